@@ -1,0 +1,111 @@
+"""The nouns that travel between rooms: Photo, Memory, Mention, Cube, Hit. Frozen, plain, no behaviour beyond their invariants.
+
+Knows nothing of files, models or SQL. Times are integers, milliseconds since 1970-01-01 UTC; positions are degrees, WGS 84.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float32]
+RowArray = NDArray[np.int64]
+
+MEMORY_SOURCES = ("chat", "social", "ocr", "caption", "note", "label", "place")
+Level = Literal["low", "high"]
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A sentence that somebody (or some program) attached to a photo.
+
+    `source` is one of MEMORY_SOURCES: the five that people write, "label" (what the image encoder recognised) and "place" (the GPS
+    position, read backwards through the gazetteer).
+    """
+
+    source: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Photo:
+    """One photo as ingested, before any model has seen it.
+
+    `taken_at`: milliseconds UTC or None when unknown. `tz_source` says how local time became UTC: "offset" (OffsetTime or ISO offset), or
+    "local" (no zone known: wall time stored as if UTC; most albums are of this kind and are compared with wall-time cues).
+    `lat`, `lon`: degrees or None, both or neither. `path`: absolute path of the pixels or None (a memory without a file).
+    """
+
+    id: str
+    path: str | None = None
+    taken_at: int | None = None
+    tz_source: Literal["offset", "local"] = "local"
+    lat: float | None = None
+    lon: float | None = None
+    memories: tuple[Memory, ...] = ()
+    sharing: Level | None = None
+    sensitivity: Level | None = None
+    sha256: str | None = None
+
+
+@dataclass(frozen=True)
+class Skip:
+    """An input that was not taken, and why, in one line. `where` is a path or "album.jsonl:17"."""
+
+    where: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Mention:
+    """An entity found in a memory. `kind`: person | place | thing | price | date. `parent`: the name of the entity it describes (119 → chair)."""
+
+    name: str
+    kind: str
+    parent: str | None = None
+
+
+@dataclass(frozen=True)
+class Cube:
+    """A box in space-time (paper section 3.2, layer 1). None on a side means open. `west > east` crosses the antimeridian."""
+
+    start: int | None = None
+    end: int | None = None
+    south: float | None = None
+    north: float | None = None
+    west: float | None = None
+    east: float | None = None
+
+    @property
+    def has_time(self) -> bool:
+        return self.start is not None or self.end is not None
+
+    @property
+    def has_place(self) -> bool:
+        return self.south is not None
+
+
+@dataclass(frozen=True)
+class EntityMatch:
+    """An entity node chosen in layer 2. `photos`: rows of the photos linked to it."""
+
+    row: int
+    name: str
+    kind: str
+    similarity: float
+    photos: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A photo with what the models computed for it: what `AlbumWriter.add` takes.
+
+    `vectors`: channel name → float32 [n, d] (n ≥ 1: a long memory has several chunks), L2-normalised. Channels: "image", "text".
+    """
+
+    photo: Photo
+    vectors: dict[str, FloatArray] = field(default_factory=dict)
+    mentions: tuple[Mention, ...] = ()
