@@ -61,7 +61,7 @@ class Skip:
 
 @dataclass(frozen=True)
 class Mention:
-    """An entity found in a memory. `kind`: person | place | thing | price | date. `parent`: the name of the entity it describes (119 → chair)."""
+    """An entity found in a memory. `kind`: person | place | thing | price | date. `parent`: what it describes (119 → chair)."""
 
     name: str
     kind: str

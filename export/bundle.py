@@ -1,0 +1,186 @@
+"""Writes a bundle: every component for every target, proven, then the manifest; aside first, renamed when whole.
+
+Work goes to `OUT.partial/`; each finished artifact leaves a record there, so that an interrupted export continues where it stopped. Nothing
+stands under the final name until everything does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import asdict, dataclass, replace
+from importlib import import_module
+from importlib.metadata import version
+from multiprocessing import get_context
+from pathlib import Path
+
+from gamer.runtime import manifest as mf
+
+from .errors import ExportError
+from .recipe import QUANTS, ROLES, TARGETS, Recipe, recipe
+
+WRITERS = {"onnx": "to_onnx", "executorch": "to_executorch", "coreml": "to_coreml"}
+# Longest first: the decoder decides how long the whole takes.
+ORDER = ("llm_decoder", "image_tower", "text_tower", "dpe_expert_0", "dpe_expert_1", "dpe_expert_2", "llm_embed", "dpe_router")
+TOOLS = ("torch", "executorch", "torchao", "coremltools", "onnx", "onnxruntime", "numpy", "tokenizers", "transformers", "gguf")
+Report = Callable[[str, mf.Artifact | None], None]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One artifact to make: all that a worker process needs, and no tensor."""
+
+    recipe: str
+    role: str
+    target: str
+    quant: str
+    folder: str
+
+
+def parse_targets(text: str) -> tuple[str, ...]:
+    """"onnx,coreml" → targets in canonical order. Raises ExportError that lists the choices."""
+    wanted = [t.strip() for t in text.split(",") if t.strip()]
+    for name in wanted:
+        if name not in TARGETS:
+            raise ExportError(f"unknown target {name!r}; choose from: {', '.join(TARGETS)}")
+    if not wanted:
+        raise ExportError(f"no target given; choose from: {', '.join(TARGETS)}")
+    return tuple(t for t in TARGETS if t in wanted)
+
+
+def export(name: str, targets: tuple[str, ...], quant: str, out: Path, jobs: int, report: Report) -> mf.Manifest:
+    """Exports recipe `name` to the directory `out`. Returns its manifest; an up-to-date bundle is checked and left as it is.
+
+    Raises ExportError (weights missing, parity below threshold, `out` is something else) and BundleError.
+    """
+    chosen = recipe(name)
+    if quant not in QUANTS:
+        raise ExportError(f"unknown quantization {quant!r}; choose one of: {', '.join(QUANTS)}")
+    mark = fingerprint(chosen, targets, quant)
+    if out.exists():
+        done = _up_to_date(out, mark)
+        if done is not None:
+            report("up to date", None)
+            return done
+    stage = out.with_name(out.name + ".partial")
+    _prepare(stage, mark)
+    tasks = [Task(name, role, target, quant, str(stage)) for role in ORDER for target in ("executorch", "coreml", "onnx") if target in targets]
+    artifacts = _run(tasks, jobs, report)
+    report("tokenizers, labels, gazetteer, fixtures", None)
+    from . import contents
+
+    manifest = contents.finish(chosen, quant, artifacts, stage, {t: version(t) for t in TOOLS} | {"python": platform.python_version(), "fingerprint": mark})
+    (stage / mf.MANIFEST_NAME).write_text(mf.to_json(manifest), encoding="utf-8")
+    shutil.rmtree(stage / "records")
+    mf.check(stage, manifest)
+    if out.exists():
+        shutil.rmtree(out)
+    stage.rename(out)
+    return manifest
+
+
+def fingerprint(chosen: Recipe, targets: Iterable[str], quant: str) -> str:
+    """A hash of all that decides what an export writes: recipe, targets, quantization, tool versions, and this room's own source."""
+    sha = hashlib.sha256(repr((chosen, sorted(targets), quant, [(t, version(t)) for t in TOOLS])).encode())
+    rooms = Path(__file__).parent, Path(str(mf.__file__)).parent
+    for room in rooms:
+        for file in sorted(room.rglob("*.py")):
+            if room == rooms[0] or file.name in ("image.py", "llm.py", "manifest.py"):
+                sha.update(file.read_bytes())
+    return sha.hexdigest()
+
+
+def _up_to_date(out: Path, mark: str) -> mf.Manifest | None:
+    if not (out / mf.MANIFEST_NAME).is_file():
+        raise ExportError(f"{out}: exists and is not a bundle: give another --output-dir, or remove it yourself")
+    try:
+        manifest = mf.read(out)
+        mf.check(out, manifest)
+    except mf.BundleError:
+        return None  # damaged or of another version: written anew
+    return manifest if manifest.tools.get("fingerprint") == mark else None
+
+
+def _prepare(stage: Path, mark: str) -> None:
+    note = stage / "records" / "fingerprint"
+    if stage.exists() and not (note.is_file() and note.read_text() == mark):
+        shutil.rmtree(stage)
+    (stage / "records").mkdir(parents=True, exist_ok=True)
+    note.write_text(mark)
+
+
+def _run(tasks: list[Task], jobs: int, report: Report) -> list[mf.Artifact]:
+    done: dict[Task, mf.Artifact] = {}
+    for task in tasks:
+        if (kept := _finished(task)) is not None:
+            done[task] = kept
+            report(f"{task.role} for {task.target} (kept)", kept)
+    waiting = [t for t in tasks if t not in done]
+    with ProcessPoolExecutor(max_workers=max(1, min(jobs, len(waiting) or 1)), mp_context=get_context("spawn")) as pool:
+        futures = {pool.submit(run_task, task): task for task in waiting}
+        try:
+            for future in as_completed(futures):
+                task = futures[future]
+                done[task] = future.result()
+                report(f"{task.role} for {task.target}", done[task])
+        except BrokenProcessPool:
+            raise ExportError("a worker was killed, most likely for want of memory: run again with --jobs 1; finished parts are kept") from None
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    rank = {(role, target): i for i, (role, target) in enumerate((r, t) for r in ROLES for t in TARGETS)}
+    return sorted(done.values(), key=lambda a: rank[a.role, a.target])
+
+
+def _record(task: Task) -> Path:
+    return Path(task.folder) / "records" / f"{task.target}-{task.role}.json"
+
+
+def _finished(task: Task) -> mf.Artifact | None:
+    try:
+        artifact = mf.artifact_from(json.loads(_record(task).read_text()))
+        return artifact if mf.digest(Path(task.folder) / artifact.path) == (artifact.bytes, artifact.sha256) else None
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def run_task(task: Task) -> mf.Artifact:
+    """Makes, proves and records one artifact; runs in a worker process."""
+    import torch
+
+    from . import components, contents, fixtures, parity
+
+    torch.set_num_threads(1)
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    chosen, begin = recipe(task.recipe), time.perf_counter()
+    writer = import_module(f".{WRITERS[task.target]}", __package__)
+    folder = Path(task.folder) / task.target
+    folder.mkdir(exist_ok=True)
+    path, aside = folder / f"{task.role}{writer.SUFFIX}", folder / f"partial-{os.getpid()}-{task.role}{writer.SUFFIX}"
+    item = components.build(chosen, task.role, task.quant)
+    language = contents.language(chosen)
+    samples = fixtures.samples(chosen, task.role, fixed=task.target != "onnx") if task.role == "image_tower" else []
+    try:
+        inputs, outputs = writer.write(item, task.quant, language, samples, aside)
+        threshold = chosen.thresholds[task.quant][task.role]
+        draft = mf.Artifact(
+            task.role, task.target, task.quant, f"{task.target}/{path.name}", *mf.digest(aside), inputs, outputs, parity.unproven(threshold), 0.0
+        )
+        proven = parity.measure(chosen, item, draft, aside, language, threshold)
+        if path.is_dir():
+            shutil.rmtree(path)
+        aside.rename(path)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True) if aside.is_dir() else aside.unlink(missing_ok=True)
+    artifact = replace(draft, parity=proven, export_seconds=round(time.perf_counter() - begin, 2))
+    _record(task).write_text(json.dumps(asdict(artifact)))
+    return artifact
+
+

@@ -1,0 +1,5 @@
+"""The export room's one error: a line that says what, where and what to do. Knows nothing else."""
+
+
+class ExportError(Exception):
+    """Weights that are missing or do not fit, a target that refuses, a parity below its threshold. `str(error)` is one line."""

@@ -1,0 +1,57 @@
+"""Dynamic Projection Experts (paper section 3.3.1): transformer experts from patch features to soft prompts, and an MLP router.
+
+Knows tensors only. Router and experts are modules of their own, so that the runtime computes only the experts that Eq. 1 chooses.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class _Block(nn.Module):
+    """A pre-norm transformer block: x + attention(norm(x)), x + mlp(norm(x))."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads, self.head_dim = heads, width // heads
+        self.attention_norm, self.norm = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = self.attention_norm(x)
+        q, k, v = (f(h).unflatten(-1, (self.heads, self.head_dim)).transpose(1, 2) for f in (self.query, self.key, self.value))
+        weights = torch.softmax(q @ k.transpose(-1, -2) * self.head_dim**-0.5, dim=-1)
+        x = x + self.out((weights @ v).transpose(1, 2).flatten(2))
+        return x + self.down(F.gelu(self.up(self.norm(x))))
+
+
+class Expert(nn.Module):
+    """patches float32 [1, P, F] → soft prompts float32 [1, P, H] in the LLM's embedding space."""
+
+    def __init__(self, features: int, width: int, heads: int, blocks: int, hidden: int) -> None:
+        super().__init__()
+        self.project_in = nn.Linear(features, width)
+        self.blocks = nn.ModuleList(_Block(width, heads) for _ in range(blocks))
+        self.norm = nn.LayerNorm(width)
+        self.project_out = nn.Linear(width, hidden)
+
+    def forward(self, patches: Tensor) -> Tensor:
+        x = self.project_in(patches)
+        for block in self.blocks:
+            x = block(x)
+        return self.project_out(self.norm(x))
+
+
+class Router(nn.Module):
+    """patches float32 [1, P, F] → weights float32 [1, E], softmax-normalised (Eq. 1 sorts and cuts them at ρ in the runtime)."""
+
+    def __init__(self, features: int, width: int, experts: int) -> None:
+        super().__init__()
+        self.hidden = nn.Linear(features, width)
+        self.out = nn.Linear(width, experts)
+
+    def forward(self, patches: Tensor) -> Tensor:
+        return torch.softmax(self.out(F.gelu(self.hidden(patches.mean(1)))), dim=-1)

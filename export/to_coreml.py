@@ -1,0 +1,64 @@
+"""Core ML: one .mlpackage (ML program, fp16, iOS 18) per component, fixed shapes. Converts on Linux; executes nowhere but on Apple's systems.
+
+int8 is linear and symmetric, per output channel, on weights only.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from gamer.runtime.manifest import Language, TensorSpec
+
+from .components import ExportModule
+from .errors import ExportError
+
+SUFFIX = ".mlpackage"
+Specs = tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]
+
+
+def write(item: ExportModule, quant: str, language: Language, samples: list[tuple[NDArray[Any], ...]], path: Path) -> Specs:
+    """Writes `item` to `path` in `quant` (fp32: fp16 here, Core ML's compute precision | int8). Returns specs with fixed shapes."""
+    logging.getLogger("coremltools").setLevel(logging.ERROR)
+    import coremltools as ct
+    from coremltools.optimize.coreml import OpLinearQuantizerConfig, OptimizationConfig, linear_quantize_weights
+
+    inputs, outputs = _specs(item)
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        traced = torch.jit.trace(item.module, item.example, check_trace=False)
+        try:
+            model = ct.convert(
+                traced,
+                inputs=[ct.TensorType(name=t.name, shape=t.shape, dtype=np.dtype(t.dtype)) for t in inputs],
+                outputs=[ct.TensorType(name=t.name) for t in outputs],
+                minimum_deployment_target=ct.target.iOS18,
+                compute_precision=ct.precision.FLOAT16,
+                skip_model_load=True,
+            )
+        except Exception as error:
+            raise ExportError(f"{item.role}: Core ML cannot convert it ({str(error).splitlines()[0][:200]})") from error
+        if quant == "int8":
+            config = OptimizationConfig(global_config=OpLinearQuantizerConfig(mode="linear_symmetric", dtype="int8"))
+            model = linear_quantize_weights(model, config)
+    model.save(str(path))
+    return inputs, outputs
+
+
+def _specs(item: ExportModule) -> Specs:
+    """Fixed shapes, and int32 where torch has int64: Core ML has no 64-bit integers. Names without dots, which MIL does not allow."""
+    with torch.no_grad():
+        out = item.module(*item.example)
+    results = out if isinstance(out, tuple) else (out,)
+
+    def fixed(spec: TensorSpec, shape: torch.Size) -> TensorSpec:
+        return TensorSpec(spec.name.replace(".", "_"), tuple(shape), "int32" if spec.dtype == "int64" else spec.dtype)
+
+    inputs = tuple(fixed(s, x.shape) for s, x in zip(item.inputs, item.example, strict=True))
+    return inputs, tuple(fixed(s, x.shape) for s, x in zip(item.outputs, results, strict=True))

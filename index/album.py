@@ -1,0 +1,304 @@
+"""Album: a read-only view of one album file, with the three layers' searches. Loads each layer's arrays once, on first use.
+
+Every call may come from any thread: SQL runs under one lock, arrays are read-only once loaded. Knows rows, cubes, vectors and words;
+knows no model (queries arrive as vectors) and writes nothing. A segment that is behind or damaged is passed over, and the rows are scanned.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+import apsw
+import numpy as np
+
+from . import cubes, graph, hnsw, kdtree, loader, segments
+from .check import find_problems, measure
+from .errors import AlbumError
+from .kdtree import LOWEST, Int64Array
+from .records import Cube, EntityMatch, FloatArray, Memory, Photo, RowArray
+from .results import AlbumMeta, AlbumStats, CubeResult, TextResult, VectorResult
+from .schema import damaged, open_reader
+from .vectors import Plan, VectorSet, choose_plan, top
+from .words import query_terms
+
+_OVERSAMPLE = 4  # graph candidates per wanted photo, before exact ranking
+_MAX_TERMS = 64
+
+
+class Album:
+    def __init__(self, connection: apsw.Connection, path: Path) -> None:
+        self._db = connection
+        self._lock = threading.RLock()
+        self.path = path
+        self.meta: AlbumMeta = loader.read_meta(connection, path)
+        self.generation: int = loader.read_generation(connection)
+        self._n = int(self._sql("SELECT count(*) FROM photos")[0][0])
+        self._channels: dict[str, VectorSet | None] = {}
+        self._graphs: dict[str, hnsw.Hnsw | None] = {}
+
+    @classmethod
+    def open(cls, path: Path) -> Album:
+        path = Path(path)
+        connection = open_reader(path)
+        try:
+            return cls(connection, path)
+        except BaseException as error:
+            connection.close()
+            if isinstance(error, apsw.Error):
+                raise damaged(path, error) from None
+            raise
+
+    def close(self) -> None:
+        with self._lock:
+            self._db.close()
+
+    def __enter__(self) -> Album:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return self._n
+
+    # Photos
+
+    def photo(self, row: int) -> Photo:
+        return self.photos([row])[0]
+
+    def photos(self, rows: Sequence[int] | RowArray) -> list[Photo]:
+        out = []
+        with self._lock:
+            for row in rows:
+                found = self._sql(f"SELECT {loader.PHOTO_COLUMNS} FROM photos WHERE row=?", (int(row),))
+                if not found:
+                    raise AlbumError(f"{self.path}: no photo in row {int(row)}; rows are 0..{self._n - 1}")
+                memories = self._sql("SELECT source, text FROM memories WHERE photo=? ORDER BY id", (int(row),))
+                out.append(loader.to_photo(found[0], tuple(Memory(source, text) for source, text in memories)))
+        return out
+
+    def row_of(self, photo_id: str) -> int:
+        found = self._sql("SELECT row FROM photos WHERE id=?", (photo_id,))
+        if not found:
+            raise AlbumError(f"{self.path}: no photo with id {photo_id!r} in this album")
+        return int(found[0][0])
+
+    def times(self) -> Int64Array:
+        """Milliseconds UTC by row, the least int64 where unknown."""
+        return self._points[:, 2]
+
+    def positions(self) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+        """float64 [n, 2] of (latitude, longitude) in degrees, nan where unknown."""
+        raw = self._points[:, :2]
+        return np.where(raw == LOWEST, np.nan, raw / cubes.E7)
+
+    # Layer 1: space and time
+
+    def in_cubes(self, wanted: Sequence[Cube]) -> CubeResult:
+        """`rows`: inside any cube, or not judged because the field is unknown. No cubes: every photo."""
+        return cubes.in_cubes(self._tree, wanted)
+
+    # Layer 2: entities
+
+    def activate(self, rows: RowArray) -> RowArray:
+        """Sorted rows of the entities that these photos mention."""
+        return self._entities_of.of(np.asarray(rows, np.int64))
+
+    def match_entities(self, query: FloatArray, rows: RowArray, delta: float, limit: int = 32) -> list[EntityMatch]:
+        """Walk the graph from the entities of `rows`, keep similarity ≥ delta, best first. A match names only photos among `rows`."""
+        vectors = self._entity_vectors
+        if vectors is None:
+            return []
+        similarity = np.full(self._entity_count, -np.inf, np.float32)
+        similarity[vectors.owners] = vectors.dot(self._query(query, vectors.dim, "entities"))
+        wanted = np.zeros(self._n, np.bool_)
+        wanted[np.asarray(rows, np.int64)] = True
+        out = []
+        for row in graph.traverse(self.activate(rows), similarity, self._edges, delta):
+            linked = self._photos_of.of(row[None])
+            linked = linked[wanted[linked]]
+            if linked.size:
+                name, kind = self._entity_name(int(row))
+                out.append(EntityMatch(int(row), name, kind, float(similarity[row]), tuple(linked.tolist())))
+            if len(out) >= limit:
+                break
+        return out
+
+    def entity_names(self, limit: int) -> list[str]:
+        """The most linked first."""
+        sql = (
+            "SELECT e.name FROM entities e LEFT JOIN mentions m ON m.entity = e.row GROUP BY e.row "
+            "ORDER BY count(m.photo) DESC, e.row LIMIT ?"
+        )
+        return [str(name) for (name,) in self._sql(sql, (limit,))]
+
+    # Layer 3: vectors and words
+
+    def channels(self) -> list[str]:
+        return sorted(self._dims)
+
+    def scores(self, channel: str, query: FloatArray, rows: RowArray | None = None) -> FloatArray:
+        """float32, one for each of `rows` in their order (all photos if None): the best chunk, -inf where there is none in the channel."""
+        vectors = self._vectors(channel)
+        if vectors is None:
+            return np.full(self._n if rows is None else len(rows), -np.inf, np.float32)
+        best = vectors.best_per_row(self._query(query, vectors.dim, channel), self._n, rows)
+        return best if rows is None else best[rows]
+
+    def search_vectors(
+        self, channel: str, query: FloatArray, k: int, rows: RowArray | None = None, plan: Literal["auto"] | Plan = "auto"
+    ) -> VectorResult:
+        """The k best photos. `plan="auto"` lets the planner choose; the plan that was used comes back with the result."""
+        vectors = self._vectors(channel)
+        if vectors is None:
+            return VectorResult(np.empty(0, np.int64), np.empty(0, np.float32), "exact")
+        query = self._query(query, vectors.dim, channel)
+        left = len(vectors) if rows is None else int(np.asarray(rows).size)
+        # The graph segment is only read when it might be used: loading it costs more than a small scan.
+        might = choose_plan(len(vectors), left, True) == "hnsw" if plan == "auto" else plan == "hnsw"
+        walker = self._graph(channel, len(vectors)) if might else None
+        if walker is not None:
+            found = self._by_graph(vectors, walker, query, k, rows)
+            if found is not None:
+                return found
+        best = vectors.best_per_row(query, self._n, rows)
+        rows_found = top(best, k)
+        return VectorResult(rows_found, best[rows_found], "exact")
+
+    def search_text(self, query: str, k: int, rows: RowArray | None = None) -> TextResult:
+        """BM25 of the query's words, any of them, over memories. Words are quoted, so no query is FTS5 syntax."""
+        terms = query_terms(query)[:_MAX_TERMS]
+        if not terms:
+            return TextResult(np.empty(0, np.int64), np.empty(0, np.float32))
+        match = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
+        found = self._sql("SELECT rowid, bm25(memories_fts) FROM memories_fts WHERE memories_fts MATCH ?", (match,))
+        hits = np.array(found, np.float64).reshape(-1, 2)
+        best = np.full(self._n, -np.inf, np.float32)
+        np.maximum.at(best, self._memory_owner[hits[:, 0].astype(np.int64)], (-hits[:, 1]).astype(np.float32))
+        if rows is not None:
+            kept = np.full(self._n, -np.inf, np.float32)
+            kept[rows] = best[rows]
+            best = kept
+        order = top(best, k)
+        return TextResult(order, best[order])
+
+    # The file
+
+    def stats(self) -> AlbumStats:
+        with self._lock:
+            return measure(self._db, self.path, self.generation)
+
+    def verify(self) -> list[str]:
+        """Problems, one a line; empty when the album is clean."""
+        with self._lock:
+            return find_problems(self._db, self.path)
+
+    # Inside
+
+    def _sql(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
+        with self._lock:
+            try:
+                return self._db.execute(sql, values).fetchall()
+            except apsw.Error as error:
+                raise damaged(self.path, error) from None
+
+    @cached_property
+    def _points(self) -> Int64Array:
+        with self._lock:
+            return loader.points(self._db)
+
+    @cached_property
+    def _tree(self) -> kdtree.KDTree:
+        with self._lock:
+            blob = segments.load(self._db, segments.KDTREE, kdtree.VERSION, self.generation)
+            if blob is not None:
+                tree = kdtree.KDTree.from_bytes(blob)
+                if len(tree) == self._n:
+                    return tree
+            return kdtree.build(self._points)
+
+    @cached_property
+    def _dims(self) -> dict[str, int]:
+        with self._lock:
+            return loader.channel_dims(self._db)
+
+    @cached_property
+    def _entity_count(self) -> int:
+        return int(self._sql("SELECT count(*) FROM entities")[0][0])
+
+    @cached_property
+    def _entity_vectors(self) -> VectorSet | None:
+        with self._lock:
+            return loader.entity_vectors(self._db)
+
+    @cached_property
+    def _mentions(self) -> RowArray:
+        with self._lock:
+            return loader.pairs(self._db, "mentions")
+
+    @cached_property
+    def _entities_of(self) -> graph.Adjacency:
+        return graph.adjacency(self._mentions[1], self._mentions[0], self._n, self._entity_count)
+
+    @cached_property
+    def _photos_of(self) -> graph.Adjacency:
+        return graph.adjacency(self._mentions[0], self._mentions[1], self._entity_count, self._n)
+
+    @cached_property
+    def _edges(self) -> graph.Adjacency:
+        with self._lock:
+            parents, children = loader.pairs(self._db, "edges")
+        both = np.concatenate([parents, children]), np.concatenate([children, parents])
+        return graph.adjacency(both[0], both[1], self._entity_count, self._entity_count)
+
+    @cached_property
+    def _memory_owner(self) -> RowArray:
+        """Memory id → photo row; ids start at 1."""
+        found = np.array([(0, 0), *self._sql("SELECT id, photo FROM memories ORDER BY id")], np.int64)
+        owner = np.zeros(int(found[-1, 0]) + 1, np.int64)
+        owner[found[:, 0]] = found[:, 1]
+        return owner
+
+    def _entity_name(self, row: int) -> tuple[str, str]:
+        name, kind = self._sql("SELECT name, kind FROM entities WHERE row=?", (row,))[0]
+        return str(name), str(kind)
+
+    def _vectors(self, channel: str) -> VectorSet | None:
+        with self._lock:
+            if channel not in self._channels:
+                self._channels[channel] = loader.vectors(self._db, channel)
+            return self._channels[channel]
+
+    def _graph(self, channel: str, n: int) -> hnsw.Hnsw | None:
+        with self._lock:
+            if channel not in self._graphs:
+                blob = segments.load(self._db, segments.hnsw_name(channel), hnsw.VERSION, self.generation)
+                walker = None if blob is None else hnsw.Hnsw.from_bytes(blob)
+                self._graphs[channel] = walker if walker is not None and len(walker) == n else None
+            return self._graphs[channel]
+
+    def _by_graph(self, vectors: VectorSet, walker: hnsw.Hnsw, query: FloatArray, k: int, rows: RowArray | None) -> VectorResult | None:
+        """Candidates from the graph, ranked exactly; None when the filter left too few of them, and the caller scans."""
+        share = 1.0 if rows is None else max(len(np.unique(rows)), 1) / max(self._n, 1)
+        at = walker.candidates(query, max(64, int(k * _OVERSAMPLE / share)))
+        candidates = np.unique(vectors.owners[at])
+        if rows is not None:
+            candidates = np.intersect1d(candidates, rows)
+        if candidates.size < min(k, self._n if rows is None else len(rows)):
+            return None
+        best = vectors.best_per_row(query, self._n, candidates)
+        found = top(best, k)
+        return VectorResult(found, best[found], "hnsw")
+
+    def _query(self, query: FloatArray, dim: int, where: str) -> FloatArray:
+        array = np.asarray(query, np.float32).reshape(-1)
+        if array.size != dim:
+            raise AlbumError(
+                f"{self.path}: a query of {array.size} dimensions, but {where} has {dim}; use the encoder that built the album"
+            )
+        return array

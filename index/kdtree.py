@@ -1,0 +1,137 @@
+"""An implicit, balanced K-D tree over (latitude, longitude, time): three integer columns and a permutation, no pointers.
+
+The node of a range [lo, hi) of the permutation is its middle, (lo + hi) // 2; its left child is [lo, mid), its right child
+[mid + 1, hi). The axis cycles with depth: latitude, longitude, time. A range of LEAF points or fewer is a leaf and is scanned.
+Queries walk all boxes down level by level with numpy arrays, so that Python's own cost is one step per level, not one per node.
+
+Knows integers and boxes. Knows nothing of photos, degrees, or what an unknown field means (the album gives those a value).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import AlbumError
+
+Int64Array = NDArray[np.int64]
+
+LOWEST = int(np.iinfo(np.int64).min)
+HIGHEST = int(np.iinfo(np.int64).max)
+LEAF = 32
+MAGIC = b"GKDT"
+VERSION = 1
+_HEADER = struct.Struct("<4sHHQ")  # magic, version, leaf size, points
+
+
+@dataclass(frozen=True)
+class Box:
+    """Integer bounds, both ends inclusive. Open ends are LOWEST and HIGHEST. A low above its high holds nothing."""
+
+    low: tuple[int, int, int] = (LOWEST, LOWEST, LOWEST)
+    high: tuple[int, int, int] = (HIGHEST, HIGHEST, HIGHEST)
+
+
+class KDTree:
+    """`order`: int32 [n], row numbers in tree order. `columns`: int64 [3, n], the points in tree order (so leaves are contiguous)."""
+
+    def __init__(self, order: NDArray[np.int32], columns: Int64Array, leaf: int = LEAF) -> None:
+        self.order = order
+        self.columns = columns
+        self.leaf = leaf
+
+    def __len__(self) -> int:
+        return int(self.order.size)
+
+    def range(self, boxes: Sequence[Box]) -> Int64Array:
+        """Sorted, unique row numbers of the points in any of the boxes."""
+        return np.asarray(np.unique(self.hits(boxes)[0]), np.int64)
+
+    def hits(self, boxes: Sequence[Box]) -> tuple[Int64Array, Int64Array, int]:
+        """Row numbers, unsorted, each with the index of a box that holds it; and the number of comparisons of a point with a box."""
+        if not boxes or not len(self):
+            return np.empty(0, np.int64), np.empty(0, np.int64), 0
+        lows = np.array([box.low for box in boxes], np.int64)  # [b, 3]
+        highs = np.array([box.high for box in boxes], np.int64)
+        positions, owner = self._candidates(lows, highs)
+        inside = np.ones(positions.size, np.bool_)
+        for axis in range(3):
+            values = self.columns[axis][positions]
+            inside &= (values >= lows[owner, axis]) & (values <= highs[owner, axis])
+        return self.order[positions[inside]].astype(np.int64), owner[inside], int(positions.size)
+
+    def _candidates(self, lows: Int64Array, highs: Int64Array) -> tuple[Int64Array, Int64Array]:
+        """Positions in tree order that may lie in a box, each with the number of its box."""
+        lo = np.zeros(len(lows), np.int64)
+        hi = np.full(len(lows), len(self), np.int64)
+        owner = np.arange(len(lows), dtype=np.int64)
+        found: list[Int64Array] = []
+        owners: list[Int64Array] = []
+        depth = 0
+        while lo.size:
+            is_leaf = hi - lo <= self.leaf
+            positions, which = _spread(lo[is_leaf], hi[is_leaf])
+            found.append(positions)
+            owners.append(owner[is_leaf][which])
+            lo, hi, owner = lo[~is_leaf], hi[~is_leaf], owner[~is_leaf]
+            axis = depth % 3
+            mid = (lo + hi) // 2
+            value = self.columns[axis][mid]
+            found.append(mid)
+            owners.append(owner)
+            # Equal values may stand on both sides of the middle, so both comparisons include equality.
+            left, right = lows[owner, axis] <= value, highs[owner, axis] >= value
+            lo = np.concatenate([lo[left], mid[right] + 1])
+            hi = np.concatenate([mid[left], hi[right]])
+            owner = np.concatenate([owner[left], owner[right]])
+            depth += 1
+        return np.concatenate(found), np.concatenate(owners)
+
+    def to_bytes(self) -> bytes:
+        """Header, then latitude, longitude, time (int64 [n] each, tree order), then the permutation (int32 [n]); little-endian."""
+        header = _HEADER.pack(MAGIC, VERSION, self.leaf, len(self))
+        return header + self.columns.astype("<i8").tobytes() + self.order.astype("<i4").tobytes()
+
+    @classmethod
+    def from_bytes(cls, blob: bytes) -> KDTree:
+        if len(blob) < _HEADER.size:
+            raise AlbumError("K-D tree segment: shorter than its header; rebuild the segment")
+        magic, version, leaf, n = _HEADER.unpack_from(blob)
+        if magic != MAGIC or version != VERSION:
+            raise AlbumError(f"K-D tree segment: magic {magic!r}, version {version}, expected {MAGIC!r}, {VERSION}; rebuild the segment")
+        if len(blob) != _HEADER.size + n * 28 or leaf < 1:
+            raise AlbumError(f"K-D tree segment: {len(blob)} bytes do not hold {n} points; rebuild the segment")
+        columns = np.frombuffer(blob, "<i8", 3 * n, _HEADER.size).reshape(3, n).astype(np.int64, copy=False)
+        order = np.frombuffer(blob, "<i4", n, _HEADER.size + 24 * n).astype(np.int32, copy=False)
+        if n and (order.min() < 0 or order.max() >= n):
+            raise AlbumError("K-D tree segment: a row number out of range; rebuild the segment")
+        return cls(order, columns, leaf)
+
+
+def build(points: Int64Array, leaf: int = LEAF) -> KDTree:
+    """`points`: int64 [n, 3] of (latitude, longitude, time)."""
+    columns = np.ascontiguousarray(np.asarray(points, np.int64).reshape(-1, 3).T)
+    order = np.arange(columns.shape[1], dtype=np.int64)
+    stack = [(0, order.size, 0)]
+    while stack:
+        lo, hi, axis = stack.pop()
+        if hi - lo <= leaf:
+            continue
+        mid = (lo + hi) // 2
+        part = order[lo:hi]
+        order[lo:hi] = part[np.argpartition(columns[axis][part], mid - lo)]
+        stack.append((lo, mid, (axis + 1) % 3))
+        stack.append((mid + 1, hi, (axis + 1) % 3))
+    return KDTree(order.astype(np.int32), np.ascontiguousarray(columns[:, order]), leaf)
+
+
+def _spread(lo: Int64Array, hi: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """All positions of the ranges [lo, hi) in a row, each with the index of its range."""
+    sizes = hi - lo
+    which = np.repeat(np.arange(sizes.size, dtype=np.int64), sizes)
+    starts = np.cumsum(sizes) - sizes
+    return np.arange(which.size, dtype=np.int64) - starts[which] + lo[which], which

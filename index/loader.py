@@ -1,0 +1,80 @@
+"""Reads an album's columns into arrays: meta, points, vectors, links. The seam between SQL and numpy; knows nothing of searching."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from .cubes import E7
+from .errors import AlbumError
+from .kdtree import LOWEST, Int64Array
+from .records import Memory, Photo, RowArray
+from .results import AlbumMeta
+from .vectors import VectorSet
+
+PHOTO_COLUMNS = "row, id, path, taken_at, tz_source, lat_e7, lon_e7, sharing, sensitivity, sha256"
+
+
+def read_meta(db: apsw.Connection, path: Path) -> AlbumMeta:
+    found = {str(key): str(value) for key, value in db.execute("SELECT key, value FROM meta")}
+    try:
+        return AlbumMeta(found["text_encoder"], found["image_encoder"], int(found["dim"]), float(found["delta"]))
+    except (KeyError, ValueError, TypeError) as error:
+        raise AlbumError(f"{path}: the meta table lacks or spoils {error}; build the album again") from None
+
+
+def read_generation(db: apsw.Connection) -> int:
+    found = db.execute("SELECT value FROM meta WHERE key='generation'").fetchone()
+    return int(found[0]) if found else 0
+
+
+def points(db: apsw.Connection) -> Int64Array:
+    """int64 [n, 3] of (lat_e7, lon_e7, taken_at), LOWEST where unknown, in order of row."""
+    sql = "SELECT coalesce(lat_e7, ?1), coalesce(lon_e7, ?1), coalesce(taken_at, ?1) FROM photos ORDER BY row"
+    return np.array(db.execute(sql, (LOWEST,)).fetchall(), np.int64).reshape(-1, 3)
+
+
+def channel_dims(db: apsw.Connection) -> dict[str, int]:
+    """Channel → dimensions. Skips from channel to channel through the primary key rather than reading every vector."""
+    out: dict[str, int] = {}
+    found = db.execute("SELECT channel, length(data) FROM vectors ORDER BY channel LIMIT 1").fetchone()
+    while found:
+        out[str(found[0])] = int(found[1])
+        found = db.execute("SELECT channel, length(data) FROM vectors WHERE channel > ? ORDER BY channel LIMIT 1", (found[0],)).fetchone()
+    return out
+
+
+def vectors(db: apsw.Connection, channel: str) -> VectorSet | None:
+    rows = db.execute("SELECT photo, scale, data FROM vectors WHERE channel=? ORDER BY photo, chunk", (channel,)).fetchall()
+    return _vector_set(rows, f"channel {channel!r}") if rows else None
+
+
+def entity_vectors(db: apsw.Connection) -> VectorSet | None:
+    rows = db.execute("SELECT row, scale, data FROM entities WHERE data IS NOT NULL ORDER BY row").fetchall()
+    return _vector_set(rows, "entities") if rows else None
+
+
+def _vector_set(rows: list[Any], what: str) -> VectorSet:
+    dim = len(rows[0][2])
+    joined = b"".join([row[2] for row in rows])
+    if len(joined) != dim * len(rows):
+        raise AlbumError(f"{what}: vectors of different lengths; run verify and build the album again")
+    codes = np.frombuffer(joined, np.int8).reshape(len(rows), dim)
+    return VectorSet.of(codes, np.array([row[1] for row in rows], np.float32), np.array([row[0] for row in rows], np.int64))
+
+
+def pairs(db: apsw.Connection, table: str) -> RowArray:
+    """int64 [2, n] of a link table's two columns."""
+    sql = {"mentions": "SELECT entity, photo FROM mentions", "edges": "SELECT parent, child FROM edges"}[table]
+    found: NDArray[np.int64] = np.array(db.execute(sql).fetchall(), np.int64).reshape(-1, 2)
+    return np.ascontiguousarray(found.T)
+
+
+def to_photo(record: Any, memories: tuple[Memory, ...]) -> Photo:
+    _, photo_id, path, taken_at, tz_source, lat_e7, lon_e7, sharing, sensitivity, sha256 = record
+    lat, lon = (None, None) if lat_e7 is None or lon_e7 is None else (lat_e7 / E7, lon_e7 / E7)
+    return Photo(photo_id, path, taken_at, tz_source, lat, lon, memories, sharing, sensitivity, sha256)

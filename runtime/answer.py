@@ -1,0 +1,54 @@
+"""What a search returns: hits, and a trace that says what each layer did, how long it took, and why each hit ranks where it does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gamer.index import EntityMatch
+
+LAYERS = ("cube", "kdtree", "refine", "graph", "vectors")
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One photo. `score` is comparable within one answer only; `parts` are its summands by name."""
+
+    row: int
+    id: str
+    path: str | None
+    taken_at: int | None
+    lat: float | None
+    lon: float | None
+    score: float
+    parts: dict[str, float]
+    memory: str | None
+    matched: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What happened between the query and the hits (paper section 3.2; photos left as its Table 10, milliseconds as its Table 3).
+
+    `cues`: one line each, as understood. `left`: photos after each layer, the album's size first. `milliseconds` by LAYERS.
+    `plan`: how the vectors were searched. `refined_by`: "off" | "fast" | "llm" | "llm (rejected: …)".
+    """
+
+    query: str
+    cues: tuple[str, ...]
+    cube_lines: tuple[str, ...]
+    refined: str
+    refined_by: str
+    delta: float
+    entities: tuple[EntityMatch, ...]
+    left: dict[str, int]
+    milliseconds: dict[str, float]
+    plan: str
+    mode: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Hits, best first, and the trace."""
+
+    hits: tuple[Hit, ...]
+    trace: Trace

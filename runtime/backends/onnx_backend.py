@@ -1,0 +1,45 @@
+"""ONNX Runtime on the CPU. Knows artifacts and arrays; nothing of what they mean."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import RuntimeFailure
+from ..manifest import Artifact
+from . import Array
+
+
+class OnnxSession:
+    """An ONNX Runtime session; `native` is the InferenceSession, for callers that bind memory themselves (the decoder's cache)."""
+
+    def __init__(self, path: Path, artifact: Artifact, threads: int) -> None:
+        import onnxruntime as ort
+
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        # Between two queries a phone should sleep, not spin.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "1" if threads > 1 else "0")
+        try:
+            self.native: Any = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # onnxruntime raises many unrelated classes
+            raise RuntimeFailure(f"{path}: ONNX Runtime refuses it ({str(error).splitlines()[0][:200]}): export again") from None
+        self.artifact = artifact
+
+    def run(self, inputs: dict[str, Array]) -> dict[str, Array]:
+        names = [spec.name for spec in self.artifact.outputs]
+        return dict(zip(names, self.native.run(names, inputs), strict=True))
+
+
+def open_session(path: Path, artifact: Artifact, threads: int) -> OnnxSession:
+    """Loads an .onnx file with `threads` intra-op threads. Raises RuntimeFailure."""
+    return OnnxSession(path, artifact, threads)
+
+
+def empty(shape: tuple[int, ...]) -> Array:
+    """A zeroed float32 array for a KV cache."""
+    return np.zeros(shape, dtype=np.float32)

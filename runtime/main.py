@@ -1,0 +1,63 @@
+"""The `gamer` command: a table of sub-commands, each loaded from its room's cli.py on first use. Parses nothing else."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+COMMANDS = {
+    "export": ("gamer.export.cli", "export", "Quantize, lower and prove a recipe's models: one bundle for ONNX, ExecuTorch, Core ML."),
+    "verify": ("gamer.export.cli", "verify", "Check a bundle: hashes, sizes, and every artifact against torch again."),
+    "index": ("gamer.runtime.cli", "index", "Build an album index from photos or a JSONL; look into one."),
+    "search": ("gamer.runtime.cli", "search", "Find the photos that a sentence means."),
+    "bench": ("gamer.bench.cli", "bench", "Measure latency per layer, quality, and draw the report."),
+}
+EXTRAS = {"export": "export", "verify": "export", "bench": "bench"}
+
+
+class _Lazy(click.Group):
+    """A group whose commands are imported when they are called, so that `gamer search` starts without torch."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, name, _ = COMMANDS[cmd_name]
+        try:
+            command: click.Command = getattr(importlib.import_module(module), name)
+        except ModuleNotFoundError as error:
+            if (error.name or "").startswith("gamer"):
+                raise
+            extra = EXTRAS.get(cmd_name, "all")
+            click.echo(f"gamer {cmd_name}: {error.name} is not installed: pip install 'gamer-on-device[{extra}]'", err=True)
+            sys.exit(1)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, _, text) in COMMANDS.items()])
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS:
+            ctx.fail(f"no command {args[0]!r}; choose one of: {', '.join(COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="gamer-on-device")
+def main() -> None:
+    """GAMER on the device: find the photo a person means, on their own phone.
+
+    \b
+    gamer export pocket -o out/pocket                   models → a proven bundle
+    gamer index build PHOTOS -b out/pocket -o my.gamer  photos → one-file album
+    gamer search my.gamer "coffee last spring" --explain
+    """
+
+
+if __name__ == "__main__":
+    main()

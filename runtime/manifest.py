@@ -1,0 +1,267 @@
+"""The bundle's manifest: what travels to a phone, with sizes, hashes and proof. Reads, writes and checks; runs nothing.
+
+A bundle is a directory with `manifest.json` (this file's `Manifest` as JSON, `schema_version` first), the artifacts it names, tokenizer
+files, `labels.json`, `gazetteer.sqlite` and `fixtures/`. `load` checks schema, sizes and SHA-256 before anything else touches a file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from .errors import BundleError
+
+SCHEMA_VERSION = 1
+MANIFEST_NAME = "manifest.json"
+NOT_RUN = "not run on this platform"
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """One input or output: `shape` holds integers, or names for dimensions that may vary; `dtype` is numpy's name."""
+
+    name: str
+    shape: tuple[int | str, ...]
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Parity:
+    """How close an artifact's outputs are to the fp32 torch model's on the same inputs.
+
+    `status`: "passed", or NOT_RUN where the target cannot be executed here (then no figure is given). `metric` is "cosine" (worst input
+    in `minimum`, all inputs in `mean`) or "top1" (share of positions of a fixed text whose likeliest token is the same; cosine of the
+    hidden state in `minimum` and `mean`).
+    """
+
+    status: str
+    metric: str
+    threshold: float
+    minimum: float | None = None
+    mean: float | None = None
+    top1: float | None = None
+    top1_threshold: float | None = None
+    inputs: int = 0
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """One file (or one .mlpackage directory) for one component and one target."""
+
+    role: str
+    target: str
+    quant: str
+    path: str
+    bytes: int
+    sha256: str
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    parity: Parity
+    export_seconds: float
+
+
+@dataclass(frozen=True)
+class Component:
+    """One network of the recipe. `macs` counts multiply-adds of the fp32 module on `macs_per`; `trained` is False for random weights."""
+
+    role: str
+    architecture: str
+    source: str
+    trained: bool
+    parameters: int
+    macs: int
+    macs_per: str
+
+
+@dataclass(frozen=True)
+class Preprocessing:
+    """Pixels → tensor: shorter side to `resize` (bicubic, antialiased), centre crop `crop`, (x - mean) / std inside the graph."""
+
+    resize: int
+    crop: int
+    interpolation: str
+    mean: float
+    std: float
+
+
+@dataclass(frozen=True)
+class Language:
+    """What the decoder needs beside its graph: sizes of the KV cache, rotary base, and the ids that stop generation."""
+
+    layers: int
+    kv_heads: int
+    head_dim: int
+    hidden: int
+    max_seq: int
+    rope_theta: float
+    eos_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """δ of layer 2, ρ of the router (paper Eq. 1), K hits. `delta_from` says how δ was calibrated for this text encoder."""
+
+    delta: float
+    rho: float
+    k: int
+    delta_from: str
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A file of the bundle that is not an artifact: tokenizer, labels, gazetteer, fixture, notice."""
+
+    name: str
+    path: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Everything that a bundle promises. Field order is the JSON's order."""
+
+    schema_version: int
+    recipe: str
+    quant: str
+    text_encoder: str
+    image_encoder: str
+    dim: int
+    components: tuple[Component, ...]
+    artifacts: tuple[Artifact, ...]
+    preprocessing: Preprocessing
+    language: Language
+    thresholds: Thresholds
+    prompts: dict[str, str]
+    files: tuple[DataFile, ...]
+    licences: dict[str, str]
+    tools: dict[str, str]
+
+    def component(self, role: str) -> Component:
+        return _only([c for c in self.components if c.role == role], f"component {role!r}")
+
+    def artifact(self, role: str, target: str) -> Artifact:
+        """The artifact of `role` for `target`. Raises BundleError with the targets that the bundle has."""
+        found = [a for a in self.artifacts if a.role == role and a.target == target]
+        if not found:
+            have = sorted({a.target for a in self.artifacts})
+            raise BundleError(f"bundle has no {target} artifact for {role}; it holds {', '.join(have)}: export again with --targets {target}")
+        return found[0]
+
+    def file(self, name: str) -> DataFile:
+        return _only([f for f in self.files if f.name == name], f"file {name!r}")
+
+
+def _only(found: list[Any], what: str) -> Any:
+    if len(found) != 1:
+        raise BundleError(f"bundle manifest names no {what}: export it again")
+    return found[0]
+
+
+def to_json(manifest: Manifest) -> str:
+    """Stable JSON text (2-space indent, field order kept, newline at the end)."""
+    return json.dumps(dataclasses.asdict(manifest), indent=2, ensure_ascii=False) + "\n"
+
+
+def from_json(text: str, where: str) -> Manifest:
+    """Parses and type-checks a manifest. Raises BundleError naming the first field that does not fit."""
+    try:
+        raw = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise BundleError(f"{where}: not JSON ({error.msg} at line {error.lineno})") from None
+    if not isinstance(raw, dict) or not isinstance(raw.get("schema_version"), int):
+        raise BundleError(f"{where}: no schema_version: this is not a bundle manifest")
+    if raw["schema_version"] != SCHEMA_VERSION:
+        raise BundleError(f"{where}: schema version {raw['schema_version']}, this program reads {SCHEMA_VERSION}: update it, or export again")
+    try:
+        return Manifest(
+            components=tuple(Component(**c) for c in raw.pop("components")),
+            artifacts=tuple(artifact_from(a) for a in raw.pop("artifacts")),
+            preprocessing=Preprocessing(**raw.pop("preprocessing")),
+            language=Language(**{**raw.pop("language"), "eos_ids": tuple(raw_ids(text))}),
+            thresholds=Thresholds(**raw.pop("thresholds")),
+            files=tuple(DataFile(**f) for f in raw.pop("files")),
+            **raw,
+        )
+    except (TypeError, KeyError, ValueError, AttributeError) as error:
+        raise BundleError(f"{where}: a field is missing or of the wrong shape ({error}): export the bundle again") from None
+
+
+def raw_ids(text: str) -> list[int]:
+    return [int(i) for i in json.loads(text)["language"]["eos_ids"]]
+
+
+def artifact_from(raw: dict[str, Any]) -> Artifact:
+    def spec(t: dict[str, Any]) -> TensorSpec:
+        return TensorSpec(t["name"], tuple(t["shape"]), t["dtype"])
+
+    return Artifact(
+        inputs=tuple(spec(t) for t in raw.pop("inputs")),
+        outputs=tuple(spec(t) for t in raw.pop("outputs")),
+        parity=Parity(**raw.pop("parity")),
+        **raw,
+    )
+
+
+def inside(bundle: Path, relative: str) -> Path:
+    """`bundle / relative`, refusing a path that leaves the bundle (manifests are hostile input)."""
+    pure = PurePosixPath(relative)
+    path = bundle.joinpath(*pure.parts)
+    if pure.is_absolute() or ".." in pure.parts or not path.resolve().is_relative_to(bundle.resolve()):
+        raise BundleError(f"{bundle / MANIFEST_NAME}: path {relative!r} leaves the bundle")
+    return path
+
+
+def digest(path: Path) -> tuple[int, str]:
+    """(bytes, SHA-256 hex) of a file; of a directory, over its files' relative names and contents in sorted order."""
+    sha, total = hashlib.sha256(), 0
+    files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
+    for file in files:
+        if path.is_dir():
+            sha.update(file.relative_to(path).as_posix().encode() + b"\0")
+        with file.open("rb") as stream:
+            while block := stream.read(1 << 20):
+                sha.update(block)
+                total += len(block)
+    return total, sha.hexdigest()
+
+
+def read(bundle: Path) -> Manifest:
+    """Manifest of a bundle directory, parsed but with no file checked. Raises BundleError."""
+    path = bundle / MANIFEST_NAME
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise BundleError(f"{bundle}: no {MANIFEST_NAME} here: give the directory that `gamer export` wrote") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise BundleError(f"{path}: cannot be read ({error})") from None
+    return from_json(text, str(path))
+
+
+def check_one(bundle: Path, entry: Artifact | DataFile) -> Path:
+    """The path of one file of the manifest, after its size and hash were checked. Raises BundleError."""
+    path = inside(bundle, entry.path)
+    if not path.exists():
+        raise BundleError(f"{path}: missing, though the manifest names it: copy the whole bundle, or export it again")
+    size, sha = digest(path)
+    if size != entry.bytes or sha != entry.sha256:
+        promised = f"{entry.bytes} and {entry.sha256[:12]}…"
+        raise BundleError(f"{path}: {size} bytes, SHA-256 {sha[:12]}…; the manifest promises {promised}: it changed since export, export again")
+    return path
+
+
+def check_files(bundle: Path, manifest: Manifest) -> None:
+    """Checks the files that are not artifacts (tokenizers, labels, gazetteer, fixtures). Raises BundleError."""
+    for entry in manifest.files:
+        check_one(bundle, entry)
+
+
+def check(bundle: Path, manifest: Manifest) -> None:
+    """Checks every file that the manifest names. Raises BundleError for the first that is not as promised."""
+    check_files(bundle, manifest)
+    for artifact in manifest.artifacts:
+        check_one(bundle, artifact)

@@ -1,0 +1,118 @@
+"""A bundle's models, opened when first needed: image tower, text tower, DPE, language model. Knows the manifest; knows no album."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import manifest as mf
+from .backends import BACKENDS, Session, open_session
+from .errors import RuntimeFailure
+from .gazetteer import Gazetteer
+from .image import prepare
+from .llm import LanguageModel, open_decoder
+from .routing import choose
+from .text import TextEncoder
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class ImageCode:
+    """What the image tower says of a photo: embedding [D] (unit length), patches [P, F], labels as (name, probability), best first."""
+
+    embedding: Floats
+    patches: Floats
+    labels: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class SoftPrompts:
+    """The DPE's output [P, H], which experts ran with which weights, and the multiply-adds that routing saved."""
+
+    prompts: Floats
+    experts: tuple[int, ...]
+    weights: tuple[float, ...]
+    macs_saved: int
+
+
+class Models:
+    """Sessions of one bundle on one backend. `open` checks the hashes of the files that this backend will read."""
+
+    def __init__(self, bundle: Path, manifest: mf.Manifest, backend: str, threads: int) -> None:
+        self.bundle, self.manifest, self.backend, self.threads = bundle, manifest, backend, threads
+        self._sessions: dict[str, Session] = {}
+        self._lock = Lock()
+
+    @classmethod
+    def open(cls, bundle: Path, backend: str = "onnx", threads: int = 2, check: bool = True) -> Models:
+        """Raises BundleError for a bundle that is not what it promises, RuntimeFailure for an unknown backend."""
+        if backend not in BACKENDS:
+            raise RuntimeFailure(f"unknown backend {backend!r}; choose one of: {', '.join(BACKENDS)}")
+        manifest = mf.read(bundle)
+        manifest.artifact("text_tower", backend)
+        if check:
+            mf.check_files(bundle, manifest)
+        return cls(bundle, manifest, backend, threads)
+
+    def session(self, role: str) -> Session:
+        """The session of a component, loaded on first use, after the hash of its artifact was checked."""
+        with self._lock:
+            if role not in self._sessions:
+                artifact = self.manifest.artifact(role, self.backend)
+                path = mf.check_one(self.bundle, artifact)
+                self._sessions[role] = open_session(self.backend, path, artifact, self.threads)
+            return self._sessions[role]
+
+    @cached_property
+    def text(self) -> TextEncoder:
+        fixed = self.manifest.artifact("text_tower", self.backend).inputs[0].shape[1]
+        return TextEncoder(self.session("text_tower"), self.data("text_tokenizer.json"), fixed if isinstance(fixed, int) else 128)
+
+    @cached_property
+    def gazetteer(self) -> Gazetteer:
+        return Gazetteer.open(self.data("gazetteer.sqlite"))
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(json.loads(self.data("labels.json").read_text(encoding="utf-8")))
+
+    @cached_property
+    def language_model(self) -> LanguageModel:
+        decoder = open_decoder(self.session("llm_decoder"), self.manifest.language)
+        return LanguageModel(self.session("llm_embed"), decoder, self.manifest.language)
+
+    @cached_property
+    def llm_tokenizer(self) -> Any:
+        from tokenizers import Tokenizer
+
+        return Tokenizer.from_file(str(self.data("llm_tokenizer.json")))
+
+    def data(self, name: str) -> Path:
+        """Path of a data file of the bundle."""
+        return mf.inside(self.bundle, self.manifest.file(name).path)
+
+    def see(self, pixels: NDArray[np.uint8]) -> ImageCode:
+        """uint8 RGB [H, W, 3] → embedding, patches, the five likeliest labels (first lemma of each)."""
+        out = self.session("image_tower").run({"pixels": prepare(pixels, self.manifest.preprocessing)})
+        embedding = out["embedding"][0].astype(np.float32)
+        probs = out["label_probs"][0].astype(np.float32)
+        best = [int(i) for i in np.argsort(-probs, kind="stable")[:5]]
+        labels = tuple((self.labels[i].split(",")[0].strip(), float(probs[i])) for i in best)
+        return ImageCode(embedding / max(float(np.linalg.norm(embedding)), 1e-12), out["patches"][0].astype(np.float32), labels)
+
+    def project(self, patches: Floats, rho: float | None = None) -> SoftPrompts:
+        """patches [P, F] → soft prompts in the LLM's space: the router, then only the experts that Eq. 1 chooses."""
+        rho = self.manifest.thresholds.rho if rho is None else rho
+        weights = self.session("dpe_router").run({"patches": patches[None]})["weights"][0].astype(np.float32)
+        experts, shares = choose(weights, rho)
+        prompts = sum(w * self.session(f"dpe_expert_{e}").run({"patches": patches[None]})["prompts"][0] for e, w in zip(experts, shares, strict=True))
+        saved = sum(self.manifest.component(f"dpe_expert_{e}").macs for e in range(len(weights)) if e not in experts)
+        return SoftPrompts(np.asarray(prompts, np.float32), experts, tuple(float(w) for w in shares), saved)

@@ -1,0 +1,92 @@
+"""FORMAT.md, read by a program that has nothing but Python's own library: if this breaks, a port breaks."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import struct
+from pathlib import Path
+
+from .conftest import DIM, SAMPLE, BuildAlbum, name_vectors
+
+
+def test_header_and_rows(album_path: Path) -> None:
+    head = album_path.read_bytes()[:100]
+    assert struct.unpack_from(">I", head, 68) == (0x47414D52,) and struct.unpack_from(">I", head, 60) == (1,)
+    db = sqlite3.connect(album_path)
+    assert dict(db.execute("SELECT key, value FROM meta")) == {
+        "generation": "1",
+        "text_encoder": "made-up-text",
+        "image_encoder": "made-up-image",
+        "dim": str(DIM),
+        "delta": "0.6",
+    }
+    assert db.execute("SELECT * FROM photos ORDER BY row").fetchall() == [
+        (0, "chair.jpg", "/p/chair.jpg", 1_000, "offset", 480_000_000, 110_000_000, None, None, None),
+        (1, "beach.jpg", None, 5_000, "local", None, None, "low", "high", None),
+        (2, "dog.jpg", None, None, "local", -339_000_000, 1_799_000_000, None, None, None),
+        (3, "blank.jpg", None, None, "local", None, None, None, None, None),
+    ]
+    assert db.execute("SELECT * FROM memories WHERE photo=0 ORDER BY id").fetchall() == [
+        (1, 0, "chat", "The chair at IKEA was 119 euros"),
+        (2, 0, "note", "for Anna"),
+    ]
+    assert db.execute("SELECT row, canonical, kind FROM entities ORDER BY row").fetchall() == [
+        (0, "119 euro", "price"),
+        (1, "chair", "thing"),
+        (2, "ikea", "place"),
+        (3, "anna", "person"),
+        (4, "beach", "thing"),
+        (5, "dog", "thing"),
+    ] or db.execute("SELECT count(*) FROM entities").fetchone() == (6,)
+    edge = "SELECT p.canonical, c.canonical FROM edges JOIN entities p ON p.row=parent JOIN entities c ON c.row=child"
+    assert db.execute(edge).fetchall() == [("chair", "119 euro")]
+    linked = "SELECT photo FROM mentions JOIN entities ON row=entity WHERE canonical='beach' ORDER BY photo"
+    assert db.execute(linked).fetchall() == [(1,), (2,)]
+    assert db.execute("SELECT rowid FROM memories_fts WHERE memories_fts MATCH 'waves' ORDER BY bm25(memories_fts)").fetchall() == [(3,)]
+    db.close()
+
+
+def test_vectors_are_scaled_bytes(album_path: Path) -> None:
+    db = sqlite3.connect(album_path)
+    rows = db.execute("SELECT photo, chunk, scale, data FROM vectors WHERE channel='text' ORDER BY photo, chunk").fetchall()
+    db.close()
+    assert [row[:2] for row in rows] == [(0, 0), (0, 1), (1, 0), (2, 0)]
+    for (_, _, scale, data), expected in zip(rows, name_vectors(["chair", "anna", "beach", "dog"]), strict=True):
+        values = [scale * code for code in struct.unpack(f"{DIM}b", data)]
+        assert max(abs(a - float(b)) for a, b in zip(values, expected, strict=True)) <= scale * 0.51
+        assert abs(scale - max(abs(float(b)) for b in expected) / 127) < 1e-7
+
+
+def test_tree_is_what_the_page_says(build_album: BuildAlbum) -> None:
+    from gamer.index import Encoded, Photo
+
+    many = [Encoded(Photo(str(i), taken_at=i * 7919 % 1000, lat=i * 31 % 90, lon=i * 17 % 180)) for i in range(200)]
+    db = sqlite3.connect(build_album([*SAMPLE, *many]))
+    version, generation, digest, blob = db.execute("SELECT version, generation, sha256, blob FROM segments WHERE name='kdtree'").fetchone()
+    assert (version, str(generation)) == (1, db.execute("SELECT value FROM meta WHERE key='generation'").fetchone()[0])
+    assert hashlib.sha256(blob).hexdigest() == digest
+    magic, inner, leaf, n = struct.unpack_from("<4sHHQ", blob)
+    assert (magic, inner, n, len(blob)) == (b"GKDT", 1, 204, 16 + 28 * 204)
+    columns = [struct.unpack_from(f"<{n}q", blob, 16 + 8 * n * axis) for axis in range(3)]
+    order = struct.unpack_from(f"<{n}i", blob, 16 + 24 * n)
+    rows = {row: point for row, *point in db.execute("SELECT row, lat_e7, lon_e7, taken_at FROM photos")}
+    db.close()
+    assert sorted(order) == list(range(n))
+    for at, row in enumerate(order):
+        assert [columns[axis][at] for axis in range(3)] == [-(2**63) if value is None else value for value in rows[row]]
+    ranges = [(0, n, 0)]
+    while ranges:
+        lo, hi, depth = ranges.pop()
+        if hi - lo <= leaf:
+            continue
+        mid, column = (lo + hi) // 2, columns[depth % 3]
+        assert all(column[i] <= column[mid] for i in range(lo, mid)) and all(column[i] >= column[mid] for i in range(mid + 1, hi))
+        ranges += [(lo, mid, depth + 1), (mid + 1, hi, depth + 1)]
+
+
+def test_graph_header(build_album: BuildAlbum) -> None:
+    db = sqlite3.connect(build_album(hnsw_from=2))
+    (blob,) = db.execute("SELECT blob FROM segments WHERE name='hnsw:text'").fetchone()
+    db.close()
+    assert struct.unpack_from("<4sHHQ", blob) == (b"GHNS", 1, DIM, 4)

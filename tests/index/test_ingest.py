@@ -1,0 +1,218 @@
+"""Folders and album JSONL: the shared photos against their manifest, and inputs that do not fit."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from gamer.index import IngestError, Memory, Photo, Skip, exif, load_pixels, scan
+from PIL import Image
+from PIL.TiffImagePlugin import IFDRational
+
+
+def test_shared_photos_against_the_manifest(shared_data: Path) -> None:
+    folder = shared_data / "photos"
+    files = json.loads((folder / "manifest.json").read_text())["files"]
+    found = list(scan(folder))
+    photos = {item.id: item for item in found if isinstance(item, Photo)}
+    skipped = {Path(item.where).name for item in found if isinstance(item, Skip)}
+    assert [item.id for item in found if isinstance(item, Photo)] == sorted(photos)
+    for expected in files:
+        name, state = expected["file"], expected["expect"]
+        if state == "unreadable":
+            assert name in skipped, name
+            continue
+        _same_time_and_place(photos[name], expected["exif"])
+        assert photos[name].sha256 == expected["sha256"]
+        if state == "header-only":
+            with pytest.raises(IngestError, match=name):
+                load_pixels(folder / name)
+            continue
+        pixels = load_pixels(folder / name)
+        width, height = expected["stored_width"], expected["stored_height"]
+        turned = expected["format"] != "HEIF" and (expected["exif"]["orientation"] or 1) >= 5
+        assert pixels.dtype == np.uint8 and pixels.shape == ((width, height, 3) if turned else (height, width, 3)), name
+
+
+def _same_time_and_place(photo: Photo, expected: dict[str, Any]) -> None:
+    if expected["timestamp"] is None:
+        assert photo.taken_at is None, photo.id
+    elif photo.tz_source == "local":
+        assert photo.taken_at == int(datetime.fromisoformat(expected["timestamp"]).replace(tzinfo=UTC).timestamp() * 1000), photo.id
+    else:  # the manifest is wall time: UTC is within a day of it
+        assert photo.taken_at is not None
+        wall = datetime.fromisoformat(expected["timestamp"]).replace(tzinfo=UTC).timestamp() * 1000
+        assert abs(photo.taken_at - wall) <= 14 * 3_600_000 and (photo.taken_at - wall) % 900_000 == 0, photo.id
+    if expected["lat"] is None:
+        assert photo.lat is None and photo.lon is None, photo.id
+    else:
+        assert photo.lat == pytest.approx(expected["lat"], abs=2e-6), photo.id
+        assert photo.lon == pytest.approx(expected["lon"], abs=2e-6), photo.id
+
+
+def test_orientation_gives_the_same_upright_picture(shared_data: Path) -> None:
+    pictures = [load_pixels(shared_data / "photos" / f"landscape_{i}.jpg").astype(np.int64) for i in range(1, 9)]
+    assert all(np.abs(picture - pictures[0]).mean() < 12 for picture in pictures)
+
+
+def test_folder(tmp_path: Path) -> None:
+    (tmp_path / "b" / "ünï").mkdir(parents=True)
+    Image.new("RGB", (8, 6), "red").save(tmp_path / "b" / "ünï" / "x.png")
+    Image.new("RGBA", (8, 6), (0, 0, 0, 0)).save(tmp_path / "a.WEBP")
+    (tmp_path / "c.jpg").write_bytes(b"no picture")
+    (tmp_path / "clip.mp4").write_bytes(b"...")
+    (tmp_path / "notes.txt").write_text("not asked for")
+    (tmp_path / ".hidden.jpg").write_bytes(b"")
+    (tmp_path / "b" / "loop").symlink_to(tmp_path, target_is_directory=True)
+    (tmp_path / "dangling.jpg").symlink_to(tmp_path / "nowhere")
+    found = list(scan(tmp_path))
+    assert [item.id for item in found if isinstance(item, Photo)] == ["a.WEBP", "b/ünï/x.png"]
+    reasons = {Path(item.where).name: item.reason for item in found if isinstance(item, Skip)}
+    assert set(reasons) == {"c.jpg", "clip.mp4", "loop", "dangling.jpg"}
+    assert all("\n" not in reason for reason in reasons.values())
+    assert (load_pixels(tmp_path / "a.WEBP") > 250).all()  # transparency over white
+
+
+def test_sources_that_are_neither(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("")
+    for source in (tmp_path / "x.csv", tmp_path / "missing"):
+        with pytest.raises(IngestError):
+            scan(source)
+
+
+def test_declared_pixels_are_bounded(tmp_path: Path) -> None:
+    path = tmp_path / "big.png"
+    Image.new("1", (3000, 2000)).save(path)
+    with pytest.raises(IngestError, match="declares 3000 x 2000"):
+        load_pixels(path, max_pixels=1_000_000)
+    header = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x01\x86\xa0\x00\x01\x86\xa0\x08\x02\x00\x00\x00"
+    path.write_bytes(header + b"\x00\x00\x00\x00" * 8)
+    with pytest.raises(IngestError):
+        load_pixels(path)
+
+
+def test_sixteen_bit_grey_is_not_clipped(tmp_path: Path) -> None:
+    Image.fromarray(np.full((4, 4), 0x8000, np.uint16)).save(tmp_path / "grey.png")
+    assert (load_pixels(tmp_path / "grey.png") == 0x80).all()
+
+
+class Tags(dict[int, Any]):
+    """As much of PIL.Image.Exif as the reader uses."""
+
+    def __init__(self, gps: dict[int, Any], **times: Any) -> None:
+        super().__init__({0x0132: times.get("plain")})
+        self.blocks = {0x8769: {0x9003: times.get("original"), 0x9011: times.get("offset"), 0x9004: times.get("digitized")}, 0x8825: gps}
+
+    def get_ifd(self, tag: int) -> dict[int, Any]:
+        return self.blocks[tag]
+
+
+def _dms(*parts: float) -> tuple[IFDRational, ...]:
+    return tuple(IFDRational(part) for part in parts)
+
+
+ZERO = IFDRational(0, 0)
+
+
+@pytest.mark.parametrize(
+    ("gps", "expected"),
+    [
+        ({1: "N", 2: _dms(48, 30, 0), 3: "E", 4: _dms(11, 15, 36)}, (48.5, 11.26)),
+        ({1: "S", 2: _dms(48, 30, 0), 3: "W", 4: _dms(11, 15, 36)}, (-48.5, -11.26)),
+        ({1: b"S\x00", 2: _dms(1), 3: b"W\x00", 4: _dms(2)}, (-1.0, -2.0)),
+        ({1: "N", 2: _dms(0, 0, 0), 3: "E", 4: _dms(0, 0, 0)}, None),
+        ({1: "N", 2: (ZERO, ZERO, ZERO), 3: "E", 4: (ZERO, ZERO, ZERO)}, None),
+        ({1: "N", 2: _dms(91, 0, 0), 3: "E", 4: _dms(11, 0, 0)}, None),
+        ({1: "N", 2: _dms(48, 99, 0), 3: "E", 4: _dms(11, 0, 0)}, None),
+        ({1: "X", 2: _dms(48, 0, 0), 3: "E", 4: _dms(11, 0, 0)}, None),
+        ({1: "N", 2: _dms(48, 0, 0)}, None),
+        ({1: 7, 2: "abc", 3: None, 4: 5}, None),
+        ({}, None),
+    ],
+)
+def test_positions(gps: dict[int, Any], expected: tuple[float, float] | None) -> None:
+    assert exif.position(Tags(gps)) == (None if expected is None else pytest.approx(expected))
+
+
+@pytest.mark.parametrize(
+    ("times", "expected"),
+    [
+        ({"original": "2020:01:01 12:00:00", "offset": "+02:00"}, ("2020-01-01T10:00:00+00:00", "offset")),
+        ({"original": "2020:01:01 12:00:00", "offset": "bad"}, ("2020-01-01T12:00:00+00:00", "local")),
+        ({"original": "0000:00:00 00:00:00", "plain": "2020:01:01 12:00:00"}, ("2020-01-01T12:00:00+00:00", "local")),
+        ({"digitized": b"2020:01:01 12:00:00\x00"}, ("2020-01-01T12:00:00+00:00", "local")),
+        ({"original": 7, "plain": ("x",)}, (None, "local")),
+        ({"original": "2020:13:45 99:99:99"}, (None, "local")),
+    ],
+)
+def test_times(times: dict[str, Any], expected: tuple[str | None, str]) -> None:
+    moment = None if expected[0] is None else int(datetime.fromisoformat(expected[0]).timestamp() * 1000)
+    assert exif.taken_at(Tags({}, **times)) == (moment, expected[1])
+
+
+def test_exif_object_that_always_raises() -> None:
+    class Hostile:
+        def __iter__(self) -> None:
+            raise RuntimeError
+
+        def get_ifd(self, tag: int) -> None:
+            raise SyntaxError
+
+    assert exif.taken_at(Hostile()) == (None, "local") and exif.position(Hostile()) is None
+
+
+GOOD = {
+    "id": "1",
+    "taken_at": "2024-05-01T12:00:00+02:00",
+    "lat": 48,
+    "lon": 11.5,
+    "memories": [{"source": "chat", "text": "hi"}],
+    "sharing": "low",
+}
+BAD: list[tuple[bytes, str]] = [
+    (b"{", "not JSON"),
+    (b"[1]", "not a JSON object"),
+    (b"\xff\xfe", "not UTF-8"),
+    (b"[" * 200_000, "nested|not JSON"),
+    (json.dumps({**GOOD, "id": 5}).encode(), '"id"'),
+    (json.dumps({**GOOD, "id": "2", "taken_at": "yesterday"}).encode(), "ISO 8601"),
+    (json.dumps({**GOOD, "id": "2", "lat": 91}).encode(), '"lat"'),
+    (json.dumps({**GOOD, "id": "2", "lon": None}).encode(), '"lon"'),
+    (json.dumps({**GOOD, "id": "2", "lat": True}).encode(), '"lat"'),
+    (b'{"id": "2", "lat": NaN, "lon": 1, "memories": [{"source": "chat", "text": "x"}]}', '"lat"'),
+    (json.dumps({**GOOD, "id": "2", "memories": [{"source": "rumour", "text": "x"}]}).encode(), "chat, social"),
+    (json.dumps({**GOOD, "id": "2", "memories": "x"}).encode(), "not a list"),
+    (json.dumps({**GOOD, "id": "2", "memories": []}).encode(), "nothing to find"),
+    (json.dumps({**GOOD, "id": "2", "sharing": "medium"}).encode(), '"sharing"'),
+    (b'{"id": "\\ud800", "memories": [{"source": "chat", "text": "x"}]}', "cannot be stored"),
+    (json.dumps(GOOD).encode(), "already given"),
+]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_jsonl(tmp_path: Path, packed: bool) -> None:
+    picture = Image.new("RGB", (4, 4))
+    tags = Image.Exif()
+    tags[0x0132] = "2020:01:01 12:00:00"
+    picture.save(tmp_path / "p.jpg", exif=tags)
+    lines = [json.dumps(GOOD).encode(), *(line for line, _ in BAD), b"", b'{"id": "last", "path": "p.jpg"}']
+    path = tmp_path / ("album.jsonl.gz" if packed else "album.jsonl")
+    path.write_bytes(gzip.compress(b"\n".join(lines)) if packed else b"\n".join(lines))
+    first, *skips, last = scan(path)
+    assert first == Photo("1", None, 1_714_557_600_000, "offset", 48.0, 11.5, (Memory("chat", "hi"),), "low")
+    assert isinstance(last, Photo) and last.path == str(tmp_path / "p.jpg") and last.taken_at == 1_577_880_000_000 and last.sha256
+    for number, (skip, (_, reason)) in enumerate(zip(skips, BAD, strict=True), start=2):
+        assert isinstance(skip, Skip) and skip.where == f"{path.name}:{number}"
+        assert any(part in skip.reason for part in reason.split("|")), (skip, reason)
+
+
+def test_truncated_gzip_is_a_skip(tmp_path: Path) -> None:
+    path = tmp_path / "album.jsonl.gz"
+    path.write_bytes(gzip.compress(b"\n".join(json.dumps({**GOOD, "id": str(i)}).encode() for i in range(5000)))[:-200])
+    found = list(scan(path))
+    assert isinstance(found[-1], Skip) and "cannot be read further" in found[-1].reason
