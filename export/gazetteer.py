@@ -32,23 +32,23 @@ KM_PER_DEGREE = 111.195
 
 # Towns that are also English words: they count as places only when capitalised and after a place preposition.
 COMMON_WORDS = frozenset(
-    """acre agar airport all alliance along angel angels ann annex any apex are baby bag baker ball bank banning bar barking barn bat bath
-    battle bay be beach bear bell bend best big bird bishop black blue boat boom boot bow box bra brick bridge bron brown buffalo burger
-    bury bus butterfly buy cafe camp canning car castle central champion chip christmas church clay cloud coat cocoa come converse cook
-    cork corona cricket crystal cup curry cypress dance date deal deer defiance delta diamond did dish do does dome eagle ease east egg
-    eggs enterprise evergreen faith family farm fate father federal field fish fisher fleet flint flora forest fountain fox friend
-    friends gap gar garden gate gay gent go goes gold golden golf grace grand green groves ham hamburger hat hawk hem here hill hillside
-    holiday home homestead hook hope horn horse hotel house how hub hull humble hunter hurricane ice imperial independence is island it
-    jam joy king kings ladies lady lake lamin lend lens liberal liberty lice lily lion lodi love male mall man manage manga mango march
-    market marks mason mass may me mentor meridian metro miller mission mobile mole moon moss most mother mountain much museum music mut
-    my nan nancy new nice normal north ocean of officer old one opportunity oral orange orchards page papaya paradise paramount park
-    party pasta pearl peer pen pest pizza plane plantation plaque plunge police polo pool pop port potter prince queen queens rain ramen
-    reading red republic reservoir retreat rich river robin rock rose roses royal rugby rye saga sake sale salsa salt samba same san
-    sandy savage say school sea ship shoe shop shoreline silver sky small smith snow south sparks split spring springs square stains
-    store street sue sulphur summer summit sun sunrise sunset superior surprise sushi swords tame tango tank tartar taylor temple tennis
-    tent terrace there three time tire toast today torrent tours tower train turbo turkey two union university upland us valence van
-    victory village vineyard violet wall walnut ware was we weaver wedding wells were west what when where white who why winter wolf
-    woodland woodlands work worms ye young zoo
+    """acre agar airport all alliance along angel angels ann annex any apex are baby bag baker ball bank banning bar barking barn basti bat
+    bath batman battle bay be beach bear bell bend best big bird bishop black blue boat boom boot bow box bra brick bridge brits bron
+    brown buffalo burger bury bus butterfly buy cafe camp canning car castle central champion chip christmas church clay cloud coat
+    cocoa come converse cook cork corona cricket crystal cup curry cypress dance date deal deer defiance delta diamond did dish do does
+    dome eagle ease east egg eggs enterprise evergreen faith family farm fate father federal field fish fisher fleet flint flora forest
+    fountain fox friend friends gap gar garden gate gay gent go goes gold golden golf grace grand green groves ham hamburger hat hawk
+    hem here hill hillside holiday home homestead hook hope horn horse hotel house how hub hull humble hunter hurricane ice imperial
+    independence is island it jam joy king kings ladies lady lake lamin lend lens liberal liberty lice lily lion lodi love male mall man
+    manage manga mango march market marks mason mass may me mentor meridian metro miller mission mobile mole moon moss most mother
+    mountain much museum music mut my nan nancy new nice normal north obama ocean of officer old one opportunity oral orange orchards
+    page papaya paradise paramount park party pasta pearl peer pen pest pizza plane plantation plaque plunge police polo pool pop port
+    potter prince queen queens rain ramen reading red republic reservoir retreat reunion rich river robin rock rose roses royal rugby
+    rye saga sake sale salsa salt samba same san sandy savage say school sea shaping ship shoe shop shoreline silver sky small smith
+    snow soma south sparks split spring springs square stains store street sue sulphur summer summit sun sunrise sunset superior
+    surprise sushi swords tame tango tank tartar taylor temple tennis tent terrace there three time tire toast today torrent tours tower
+    train turbo turkey two union university upland us valence van victory village vineyard violet wall walnut ware was we weaver wedding
+    wells were west what when where white who why winter wolf woodland woodlands work worms ye young zoo
     """.split()  # noqa: SIM905
 )
 # Alternate names that are English words are not written at all.
@@ -67,21 +67,21 @@ COMMON_ALTERNATES = COMMON_WORDS | frozenset(
 )
 # Towns that are also given names: places only after "in", "near", "around".
 GIVEN_NAMES = frozenset(
-    """adam adelaide albert alexandria ali alice allen amal amelia ana andrew angela anna antonio arlington arthur austin barbara beatrice
-    ben benicia bethany blaine boris bruno calvin cameron camila carlos carmen carol carolina caroline cary chad chae charlotte chelsea
-    christina clara clayton clinton cody colton dallas dalton daphne darwin dave david dayton deborah decatur denton denver diego
-    douglas dudley edison elena elias elizabeth elsa emma erica eugene evan evans fernando florence florida francisco franklin gabriel
-    garland george georgia gilbert gina gloria grace hailey harrison harvey helena henderson henry houston howard hua hugo ida irving
-    isabela israel jackson jaime jamaica james jasper jefferson jennifer jennings jerome jesus joanna joao john jolene jon jonathan
-    jordan jose joshua juan julia june karen kelly kent kimberley kyle lara laura lauren lawrence lea leo leon leonardo lincoln lisa
-    logan lorenzo louis lourdes lucia luis luka luna madison manuel marco margate maria marina mario marion mark martin mary mateo
-    matilda maurice max maya melanie melissa mercedes miguel mila milan miranda monica monroe morgan nadia natalia nate nathan nelson
-    nina nora norfolk norman odessa olga oliver olivia orlando oscar owen paola paolo parker pascal patricia paul paula pedro perry
-    peter petra phoenix rafael ramon raymond regina reza richard rita robert roberto rocio rodrigo roman rosa rosalie rosario roy
-    russell sabina salem salvador sam samara samson sandra santiago santos sara sarah saul savannah selma sergio shannon shelby sherman
-    sidney silvia simon sofia sonia sophia stella stuart susa tara teresa thane thomas tim tina tracy trinity troy tyler valentina
-    valeria vanessa vera vernon veronica victor victoria vincent virginia warren wayne wendy wesley wilson winston wolfgang xavier yara
-    yuma yuri zara zoe
+    """adam adelaide albert alexandra alexandria ali alice allen amal amelia ana andrew angela anna antonio arlington arthur austin barbara
+    beatrice ben benicia bethany blaine borges boris bruno calvin cameron camila carlos carmen carol carolina caroline cary chad chae
+    charlotte chelsea christina clara clayton clinton cody colton dallas dalton daphne darwin dave david dayton deborah decatur denton
+    denver diego dolores doreen douglas dudley edison elena elias elizabeth elsa emma erica eugene evan evans fernando florence florida
+    francisco franklin gabriel garland george georgia gilbert gina gloria grace hailey harrison harvey helena henderson henry houston
+    howard hua hugo ida irving isabela israel jackson jaime jamaica james jasper jefferson jennifer jennings jerome jesus joanna joao
+    john jolene jon jonathan jordan jose joshua juan julia june karen kari kelly kent kimberley kyle lara laura lauren lawrence lea leo
+    leon leonardo lincoln lisa logan lorenzo louis lourdes lucia luis luka luna madison manuel marco margate maria marina mario marion
+    mark martin mary mateo matilda maurice max maya melanie melissa mercedes merrick miguel mila milan miranda monica monroe morgan
+    nadia natalia nate nathan nelson nina nora norfolk norman obama odessa olga oliver olivia orlando oscar owen paola paolo parker
+    pascal patricia paul paula pedro perry peter petra phoenix rafael ramon raymond regina reza richard rita robert roberto rocio
+    rodrigo roman rosa rosalie rosario roy russell sabina salem salvador sam samara samson sandra santiago santos sara sarah saul
+    savannah selma sergio shannon shelby sherman sidney silvia simon sofia sonia sophia stella stuart susa tara teresa thane thomas tim
+    tina tracy trinity troy tyler valentina valeria vanessa vera vernon veronica victor victoria vincent virginia warren wayne wendy
+    wesley wilson winston wolfgang xavier yara yuma yuri zara zoe
     """.split()  # noqa: SIM905
 )
 
@@ -371,7 +371,8 @@ def _name_rows(rows: Iterable[_Row]) -> list[tuple[str, int, int]]:
                 continue
             flag = FLAG_PRIMARY if folded == fold(row.name) or folded in curated or row.kind == "region" else 0
             # A country keeps its lower-case reading ("in china") unless its name is an everyday word ("turkey").
-            word = folded in COMMON_ALTERNATES and (flag == 0 or folded in COMMON_WORDS or (len(folded) <= 2))
+            small = row.kind == "city" and row.population < 500_000  # Lima and Rome are known well enough
+            word = folded in COMMON_WORDS or (folded in COMMON_ALTERNATES and small)
             flag |= FLAG_WORD if word or (len(folded) < 3 and folded != "uk") else 0
             flag |= FLAG_GIVEN if folded in GIVEN_NAMES else 0
             key = (folded, row.id)
@@ -415,7 +416,7 @@ def _write(path: Path, rows: Sequence[_Row], names: Sequence[tuple[str, int, int
             ],
         )
         db.executemany("INSERT INTO names VALUES (?, ?, ?)", names)
-        db.execute("CREATE INDEX city_lat ON places(lat) WHERE kind = 'city'")
+        db.execute("CREATE INDEX city_lat ON places(lat, lon) WHERE kind = 'city'")
         db.execute("COMMIT")
         db.execute("VACUUM")
     finally:

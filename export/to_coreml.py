@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,11 @@ def write(item: ExportModule, quant: str, language: Language, samples: list[tupl
     inputs, outputs = _specs(item)
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
-        traced = torch.jit.trace(item.module, item.example, check_trace=False)
         try:
+            # torch.export rather than a trace: its graph has no shape arithmetic left, which the converter cannot fold.
+            program = torch.export.export(item.module, item.example, strict=False).run_decompositions({})
             model = ct.convert(
-                traced,
-                inputs=[ct.TensorType(name=t.name, shape=t.shape, dtype=np.dtype(t.dtype)) for t in inputs],
+                program,
                 outputs=[ct.TensorType(name=t.name) for t in outputs],
                 minimum_deployment_target=ct.target.iOS18,
                 compute_precision=ct.precision.FLOAT16,
@@ -48,7 +49,9 @@ def write(item: ExportModule, quant: str, language: Language, samples: list[tupl
             config = OptimizationConfig(global_config=OpLinearQuantizerConfig(mode="linear_symmetric", dtype="int8"))
             model = linear_quantize_weights(model, config)
     model.save(str(path))
-    return inputs, outputs
+    # The converter keeps the module's argument names; the manifest says what the file says.
+    names = [i.name for i in model.get_spec().description.input]
+    return tuple(replace(t, name=n) for t, n in zip(inputs, names, strict=True)), outputs
 
 
 def _specs(item: ExportModule) -> Specs:

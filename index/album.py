@@ -7,11 +7,11 @@ knows no model (queries arrive as vectors) and writes nothing. A segment that is
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import apsw
 import numpy as np
@@ -28,6 +28,7 @@ from .words import query_terms
 
 _OVERSAMPLE = 4  # graph candidates per wanted photo, before exact ranking
 _MAX_TERMS = 64
+_T = TypeVar("_T")
 
 
 class Album:
@@ -35,8 +36,8 @@ class Album:
         self._db = connection
         self._lock = threading.RLock()
         self.path = path
-        self.meta: AlbumMeta = loader.read_meta(connection, path)
-        self.generation: int = loader.read_generation(connection)
+        self.meta: AlbumMeta = self._load(lambda db: loader.read_meta(db, path))
+        self.generation: int = self._load(loader.read_generation)
         self._n = int(self._sql("SELECT count(*) FROM photos")[0][0])
         self._channels: dict[str, VectorSet | None] = {}
         self._graphs: dict[str, hnsw.Hnsw | None] = {}
@@ -47,10 +48,8 @@ class Album:
         connection = open_reader(path)
         try:
             return cls(connection, path)
-        except BaseException as error:
+        except BaseException:
             connection.close()
-            if isinstance(error, apsw.Error):
-                raise damaged(path, error) from None
             raise
 
     def close(self) -> None:
@@ -114,12 +113,14 @@ class Album:
         vectors = self._entity_vectors
         if vectors is None:
             return []
-        similarity = np.full(self._entity_count, -np.inf, np.float32)
-        similarity[vectors.owners] = vectors.dot(self._query(query, vectors.dim, "entities"))
+        activated = self.activate(rows)
+        # The walk can only reach activated nodes and nodes that have edges.
+        reachable = np.concatenate([activated, np.flatnonzero(np.diff(self._edges.offsets))])
+        similarity = vectors.best_per_row(self._query(query, vectors.dim, "entities"), self._entity_count, reachable)
         wanted = np.zeros(self._n, np.bool_)
         wanted[np.asarray(rows, np.int64)] = True
         out = []
-        for row in graph.traverse(self.activate(rows), similarity, self._edges, delta):
+        for row in graph.traverse(activated, similarity, self._edges, delta):
             linked = self._photos_of.of(row[None])
             linked = linked[wanted[linked]]
             if linked.size:
@@ -190,8 +191,7 @@ class Album:
     # The file
 
     def stats(self) -> AlbumStats:
-        with self._lock:
-            return measure(self._db, self.path, self.generation)
+        return self._load(lambda db: measure(db, self.path, self.generation))
 
     def verify(self) -> list[str]:
         """Problems, one a line; empty when the album is clean."""
@@ -201,31 +201,29 @@ class Album:
     # Inside
 
     def _sql(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
+        return self._load(lambda db: db.execute(sql, values).fetchall())
+
+    def _load(self, read: Callable[[apsw.Connection], _T]) -> _T:
+        """Reads under the lock. Pages that SQLite refuses, and values of a type that no writer wrote, are a damaged file."""
         with self._lock:
             try:
-                return self._db.execute(sql, values).fetchall()
-            except apsw.Error as error:
+                return read(self._db)
+            except (apsw.Error, ValueError, TypeError, OverflowError) as error:
                 raise damaged(self.path, error) from None
 
     @cached_property
     def _points(self) -> Int64Array:
-        with self._lock:
-            return loader.points(self._db)
+        return self._load(loader.points)
 
     @cached_property
     def _tree(self) -> kdtree.KDTree:
-        with self._lock:
-            blob = segments.load(self._db, segments.KDTREE, kdtree.VERSION, self.generation)
-            if blob is not None:
-                tree = kdtree.KDTree.from_bytes(blob)
-                if len(tree) == self._n:
-                    return tree
-            return kdtree.build(self._points)
+        blob = self._load(lambda db: segments.load(db, segments.KDTREE, kdtree.VERSION, self.generation))
+        tree = None if blob is None else kdtree.KDTree.from_bytes(blob)
+        return tree if tree is not None and len(tree) == self._n else kdtree.build(self._points)
 
     @cached_property
     def _dims(self) -> dict[str, int]:
-        with self._lock:
-            return loader.channel_dims(self._db)
+        return self._load(loader.channel_dims)
 
     @cached_property
     def _entity_count(self) -> int:
@@ -233,13 +231,11 @@ class Album:
 
     @cached_property
     def _entity_vectors(self) -> VectorSet | None:
-        with self._lock:
-            return loader.entity_vectors(self._db)
+        return self._load(loader.entity_vectors)
 
     @cached_property
     def _mentions(self) -> RowArray:
-        with self._lock:
-            return loader.pairs(self._db, "mentions")
+        return self._load(lambda db: loader.pairs(db, "mentions"))
 
     @cached_property
     def _entities_of(self) -> graph.Adjacency:
@@ -251,8 +247,7 @@ class Album:
 
     @cached_property
     def _edges(self) -> graph.Adjacency:
-        with self._lock:
-            parents, children = loader.pairs(self._db, "edges")
+        parents, children = self._load(lambda db: loader.pairs(db, "edges"))
         both = np.concatenate([parents, children]), np.concatenate([children, parents])
         return graph.adjacency(both[0], both[1], self._entity_count, self._entity_count)
 
@@ -271,13 +266,13 @@ class Album:
     def _vectors(self, channel: str) -> VectorSet | None:
         with self._lock:
             if channel not in self._channels:
-                self._channels[channel] = loader.vectors(self._db, channel)
+                self._channels[channel] = self._load(lambda db: loader.vectors(db, channel))
             return self._channels[channel]
 
     def _graph(self, channel: str, n: int) -> hnsw.Hnsw | None:
         with self._lock:
             if channel not in self._graphs:
-                blob = segments.load(self._db, segments.hnsw_name(channel), hnsw.VERSION, self.generation)
+                blob = self._load(lambda db: segments.load(db, segments.hnsw_name(channel), hnsw.VERSION, self.generation))
                 walker = None if blob is None else hnsw.Hnsw.from_bytes(blob)
                 self._graphs[channel] = walker if walker is not None and len(walker) == n else None
             return self._graphs[channel]

@@ -7,6 +7,7 @@ from pathlib import Path
 import apsw
 
 from . import loader, segments
+from .errors import AlbumError
 from .results import AlbumStats, ChannelStats, SegmentStats
 from .schema import APPLICATION_ID, USER_VERSION, one_line
 
@@ -40,7 +41,7 @@ _INVARIANTS = (
 def find_problems(db: apsw.Connection, path: Path) -> list[str]:
     try:
         return _find(db, path)
-    except apsw.Error as error:
+    except (apsw.Error, AlbumError, ValueError, TypeError, OverflowError) as error:  # flipped bits can be any value
         return [f"{path}: cannot be read through ({one_line(error)})"]
 
 

@@ -97,7 +97,7 @@ def open_reader(path: Path) -> apsw.Connection:
         connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
         connection.set_busy_timeout(2000)
         connection.execute("PRAGMA query_only=1; PRAGMA trusted_schema=0; SELECT count(*) FROM sqlite_schema").fetchall()
-    except apsw.Error as error:
+    except (apsw.Error, ValueError) as error:
         raise damaged(path, error) from None
     return connection
 

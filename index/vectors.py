@@ -76,21 +76,22 @@ class VectorSet:
             out[start : start + _BLOCK] = (self.codes[pick].astype(np.float32) @ query) * self.scales[pick]
         return out
 
-    def positions_of(self, rows: RowArray) -> RowArray:
-        """Positions of all vectors that belong to the given photo rows."""
-        lo = np.searchsorted(self.owners, rows, "left")
-        sizes = np.searchsorted(self.owners, rows, "right") - lo
-        starts = np.cumsum(sizes) - sizes
-        return np.asarray(np.repeat(lo - starts, sizes) + np.arange(int(sizes.sum())), np.int64)
+    def positions_of(self, rows: RowArray, n_rows: int) -> RowArray:
+        """Ascending positions of all vectors that belong to the given photo rows, in any order and with repeats."""
+        wanted = np.zeros(n_rows, np.bool_)  # a mask: numpy's unique and searchsorted cost ten times as much at this size
+        wanted[rows] = True
+        return np.asarray(np.flatnonzero(wanted[self.owners]), np.int64)
 
     def best_per_row(self, query: FloatArray, n_rows: int, rows: RowArray | None = None) -> FloatArray:
         """float32 [n_rows]: the best chunk's score of each photo row, -inf where a photo has no vector or is not among `rows`."""
         best = np.full(n_rows, -np.inf, np.float32)
-        at = None if rows is None else self.positions_of(np.unique(rows))
+        at = None if rows is None else self.positions_of(rows, n_rows)
         owners = self.owners if at is None else self.owners[at]
         if owners.size:
             first = np.flatnonzero(np.diff(owners, prepend=-1))
-            best[owners[first]] = np.maximum.reduceat(self.dot(query, at), first)
+            # Gathering scattered vectors costs about four times as much as reading them in a row.
+            scores = self.dot(query, at) if at is None or at.size * 4 < len(self) else self.dot(query)[at]
+            best[owners[first]] = np.maximum.reduceat(scores, first)
         return best
 
 

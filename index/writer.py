@@ -200,9 +200,8 @@ class AlbumWriter:
             part = todo[start : start + _NAMES_A_CALL]
             array = np.asarray(encode([str(name) for _, name in part]), np.float32)
             if array.shape != (len(part), self.meta.dim) or not np.isfinite(array).all():
-                raise AlbumError(
-                    f"{self._working}: entity vectors {array.shape} where finite [{len(part)}, {self.meta.dim}] is needed; check the encoder"
-                )
+                wanted = f"finite [{len(part)}, {self.meta.dim}]"
+                raise AlbumError(f"{self._working}: entity vectors {array.shape} where {wanted} is needed; check the encoder")
             codes, scales = quantize(array)
             rows = [(float(scales[i]), codes[i].tobytes(), row) for i, (row, _) in enumerate(part)]
             db.executemany("UPDATE entities SET scale=?, data=? WHERE row=?", rows)

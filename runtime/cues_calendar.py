@@ -211,7 +211,7 @@ def unit_back(unit: str, n: int, ctx: TimeContext) -> Days:
         return ctx.today - n, ctx.today - n
     if unit == "week":
         monday = monday_of(ctx.today) - 7 * n
-        return monday_of, monday + 6
+        return monday, monday + 6
     if unit == "weekend":
         saturday = monday_of(ctx.today) + 5
         return saturday - 7 * n, saturday + 1 - 7 * n

@@ -19,15 +19,15 @@ Near = Callable[[Place], int]
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’.\-‐‑][^\W\d_]+)*\.?")
 STRONG = frozenset({"in", "at", "near", "around", "visiting", "outside", "downtown", "across", "throughout"})
-WEAK = frozenset({"from", "of", "to", "through", "inside", "for"})
+WEAK = frozenset({"from", "of", "to", "through", "inside"})
 CERTAIN = STRONG - {"at"}
 _SKIP = frozenset({"the", "downtown", "central", "beautiful", "sunny", "rainy", "old", "city"})
 _AND = re.compile(r"\s*(?:,|and|or|nor|&)\s*(?:the\s+)?(?:and\s+|or\s+)?")
 _OPENERS = frozenset({"show", "find", "get", "see", "visit", "our", "my", "the", "all", "any", "photos", "pictures", "trip", "when"})
 MAX_LOOKUPS = 400
 MAX_PLACES = 8
-METROPOLIS = 500_000
-TOWN, CITY = 50_000, 100_000  # people: what a lower-case word after a preposition, and a capitalised one without, must name
+BARE, METROPOLIS = 250_000, 500_000  # people: a capitalised name with no preposition, two lower-case words with none
+TOWN, CITY = 50_000, 100_000  # people: a lower-case name after a place preposition, after any other
 NEAR_DEG = 0.27  # "near X" reaches about 30 km further than X
 
 
@@ -127,7 +127,7 @@ def _accept(place: Place, photos: int, asked: bool, prep: str, capital: bool, wo
         return capital and (prep in CERTAIN or (prep in ("to", "from") and place.kind == "country"))
     if place.given:
         return capital and (prep in CERTAIN or (bool(prep) and photos > 0)) and (alone or photos > 0)
-    if not place.primary and not (photos or (prep and capital and place.population >= TOWN)):
+    if not place.primary and not (photos or (prep in CERTAIN and capital and place.population >= TOWN)):
         return False
     if not capital:
         if prep in STRONG or (prep and big):
@@ -135,7 +135,7 @@ def _accept(place: Place, photos: int, asked: bool, prep: str, capital: bool, wo
         return (big or words > 1) if photos else not asked and words > 1 and place.primary and place.population >= METROPOLIS
     if prep:
         return alone or words > 1 or bool(photos) or prep in CERTAIN
-    return (bool(photos) if asked else big) and (alone or words > 1)
+    return (bool(photos) if asked else place.population >= BARE or place.kind != "city") and (alone or words > 1)
 
 
 def _inside(place: Place, outer: Place) -> bool:

@@ -176,11 +176,16 @@ def _season_alone(m: Match, ctx: TimeContext) -> Callable[[int], Days]:
 
 
 def _ago(m: Match, ctx: TimeContext) -> tuple[Interval, ...]:
-    n = _int(m["n"])
-    return (ms_of(unit_back(m["unit"], n, ctx)),)
+    days = unit_back(m["unit"], _int(m["n"]), ctx)
+    date_first = date.fromordinal(days[0])
+    if date_first.year < FIRST_YEAR:
+        raise ValueError(date_first)  # "999 years ago": nobody took photos
+    return (ms_of(days),)
 
 
 def _last_unit(m: Match, ctx: TimeContext) -> tuple[Interval, ...]:
+    if m["unit"] == "day":
+        raise ValueError("the last day of school is not yesterday")
     return (ms_of(unit_back(m["unit"], 1, ctx)),)
 
 

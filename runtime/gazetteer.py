@@ -24,6 +24,7 @@ GAZETTEER_VERSION = 1
 FLAG_PRIMARY, FLAG_WORD, FLAG_GIVEN = 1, 2, 4
 MAX_WORDS = 4
 MAX_CANDIDATES = 24
+NEARBY_KM = 8.0
 _KM_PER_DEGREE = 111.195
 
 
@@ -141,21 +142,30 @@ class Gazetteer:
         if not (math.isfinite(lat) and math.isfinite(lon)) or not (-90 <= lat <= 90) or max_km <= 0:
             return None
         lon = (lon + 180.0) % 360.0 - 180.0
-        dlat = max_km / _KM_PER_DEGREE
+        for reach in (NEARBY_KM, max_km) if max_km > NEARBY_KM else (max_km,):  # most photos are close to a city: few rows
+            rows = self._cities_around(lat, lon, reach)
+            best = min(((_distance_km(lat, lon, r[1], r[2]), r[0]) for r in rows), default=None)
+            if best is not None and best[0] <= reach:
+                with self._lock:
+                    found = self._query(f"SELECT {_COLUMNS} FROM places p WHERE p.id = ?", (best[1],))
+                return Place(*found[0])
+        return None
+
+    def _cities_around(self, lat: float, lon: float, km: float) -> list[Any]:
+        """(id, lat, lon) of the cities in the box that reaches `km` kilometres each way."""
+        dlat = km / _KM_PER_DEGREE
         shrink = math.cos(math.radians(min(90.0, abs(lat) + dlat)))
         dlon = 180.0 if shrink <= 0.01 else min(180.0, dlat / shrink)
         west, east = lon - dlon, lon + dlon
-        sql = f"SELECT {_COLUMNS} FROM places p WHERE p.kind = 'city' AND p.lat BETWEEN ? AND ? AND (p.lon BETWEEN ? AND ?{{}})"
+        sql = "SELECT id, lat, lon FROM places WHERE kind = 'city' AND lat BETWEEN ? AND ? AND (lon BETWEEN ? AND ?"
         bounds: tuple[float, ...] = (lat - dlat, lat + dlat, west, east)
         if dlon < 180.0 and (west < -180.0 or east > 180.0):  # the box crosses the antimeridian: look on the other side too
             shift = 360.0 if west < -180.0 else -360.0
-            sql, bounds = sql.format(" OR p.lon BETWEEN ? AND ?"), (*bounds, west + shift, east + shift)
-        else:
-            sql = sql.format("")
+            sql, bounds = sql + " OR lon BETWEEN ? AND ?", (*bounds, west + shift, east + shift)
+        elif dlon >= 180.0:
+            bounds = (lat - dlat, lat + dlat, -180.0, 180.0)
         with self._lock:
-            rows = self._query(sql, bounds)
-        best = min(rows, key=lambda r: (_distance_km(lat, lon, r[4], r[5]), r[0]), default=None)
-        return Place(*best) if best is not None and _distance_km(lat, lon, best[4], best[5]) <= max_km else None
+            return self._query(sql + ")", bounds)
 
     def _lookup(self, folded: str) -> tuple[Place, ...]:
         sql = f"SELECT {_COLUMNS}, n.flags FROM names n JOIN places p ON p.id = n.place_id WHERE n.name_folded = ?"
@@ -164,6 +174,7 @@ class Gazetteer:
         rows.sort(key=lambda r: (-r[10] if r[11] & FLAG_PRIMARY else -r[10] / 4, r[0]))
         return tuple(
             replace(Place(*r[:11]), primary=bool(r[11] & FLAG_PRIMARY), word=bool(r[11] & FLAG_WORD), given=bool(r[11] & FLAG_GIVEN))
+            for r in rows[:MAX_CANDIDATES]
         )
 
     def _query(self, sql: str, arguments: tuple[Any, ...]) -> list[Any]:

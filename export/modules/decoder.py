@@ -30,11 +30,12 @@ class DecoderShape:
 class RMSNorm(nn.Module):
     def __init__(self, size: int, eps: float) -> None:
         super().__init__()
-        self.weight, self.eps = nn.Parameter(torch.ones(size)), eps
+        self.weight = nn.Parameter(torch.ones(size))
+        self.register_buffer("eps", torch.tensor([eps]), persistent=False)  # a tensor: Core ML's bias fusion trips over a scalar
         self.register_buffer("share", torch.full((1, size), 1.0 / size), persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        return x * torch.rsqrt(F.linear(x * x, self.get_buffer("share")) + self.eps) * self.weight
+        return x * torch.rsqrt(F.linear(x * x, self.get_buffer("share")) + self.get_buffer("eps")) * self.weight
 
 
 class DecoderLayer(nn.Module):

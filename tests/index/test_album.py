@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from gamer.index import Album, AlbumError, AlbumWriter, Cube, Encoded, Memory, Photo
 from gamer.index.kdtree import LOWEST
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from .conftest import DIM, META, SAMPLE, BuildAlbum, name_vectors, unit
@@ -252,3 +252,21 @@ def test_readers_in_threads(album_path: Path) -> None:
 def test_import_is_light() -> None:
     code = "import sys, gamer.index; print([m for m in ('PIL', 'usearch', 'pillow_heif', 'torch', 'onnxruntime') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_mutated_files_give_an_album_error_or_an_answer(album_path: Path, data: st.DataObject) -> None:
+    good = bytearray(album_path.read_bytes())
+    for at, value in data.draw(st.lists(st.tuples(st.integers(0, len(good) - 1), st.integers(0, 255)), min_size=1, max_size=30)):
+        good[at] = value
+    path = album_path.with_name("mutated.gamer")
+    path.write_bytes(good)
+    try:
+        with Album.open(path) as album:
+            album.verify()
+            album.in_cubes([Cube(start=0)])
+            album.search_text("beach", 3)
+            album.scores("text", name_vectors(["dog"])[0])
+    except AlbumError as error:
+        assert "\n" not in str(error)

@@ -57,7 +57,7 @@ def _same_time_and_place(photo: Photo, expected: dict[str, Any]) -> None:
 
 def test_orientation_gives_the_same_upright_picture(shared_data: Path) -> None:
     pictures = [load_pixels(shared_data / "photos" / f"landscape_{i}.jpg").astype(np.int64) for i in range(1, 9)]
-    assert all(np.abs(picture - pictures[0]).mean() < 12 for picture in pictures)
+    assert all(np.abs(picture - pictures[0]).mean() < 25 for picture in pictures)
 
 
 def test_folder(tmp_path: Path) -> None:

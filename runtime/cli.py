@@ -1,0 +1,201 @@
+"""`gamer index` and `gamer search`: parse, call one function, print. Only this file exits."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from gamer.index import Album, AlbumError, IngestError
+
+from .answer import LAYERS, Answer, Hit
+from .backends import BACKENDS
+from .engine import MODES, Engine, day
+from .errors import RuntimeFailure
+from .indexing import build as build_album
+from .models import Models
+from .refine import MODES as REFINE_MODES
+
+ERR = Console(stderr=True)
+PATH = click.Path(path_type=Path)
+THREADS = min(2, os.cpu_count() or 1)
+backend_option = click.option("--backend", type=click.Choice(list(BACKENDS)), default="onnx", show_default=True, help="Engine that runs the bundle.")
+threads_option = click.option("--threads", type=click.IntRange(1, 64), default=THREADS, show_default=True, help="Threads per model.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+
+
+@contextmanager
+def one_line(command: str) -> Iterator[None]:
+    """Turns what a person can act on into one line and exit code 1, and Ctrl-C into 130."""
+    try:
+        yield
+    except (RuntimeFailure, AlbumError, IngestError, OSError) as error:
+        click.echo(f"gamer {command}: {error}", err=True)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        click.echo(f"gamer {command}: interrupted; nothing was changed", err=True)
+        sys.exit(130)
+
+
+@click.group()
+def index() -> None:
+    """Build an album index, and look into one."""
+
+
+@index.command()
+@click.argument("album", type=PATH)
+@click.option("-b", "--bundle", type=PATH, required=True, help="Bundle directory that `gamer export` wrote.")
+@click.option("-o", "--output", type=PATH, required=True, help="Album file to write, e.g. out/album.gamer.")
+@backend_option
+@threads_option
+@json_option
+def build(album: Path, bundle: Path, output: Path, backend: str, threads: int, as_json: bool) -> None:
+    """Index ALBUM: a folder of photos (JPEG, PNG, WebP, TIFF, HEIC), or a .jsonl with one photo a line.
+
+    What cannot be read is listed with the reason and skipped. The exit code is 1 only if nothing could be taken. An existing album file is
+    replaced when, and only when, the new one is whole.
+
+    \b
+    A JSONL line: {"id": "a1", "path": "a1.jpg", "taken_at": "2011-04-25T10:30:00", "lat": 48.2, "lon": 16.4,
+                   "memories": [{"source": "note", "text": "breakfast with Anna"}]}
+    """
+    with one_line("index build"):
+        models = Models.open(bundle, backend, threads)
+        columns = (SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.completed} photos"), TextColumn("{task.description}", markup=False))
+        with Progress(*columns, console=ERR, transient=True) as progress:
+            task = progress.add_task("", total=None)
+            built = build_album(album, models, output, lambda n, name: progress.update(task, completed=n, description=name[-60:]))
+    if as_json:
+        click.echo(json.dumps({**asdict(built), "path": str(built.path)}, ensure_ascii=False))
+        return
+    for skip in built.skips:
+        click.echo(f"skipped {skip.where}: {skip.reason}", err=True)
+    click.echo(f"{built.path}: {built.photos} photos indexed, {built.seen} looked at, {len(built.skips)} skipped, {built.path.stat().st_size / 1e6:.2f} MB")
+
+
+@index.command()
+@click.argument("album", type=PATH)
+@json_option
+def stats(album: Path, as_json: bool) -> None:
+    """Counts and bytes of an ALBUM file, by layer."""
+    with one_line("index stats"), Album.open(album) as opened:
+        figures = asdict(opened.stats())
+    if as_json:
+        click.echo(json.dumps(figures, ensure_ascii=False))
+        return
+    for name, value in figures.items():
+        click.echo(f"{name:16} {value}")
+
+
+@index.command()
+@click.argument("album", type=PATH)
+@json_option
+def verify(album: Path, as_json: bool) -> None:
+    """Check an ALBUM file: SQLite's integrity check, counts, hashes and generations of the derived segments."""
+    with one_line("index verify"), Album.open(album) as opened:
+        problems = opened.verify()
+    if as_json:
+        click.echo(json.dumps({"clean": not problems, "problems": problems}, ensure_ascii=False))
+    else:
+        click.echo("\n".join(problems) if problems else f"{album}: clean")
+    if problems:
+        sys.exit(1)
+
+
+@click.command()
+@click.argument("album", type=PATH)
+@click.argument("query")
+@click.option("-b", "--bundle", type=PATH, default=None, help="Bundle directory. [default: $GAMER_BUNDLE, else out/pocket beside or above the album]")
+@click.option("-k", type=click.IntRange(1, 1000), default=None, help="How many photos. [default: the bundle's K]")
+@click.option("--explain", is_flag=True, help="Show what each layer did, in photos left and milliseconds.")
+@click.option("--refine", "refined_by", type=click.Choice(REFINE_MODES), default="fast", show_default=True, help="llm: ask the bundle's language model.")
+@click.option("--mode", type=click.Choice(MODES), default="fused", show_default=True, help="paper: cube, nodes over δ, cosine alone.")
+@click.option("--now", type=click.DateTime(), default=None, help="The day that 'last spring' counts from. [default: now]")
+@backend_option
+@threads_option
+@json_option
+def search(
+    album: Path,
+    query: str,
+    bundle: Path | None,
+    k: int | None,
+    explain: bool,
+    refined_by: str,
+    mode: str,
+    now: datetime | None,
+    backend: str,
+    threads: int,
+    as_json: bool,
+) -> None:
+    """Find the photos in ALBUM that QUERY means.
+
+    \b
+    gamer search out/album.gamer "coffee I photographed last spring" -k 5 --explain
+    """
+    with one_line("search"):
+        engine = Engine.open(bundle or find_bundle(album), album, backend, threads)
+        answer = engine.search(query, k, refined_by=refined_by, mode=mode, now=now)
+    if as_json:
+        click.echo(json.dumps(asdict(answer), ensure_ascii=False))
+        return
+    console = Console()
+    if explain:
+        print_trace(console, answer)
+    print_hits(console, answer.hits, explain)
+
+
+def find_bundle(album: Path) -> Path:
+    """The bundle of an album, when none was named. Raises RuntimeFailure that says how to name one."""
+    if named := os.environ.get("GAMER_BUNDLE"):
+        return Path(named)
+    for folder in (album.resolve().parent, *album.resolve().parents[1:3], Path.cwd()):
+        for place in (folder / "pocket", folder / "out" / "pocket"):
+            if (place / "manifest.json").is_file():
+                return place
+    raise RuntimeFailure("no bundle found near the album: name it with -b, or set GAMER_BUNDLE")
+
+
+def print_trace(console: Console, answer: Answer) -> None:
+    """The layers, one row each: what it did, photos left (paper Table 10), milliseconds (paper Table 3)."""
+    t = answer.trace
+    nodes = ", ".join(f"{m.name} {m.similarity:.2f}" for m in t.entities) or f"none ≥ δ {t.delta}"
+    said = {
+        "cube": "; ".join((*t.cues, *t.cube_lines)) or "N/A: the query names no time and no place",
+        "kdtree": f"range query: {t.left['cube']} of {t.left['album']} photos, those of unknown time or place kept",
+        "refine": f"{t.refined_by}: {t.refined!r}",
+        "graph": f"δ {t.delta}: {nodes}",
+        "vectors": f"{t.plan}, mode {t.mode}",
+    }
+    left = {"cube": t.left["album"], "kdtree": t.left["cube"], "refine": t.left["cube"], "graph": t.left["graph"], "vectors": t.left["vectors"]}
+    table = Table(title=f"“{escape(t.query[:120])}”", title_justify="left")
+    for name in ("layer", "what it did", "photos", "ms"):
+        table.add_column(name, justify="right" if name in ("photos", "ms") else "left", overflow="fold")
+    for layer in LAYERS:
+        table.add_row(layer, escape(said[layer]), str(left[layer]), f"{t.milliseconds[layer]:.2f}")
+    table.add_row("all", "", "", f"{sum(t.milliseconds.values()):.2f}")
+    console.print(table)
+
+
+def print_hits(console: Console, hits: tuple[Hit, ...], explain: bool) -> None:
+    table = Table()
+    for name in ("", "photo", "taken", "score", *(("why",) if explain else ()), "memory"):
+        table.add_column(name, overflow="fold")
+    for rank, hit in enumerate(hits, 1):
+        why = ", ".join(f"{name} {value:+.2f}" for name, value in hit.parts.items() if value)
+        if hit.matched:
+            why += f"; nodes: {', '.join(hit.matched)}"
+        taken = day(hit.taken_at) if hit.taken_at is not None else "?"
+        cells = [str(rank), escape(hit.id), taken, f"{hit.score:.3f}", *((escape(why),) if explain else ()), escape((hit.memory or "")[:100])]
+        table.add_row(*cells)
+    console.print(table)

