@@ -28,7 +28,11 @@ def score(ranked: Sequence[str], relevant: Sequence[str]) -> Scores:
     found = sum(top)
     first = next((n for n, hit in enumerate(flags, 1) if hit), None)
     return Scores(
-        found / len(wanted), precision / found if found else 0.0, precision / min(len(wanted), 5), sum(flags) / len(wanted), 1 / first if first else 0.0
+        found / len(wanted),
+        precision / found if found else 0.0,
+        precision / min(len(wanted), 5),
+        sum(flags) / len(wanted),
+        1 / first if first else 0.0,
     )
 
 

@@ -45,7 +45,7 @@ class Task:
 
 
 def parse_targets(text: str) -> tuple[str, ...]:
-    """"onnx,coreml" → targets in canonical order. Raises ExportError that lists the choices."""
+    """ "onnx,coreml" → targets in canonical order. Raises ExportError that lists the choices."""
     wanted = [t.strip() for t in text.split(",") if t.strip()]
     for name in wanted:
         if name not in TARGETS:
@@ -71,12 +71,19 @@ def export(name: str, targets: tuple[str, ...], quant: str, out: Path, jobs: int
             return done
     stage = out.with_name(out.name + ".partial")
     _prepare(stage, mark)
-    tasks = [Task(name, role, target, quant, str(stage)) for role in ORDER for target in ("executorch", "coreml", "onnx") if target in targets]
+    tasks = [
+        Task(name, role, target, chosen.quant_of(role, target, quant), str(stage))
+        for role in ORDER
+        for target in ("executorch", "coreml", "onnx")
+        if target in targets
+    ]
     artifacts = _run(tasks, jobs, report)
     report("tokenizers, labels, gazetteer, fixtures", None)
     from . import contents
 
-    manifest = contents.finish(chosen, quant, artifacts, stage, {t: version(t) for t in TOOLS} | {"python": platform.python_version(), "fingerprint": mark})
+    manifest = contents.finish(
+        chosen, quant, artifacts, stage, {t: version(t) for t in TOOLS} | {"python": platform.python_version(), "fingerprint": mark}
+    )
     (stage / mf.MANIFEST_NAME).write_text(mf.to_json(manifest), encoding="utf-8")
     shutil.rmtree(stage / "records")
     mf.check(stage, manifest)
@@ -131,7 +138,9 @@ def _run(tasks: list[Task], jobs: int, report: Report) -> list[mf.Artifact]:
                 done[task] = future.result()
                 report(f"{task.role} for {task.target}", done[task])
         except BrokenProcessPool:
-            raise ExportError("a worker was killed, most likely for want of memory: run again with --jobs 1; finished parts are kept") from None
+            raise ExportError(
+                "a worker was killed, most likely for want of memory: run again with --jobs 1; finished parts are kept"
+            ) from None
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
@@ -171,7 +180,15 @@ def run_task(task: Task) -> mf.Artifact:
         inputs, outputs = writer.write(item, task.quant, language, samples, aside)
         threshold = chosen.thresholds[task.quant][task.role]
         draft = mf.Artifact(
-            task.role, task.target, task.quant, f"{task.target}/{path.name}", *mf.digest(aside), inputs, outputs, parity.unproven(threshold), 0.0
+            task.role,
+            task.target,
+            task.quant,
+            f"{task.target}/{path.name}",
+            *mf.digest(aside),
+            inputs,
+            outputs,
+            parity.unproven(threshold),
+            0.0,
         )
         proven = parity.measure(chosen, item, draft, aside, language, threshold)
         if path.is_dir():
@@ -182,5 +199,3 @@ def run_task(task: Task) -> mf.Artifact:
     artifact = replace(draft, parity=proven, export_seconds=round(time.perf_counter() - begin, 2))
     _record(task).write_text(json.dumps(asdict(artifact)))
     return artifact
-
-

@@ -25,19 +25,36 @@ ERR = Console(stderr=True)
 def bar() -> Progress:
     """The project's progress bar, on stderr."""
     return Progress(
-        SpinnerColumn(), BarColumn(24), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"), console=ERR, transient=True
+        SpinnerColumn(),
+        BarColumn(24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+        console=ERR,
+        transient=True,
     )
 
 
 def table(manifest: mf.Manifest) -> Table:
     """Component × target with sizes and parity, for people."""
     out = Table(title=f"{manifest.recipe}, {manifest.quant}")
-    for name, justify in (("component", "left"), ("parameters", "right"), ("multiply-adds", "right"), ("target", "left"), ("MB", "right"), ("parity with torch (threshold)", "left")):
+    for name, justify in (
+        ("component", "left"),
+        ("parameters", "right"),
+        ("multiply-adds", "right"),
+        ("target", "left"),
+        ("MB", "right"),
+        ("parity with torch (threshold)", "left"),
+    ):
         out.add_column(name, justify="right" if justify == "right" else "left")
     for component in manifest.components:
         first = True
         for artifact in (a for a in manifest.artifacts if a.role == component.role):
-            left = (component.role + ("" if component.trained else " (untrained)"), f"{component.parameters:,}", f"{component.macs / 1e6:,.1f} M/{component.macs_per.split()[0]}")
+            left = (
+                component.role + ("" if component.trained else " (untrained)"),
+                f"{component.parameters:,}",
+                f"{component.macs / 1e6:,.1f} M/{component.macs_per.split()[0]}",
+            )
             out.add_row(*(left if first else ("", "", "")), artifact.target, f"{artifact.bytes / 1e6:.2f}", parity_text(artifact.parity))
             first = False
     return out
@@ -54,8 +71,12 @@ def parity_text(parity: mf.Parity) -> str:
 @click.command()
 @click.argument("recipe")
 @click.option("--targets", default=",".join(TARGETS), show_default=True, help="Comma-separated: onnx, executorch, coreml.")
-@click.option("--quant", type=click.Choice(QUANTS), default="int8", show_default=True, help="int8: weights and, where the target can, activations.")
-@click.option("-o", "--output-dir", type=click.Path(path_type=Path), required=True, help="Directory of the bundle; written aside, then renamed.")
+@click.option(
+    "--quant", type=click.Choice(QUANTS), default="int8", show_default=True, help="int8: weights and, where the target can, activations."
+)
+@click.option(
+    "-o", "--output-dir", type=click.Path(path_type=Path), required=True, help="Directory of the bundle; written aside, then renamed."
+)
 @click.option("--jobs", type=click.IntRange(1, 16), default=min(2, os.cpu_count() or 1), show_default=True, help="Worker processes.")
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON.")
 def export(recipe: str, targets: str, quant: str, output_dir: Path, jobs: int, as_json: bool) -> None:
@@ -79,7 +100,10 @@ def export(recipe: str, targets: str, quant: str, output_dir: Path, jobs: int, a
             def report(text: str, artifact: mf.Artifact | None) -> None:
                 progress.update(task, advance=1 if artifact else 0, description=text)
                 if artifact:
-                    progress.console.print(f"  {text}: {artifact.bytes / 1e6:.1f} MB, {parity_text(artifact.parity)}, {artifact.export_seconds:.0f} s", highlight=False)
+                    progress.console.print(
+                        f"  {text}: {artifact.bytes / 1e6:.1f} MB, {parity_text(artifact.parity)}, {artifact.export_seconds:.0f} s",
+                        highlight=False,
+                    )
 
             manifest = bundle.export(recipe, wanted, quant, output_dir, jobs, report)
     except (ExportError, RuntimeFailure, OSError) as error:
@@ -117,4 +141,6 @@ def print_manifest(manifest: mf.Manifest, folder: Path, as_json: bool) -> None:
         click.echo(json.dumps(asdict(manifest), ensure_ascii=False))
         return
     Console().print(table(manifest))
-    click.echo(f"{folder}: {len(manifest.artifacts)} artifacts, {sum(a.bytes for a in manifest.artifacts) / 1e6:.1f} MB, δ {manifest.thresholds.delta}")
+    click.echo(
+        f"{folder}: {len(manifest.artifacts)} artifacts, {sum(a.bytes for a in manifest.artifacts) / 1e6:.1f} MB, δ {manifest.thresholds.delta}"
+    )

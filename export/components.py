@@ -49,9 +49,7 @@ class ExportModule:
         parameters = sum(p.numel() for p in self.module.parameters())
         if self.role == "llm_embed":
             parameters = self.module.get_buffer("rows").numel()
-        return Component(
-            self.role, self.architecture, self.source, self.trained, parameters, counter.get_total_flops() // 2, self.macs_per
-        )
+        return Component(self.role, self.architecture, self.source, self.trained, parameters, counter.get_total_flops() // 2, self.macs_per)
 
 
 def label_vectors(recipe: Recipe) -> Tensor:
@@ -122,7 +120,7 @@ def _text(recipe: Recipe) -> ExportModule:
 
 
 def _dpe(recipe: Recipe, role: str) -> ExportModule:
-    shape, hidden = recipe.dpe, sources.language_model(recipe.llm_source).step.shape.hidden
+    shape, hidden = recipe.dpe, sources.decoder_shape(recipe.llm_source).hidden
     expert = None if role == "dpe_router" else int(role.rsplit("_", 1)[1])
     torch.manual_seed(shape.seed + (0 if expert is None else 1 + expert))
     module: nn.Module
@@ -187,7 +185,16 @@ def _decoder(recipe: Recipe) -> ExportModule:
     example[3][0] = 1.0
     example[4][..., 1:] = -1e4
     return ExportModule(
-        "llm_decoder", step, example, inputs, outputs, {}, "Llama decoder", recipe.llm_source, True, f"token at {recipe.max_seq} cache slots"
+        "llm_decoder",
+        step,
+        example,
+        inputs,
+        outputs,
+        {},
+        "Llama decoder",
+        recipe.llm_source,
+        True,
+        f"token at {recipe.max_seq} cache slots",
     )
 
 

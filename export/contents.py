@@ -22,7 +22,7 @@ REFINE_PROMPT = (
 
 def language(chosen: Recipe) -> mf.Language:
     """The decoder's sizes for the manifest. The ids that stop generation are added when the bundle is finished."""
-    s = sources.language_model(chosen.llm_source).step.shape
+    s = sources.decoder_shape(chosen.llm_source)
     return mf.Language(s.layers, s.kv_heads, s.head_dim, s.hidden, chosen.max_seq, s.rope_theta, ())
 
 
@@ -60,7 +60,9 @@ def finish(chosen: Recipe, quant: str, artifacts: list[mf.Artifact], stage: Path
         artifacts=tuple(artifacts),
         preprocessing=fixtures.PREPROCESSING,
         language=replace(language(chosen), eos_ids=eos),
-        thresholds=mf.Thresholds(calibrate_delta(chosen), chosen.rho, chosen.k, "99.5th percentile of cosines between unrelated class names"),
+        thresholds=mf.Thresholds(
+            calibrate_delta(chosen), chosen.rho, chosen.k, "99.5th percentile of cosines between unrelated class names"
+        ),
         prompts={"refine": REFINE_PROMPT},
         files=tuple(mf.DataFile(n, n, *mf.digest(stage / n)) for n in names),
         licences=licences,

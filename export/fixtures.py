@@ -21,7 +21,7 @@ from gamer.runtime.manifest import Preprocessing
 from .components import IMAGE_SIZE, MEAN, RESIZE, STD, build, reference
 from .errors import ExportError
 from .recipe import Recipe
-from .sources import llm_tokenizer, sentence_tokenizer
+from .sources import image_network, llm_tokenizer, sentence_tokenizer
 
 PHOTOS = {
     "skimage": ("data", ("astronaut.png", "chelsea.png", "coffee.png", "rocket.jpg", "motorcycle_left.png", "brick.png", "grass.png",
@@ -62,8 +62,13 @@ def images() -> tuple[NDArray[np.float32], ...]:
 
 def patches(recipe: Recipe) -> list[tuple[NDArray[Any], ...]]:
     """Patch features of the first photographs, as the DPE sees them."""
-    tower = build(recipe, "image_tower", "fp32").module
-    return [(reference(tower, (x,))[1],) for x in images()[:6]]
+    network = image_network(recipe.image_source)
+    out: list[tuple[NDArray[Any], ...]] = []
+    for pixels in images()[:6]:
+        normalised = (pixels.transpose(0, 3, 1, 2) - MEAN) / STD
+        features = reference(network, (normalised.astype(np.float32),))[1]
+        out.append((np.ascontiguousarray(features.reshape(1, features.shape[1], -1).transpose(0, 2, 1)),))
+    return out
 
 
 def tokens(recipe: Recipe, fixed: bool) -> list[tuple[NDArray[Any], ...]]:
@@ -115,4 +120,6 @@ def write_golden(recipe: Recipe, folder: Path) -> None:
     np.save(folder / "image_pixels.npy", np.rint(np.concatenate(chosen)).clip(0, 255).astype(np.uint8), allow_pickle=False)
     rounded = [np.rint(x).clip(0, 255).astype(np.float32) for x in chosen]
     np.save(folder / "image_embeddings.npy", np.concatenate([reference(tower, (x,))[0] for x in rounded]), allow_pickle=False)
-    (folder / "llm.json").write_text(json.dumps({"text": PROSE, "ids": prose_ids(recipe)}, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    (folder / "llm.json").write_text(
+        json.dumps({"text": PROSE, "ids": prose_ids(recipe)}, ensure_ascii=False, indent=1) + "\n", encoding="utf-8"
+    )

@@ -145,5 +145,3 @@ def _skip_norm(g: _Graph, skip: str, x: str, weight: Any, name: str, eps: float)
     gamma = g.constant(f"{name}.gamma", weight.detach().numpy())
     g.node("SkipSimplifiedLayerNormalization", [x, skip, gamma], [name, "", "", f"{name}.sum"], MS, epsilon=float(np.float32(eps)))
     return name, f"{name}.sum"
-
-

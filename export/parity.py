@@ -30,9 +30,7 @@ class _TorchSession:
 
     def __init__(self, item: ExportModule) -> None:
         self.item = item
-        self.artifact = Artifact(
-            item.role, "torch", "fp32", "", 0, "", item.inputs, item.outputs, Parity("", "", 0.0), 0.0
-        )
+        self.artifact = Artifact(item.role, "torch", "fp32", "", 0, "", item.inputs, item.outputs, Parity("", "", 0.0), 0.0)
 
     def run(self, inputs: dict[str, Any]) -> dict[str, Any]:
         out = reference(self.item.module, tuple(inputs[t.name] for t in self.item.inputs))
@@ -122,5 +120,3 @@ def _decoder(recipe: Recipe, artifact: Artifact, path: Path, language: Language,
     mean = float(cosines(got, want).mean())
     share = float((ours == best).mean())
     return Parity("passed", "top1", threshold.cosine, round(close, 6), round(mean, 6), round(share, 4), threshold.top1, len(ids))
-
-

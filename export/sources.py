@@ -87,7 +87,16 @@ def image_network(source: str) -> EfficientNetLite0:
     model = EfficientNetLite0()
     tensors = list(torch.load(path, map_location="cpu", weights_only=True).values())
     _load(model, dict(zip(model.state_dict(), tensors, strict=False)), source)
-    return model.eval()
+    return folded(model.eval())
+
+
+def folded(model: EfficientNetLite0) -> EfficientNetLite0:
+    """Each batch norm folded into its convolution: the same function, fewer nodes to lower and nothing for a quantizer to match."""
+    for module in model.modules():
+        if isinstance(module, nn.Sequential) and len(module) == 2 and isinstance(module[1], nn.BatchNorm2d):
+            module[0] = torch.nn.utils.fusion.fuse_conv_bn_eval(module[0], module[1])
+            module[1] = nn.Identity()
+    return model
 
 
 def class_names() -> tuple[str, ...]:
@@ -134,13 +143,6 @@ def _read_gguf(path: Path) -> tuple[DecoderStep, Tensor]:
     from gguf.quants import dequantize
 
     reader = GGUFReader(path)
-
-    def number(key: str) -> Any:
-        field = reader.get_field(f"llama.{key}")
-        if field is None:
-            raise ExportError(f"{path.name}: no llama.{key}: not a Llama-architecture GGUF")
-        return field.contents()
-
     raw = {t.name: t for t in reader.tensors}
 
     def tensor(name: str) -> Tensor:
@@ -148,19 +150,8 @@ def _read_gguf(path: Path) -> tuple[DecoderStep, Tensor]:
             raise ExportError(f"{path.name}: tensor {name} is missing: the file is cut short or of another architecture")
         return torch.from_numpy(np.array(dequantize(raw[name].data, raw[name].tensor_type), dtype=np.float32))
 
-    heads, kv_heads, hidden = number("attention.head_count"), number("attention.head_count_kv"), number("embedding_length")
-    table = tensor("token_embd.weight")
-    shape = DecoderShape(
-        vocab=table.shape[0],
-        hidden=hidden,
-        layers=number("block_count"),
-        heads=heads,
-        kv_heads=kv_heads,
-        head_dim=hidden // heads,
-        intermediate=number("feed_forward_length"),
-        eps=number("attention.layer_norm_rms_epsilon"),
-        rope_theta=float(number("rope.freq_base")),
-    )
+    shape = _gguf_shape(path, reader)
+    heads, kv_heads, table = shape.heads, shape.kv_heads, tensor("token_embd.weight")
     weights = {"norm.weight": tensor("output_norm.weight"), "head.weight": tensor("output.weight") if "output.weight" in raw else table}
     for n in range(shape.layers):
         q = _unpermute(tensor(f"blk.{n}.attn_q.weight"), heads)
@@ -174,6 +165,36 @@ def _read_gguf(path: Path) -> tuple[DecoderStep, Tensor]:
     step = DecoderStep(shape)
     _load(step, weights, path.name)
     return step.eval(), table
+
+
+def _gguf_shape(path: Path, reader: Any) -> DecoderShape:
+    def number(key: str) -> Any:
+        field = reader.get_field(f"llama.{key}")
+        if field is None:
+            raise ExportError(f"{path.name}: no llama.{key}: not a Llama-architecture GGUF")
+        return field.contents()
+
+    hidden, heads = number("embedding_length"), number("attention.head_count")
+    return DecoderShape(
+        vocab=number("vocab_size"),
+        hidden=hidden,
+        layers=number("block_count"),
+        heads=heads,
+        kv_heads=number("attention.head_count_kv"),
+        head_dim=hidden // heads,
+        intermediate=number("feed_forward_length"),
+        eps=number("attention.layer_norm_rms_epsilon"),
+        rope_theta=float(number("rope.freq_base")),
+    )
+
+
+@lru_cache(maxsize=1)
+def decoder_shape(source: str) -> DecoderShape:
+    """The decoder's sizes from the GGUF header alone: no weight is read."""
+    from gguf import GGUFReader
+
+    path = _gguf(source)
+    return _gguf_shape(path, GGUFReader(path))
 
 
 def _unpermute(weight: Tensor, heads: int) -> Tensor:

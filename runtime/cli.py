@@ -30,7 +30,9 @@ from .refine import MODES as REFINE_MODES
 ERR = Console(stderr=True)
 PATH = click.Path(path_type=Path)
 THREADS = min(2, os.cpu_count() or 1)
-backend_option = click.option("--backend", type=click.Choice(list(BACKENDS)), default="onnx", show_default=True, help="Engine that runs the bundle.")
+backend_option = click.option(
+    "--backend", type=click.Choice(list(BACKENDS)), default="onnx", show_default=True, help="Engine that runs the bundle."
+)
 threads_option = click.option("--threads", type=click.IntRange(1, 64), default=THREADS, show_default=True, help="Threads per model.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 
@@ -72,7 +74,12 @@ def build(album: Path, bundle: Path, output: Path, backend: str, threads: int, a
     """
     with one_line("index build"):
         models = Models.open(bundle, backend, threads)
-        columns = (SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.completed} photos"), TextColumn("{task.description}", markup=False))
+        columns = (
+            SpinnerColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.completed} photos"),
+            TextColumn("{task.description}", markup=False),
+        )
         with Progress(*columns, console=ERR, transient=True) as progress:
             task = progress.add_task("", total=None)
             built = build_album(album, models, output, lambda n, name: progress.update(task, completed=n, description=name[-60:]))
@@ -81,7 +88,9 @@ def build(album: Path, bundle: Path, output: Path, backend: str, threads: int, a
         return
     for skip in built.skips:
         click.echo(f"skipped {skip.where}: {skip.reason}", err=True)
-    click.echo(f"{built.path}: {built.photos} photos indexed, {built.seen} looked at, {len(built.skips)} skipped, {built.path.stat().st_size / 1e6:.2f} MB")
+    click.echo(
+        f"{built.path}: {built.photos} photos indexed, {built.seen} looked at, {len(built.skips)} skipped, {built.path.stat().st_size / 1e6:.2f} MB"
+    )
 
 
 @index.command()
@@ -116,10 +125,19 @@ def verify(album: Path, as_json: bool) -> None:
 @click.command()
 @click.argument("album", type=PATH)
 @click.argument("query")
-@click.option("-b", "--bundle", type=PATH, default=None, help="Bundle directory. [default: $GAMER_BUNDLE, else out/pocket beside or above the album]")
+@click.option(
+    "-b", "--bundle", type=PATH, default=None, help="Bundle directory. [default: $GAMER_BUNDLE, else out/pocket beside or above the album]"
+)
 @click.option("-k", type=click.IntRange(1, 1000), default=None, help="How many photos. [default: the bundle's K]")
 @click.option("--explain", is_flag=True, help="Show what each layer did, in photos left and milliseconds.")
-@click.option("--refine", "refined_by", type=click.Choice(REFINE_MODES), default="fast", show_default=True, help="llm: ask the bundle's language model.")
+@click.option(
+    "--refine",
+    "refined_by",
+    type=click.Choice(REFINE_MODES),
+    default="fast",
+    show_default=True,
+    help="llm: ask the bundle's language model.",
+)
 @click.option("--mode", type=click.Choice(MODES), default="fused", show_default=True, help="paper: cube, nodes over δ, cosine alone.")
 @click.option("--now", type=click.DateTime(), default=None, help="The day that 'last spring' counts from. [default: now]")
 @backend_option
@@ -177,7 +195,13 @@ def print_trace(console: Console, answer: Answer) -> None:
         "graph": f"δ {t.delta}: {nodes}",
         "vectors": f"{t.plan}, mode {t.mode}",
     }
-    left = {"cube": t.left["album"], "kdtree": t.left["cube"], "refine": t.left["cube"], "graph": t.left["graph"], "vectors": t.left["vectors"]}
+    left = {
+        "cube": t.left["album"],
+        "kdtree": t.left["cube"],
+        "refine": t.left["cube"],
+        "graph": t.left["graph"],
+        "vectors": t.left["vectors"],
+    }
     table = Table(title=f"“{escape(t.query[:120])}”", title_justify="left")
     for name in ("layer", "what it did", "photos", "ms"):
         table.add_column(name, justify="right" if name in ("photos", "ms") else "left", overflow="fold")
@@ -196,6 +220,13 @@ def print_hits(console: Console, hits: tuple[Hit, ...], explain: bool) -> None:
         if hit.matched:
             why += f"; nodes: {', '.join(hit.matched)}"
         taken = day(hit.taken_at) if hit.taken_at is not None else "?"
-        cells = [str(rank), escape(hit.id), taken, f"{hit.score:.3f}", *((escape(why),) if explain else ()), escape((hit.memory or "")[:100])]
+        cells = [
+            str(rank),
+            escape(hit.id),
+            taken,
+            f"{hit.score:.3f}",
+            *((escape(why),) if explain else ()),
+            escape((hit.memory or "")[:100]),
+        ]
         table.add_row(*cells)
     console.print(table)

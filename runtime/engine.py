@@ -62,10 +62,15 @@ class Engine:
         """Opens both read-only. Raises BundleError, AlbumError, or RuntimeFailure when another encoder made the album's vectors."""
         models = Models.open(bundle, backend, threads)
         opened = Album.open(album)
-        for ours, theirs in ((models.manifest.text_encoder, opened.meta.text_encoder), (models.manifest.image_encoder, opened.meta.image_encoder)):
+        for ours, theirs in (
+            (models.manifest.text_encoder, opened.meta.text_encoder),
+            (models.manifest.image_encoder, opened.meta.image_encoder),
+        ):
             if ours != theirs:
                 opened.close()
-                raise RuntimeFailure(f"{album}: its vectors are {theirs}'s, the bundle has {ours}: build the album again with `gamer index build … -b {bundle}`")
+                raise RuntimeFailure(
+                    f"{album}: its vectors are {theirs}'s, the bundle has {ours}: build the album again with `gamer index build … -b {bundle}`"
+                )
         return cls(models, opened)
 
     def close(self) -> None:
@@ -174,7 +179,18 @@ class Engine:
             said = [m.text for m in photo.memories if m.source not in ("label", "place")] or [m.text for m in photo.memories]
             matched = tuple(m.name for m in matches if row in m.photos)[:4]
             hits.append(
-                Hit(row, photo.id, photo.path, photo.taken_at, photo.lat, photo.lon, round(sum(own.values()), 4), own, said[0] if said else None, matched)
+                Hit(
+                    row,
+                    photo.id,
+                    photo.path,
+                    photo.taken_at,
+                    photo.lat,
+                    photo.lon,
+                    round(sum(own.values()), 4),
+                    own,
+                    said[0] if said else None,
+                    matched,
+                )
             )
         return tuple(hits)
 
@@ -214,7 +230,7 @@ def _best(parts: dict[str, FloatArray], k: int) -> NDArray[np.int64]:
 
 
 def day(ms: int | None) -> str:
-    """"2011-04-25", or "…" for an open end."""
+    """ "2011-04-25", or "…" for an open end."""
     if ms is None:
         return "…"
     try:

@@ -115,5 +115,3 @@ def _mentions(photo: Photo) -> tuple[Mention, ...]:
         for mention in mentions:
             found.setdefault(canonical(mention.name), mention)
     return tuple(found.values())
-
-

@@ -17,12 +17,12 @@ class _Block(nn.Module):
         super().__init__()
         self.heads, self.head_dim = heads, width // heads
         self.attention_norm, self.norm = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
         self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
 
     def forward(self, x: Tensor) -> Tensor:
         h = self.attention_norm(x)
-        q, k, v = (f(h).unflatten(-1, (self.heads, self.head_dim)).transpose(1, 2) for f in (self.query, self.key, self.value))
+        q, k, v = (y.unflatten(-1, (self.heads, self.head_dim)).transpose(1, 2) for y in self.qkv(h).chunk(3, dim=-1))
         weights = torch.softmax(q @ k.transpose(-1, -2) * self.head_dim**-0.5, dim=-1)
         x = x + self.out((weights @ v).transpose(1, 2).flatten(2))
         return x + self.down(F.gelu(self.up(self.norm(x))))

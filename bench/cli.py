@@ -1,0 +1,202 @@
+"""`gamer bench`: parse, call one function, print. Only this file exits."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import contextmanager
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from gamer.index import AlbumError, IngestError
+from gamer.runtime.backends import BACKENDS
+from gamer.runtime.errors import RuntimeFailure
+from gamer.runtime.refine import MODES as REFINE_MODES
+
+from . import sample as sample_album
+from .datasets import DatasetError
+from .sample import SampleError
+
+ERR = Console(stderr=True)
+PATH = click.Path(path_type=Path)
+bundle_option = click.option("-b", "--bundle", type=PATH, required=True, help="Bundle directory.")
+threads_option = click.option(
+    "--threads", type=click.IntRange(1, 64), default=min(2, os.cpu_count() or 1), show_default=True, help="Threads per model."
+)
+
+
+@contextmanager
+def one_line(command: str) -> Iterator[None]:
+    try:
+        yield
+    except (RuntimeFailure, AlbumError, IngestError, DatasetError, SampleError, OSError) as error:
+        click.echo(f"gamer bench {command}: {error}", err=True)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        click.echo(f"gamer bench {command}: interrupted; nothing was written", err=True)
+        sys.exit(130)
+
+
+@contextmanager
+def spinner() -> Iterator[Progress]:
+    with Progress(
+        SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False), console=ERR, transient=True
+    ) as progress:
+        yield progress
+
+
+@click.group()
+def bench() -> None:
+    """Measure latency per layer and component, measure quality, draw the report."""
+
+
+@bench.command()
+@click.argument("album", type=PATH)
+@bundle_option
+@click.option("-q", "--query", "queries", multiple=True, help="A query; repeat for more. [default: the sample album's]")
+@click.option("--backend", type=click.Choice(list(BACKENDS)), default="onnx", show_default=True, help="Engine that runs the bundle.")
+@click.option(
+    "--refine", "refined_by", type=click.Choice(REFINE_MODES), default="fast", show_default=True, help="Refinement inside the search."
+)
+@click.option("-r", "--repetitions", type=click.IntRange(1, 10_000), default=5, show_default=True, help="Counted passes over the queries.")
+@click.option("-w", "--warmup", type=click.IntRange(0, 1000), default=1, show_default=True, help="Passes that are not counted.")
+@click.option("--now", type=click.DateTime(), default=None, help="The day that 'last spring' counts from. [default: now]")
+@click.option("--output", type=PATH, default=None, help="Also write the JSON, with all samples, to this file.")
+@click.option("--html", type=PATH, default=None, help="Also draw a self-contained HTML report.")
+@click.option("--json", "as_json", is_flag=True, help="Print the JSON instead of the table.")
+@threads_option
+def latency(
+    album: Path,
+    bundle: Path,
+    queries: tuple[str, ...],
+    backend: str,
+    refined_by: str,
+    repetitions: int,
+    warmup: int,
+    now: datetime | None,
+    output: Path | None,
+    html: Path | None,
+    as_json: bool,
+    threads: int,
+) -> None:
+    """Latency of every layer of a search in ALBUM and of every component of the bundle, each with its parity beside it."""
+    from . import latency as measuring
+
+    with one_line("latency"):
+        with spinner() as progress:
+            task = progress.add_task("opening", total=None)
+            found = measuring.measure(
+                bundle, album, queries or sample_album.QUERIES, backend, threads, warmup, repetitions, refined_by, now,
+                lambda text: progress.update(task, description=text[:60]),
+            )  # fmt: skip
+            text = json.dumps(asdict(found), ensure_ascii=False)
+            if html:
+                progress.update(task, description="drawing")
+                draw(html, bundle, album, found, now)
+        if output:
+            write_aside(output, text)
+    if as_json:
+        click.echo(text)
+        return
+    print_latency(found)
+    if html:
+        click.echo(f"report: {html.resolve()}")
+
+
+def write_aside(path: Path, text: str) -> None:
+    """Writes beside and renames, so that a reader never sees half a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    aside.write_text(text + "\n", encoding="utf-8")
+    aside.replace(path)
+
+
+def draw(html: Path, bundle: Path, album: Path, found: object, now: datetime | None) -> None:
+    from gamer.runtime.engine import Engine
+
+    from . import report
+    from .latency import Latency
+
+    assert isinstance(found, Latency)
+    engine = Engine.open(bundle, album, found.backend, found.n_threads)
+    answers = [engine.search(query, now=now) for query in found.queries]
+    report.write(html, engine.models.manifest, found, answers)
+    engine.close()
+
+
+def print_latency(found: object) -> None:
+    from .latency import PAPER_SECONDS, Latency
+
+    assert isinstance(found, Latency)
+    console = Console()
+    table = Table(title=f"{found.photos} photos, {found.backend}, {found.quant}, {found.n_threads} threads, {found.machine.cpu_info}")
+    for name in ("row", "on", "p50 ms", "p95 ms", "stddev", "GMAC/s", "parity", "paper ms"):
+        table.add_column(name, justify="right" if name not in ("row", "on", "parity") else "left")
+    for row in (*found.layers, *found.components):
+        speed = f"{row.macs / row.p50_ns:.1f}" if row.macs else ""
+        paper = f"{PAPER_SECONDS[row.name] * 1000:.0f}" if row.name in PAPER_SECONDS else ("2717" if row.name == "all" else "")
+        table.add_row(
+            row.name,
+            row.what,
+            f"{row.p50_ns / 1e6:.2f}",
+            f"{row.p95_ns / 1e6:.2f}",
+            f"{row.stddev_ns / 1e6:.2f}",
+            speed,
+            row.parity or "",
+            paper,
+        )
+    console.print(table)
+    console.print(f"cold start to first answer {found.cold_ms} ms, peak memory {found.peak_rss_mb} MB")
+
+
+@bench.command()
+@click.argument("dataset", type=PATH)
+@bundle_option
+@click.option("--mode", type=click.Choice(("fused", "paper")), default="fused", show_default=True, help="The engine's ranking mode.")
+@click.option("--cache", type=PATH, default=None, help="Keep the albums here between runs.")
+@click.option("--run", "run_file", type=PATH, default=None, help="Write {query id: [ids]} for an outside scorer.")
+@click.option("--output", type=PATH, default=None, help="Write the figures as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the JSON instead of the table.")
+@threads_option
+def quality(
+    dataset: Path, bundle: Path, mode: str, cache: Path | None, run_file: Path | None, output: Path | None, as_json: bool, threads: int
+) -> None:
+    """Recall and MAP on DATASET: a folder of USER.corpus.jsonl.gz and USER.queries.jsonl.gz files, one album a user."""
+    from . import quality as measuring
+
+    with one_line("quality"):
+        with spinner() as progress:
+            task = progress.add_task("opening", total=None)
+            found, run = measuring.evaluate(bundle, dataset, mode, threads, cache, lambda text: progress.update(task, description=text))
+        text = json.dumps(asdict(found), ensure_ascii=False)
+        if run_file:
+            measuring.write_run(run, run_file)
+        if output:
+            write_aside(output, text)
+    if as_json:
+        click.echo(text)
+        return
+    table = Table(title=f"{found.dataset}, mode {found.mode}")
+    for name in ("user", "photos", "queries", "recall@5", "map@5", "map@5_std", "recall@10", "mrr@10", "p50 ms"):
+        table.add_column(name, justify="left" if name == "user" else "right")
+    for row in found.users:
+        table.add_row(row.user, str(row.photos), str(row.queries), *(f"{v:.4f}" for v in asdict(row.scores).values()), f"{row.p50_ms:.1f}")
+    table.add_row("macro", "", "", *(f"{v:.4f}" for v in asdict(found.macro).values()), "")
+    Console().print(table)
+
+
+@bench.command()
+@click.argument("output", type=PATH)
+def sample(output: Path) -> None:
+    """Write the sample album's JSONL to OUTPUT: packaged photographs with times, places and memories written for the sample."""
+    with one_line("sample"):
+        count = sample_album.write(output)
+    click.echo(f"{output}: {count} photos")

@@ -1,0 +1,71 @@
+"""What machine and what versions a figure comes from. Reads only; every result file carries it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+PACKAGES = ("gamer-on-device", "numpy", "onnxruntime", "executorch", "torch", "usearch", "apsw")
+
+
+@dataclass(frozen=True)
+class Machine:
+    cpu_info: str
+    cores: int
+    memory_gb: float
+    system: str
+    python: str
+    versions: dict[str, str]
+    build_commit: str
+
+
+def read() -> Machine:
+    """The machine at hand; what cannot be read is "unknown"."""
+    versions = {}
+    for name in PACKAGES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return Machine(
+        _cpu(), os.cpu_count() or 1, _memory(), f"{platform.system()} {platform.machine()}", platform.python_version(), versions, _commit()
+    )
+
+
+def _cpu() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or "unknown"
+
+
+def _memory() -> float:
+    try:
+        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)
+    except (ValueError, OSError, AttributeError):
+        return 0.0
+
+
+def _commit() -> str:
+    try:
+        found = subprocess.run(
+            ["git", "rev-parse", "--short", "HEAD"], cwd=Path(__file__).parent, capture_output=True, text=True, timeout=5, check=False
+        )
+        return found.stdout.strip() or "unknown"
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+
+
+def peak_rss_mb() -> float:
+    """Largest resident size of this process so far, in MB."""
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (2**20 if platform.system() == "Darwin" else 1024), 1)

@@ -1,0 +1,83 @@
+"""Draws a run as one self-contained HTML file: what was asked, what was found, what each layer did and cost. JSON first, then this.
+
+No script, no external file; photographs are embedded as small JPEGs. Everything that came from outside is escaped by the template engine.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from gamer.index import IngestError, load_pixels
+from gamer.runtime.answer import LAYERS, Answer
+from gamer.runtime.engine import day
+from gamer.runtime.manifest import Manifest
+
+from .latency import PAPER_SECONDS, Latency
+
+THUMB = 240
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A hit as the page shows it. `picture` is a data: URL or ""."""
+
+    rank: int
+    id: str
+    taken: str
+    score: float
+    why: str
+    memory: str
+    picture: str
+
+
+@dataclass(frozen=True)
+class Search:
+    answer: Answer
+    hits: tuple[Shown, ...]
+
+
+def thumbnail(path: str | None) -> str:
+    """A data: URL of the photo, at most THUMB pixels wide; "" when it cannot be read."""
+    if path is None:
+        return ""
+    from PIL import Image
+
+    try:
+        image = Image.fromarray(load_pixels(Path(path)))
+    except IngestError:
+        return ""
+    image.thumbnail((THUMB, THUMB))
+    buffer = io.BytesIO()
+    image.convert("RGB").save(buffer, "JPEG", quality=80)
+    return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()
+
+
+def shown(answer: Answer) -> Search:
+    """An answer with its pictures."""
+    hits = []
+    for rank, hit in enumerate(answer.hits, 1):
+        why = ", ".join(f"{name} {value:+.2f}" for name, value in hit.parts.items() if value)
+        if hit.matched:
+            why += f" · nodes: {', '.join(hit.matched)}"
+        taken = day(hit.taken_at) if hit.taken_at is not None else "unknown"
+        hits.append(Shown(rank, hit.id, taken, hit.score, why, hit.memory or "", thumbnail(hit.path)))
+    return Search(answer, tuple(hits))
+
+
+def write(out: Path, manifest: Manifest, latency: Latency, answers: list[Answer]) -> None:
+    """Writes the page aside and renames it to `out`."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined)
+    worst = max((t.p95_ns for t in latency.layers if t.name != "all"), default=1.0) or 1.0
+    text = environment.get_template("report.html").render(
+        manifest=manifest, latency=latency, searches=[shown(a) for a in answers], layers=LAYERS, paper=PAPER_SECONDS, worst=worst
+    )
+    out.parent.mkdir(parents=True, exist_ok=True)
+    aside = out.with_name(f".{out.name}.{os.getpid()}")
+    aside.write_text(text, encoding="utf-8")
+    aside.replace(out)

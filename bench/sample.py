@@ -1,0 +1,43 @@
+"""The sample album: photographs that scikit-image and scikit-learn package, with times, places and memories written for the sample.
+
+The photographs stay where their packages put them; `write` makes an album JSONL that points there. Nothing in it happened.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+
+FOLDERS = {"skimage": "data", "sklearn": "datasets/images"}
+NOW = "2026-11-21"
+QUERIES = (
+    "coffee I photographed last spring",
+    "my cat",
+    "the temple we climbed in China",
+    "motorcycle in Berlin",
+    "rocket launch in Florida last summer",
+    "the old man with a camera",
+)
+
+
+class SampleError(Exception):
+    """A package with the sample's photographs is missing."""
+
+
+def write(out: Path) -> int:
+    """Writes the sample as an album JSONL; returns the number of photos. Raises SampleError with what to install."""
+    lines = []
+    for text in (Path(__file__).parent / "sample.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(text)
+        package, name = row.pop("photo").split(":")
+        spec = importlib.util.find_spec(package)
+        path = Path(spec.origin).parent / FOLDERS[package] / name if spec and spec.origin else None
+        if path is None or not path.is_file():
+            raise SampleError(
+                f"the sample's photographs come with scikit-image and scikit-learn ({package}:{name} is missing): pip install 'gamer-on-device[bench]'"
+            )
+        lines.append(json.dumps({**row, "path": str(path)}, ensure_ascii=False))
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return len(lines)
