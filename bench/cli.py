@@ -5,21 +5,20 @@ from __future__ import annotations
 import json
 import os
 import sys
-from contextlib import contextmanager
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
-
 from gamer.index import AlbumError, IngestError
 from gamer.runtime.backends import BACKENDS
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.refine import MODES as REFINE_MODES
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
 
 from . import sample as sample_album
 from .datasets import DatasetError
@@ -47,9 +46,7 @@ def one_line(command: str) -> Iterator[None]:
 
 @contextmanager
 def spinner() -> Iterator[Progress]:
-    with Progress(
-        SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False), console=ERR, transient=True
-    ) as progress:
+    with Progress(SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False), console=ERR, transient=True) as progress:
         yield progress
 
 
@@ -63,9 +60,7 @@ def bench() -> None:
 @bundle_option
 @click.option("-q", "--query", "queries", multiple=True, help="A query; repeat for more. [default: the sample album's]")
 @click.option("--backend", type=click.Choice(list(BACKENDS)), default="onnx", show_default=True, help="Engine that runs the bundle.")
-@click.option(
-    "--refine", "refined_by", type=click.Choice(REFINE_MODES), default="fast", show_default=True, help="Refinement inside the search."
-)
+@click.option("--refine", "refined_by", type=click.Choice(REFINE_MODES), default="fast", show_default=True, help="Refinement inside the search.")
 @click.option("-r", "--repetitions", type=click.IntRange(1, 10_000), default=5, show_default=True, help="Counted passes over the queries.")
 @click.option("-w", "--warmup", type=click.IntRange(0, 1000), default=1, show_default=True, help="Passes that are not counted.")
 @click.option("--now", type=click.DateTime(), default=None, help="The day that 'last spring' counts from. [default: now]")

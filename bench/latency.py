@@ -13,7 +13,6 @@ from datetime import datetime
 from pathlib import Path
 
 import numpy as np
-
 from gamer.runtime.answer import LAYERS
 from gamer.runtime.engine import Engine
 from gamer.runtime.models import Models

@@ -22,6 +22,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from gamer.runtime import manifest as mf
+from gamer.runtime.errors import BundleError
 
 from .errors import ExportError
 from .recipe import QUANTS, ROLES, TARGETS, Recipe, recipe
@@ -110,7 +111,7 @@ def _up_to_date(out: Path, mark: str) -> mf.Manifest | None:
     try:
         manifest = mf.read(out)
         mf.check(out, manifest)
-    except mf.BundleError:
+    except BundleError:
         return None  # damaged or of another version: written anew
     return manifest if manifest.tools.get("fingerprint") == mark else None
 
@@ -138,9 +139,7 @@ def _run(tasks: list[Task], jobs: int, report: Report) -> list[mf.Artifact]:
                 done[task] = future.result()
                 report(f"{task.role} for {task.target}", done[task])
         except BrokenProcessPool:
-            raise ExportError(
-                "a worker was killed, most likely for want of memory: run again with --jobs 1; finished parts are kept"
-            ) from None
+            raise ExportError("a worker was killed, most likely for want of memory: run again with --jobs 1; finished parts are kept") from None
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

@@ -9,12 +9,11 @@ from dataclasses import asdict
 from pathlib import Path
 
 import click
+from gamer.runtime import manifest as mf
+from gamer.runtime.errors import RuntimeFailure
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
-
-from gamer.runtime import manifest as mf
-from gamer.runtime.errors import RuntimeFailure
 
 from .errors import ExportError
 from .recipe import QUANTS, RECIPES, TARGETS
@@ -71,12 +70,8 @@ def parity_text(parity: mf.Parity) -> str:
 @click.command()
 @click.argument("recipe")
 @click.option("--targets", default=",".join(TARGETS), show_default=True, help="Comma-separated: onnx, executorch, coreml.")
-@click.option(
-    "--quant", type=click.Choice(QUANTS), default="int8", show_default=True, help="int8: weights and, where the target can, activations."
-)
-@click.option(
-    "-o", "--output-dir", type=click.Path(path_type=Path), required=True, help="Directory of the bundle; written aside, then renamed."
-)
+@click.option("--quant", type=click.Choice(QUANTS), default="int8", show_default=True, help="int8: weights and, where the target can, activations.")
+@click.option("-o", "--output-dir", type=click.Path(path_type=Path), required=True, help="Directory of the bundle; written aside, then renamed.")
 @click.option("--jobs", type=click.IntRange(1, 16), default=min(2, os.cpu_count() or 1), show_default=True, help="Worker processes.")
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON.")
 def export(recipe: str, targets: str, quant: str, output_dir: Path, jobs: int, as_json: bool) -> None:

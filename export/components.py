@@ -10,11 +10,10 @@ from functools import lru_cache
 
 import numpy as np
 import torch
+from gamer.runtime.manifest import Component, TensorSpec
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
-
-from gamer.runtime.manifest import Component, TensorSpec
 
 from . import sources
 from .errors import ExportError
@@ -77,7 +76,9 @@ def label_vectors(recipe: Recipe) -> Tensor:
 @lru_cache(maxsize=1)
 def _conse(name: str) -> ConseTower:
     chosen = recipe(name)
-    return ConseTower(sources.image_network(chosen.image_source), label_vectors(chosen), MEAN, STD).eval()
+    tower = ConseTower(sources.image_network(chosen.image_source), label_vectors(chosen), MEAN, STD)
+    tower.eval()
+    return tower
 
 
 def _image(recipe: Recipe) -> ExportModule:

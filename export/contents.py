@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-
 from gamer.runtime import manifest as mf
 
 from . import components, fixtures, gazetteer, sources
@@ -60,9 +59,7 @@ def finish(chosen: Recipe, quant: str, artifacts: list[mf.Artifact], stage: Path
         artifacts=tuple(artifacts),
         preprocessing=fixtures.PREPROCESSING,
         language=replace(language(chosen), eos_ids=eos),
-        thresholds=mf.Thresholds(
-            calibrate_delta(chosen), chosen.rho, chosen.k, "99.5th percentile of cosines between unrelated class names"
-        ),
+        thresholds=mf.Thresholds(calibrate_delta(chosen), chosen.rho, chosen.k, "99.5th percentile of cosines between unrelated class names"),
         prompts={"refine": REFINE_PROMPT},
         files=tuple(mf.DataFile(n, n, *mf.digest(stage / n)) for n in names),
         licences=licences,

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-
 from gamer.index import load_pixels
 from gamer.runtime.image import prepare
 from gamer.runtime.manifest import Preprocessing
+from numpy.typing import NDArray
 
 from .components import IMAGE_SIZE, MEAN, RESIZE, STD, build, reference
 from .errors import ExportError
@@ -120,6 +119,4 @@ def write_golden(recipe: Recipe, folder: Path) -> None:
     np.save(folder / "image_pixels.npy", np.rint(np.concatenate(chosen)).clip(0, 255).astype(np.uint8), allow_pickle=False)
     rounded = [np.rint(x).clip(0, 255).astype(np.float32) for x in chosen]
     np.save(folder / "image_embeddings.npy", np.concatenate([reference(tower, (x,))[0] for x in rounded]), allow_pickle=False)
-    (folder / "llm.json").write_text(
-        json.dumps({"text": PROSE, "ids": prose_ids(recipe)}, ensure_ascii=False, indent=1) + "\n", encoding="utf-8"
-    )
+    (folder / "llm.json").write_text(json.dumps({"text": PROSE, "ids": prose_ids(recipe)}, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

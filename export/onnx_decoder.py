@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch import Tensor
-
 from gamer.runtime.llm import rotary
 from gamer.runtime.manifest import Language, TensorSpec
+from numpy.typing import NDArray
+from torch import Tensor
 
 from .modules.decoder import DecoderStep
 

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-
 from gamer.runtime.backends import BACKENDS, open_session
 from gamer.runtime.llm import StepDecoder, open_decoder
 from gamer.runtime.manifest import NOT_RUN, Artifact, Language, Parity
+from numpy.typing import NDArray
 
 from . import fixtures
 from .components import ExportModule, build, reference

@@ -65,7 +65,8 @@ def sentence_encoder(source: str) -> SentenceEncoder:
     model = SentenceEncoder(shape)
     weights = {new: tensor for name, tensor in load_file(folder / "model.safetensors").items() if (new := rename(name))}
     _load(model, weights, source)
-    return model.eval()
+    model.eval()
+    return model
 
 
 def sentence_tokenizer(source: str, max_text: int) -> str:

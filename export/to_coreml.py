@@ -11,11 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
-
 from gamer.runtime.manifest import Language, TensorSpec
+from numpy.typing import NDArray
 
 from .components import ExportModule
 from .errors import ExportError

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from gamer.runtime.manifest import Language, TensorSpec
 from numpy.typing import NDArray
 from torch import nn
-
-from gamer.runtime.manifest import Language, TensorSpec
 
 from .components import ExportModule
 from .errors import ExportError

@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-
 from gamer.runtime.manifest import Language, TensorSpec
+from numpy.typing import NDArray
 
 from . import onnx_decoder
 from .components import ExportModule
@@ -47,9 +46,7 @@ def _trace(item: ExportModule, path: Path) -> None:
     axes = {item.inputs[i].name: names for i, names in item.dynamic.items()}
     axes |= {out.name: {d: n for d, n in enumerate(out.shape) if isinstance(n, str)} for out in item.outputs}
     # Two rows where the batch may vary: a batch of one would be traced as a constant.
-    example = tuple(
-        x.repeat(2, *[1] * (x.dim() - 1)) if "batch" in item.dynamic.get(i, {}).values() else x for i, x in enumerate(item.example)
-    )
+    example = tuple(x.repeat(2, *[1] * (x.dim() - 1)) if "batch" in item.dynamic.get(i, {}).values() else x for i, x in enumerate(item.example))
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
         torch.onnx.export(
@@ -74,12 +71,10 @@ def _quantize(item: ExportModule, samples: list[tuple[NDArray[Any], ...]], plain
     ready = plain.with_name("ready.onnx")
     quant_pre_process(str(plain), str(ready), skip_symbolic_shape=True)
     if item.role != "image_tower":
-        quantize_dynamic(
-            str(ready), str(path), per_channel=True, weight_type=QuantType.QInt8, op_types_to_quantize=["MatMul", "Gemm", "Gather"]
-        )
+        quantize_dynamic(str(ready), str(path), per_channel=True, weight_type=QuantType.QInt8, op_types_to_quantize=["MatMul", "Gemm", "Gather"])
         return
 
-    class Reader(CalibrationDataReader):  # type: ignore[misc]
+    class Reader(CalibrationDataReader):
         def __init__(self) -> None:
             self._rows: Iterator[tuple[NDArray[Any], ...]] = iter(samples)
 

@@ -20,8 +20,6 @@ def verify(bundle: Path, manifest: mf.Manifest, report: Callable[[str], None]) -
         item = components.build(chosen, artifact.role, artifact.quant)
         threshold = chosen.thresholds[artifact.quant][artifact.role]
         language = replace(manifest.language, eos_ids=())
-        proven.append(
-            replace(artifact, parity=parity.measure(chosen, item, artifact, mf.inside(bundle, artifact.path), language, threshold))
-        )
+        proven.append(replace(artifact, parity=parity.measure(chosen, item, artifact, mf.inside(bundle, artifact.path), language, threshold)))
         report(f"{artifact.role} for {artifact.target}")
     return replace(manifest, artifacts=tuple(proven))

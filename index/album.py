@@ -132,10 +132,7 @@ class Album:
 
     def entity_names(self, limit: int) -> list[str]:
         """The most linked first."""
-        sql = (
-            "SELECT e.name FROM entities e LEFT JOIN mentions m ON m.entity = e.row GROUP BY e.row "
-            "ORDER BY count(m.photo) DESC, e.row LIMIT ?"
-        )
+        sql = "SELECT e.name FROM entities e LEFT JOIN mentions m ON m.entity = e.row GROUP BY e.row ORDER BY count(m.photo) DESC, e.row LIMIT ?"
         return [str(name) for (name,) in self._sql(sql, (limit,))]
 
     # Layer 3: vectors and words
@@ -293,7 +290,5 @@ class Album:
     def _query(self, query: FloatArray, dim: int, where: str) -> FloatArray:
         array = np.asarray(query, np.float32).reshape(-1)
         if array.size != dim:
-            raise AlbumError(
-                f"{self.path}: a query of {array.size} dimensions, but {where} has {dim}; use the encoder that built the album"
-            )
+            raise AlbumError(f"{self.path}: a query of {array.size} dimensions, but {where} has {dim}; use the encoder that built the album")
         return array

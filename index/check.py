@@ -47,9 +47,7 @@ def find_problems(db: apsw.Connection, path: Path) -> list[str]:
 
 def _find(db: apsw.Connection, path: Path) -> list[str]:
     out = [str(line) for (line,) in db.execute("PRAGMA integrity_check") if line != "ok"]
-    if db.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,) or db.execute("PRAGMA user_version").fetchone() != (
-        USER_VERSION,
-    ):
+    if db.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,) or db.execute("PRAGMA user_version").fetchone() != (USER_VERSION,):
         out.append("application_id or user_version is not that of an album")
     for words, sql in _INVARIANTS:
         found = db.execute(sql).fetchone()
@@ -75,9 +73,7 @@ def measure(db: apsw.Connection, path: Path, generation: int) -> AlbumStats:
     entities, entity_bytes = one("SELECT count(*), sum(coalesce(length(data), 0)) FROM entities")
     channels = tuple(
         ChannelStats(str(name), int(dim), int(count), int(size))
-        for name, dim, count, size in db.execute(
-            "SELECT channel, max(length(data)), count(*), sum(length(data)) FROM vectors GROUP BY channel"
-        )
+        for name, dim, count, size in db.execute("SELECT channel, max(length(data)), count(*), sum(length(data)) FROM vectors GROUP BY channel")
     )
     found = tuple(
         SegmentStats(str(name), int(size), built == generation)

@@ -16,10 +16,7 @@ from .words import NOT_ENTITIES, STOP_WORDS, WORD, looks_verbal, singular
 MAX_MENTIONS = 12
 _MAX_TEXT = 20_000  # characters; a longer memory is a document, and its beginning says what it is about
 _PRICE_REACH = 48  # characters between a price and the thing it belongs to
-_MONTH = (
-    "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
-    "|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
-)
+_MONTH = "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
 _QUOTED = re.compile(r"[\"“«]([^\"“”«»\n]{2,60})[\"”»]|(?<![\w'])'([^'\n]{2,60})'(?!\w)")
 _PRICE = re.compile(
     r"[$€£¥]\s?\d[\d,]*(?:\.\d+)?"

@@ -67,6 +67,4 @@ def build(codes: Int8Array) -> Hnsw:
 def _empty(dim: int) -> Any:
     from usearch.index import Index
 
-    return Index(
-        ndim=dim, metric="cos", dtype="i8", connectivity=CONNECTIVITY, expansion_add=EXPANSION_ADD, expansion_search=EXPANSION_SEARCH
-    )
+    return Index(ndim=dim, metric="cos", dtype="i8", connectivity=CONNECTIVITY, expansion_add=EXPANSION_ADD, expansion_search=EXPANSION_SEARCH)

@@ -60,9 +60,7 @@ def check_file(path: Path) -> None:
     (version,) = struct.unpack_from(">I", head, 60)
     (application,) = struct.unpack_from(">I", head, 68)
     if application != APPLICATION_ID:
-        raise AlbumError(
-            f"{path}: an SQLite file of another application (id 0x{application:08X}); give a file that `gamer index build` wrote"
-        )
+        raise AlbumError(f"{path}: an SQLite file of another application (id 0x{application:08X}); give a file that `gamer index build` wrote")
     if version > USER_VERSION:
         raise AlbumError(f"{path}: album format {version}, this program reads up to {USER_VERSION}; update the program")
     if version < 1:

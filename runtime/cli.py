@@ -12,12 +12,11 @@ from datetime import datetime
 from pathlib import Path
 
 import click
+from gamer.index import Album, AlbumError, IngestError
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
-
-from gamer.index import Album, AlbumError, IngestError
 
 from .answer import LAYERS, Answer, Hit
 from .backends import BACKENDS
@@ -30,9 +29,7 @@ from .refine import MODES as REFINE_MODES
 ERR = Console(stderr=True)
 PATH = click.Path(path_type=Path)
 THREADS = min(2, os.cpu_count() or 1)
-backend_option = click.option(
-    "--backend", type=click.Choice(list(BACKENDS)), default="onnx", show_default=True, help="Engine that runs the bundle."
-)
+backend_option = click.option("--backend", type=click.Choice(list(BACKENDS)), default="onnx", show_default=True, help="Engine that runs the bundle.")
 threads_option = click.option("--threads", type=click.IntRange(1, 64), default=THREADS, show_default=True, help="Threads per model.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 
@@ -125,9 +122,7 @@ def verify(album: Path, as_json: bool) -> None:
 @click.command()
 @click.argument("album", type=PATH)
 @click.argument("query")
-@click.option(
-    "-b", "--bundle", type=PATH, default=None, help="Bundle directory. [default: $GAMER_BUNDLE, else out/pocket beside or above the album]"
-)
+@click.option("-b", "--bundle", type=PATH, default=None, help="Bundle directory. [default: $GAMER_BUNDLE, else out/pocket beside or above the album]")
 @click.option("-k", type=click.IntRange(1, 1000), default=None, help="How many photos. [default: the bundle's K]")
 @click.option("--explain", is_flag=True, help="Show what each layer did, in photos left and milliseconds.")
 @click.option(

@@ -93,9 +93,7 @@ WEEKDAYS = {
     for name in names
 }
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
-NUMBERS = {
-    w: n for n, w in enumerate(("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"))
-}
+NUMBERS = {w: n for n, w in enumerate(("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"))}
 NUMBERS |= {"a": 1, "an": 1, "couple": 2, "a couple": 2, "a couple of": 2}
 DECADES = {"twenties": 20, "thirties": 30, "forties": 40, "fifties": 50, "sixties": 60, "seventies": 70, "eighties": 80, "nineties": 90}
 AMBIGUOUS_MONTHS = frozenset({"may", "march", "mar", "april", "june", "jan", "august"})

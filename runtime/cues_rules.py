@@ -64,9 +64,7 @@ def flatten(text: str) -> str:
     Accented and other Latin letters become "z" (they continue a word), all other characters a space, except dashes and apostrophes.
     """
     table = {"–": "-", "—": "-", "‐": "-", "‑": "-", "−": "-", "’": "'", "‘": "'", "`": "'"}
-    return "".join(
-        c.lower() if c.isascii() and c.isprintable() else table.get(c) or ("z" if c.isalpha() and ord(c) < 0x590 else " ") for c in text
-    )
+    return "".join(c.lower() if c.isascii() and c.isprintable() else table.get(c) or ("z" if c.isalpha() and ord(c) < 0x590 else " ") for c in text)
 
 
 # ---------------------------------------------------------------------------------------------------------------------- rules

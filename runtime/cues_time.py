@@ -159,9 +159,7 @@ def _extend(flat: str, a: int, pattern: str) -> int:
     return found.start() if found else a
 
 
-def _with_bounds(
-    flat: str, a: int, b: int, spans: tuple[Interval, ...], atom: Atom, ctx: TimeContext
-) -> tuple[int, int, tuple[Interval, ...]]:
+def _with_bounds(flat: str, a: int, b: int, spans: tuple[Interval, ...], atom: Atom, ctx: TimeContext) -> tuple[int, int, tuple[Interval, ...]]:
     """Read the words around an expression: "since", "before", "two days after", "onwards"."""
     shift = _OFFSET.search(flat[max(0, a - 60) : a])
     if shift and spans:

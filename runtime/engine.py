@@ -15,9 +15,8 @@ from threading import Lock
 from time import perf_counter_ns
 
 import numpy as np
-from numpy.typing import NDArray
-
 from gamer.index import Album, EntityMatch, FloatArray, RowArray
+from numpy.typing import NDArray
 
 from . import refine
 from .answer import Answer, Hit, Trace
@@ -50,7 +49,7 @@ class Weights:
 class Engine:
     """`Engine.open(bundle, album).search("coffee last spring", k=5)`. Readers may call from several threads; the LLM is used one at a time."""
 
-    def __init__(self, models: Models, album: Album, weights: Weights = Weights()) -> None:  # noqa: B008 - frozen
+    def __init__(self, models: Models, album: Album, weights: Weights = Weights()) -> None:
         self.models, self.album, self.weights = models, album, weights
         self._llm_lock = Lock()
         times = album.times()
@@ -96,7 +95,7 @@ class Engine:
         clock = _Clock()
         with clock("cube"):
             # The clock of the wall, without its zone: album times are wall times.
-            cues = parse(query, now or datetime.now(), self.models.gazetteer, self._extent, self._near)  # noqa: DTZ005
+            cues = parse(query, now or datetime.now(), self.models.gazetteer, self._extent, self._near)
         with clock("kdtree"):
             cube = self.album.in_cubes(cues.cubes)
             rows = cube.rows if len(cube.rows) else np.arange(len(self.album), dtype=np.int64)
@@ -117,9 +116,7 @@ class Engine:
             order = _best(parts, k)
             left["vectors"] = len(order)
         hits = self._hits(rows, order, parts, matches)
-        trace = Trace(
-            query, _cue_lines(cues), _cube_lines(cues), text, how, delta, tuple(matches[:8]), left, clock.milliseconds, plan, mode
-        )
+        trace = Trace(query, _cue_lines(cues), _cube_lines(cues), text, how, delta, tuple(matches[:8]), left, clock.milliseconds, plan, mode)
         return Answer(hits, trace)
 
     def _check(self, query: str, k: int, refined_by: str, mode: str) -> None:
@@ -154,7 +151,7 @@ class Engine:
     ) -> tuple[dict[str, FloatArray], str]:
         """Each summand of the score for each of `rows`, weighted, and how the vectors were searched."""
         album, w = self.album, self.weights
-        channels = {name: _floor(album.scores(name, encoded, rows)) for name in ("text", "image") if name in album.channels()}
+        channels: dict[str, FloatArray] = {name: _floor(album.scores(name, encoded, rows)) for name in ("text", "image") if name in album.channels()}
         plan = f"exact scan of {len(rows)} photos, channels {' + '.join(channels) or 'none'}"
         if mode == "paper":
             best = np.max(np.stack(list(channels.values())), axis=0) if channels else np.zeros(len(rows), np.float32)
@@ -164,7 +161,7 @@ class Engine:
         found = album.search_text(text, 200, rows)
         if len(found.rows):
             words[found.rows] = found.scores / found.scores[0]
-        parts = {name: getattr(w, name) * score for name, score in channels.items()}
+        parts: dict[str, FloatArray] = {name: getattr(w, name) * score for name, score in channels.items()}
         parts["words"] = w.words * words[rows]
         parts["entity"] = w.entity * linked[rows]
         parts["inside"] = w.inside * inside[rows]

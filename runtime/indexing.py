@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-
 from gamer.index import AlbumMeta, AlbumWriter, Encoded, IngestError, Memory, Mention, Photo, Skip, canonical, extract, load_pixels, scan
 
 from .errors import RuntimeFailure
@@ -74,7 +73,8 @@ def encode(photos: list[Photo], models: Models, skips: list[Skip]) -> list[Encod
                 if not photo.memories:
                     continue
         out.append((_completed(photo, code, models), code))
-    texts, spans = [], []
+    texts: list[str] = []
+    spans: list[tuple[int, int]] = []
     for photo, _ in out:
         chunks = [c for memory in photo.memories if memory.source not in ("label", "place") for c in models.text.chunks(memory.text)]
         spans.append((len(texts), len(texts) + len(chunks)))

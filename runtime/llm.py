@@ -149,9 +149,7 @@ class LanguageModel:
             return np.concatenate(rows).astype(np.float32)
         return self._embed.run({"ids": np.array(ids, np.int64)})["embeds"].astype(np.float32)
 
-    def generate(
-        self, ids: list[int], max_new: int, soft: Floats | None = None, on_token: Callable[[int], None] | None = None
-    ) -> Generation:
+    def generate(self, ids: list[int], max_new: int, soft: Floats | None = None, on_token: Callable[[int], None] | None = None) -> Generation:
         """Greedy generation after `soft` prompts [P, H] (if any) and the prompt `ids`. Raises RuntimeFailure if they do not fit."""
         from time import perf_counter_ns
 

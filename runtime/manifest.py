@@ -142,20 +142,20 @@ class Manifest:
     tools: dict[str, str]
 
     def component(self, role: str) -> Component:
-        return _only([c for c in self.components if c.role == role], f"component {role!r}")
+        found: Component = _only([c for c in self.components if c.role == role], f"component {role!r}")
+        return found
 
     def artifact(self, role: str, target: str) -> Artifact:
         """The artifact of `role` for `target`. Raises BundleError with the targets that the bundle has."""
         found = [a for a in self.artifacts if a.role == role and a.target == target]
         if not found:
             have = sorted({a.target for a in self.artifacts})
-            raise BundleError(
-                f"bundle has no {target} artifact for {role}; it holds {', '.join(have)}: export again with --targets {target}"
-            )
+            raise BundleError(f"bundle has no {target} artifact for {role}; it holds {', '.join(have)}: export again with --targets {target}")
         return found[0]
 
     def file(self, name: str) -> DataFile:
-        return _only([f for f in self.files if f.name == name], f"file {name!r}")
+        found: DataFile = _only([f for f in self.files if f.name == name], f"file {name!r}")
+        return found
 
 
 def _only(found: list[Any], what: str) -> Any:
@@ -178,9 +178,7 @@ def from_json(text: str, where: str) -> Manifest:
     if not isinstance(raw, dict) or not isinstance(raw.get("schema_version"), int):
         raise BundleError(f"{where}: no schema_version: this is not a bundle manifest")
     if raw["schema_version"] != SCHEMA_VERSION:
-        raise BundleError(
-            f"{where}: schema version {raw['schema_version']}, this program reads {SCHEMA_VERSION}: update it, or export again"
-        )
+        raise BundleError(f"{where}: schema version {raw['schema_version']}, this program reads {SCHEMA_VERSION}: update it, or export again")
     try:
         return Manifest(
             components=tuple(Component(**c) for c in raw.pop("components")),
@@ -254,9 +252,7 @@ def check_one(bundle: Path, entry: Artifact | DataFile) -> Path:
     size, sha = digest(path)
     if size != entry.bytes or sha != entry.sha256:
         promised = f"{entry.bytes} and {entry.sha256[:12]}…"
-        raise BundleError(
-            f"{path}: {size} bytes, SHA-256 {sha[:12]}…; the manifest promises {promised}: it changed since export, export again"
-        )
+        raise BundleError(f"{path}: {size} bytes, SHA-256 {sha[:12]}…; the manifest promises {promised}: it changed since export, export again")
     return path
 
 

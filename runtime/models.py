@@ -113,8 +113,6 @@ class Models:
         rho = self.manifest.thresholds.rho if rho is None else rho
         weights = self.session("dpe_router").run({"patches": patches[None]})["weights"][0].astype(np.float32)
         experts, shares = choose(weights, rho)
-        prompts = sum(
-            w * self.session(f"dpe_expert_{e}").run({"patches": patches[None]})["prompts"][0] for e, w in zip(experts, shares, strict=True)
-        )
+        prompts = sum(w * self.session(f"dpe_expert_{e}").run({"patches": patches[None]})["prompts"][0] for e, w in zip(experts, shares, strict=True))
         saved = sum(self.manifest.component(f"dpe_expert_{e}").macs for e in range(len(weights)) if e not in experts)
         return SoftPrompts(np.asarray(prompts, np.float32), experts, tuple(float(w) for w in shares), saved)

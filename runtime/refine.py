@@ -20,7 +20,32 @@ _TAIL = re.compile(r"\b(that|which)?\s*(i|we)\s+(took|photographed|shot|snapped|
 _SPACE = re.compile(r"\s+")
 _WORD = re.compile(r"\w{3,}")
 _COMMON = frozenset(
-    "the and for with from that this photo picture image photos pictures last time show find where when was were are our his her".split()
+    [
+        "the",
+        "and",
+        "for",
+        "with",
+        "from",
+        "that",
+        "this",
+        "photo",
+        "picture",
+        "image",
+        "photos",
+        "pictures",
+        "last",
+        "time",
+        "show",
+        "find",
+        "where",
+        "when",
+        "was",
+        "were",
+        "are",
+        "our",
+        "his",
+        "her",
+    ]
 )
 
 

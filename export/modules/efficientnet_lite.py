@@ -17,9 +17,7 @@ TOP_LABELS = 10  # T of ConSE
 
 
 def _conv(inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1) -> nn.Sequential:
-    return nn.Sequential(
-        nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, groups=groups, bias=False), nn.BatchNorm2d(outputs, eps=1e-3)
-    )
+    return nn.Sequential(nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, groups=groups, bias=False), nn.BatchNorm2d(outputs, eps=1e-3))
 
 
 class InvertedResidual(nn.Module):
