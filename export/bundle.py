@@ -131,7 +131,10 @@ def _run(tasks: list[Task], jobs: int, report: Report) -> list[mf.Artifact]:
             done[task] = kept
             report(f"{task.role} for {task.target} (kept)", kept)
     waiting = [t for t in tasks if t not in done]
-    with ProcessPoolExecutor(max_workers=max(1, min(jobs, len(waiting) or 1)), mp_context=get_context("spawn")) as pool:
+    log = str(Path(tasks[0].folder) / "records" / "workers.log")
+    with ProcessPoolExecutor(
+        max_workers=max(1, min(jobs, len(waiting) or 1)), mp_context=get_context("spawn"), initializer=_quiet, initargs=(log,)
+    ) as pool:
         futures = {pool.submit(run_task, task): task for task in waiting}
         try:
             for future in as_completed(futures):
@@ -145,6 +148,14 @@ def _run(tasks: list[Task], jobs: int, report: Report) -> list[mf.Artifact]:
             raise
     rank = {(role, target): i for i, (role, target) in enumerate((r, t) for r in ROLES for t in TARGETS)}
     return sorted(done.values(), key=lambda a: rank[a.role, a.target])
+
+
+def _quiet(log: str) -> None:
+    """Sends a worker's chatter (converters print much, and their C++ parts print past Python) to a file; errors travel as exceptions."""
+    os.environ["TQDM_DISABLE"] = "1"
+    with open(log, "ab", buffering=0) as stream:  # noqa: PTH123 - a descriptor is wanted
+        os.dup2(stream.fileno(), 1)
+        os.dup2(stream.fileno(), 2)
 
 
 def _record(task: Task) -> Path:

@@ -24,6 +24,8 @@ from .modules.decoder import DecoderStep
 
 OPSET = 17
 SUFFIX = ".onnx"
+# The stem and the first block see raw contrast: in int8 they cost the worst fixture 0.024 of its cosine, in fp32 nothing measurable in time.
+FP32_CONVOLUTIONS = 3
 Specs = tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]
 
 
@@ -61,6 +63,12 @@ def _trace(item: ExportModule, path: Path) -> None:
         )
 
 
+def _first_convolutions(path: Path, count: int) -> list[str]:
+    import onnx
+
+    return [node.name for node in onnx.load(str(path), load_external_data=False).graph.node if node.op_type == "Conv"][:count]
+
+
 def _quantize(item: ExportModule, samples: list[tuple[NDArray[Any], ...]], plain: Path, path: Path) -> None:
     """int8: convolutions statically (per channel, calibrated on `samples`), matrix products dynamically."""
     from onnxruntime.quantization import QuantFormat, QuantType, quantize_dynamic, quantize_static
@@ -91,5 +99,6 @@ def _quantize(item: ExportModule, samples: list[tuple[NDArray[Any], ...]], plain
         activation_type=QuantType.QUInt8,
         weight_type=QuantType.QInt8,
         op_types_to_quantize=["Conv", "Add", "Clip"],
+        nodes_to_exclude=_first_convolutions(ready, FP32_CONVOLUTIONS),
         extra_options={"ActivationSymmetric": False, "WeightSymmetric": True},
     )

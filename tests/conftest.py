@@ -1,0 +1,42 @@
+"""What many tests share: where the bundle and the shared data are, and a visible reason where they are not."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def bundle() -> Path:
+    """The exported pocket bundle: $GAMER_BUNDLE, else out/pocket. `make test` exports it first."""
+    path = Path(os.environ.get("GAMER_BUNDLE", ROOT / "out" / "pocket"))
+    if not (path / "manifest.json").is_file():
+        pytest.skip(f"no bundle at {path}: run `make export`, or set GAMER_BUNDLE")
+    return path
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The evaluation data that lies beside the repository, or where $GAMER_SHARED_DATA says."""
+    path = Path(os.environ.get("GAMER_SHARED_DATA", ROOT.parent / "shared" / "data"))
+    if not (path / "score.py").is_file():
+        pytest.skip("the shared evaluation data is not beside the repository: set GAMER_SHARED_DATA")
+    return path
+
+
+@pytest.fixture(scope="session")
+def sample_album(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample album, built once with the real models."""
+    from gamer.bench import sample
+    from gamer.runtime.indexing import build
+    from gamer.runtime.models import Models
+
+    folder = tmp_path_factory.mktemp("sample")
+    sample.write(folder / "sample.jsonl")
+    built = build(folder / "sample.jsonl", Models.open(bundle), folder / "album.gamer")
+    assert (built.photos, built.seen, built.skips) == (19, 19, ())
+    return built.path

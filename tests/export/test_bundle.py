@@ -1,0 +1,110 @@
+"""The exporter: one small component for real on every target, what a failure leaves behind, and what an interrupted export keeps."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch", reason="needs the export extra")
+from gamer.export import bundle, parity, recipe, verify
+from gamer.export.errors import ExportError
+from gamer.runtime import manifest as mf
+
+
+def task(folder: Path, target: str, role: str = "dpe_router") -> bundle.Task:
+    (folder / "records").mkdir(exist_ok=True)
+    return bundle.Task("pocket", role, target, recipe.recipe("pocket").quant_of(role, target, "int8"), str(folder))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["onnx", "executorch", "coreml"])
+def test_one_component_for_real(tmp_path: Path, target: str) -> None:
+    artifact = bundle.run_task(task(tmp_path, target))
+    assert mf.digest(tmp_path / artifact.path) == (artifact.bytes, artifact.sha256)
+    if target == "coreml":
+        assert artifact.parity == mf.Parity(mf.NOT_RUN, "cosine", 0.999)
+    else:
+        assert artifact.parity.minimum is not None and artifact.parity.minimum >= artifact.parity.threshold
+    assert [p.name for p in (tmp_path / target).iterdir()] == [Path(artifact.path).name]
+
+
+@pytest.mark.slow
+def test_a_finished_part_is_kept_and_a_changed_one_is_not(tmp_path: Path) -> None:
+    wanted = task(tmp_path, "onnx")
+    assert bundle._finished(wanted) is None
+    artifact = bundle.run_task(wanted)
+    assert bundle._finished(wanted) == artifact
+    (tmp_path / artifact.path).write_bytes(b"cut short")
+    assert bundle._finished(wanted) is None
+
+
+@pytest.mark.slow
+def test_parity_below_its_threshold_fails_with_the_figure_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = recipe.recipe("pocket")
+    strict = replace(chosen, thresholds={**chosen.thresholds, "int8": {**chosen.thresholds["int8"], "dpe_router": recipe.Threshold(1.5)}})
+    monkeypatch.setitem(recipe.RECIPES, "pocket", strict)
+    with pytest.raises(ExportError, match=r"dpe_router for onnx \(int8\): worst cosine [01]\.\d+ with torch is below 1\.5"):
+        bundle.run_task(task(tmp_path, "onnx"))
+    assert not list((tmp_path / "onnx").iterdir()) and bundle._finished(task(tmp_path, "onnx")) is None
+
+
+@pytest.mark.slow
+def test_another_models_artifact_does_not_pass_for_this_one(tmp_path: Path) -> None:
+    """Expert 1's file under expert 0's name: same shapes, same bytes count, another function."""
+    artifact = bundle.run_task(task(tmp_path, "onnx", "dpe_expert_1"))
+    chosen = recipe.recipe("pocket")
+    from gamer.export import components, contents
+
+    item = components.build(chosen, "dpe_expert_0", "int8")
+    with pytest.raises(ExportError, match="worst cosine"):
+        parity.measure(
+            chosen, item, replace(artifact, role="dpe_expert_0"), tmp_path / artifact.path, contents.language(chosen), recipe.Threshold(0.99)
+        )
+
+
+def test_targets_are_parsed_and_named() -> None:
+    assert bundle.parse_targets("coreml, onnx") == ("onnx", "coreml")
+    with pytest.raises(ExportError, match="choose from: onnx, executorch, coreml"):
+        bundle.parse_targets("onnx,tflite")
+    with pytest.raises(ExportError, match="no target"):
+        bundle.parse_targets(" , ")
+
+
+def test_an_unknown_recipe_lists_the_choices() -> None:
+    with pytest.raises(ExportError, match="pocket"):
+        recipe.recipe("gamer-9000")
+
+
+def test_a_directory_that_is_no_bundle_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "precious.txt").write_text("mine")
+    with pytest.raises(ExportError, match="not a bundle"):
+        bundle.export("pocket", ("onnx",), "int8", tmp_path, 1, lambda text, artifact: None)
+    assert (tmp_path / "precious.txt").read_text() == "mine"
+
+
+@pytest.mark.slow
+def test_the_exported_bundle_holds_what_the_readme_says(bundle: Path) -> None:
+    manifest = mf.read(bundle)
+    mf.check(bundle, manifest)
+    assert {(a.role, a.target) for a in manifest.artifacts} == {(r, t) for r in recipe.ROLES for t in recipe.TARGETS}
+    for artifact in manifest.artifacts:
+        if artifact.target == "coreml":
+            assert artifact.parity.status == mf.NOT_RUN and artifact.parity.minimum is None
+        else:
+            assert artifact.parity.minimum is not None and artifact.parity.minimum >= artifact.parity.threshold
+    assert [c.trained for c in manifest.components if c.role.startswith("dpe_")] == [False] * 4
+    assert all(c.trained for c in manifest.components if not c.role.startswith("dpe_"))
+    rows = json.loads((bundle / "fixtures" / "text.json").read_text(encoding="utf-8"))
+    assert len(rows[0]["embedding"]) == manifest.dim
+
+
+@pytest.mark.slow
+def test_verify_measures_again(bundle: Path) -> None:
+    manifest = mf.read(bundle)
+    few = replace(manifest, artifacts=tuple(a for a in manifest.artifacts if a.role in ("dpe_router", "text_tower")))
+    again = verify.verify(bundle, few, lambda text: None)
+    for before, now in zip(few.artifacts, again.artifacts, strict=True):
+        assert now.parity.minimum == (None if before.parity.minimum is None else pytest.approx(before.parity.minimum, abs=2e-3))

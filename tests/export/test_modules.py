@@ -1,0 +1,72 @@
+"""Our torch modules against the libraries that they stand for, at tiny size, and the shapes that they promise."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the export extra")
+from gamer.export.modules.bert import BertShape, SentenceEncoder, rename  # noqa: E402
+from gamer.export.modules.dpe import Expert, Router  # noqa: E402
+from gamer.export.modules.efficientnet_lite import FEATURES, ConseTower, EfficientNetLite0  # noqa: E402
+from gamer.export.sources import folded  # noqa: E402
+
+
+def test_the_sentence_encoder_is_transformers_bert() -> None:
+    transformers = pytest.importorskip("transformers")
+    config = transformers.BertConfig(
+        vocab_size=50, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64, max_position_embeddings=16
+    )
+    torch.manual_seed(0)
+    bert = transformers.BertModel(config).eval()
+    ours = SentenceEncoder(BertShape(50, 32, 2, 4, 64, 16, config.layer_norm_eps)).eval()
+    ours.load_state_dict({new: t for name, t in bert.state_dict().items() if (new := rename(name))})
+    ids = torch.tensor([[4, 8, 15, 16, 23, 0, 0], [1, 2, 3, 4, 5, 6, 7]])
+    mask = torch.tensor([[1, 1, 1, 1, 1, 0, 0], [1] * 7])
+    with torch.no_grad():
+        states = bert(input_ids=ids, attention_mask=mask).last_hidden_state
+        weights = mask[..., None].float()
+        want = torch.nn.functional.normalize((states * weights).sum(1) / weights.sum(1), dim=-1)
+        got = ours(ids, mask)
+    assert (got - want).abs().max() < 1e-5
+    # A padded text and the same text alone are the same sentence.
+    with torch.no_grad():
+        assert (ours(ids[:1, :5], mask[:1, :5]) - got[:1]).abs().max() < 1e-5
+
+
+def test_folding_batch_norms_changes_nothing() -> None:
+    torch.manual_seed(1)
+    network = EfficientNetLite0().eval()
+    for module in network.modules():
+        if isinstance(module, torch.nn.BatchNorm2d):
+            module.running_mean.normal_(0, 0.1)
+            module.running_var.uniform_(0.5, 1.5)
+    x = torch.randn(1, 3, 224, 224)
+    with torch.no_grad():
+        want = network(x)
+        got = folded(network)(x)
+    assert not any(isinstance(m, torch.nn.BatchNorm2d) for m in network.modules())
+    for a, b in zip(got, want, strict=True):
+        assert (a - b).abs().max() <= 1e-4 * b.abs().max().clamp(min=1)
+
+
+def test_conse_is_the_weighted_mean_of_the_ten_likeliest_labels() -> None:
+    torch.manual_seed(2)
+    vectors = torch.nn.functional.normalize(torch.randn(1000, 8), dim=-1)
+    tower = ConseTower(EfficientNetLite0(), vectors, 127.0, 128.0).eval()
+    with torch.no_grad():
+        embedding, patches, probs = tower(torch.rand(2, 224, 224, 3) * 255)
+    assert patches.shape == (2, 49, FEATURES) and probs.shape == (2, 1000)
+    for row in range(2):
+        best = probs[row].topk(10)
+        want = torch.nn.functional.normalize((best.values[:, None] * vectors[best.indices]).sum(0), dim=0)
+        assert (embedding[row] - want).abs().max() < 1e-5
+
+
+def test_the_experts_and_the_router_have_their_shapes() -> None:
+    patches = torch.randn(1, 49, 32)
+    with torch.no_grad():
+        weights = Router(32, 16, 3)(patches)
+        prompts = Expert(32, 16, 4, 2, 24)(patches)
+    assert weights.shape == (1, 3) and float(weights.sum()) == pytest.approx(1.0, abs=1e-6)
+    assert prompts.shape == (1, 49, 24)
+    assert not torch.allclose(prompts[:, 0], prompts[:, 1])

