@@ -51,14 +51,14 @@ class ExportModule:
         return Component(self.role, self.architecture, self.source, self.trained, parameters, counter.get_total_flops() // 2, self.macs_per)
 
 
-def label_vectors(recipe: Recipe) -> Tensor:
+def label_vectors(recipe: Recipe, template: str = "a photo of a {}") -> Tensor:
     """float32 [1000, D]: each class as the normalised mean of its lemmas' sentence vectors, the label side of ConSE."""
     from tokenizers import Tokenizer
 
     encoder = sources.sentence_encoder(recipe.text_source)
     tokenizer = Tokenizer.from_str(sources.sentence_tokenizer(recipe.text_source, recipe.max_text))
     tokenizer.enable_padding()
-    names = [[f"a photo of a {lemma.strip()}" for lemma in name.split(",")] for name in sources.class_names()]
+    names = [[template.format(lemma.strip()) for lemma in name.split(",")] for name in sources.class_names()]
     flat = [text for lemmas in names for text in lemmas]
     rows: list[Tensor] = []
     with torch.no_grad():

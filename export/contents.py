@@ -30,7 +30,8 @@ def calibrate_delta(chosen: Recipe) -> float:
 
     The paper's 0.8 is GTE-large's; another encoder spreads its cosines otherwise (paper section 4.1; DESIGN section 1).
     """
-    vectors = components.label_vectors(chosen).numpy()
+    # Bare names, as entity nodes are: a shared "a photo of" would lift every cosine.
+    vectors = components.label_vectors(chosen, "{}").numpy()
     pairs = (vectors @ vectors.T)[np.triu_indices(len(vectors), 1)]
     return round(float(np.quantile(pairs, 0.995)), 3)
 

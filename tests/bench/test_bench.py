@@ -1,0 +1,94 @@
+"""Metrics against the shared scorer's own numbers, the statistics of a timing, the sample, and the page as a browser sees it."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from gamer.bench import datasets, latency, metrics
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+def test_scores_by_hand() -> None:
+    s = metrics.score(["a", "x", "b", "y", "z", "c"], ["a", "b", "c", "d"])
+    assert (s.recall5, s.recall10, s.mrr10) == (0.5, 0.75, 1.0)
+    assert s.map5 == pytest.approx((1 + 2 / 3) / 2) and s.map5_std == pytest.approx((1 + 2 / 3) / 4)
+    assert metrics.score(["x", "a", "a"], ["a"]).mrr10 == 0.5
+    assert metrics.score([], ["a"]) == metrics.Scores(0, 0, 0, 0, 0)
+    with pytest.raises(ValueError, match="relevant"):
+        metrics.score(["a"], [])
+
+
+@given(st.lists(st.sampled_from("abcdefgh"), max_size=15), st.sets(st.sampled_from("abcdefgh"), min_size=1))
+def test_scores_are_shares_and_grow_with_depth(ranked: list[str], relevant: set[str]) -> None:
+    s = metrics.score(ranked, sorted(relevant))
+    assert all(0 <= v <= 1 for v in (s.recall5, s.map5, s.map5_std, s.recall10, s.mrr10))
+    assert s.recall5 <= s.recall10 and s.map5_std <= s.map5 + 1e-12
+
+
+def test_timing_statistics() -> None:
+    row = latency.timing("x", "y", range(1, 101))
+    assert row.avg_ns == 50.5 and row.p50_ns == 50.5 and row.p99_ns == pytest.approx(99.01)
+    assert len(row.samples_ns) == 100
+
+
+def test_our_scores_are_the_scorers(shared_data: Path, tmp_path: Path) -> None:
+    folder = shared_data / "camroll-mpr"
+    found = datasets.queries(folder, "u3")
+    corpus = [row["id"] for row in datasets.read_jsonl(folder / "u3.corpus.jsonl.gz")]
+    run = {q.id: (corpus[n : n + 7] + list(q.relevant))[-10:] for n, q in enumerate(found)}
+    (tmp_path / "run.json").write_text(json.dumps(run))
+    command = [sys.executable, str(shared_data / "score.py"), str(tmp_path / "run.json"), "--dataset", "camroll-mpr", "--json", "--per-user"]
+    theirs = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["camroll-mpr"]["per_user"]["u3"]
+    ours = metrics.mean([metrics.score(run[q.id], q.relevant) for q in found])
+    assert ours.recall5 == pytest.approx(theirs["recall@5"]) and ours.map5 == pytest.approx(theirs["map@5"])
+    assert ours.mrr10 == pytest.approx(theirs["mrr@10"])
+
+
+def test_the_sample_says_what_it_is(tmp_path: Path) -> None:
+    pytest.importorskip("skimage", reason="needs the bench extra")
+    from gamer.bench import sample
+    from gamer.index import Photo, scan
+
+    assert sample.write(tmp_path / "s.jsonl") == 19
+    found = list(scan(tmp_path / "s.jsonl"))
+    assert all(isinstance(item, Photo) for item in found) and "for the sample" in (sample.__doc__ or "")
+
+
+@pytest.mark.slow
+def test_latency_and_report_through_the_shell(bundle: Path, sample_album: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "gamer.runtime.main", "bench", "latency", str(sample_album), "-b", str(bundle), "-r", "1", "-w", "0"]
+    command += ["-q", "my cat <b>&", "--html", str(tmp_path / "r.html"), "--output", str(tmp_path / "l.json"), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found == json.loads((tmp_path / "l.json").read_text())
+    assert [row["name"] for row in found["layers"]] == ["cube", "kdtree", "refine", "graph", "vectors", "all"]
+    assert {"image_tower", "text_tower", "dpe_router", "dpe", "llm_prefill", "llm_decode"} == {row["name"] for row in found["components"]}
+    assert all(row["samples_ns"] and row["p50_ns"] > 0 for row in found["components"])
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "my cat &lt;b&gt;&amp;" in page and "<b>&amp;" not in page
+    # Self-contained: no script, nothing fetched.
+    assert "<script" not in page and not re.findall(r'(?:src|href)="(?!data:)', page)
+
+
+@pytest.mark.slow
+def test_a_development_user_builds_searches_and_scores(bundle: Path, shared_data: Path, tmp_path: Path) -> None:
+    """The smallest user of camroll-mpr, end to end, held to the packaged BM25 baseline."""
+    from gamer.runtime.engine import Engine
+    from gamer.runtime.indexing import build
+    from gamer.runtime.models import Models
+
+    folder = shared_data / "camroll-mpr"
+    count = datasets.write_album(folder, "u6", tmp_path / "u6.jsonl")
+    built = build(tmp_path / "u6.jsonl", Models.open(bundle), tmp_path / "u6.gamer")
+    assert built.photos == count and not built.skips
+    engine = Engine.open(bundle, tmp_path / "u6.gamer")
+    rows = [metrics.score([h.id for h in engine.search(q.text, 10).hits], q.relevant) for q in datasets.queries(folder, "u6")]
+    baseline = json.loads((shared_data / "baselines.json").read_text())["results"]["camroll-mpr"]["bm25"]["all"]["per_user_recall@5"]["u6"]
+    assert metrics.mean(rows).recall5 > baseline

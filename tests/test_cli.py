@@ -1,0 +1,124 @@
+"""The command through the shell: help worth reading, exit codes 2 and 1, one clear line, JSON where a machine reads."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def gamer(*args: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "gamer.runtime.main", *args], capture_output=True, text=True, timeout=timeout)
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        ((), ("export", "verify", "index", "search", "bench")),
+        (("search",), ("--explain", "--refine", "--mode", "--json", "last spring")),
+        (("index",), ("build", "stats", "verify")),
+        (("index", "build"), ("JSONL", "--bundle", "HEIC")),
+    ],
+)
+def test_help(args: tuple[str, ...], words: tuple[str, ...]) -> None:
+    done = gamer(*args, "--help")
+    assert done.returncode == 0
+    for word in words:
+        assert word in done.stdout
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("serach", "x"),
+        ("search",),
+        ("search", "a.gamer", "cat", "-k", "0"),
+        ("search", "a.gamer", "cat", "--mode", "magic"),
+        ("search", "a.gamer", "cat", "--nonsense"),
+        ("index", "build", "somewhere"),
+    ],
+)
+def test_wrong_arguments_exit_2_and_say_why(args: tuple[str, ...]) -> None:
+    done = gamer(*args)
+    assert done.returncode == 2
+    assert "Error: " in done.stderr and "Traceback" not in done.stderr
+
+
+def test_an_unknown_command_lists_the_choices() -> None:
+    assert "export, verify, index, search, bench" in gamer("serach").stderr
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("search", "absent.gamer", "cat", "-b", "absent"),
+        ("index", "stats", "absent.gamer"),
+        ("index", "verify", "absent.gamer"),
+        ("index", "build", "absent", "-b", "absent", "-o", "x.gamer"),
+    ],
+)
+def test_a_failed_job_exits_1_with_one_line(args: tuple[str, ...]) -> None:
+    done = gamer(*args)
+    assert done.returncode == 1
+    assert len(done.stderr.strip().splitlines()) == 1 and done.stderr.startswith("gamer ")
+
+
+def test_a_file_that_is_no_album_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "notes.gamer"
+    path.write_text("hello")
+    done = gamer("index", "stats", str(path))
+    assert done.returncode == 1 and "notes.gamer" in done.stderr and path.read_text() == "hello"
+
+
+def test_export_of_an_unknown_recipe_and_target() -> None:
+    pytest.importorskip("torch", reason="needs the export extra")
+    done = gamer("export", "gamer-9000", "-o", "x")
+    assert done.returncode == 2 and "pocket" in done.stderr
+    done = gamer("export", "pocket", "--targets", "tflite", "-o", "x")
+    assert done.returncode == 2 and "onnx, executorch, coreml" in done.stderr
+
+
+@pytest.mark.slow
+def test_from_jsonl_to_answer(bundle: Path, tmp_path: Path) -> None:
+    """A line that does not fit is reported with its number; the rest is built, searched, explained, and verified."""
+    source = tmp_path / "mine.jsonl"
+    lines = [
+        {"id": "a", "taken_at": "2026-04-02T10:00:00", "memories": [{"source": "note", "text": "a cup of coffee with Anna"}]},
+        {"id": "b", "taken_at": "2025-12-24T19:00:00", "memories": [{"source": "note", "text": "the Christmas tree in the hall"}]},
+        {"id": "c", "lat": 999, "lon": 0, "memories": []},
+        {"id": "d", "memories": [{"source": "note", "text": "coffee machine, 119 euros"}]},
+    ]
+    source.write_text("\n".join([*(json.dumps(line) for line in lines), "{not json"]) + "\n")
+    album = tmp_path / "mine.gamer"
+    built = gamer("index", "build", str(source), "-b", str(bundle), "-o", str(album))
+    assert built.returncode == 0, built.stderr
+    assert "3 photos indexed" in built.stdout and "2 skipped" in built.stdout
+    assert "mine.jsonl:3" in built.stderr and "mine.jsonl:5" in built.stderr
+    found = gamer("search", str(album), "coffee in spring 2026", "-b", str(bundle), "-k", "3", "--json", "--now", "2026-11-21")
+    answer = json.loads(found.stdout)
+    assert [hit["id"] for hit in answer["hits"]][0] == "a"
+    # "d" has no time: the cue does not drop it. "b" has one, and it lies outside.
+    assert {hit["id"] for hit in answer["hits"]} == {"a", "d"}
+    explained = gamer("search", str(album), "coffee in spring 2026", "-b", str(bundle), "--explain", "--now", "2026-11-21")
+    for layer in ("cube", "kdtree", "refine", "graph", "vectors"):
+        assert layer in explained.stdout
+    assert json.loads(gamer("index", "verify", str(album), "--json").stdout) == {"clean": True, "problems": []}
+    assert json.loads(gamer("index", "stats", str(album), "--json").stdout)["photos"] == 3
+
+
+@pytest.mark.slow
+def test_an_album_with_nothing_to_take_fails_and_leaves_nothing(bundle: Path, tmp_path: Path) -> None:
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "broken.jpg").write_bytes(b"\xff\xd8\xff")
+    done = gamer("index", "build", str(tmp_path / "photos"), "-b", str(bundle), "-o", str(tmp_path / "x.gamer"))
+    assert done.returncode == 1 and "no photo could be taken" in done.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["photos"]
+
+
+@pytest.mark.slow
+def test_verify_hashes(bundle: Path) -> None:
+    done = gamer("verify", str(bundle), "--hashes-only", "--json")
+    assert done.returncode == 0 and json.loads(done.stdout)["recipe"] == "pocket"
