@@ -177,7 +177,9 @@ class Album:
         found = self._sql("SELECT rowid, bm25(memories_fts) FROM memories_fts WHERE memories_fts MATCH ?", (match,))
         hits = np.array(found, np.float64).reshape(-1, 2)
         best = np.full(self._n, -np.inf, np.float32)
-        np.maximum.at(best, self._memory_owner[hits[:, 0].astype(np.int64)], (-hits[:, 1]).astype(np.float32))
+        memories = hits[:, 0].astype(np.int64)
+        self._load(lambda db: loader.within(memories, len(self._memory_owner), "words of memories"))
+        np.maximum.at(best, self._memory_owner[memories], (-hits[:, 1]).astype(np.float32))
         if rows is not None:
             kept = np.full(self._n, -np.inf, np.float32)
             kept[rows] = best[rows]
@@ -232,7 +234,7 @@ class Album:
 
     @cached_property
     def _mentions(self) -> RowArray:
-        return self._load(lambda db: loader.pairs(db, "mentions"))
+        return self._load(lambda db: loader.pairs(db, "mentions", (self._entity_count, self._n)))
 
     @cached_property
     def _entities_of(self) -> graph.Adjacency:
@@ -244,17 +246,13 @@ class Album:
 
     @cached_property
     def _edges(self) -> graph.Adjacency:
-        parents, children = self._load(lambda db: loader.pairs(db, "edges"))
+        parents, children = self._load(lambda db: loader.pairs(db, "edges", (self._entity_count, self._entity_count)))
         both = np.concatenate([parents, children]), np.concatenate([children, parents])
         return graph.adjacency(both[0], both[1], self._entity_count, self._entity_count)
 
     @cached_property
     def _memory_owner(self) -> RowArray:
-        """Memory id → photo row; ids start at 1."""
-        found = np.array([(0, 0), *self._sql("SELECT id, photo FROM memories ORDER BY id")], np.int64)
-        owner = np.zeros(int(found[-1, 0]) + 1, np.int64)
-        owner[found[:, 0]] = found[:, 1]
-        return owner
+        return self._load(lambda db: loader.memory_owners(db, self._n))
 
     def _entity_name(self, row: int) -> tuple[str, str]:
         name, kind = self._sql("SELECT name, kind FROM entities WHERE row=?", (row,))[0]
@@ -263,7 +261,7 @@ class Album:
     def _vectors(self, channel: str) -> VectorSet | None:
         with self._lock:
             if channel not in self._channels:
-                self._channels[channel] = self._load(lambda db: loader.vectors(db, channel))
+                self._channels[channel] = self._load(lambda db: loader.vectors(db, channel, self._n))
             return self._channels[channel]
 
     def _graph(self, channel: str, n: int) -> hnsw.Hnsw | None:

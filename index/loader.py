@@ -48,9 +48,12 @@ def channel_dims(db: apsw.Connection) -> dict[str, int]:
     return out
 
 
-def vectors(db: apsw.Connection, channel: str) -> VectorSet | None:
+def vectors(db: apsw.Connection, channel: str, photos: int) -> VectorSet | None:
     rows = db.execute("SELECT photo, scale, data FROM vectors WHERE channel=? ORDER BY photo, chunk", (channel,)).fetchall()
-    return _vector_set(rows, f"channel {channel!r}") if rows else None
+    found = _vector_set(rows, f"channel {channel!r}") if rows else None
+    if found is not None:
+        within(found.owners, photos, "vectors")
+    return found
 
 
 def entity_vectors(db: apsw.Connection) -> VectorSet | None:
@@ -67,11 +70,29 @@ def _vector_set(rows: list[Any], what: str) -> VectorSet:
     return VectorSet.of(codes, np.array([row[1] for row in rows], np.float32), np.array([row[0] for row in rows], np.int64))
 
 
-def pairs(db: apsw.Connection, table: str) -> RowArray:
-    """int64 [2, n] of a link table's two columns."""
+def pairs(db: apsw.Connection, table: str, limits: tuple[int, int]) -> RowArray:
+    """int64 [2, n] of a link table's two columns, each within 0..limit-1. Raises ValueError for a link that leads nowhere."""
     sql = {"mentions": "SELECT entity, photo FROM mentions", "edges": "SELECT parent, child FROM edges"}[table]
     found: NDArray[np.int64] = np.array(db.execute(sql).fetchall(), np.int64).reshape(-1, 2)
+    for column, limit in enumerate(limits):
+        within(found[:, column], limit, f"{table} links")
     return np.ascontiguousarray(found.T)
+
+
+def memory_owners(db: apsw.Connection, photos: int) -> RowArray:
+    """int64 [m + 1]: the photo of each memory id, ids from 1 with at most as many gaps as there are photos and memories."""
+    found = np.array([(0, 0), *db.execute("SELECT id, photo FROM memories ORDER BY id")], np.int64)
+    within(found[:, 0], 16 * (len(found) + photos) + 1024, "memory ids")
+    within(found[1:, 1], photos, "memories")
+    owner = np.zeros(int(found[-1, 0]) + 1, np.int64)
+    owner[found[:, 0]] = found[:, 1]
+    return owner
+
+
+def within(numbers: NDArray[np.int64], limit: int, what: str) -> None:
+    """Raises ValueError unless all lie in 0..limit-1: no writer writes others, and numpy would wrap or crash on them."""
+    if numbers.size and not (0 <= int(numbers.min()) and int(numbers.max()) < limit):
+        raise ValueError(f"{what} outside 0..{limit - 1}")
 
 
 def to_photo(record: Any, memories: tuple[Memory, ...]) -> Photo:

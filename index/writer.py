@@ -214,7 +214,7 @@ def build_segments(db: apsw.Connection, hnsw_from: int = HNSW_FROM) -> None:
     tree = kdtree.build(loader.points(db))
     segments.store(db, segments.KDTREE, kdtree.VERSION, generation, tree.to_bytes())
     for channel in loader.channel_dims(db):
-        vectors = loader.vectors(db, channel)
+        vectors = loader.vectors(db, channel, len(points))
         if vectors is not None and len(vectors) >= hnsw_from:
             graph = hnsw.build(vectors.codes)
             segments.store(db, segments.hnsw_name(channel), hnsw.VERSION, generation, graph.to_bytes())

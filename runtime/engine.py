@@ -15,7 +15,7 @@ from threading import Lock
 from time import perf_counter_ns
 
 import numpy as np
-from gamer.index import Album, EntityMatch, FloatArray, RowArray
+from gamer.index import Album, Cube, EntityMatch, FloatArray, RowArray
 from numpy.typing import NDArray
 
 from . import refine
@@ -98,7 +98,9 @@ class Engine:
             cues = parse(query, now or datetime.now(), self.models.gazetteer, self._extent, self._near)
         with clock("kdtree"):
             cube = self.album.in_cubes(cues.cubes)
-            rows = cube.rows if len(cube.rows) else np.arange(len(self.album), dtype=np.int64)
+            rows = np.setdiff1d(cube.rows, self._negated(cues))
+            if not len(rows):  # a cue that leaves nothing was misread: an honest ranking of all beats an empty page
+                rows = np.arange(len(self.album), dtype=np.int64)
             left = {"album": len(self.album), "cube": len(rows)}
         with clock("refine"):
             text, how = self._refine(query, cues, refined_by)
@@ -136,6 +138,11 @@ class Engine:
         lat, lon = positions[:, 0], positions[:, 1]
         east = (lon >= place.west) & (lon <= place.east) if place.west <= place.east else (lon >= place.west) | (lon <= place.east)
         return int(((lat >= place.south) & (lat <= place.north) & east).sum())
+
+    def _negated(self, cues: Cues) -> RowArray:
+        """Rows that lie, by known fields, in what the query excludes ("not in Paris")."""
+        boxes = [Cube(start=t.start, end=t.end) for t in cues.negated_times] + [p.box for p in cues.negated_places]
+        return self.album.in_cubes(boxes).inside if boxes else np.zeros(0, np.int64)
 
     def _refine(self, query: str, cues: Cues, refined_by: str) -> tuple[str, str]:
         if refined_by == "off":
@@ -238,7 +245,7 @@ def day(ms: int | None) -> str:
 
 def _cue_lines(cues: Cues) -> tuple[str, ...]:
     lines = [f"time {cue.text!r}" for cue in cues.times] + [f"place {cue.text!r} = {cue.name}" for cue in cues.places]
-    return tuple(lines + [f"not {cue.text!r} (understood, not yet used)" for cue in cues.negated])
+    return tuple(lines + [f"not {cue.text!r}" for cue in cues.negated])
 
 
 def _cube_lines(cues: Cues) -> tuple[str, ...]:

@@ -99,7 +99,7 @@ def test_from_jsonl_to_answer(bundle: Path, tmp_path: Path) -> None:
     assert "mine.jsonl:3" in built.stderr and "mine.jsonl:5" in built.stderr
     found = gamer("search", str(album), "coffee in spring 2026", "-b", str(bundle), "-k", "3", "--json", "--now", "2026-11-21")
     answer = json.loads(found.stdout)
-    assert [hit["id"] for hit in answer["hits"]][0] == "a"
+    assert answer["hits"][0]["id"] == "a"
     # "d" has no time: the cue does not drop it. "b" has one, and it lies outside.
     assert {hit["id"] for hit in answer["hits"]} == {"a", "d"}
     explained = gamer("search", str(album), "coffee in spring 2026", "-b", str(bundle), "--explain", "--now", "2026-11-21")

@@ -63,6 +63,12 @@ def test_a_cue_never_drops_a_photo_whose_field_is_unknown(engine: Engine) -> Non
     assert answer.trace.left["cube"] < answer.trace.left["album"]
 
 
+def test_what_is_excluded_is_left_out(engine: Engine) -> None:
+    assert "motorcycle-left" in ids(engine, "motorcycle", k=19)
+    without = ids(engine, "motorcycle, not in Berlin", k=19)
+    assert "motorcycle-left" not in without and "cameraman" in without
+
+
 def test_the_trace_says_what_each_layer_did(engine: Engine) -> None:
     trace = engine.search("coffee I photographed last spring", now=NOW).trace
     assert set(trace.milliseconds) == set(LAYERS) and all(v >= 0 for v in trace.milliseconds.values())
