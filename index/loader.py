@@ -91,7 +91,7 @@ def memory_owners(db: apsw.Connection, photos: int) -> RowArray:
 
 def within(numbers: NDArray[np.int64], limit: int, what: str) -> None:
     """Raises ValueError unless all lie in 0..limit-1: no writer writes others, and numpy would wrap or crash on them."""
-    if numbers.size and not (0 <= int(numbers.min()) and int(numbers.max()) < limit):
+    if numbers.size and not (int(numbers.min()) >= 0 and int(numbers.max()) < limit):
         raise ValueError(f"{what} outside 0..{limit - 1}")
 
 

@@ -211,7 +211,8 @@ def build_segments(db: apsw.Connection, hnsw_from: int = HNSW_FROM) -> None:
     """Rebuild every derived segment from the rows. The caller holds the transaction."""
     generation = loader.read_generation(db)
     db.execute("DELETE FROM segments")
-    tree = kdtree.build(loader.points(db))
+    points = loader.points(db)
+    tree = kdtree.build(points)
     segments.store(db, segments.KDTREE, kdtree.VERSION, generation, tree.to_bytes())
     for channel in loader.channel_dims(db):
         vectors = loader.vectors(db, channel, len(points))
