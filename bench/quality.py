@@ -54,7 +54,9 @@ def evaluate(
         home = cache or Path(aside)
         home.mkdir(parents=True, exist_ok=True)
         for user in datasets.users(folder):
-            album = home / f"{folder.name}-{user}-{models.manifest.artifact('text_tower', 'onnx').sha256[:8]}.gamer"
+            # An album keeps its encoder's vectors and δ: another of either is another album.
+            made_by = models.manifest.artifact("text_tower", "onnx").sha256[:8]
+            album = home / f"{folder.name}-{user}-{made_by}-{models.manifest.thresholds.delta}.gamer"
             if not album.exists():
                 progress(f"{user}: building")
                 lines = Path(aside) / f"{user}.jsonl"
