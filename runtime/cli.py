@@ -56,14 +56,15 @@ def index() -> None:
 @click.argument("album", type=PATH)
 @click.option("-b", "--bundle", type=PATH, required=True, help="Bundle directory that `gamer export` wrote.")
 @click.option("-o", "--output", type=PATH, required=True, help="Album file to write, e.g. out/album.gamer.")
+@click.option("--strict", is_flag=True, help="Exit with 1 if anything was skipped; the album is written all the same.")
 @backend_option
 @threads_option
 @json_option
-def build(album: Path, bundle: Path, output: Path, backend: str, threads: int, as_json: bool) -> None:
+def build(album: Path, bundle: Path, output: Path, strict: bool, backend: str, threads: int, as_json: bool) -> None:
     """Index ALBUM: a folder of photos (JPEG, PNG, WebP, TIFF, HEIC), or a .jsonl with one photo a line.
 
-    What cannot be read is listed with the reason and skipped. The exit code is 1 only if nothing could be taken. An existing album file is
-    replaced when, and only when, the new one is whole.
+    What cannot be read is listed with the reason, counted and skipped; the exit code is 0 unless nothing could be taken, or --strict is
+    given. An existing album file is replaced when, and only when, the new one is whole.
 
     \b
     A JSONL line: {"id": "a1", "path": "a1.jpg", "taken_at": "2011-04-25T10:30:00", "lat": 48.2, "lon": 16.4,
@@ -82,12 +83,13 @@ def build(album: Path, bundle: Path, output: Path, backend: str, threads: int, a
             built = build_album(album, models, output, lambda n, name: progress.update(task, completed=n, description=name[-60:]))
     if as_json:
         click.echo(json.dumps({**asdict(built), "path": str(built.path)}, ensure_ascii=False))
-        return
-    for skip in built.skips:
-        click.echo(f"skipped {skip.where}: {skip.reason}", err=True)
-    click.echo(
-        f"{built.path}: {built.photos} photos indexed, {built.seen} looked at, {len(built.skips)} skipped, {built.path.stat().st_size / 1e6:.2f} MB"
-    )
+    else:
+        for skip in built.skips:
+            click.echo(f"skipped {skip.where}: {skip.reason}", err=True)
+        size = built.path.stat().st_size / 1e6
+        click.echo(f"{built.path}: {built.photos} photos indexed, {built.seen} looked at, {len(built.skips)} skipped, {size:.2f} MB")
+    if strict and built.skips:
+        sys.exit(1)
 
 
 @index.command()

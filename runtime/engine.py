@@ -26,6 +26,9 @@ from .gazetteer import Place
 from .models import Models
 
 MODES = ("fused", "paper")
+CHANNELS = ("text", "image")
+EXACT_ROWS = 20_000  # up to here a scan of every photo left costs less than choosing among them
+CANDIDATES = 200
 MAX_K = 1000
 MAX_QUERY = 100_000
 UNKNOWN_TIME = np.iinfo(np.int64).min
@@ -114,7 +117,8 @@ class Engine:
             inside = np.zeros(len(self.album), np.float32)
             if cues.cubes:
                 inside[cube.inside] = 1.0
-            parts, plan = self._parts(text, encoded, rows, linked, inside, mode)
+            rows, plan = self._candidates(text, encoded, rows, linked)
+            parts = self._parts(text, encoded, rows, linked, inside, mode)
             order = _best(parts, k)
             left["vectors"] = len(order)
         hits = self._hits(rows, order, parts, matches)
@@ -153,26 +157,39 @@ class Engine:
         with self._llm_lock:
             return refine.by_llm(self.models, query, plain)
 
-    def _parts(
-        self, text: str, encoded: FloatArray, rows: RowArray, linked: FloatArray, inside: FloatArray, mode: str
-    ) -> tuple[dict[str, FloatArray], str]:
-        """Each summand of the score for each of `rows`, weighted, and how the vectors were searched."""
+    def _candidates(self, text: str, encoded: FloatArray, rows: RowArray, linked: FloatArray) -> tuple[RowArray, str]:
+        """The rows to score, and how they were found: all of them, or beyond EXACT_ROWS the best that each layer names.
+
+        The index's planner then chooses between its HNSW graph and a filtered scan, channel by channel.
+        """
+        channels = [name for name in CHANNELS if name in self.album.channels()]
+        if len(rows) <= EXACT_ROWS:
+            return rows, f"exact scan of {len(rows)} photos, channels {' + '.join(channels) or 'none'}"
+        named = None if len(rows) == len(self.album) else rows
+        found = {name: self.album.search_vectors(name, encoded, CANDIDATES, named) for name in channels}
+        words = self.album.search_text(text, CANDIDATES, named).rows
+        nodes = rows[np.argsort(-linked[rows], kind="stable")[:CANDIDATES]]
+        kept = np.unique(np.concatenate([*(r.rows for r in found.values()), words, nodes]))
+        plans = ", ".join(f"{name} by {result.plan}" for name, result in found.items())
+        return kept, f"{len(kept)} candidates of {len(rows)} photos ({plans}), re-ranked exactly"
+
+    def _parts(self, text: str, encoded: FloatArray, rows: RowArray, linked: FloatArray, inside: FloatArray, mode: str) -> dict[str, FloatArray]:
+        """Each summand of the score for each of `rows`, weighted."""
         album, w = self.album, self.weights
-        channels: dict[str, FloatArray] = {name: _floor(album.scores(name, encoded, rows)) for name in ("text", "image") if name in album.channels()}
-        plan = f"exact scan of {len(rows)} photos, channels {' + '.join(channels) or 'none'}"
+        channels: dict[str, FloatArray] = {name: _floor(album.scores(name, encoded, rows)) for name in CHANNELS if name in album.channels()}
         if mode == "paper":
             best = np.max(np.stack(list(channels.values())), axis=0) if channels else np.zeros(len(rows), np.float32)
             kept = linked[rows] > 0
-            return {"cosine": best, "node over δ": np.where(kept | ~kept.any(), 0.0, -10.0).astype(np.float32)}, plan
+            return {"cosine": best, "node over δ": np.where(kept | ~kept.any(), 0.0, -10.0).astype(np.float32)}
         words = np.zeros(len(album), np.float32)
-        found = album.search_text(text, 200, rows)
+        found = album.search_text(text, CANDIDATES, rows)
         if len(found.rows):
             words[found.rows] = found.scores / found.scores[0]
         parts: dict[str, FloatArray] = {name: getattr(w, name) * score for name, score in channels.items()}
         parts["words"] = w.words * words[rows]
         parts["entity"] = w.entity * linked[rows]
         parts["inside"] = w.inside * inside[rows]
-        return parts, plan
+        return parts
 
     def _hits(self, rows: RowArray, order: NDArray[np.int64], parts: dict[str, FloatArray], matches: list[EntityMatch]) -> tuple[Hit, ...]:
         hits = []

@@ -97,6 +97,8 @@ def test_from_jsonl_to_answer(bundle: Path, tmp_path: Path) -> None:
     assert built.returncode == 0, built.stderr
     assert "3 photos indexed" in built.stdout and "2 skipped" in built.stdout
     assert "mine.jsonl:3" in built.stderr and "mine.jsonl:5" in built.stderr
+    strict = gamer("index", "build", str(source), "-b", str(bundle), "-o", str(album), "--strict", "--json")
+    assert strict.returncode == 1 and json.loads(strict.stdout)["photos"] == 3
     found = gamer("search", str(album), "coffee in spring 2026", "-b", str(bundle), "-k", "3", "--json", "--now", "2026-11-21")
     answer = json.loads(found.stdout)
     assert answer["hits"][0]["id"] == "a"

@@ -63,6 +63,14 @@ def test_a_cue_never_drops_a_photo_whose_field_is_unknown(engine: Engine) -> Non
     assert answer.trace.left["cube"] < answer.trace.left["album"]
 
 
+def test_candidates_of_a_large_album_hold_the_same_best(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    queries = ("my cat", "Roman coins", "coffee I photographed last spring")
+    whole = [ids(engine, query, k=3) for query in queries]
+    monkeypatch.setattr("gamer.runtime.engine.EXACT_ROWS", 1)
+    assert [ids(engine, query, k=3) for query in queries] == whole
+    assert "candidates of 19 photos (text by" in engine.search("my cat", now=NOW).trace.plan
+
+
 def test_what_is_excluded_is_left_out(engine: Engine) -> None:
     assert "motorcycle-left" in ids(engine, "motorcycle", k=19)
     without = ids(engine, "motorcycle, not in Berlin", k=19)
