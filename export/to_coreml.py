@@ -26,7 +26,6 @@ def write(item: ExportModule, quant: str, language: Language, samples: list[tupl
     """Writes `item` to `path` in `quant` (fp32: fp16 here, Core ML's compute precision | int8). Returns specs with fixed shapes."""
     logging.getLogger("coremltools").setLevel(logging.ERROR)
     import coremltools as ct
-    from coremltools.optimize.coreml import OpLinearQuantizerConfig, OptimizationConfig, linear_quantize_weights
 
     inputs, outputs = _specs(item)
     with warnings.catch_warnings(), torch.no_grad():
@@ -39,17 +38,29 @@ def write(item: ExportModule, quant: str, language: Language, samples: list[tupl
                 outputs=[ct.TensorType(name=t.name) for t in outputs],
                 minimum_deployment_target=ct.target.iOS18,
                 compute_precision=ct.precision.FLOAT16,
+                pass_pipeline=_pipeline(quant),
                 skip_model_load=True,
             )
         except Exception as error:
             raise ExportError(f"{item.role}: Core ML cannot convert it ({str(error).splitlines()[0][:200]})") from error
-        if quant == "int8":
-            config = OptimizationConfig(global_config=OpLinearQuantizerConfig(mode="linear_symmetric", dtype="int8"))
-            model = linear_quantize_weights(model, config)
     model.save(str(path))
     # The converter keeps the module's argument names; the manifest says what the file says.
     names = [i.name for i in model.get_spec().description.input]
     return tuple(replace(t, name=n) for t, n in zip(inputs, names, strict=True)), outputs
+
+
+def _pipeline(quant: str) -> Any:
+    """The converter's passes, with the weights quantized among them: doing that to the finished model loads and saves it all again."""
+    import coremltools as ct
+    from coremltools.optimize.coreml import OpLinearQuantizerConfig, OptimizationConfig
+
+    pipeline = ct.PassPipeline.DEFAULT
+    if quant == "int8":
+        name = "compression::linear_quantize_weights"
+        pipeline.append_pass(name)
+        config = OpLinearQuantizerConfig(mode="linear_symmetric", dtype="int8")
+        pipeline.set_options(name, {"config": OptimizationConfig(global_config=config)})
+    return pipeline
 
 
 def _specs(item: ExportModule) -> Specs:

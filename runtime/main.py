@@ -59,5 +59,27 @@ def main() -> None:
     """
 
 
+def run() -> None:
+    """The console script: a wrong argument is one line and exit code 2, not a page."""
+    try:
+        code = main(prog_name="gamer", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        sys.exit(2)
+    except click.UsageError as error:
+        where = error.ctx.command_path if error.ctx else "gamer"
+        click.echo(f"{where}: {' '.join(error.format_message().split())} (see {where} --help)", err=True)
+        sys.exit(2)
+    except click.ClickException as error:
+        click.echo(f"gamer: {error.format_message()}", err=True)
+        sys.exit(1)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("gamer: interrupted", err=True)
+        sys.exit(130)
+    except BrokenPipeError:  # `gamer … | head`
+        sys.exit(0)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
 if __name__ == "__main__":
-    main()
+    run()
