@@ -39,8 +39,11 @@ def one_line(command: str) -> Iterator[None]:
     except (RuntimeFailure, AlbumError, IngestError, DatasetError, SampleError, OSError) as error:
         click.echo(f"gamer bench {command}: {error}", err=True)
         sys.exit(1)
+    except ImportError as error:
+        click.echo(f"gamer bench {command}: {error.name or error} is not installed: pip install 'gamer-on-device[bench]'", err=True)
+        sys.exit(1)
     except KeyboardInterrupt:
-        click.echo(f"gamer bench {command}: interrupted; nothing was written", err=True)
+        click.echo(f"gamer bench {command}: interrupted", err=True)
         sys.exit(130)
 
 
@@ -85,19 +88,18 @@ def latency(
     """Latency of every layer of a search in ALBUM and of every component of the bundle, each with its parity beside it."""
     from . import latency as measuring
 
-    with one_line("latency"):
-        with spinner() as progress:
-            task = progress.add_task("opening", total=None)
-            found = measuring.measure(
-                bundle, album, queries or sample_album.QUERIES, backend, threads, warmup, repetitions, refined_by, now,
-                lambda text: progress.update(task, description=text[:60]),
-            )  # fmt: skip
-            text = json.dumps(asdict(found), ensure_ascii=False)
-            if html:
-                progress.update(task, description="drawing")
-                draw(html, bundle, album, found, now)
+    with one_line("latency"), spinner() as progress:
+        task = progress.add_task("opening", total=None)
+        found = measuring.measure(
+            bundle, album, queries or sample_album.QUERIES, backend, threads, warmup, repetitions, refined_by, now,
+            lambda text: progress.update(task, description=text[:60]),
+        )  # fmt: skip
+        text = json.dumps(asdict(found), ensure_ascii=False)
         if output:
             write_aside(output, text)
+        if html:
+            progress.update(task, description="drawing")
+            draw(html, bundle, album, found, now)
     if as_json:
         click.echo(text)
         return
@@ -122,7 +124,7 @@ def draw(html: Path, bundle: Path, album: Path, found: object, now: datetime | N
 
     assert isinstance(found, Latency)
     engine = Engine.open(bundle, album, found.backend, found.n_threads)
-    answers = [engine.search(query, now=now) for query in found.queries]
+    answers = [engine.search(query, refined_by=found.refined_by, now=now) for query in found.queries]
     report.write(html, engine.models.manifest, found, answers)
     engine.close()
 
@@ -173,7 +175,7 @@ def quality(
             found, run = measuring.evaluate(bundle, dataset, mode, threads, cache, lambda text: progress.update(task, description=text))
         text = json.dumps(asdict(found), ensure_ascii=False)
         if run_file:
-            measuring.write_run(run, run_file)
+            write_aside(run_file, json.dumps(run))
         if output:
             write_aside(output, text)
     if as_json:

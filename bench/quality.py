@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -79,8 +78,3 @@ def _ask(engine: Engine, user: str, queries: list[datasets.Query], mode: str, ru
         scores.append(metrics.score(run[query.id], query.relevant))
         spent.append(sum(answer.trace.milliseconds.values()))
     return UserScores(user, len(engine.album), len(queries), metrics.mean(scores), round(sorted(spent)[len(spent) // 2], 2))
-
-
-def write_run(run: dict[str, list[str]], path: Path) -> None:
-    """The run as JSON, for `score.py` and its like."""
-    path.write_text(json.dumps(run) + "\n", encoding="utf-8")

@@ -64,6 +64,7 @@ def export(name: str, targets: tuple[str, ...], quant: str, out: Path, jobs: int
     chosen = recipe(name)
     if quant not in QUANTS:
         raise ExportError(f"unknown quantization {quant!r}; choose one of: {', '.join(QUANTS)}")
+    out = out.resolve()
     mark = fingerprint(chosen, targets, quant)
     if out.exists():
         done = _up_to_date(out, mark)
@@ -88,10 +89,19 @@ def export(name: str, targets: tuple[str, ...], quant: str, out: Path, jobs: int
     (stage / mf.MANIFEST_NAME).write_text(mf.to_json(manifest), encoding="utf-8")
     shutil.rmtree(stage / "records")
     mf.check(stage, manifest)
-    if out.exists():
-        shutil.rmtree(out)
-    stage.rename(out)
+    _swap(stage, out)
     return manifest
+
+
+def _swap(stage: Path, out: Path) -> None:
+    """`stage` takes the final name; an older bundle steps aside first and goes last, so that one of the two always stands whole."""
+    old = out.with_name(out.name + ".old")
+    if out.exists():
+        if old.exists():
+            shutil.rmtree(old)
+        out.rename(old)
+    stage.rename(out)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def fingerprint(chosen: Recipe, targets: Iterable[str], quant: str) -> str:
@@ -106,8 +116,8 @@ def fingerprint(chosen: Recipe, targets: Iterable[str], quant: str) -> str:
 
 
 def _up_to_date(out: Path, mark: str) -> mf.Manifest | None:
-    if not (out / mf.MANIFEST_NAME).is_file():
-        raise ExportError(f"{out}: exists and is not a bundle: give another --output-dir, or remove it yourself")
+    if not _written_by_export(out):
+        raise ExportError(f"{out}: exists and is not (only) a bundle: give another --output-dir, or remove it yourself")
     try:
         manifest = mf.read(out)
         mf.check(out, manifest)
@@ -116,8 +126,22 @@ def _up_to_date(out: Path, mark: str) -> mf.Manifest | None:
     return manifest if manifest.tools.get("fingerprint") == mark else None
 
 
+def _written_by_export(out: Path) -> bool:
+    """Whether all that lies in `out` is a bundle of ours, of whatever state or version: nothing else may ever be replaced."""
+    try:
+        raw = json.loads((out / mf.MANIFEST_NAME).read_text(encoding="utf-8"))
+        named = {mf.MANIFEST_NAME} | {str(entry["path"]) for key in ("artifacts", "files") for entry in raw[key]}
+        ours = isinstance(raw["schema_version"], int) and isinstance(raw["tools"]["fingerprint"], str)
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return False
+    files = (p.relative_to(out) for p in out.rglob("*") if not p.is_dir())
+    return ours and all(any(str(part) in named for part in (f, *f.parents)) for f in files)
+
+
 def _prepare(stage: Path, mark: str) -> None:
     note = stage / "records" / "fingerprint"
+    if stage.exists() and not note.is_file():
+        raise ExportError(f"{stage}: exists and is not an unfinished export: move it away, the export works there")
     if stage.exists() and not (note.is_file() and note.read_text() == mark):
         shutil.rmtree(stage)
     (stage / "records").mkdir(parents=True, exist_ok=True)

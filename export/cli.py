@@ -7,6 +7,7 @@ import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import NoReturn
 
 import click
 from gamer.runtime import manifest as mf
@@ -101,6 +102,8 @@ def export(recipe: str, targets: str, quant: str, output_dir: Path, jobs: int, a
                     )
 
             manifest = bundle.export(recipe, wanted, quant, output_dir, jobs, report)
+    except ImportError as error:
+        _missing("export", error)
     except (ExportError, RuntimeFailure, OSError) as error:
         click.echo(f"gamer export: {error}", err=True)
         sys.exit(1)
@@ -125,10 +128,18 @@ def verify(bundle_dir: Path, hashes_only: bool, as_json: bool) -> None:
             with bar() as progress:
                 task = progress.add_task("loading weights", total=len(manifest.artifacts))
                 manifest = proof.verify(bundle_dir, manifest, lambda text: progress.update(task, advance=1, description=text))
+    except ImportError as error:
+        _missing("verify", error)
     except (ExportError, RuntimeFailure, OSError) as error:
         click.echo(f"gamer verify: {error}", err=True)
         sys.exit(1)
     print_manifest(manifest, bundle_dir, as_json)
+
+
+def _missing(command: str, error: ImportError) -> NoReturn:
+    """A base install has no torch: says which extra brings it."""
+    click.echo(f"gamer {command}: {error.name or error} is not installed: pip install 'gamer-on-device[export]'", err=True)
+    sys.exit(1)
 
 
 def print_manifest(manifest: mf.Manifest, folder: Path, as_json: bool) -> None:

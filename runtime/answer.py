@@ -29,8 +29,10 @@ class Hit:
 class Trace:
     """What happened between the query and the hits (paper section 3.2; photos left as its Table 10, milliseconds as its Table 3).
 
-    `cues`: one line each, as understood. `left`: photos after each layer, the album's size first. `milliseconds` by LAYERS.
-    `plan`: how the vectors were searched. `refined_by`: "off" | "fast" | "llm" | "llm (rejected: …)".
+    `cues`: one line each, as understood. `left`: photos after each layer, the album's size first. `linked`: how many of them a chosen
+    entity node leads to (in mode "fused" the graph ranks and drops none). `milliseconds` by LAYERS; `load_ms`: opening what this query
+    was the first to need, outside the layers. `plan`: how the vectors were searched. `refined_by`: "off" | "fast" | "llm" |
+    "llm (rejected: …)". `widened`: no photo of known time and place fits the cues, so that all were ranked.
     """
 
     query: str
@@ -41,6 +43,9 @@ class Trace:
     delta: float
     entities: tuple[EntityMatch, ...]
     left: dict[str, int]
+    linked: int
+    widened: bool
+    load_ms: float
     milliseconds: dict[str, float]
     plan: str
     mode: str

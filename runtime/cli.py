@@ -40,7 +40,7 @@ def one_line(command: str) -> Iterator[None]:
     try:
         yield
     except (RuntimeFailure, AlbumError, IngestError, OSError) as error:
-        click.echo(f"gamer {command}: {error}", err=True)
+        click.echo(plain(f"gamer {command}: {error}"), err=True)
         sys.exit(1)
     except KeyboardInterrupt:
         click.echo(f"gamer {command}: interrupted; nothing was changed", err=True)
@@ -85,7 +85,7 @@ def build(album: Path, bundle: Path, output: Path, strict: bool, backend: str, t
         click.echo(json.dumps({**asdict(built), "path": str(built.path)}, ensure_ascii=False))
     else:
         for skip in built.skips:
-            click.echo(f"skipped {skip.where}: {skip.reason}", err=True)
+            click.echo(plain(f"skipped {skip.where}: {skip.reason}"), err=True)
         size = built.path.stat().st_size / 1e6
         click.echo(f"{built.path}: {built.photos} photos indexed, {built.seen} looked at, {len(built.skips)} skipped, {size:.2f} MB")
     if strict and built.skips:
@@ -187,9 +187,10 @@ def print_trace(console: Console, answer: Answer) -> None:
     nodes = ", ".join(f"{m.name} {m.similarity:.2f}" for m in t.entities) or f"none ≥ δ {t.delta}"
     said = {
         "cube": "; ".join((*t.cues, *t.cube_lines)) or "N/A: the query names no time and no place",
-        "kdtree": f"range query: {t.left['cube']} of {t.left['album']} photos, those of unknown time or place kept",
+        "kdtree": f"range query: {t.left['cube']} of {t.left['album']} photos, "
+        + ("none fits the cues: all are ranked" if t.widened else "those of unknown time or place kept"),
         "refine": f"{t.refined_by}: {t.refined!r}",
-        "graph": f"δ {t.delta}: {nodes}",
+        "graph": f"δ {t.delta}: {nodes}; {t.linked} photos linked",
         "vectors": f"{t.plan}, mode {t.mode}",
     }
     left = {
@@ -199,13 +200,19 @@ def print_trace(console: Console, answer: Answer) -> None:
         "graph": t.left["graph"],
         "vectors": t.left["vectors"],
     }
-    table = Table(title=f"“{escape(t.query[:120])}”", title_justify="left")
+    table = Table(title=f"“{escape(plain(t.query[:120]))}”", title_justify="left")
     for name in ("layer", "what it did", "photos", "ms"):
         table.add_column(name, justify="right" if name in ("photos", "ms") else "left", overflow="fold")
     for layer in LAYERS:
-        table.add_row(layer, escape(said[layer]), str(left[layer]), f"{t.milliseconds[layer]:.2f}")
+        table.add_row(layer, escape(plain(said[layer])), str(left[layer]), f"{t.milliseconds[layer]:.2f}")
     table.add_row("all", "", "", f"{sum(t.milliseconds.values()):.2f}")
+    table.add_row("load", "opening models and album, before the layers", "", f"{t.load_ms:.2f}")
     console.print(table)
+
+
+def plain(text: str) -> str:
+    """`text` without control characters: what an album holds must not drive a terminal."""
+    return "".join(c if c.isprintable() else "\ufffd" for c in text)
 
 
 def print_hits(console: Console, hits: tuple[Hit, ...], explain: bool) -> None:
@@ -219,11 +226,11 @@ def print_hits(console: Console, hits: tuple[Hit, ...], explain: bool) -> None:
         taken = day(hit.taken_at) if hit.taken_at is not None else "?"
         cells = [
             str(rank),
-            escape(hit.id),
+            escape(plain(hit.id)),
             taken,
             f"{hit.score:.3f}",
-            *((escape(why),) if explain else ()),
-            escape((hit.memory or "")[:100]),
+            *((escape(plain(why)),) if explain else ()),
+            escape(plain((hit.memory or "")[:100])),
         ]
         table.add_row(*cells)
     console.print(table)

@@ -36,7 +36,7 @@ UNKNOWN_TIME = np.iinfo(np.int64).min
 
 @dataclass(frozen=True)
 class Weights:
-    """The summands of the fused score. Fitted on the development users of camroll-mpr (README, "Quality"): few enough to read.
+    """The summands of the fused score. Chosen on the development users of camroll-mpr (README, "Quality"): few enough to read.
 
     text, image: cosine of the channel. words: BM25, divided by the best of the query. entity: similarity of the best entity node that is
     linked to the photo, over δ. inside: the photo's known fields lie in a cube of the query.
@@ -55,6 +55,7 @@ class Engine:
     def __init__(self, models: Models, album: Album, weights: Weights = Weights()) -> None:
         self.models, self.album, self.weights = models, album, weights
         self._llm_lock = Lock()
+        self._warmed = self._llm_warm = False
         times = album.times()
         known = times[times != UNKNOWN_TIME]
         self._extent = (int(known.min()), int(known.max())) if len(known) else None
@@ -96,14 +97,16 @@ class Engine:
         k = self.models.manifest.thresholds.k if k is None else k
         self._check(query, k, refined_by, mode)
         clock = _Clock()
+        with clock("load"):
+            self._warm(refined_by)
         with clock("cube"):
             # The clock of the wall, without its zone: album times are wall times.
             cues = parse(query, now or datetime.now(), self.models.gazetteer, self._extent, self._near)
         with clock("kdtree"):
             cube = self.album.in_cubes(cues.cubes)
-            rows = np.setdiff1d(cube.rows, self._negated(cues))
-            if not len(rows):  # a cue that leaves nothing was misread: an honest ranking of all beats an empty page
-                rows = np.arange(len(self.album), dtype=np.int64)
+            # A cue that fits no photo was misread or mistaken: ranking all beats showing the undated few.
+            widened = bool(cues.cubes) and not len(cube.inside)
+            rows = np.setdiff1d(np.arange(len(self.album)) if widened else cube.rows, self._negated(cues))
             left = {"album": len(self.album), "cube": len(rows)}
         with clock("refine"):
             text, how = self._refine(query, cues, refined_by)
@@ -112,7 +115,10 @@ class Engine:
             delta = self.album.meta.delta
             matches = self.album.match_entities(encoded, rows, delta)
             linked = _linked(matches, len(self.album), delta)
-            left["graph"] = int((linked[rows] > 0).sum()) or len(rows)
+            found = int((linked[rows] > 0).sum())
+            if mode == "paper" and found:
+                rows = rows[linked[rows] > 0]
+            left["graph"] = len(rows)
         with clock("vectors"):
             inside = np.zeros(len(self.album), np.float32)
             if cues.cubes:
@@ -122,12 +128,34 @@ class Engine:
             order = _best(parts, k)
             left["vectors"] = len(order)
         hits = self._hits(rows, order, parts, matches)
-        trace = Trace(query, _cue_lines(cues), _cube_lines(cues), text, how, delta, tuple(matches[:8]), left, clock.milliseconds, plan, mode)
+        spent = dict(clock.milliseconds)
+        load = spent.pop("load")
+        trace = Trace(query, _cue_lines(cues), _cube_lines(cues), text, how, delta, tuple(matches[:8]), left, found, widened, load, spent, plan, mode)
         return Answer(hits, trace)
+
+    def _warm(self, refined_by: str) -> None:
+        """Opens what a search needs, once, so that no layer's time holds a file's."""
+        if refined_by == "llm" and not self._llm_warm:
+            with self._llm_lock:
+                _ = (self.models.language_model, self.models.llm_tokenizer)
+                self._llm_warm = True
+        if self._warmed:
+            return
+        zero = np.zeros(self.album.meta.dim, np.float32)
+        self.models.gazetteer.lookup("")
+        self.models.text.encode([""])
+        self.album.in_cubes([Cube(start=0)])
+        self.album.match_entities(zero, np.zeros(1, np.int64), 2.0)
+        self.album.search_text("photo", 1)
+        for channel in self.album.channels():
+            self.album.scores(channel, zero)
+        self._warmed = True
 
     def _check(self, query: str, k: int, refined_by: str, mode: str) -> None:
         if not query.strip():
             raise RuntimeFailure("the query is empty: say what is in the photo")
+        if any("\ud800" <= letter <= "\udfff" for letter in query):
+            raise RuntimeFailure("the query is not valid UTF-8: set the terminal's encoding to UTF-8")
         if len(query) > MAX_QUERY:
             raise RuntimeFailure(f"the query has {len(query)} characters; at most {MAX_QUERY} are read")
         if not 1 <= k <= MAX_K:
@@ -179,8 +207,7 @@ class Engine:
         channels: dict[str, FloatArray] = {name: _floor(album.scores(name, encoded, rows)) for name in CHANNELS if name in album.channels()}
         if mode == "paper":
             best = np.max(np.stack(list(channels.values())), axis=0) if channels else np.zeros(len(rows), np.float32)
-            kept = linked[rows] > 0
-            return {"cosine": best, "node over δ": np.where(kept | ~kept.any(), 0.0, -10.0).astype(np.float32)}
+            return {"cosine": best}
         words = np.zeros(len(album), np.float32)
         found = album.search_text(text, CANDIDATES, rows)
         if len(found.rows):

@@ -69,7 +69,7 @@ class Place:
 
 def fold(name: str) -> str:
     """The form under which names are stored and sought: casefolded, accents and stops stripped, hyphens and whitespace to one space."""
-    folded = unicodedata.normalize("NFKD", name.casefold())
+    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", name).casefold())  # "𝑨" is an A only once decomposed
     kept = "".join(" " if c in "-‐‑–_" else c for c in folded if not unicodedata.combining(c) and c not in ".'’`\0")
     return " ".join(kept.translate(_LETTERS).split())
 

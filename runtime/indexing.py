@@ -67,6 +67,8 @@ def encode(photos: list[Photo], models: Models, skips: list[Skip]) -> list[Encod
         code = None
         if photo.path is not None:
             try:
+                if not Path(photo.path).is_file():  # a pipe or a terminal would block, a folder is no photo
+                    raise IngestError(f"{photo.path}: no such file")
                 code = models.see(load_pixels(Path(photo.path)))
             except IngestError as error:
                 skips.append(Skip(photo.path, str(error)))

@@ -9,9 +9,11 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from types import UnionType
+from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
 from .errors import BundleError
 
@@ -173,45 +175,76 @@ def from_json(text: str, where: str) -> Manifest:
     """Parses and type-checks a manifest. Raises BundleError naming the first field that does not fit."""
     try:
         raw = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise BundleError(f"{where}: not JSON ({error.msg} at line {error.lineno})") from None
+    except (ValueError, RecursionError) as error:
+        raise BundleError(f"{where}: not JSON ({str(error)[:80]})") from None
     if not isinstance(raw, dict) or not isinstance(raw.get("schema_version"), int):
         raise BundleError(f"{where}: no schema_version: this is not a bundle manifest")
     if raw["schema_version"] != SCHEMA_VERSION:
         raise BundleError(f"{where}: schema version {raw['schema_version']}, this program reads {SCHEMA_VERSION}: update it, or export again")
     try:
-        return Manifest(
-            components=tuple(Component(**c) for c in raw.pop("components")),
-            artifacts=tuple(artifact_from(a) for a in raw.pop("artifacts")),
-            preprocessing=Preprocessing(**raw.pop("preprocessing")),
-            language=Language(**{**raw.pop("language"), "eos_ids": tuple(raw_ids(text))}),
-            thresholds=Thresholds(**raw.pop("thresholds")),
-            files=tuple(DataFile(**f) for f in raw.pop("files")),
-            **raw,
-        )
-    except (TypeError, KeyError, ValueError, AttributeError) as error:
-        raise BundleError(f"{where}: a field is missing or of the wrong shape ({error}): export the bundle again") from None
+        manifest: Manifest = _read(Manifest, raw, "manifest")
+        _within(manifest)
+    except ValueError as error:
+        raise BundleError(f"{where}: field {error}: export the bundle again") from None
+    return manifest
 
 
-def raw_ids(text: str) -> list[int]:
-    return [int(i) for i in json.loads(text)["language"]["eos_ids"]]
+def artifact_from(raw: Any) -> Artifact:
+    """One artifact's JSON object, type-checked. Raises ValueError."""
+    found: Artifact = _read(Artifact, raw, "artifact")
+    return found
 
 
-def artifact_from(raw: dict[str, Any]) -> Artifact:
-    def spec(t: dict[str, Any]) -> TensorSpec:
-        return TensorSpec(t["name"], tuple(t["shape"]), t["dtype"])
+def _read(kind: Any, raw: Any, at: str) -> Any:
+    """`raw` (from JSON) as `kind`: a dataclass, tuple[X, ...], dict[str, str], a union, or a scalar. Raises ValueError saying where."""
+    origin, args = get_origin(kind), get_args(kind)
+    if dataclasses.is_dataclass(kind) and isinstance(raw, dict):
+        hints, fields = get_type_hints(kind), {f.name: f for f in dataclasses.fields(kind)}
+        missing = [n for n, f in fields.items() if n not in raw and f.default is dataclasses.MISSING]
+        if missing or set(raw) - set(fields):
+            raise ValueError(f"{at}: {', '.join(missing or sorted(set(raw) - set(fields)))} {'missing' if missing else 'unknown'}")
+        return cast(Any, kind)(**{n: _read(hints[n], value, f"{at}.{n}") for n, value in raw.items()})
+    if origin is tuple and isinstance(raw, list):
+        return tuple(_read(args[0], value, f"{at}[{n}]") for n, value in enumerate(raw))
+    if origin is dict and isinstance(raw, dict):
+        return {str(name): _read(args[1], value, f"{at}.{name}") for name, value in raw.items()}
+    if origin in (Union, UnionType) and type(raw) in args:
+        return raw
+    if kind is float and type(raw) in (int, float) and math.isfinite(raw):
+        return float(raw)
+    if type(raw) is kind:
+        return raw
+    if origin in (Union, UnionType) and float in args and type(raw) is int:
+        return float(raw)
+    raise ValueError(f"{at}: {getattr(kind, '__name__', kind)} is wanted, not {type(raw).__name__}")
 
-    return Artifact(
-        inputs=tuple(spec(t) for t in raw.pop("inputs")),
-        outputs=tuple(spec(t) for t in raw.pop("outputs")),
-        parity=Parity(**raw.pop("parity")),
-        **raw,
-    )
+
+def _within(manifest: Manifest) -> None:
+    """Bounds on what a reader allocates by the manifest's word. Raises ValueError naming the field."""
+    p, s = manifest.preprocessing, manifest.language
+    bounds = {
+        "preprocessing.crop": (p.crop, 1, 2048),
+        "preprocessing.resize": (p.resize, p.crop, 4096),
+        "language.layers": (s.layers, 1, 512),
+        "language.kv_heads": (s.kv_heads, 1, 512),
+        "language.head_dim": (s.head_dim, 2, 1024),
+        "language.hidden": (s.hidden, 1, 65_536),
+        "language.max_seq": (s.max_seq, 1, 1 << 17),
+        "thresholds.k": (manifest.thresholds.k, 1, 1000),
+        "dim": (manifest.dim, 1, 65_536),
+    }
+    for name, (value, least, most) in bounds.items():
+        if not least <= value <= most:
+            raise ValueError(f"{name}: {value} outside {least}..{most}")
+    if "refine" not in manifest.prompts:
+        raise ValueError("prompts: refine missing")
+    if any(not t.shape for a in manifest.artifacts for t in (*a.inputs, *a.outputs)):
+        raise ValueError("artifacts: a tensor without a shape")
 
 
 def inside(bundle: Path, relative: str) -> Path:
     """`bundle / relative`, refusing a path that leaves the bundle (manifests are hostile input)."""
-    pure = PurePosixPath(relative)
+    pure = PurePosixPath(relative.replace("\0", "/../"))  # a NUL has no place in a path: refused with the climbers
     path = bundle.joinpath(*pure.parts)
     if pure.is_absolute() or ".." in pure.parts or not path.resolve().is_relative_to(bundle.resolve()):
         raise BundleError(f"{bundle / MANIFEST_NAME}: path {relative!r} leaves the bundle")

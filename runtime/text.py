@@ -15,7 +15,7 @@ Floats = NDArray[np.float32]
 
 
 class TextEncoder:
-    """`encode` gives float32 [n, D], L2-normalised. Fixed-shape towers take one padded text a call, dynamic ones a batch of equal-ish lengths."""
+    """`encode` gives float32 [n, D], L2-normalised. Fixed-shape towers get a padded text, dynamic ones just its tokens."""
 
     def __init__(self, session: Session, tokenizer: Path, max_tokens: int) -> None:
         from tokenizers import Tokenizer
@@ -30,17 +30,14 @@ class TextEncoder:
         """Token ids as the tower sees them, cut at `max_tokens`."""
         return list(self._tokenizer.encode(text).ids)[: self.max_tokens]
 
-    def encode(self, texts: Sequence[str], batch: int = 32) -> Floats:
-        """float32 [len(texts), D]; each text cut at `max_tokens`."""
-        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
-        out: list[Floats | None] = [None] * len(texts)
-        step = 1 if self._fixed else batch
-        for start in range(0, len(order), step):
-            rows = order[start : start + step]
-            for row, vector in zip(rows, self._run([self.ids(texts[i]) for i in rows]), strict=True):
-                out[row] = vector
-        kept = [v for v in out if v is not None]
-        return np.stack(kept) if kept else np.zeros((0, int(self._session.artifact.outputs[0].shape[-1])), np.float32)
+    def encode(self, texts: Sequence[str]) -> Floats:
+        """float32 [len(texts), D]; each text cut at `max_tokens`.
+
+        One text a call: int8 activations are scaled per call, so that in a batch a text's vector would depend on its neighbours.
+        """
+        if not texts:
+            return np.zeros((0, int(self._session.artifact.outputs[0].shape[-1])), np.float32)
+        return np.stack([self._run(self.ids(text)) for text in texts])
 
     def chunks(self, text: str, words: int = 80, overlap: int = 16) -> list[str]:
         """A long text as overlapping windows of words (each fits the tower); a short one as it is."""
@@ -49,14 +46,11 @@ class TextEncoder:
             return [text]
         return [" ".join(parts[i : i + words]) for i in range(0, max(1, len(parts) - overlap), words - overlap)]
 
-    def _run(self, batch: list[list[int]]) -> Floats:
-        width = self._fixed or max(1, *(len(ids) for ids in batch))
-        tokens = np.zeros((len(batch), width), np.int64)
+    def _run(self, ids: list[int]) -> Floats:
+        width = self._fixed or max(1, len(ids))
+        tokens = np.zeros((1, width), np.int64)
         mask = np.zeros_like(tokens)
-        for row, ids in enumerate(batch):
-            cut = ids[:width]
-            tokens[row, : len(cut)] = cut
-            mask[row, : len(cut)] = 1
-        out = self._session.run({"input_ids": tokens, "attention_mask": mask})["embedding"].astype(np.float32)
-        vectors: Floats = out / np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-12)
-        return vectors
+        tokens[0, : len(ids)], mask[0, : len(ids)] = ids[:width], 1
+        out = self._session.run({"input_ids": tokens, "attention_mask": mask})["embedding"][0].astype(np.float32)
+        vector: Floats = out / np.float32(max(float(np.linalg.norm(out)), 1e-12))
+        return vector

@@ -78,9 +78,14 @@ def test_an_unknown_recipe_lists_the_choices() -> None:
         recipe.recipe("gamer-9000")
 
 
-def test_a_directory_that_is_no_bundle_is_left_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("manifest", [None, '{"name": "my web app"}', "golden"])
+def test_a_directory_that_is_no_bundle_is_left_alone(tmp_path: Path, manifest: str | None) -> None:
+    """No manifest, somebody else's, and a true one with a stranger's file beside it."""
+    if manifest:
+        golden = Path(__file__).parent.parent / "golden" / "manifest_v1.json"
+        (tmp_path / "manifest.json").write_text(golden.read_text(encoding="utf-8") if manifest == "golden" else manifest)
     (tmp_path / "precious.txt").write_text("mine")
-    with pytest.raises(ExportError, match="not a bundle"):
+    with pytest.raises(ExportError, match="not \\(only\\) a bundle"):
         bundle.export("pocket", ("onnx",), "int8", tmp_path, 1, lambda text, artifact: None)
     assert (tmp_path / "precious.txt").read_text() == "mine"
 

@@ -88,6 +88,8 @@ def test_a_link_that_leaves_the_bundle_is_refused(small: tuple[Path, mf.Manifest
         ('{"schema_version": 99}', "schema version 99"),
         ('{"schema_version": 1}', "field"),
         ('{"schema_version": 1, "components": 3}', "field"),
+        ("[" * 100_000, "not JSON"),
+        ('{"schema_version": ' + "9" * 5000 + "}", "not JSON"),
     ],
 )
 def test_a_manifest_that_is_none_says_so_in_one_line(tmp_path: Path, text: str, says: str) -> None:
@@ -95,6 +97,29 @@ def test_a_manifest_that_is_none_says_so_in_one_line(tmp_path: Path, text: str, 
     with pytest.raises(BundleError, match=says) as caught:
         mf.read(tmp_path)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "says"),
+    [
+        (("thresholds", "k"), "5", r"thresholds\.k: int is wanted, not str"),
+        (("thresholds", "delta"), None, r"thresholds\.delta: float"),
+        (("files", 0, "path"), 5, r"files\[0\]\.path: str"),
+        (("preprocessing", "resize"), 0, "preprocessing.resize: 0 outside"),
+        (("language", "max_seq"), 10**9, "language.max_seq"),
+        (("prompts",), {}, "refine missing"),
+        (("artifacts", 0, "inputs", 0, "shape"), [], "without a shape"),
+        (("artifacts", 0, "surprise"), 1, "surprise unknown"),
+    ],
+)
+def test_a_field_of_the_wrong_kind_is_named(path: tuple[str | int, ...], value: object, says: str) -> None:
+    raw = json.loads(GOLDEN.read_text(encoding="utf-8"))
+    at = raw
+    for step in path[:-1]:
+        at = at[step]
+    at[path[-1]] = value
+    with pytest.raises(BundleError, match=says):
+        mf.from_json(json.dumps(raw), "x")
 
 
 def test_no_bundle_there(tmp_path: Path) -> None:
