@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,15 +29,19 @@ class Query:
     lang: str
 
 
-def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
-    """Lines of a .jsonl or .jsonl.gz file. Raises DatasetError naming the line that does not parse."""
-    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as stream:
-        for number, line in enumerate(stream, 1):
-            if line.strip():
-                try:
-                    yield json.loads(line)
-                except json.JSONDecodeError as error:
-                    raise DatasetError(f"{path}:{number}: not JSON ({error.msg})") from None
+def read_jsonl(path: Path, *fields: str) -> Iterator[dict[str, Any]]:
+    """Objects of a .jsonl or .jsonl.gz file, each with all of `fields`. Raises DatasetError naming the line that is not so."""
+    number = 0
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as stream:
+            for number, line in enumerate(stream, 1):
+                if line.strip():
+                    row = json.loads(line)
+                    if not isinstance(row, dict) or any(name not in row for name in fields):
+                        raise DatasetError(f"{path}:{number}: an object with {', '.join(fields)} is wanted")
+                    yield row
+    except (ValueError, EOFError, OSError, zlib.error) as error:
+        raise DatasetError(f"{path}:{number + 1}: cannot be read ({error})") from None
 
 
 def users(folder: Path) -> list[str]:
@@ -47,17 +53,28 @@ def users(folder: Path) -> list[str]:
 
 
 def queries(folder: Path, user: str) -> list[Query]:
-    rows = read_jsonl(folder / f"{user}.queries.jsonl.gz")
-    return [Query(r["query_id"], r["query"], tuple(r["relevant"]), r.get("lang", "")) for r in rows]
+    """The user's queries; those with nothing relevant (made for abstention) cannot be scored and are left out. Raises DatasetError."""
+    path = folder / f"{user}.queries.jsonl.gz"
+    rows = read_jsonl(path, "query_id", "query", "relevant")
+    found = [Query(r["query_id"], r["query"], tuple(r["relevant"]), r.get("lang", "")) for r in rows if r["relevant"]]
+    if not found:
+        raise DatasetError(f"{path}: no query with a relevant id")
+    return found
 
 
 def write_album(folder: Path, user: str, out: Path) -> int:
     """Writes the user's corpus as an album JSONL (one memory a photo, source "caption" or "chat"). Returns the number of photos."""
-    count = 0
-    source = "caption" if "event_id" in next(read_jsonl(folder / f"{user}.corpus.jsonl.gz")) else "chat"
+    path, count = folder / f"{user}.corpus.jsonl.gz", 0
     with out.open("w", encoding="utf-8") as stream:
-        for row in read_jsonl(folder / f"{user}.corpus.jsonl.gz"):
-            line = {"id": row["id"], "taken_at": row["timestamp"], "memories": [{"source": source, "text": row["text"]}]}
-            stream.write(json.dumps(line, ensure_ascii=False) + "\n")
+        for row in read_jsonl(path, "id", "timestamp", "text"):
+            memory = {"source": "caption" if "event_id" in row else "chat", "text": row["text"]}
+            stream.write(json.dumps({"id": row["id"], "taken_at": row["timestamp"], "memories": [memory]}, ensure_ascii=False) + "\n")
             count += 1
+    if not count:
+        raise DatasetError(f"{path}: no line in it")
     return count
+
+
+def fingerprint(folder: Path, user: str) -> str:
+    """A short hash of the user's corpus file, for caches."""
+    return hashlib.sha256((folder / f"{user}.corpus.jsonl.gz").read_bytes()).hexdigest()[:8]

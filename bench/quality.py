@@ -53,14 +53,17 @@ def evaluate(
         home = cache or Path(aside)
         home.mkdir(parents=True, exist_ok=True)
         for user in datasets.users(folder):
-            # An album keeps its encoder's vectors and δ: another of either is another album.
+            # An album keeps its corpus, its encoder's vectors and δ: another of any is another album.
             made_by = models.manifest.artifact("text_tower", "onnx").sha256[:8]
-            album = home / f"{folder.name}-{user}-{made_by}-{models.manifest.thresholds.delta}.gamer"
+            name = f"{folder.name}-{user}-{datasets.fingerprint(folder, user)}-{made_by}-{models.manifest.thresholds.delta}.gamer"
+            album = home / name
             if not album.exists():
                 progress(f"{user}: building")
                 lines = Path(aside) / f"{user}.jsonl"
                 datasets.write_album(folder, user, lines)
-                build(lines, models, album)
+                built = build(lines, models, album)
+                if built.skips:
+                    raise datasets.DatasetError(f"{folder}: {built.skips[0].where} of {user}: {built.skips[0].reason}")
             engine = Engine.open(bundle, album, threads=threads)
             progress(f"{user}: asking")
             rows.append(_ask(engine, user, datasets.queries(folder, user), mode, run))

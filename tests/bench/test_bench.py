@@ -50,6 +50,16 @@ def test_our_scores_are_the_scorers(shared_data: Path, tmp_path: Path) -> None:
     assert ours.mrr10 == pytest.approx(theirs["mrr@10"])
 
 
+@pytest.mark.parametrize("text", ["", "[1]", '{"id": "a"}', "{not json", None])
+def test_a_corpus_that_does_not_fit_is_named(tmp_path: Path, text: str | None) -> None:
+    import gzip
+
+    path = tmp_path / "u.corpus.jsonl.gz"
+    path.write_bytes(gzip.compress(text.encode()) if text is not None else gzip.compress(b'{"id": "a"}' * 9)[:-12])
+    with pytest.raises(datasets.DatasetError, match=r"u\.corpus\.jsonl\.gz"):
+        datasets.write_album(tmp_path, "u", tmp_path / "out.jsonl")
+
+
 def test_the_sample_says_what_it_is(tmp_path: Path) -> None:
     pytest.importorskip("skimage", reason="needs the bench extra")
     from gamer.bench import sample
