@@ -71,7 +71,7 @@ def encode(photos: list[Photo], models: Models, skips: list[Skip]) -> list[Encod
                     raise IngestError(f"{photo.path}: no such file")
                 code = models.see(load_pixels(Path(photo.path)))
             except IngestError as error:
-                skips.append(Skip(photo.path, str(error)))
+                skips.append(Skip(photo.path, str(error).removeprefix(f"{photo.path}: ")))
                 if not photo.memories:
                     continue
         out.append((_completed(photo, code, models), code))
