@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -12,9 +11,8 @@ from datetime import datetime
 from pathlib import Path
 
 import click
-from gamer.index import AlbumError, IngestError
 from gamer.runtime.backends import BACKENDS
-from gamer.runtime.errors import RuntimeFailure
+from gamer.runtime.console import one_line
 from gamer.runtime.refine import MODES as REFINE_MODES
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -22,6 +20,7 @@ from rich.table import Table
 
 from . import sample as sample_album
 from .datasets import DatasetError
+from .files import write_aside
 from .sample import SampleError
 
 ERR = Console(stderr=True)
@@ -30,21 +29,6 @@ bundle_option = click.option("-b", "--bundle", type=PATH, required=True, help="B
 threads_option = click.option(
     "--threads", type=click.IntRange(1, 64), default=min(2, os.cpu_count() or 1), show_default=True, help="Threads per model."
 )
-
-
-@contextmanager
-def one_line(command: str) -> Iterator[None]:
-    try:
-        yield
-    except (RuntimeFailure, AlbumError, IngestError, DatasetError, SampleError, OSError) as error:
-        click.echo(f"gamer bench {command}: {error}", err=True)
-        sys.exit(1)
-    except ImportError as error:
-        click.echo(f"gamer bench {command}: {error.name or error} is not installed: pip install 'gamer-on-device[bench]'", err=True)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        click.echo(f"gamer bench {command}: interrupted", err=True)
-        sys.exit(130)
 
 
 @contextmanager
@@ -88,7 +72,7 @@ def latency(
     """Latency of every layer of a search in ALBUM and of every component of the bundle, each with its parity beside it."""
     from . import latency as measuring
 
-    with one_line("latency"), spinner() as progress:
+    with one_line("latency", DatasetError, SampleError, extra="bench"), spinner() as progress:
         task = progress.add_task("opening", total=None)
         found = measuring.measure(
             bundle, album, queries or sample_album.QUERIES, backend, threads, warmup, repetitions, refined_by, now,
@@ -106,14 +90,6 @@ def latency(
     print_latency(found)
     if html:
         click.echo(f"report: {html.resolve()}")
-
-
-def write_aside(path: Path, text: str) -> None:
-    """Writes beside and renames, so that a reader never sees half a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    aside.write_text(text + "\n", encoding="utf-8")
-    aside.replace(path)
 
 
 def draw(html: Path, bundle: Path, album: Path, found: object, now: datetime | None) -> None:
@@ -169,7 +145,7 @@ def quality(
     """Recall and MAP on DATASET: a folder of USER.corpus.jsonl.gz and USER.queries.jsonl.gz files, one album a user."""
     from . import quality as measuring
 
-    with one_line("quality"):
+    with one_line("quality", DatasetError, SampleError, extra="bench"):
         with spinner() as progress:
             task = progress.add_task("opening", total=None)
             found, run = measuring.evaluate(bundle, dataset, mode, threads, cache, lambda text: progress.update(task, description=text))
@@ -194,6 +170,6 @@ def quality(
 @click.argument("output", type=PATH)
 def sample(output: Path) -> None:
     """Write the sample album's JSONL to OUTPUT: packaged photographs with times, places and memories written for the sample."""
-    with one_line("sample"):
+    with one_line("sample", DatasetError, SampleError, extra="bench"):
         count = sample_album.write(output)
     click.echo(f"{output}: {count} photos")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import io
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from gamer.runtime.answer import LAYERS, Answer
 from gamer.runtime.engine import day
 from gamer.runtime.manifest import Manifest
 
+from .files import write_aside
 from .latency import PAPER_SECONDS, Latency
 
 THUMB = 240
@@ -77,7 +77,4 @@ def write(out: Path, manifest: Manifest, latency: Latency, answers: list[Answer]
     text = environment.get_template("report.html").render(
         manifest=manifest, latency=latency, searches=[shown(a) for a in answers], layers=LAYERS, paper=PAPER_SECONDS, worst=worst
     )
-    out.parent.mkdir(parents=True, exist_ok=True)
-    aside = out.with_name(f".{out.name}.{os.getpid()}")
-    aside.write_text(text, encoding="utf-8")
-    aside.replace(out)
+    write_aside(out, text)

@@ -9,6 +9,8 @@ import importlib.util
 import json
 from pathlib import Path
 
+from .files import write_aside
+
 FOLDERS = {"skimage": "data", "sklearn": "datasets/images"}
 NOW = "2026-11-21"
 QUERIES = (
@@ -38,6 +40,5 @@ def write(out: Path) -> int:
                 f"the sample's photographs come with scikit-image and scikit-learn ({package}:{name} missing): pip install 'gamer-on-device[bench]'"
             )
         lines.append(json.dumps({**row, "path": str(path)}, ensure_ascii=False))
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_aside(out, "\n".join(lines))
     return len(lines)

@@ -142,7 +142,7 @@ def _prepare(stage: Path, mark: str) -> None:
     note = stage / "records" / "fingerprint"
     if stage.exists() and not note.is_file():
         raise ExportError(f"{stage}: exists and is not an unfinished export: move it away, the export works there")
-    if stage.exists() and not (note.is_file() and note.read_text() == mark):
+    if stage.exists() and note.read_text() != mark:
         shutil.rmtree(stage)
     (stage / "records").mkdir(parents=True, exist_ok=True)
     note.write_text(mark)

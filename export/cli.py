@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import NoReturn
 
 import click
 from gamer.runtime import manifest as mf
-from gamer.runtime.errors import RuntimeFailure
+from gamer.runtime.console import one_line
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -78,8 +76,8 @@ def parity_text(parity: mf.Parity) -> str:
 def export(recipe: str, targets: str, quant: str, output_dir: Path, jobs: int, as_json: bool) -> None:
     """Export RECIPE (e.g. pocket) as a bundle: every component, every target, each compared with torch on the same inputs.
 
-    A comparison below its threshold fails the command with the figure. An interrupted export continues where it stopped; a finished one
-    is left as it is.
+    A comparison below its threshold fails the command with the figure. An interrupted export continues where it stopped; a bundle that is
+    up to date is left as it is.
     """
     from . import bundle
 
@@ -89,27 +87,19 @@ def export(recipe: str, targets: str, quant: str, output_dir: Path, jobs: int, a
             raise click.BadParameter(f"{recipe!r} is no recipe; choose one of: {', '.join(RECIPES)}", param_hint="RECIPE")
     except ExportError as error:
         raise click.BadParameter(str(error), param_hint="--targets") from None
-    try:
-        with bar() as progress:
-            task = progress.add_task("loading weights", total=len(bundle.ORDER) * len(wanted))
+    kept = "interrupted; finished parts are kept, run the same command to go on"
+    with one_line("export", ExportError, extra="export", interrupted=kept), bar() as progress:
+        task = progress.add_task("loading weights", total=len(bundle.ORDER) * len(wanted))
 
-            def report(text: str, artifact: mf.Artifact | None) -> None:
-                progress.update(task, advance=1 if artifact else 0, description=text)
-                if artifact:
-                    progress.console.print(
-                        f"  {text}: {artifact.bytes / 1e6:.1f} MB, {parity_text(artifact.parity)}, {artifact.export_seconds:.0f} s",
-                        highlight=False,
-                    )
+        def report(text: str, artifact: mf.Artifact | None) -> None:
+            progress.update(task, advance=1 if artifact else 0, description=text)
+            if artifact:
+                progress.console.print(
+                    f"  {text}: {artifact.bytes / 1e6:.1f} MB, {parity_text(artifact.parity)}, {artifact.export_seconds:.0f} s",
+                    highlight=False,
+                )
 
-            manifest = bundle.export(recipe, wanted, quant, output_dir, jobs, report)
-    except ImportError as error:
-        _missing("export", error)
-    except (ExportError, RuntimeFailure, OSError) as error:
-        click.echo(f"gamer export: {error}", err=True)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        click.echo("gamer export: interrupted; finished parts are kept, run the same command to go on", err=True)
-        sys.exit(130)
+        manifest = bundle.export(recipe, wanted, quant, output_dir, jobs, report)
     print_manifest(manifest, output_dir, as_json)
 
 
@@ -119,7 +109,7 @@ def export(recipe: str, targets: str, quant: str, output_dir: Path, jobs: int, a
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest with the parity measured now.")
 def verify(bundle_dir: Path, hashes_only: bool, as_json: bool) -> None:
     """Check every hash and size of BUNDLE, then run every artifact against torch again and hold it to its threshold."""
-    try:
+    with one_line("verify", ExportError, extra="export"):
         manifest = mf.read(bundle_dir)
         mf.check(bundle_dir, manifest)
         if not hashes_only:
@@ -128,18 +118,7 @@ def verify(bundle_dir: Path, hashes_only: bool, as_json: bool) -> None:
             with bar() as progress:
                 task = progress.add_task("loading weights", total=len(manifest.artifacts))
                 manifest = proof.verify(bundle_dir, manifest, lambda text: progress.update(task, advance=1, description=text))
-    except ImportError as error:
-        _missing("verify", error)
-    except (ExportError, RuntimeFailure, OSError) as error:
-        click.echo(f"gamer verify: {error}", err=True)
-        sys.exit(1)
     print_manifest(manifest, bundle_dir, as_json)
-
-
-def _missing(command: str, error: ImportError) -> NoReturn:
-    """A base install has no torch: says which extra brings it."""
-    click.echo(f"gamer {command}: {error.name or error} is not installed: pip install 'gamer-on-device[export]'", err=True)
-    sys.exit(1)
 
 
 def print_manifest(manifest: mf.Manifest, folder: Path, as_json: bool) -> None:

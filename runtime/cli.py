@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 
 import click
-from gamer.index import Album, AlbumError, IngestError
+from gamer.index import Album
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -20,6 +18,7 @@ from rich.table import Table
 
 from .answer import LAYERS, Answer, Hit
 from .backends import BACKENDS
+from .console import one_line, plain
 from .engine import MODES, Engine, day
 from .errors import RuntimeFailure
 from .indexing import build as build_album
@@ -32,19 +31,6 @@ THREADS = min(2, os.cpu_count() or 1)
 backend_option = click.option("--backend", type=click.Choice(list(BACKENDS)), default="onnx", show_default=True, help="Engine that runs the bundle.")
 threads_option = click.option("--threads", type=click.IntRange(1, 64), default=THREADS, show_default=True, help="Threads per model.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
-
-
-@contextmanager
-def one_line(command: str) -> Iterator[None]:
-    """Turns what a person can act on into one line and exit code 1, and Ctrl-C into 130."""
-    try:
-        yield
-    except (RuntimeFailure, AlbumError, IngestError, OSError) as error:
-        click.echo(plain(f"gamer {command}: {error}"), err=True)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        click.echo(f"gamer {command}: interrupted; nothing was changed", err=True)
-        sys.exit(130)
 
 
 @click.group()
@@ -70,7 +56,7 @@ def build(album: Path, bundle: Path, output: Path, strict: bool, backend: str, t
     A JSONL line: {"id": "a1", "path": "a1.jpg", "taken_at": "2011-04-25T10:30:00", "lat": 48.2, "lon": 16.4,
                    "memories": [{"source": "note", "text": "breakfast with Anna"}]}
     """
-    with one_line("index build"):
+    with one_line("index build", interrupted="interrupted; nothing was changed"):
         models = Models.open(bundle, backend, threads)
         columns = (
             SpinnerColumn(),
@@ -208,11 +194,6 @@ def print_trace(console: Console, answer: Answer) -> None:
     table.add_row("all", "", "", f"{sum(t.milliseconds.values()):.2f}")
     table.add_row("load", "opening models and album, before the layers", "", f"{t.load_ms:.2f}")
     console.print(table)
-
-
-def plain(text: str) -> str:
-    """`text` without control characters: what an album holds must not drive a terminal."""
-    return "".join(c if c.isprintable() else "\ufffd" for c in text)
 
 
 def print_hits(console: Console, hits: tuple[Hit, ...], explain: bool) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from time import perf_counter_ns
 from typing import Any, Protocol
 
 import numpy as np
@@ -151,8 +152,6 @@ class LanguageModel:
 
     def generate(self, ids: list[int], max_new: int, soft: Floats | None = None, on_token: Callable[[int], None] | None = None) -> Generation:
         """Greedy generation after `soft` prompts [P, H] (if any) and the prompt `ids`. Raises RuntimeFailure if they do not fit."""
-        from time import perf_counter_ns
-
         self.decoder.reset()
         prompt = self.embed(ids) if soft is None else np.concatenate([soft, self.embed(ids)])
         begin = perf_counter_ns()

@@ -244,9 +244,9 @@ def _within(manifest: Manifest) -> None:
 
 def inside(bundle: Path, relative: str) -> Path:
     """`bundle / relative`, refusing a path that leaves the bundle (manifests are hostile input)."""
-    pure = PurePosixPath(relative.replace("\0", "/../"))  # a NUL has no place in a path: refused with the climbers
+    pure = PurePosixPath(relative)
     path = bundle.joinpath(*pure.parts)
-    if pure.is_absolute() or ".." in pure.parts or not path.resolve().is_relative_to(bundle.resolve()):
+    if "\0" in relative or pure.is_absolute() or ".." in pure.parts or not path.resolve().is_relative_to(bundle.resolve()):
         raise BundleError(f"{bundle / MANIFEST_NAME}: path {relative!r} leaves the bundle")
     return path
 

@@ -52,14 +52,13 @@ class Models:
         self._lock = Lock()
 
     @classmethod
-    def open(cls, bundle: Path, backend: str = "onnx", threads: int = 2, check: bool = True) -> Models:
+    def open(cls, bundle: Path, backend: str = "onnx", threads: int = 2) -> Models:
         """Raises BundleError for a bundle that is not what it promises, RuntimeFailure for an unknown backend."""
         if backend not in BACKENDS:
             raise RuntimeFailure(f"unknown backend {backend!r}; choose one of: {', '.join(BACKENDS)}")
         manifest = mf.read(bundle)
         manifest.artifact("text_tower", backend)
-        if check:
-            mf.check_files(bundle, manifest)
+        mf.check_files(bundle, manifest)
         return cls(bundle, manifest, backend, threads)
 
     def session(self, role: str) -> Session:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..errors import RuntimeFailure
 from ..manifest import Artifact
 from . import Array
@@ -38,8 +36,3 @@ class OnnxSession:
 def open_session(path: Path, artifact: Artifact, threads: int) -> OnnxSession:
     """Loads an .onnx file with `threads` intra-op threads. Raises RuntimeFailure."""
     return OnnxSession(path, artifact, threads)
-
-
-def empty(shape: tuple[int, ...]) -> Array:
-    """A zeroed float32 array for a KV cache."""
-    return np.zeros(shape, dtype=np.float32)

@@ -64,7 +64,7 @@ def test_a_truncated_and_a_missing_file_are_named(small: tuple[Path, mf.Manifest
         mf.check(folder, manifest)
 
 
-@pytest.mark.parametrize("path", ["../secret", "/etc/passwd", "onnx/../../secret"])
+@pytest.mark.parametrize("path", ["../secret", "/etc/passwd", "onnx/../../secret", "labels\0.json"])
 def test_a_path_that_leaves_the_bundle_is_refused(small: tuple[Path, mf.Manifest], path: str) -> None:
     folder, manifest = small
     with pytest.raises(BundleError, match="leaves the bundle"):
