@@ -72,7 +72,7 @@ def latency(
     """Latency of every layer of a search in ALBUM and of every component of the bundle, each with its parity beside it."""
     from . import latency as measuring
 
-    with one_line("latency", DatasetError, SampleError, extra="bench"), spinner() as progress:
+    with one_line("bench latency", DatasetError, SampleError, extra="bench"), spinner() as progress:
         task = progress.add_task("opening", total=None)
         found = measuring.measure(
             bundle, album, queries or sample_album.QUERIES, backend, threads, warmup, repetitions, refined_by, now,
@@ -145,7 +145,7 @@ def quality(
     """Recall and MAP on DATASET: a folder of USER.corpus.jsonl.gz and USER.queries.jsonl.gz files, one album a user."""
     from . import quality as measuring
 
-    with one_line("quality", DatasetError, SampleError, extra="bench"):
+    with one_line("bench quality", DatasetError, SampleError, extra="bench"):
         with spinner() as progress:
             task = progress.add_task("opening", total=None)
             found, run = measuring.evaluate(bundle, dataset, mode, threads, cache, lambda text: progress.update(task, description=text))
@@ -170,6 +170,6 @@ def quality(
 @click.argument("output", type=PATH)
 def sample(output: Path) -> None:
     """Write the sample album's JSONL to OUTPUT: packaged photographs with times, places and memories written for the sample."""
-    with one_line("sample", DatasetError, SampleError, extra="bench"):
+    with one_line("bench sample", DatasetError, SampleError, extra="bench"):
         count = sample_album.write(output)
     click.echo(f"{output}: {count} photos")

@@ -74,7 +74,8 @@ def parity_text(parity: mf.Parity) -> str:
 @click.option("--jobs", type=click.IntRange(1, 16), default=min(2, os.cpu_count() or 1), show_default=True, help="Worker processes.")
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON.")
 def export(recipe: str, targets: str, quant: str, output_dir: Path, jobs: int, as_json: bool) -> None:
-    """Export RECIPE (e.g. pocket) as a bundle: every component, every target, each compared with torch on the same inputs.
+    """Export RECIPE (e.g. pocket) as a bundle: every component, every target, each compared with torch on the same inputs where this
+    platform can execute it.
 
     A comparison below its threshold fails the command with the figure. An interrupted export continues where it stopped; a bundle that is
     up to date is left as it is.
@@ -108,7 +109,8 @@ def export(recipe: str, targets: str, quant: str, output_dir: Path, jobs: int, a
 @click.option("--hashes-only", is_flag=True, help="Check files only, run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest with the parity measured now.")
 def verify(bundle_dir: Path, hashes_only: bool, as_json: bool) -> None:
-    """Check every hash and size of BUNDLE, then run every artifact against torch again and hold it to its threshold."""
+    """Check every hash and size of BUNDLE, then run every artifact that this platform can execute against
+    torch again and hold it to its threshold."""
     with one_line("verify", ExportError, extra="export"):
         manifest = mf.read(bundle_dir)
         mf.check(bundle_dir, manifest)

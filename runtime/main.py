@@ -9,7 +9,7 @@ import click
 
 COMMANDS = {
     "export": ("gamer.export.cli", "export", "Quantize, lower and prove a recipe's models: one bundle for ONNX, ExecuTorch, Core ML."),
-    "verify": ("gamer.export.cli", "verify", "Check a bundle: hashes, sizes, and every artifact against torch again."),
+    "verify": ("gamer.export.cli", "verify", "Check a bundle: hashes, sizes, and what runs here against torch again."),
     "index": ("gamer.runtime.cli", "index", "Build an album index from photos or a JSONL; look into one."),
     "search": ("gamer.runtime.cli", "search", "Find the photos that a sentence means."),
     "bench": ("gamer.bench.cli", "bench", "Measure latency per layer, quality, and draw the report."),
