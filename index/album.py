@@ -135,6 +135,12 @@ class Album:
         sql = "SELECT e.name FROM entities e LEFT JOIN mentions m ON m.entity = e.row GROUP BY e.row ORDER BY count(m.photo) DESC, e.row LIMIT ?"
         return [str(name) for (name,) in self._sql(sql, (limit,))]
 
+    def entity_links(self, entities: Sequence[int]) -> list[tuple[int, int]]:
+        """The edges (parent and child, in either order, once each) that join two of these entity rows."""
+        known = sorted(set(entities))
+        near, which = self._edges.gather(np.asarray(known, np.int64))
+        return sorted({(known[at], int(row)) for row, at in zip(near, which, strict=True) if known[at] < row and int(row) in set(known)})
+
     # Layer 3: vectors and words
 
     def channels(self) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gamer.index import EntityMatch
+from gamer.index import Cube, EntityMatch
 
 LAYERS = ("cube", "kdtree", "refine", "graph", "vectors")
 
@@ -29,15 +29,17 @@ class Hit:
 class Trace:
     """What happened between the query and the hits (paper section 3.2; photos left as its Table 10, milliseconds as its Table 3).
 
-    `cues`: one line each, as understood. `left`: photos after each layer, the album's size first. `linked`: how many of them a chosen
-    entity node leads to (in mode "fused" the graph ranks and drops none). `milliseconds` by LAYERS; `load_ms`: opening what this query
-    was the first to need, outside the layers. `plan`: how the vectors were searched. `refined_by`: "off" | "fast" | "llm" |
-    "llm (rejected: …)". `widened`: no photo of known time and place fits the cues, so that all were ranked.
+    `cues`: one line each, as understood. `cubes`: the boxes that the K-D tree was asked for; none: the whole tree. `left`: photos after
+    each layer, the album's size first. `linked`: how many of them a chosen entity node leads to (in mode "fused" the graph ranks and
+    drops none). `milliseconds` by LAYERS; `load_ms`: opening what this query was the first to need, outside the layers. `plan`: how the
+    vectors were searched. `refined_by`: "off" | "fast" | "llm" | "llm (rejected: …)". `widened`: no photo of known time and place fits
+    the cues, so that all were ranked.
     """
 
     query: str
     cues: tuple[str, ...]
     cube_lines: tuple[str, ...]
+    cubes: tuple[Cube, ...]
     refined: str
     refined_by: str
     delta: float

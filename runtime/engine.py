@@ -130,7 +130,8 @@ class Engine:
         hits = self._hits(rows, order, parts, matches)
         spent = dict(clock.milliseconds)
         load = spent.pop("load")
-        trace = Trace(query, _cue_lines(cues), _cube_lines(cues), text, how, delta, tuple(matches[:8]), left, found, widened, load, spent, plan, mode)
+        seen = (_cue_lines(cues), _cube_lines(cues), cues.cubes)
+        trace = Trace(query, *seen, text, how, delta, tuple(matches[:8]), left, found, widened, load, spent, plan, mode)
         return Answer(hits, trace)
 
     def _warm(self, refined_by: str) -> None:
