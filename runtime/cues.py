@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 
 from gamer.index.records import Cube
 
+from .anchors import Anchor, Find, cues_of, read_anchors
+from .cue_tables import pattern, tables
 from .cues_calendar import Interval, TimeContext
 from .cues_place import PlaceCue, find_places
+from .cues_recurring import RecurringCue, find_recurring
 from .cues_time import TimeCue, find_times, merged
 from .gazetteer import Gazetteer, GazetteerError, Place
 
 MAX_QUERY = 2_000
 MAX_CUBES = 40
+Span = tuple[int, int]
 
 CueError = GazetteerError
 
@@ -29,8 +34,10 @@ class Cues:
     """What a query says about when and where.
 
     `times`, `places`: the cues that narrow the search; `negated_times`, `negated_places`: those to leave out ("not in Paris").
+    `recurring`: evidence that no cube holds ("at night", "on Sundays"). `anchors`: events that a time is counted from, until `resolve`.
     `cubes`: times × places, at most MAX_CUBES; time-only or place-only when the query names one; empty when it names neither.
-    `rest`: the query without the understood words, never empty unless the query is. Holiday names stay in it: "Christmas" is seen, too.
+    `rest`: the query without the understood words, never empty unless the query is. Holiday names stay in it ("Christmas" is seen, too),
+    and places where the album has no photo. `query`: what was read, at most MAX_QUERY characters.
     """
 
     times: tuple[TimeCue, ...] = ()
@@ -39,6 +46,10 @@ class Cues:
     rest: str = ""
     negated_times: tuple[TimeCue, ...] = ()
     negated_places: tuple[PlaceCue, ...] = ()
+    recurring: tuple[RecurringCue, ...] = ()
+    anchors: tuple[Anchor, ...] = ()
+    query: str = ""
+    keep: tuple[Span, ...] = ()
 
     @property
     def negated(self) -> tuple[TimeCue | PlaceCue, ...]:
@@ -54,10 +65,10 @@ _AGAIN = re.compile(r"\s*,?\s*(?:or|nor)\s+(?:in\s+|from\s+|at\s+)?", re.IGNOREC
 _DANGLING = re.compile(r"(?:[\s,;:\-–]+|\b(?:in|on|at|from|of|during|near|around|between|since|to|for|and|the|or|but)\s*)+$", re.IGNORECASE)
 
 
-def _negations(text: str, spans: Sequence[tuple[int, int]]) -> dict[tuple[int, int], tuple[int, int]]:
+def _negations(text: str, spans: Sequence[Span]) -> dict[Span, Span]:
     """Cue span → span grown over the negation before it, for each negated cue."""
-    out: dict[tuple[int, int], tuple[int, int]] = {}
-    before: tuple[int, int] | None = None
+    out: dict[Span, Span] = {}
+    before: Span | None = None
     for a, b in sorted(set(spans)):
         found = _NOT.search(text[max(0, a - 60) : a])
         if found:
@@ -68,7 +79,7 @@ def _negations(text: str, spans: Sequence[tuple[int, int]]) -> dict[tuple[int, i
     return out
 
 
-def _rest(text: str, remove: Sequence[tuple[int, int]], keep: Sequence[tuple[int, int]]) -> str:
+def _rest(text: str, remove: Sequence[Span], keep: Sequence[Span]) -> str:
     """The text without the removed spans (but with the kept ones), spaces and punctuation tidied; the whole text if nothing is left."""
     gone = bytearray(len(text))
     for a, b in remove:
@@ -99,10 +110,23 @@ def _cube(when: Interval, where: Cube | None) -> Cube:
 def _cubes(times: tuple[TimeCue, ...], places: tuple[PlaceCue, ...]) -> tuple[Cube, ...]:
     if not times and not places:
         return ()
-    boxes: list[Cube | None] = list(dict.fromkeys(p.box for p in places)) or [None]
+    boxes: list[Cube | None] = list(dict.fromkeys(box for p in places for box in p.boxes)) or [None]
     spans: list[Interval] = list(merged(times)) or [(None, None)]
     crossed = [_cube(when, where) for when in reversed(spans) for where in boxes]  # latest first, so that the cap drops the oldest
     return tuple(reversed(crossed[:MAX_CUBES]))
+
+
+@cache
+def _home_pattern() -> re.Pattern[str]:
+    return re.compile(r"(?<!\w)(?:" + pattern(tables().places.home) + r")(?!\w)", re.IGNORECASE)
+
+
+def _at_home(text: str, home: Cube | None) -> tuple[PlaceCue, ...]:
+    """ "at home", once the album has told where that is."""
+    found = _home_pattern().search(text) if home else None
+    if not found or home is None:
+        return ()
+    return (PlaceCue(found[0], "home", None, (home,), found.span(), "home", None, tables().trust["place"]),)
 
 
 def parse(
@@ -111,26 +135,47 @@ def parse(
     gazetteer: Gazetteer | None,
     album_extent: tuple[int, int] | None = None,
     near: Callable[[Place], int] | None = None,
+    home: Callable[[], Cube | None] | None = None,
 ) -> Cues:
     """Read a query. Raises on no text; reads its first MAX_QUERY characters.
 
     `now`: the person's wall clock (its zone, if any, is not used: album times are wall times). `album_extent`: ms of the first and last
     photo, both included; without it a month with no year means the latest one. `near(place)`: how many of the album's photos lie in the
-    place's box; it settles which Paris is meant, and whether a doubtful word is a place at all.
+    place's boxes; it settles which Paris is meant, and whether a doubtful word is a place at all. `home()`: where the album's nights are.
     """
     text = query[:MAX_QUERY]
-    context = TimeContext(now, album_extent)
-    times, keep = find_times(text, context)
-    places = find_places(text, [t.span for t in times], gazetteer, near) if gazetteer else ()
-    negated = _negations(text, [*(t.span for t in times), *(p.span for p in places)])
-    yes_times, yes_places = tuple(t for t in times if t.span not in negated), tuple(p for p in places if p.span not in negated)
-    kept = [k for k in keep if not any(a <= k[0] < b for a, b in negated)]
-    remove = [*(t.span for t in yes_times), *(p.span for p in yes_places), *negated.values()]
-    return Cues(
-        times=yes_times,
-        places=yes_places,
-        cubes=_cubes(yes_times, yes_places),
-        rest=_rest(text, remove, kept),
+    found = find_times(text, TimeContext(now, album_extent))
+    times, spans = found.cues, [t.span for t in found.cues]
+    anchors = read_anchors(text, spans)
+    places = _at_home(text, home()) if home and _home_pattern().search(text) else ()
+    places += find_places(text, [*spans, *(p.span for p in places)], gazetteer, near) if gazetteer else ()
+    negated = _negations(text, [*spans, *(p.span for p in places)])
+    draft = Cues(
+        times=tuple(t for t in times if t.span not in negated),
+        places=tuple(p for p in places if p.span not in negated),
         negated_times=tuple(t for t in times if t.span in negated),
         negated_places=tuple(p for p in places if p.span in negated),
+        recurring=find_recurring(text, spans),
+        anchors=anchors,
+        query=text,
+        keep=tuple(k for k in found.keep if not any(a <= k[0] < b for a, b in negated)),
     )
+    return _assembled(draft)
+
+
+def resolve(cues: Cues, find: Find) -> Cues:
+    """The cues with every anchor that `find` (phrase → the event's intervals, () when unsure) knows turned into times; the others stay text."""
+    found = {anchor: cues_of(anchor, events) for anchor in cues.anchors if (events := find(anchor.phrase))}
+    if not found:
+        return cues
+    times = (*cues.times, *(cue for made in found.values() for cue in made))
+    places = tuple(p for p in cues.places if not any(a.span[0] <= p.span[0] < a.span[1] for a in found))  # the event's place is not the photo's
+    return _assembled(replace(cues, times=times, places=places, anchors=tuple(a for a in cues.anchors if a not in found)))
+
+
+def _assembled(cues: Cues) -> Cues:
+    """Cubes and rest from the cues. A place where the album has no photo makes no cube, and its name stays in the text."""
+    negated = _negations(cues.query, [c.span for c in (*cues.times, *cues.places, *cues.negated)])
+    cutting = tuple(p for p in cues.places if p.photos != 0)
+    remove = [*(t.span for t in cues.times), *(p.span for p in cutting), *negated.values()]
+    return replace(cues, cubes=_cubes(cues.times, cutting), rest=_rest(cues.query, remove, cues.keep))

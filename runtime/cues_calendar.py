@@ -1,7 +1,7 @@
 """The calendar that time words are read against: months, seasons, holidays, "n weeks back". Arithmetic on days only.
 
-Knows no text beyond the names of months and holidays. Days are proleptic Gregorian ordinals, intervals are ms of wall time stored as UTC,
-both ends included. Seasons are those of the northern hemisphere; holidays those that English queries name (paper section 3.2, layer 1).
+Knows no text: names and dates come from `cue_rules.json`. Days are proleptic Gregorian ordinals, intervals are ms of wall time stored as
+UTC, both ends included. Seasons are those of the northern hemisphere (paper section 3.2, layer 1).
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime
+
+from .cue_tables import HolidayRule, tables
 
 DAY_MS = 86_400_000
 EPOCH = date(1970, 1, 1).toordinal()
@@ -56,49 +58,6 @@ def ms_of(days: Days) -> Interval:
     return (days[0] - EPOCH) * DAY_MS, (days[1] + 1 - EPOCH) * DAY_MS - 1
 
 
-MONTHS = {
-    name: n
-    for n, names in enumerate(
-        (
-            ("january", "jan"),
-            ("february", "feb"),
-            ("march", "mar"),
-            ("april", "apr"),
-            ("may",),
-            ("june", "jun"),
-            ("july", "jul"),
-            ("august", "aug"),
-            ("september", "sept", "sep"),
-            ("october", "oct"),
-            ("november", "nov"),
-            ("december", "dec"),
-        ),
-        start=1,
-    )
-    for name in names
-}
-WEEKDAYS = {
-    name: n
-    for n, names in enumerate(
-        (
-            ("monday",),
-            ("tuesday", "tues", "tue"),
-            ("wednesday",),
-            ("thursday", "thurs", "thur", "thu"),
-            ("friday", "fri"),
-            ("saturday",),
-            ("sunday",),
-        )
-    )
-    for name in names
-}
-SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
-NUMBERS = {w: n for n, w in enumerate(("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"))}
-NUMBERS |= {"a": 1, "an": 1, "couple": 2, "a couple": 2, "a couple of": 2}
-DECADES = {"twenties": 20, "thirties": 30, "forties": 40, "fifties": 50, "sixties": 60, "seventies": 70, "eighties": 80, "nineties": 90}
-AMBIGUOUS_MONTHS = frozenset({"may", "march", "mar", "april", "june", "jan", "august"})
-
-
 def month(year: int, m: int) -> Days:
     """The days of a month; `m` may run past 12 or below 1, into the next or last years."""
     year, m = year + (m - 1) // 12, (m - 1) % 12 + 1
@@ -128,61 +87,72 @@ def easter(year: int) -> int:
     return date(year, n // 31, n % 31 + 1).toordinal()
 
 
+def orthodox_easter(year: int) -> int:
+    """Easter Sunday of the Julian calendar, as an ordinal of the Gregorian one (Meeus; right for 1900..2099)."""
+    d = (19 * (year % 19) + 15) % 30
+    e = (2 * (year % 4) + 4 * (year % 7) - d + 34) % 7
+    return date(year, (d + e + 114) // 31, (d + e + 114) % 31 + 1).toordinal() + 13
+
+
 def nth_weekday(year: int, m: int, weekday: int, n: int) -> int:
-    """The n-th weekday (Monday 0) of a month as an ordinal."""
+    """The n-th weekday (Monday 0) of a month as an ordinal; -1 is the last."""
+    if n < 0:
+        last = month(year, m)[1]
+        return last - (last - 1 - weekday) % 7
     first = date(year, m, 1).toordinal()
-    return first + (weekday - (first - 1)) % 7 + 7 * (n - 1)
+    day = first + (weekday - (first - 1)) % 7 + 7 * (n - 1)
+    if day > month(year, m)[1]:
+        raise ValueError(n)
+    return day
 
 
-def _fixed_day(m: int, d: int, before: int = 0, after: int = 0) -> Callable[[int], Days]:
+def holiday(rule: HolidayRule) -> Callable[[int], Days]:
+    """A year → the days that people photograph under the holiday's name. Raises ValueError for a year that its table lacks."""
+    return lambda year: (holiday_day(rule, year) - rule.before, holiday_day(rule, year) + rule.after)
+
+
+def holiday_day(rule: HolidayRule, year: int) -> int:
+    if rule.day:
+        return date(year, *rule.day).toordinal()
+    if rule.nth:
+        return nth_weekday(year, *rule.nth)
+    if rule.easter is not None:
+        return easter(year) + rule.easter
+    if rule.orthodox is not None:
+        return orthodox_easter(year) + rule.orthodox
+    if rule.weekday_from:
+        m, d, weekday = rule.weekday_from
+        first = date(year, m, d).toordinal()
+        return first + (weekday - (first - 1)) % 7
+    found = tables().tables[rule.table].get(year)
+    if found is None:
+        raise ValueError(year)
+    return date(year, found // 100, found % 100).toordinal()
+
+
+def fixed_day(m: int, d: int, after: int = 0) -> Callable[[int], Days]:
+    """A year → that day of it, and `after` more."""
+
     def of(year: int) -> Days:
         day = date(year, m, d).toordinal()
-        return day - before, day + after
+        return day, day + after
 
     return of
 
 
-def _floating(day: Callable[[int], int], before: int = 0, after: int = 0) -> Callable[[int], Days]:
-    return lambda year: (day(year) - before, day(year) + after)
-
-
-# Literal table, longest names first; a year gives the days that people photograph under that name.
-HOLIDAYS: dict[str, Callable[[int], Days]] = {
-    r"christmas eve|xmas eve": _fixed_day(12, 24),
-    r"christmas day|xmas day": _fixed_day(12, 25),
-    r"christmas|xmas": _fixed_day(12, 25, 1, 1),
-    r"new year'?s eve": _fixed_day(12, 31),
-    r"new year'?s day": _fixed_day(1, 1),
-    r"new year'?s|new year": _fixed_day(1, 1, 1, 0),
-    r"good friday": _floating(easter, 2, -2),
-    r"easter sunday": _floating(easter),
-    r"easter monday": _floating(easter, -1, 1),
-    r"easter": _floating(easter, 2, 1),
-    r"halloween": _fixed_day(10, 31),
-    r"valentine'?s? day|valentine'?s": _fixed_day(2, 14),
-    r"st\.? patrick'?s day|saint patrick'?s day": _fixed_day(3, 17),
-    r"thanksgiving": _floating(lambda y: nth_weekday(y, 11, 3, 4), 0, 3),
-    r"mother'?s day": _floating(lambda y: nth_weekday(y, 5, 6, 2)),
-    r"father'?s day": _floating(lambda y: nth_weekday(y, 6, 6, 3)),
-    r"april fools?'?s?(?: day)?": _fixed_day(4, 1),
-    r"independence day|4th of july|fourth of july|july 4th": _fixed_day(7, 4),
-    r"labou?r day": _floating(lambda y: nth_weekday(y, 9, 0, 1)),
-}
-
-
 def part_of(days: Days, part: str | None) -> Days:
+    """ "early", "mid", "late": a third of the days."""
     if not part:
         return days
     first, last = days
+    low, high = tables().thirds[" ".join(part.split())]
     third = (last - first + 1) // 3
-    part = " ".join(part.split())
-    if part in ("early", "beginning of", "start of"):
-        return first, first + third - 1
-    return (first + third, last - third) if part == "mid" else (last - third + 1, last)
+    begin = (first, first + third, last - third + 1)[low]
+    return begin, (first, first + third - 1, last - third, last)[high]
 
 
 def season_days(year: int, name: str) -> Days:
-    return months(year, SEASONS[name], 3)
+    return months(year, tables().seasons[name], 3)
 
 
 def last_of(of: Callable[[int], Days], ctx: TimeContext, n: int) -> Days:
@@ -210,6 +180,8 @@ def unit_back(unit: str, n: int, ctx: TimeContext) -> Days:
     if unit == "week":
         monday = monday_of(ctx.today) - 7 * n
         return monday, monday + 6
+    if unit == "fortnight":
+        return ctx.today - 14 * n - 3, ctx.today - 14 * n + 3
     if unit == "weekend":
         saturday = monday_of(ctx.today) + 5
         return saturday - 7 * n, saturday + 1 - 7 * n
@@ -221,6 +193,7 @@ def unit_back(unit: str, n: int, ctx: TimeContext) -> Days:
 
 
 def daypart(day: int, part: str | None) -> tuple[Interval, ...]:
+    """The hours of a part of a day; "night" runs into the next one."""
     start = (day - EPOCH) * DAY_MS
-    low, high = {"morning": (5, 12), "afternoon": (12, 18), "evening": (17, 24), "night": (18, 30), None: (0, 24)}[part]
+    low, high = tables().dayparts[part] if part else (0, 24)
     return ((start + low * 3_600_000, start + high * 3_600_000 - 1),)

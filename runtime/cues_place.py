@@ -13,17 +13,15 @@ from dataclasses import dataclass
 
 from gamer.index.records import Cube
 
+from .cue_tables import tables
 from .gazetteer import MAX_WORDS, Gazetteer, Place
 
 Near = Callable[[Place], int]
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’.\-‐‑][^\W\d_]+)*\.?")
-STRONG = frozenset({"in", "at", "near", "around", "visiting", "outside", "downtown", "across", "throughout"})
-WEAK = frozenset({"from", "of", "to", "through", "inside"})
-CERTAIN = STRONG - {"at"}
-_SKIP = frozenset({"the", "downtown", "central", "beautiful", "sunny", "rainy", "old", "city"})
+_W = tables().places
+CERTAIN = _W.strong - _W.uncertain
 _AND = re.compile(r"\s*(?:,|and|or|nor|&)\s*(?:the\s+)?(?:and\s+|or\s+)?")
-_OPENERS = frozenset({"show", "find", "get", "see", "visit", "our", "my", "the", "all", "any", "photos", "pictures", "trip", "when"})
 MAX_LOOKUPS = 400
 MAX_PLACES = 8
 BARE, METROPOLIS = 250_000, 500_000  # people: a capitalised name with no preposition, two lower-case words with none
@@ -33,13 +31,25 @@ NEAR_DEG = 0.27  # "near X" reaches about 30 km further than X
 
 @dataclass(frozen=True)
 class PlaceCue:
-    """A place that the query names. `box`: the place's extent, open in time. `span`: its characters in the query, with the preposition."""
+    """A place that the query names. `boxes`: the place's extent, open in time. `span`: its characters in the query, with the preposition.
+
+    `kind`: city, region, country or home. `photos`: how many of the album's photos lie there, None when no album was asked. A place
+    without photos cuts nothing: its name stays in the text, where a memory may know it.
+    """
 
     text: str
     name: str
-    place: Place
-    box: Cube
+    place: Place | None
+    boxes: tuple[Cube, ...]
     span: tuple[int, int]
+    kind: str = "city"
+    photos: int | None = None
+    confidence: float = 1.0
+
+    @property
+    def box(self) -> Cube:
+        """The one box around all of them."""
+        return self.place.box if self.place and len(self.boxes) > 1 else self.boxes[0]
 
 
 @dataclass(frozen=True)
@@ -93,11 +103,11 @@ def _shouted(text: str, tokens: Sequence[_Token]) -> bool:
 def _preposition(text: str, tokens: Sequence[_Token], i: int) -> tuple[str, int]:
     """The preposition that governs token i, articles and such skipped, and the index of its token; ("", i) without one."""
     j = i - 1
-    while j >= 0 and tokens[j].low in _SKIP and i - j <= 2:
+    while j >= 0 and tokens[j].low in _W.skip and i - j <= 2:
         j -= 1
     if (
         j < 0
-        or (tokens[j].low not in STRONG and tokens[j].low not in WEAK)
+        or (tokens[j].low not in _W.strong and tokens[j].low not in _W.weak)
         or text[tokens[j].end : tokens[i].start].strip(" ")
         not in (
             "",
@@ -130,7 +140,7 @@ def _accept(place: Place, photos: int, asked: bool, prep: str, capital: bool, wo
     if not place.primary and not (photos or (prep in CERTAIN and capital and place.population >= TOWN)):
         return False
     if not capital:
-        if prep in STRONG or (prep and big):
+        if prep in _W.strong or (prep and big):
             return bool(photos) or (not asked and place.primary and (place.population >= TOWN or place.kind != "city"))
         return (big or words > 1) if photos else not asked and words > 1 and place.primary and place.population >= METROPOLIS
     if prep:
@@ -161,12 +171,12 @@ def _qualified(
     return (kept, after + found[0]) if kept else (places, after)
 
 
-def _box(place: Place, near: bool) -> Cube:
+def _boxes(place: Place, near: bool) -> tuple[Cube, ...]:
     if not near or place.kind != "city":
-        return place.box
+        return (place.box,)
     grow = min(2.0, NEAR_DEG / max(0.1, 1 - abs(place.lat) / 90))
     west, east = (place.west - grow + 180) % 360 - 180, (place.east + grow + 180) % 360 - 180
-    return Cube(south=max(-90.0, place.south - NEAR_DEG), north=min(90.0, place.north + NEAR_DEG), west=west, east=east)
+    return (Cube(south=max(-90.0, place.south - NEAR_DEG), north=min(90.0, place.north + NEAR_DEG), west=west, east=east),)
 
 
 def find_places(text: str, taken: Sequence[tuple[int, int]], gazetteer: Gazetteer, near: Near | None) -> tuple[PlaceCue, ...]:
@@ -180,7 +190,7 @@ def find_places(text: str, taken: Sequence[tuple[int, int]], gazetteer: Gazettee
         lookups += 1
         token = tokens[i]
         cue = None
-        if len(token.text) > 1 and token.low not in STRONG and token.low not in WEAK and token.low not in ("the", "and", "or", "not"):
+        if len(token.text) > 1 and token.low not in _W.strong and token.low not in _W.weak and token.low not in ("the", "and", "or", "not"):
             cue, after = _place_at(text, tokens, ends, i, shouted, previous if _continues(text, cues, token) else "", gazetteer, near)
         if cue is None:
             i += 1
@@ -206,18 +216,18 @@ def _place_at(
         if not places:
             continue
         after = i + length
-        capital = all(t.capital or t.low in ("of", "the", "de", "la", "du", "am", "upon", "and", "y", "do", "da") for t in words)
+        capital = all(t.capital or t.low in _W.inner for t in words)
         prep, first = _preposition(text, tokens, i)
         prep = prep or lent
         places, after = _qualified(text, tokens, ends, i, after, places, gazetteer)
         qualified = after > i + length
         place, photos = _choose(places, near)
         capital = capital and words[0].capital and (not shouted or prep in CERTAIN)
-        if words[0].text in ("US", "LA", "SF", "NY") and (prep or qualified):
-            return _cue(text, tokens, i, after, first, prep, place), after
+        if words[0].text in _W.capitals and (prep or qualified):
+            return _cue(text, tokens, i, after, first, prep, place, photos if near else None), after
         alone = _stands_alone(tokens, ends, i, after)
         if (qualified and capital) or _accept(place, photos, near is not None, prep, capital, length, alone):
-            return _cue(text, tokens, i, after, first, prep, place), after
+            return _cue(text, tokens, i, after, first, prep, place, photos if near else None), after
     return None, i
 
 
@@ -226,9 +236,10 @@ def _stands_alone(tokens: Sequence[_Token], ends: Sequence[int], i: int, after: 
     if after < len(tokens) and ends[i] > after and tokens[after].capital:
         return False
     before = tokens[i - 1].low if i and ends[i - 1] > i and tokens[i - 1].capital else None
-    return before is None or before in STRONG | WEAK | _SKIP | _OPENERS
+    return before is None or before in _W.strong | _W.weak | _W.skip | _W.openers
 
 
-def _cue(text: str, tokens: Sequence[_Token], i: int, after: int, first: int, prep: str, place: Place) -> PlaceCue:
+def _cue(text: str, tokens: Sequence[_Token], i: int, after: int, first: int, prep: str, place: Place, photos: int | None) -> PlaceCue:
     a, b = tokens[min(first, i)].start, tokens[after - 1].end
-    return PlaceCue(text[a:b], place.name, place, _box(place, prep in ("near", "around", "outside")), (a, b))
+    boxes = _boxes(place, prep in _W.wide)
+    return PlaceCue(text[a:b], place.name, place, boxes, (a, b), place.kind, photos, tables().trust["place"])

@@ -1,4 +1,4 @@
-"""Finds the words of a query that name a time, and turns them into intervals. Rules only: the same query and clock give the same answer.
+"""Joins time expressions into cues: ranges, bounds ("since May"), offsets ("two days after Christmas"). Rules only, no model.
 
 Paper section 3.2, layer 1 (the time side of the cube). Knows English dates, seasons and holidays; knows no places, albums or models.
 Times are milliseconds, wall clock stored as if UTC (as album photos without a zone are); intervals include both ends, so the last one of
@@ -9,9 +9,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
-from .cues_calendar import DAY_MS, EPOCH, MAX_INTERVALS, NUMBERS, Interval, TimeContext, monday_of, ms_of, year_of
-from .cues_rules import Atom, Match, _int, atoms, flatten
+from .cue_tables import tables
+from .cues_calendar import DAY_MS, MAX_INTERVALS, Interval, TimeContext, ms_of, year_of
+from .cues_offset import Offset, read_offset, shifted
+from .cues_rules import Atom, atoms, flatten
+
+DEICTIC = frozenset({"today", "relative", "weekday"})
 
 
 @dataclass(frozen=True)
@@ -19,18 +24,33 @@ class TimeCue:
     """One interval that the query names. A month without a year yields several cues with the same span, one per year.
 
     `start`, `end`: ms, wall time as UTC, both included, None when open ("before 2010"). `span`: the cue's characters in the query.
+    `kind`: day, span (several days or months), month, season, year, decade, yearly (no year said), holiday, relative ("last summer"),
+    today ("this morning"), weekday ("last Friday"), open ("since 2010"), last time, anchor ("the day after the wedding").
+    `confidence`: how often a photo that such words mean lies inside, on the development data: evidence, not a knife.
     """
 
     text: str
     start: int | None
     end: int | None
     span: tuple[int, int]
+    kind: str = "day"
+    confidence: float = 1.0
+
+
+@dataclass(frozen=True)
+class FoundTimes:
+    """`cues`, the spans inside them that stay in the text (holiday names), and how the words were spelt flat."""
+
+    cues: tuple[TimeCue, ...]
+    keep: tuple[tuple[int, int], ...]
 
 
 _JOIN = re.compile(r"\s*(?:,?\s*(?:to|until|till|til|through|thru|and|up to)\b|-)\s*")
 _OPEN = re.compile(r"\b(since|after|before|until|till|prior to|by|from)\s+(?:the\s+)?$")
 _ONWARD = re.compile(r"\s+(?:onwards?|on|until now|to now|up to now|until today|and later)\b")
 _LEAD = re.compile(r"^(?:from|since|after|before|until|till|by)\s+")
+_BETWEEN = re.compile(r"\bbetween\s+(?:the\s+)?$")
+_FROM = re.compile(r"\bfrom\s+$")
 
 
 def _at(atom: Atom, year: int) -> Interval:
@@ -102,87 +122,95 @@ def _bounded(spans: tuple[Interval, ...], word: str, ctx: TimeContext) -> tuple[
     return ((None, None if first[0] is None else first[0] - 1),)
 
 
-_OFFSET = re.compile(
-    r"(?:(?:on|in|during|from)\s+)?(?:the\s+)?(?:(?P<n>[0-9]{1,2}|" + "|".join(w for w in NUMBERS if " " not in w) + r")\s+)?"
-    r"(?P<unit>day|week|weekend|month)s?\s+(?P<way>before|after)\s+(?:the\s+)?$"
-)
+@dataclass(frozen=True)
+class _Read:
+    """One atom, or two that a range joins, with the words around it."""
+
+    span: tuple[int, int]
+    spans: tuple[Interval, ...]
+    kind: str
+    keep: tuple[int, int] | None = None
+    used: int = 1
 
 
-def _shifted(span: Interval, m: Match, ctx: TimeContext) -> Interval:
-    """ "Two days after Christmas", "the weekend before Easter": an interval moved away from the named one."""
-    if span[0] is None or span[1] is None:
-        return span
-    first, last = span[0] // DAY_MS + EPOCH, span[1] // DAY_MS + EPOCH
-    n, sign = _int(m["n"] or "1"), 1 if m["way"] == "after" else -1
-    edge = last if sign > 0 else first
-    if m["unit"] == "weekend":
-        saturday = monday_of(first - 1) - 2 if sign < 0 else monday_of(last) + 5 + (0 if (last - 1) % 7 < 5 else 7)
-        return ms_of((saturday + 7 * sign * (n - 1), saturday + 1 + 7 * sign * (n - 1)))
-    if m["unit"] == "day":
-        return ms_of((edge + sign * n, edge + sign * n))
-    length = 7 if m["unit"] == "week" else 30
-    if m["n"] is None or n == 1:
-        return ms_of((edge + 1, edge + length) if sign > 0 else (edge - length, edge - 1))
-    middle = edge + sign * n * length
-    return ms_of((middle - 3, middle + 3))
-
-
-def find_times(text: str, ctx: TimeContext) -> tuple[tuple[TimeCue, ...], tuple[tuple[int, int], ...]]:
-    """The time cues of a text, and the spans inside them that should stay in the text (holiday names)."""
-    flat, found = flatten(text), atoms(text, ctx)
-    cues: list[TimeCue] = []
-    keep: list[tuple[int, int]] = []
+def find_times(text: str, ctx: TimeContext) -> FoundTimes:
+    """The time cues of a text, and the spans inside them that should stay in the text."""
+    found = atoms(text, ctx)
+    if not found:
+        return FoundTimes((), ())
+    flat = flatten(text)
+    reads: list[_Read] = []
     i = 0
     while i < len(found):
-        atom, (a, b) = found[i], found[i].span
-        spans: tuple[Interval, ...] = ()
-        gap = _JOIN.fullmatch(flat[b : found[i + 1].span[0]]) if i + 1 < len(found) else None
-        if gap and i + 1 < len(found):
-            lead = re.search(r"\bbetween\s+(?:the\s+)?$", flat[:a])
-            if lead or "and" not in gap[0]:
-                spans = _joined(atom, found[i + 1], ctx)
-            if spans:
-                a, b = (lead.start() if lead else a), found[i + 1].span[1]
-                a = _extend(flat, a, r"\bfrom\s+$")
-                i += 1
-        if not spans:
-            spans = atom.fixed or _every_year(atom, ctx)
-            keep += [atom.keep] if atom.keep and not _OPEN.search(flat[:a]) else []
-            a, b, spans = _with_bounds(flat, a, b, spans, atom, ctx)
-        cues += [TimeCue(text[a:b], s, e, (a, b)) for s, e in spans]
-        i += 1
-    return tuple(cues), tuple(keep)
+        following = found[i + 1] if i + 1 < len(found) else None
+        read = (_range(flat, found[i], following, ctx) if following else None) or _single(flat, found[i], ctx)
+        reads.append(read)
+        i += read.used
+    if any(r.kind in ("day", "span") for r in reads):
+        # "this weekend, as said on 20260703": the day is when it was said, and the photo's time; the other words count from there.
+        reads = [r for r in reads if r.kind not in DEICTIC]
+    cues = [TimeCue(text[r.span[0] : r.span[1]], s, e, r.span, r.kind, _trust()[r.kind]) for r in reads for s, e in r.spans]
+    return FoundTimes(tuple(cues), tuple(r.keep for r in reads if r.keep))
 
 
-def _extend(flat: str, a: int, pattern: str) -> int:
-    found = re.search(pattern, flat[:a])
+@cache
+def _trust() -> dict[str, float]:
+    return dict(tables().trust)
+
+
+def _range(flat: str, atom: Atom, other: Atom, ctx: TimeContext) -> _Read | None:
+    """ "from March to May", "between 2008 and 2010"; None when the words between two expressions join nothing."""
+    a, b = atom.span
+    gap = _JOIN.fullmatch(flat[b : other.span[0]])
+    lead = _BETWEEN.search(flat[:a]) if gap else None
+    spans = _joined(atom, other, ctx) if gap and (lead or "and" not in gap[0]) else ()
+    if not spans:
+        return None
+    start = lead.start() if lead else _extend(flat, a)
+    return _Read((start, other.span[1]), spans, "span", used=2)
+
+
+def _extend(flat: str, a: int) -> int:
+    found = _FROM.search(flat[:a])
     return found.start() if found else a
 
 
-def _with_bounds(flat: str, a: int, b: int, spans: tuple[Interval, ...], atom: Atom, ctx: TimeContext) -> tuple[int, int, tuple[Interval, ...]]:
-    """Read the words around an expression: "since", "before", "two days after", "onwards"."""
-    shift = _OFFSET.search(flat[max(0, a - 60) : a])
-    if shift and spans:
-        return max(0, a - 60) + shift.start(), b, tuple(_shifted(s, shift, ctx) for s in spans)
+def _single(flat: str, atom: Atom, ctx: TimeContext) -> _Read:
+    spans = atom.fixed or _every_year(atom, ctx)
+    a, b = atom.span
+    offset = read_offset(flat, a)
+    if offset and spans:
+        return _offset_read(offset, b, spans, ctx)
+    keep = atom.keep if atom.keep and not _OPEN.search(flat[:a]) else None
+    return _with_bounds(flat, atom, spans, keep, ctx)
+
+
+def _offset_read(offset: Offset, b: int, spans: tuple[Interval, ...], ctx: TimeContext) -> _Read:
+    return _Read((offset.span[0], b), tuple(shifted(s, offset) for s in spans), "span")
+
+
+def _with_bounds(flat: str, atom: Atom, spans: tuple[Interval, ...], keep: tuple[int, int] | None, ctx: TimeContext) -> _Read:
+    """Read the words around an expression: "since", "before", "onwards"."""
+    a, b = atom.span
     inner, outer = _LEAD.match(flat[a:b]), _OPEN.search(flat[:a])
     word = inner[0].strip() if inner else outer[1] if outer else ""
     onward = _ONWARD.match(flat[b:])
     if onward and spans and (word in ("from", "since", "") and flat[b:].strip()[:3] != "on "):
-        return (outer.start() if outer else a), b + onward.end(), _bounded(spans[:1], "since", ctx)
+        return _Read((outer.start() if outer else a, b + onward.end()), _bounded(spans[:1], "since", ctx), "open", keep)
     word = "before" if word == "prior to" else word
     if not word or word == "from" or word == "by" or not spans:
-        return a, b, spans
+        return _Read((a, b), spans, atom.kind, keep)
     a = outer.start() if outer and not inner else a
     if atom.yearly and word in ("before", "after"):  # "after Christmas", of whatever year: the two weeks next to it
-        near = []
-        for s, e in spans:
-            near.append((None if e is None else e + 1, None if e is None else e + 14 * DAY_MS))
-            if word == "before":
-                near[-1] = (None if s is None else s - 14 * DAY_MS, None if s is None else s - 1)
-        return a, b, tuple(near)
-    if atom.yearly:
-        return a, b, _bounded(spans[-1:], word, ctx)
-    return a, b, _bounded(spans, word, ctx)
+        return _Read((a, b), tuple(_next_to(s, word) for s in spans), "yearly", keep)
+    return _Read((a, b), _bounded(spans[-1:] if atom.yearly else spans, word, ctx), "open", keep)
+
+
+def _next_to(span: Interval, word: str) -> Interval:
+    start, end = span
+    if word == "before":
+        return (None if start is None else start - 14 * DAY_MS, None if start is None else start - 1)
+    return (None if end is None else end + 1, None if end is None else end + 14 * DAY_MS)
 
 
 def merged(times: tuple[TimeCue, ...]) -> tuple[Interval, ...]:
