@@ -14,41 +14,54 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float32]
 RowArray = NDArray[np.int64]
 
-MEMORY_SOURCES = ("chat", "social", "ocr", "caption", "note", "label", "place")
+MEMORY_SOURCES = ("chat", "social", "ocr", "caption", "note", "people", "label", "place")
 Level = Literal["low", "high"]
+TzSource = Literal["offset", "position", "local"]
 
 
 @dataclass(frozen=True)
 class Memory:
     """A sentence that somebody (or some program) attached to a photo.
 
-    `source` is one of MEMORY_SOURCES: the five that people write, "label" (what the image encoder recognised) and "place" (the GPS
-    position, read backwards through the gazetteer).
+    `source` is one of MEMORY_SOURCES: the five that people write, "people" (names that an exporter knew, with commas between), "label" (what
+    the image encoder recognised) and "place" (the GPS position, read backwards through the gazetteer).
     """
 
     source: str
     text: str
+    sharing: Level | None = None
+    sensitivity: Level | None = None
 
 
 @dataclass(frozen=True)
 class Photo:
     """One photo as ingested, before any model has seen it.
 
-    `taken_at`: milliseconds UTC or None when unknown. `tz_source` says how local time became UTC: "offset" (OffsetTime or ISO offset), or
-    "local" (no zone known: wall time stored as if UTC; most albums are of this kind and are compared with wall-time cues).
+    `taken_at`: milliseconds UTC or None when unknown. `tz_source` says how local time became UTC: "offset" (OffsetTime or ISO offset),
+    "position" (the time zone of the position), or "local" (no zone known: wall time stored as if UTC; most albums are of this kind and are
+    compared with wall-time cues).
     `lat`, `lon`: degrees or None, both or neither. `path`: absolute path of the pixels or None (a memory without a file).
     """
 
     id: str
     path: str | None = None
     taken_at: int | None = None
-    tz_source: Literal["offset", "local"] = "local"
+    tz_source: TzSource = "local"
     lat: float | None = None
     lon: float | None = None
     memories: tuple[Memory, ...] = ()
     sharing: Level | None = None
     sensitivity: Level | None = None
     sha256: str | None = None
+
+
+@dataclass(frozen=True)
+class Known:
+    """A photo that an album holds already, with what a scan of a folder compares it by."""
+
+    id: str
+    path: str | None
+    sha256: str | None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,105 @@
+"""Time and place out of EXIF, whatever the camera wrote there. A field that makes no sense is None; nothing here raises on hostile bytes.
+
+Knows the tags and Pillow's Exif object. Knows no files and no pixels. A broken GPS block does not cost the date. The altitude is not read:
+no search asks for it, and cameras without a fix write anything there.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from .moment import Moment, Position, moment_of
+
+_EXIF_IFD, _GPS_IFD = 0x8769, 0x8825
+_DATETIME, _ORIGINAL, _DIGITIZED = 0x0132, 0x9003, 0x9004
+_OFFSET, _OFFSET_ORIGINAL, _OFFSET_DIGITIZED = 0x9010, 0x9011, 0x9012
+_LAT_REF, _LAT, _LON_REF, _LON = 1, 2, 3, 4
+_MAKE, _USER_COMMENT = 0x010F, 0x9286
+_STAMP = re.compile(r"\s*(\d{4})[:\-/.](\d{1,2})[:\-/.](\d{1,2})[ T](\d{1,2}):(\d{1,2}):(\d{1,2})", re.ASCII)
+_ZONE = re.compile(r"\s*([+-])(\d{2}):?(\d{2})", re.ASCII)
+
+
+def taken_at(exif: Any) -> Moment | None:
+    """DateTimeOriginal, else DateTimeDigitized, else DateTime, each with its own offset, else with the zone of the position."""
+    base, sub = _block(lambda: dict(exif)), _block(lambda: exif.get_ifd(_EXIF_IFD))
+    for stamp, zone in ((sub.get(_ORIGINAL), _OFFSET_ORIGINAL), (sub.get(_DIGITIZED), _OFFSET_DIGITIZED), (base.get(_DATETIME), _OFFSET)):
+        naive = to_datetime(stamp)
+        moment = None if naive is None else moment_of(naive.replace(tzinfo=to_offset(sub.get(zone))), position(exif))
+        if moment is not None:
+            return moment
+    return None
+
+
+def position(exif: Any) -> Position | None:
+    """Degrees (latitude, longitude), or None: no fix, half a fix, out of range, or the (0, 0) that cameras write without one."""
+    gps = _block(lambda: exif.get_ifd(_GPS_IFD))
+    return plausible(_degrees(gps.get(_LAT), gps.get(_LAT_REF), "NS"), _degrees(gps.get(_LON), gps.get(_LON_REF), "EW"))
+
+
+def plausible(lat: float | None, lon: float | None) -> Position | None:
+    """Both, in range, and not the (0, 0) in the Gulf of Guinea that means "no position" everywhere."""
+    if lat is None or lon is None or not (math.isfinite(lat) and math.isfinite(lon)):
+        return None
+    if abs(lat) > 90.0 or abs(lon) > 180.0 or (abs(lat) < 1e-6 and abs(lon) < 1e-6):
+        return None
+    return lat, lon
+
+
+def by_camera(exif: Any) -> bool:
+    """True if a camera's maker stands in it. Screenshots, drawings and pictures from messengers have none."""
+    return bool(_text(_block(lambda: dict(exif)).get(_MAKE)))
+
+
+def says_screenshot(exif: Any) -> bool:
+    """iPhones write the word into the comment of their screenshots."""
+    return "screenshot" in _text(_block(lambda: exif.get_ifd(_EXIF_IFD)).get(_USER_COMMENT)).casefold()
+
+
+def to_datetime(value: Any) -> datetime | None:
+    """ "2021:04:11 15:47:53" and its variants, without zone."""
+    match = _STAMP.match(_text(value))
+    try:
+        return None if match is None else datetime(*(int(part) for part in match.groups()))  # type: ignore[arg-type]  # six integers
+    except ValueError:
+        return None
+
+
+def _block(read: Callable[[], Any]) -> Mapping[int, Any]:
+    try:
+        found = read()
+    except Exception:  # Pillow's parser meets arbitrary bytes and raises arbitrary errors
+        return {}
+    return found if isinstance(found, Mapping) else {}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.decode("ascii", "replace").strip("\x00 ")
+    return value.strip("\x00 ") if isinstance(value, str) else ""
+
+
+def to_offset(value: Any) -> timezone | None:
+    match = _ZONE.match(_text(value))
+    if match is None or int(match[2]) > 14 or int(match[3]) > 59:
+        return None
+    minutes = int(match[2]) * 60 + int(match[3])
+    return timezone(timedelta(minutes=-minutes if match[1] == "-" else minutes))
+
+
+def _degrees(value: Any, ref: Any, signs: str) -> float | None:
+    """Degrees, minutes, seconds with N/S or E/W. A reference that is missing is read as positive; a wrong one spoils the value."""
+    try:
+        parts = [float(part) for part in value][:3]
+    except (TypeError, ValueError, ArithmeticError):
+        return None
+    letter = _text(ref).upper()[:1]
+    if not parts or not all(math.isfinite(part) and part >= 0 for part in parts) or (letter and letter not in signs):
+        return None
+    if any(part > 60 for part in parts[1:]):
+        return None
+    degrees = math.fsum(part / 60.0**i for i, part in enumerate(parts))
+    return -degrees if letter == signs[1] else degrees

@@ -1,0 +1,109 @@
+"""A folder of pictures, walked once for its chat logs and once for its photos. Order is stable; links to folders are not followed.
+
+Knows names and the walk; what a file says is picture.py's.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import IngestError
+from ..records import Photo, Skip
+from . import chat, picture
+from .sidecars import Sidecars
+from .talk import Talk
+from .text import shown
+
+PICTURES = frozenset({".jpg", ".jpeg", ".jpe", ".png", ".webp", ".tif", ".tiff", ".heic", ".heif"})
+VIDEOS = frozenset({".mp4", ".mov", ".avi", ".mkv", ".m4v", ".3gp", ".webm", ".mts", ".m2ts", ".mpg", ".mpeg", ".wmv", ".mp", ".mv"})
+OTHERS = frozenset({".dng", ".cr2", ".cr3", ".nef", ".arw", ".raf", ".orf", ".rw2", ".avif", ".gif", ".bmp", ".jxl"})
+
+
+@dataclass(frozen=True)
+class _Folder:
+    path: Path
+    names: tuple[str, ...]
+    skips: tuple[Skip, ...]
+
+
+def count(root: Path) -> int:
+    """How many pictures `scan` will look at."""
+    return sum(Path(name).suffix.lower() in PICTURES for folder in _walk(root) for name in folder.names)
+
+
+def scan(root: Path) -> Iterator[Photo | Skip]:
+    talks: list[Talk] = []
+    yield from _listen(root, talks)
+    for folder in _walk(root):
+        yield from folder.skips
+        sidecars = Sidecars(folder.path, folder.names)
+        for name in folder.names:
+            for found in _file(root, folder.path / name, sidecars):
+                yield _told(found, talks) if isinstance(found, Photo) else found
+    for talk in talks:
+        yield from talk.rest()
+
+
+def _walk(root: Path) -> Iterator[_Folder]:
+    refused: list[Skip] = []
+
+    def refuse(error: OSError) -> None:
+        refused.append(Skip(shown(error.filename), f"folder cannot be read ({error.strerror})"))
+
+    for path, folders, names in os.walk(root, onerror=refuse, followlinks=False):
+        here = Path(path)
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        # os.walk does not follow a link to a folder; a loop would never end.
+        links = [Skip(shown(here / name), "a symbolic link to a folder: not followed") for name in folders if (here / name).is_symlink()]
+        yield _Folder(here, tuple(sorted(name for name in names if not name.startswith("."))), (*refused, *links))
+        refused.clear()
+    if refused:
+        yield _Folder(root, (), tuple(refused))
+
+
+def _listen(root: Path, talks: list[Talk]) -> Iterator[Skip]:
+    for folder in _walk(root):
+        for name in folder.names:
+            path = folder.path / name
+            if path.suffix.lower() != ".txt" or not path.is_file():
+                continue
+            try:
+                messages = chat.read(path)
+            except (IngestError, OSError) as error:
+                yield Skip(shown(path), str(error).removeprefix(f"{path}: "))
+                continue
+            if messages:
+                talks.append(Talk(shown(path.relative_to(root).as_posix()), messages))
+
+
+def _told(photo: Photo, talks: list[Talk]) -> Photo:
+    if not talks or photo.path is None:
+        return photo
+    name, wall = Path(photo.path).name, picture.wall_of(photo)
+    return picture.with_memories(photo, tuple(memory for talk in talks for memory in talk.of(name, wall)))
+
+
+def _file(root: Path, path: Path, sidecars: Sidecars) -> Iterator[Photo | Skip]:
+    suffix = path.suffix.lower()
+    if suffix in VIDEOS | OTHERS:
+        yield Skip(shown(path), f"{suffix} files are not supported{' (video)' if suffix in VIDEOS else ''}")
+    if suffix not in PICTURES:
+        return
+    try:
+        photo_id = path.relative_to(root).as_posix()
+        photo_id.encode("utf-8")
+        if path.is_symlink() and path.exists() and path.resolve().is_relative_to(root.resolve()):
+            yield Skip(shown(path), "a symbolic link to a picture of the same folder, which is taken under its own name")
+        elif not path.is_file():  # a dangling link, a pipe, a device
+            yield Skip(shown(path), "not a readable file")
+        else:
+            yield from picture.read(path, photo_id, sidecars)
+    except UnicodeEncodeError:
+        yield Skip(shown(path), "its name is not valid Unicode; rename it")
+    except IngestError as error:
+        yield Skip(shown(path), str(error).removeprefix(f"{path}: "))
+    except (OSError, RuntimeError) as error:  # RuntimeError: a link that leads to itself
+        yield Skip(shown(path), f"cannot be read ({getattr(error, 'strerror', None) or error})")

@@ -1,0 +1,95 @@
+"""Is a HEIC file whole? libheif decodes a file that was cut in the middle without a word, with most of the picture missing.
+
+Knows the boxes of ISO/IEC 14496-12 as far as lengths go: top-level boxes, and the extents that `iloc` promises. Decodes nothing.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from ..errors import IngestError
+
+_MAX_META = 16 << 20  # the meta box holds tables, no pixels; larger is not believed
+_MAX_BOXES = 10_000
+
+
+def check_whole(path: Path) -> None:
+    """Raises IngestError if the file ends before the boxes or the picture's extents do."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        for kind, start, end in _boxes(file, 0, size):
+            if end > size:
+                raise _cut(path, size, end)
+            if kind == b"meta" and end - start <= _MAX_META:
+                file.seek(start)
+                needed = _extents_end(file.read(end - start))
+                if needed > size:
+                    raise _cut(path, size, needed)
+
+
+def _cut(path: Path, size: int, needed: int) -> IngestError:
+    return IngestError(f"{path}: cut off after {size} of at least {needed} bytes: most of the picture is missing; copy it again")
+
+
+def _boxes(file: BinaryIO, at: int, size: int) -> Iterator[tuple[bytes, int, int]]:
+    """(type, start of content, end) of each top-level box. A size of 0 means: to the end of the file."""
+    for _ in range(_MAX_BOXES):
+        file.seek(at)
+        head = file.read(16)
+        if len(head) < 8:
+            return
+        length, kind = struct.unpack_from(">I4s", head)
+        start = at + 8
+        if length == 1 and len(head) == 16:
+            (length,), start = struct.unpack_from(">Q", head, 8), at + 16
+        end = size if length == 0 else at + length
+        if end < start:
+            return
+        yield kind, start, end
+        at = end
+
+
+def _extents_end(meta: bytes) -> int:
+    """The last byte of the file that `iloc` names, 0 if there is none or it makes no sense (the decoder will say so)."""
+    at = 4  # version and flags
+    while at + 8 <= len(meta):
+        length, kind = struct.unpack_from(">I4s", meta, at)
+        if length < 8:
+            return 0
+        if kind == b"iloc":
+            try:
+                return _iloc_end(meta[at + 8 : at + length])
+            except (struct.error, IndexError):
+                return 0
+        at += length
+    return 0
+
+
+def _iloc_end(box: bytes) -> int:
+    version, sizes, more = box[0], box[4], box[5]
+    offset_size, length_size, base_size, index_size = sizes >> 4, sizes & 15, more >> 4, (more & 15) if version else 0
+    wide = version >= 2
+    at, last = 6, 0
+    items, at = _number(box, at, 4 if wide else 2)
+    for _ in range(items):
+        at += 4 if wide else 2
+        method = 0
+        if version:
+            method, at = _number(box, at, 2)
+        base, at = _number(box, at + 2, base_size)  # two bytes of data reference index stand before it
+        extents, at = _number(box, at, 2)
+        for _ in range(extents):
+            offset, at = _number(box, at + index_size, offset_size)
+            length, at = _number(box, at, length_size)
+            if method & 15 == 0:  # 1 and 2 count from other boxes
+                last = max(last, base + offset + length)
+    return last
+
+
+def _number(box: bytes, at: int, size: int) -> tuple[int, int]:
+    if at + size > len(box):
+        raise IndexError(at)
+    return int.from_bytes(box[at : at + size], "big"), at + size

@@ -1,0 +1,153 @@
+"""The album JSONL: one photo a line. A line that does not fit is a Skip with its number. Knows JSON and what a photo may say; see README.
+
+Time and place that a line does not give are read from the picture, if there is one.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import zlib
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import IO, Any, cast
+
+from ..errors import IngestError
+from ..records import Level, Memory, Photo, Skip
+from .moment import Moment, Position, moment_of, taken_at
+from .picture import header, sha256
+from .said import Said, first_of
+
+WRITTEN_SOURCES = ("chat", "social", "ocr", "caption", "note", "people")
+_MAX_LINE = 8 << 20  # bytes of one JSONL line, so that a file without line ends cannot fill the memory
+
+
+def count(source: Path) -> int:
+    try:
+        with _lines(source) as file:
+            return sum(part.count(b"\n") for part in iter(lambda: file.read(1 << 20), b""))
+    except (OSError, EOFError, zlib.error):
+        return 0  # scan says what is wrong
+
+
+def scan(source: Path) -> Iterator[Photo | Skip]:
+    seen: set[str] = set()
+    number = 0
+    try:
+        with _lines(source) as file:
+            while line := file.readline(_MAX_LINE):
+                number += 1
+                if not line.strip():
+                    continue
+                where = f"{source.name}:{number}"
+                if len(line) >= _MAX_LINE:
+                    yield Skip(where, f"the line is longer than {_MAX_LINE >> 20} MB; the rest of the file is not read")
+                    return
+                found = _scan_line(source.parent, where, line)
+                if isinstance(found, Photo) and found.id in seen:
+                    found = Skip(where, f"the id {found.id!r} was already given by an earlier line")
+                if isinstance(found, Photo):
+                    seen.add(found.id)
+                yield found
+    except (OSError, EOFError, zlib.error) as error:
+        yield Skip(f"{source.name}:{number + 1}", f"the file cannot be read further ({error})")
+
+
+def _lines(source: Path) -> IO[bytes]:
+    return cast(IO[bytes], gzip.open(source, "rb")) if source.name.endswith(".gz") else source.open("rb")
+
+
+def _scan_line(folder: Path, where: str, line: bytes) -> Photo | Skip:
+    try:
+        return _parse(folder, json.loads(line.decode("utf-8-sig")))
+    except RecursionError:
+        return Skip(where, "the line is nested too deeply")
+    except UnicodeDecodeError:
+        return Skip(where, "the line is not UTF-8")
+    except json.JSONDecodeError as error:
+        return Skip(where, f"the line is not JSON ({error.msg} at character {error.pos})")
+    except (ValueError, OSError) as error:
+        return Skip(where, str(error))
+
+
+def _parse(folder: Path, line: Any) -> Photo:
+    """Raises ValueError with the reason. Time and place that the line does not give are read from the picture, if there is one."""
+    if not isinstance(line, dict):
+        raise ValueError("the line is not a JSON object")
+    photo_id = _string(line.get("id"), "id")
+    memories = _memories(line.get("memories"))
+    raw_path = line.get("path")
+    path = None if raw_path is None else (folder / _string(raw_path, "path")).absolute()
+    if path is None and not memories:
+        raise ValueError('neither "path" nor "memories": there is nothing to find this photo by')
+    said = _said(line)
+    digest = None
+    if path is not None and path.is_file():
+        digest = sha256(path)
+        said = _completed(path, said)
+    lat, lon = said.position or (None, None)
+    moment, zone = taken_at(said.moment)
+    sharing, sensitivity = _level(line.get("sharing"), "sharing"), _level(line.get("sensitivity"), "sensitivity")
+    return Photo(photo_id, None if path is None else str(path), moment, zone, lat, lon, memories, sharing, sensitivity, digest)
+
+
+def _said(line: dict[str, Any]) -> Said:
+    lat, lon = line.get("lat"), line.get("lon")
+    position = None if lat is None and lon is None else (_degrees(lat, "lat", 90.0), _degrees(lon, "lon", 180.0))
+    return Said(_taken_at(line.get("taken_at"), position), position)
+
+
+def _completed(path: Path, said: Said) -> Said:
+    if said.moment is not None and said.position is not None:
+        return said
+    try:
+        return first_of([said, *header(path)])
+    except IngestError:  # the build reports it when it decodes the pixels; the memories are good all the same
+        return said
+
+
+def _string(value: Any, name: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f'"{name}" is not a text')
+    if "\x00" in value or any(0xD800 <= ord(character) <= 0xDFFF for character in value):
+        raise ValueError(f'"{name}" holds characters that cannot be stored')
+    return value
+
+
+def _memories(value: Any) -> tuple[Memory, ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise ValueError('"memories" is not a list')
+    out = []
+    for item in value:
+        if not isinstance(item, dict) or item.get("source") not in WRITTEN_SOURCES:
+            raise ValueError(f'a memory is not {{"source": one of {", ".join(WRITTEN_SOURCES)}, "text"}}')
+        out.append(Memory(item["source"], _string(item.get("text"), "text")))
+    return tuple(out)
+
+
+def _taken_at(value: Any, position: Position | None) -> Moment | None:
+    if value is None:
+        return None
+    try:
+        moment = moment_of(datetime.fromisoformat(_string(value, "taken_at")), position)
+    except ValueError:
+        moment = None
+    if moment is None:
+        raise ValueError(f'"taken_at" is not an ISO 8601 date and time: {str(value)[:40]!r}')
+    return moment
+
+
+def _degrees(value: Any, name: str, limit: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or abs(value) > limit:
+        raise ValueError(f'"{name}" is not a number of degrees within ±{limit:g} (lat and lon come together)')
+    return float(value)
+
+
+def _level(value: Any, name: str) -> Level | None:
+    if value not in (None, "low", "high"):
+        raise ValueError(f'"{name}" is neither "low" nor "high"')
+    return cast("Level | None", value)

@@ -1,0 +1,116 @@
+"""One picture file as a Photo: its header, its sidecars, its hash. Pixels stay unread. Knows files; knows no folder and no album."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ..errors import IngestError
+from ..records import Memory, Photo, Skip
+from . import exif, sidecar_json, xmp
+from .moment import Moment, moment_of, taken_at
+from .pixels import opened
+from .said import Said, first_of
+from .sidecars import Sidecars
+from .text import shown
+
+# What cameras and programs write into the caption on their own.
+_JUNK = frozenset({"olympus digital camera", "sony dsc", "digital camera", "screenshot", "default", "untitled", "image", "photo", "picture"})
+
+_SCREENSHOTS = ("screenshot", "screen shot", "bildschirmfoto", "capture d’écran", "captura de pantalla", "截屏", "屏幕截图", "スクリーンショット")
+
+
+def read(path: Path, photo_id: str, sidecars: Sidecars) -> Iterator[Photo | Skip]:
+    """The photo, after a Skip for each sidecar that cannot be read. Raises IngestError or OSError if the picture cannot be taken."""
+    own, inside = header(path)
+    said: list[Said] = []
+    for found in (sidecars.xmp_of(path.name), sidecars.json_of(path.name)):
+        if found is not None:
+            try:
+                said += _sidecar(found)
+            except (IngestError, OSError) as error:
+                yield Skip(shown(found), f"this sidecar is not used: {error}")
+    together = first_of([*said, own, inside])
+    moment = _zoned(together)
+    lat, lon = together.position or (None, None)
+    taken, zone = taken_at(moment)
+    yield Photo(photo_id, str(path.absolute()), taken, zone, lat, lon, together.memories, sha256=sha256(path))
+
+
+def wall_of(photo: Photo) -> int | None:
+    """The wall clock of a photo, as well as it is known."""
+    from .moment import instant
+
+    if photo.taken_at is None or photo.tz_source == "local" or photo.lat is None or photo.lon is None:
+        return photo.taken_at
+    moment = instant(datetime.fromtimestamp(photo.taken_at / 1000, UTC), (photo.lat, photo.lon))
+    return moment.wall if moment else photo.taken_at
+
+
+def header(path: Path) -> tuple[Said, Said]:
+    """(EXIF, the XMP packet inside): what the picture says of itself."""
+    with opened(path) as image:
+        try:
+            tags = image.getexif()
+            own = Said(exif.taken_at(tags), exif.position(tags))
+        except Exception:  # a hostile EXIF block costs its fields, not the photo
+            own = Said()
+        return own, _inside(image.info)
+
+
+def rendered(path: Path) -> bool:
+    """True for what no camera took: a screenshot by its name or folder, or a picture whose EXIF names no maker. Never raises."""
+    if any(
+        word in shown(path).casefold()
+        for word in ("screenshot", "screen shot", "bildschirmfoto", "capture d", "captura de pantalla", "截屏", "スクリーンショット")
+    ):
+        return True
+    try:
+        with opened(path) as image:
+            tags = image.getexif()
+            return exif.says_screenshot(tags) or not exif.by_camera(tags)
+    except Exception:  # whatever is wrong is reported where the pixels are read
+        return False
+
+
+def sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _inside(info: Mapping[Any, Any]) -> Said:
+    packet = info.get("xmp")
+    data = packet.encode("utf-8", "replace") if isinstance(packet, str) else packet
+    if not isinstance(data, bytes) or len(data) > xmp.MAX_BYTES:
+        return Said()
+    try:
+        found = xmp.parse(data)
+    except IngestError:  # half a packet is common, and nobody wrote it by hand
+        return Said()
+    # Only what was written by hand: programs date their packets by the last edit, and EXIF stands beside it.
+    return Said(memories=tuple(m for m in found.memories if m.text.casefold() not in _JUNK))
+
+
+def _sidecar(path: Path) -> Iterable[Said]:
+    parse: Callable[[bytes], Said | None]
+    parse, limit = (xmp.parse, xmp.MAX_BYTES) if path.suffix.lower() == ".xmp" else (sidecar_json.parse, sidecar_json.MAX_BYTES)
+    if path.stat().st_size > limit:
+        raise IngestError(f"larger than {limit >> 20} MB")
+    found = parse(path.read_bytes())
+    return [] if found is None else [found]
+
+
+def _zoned(said: Said) -> Moment | None:
+    """A wall time without zone, given the zone of a place that another source knew."""
+    if said.moment is None or said.moment.tz != "local" or said.position is None:
+        return said.moment
+    naive = datetime.fromtimestamp(said.moment.wall / 1000, UTC).replace(tzinfo=None)
+    return moment_of(naive, said.position) or said.moment
+
+
+def with_memories(photo: Photo, memories: tuple[Memory, ...]) -> Photo:
+    return replace(photo, memories=tuple(dict.fromkeys(photo.memories + memories))) if memories else photo

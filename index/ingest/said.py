@@ -1,0 +1,37 @@
+"""What a sidecar says of a photo: its moment, its place, its memories. Knows the nouns; knows no format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..records import Memory
+from .moment import Moment, Position
+from .text import clean, names
+
+
+@dataclass(frozen=True)
+class Said:
+    moment: Moment | None = None
+    position: Position | None = None
+    memories: tuple[Memory, ...] = ()
+
+
+def memories_of(title: str, description: str, keywords: Iterable[str], people: Iterable[str]) -> tuple[Memory, ...]:
+    """Title and description as captions, keywords as one note, people as one memory of source `people` (each a mention)."""
+    title, description, persons = clean(title), clean(description), names(people)
+    out = [Memory("caption", text) for text in dict.fromkeys((title, description)) if text]
+    words = [word for word in names(keywords) if word not in persons]
+    if words:
+        out.append(Memory("note", ", ".join(words)))
+    if persons:
+        out.append(Memory("people", ", ".join(persons)))
+    return tuple(out)
+
+
+def first_of(said: Iterable[Said]) -> Said:
+    """Of several, the first that knows the moment, the first that knows the place, and all that they remember, once each."""
+    said = list(said)
+    moment = next((s.moment for s in said if s.moment is not None), None)
+    position = next((s.position for s in said if s.position is not None), None)
+    return Said(moment, position, tuple(dict.fromkeys(m for s in said for m in s.memories)))

@@ -1,0 +1,94 @@
+"""JSON beside a picture: Google Takeout's, and the exiftool-style JSON of osxphotos and exiftool itself.
+
+Takeout: photoTakenTime (true UTC), geoData, else geoDataExif (zeros mean unknown), description, people. Its "title" is the file's name and no
+memory. Exiftool-style: one object in a list, keys with or without their group ("XMP:Title", "Title").
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from ..errors import IngestError
+from . import exif
+from .moment import Moment, Position, instant, moment_of
+from .said import Said, memories_of
+
+MAX_BYTES = 1 << 20
+_TAKEOUT = ("photoTakenTime", "geoData", "geoDataExif", "googlePhotosOrigin", "imageViews")
+_MARKS = ("SourceFile", "_CreatedBy", "ExifToolVersion", "DateTimeOriginal", "GPSLatitude", "PersonInImage", "Keywords")
+
+
+def parse(data: bytes) -> Said | None:
+    """None if the JSON is of another kind. Raises IngestError, one line, if it is no JSON."""
+    try:
+        found = json.loads(data.decode("utf-8-sig"))
+    except RecursionError:
+        raise IngestError("not readable as JSON (nested too deeply)") from None
+    except ValueError as error:
+        raise IngestError(f"not readable as JSON ({str(error)[:100]})") from None
+    if isinstance(found, dict) and any(key in found for key in _TAKEOUT):
+        return _takeout(found)
+    if isinstance(found, list) and len(found) == 1 and isinstance(found[0], dict):
+        plain = {key.rsplit(":", 1)[-1]: value for key, value in found[0].items()}
+        return _exiftool(plain) if any(mark in plain for mark in _MARKS) else None
+    return None
+
+
+def _takeout(found: Mapping[str, Any]) -> Said:
+    position = _place(found.get("geoData")) or _place(found.get("geoDataExif"))
+    people = found.get("people")
+    names = [person.get("name") for person in people if isinstance(person, dict)] if isinstance(people, list) else []
+    return Said(_instant(found.get("photoTakenTime"), position), position, memories_of("", _text(found.get("description")), (), _texts(names)))
+
+
+def _place(geo: Any) -> Position | None:
+    if not isinstance(geo, dict):
+        return None
+    return exif.plausible(_number(geo.get("latitude")), _number(geo.get("longitude")))
+
+
+def _instant(taken: Any, position: Position | None) -> Moment | None:
+    stamp = taken.get("timestamp") if isinstance(taken, dict) else None
+    try:
+        seconds = int(stamp)  # type: ignore[arg-type]  # what is no number raises
+        return instant(datetime.fromtimestamp(seconds, UTC), position) if seconds else None
+    except (TypeError, ValueError, OverflowError, OSError):
+        return None
+
+
+def _exiftool(found: Mapping[str, Any]) -> Said:
+    position = exif.plausible(*(_signed(found, name, "SW") for name in ("GPSLatitude", "GPSLongitude")))
+    moment = None
+    for name, zone in (("DateTimeOriginal", "OffsetTimeOriginal"), ("CreateDate", "OffsetTimeDigitized")):
+        naive = exif.to_datetime(found.get(name))
+        if naive is not None and moment is None:
+            moment = moment_of(naive.replace(tzinfo=exif.to_offset(found.get(zone))), position)
+    keywords = [word for name in ("Keywords", "Subject", "TagsList") for word in _texts(found.get(name))]
+    description = _text(found.get("Description")) or _text(found.get("ImageDescription")) or _text(found.get("Caption-Abstract"))
+    return Said(moment, position, memories_of(_text(found.get("Title")), description, keywords, _texts(found.get("PersonInImage"))))
+
+
+def _signed(found: Mapping[str, Any], name: str, negative: str) -> float | None:
+    """Exiftool gives a positive number with a reference beside it, or a signed one."""
+    value, ref = _number(found.get(name)), _text(found.get(name + "Ref"))[:1].upper()
+    return -value if value is not None and value > 0 and ref and ref in negative else value
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return None
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _texts(value: Any) -> Iterable[str]:
+    return [value] if isinstance(value, str) else [item for item in value if isinstance(item, str)] if isinstance(value, list) else []

@@ -1,0 +1,30 @@
+"""The room's front door for what people have: a folder, or an album JSONL. Knows which is which; knows neither's inside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..errors import IngestError
+from ..records import Photo, Skip
+from . import folder, jsonl
+
+
+def scan(source: Path) -> Iterator[Photo | Skip]:
+    """Photos in a stable order. Raises IngestError if `source` itself is neither a folder nor an album JSONL."""
+    return folder.scan(Path(source)) if _is_folder(Path(source)) else jsonl.scan(Path(source))
+
+
+def count(source: Path) -> int:
+    """How many pictures, or lines, `scan` will look at: the total of a progress bar. Raises as `scan` does."""
+    return folder.count(Path(source)) if _is_folder(Path(source)) else jsonl.count(Path(source))
+
+
+def _is_folder(source: Path) -> bool:
+    if source.is_dir():
+        return True
+    if not source.exists():
+        raise IngestError(f"{source}: no such folder or file; give a folder of photos or an album .jsonl")
+    if source.name.endswith((".jsonl", ".jsonl.gz")):
+        return False
+    raise IngestError(f"{source}: neither a folder nor a .jsonl or .jsonl.gz; give one of these")

@@ -1,0 +1,76 @@
+"""Which photo a chat is about. A photo that a message names gets the messages around that message; another gets those around its own time.
+
+"Around" is WINDOW on either side. What no photo took becomes rows without a picture, one for each stretch of talk. Knows messages and photos.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+from ..records import Memory, Photo
+from .chat import Message
+
+WINDOW = 10 * 60_000  # milliseconds: people write of a picture when they take or send it
+_PAUSE = 30 * 60_000  # a longer silence ends a stretch of talk
+_MAX_LINES, _MAX_TEXT = 12, 1_500  # of one memory: a text encoder reads a page, not a year
+
+
+class Talk:
+    """One log. `of` says what it knows of a photo; `rest` what is left when every photo was asked."""
+
+    def __init__(self, log_id: str, messages: Sequence[Message]) -> None:
+        self._id, self._messages = log_id, messages
+        self._times = [message.wall for message in messages]
+        self._told = bytearray(len(messages))
+        self._named: dict[str, list[int]] = {}
+        for at, message in enumerate(messages):
+            if message.picture:
+                self._named.setdefault(message.picture.casefold(), []).append(at)
+
+    def of(self, file_name: str, wall: int | None) -> tuple[Memory, ...]:
+        """`file_name` without its folder. `wall`: when the photo was taken, by the clock on the wall."""
+        named = self._named.get(file_name.casefold(), [])
+        anchors = [self._times[at] for at in named] if named else [wall] if wall is not None else []
+        found = []
+        for anchor in anchors[:4]:
+            around = self._around(anchor)
+            text = _text([self._messages[at] for at in around])
+            if text:
+                found.append(Memory("chat", text))
+            for at in around:
+                self._told[at] = 1
+        return tuple(dict.fromkeys(found))
+
+    def rest(self) -> Iterator[Photo]:
+        seen: dict[str, int] = {}
+        for stretch in self._stretches():
+            text = _text(stretch)
+            if text:
+                stamp = datetime.fromtimestamp(stretch[0].wall / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+                seen[stamp] = seen.get(stamp, 0) + 1
+                again = f".{seen[stamp]}" if seen[stamp] > 1 else ""
+                yield Photo(f"{self._id}#{stamp}{again}", None, stretch[0].wall, "local", memories=(Memory("chat", text),))
+
+    def _around(self, anchor: int) -> list[int]:
+        low, high = bisect_left(self._times, anchor - WINDOW), bisect_right(self._times, anchor + WINDOW)
+        return sorted(sorted(range(low, high), key=lambda at: abs(self._times[at] - anchor))[:_MAX_LINES])
+
+    def _stretches(self) -> Iterator[list[Message]]:
+        now: list[Message] = []
+        size = 0
+        for told, message in zip(self._told, self._messages, strict=True):
+            length = len(message.name) + len(message.text)
+            if now and (told or message.wall - now[-1].wall > _PAUSE or size + length > _MAX_TEXT):
+                yield now
+                now, size = [], 0
+            if not told:
+                now.append(message)
+                size += length
+        if now:
+            yield now
+
+
+def _text(messages: Sequence[Message]) -> str:
+    return "\n".join(f"{message.name}: {message.text}" for message in messages if message.text)[:20_000]

@@ -1,0 +1,32 @@
+"""What a file says, made storable: no NUL, no lone surrogates, no end of whitespace, bounded length. Knows strings only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+MAX_TEXT = 20_000  # characters of one memory
+MAX_NAMES = 64
+
+
+def clean(value: Any, limit: int = MAX_TEXT) -> str:
+    """The text of `value` if it is one, else ""."""
+    if not isinstance(value, str):
+        return ""
+    kept = "".join(c for c in value[: 2 * limit] if c == "\n" or (c >= " " and not "\ud800" <= c <= "\udfff" and c not in "\u200e\u200f\ufeff"))
+    return kept.strip()[:limit]
+
+
+def names(values: Iterable[Any]) -> tuple[str, ...]:
+    """Distinct cleaned names, in order, each on one line and without a comma: they are joined with commas."""
+    out: dict[str, None] = {}
+    for value in values:
+        name = " ".join(clean(value, 200).replace(",", " ").split())
+        if name and len(out) < MAX_NAMES:
+            out[name] = None
+    return tuple(out)
+
+
+def shown(path: object) -> str:
+    """A path as text that can be printed and stored, whatever bytes its name has."""
+    return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
