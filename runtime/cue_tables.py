@@ -25,7 +25,7 @@ class HolidayRule:
     """When a holiday is, by one of: `day` (month, day), `nth` (month, weekday, n, -1 the last), `easter` or `orthodox` (days after that
     Sunday), `weekday_from` (month, day, weekday: the first such weekday from that day on), `table` (first days by year).
 
-    `before`, `after`: days around it that people photograph under its name.
+    `shift`: days from there to the day itself. `before`, `after`: days around it that people photograph under its name.
     """
 
     day: tuple[int, ...] = ()
@@ -34,6 +34,7 @@ class HolidayRule:
     orthodox: int | None = None
     weekday_from: tuple[int, ...] = ()
     table: str = ""
+    shift: int = 0
     before: int = 0
     after: int = 0
 
@@ -119,7 +120,34 @@ def _pairs(raw: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
 
 
 def _holiday(raw: Mapping[str, Any]) -> HolidayRule:
-    return HolidayRule(**{name: tuple(value) if isinstance(value, list) else value for name, value in raw.items()})
+    unknown = set(raw) - set(HolidayRule.__dataclass_fields__)
+    if unknown:
+        raise ValueError(f"holiday rule {sorted(unknown)}")
+    return HolidayRule(
+        day=tuple(raw.get("day", ())),
+        nth=tuple(raw.get("nth", ())),
+        easter=raw.get("easter"),
+        orthodox=raw.get("orthodox"),
+        weekday_from=tuple(raw.get("weekday_from", ())),
+        table=raw.get("table", ""),
+        shift=raw.get("shift", 0),
+        before=raw.get("before", 0),
+        after=raw.get("after", 0),
+    )
+
+
+def _places(raw: Mapping[str, Any]) -> PlaceWords:
+    return PlaceWords(
+        strong=frozenset(raw["strong"]),
+        weak=frozenset(raw["weak"]),
+        uncertain=frozenset(raw["uncertain"]),
+        wide=frozenset(raw["wide"]),
+        skip=frozenset(raw["skip"]),
+        openers=frozenset(raw["openers"]),
+        inner=frozenset(raw["inner"]),
+        capitals=frozenset(raw["capitals"]),
+        home=str(raw["home"]),
+    )
 
 
 def read(text: str) -> CueTables:
@@ -134,7 +162,6 @@ def read(text: str) -> CueTables:
 
 
 def _typed(raw: Mapping[str, Any]) -> CueTables:
-    places = {name: value if name == "home" else frozenset(value) for name, value in raw["places"].items()}
     return CueTables(
         months=raw["months"],
         ambiguous_months=frozenset(raw["ambiguous_months"]),
@@ -153,7 +180,7 @@ def _typed(raw: Mapping[str, Any]) -> CueTables:
         tables={name: {int(year): int(day) for year, day in days.items()} for name, days in raw["tables"].items()},
         macros=raw["macros"],
         rules=tuple(RuleText(r["make"], r["kind"], tuple(r["needs"]), r["pattern"]) for r in raw["rules"]),
-        places=PlaceWords(**places),
+        places=_places(raw["places"]),
         trust=raw["trust"],
     )
 

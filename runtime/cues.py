@@ -19,7 +19,7 @@ from .cue_tables import pattern, tables
 from .cues_calendar import Interval, TimeContext
 from .cues_place import PlaceCue, find_places
 from .cues_recurring import RecurringCue, find_recurring
-from .cues_time import TimeCue, find_times, merged
+from .cues_time import DEICTIC, TimeCue, find_times, merged
 from .gazetteer import Gazetteer, GazetteerError, Place
 
 MAX_QUERY = 2_000
@@ -37,7 +37,7 @@ class Cues:
     `recurring`: evidence that no cube holds ("at night", "on Sundays"). `anchors`: events that a time is counted from, until `resolve`.
     `cubes`: times × places, at most MAX_CUBES; time-only or place-only when the query names one; empty when it names neither.
     `rest`: the query without the understood words, never empty unless the query is. Holiday names stay in it ("Christmas" is seen, too),
-    and places where the album has no photo. `query`: what was read, at most MAX_QUERY characters.
+    and places where the album has no photo. `query`: what was read, at most MAX_QUERY characters. `extent`: the album's, in ms.
     """
 
     times: tuple[TimeCue, ...] = ()
@@ -50,6 +50,7 @@ class Cues:
     anchors: tuple[Anchor, ...] = ()
     query: str = ""
     keep: tuple[Span, ...] = ()
+    extent: tuple[int, int] | None = None
 
     @property
     def negated(self) -> tuple[TimeCue | PlaceCue, ...]:
@@ -136,15 +137,17 @@ def parse(
     album_extent: tuple[int, int] | None = None,
     near: Callable[[Place], int] | None = None,
     home: Callable[[], Cube | None] | None = None,
+    southern: bool = False,
 ) -> Cues:
     """Read a query. Raises on no text; reads its first MAX_QUERY characters.
 
     `now`: the person's wall clock (its zone, if any, is not used: album times are wall times). `album_extent`: ms of the first and last
     photo, both included; without it a month with no year means the latest one. `near(place)`: how many of the album's photos lie in the
     place's boxes; it settles which Paris is meant, and whether a doubtful word is a place at all. `home()`: where the album's nights are.
+    `southern`: seasons are those of the southern hemisphere.
     """
     text = query[:MAX_QUERY]
-    found = find_times(text, TimeContext(now, album_extent))
+    found = find_times(text, TimeContext(now, album_extent, southern))
     times, spans = found.cues, [t.span for t in found.cues]
     anchors = read_anchors(text, spans)
     places = _at_home(text, home()) if home and _home_pattern().search(text) else ()
@@ -155,9 +158,10 @@ def parse(
         places=tuple(p for p in places if p.span not in negated),
         negated_times=tuple(t for t in times if t.span in negated),
         negated_places=tuple(p for p in places if p.span in negated),
-        recurring=find_recurring(text, spans),
+        recurring=find_recurring(text, [t.span for t in times if t.kind != "today"]),
         anchors=anchors,
         query=text,
+        extent=album_extent,
         keep=tuple(k for k in found.keep if not any(a <= k[0] < b for a, b in negated)),
     )
     return _assembled(draft)
@@ -174,8 +178,13 @@ def resolve(cues: Cues, find: Find) -> Cues:
 
 
 def _assembled(cues: Cues) -> Cues:
-    """Cubes and rest from the cues. A place where the album has no photo makes no cube, and its name stays in the text."""
+    """Cubes and rest from the cues. A place where the album has no photo makes no cube; its name, and a time that the album does not
+    reach, stay in the text, where a memory may know them."""
     negated = _negations(cues.query, [c.span for c in (*cues.times, *cues.places, *cues.negated)])
     cutting = tuple(p for p in cues.places if p.photos != 0)
-    remove = [*(t.span for t in cues.times), *(p.span for p in cutting), *negated.values()]
+    remove = [*(t.span for t in cues.times if _reached(t, cues.extent)), *(p.span for p in cutting), *negated.values()]
     return replace(cues, cubes=_cubes(cues.times, cutting), rest=_rest(cues.query, remove, cues.keep))
+
+
+def _reached(cue: TimeCue, extent: tuple[int, int] | None) -> bool:
+    return extent is None or cue.kind in DEICTIC or ((cue.end is None or cue.end >= extent[0]) and (cue.start is None or cue.start <= extent[1]))

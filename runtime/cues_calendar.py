@@ -1,7 +1,7 @@
 """The calendar that time words are read against: months, seasons, holidays, "n weeks back". Arithmetic on days only.
 
 Knows no text: names and dates come from `cue_rules.json`. Days are proleptic Gregorian ordinals, intervals are ms of wall time stored as
-UTC, both ends included. Seasons are those of the northern hemisphere (paper section 3.2, layer 1).
+UTC, both ends included. (Paper section 3.2, layer 1.)
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ Days = tuple[int, int]  # first and last day as proleptic ordinals, both include
 
 @dataclass(frozen=True)
 class TimeContext:
-    """What relative words are read against: the wall clock, and the album's extent in ms (both included) when known."""
+    """What relative words are read against: the wall clock, the album's extent in ms (both included) when known, and its hemisphere."""
 
     now: datetime
     extent: tuple[int, int] | None = None
+    southern: bool = False
 
     @property
     def today(self) -> int:
@@ -108,10 +109,15 @@ def nth_weekday(year: int, m: int, weekday: int, n: int) -> int:
 
 def holiday(rule: HolidayRule) -> Callable[[int], Days]:
     """A year → the days that people photograph under the holiday's name. Raises ValueError for a year that its table lacks."""
-    return lambda year: (holiday_day(rule, year) - rule.before, holiday_day(rule, year) + rule.after)
+
+    def of(year: int) -> Days:
+        day = _named_day(rule, year) + rule.shift
+        return day - rule.before, day + rule.after
+
+    return of
 
 
-def holiday_day(rule: HolidayRule, year: int) -> int:
+def _named_day(rule: HolidayRule, year: int) -> int:
     if rule.day:
         return date(year, *rule.day).toordinal()
     if rule.nth:
@@ -151,8 +157,10 @@ def part_of(days: Days, part: str | None) -> Days:
     return begin, (first, first + third - 1, last - third, last)[high]
 
 
-def season_days(year: int, name: str) -> Days:
-    return months(year, tables().seasons[name], 3)
+def season_days(year: int, name: str, southern: bool = False) -> Days:
+    """A season by the months that meteorologists give it; the southern one lies half a year away, its summer from the December before."""
+    first = tables().seasons[name]
+    return months(year, first + (6 if first < 6 else -6) if southern else first, 3)
 
 
 def last_of(of: Callable[[int], Days], ctx: TimeContext, n: int) -> Days:
@@ -165,8 +173,8 @@ def last_of(of: Callable[[int], Days], ctx: TimeContext, n: int) -> Days:
 
 def current_of(of: Callable[[int], Days], ctx: TimeContext) -> Days:
     """This year's occurrence, or the one that today lies in."""
-    before = of(ctx.now.year - 1)
-    return before if before[0] <= ctx.today <= before[1] else of(ctx.now.year)
+    beside = (of(ctx.now.year + step) for step in (-1, 1))
+    return next((days for days in beside if days[0] <= ctx.today <= days[1]), of(ctx.now.year))
 
 
 def monday_of(day: int) -> int:
@@ -189,7 +197,8 @@ def unit_back(unit: str, n: int, ctx: TimeContext) -> Days:
         return month(ctx.now.year, ctx.now.month - n)
     if unit == "year":
         return year_days(ctx.now.year - n)
-    return current_of(lambda y: season_days(y, unit), ctx) if n == 0 else last_of(lambda y: season_days(y, unit), ctx, n)
+    of: Callable[[int], Days] = lambda y: season_days(y, unit, ctx.southern)  # noqa: E731
+    return current_of(of, ctx) if n == 0 else last_of(of, ctx, n)
 
 
 def daypart(day: int, part: str | None) -> tuple[Interval, ...]:

@@ -149,19 +149,20 @@ def _nth_of(m: Match, ctx: TimeContext) -> Made:
 
 def _season_year(m: Match, ctx: TimeContext) -> Made:
     y = year_number(m["year"], ctx)
-    spans = [season_days(y, m["season"])]
-    if m["season"] == "winter" and "/" not in m[0]:  # people mean the January as often as the December
-        spans.insert(0, season_days(y - 1, "winter"))
+    name = m["season"]
+    spans = [season_days(y, name, ctx.southern)]
+    if name == ("summer" if ctx.southern else "winter") and "/" not in m[0]:  # people mean the January as often as the December
+        spans.append(season_days(y + 1, name, True)) if ctx.southern else spans.insert(0, season_days(y - 1, name))
     return tuple(ms_of(part_of(s, m["part"])) for s in spans)
 
 
 def _season_last_year(m: Match, ctx: TimeContext) -> Made:
-    return (ms_of(part_of(season_days(ctx.now.year - 1, m["season"]), m["part"])),)
+    return (ms_of(part_of(season_days(ctx.now.year - 1, m["season"], ctx.southern), m["part"])),)
 
 
 def _season_alone(m: Match, ctx: TimeContext) -> Made:
-    name, part = m["season"], m["part"]
-    return lambda year: part_of(season_days(year, name), part)
+    name, part, southern = m["season"], m["part"], ctx.southern
+    return lambda year: part_of(season_days(year, name, southern), part)
 
 
 def _ago(m: Match, ctx: TimeContext) -> Made:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
 
@@ -22,7 +22,8 @@ from .cues_make import MAKERS, Match, year_number
 class Atom:
     """A time expression before ranges are joined: either fixed intervals, or a rule that a year makes an interval of.
 
-    `keep`: characters that stay in the text though understood: "Christmas" is a time and a thing.
+    `keep`: characters that stay in the text though understood: "Christmas" is a time and a thing. `exact`: the day itself, for a holiday
+    whose name covers the days around it: two days after Christmas is the 27th.
     """
 
     span: tuple[int, int]
@@ -30,6 +31,7 @@ class Atom:
     fixed: tuple[Interval, ...] = ()
     yearly: Callable[[int], Days] | None = None
     keep: tuple[int, int] | None = None
+    exact: Atom | None = None
 
 
 _LIKE = {"–": "-", "—": "-", "‐": "-", "‑": "-", "−": "-", "’": "'", "‘": "'", "`": "'"}
@@ -91,30 +93,36 @@ def _name_key(text: str) -> str:
 
 
 @cache
-def _holiday_of() -> dict[str, Callable[[int], Days]]:
-    return {_name_key(name): holiday(rule) for name, rule in tables().holidays.items()}
+def _holiday_of() -> dict[str, tuple[Callable[[int], Days], Callable[[int], Days]]]:
+    """Name → the days around it, and the day itself."""
+    return {_name_key(n): (holiday(rule), holiday(replace(rule, before=0, after=0))) for n, rule in tables().holidays.items()}
 
 
 def _holidays(flat: str, ctx: TimeContext) -> list[Atom]:
     out = []
     for m in _holiday_pattern().finditer(flat):
-        of, keep = _holiday_of()[_name_key(m["keep"])], m.span("keep")
+        around, itself = _holiday_of()[_name_key(m["keep"])]
         try:
-            if m["year"]:
-                days = of(year_number(m["year"], ctx))
-            elif m["lastyear"]:
-                days = of(ctx.now.year - 1)
-            elif (m["last"] or "").startswith("last"):
-                days = last_of(of, ctx, 1)
-            elif m["last"]:
-                days = current_of(of, ctx)
-            else:
-                out.append(Atom(m.span(), "holiday", yearly=of, keep=keep))
-                continue
-            out.append(Atom(m.span(), "span", fixed=(ms_of(days),), keep=keep))
+            exact = _holiday_atom(m, itself, ctx)
+            out.append(replace(_holiday_atom(m, around, ctx), keep=m.span("keep"), exact=exact))
         except (ValueError, OverflowError):
             continue
     return out
+
+
+def _holiday_atom(m: Match, of: Callable[[int], Days], ctx: TimeContext) -> Atom:
+    """ "Christmas 2010", "last Christmas", "Christmas last year", or the holiday of any year."""
+    if m["year"]:
+        days = of(year_number(m["year"], ctx))
+    elif m["lastyear"]:
+        days = of(ctx.now.year - 1)
+    elif (m["last"] or "").startswith("last"):
+        days = last_of(of, ctx, 1)
+    elif m["last"]:
+        days = current_of(of, ctx)
+    else:
+        return Atom(m.span(), "holiday", yearly=of)
+    return Atom(m.span(), "span", fixed=(ms_of(days),))
 
 
 def _capital_months(text: str, flat: str) -> list[Atom]:

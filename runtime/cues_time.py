@@ -2,7 +2,7 @@
 
 Paper section 3.2, layer 1 (the time side of the cube). Knows English dates, seasons and holidays; knows no places, albums or models.
 Times are milliseconds, wall clock stored as if UTC (as album photos without a zone are); intervals include both ends, so the last one of
-a day is midnight minus 1 ms. Seasons are those of the northern hemisphere. Spans are [start, end) character offsets into the query.
+a day is midnight minus 1 ms. Spans are [start, end) character offsets into the query.
 """
 
 from __future__ import annotations
@@ -176,16 +176,16 @@ def _extend(flat: str, a: int) -> int:
 
 
 def _single(flat: str, atom: Atom, ctx: TimeContext) -> _Read:
-    spans = atom.fixed or _every_year(atom, ctx)
     a, b = atom.span
+    exact = atom.exact or atom
     offset = read_offset(flat, a)
-    if offset and spans:
-        return _offset_read(offset, b, spans, ctx)
+    if offset and (spans := exact.fixed or _every_year(exact, ctx)):
+        return _offset_read(offset, b, spans)
     keep = atom.keep if atom.keep and not _OPEN.search(flat[:a]) else None
-    return _with_bounds(flat, atom, spans, keep, ctx)
+    return _with_bounds(flat, atom, atom.fixed or _every_year(atom, ctx), keep, ctx)
 
 
-def _offset_read(offset: Offset, b: int, spans: tuple[Interval, ...], ctx: TimeContext) -> _Read:
+def _offset_read(offset: Offset, b: int, spans: tuple[Interval, ...]) -> _Read:
     return _Read((offset.span[0], b), tuple(shifted(s, offset) for s in spans), "span")
 
 
@@ -202,7 +202,8 @@ def _with_bounds(flat: str, atom: Atom, spans: tuple[Interval, ...], keep: tuple
         return _Read((a, b), spans, atom.kind, keep)
     a = outer.start() if outer and not inner else a
     if atom.yearly and word in ("before", "after"):  # "after Christmas", of whatever year: the two weeks next to it
-        return _Read((a, b), tuple(_next_to(s, word) for s in spans), "yearly", keep)
+        exact = _every_year(atom.exact, ctx) if atom.exact else spans
+        return _Read((a, b), tuple(_next_to(s, word) for s in exact), "yearly", keep)
     return _Read((a, b), _bounded(spans[-1:] if atom.yearly else spans, word, ctx), "open", keep)
 
 

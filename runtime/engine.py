@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from time import perf_counter_ns
@@ -19,10 +20,12 @@ from gamer.index import Album, Cube, EntityMatch, FloatArray, RowArray
 from numpy.typing import NDArray
 
 from . import refine
+from .anchors import AlbumEvents
 from .answer import Answer, Hit, Trace
-from .cues import Cues, parse
+from .cues import Cues, parse, resolve
 from .errors import RuntimeFailure
 from .gazetteer import Place
+from .home import learn_home
 from .models import Models
 
 MODES = ("fused", "paper")
@@ -59,6 +62,9 @@ class Engine:
         times = album.times()
         known = times[times != UNKNOWN_TIME]
         self._extent = (int(known.min()), int(known.max())) if len(known) else None
+        latitudes = album.positions()[:, 0]
+        placed = latitudes[np.isfinite(latitudes)]
+        self._southern = bool(len(placed) and np.median(placed) < 0)
 
     @classmethod
     def open(cls, bundle: Path, album: Path, backend: str = "onnx", threads: int = 2) -> Engine:
@@ -101,7 +107,8 @@ class Engine:
             self._warm(refined_by)
         with clock("cube"):
             # The clock of the wall, without its zone: album times are wall times.
-            cues = parse(query, now or datetime.now(), self.models.gazetteer, self._extent, self._near)
+            named = parse(query, now or datetime.now(), self.models.gazetteer, self._extent, self._near, lambda: self._home, self._southern)
+            cues = resolve(named, AlbumEvents(self.album, lambda phrase: self.models.text.encode([phrase])[0]))
         with clock("kdtree"):
             cube = self.album.in_cubes(cues.cubes)
             # A cue that fits no photo was misread or mistaken: ranking all beats showing the undated few.
@@ -166,6 +173,11 @@ class Engine:
         if mode not in MODES:
             raise RuntimeFailure(f"unknown mode {mode!r}; choose one of: {', '.join(MODES)}")
 
+    @cached_property
+    def _home(self) -> Cube | None:
+        """Where the album's nights are; learned when a query first says "at home"."""
+        return learn_home(self.album.positions(), self.album.times())
+
     def _near(self, place: Place) -> int:
         positions = self.album.positions()
         lat, lon = positions[:, 0], positions[:, 1]
@@ -174,7 +186,7 @@ class Engine:
 
     def _negated(self, cues: Cues) -> RowArray:
         """Rows that lie, by known fields, in what the query excludes ("not in Paris")."""
-        boxes = [Cube(start=t.start, end=t.end) for t in cues.negated_times] + [p.box for p in cues.negated_places]
+        boxes = [Cube(start=t.start, end=t.end) for t in cues.negated_times] + [box for p in cues.negated_places for box in p.boxes]
         return self.album.in_cubes(boxes).inside if boxes else np.zeros(0, np.int64)
 
     def _refine(self, query: str, cues: Cues, refined_by: str) -> tuple[str, str]:
@@ -290,6 +302,7 @@ def day(ms: int | None) -> str:
 
 def _cue_lines(cues: Cues) -> tuple[str, ...]:
     lines = [f"time {cue.text!r}" for cue in cues.times] + [f"place {cue.text!r} = {cue.name}" for cue in cues.places]
+    lines += [f"often {cue.text!r}" for cue in cues.recurring] + [f"event not found {anchor.text!r}" for anchor in cues.anchors]
     return tuple(lines + [f"not {cue.text!r}" for cue in cues.negated])
 
 
