@@ -13,8 +13,9 @@ COMMANDS = {
     "index": ("gamer.runtime.cli", "index", "Build an album index from photos or a JSONL; look into one."),
     "search": ("gamer.runtime.cli", "search", "Find the photos that a sentence means."),
     "bench": ("gamer.bench.cli", "bench", "Measure latency per layer, quality, and draw the report."),
+    "serve": ("gamer.runtime.serve.cli", "serve", "Search an album from a web page, and over a local HTTP API."),
 }
-EXTRAS = {"export": "export", "verify": "export", "bench": "bench"}
+EXTRAS = {"export": "export", "verify": "export", "serve": "serve", "bench": "bench"}
 
 
 class _Lazy(click.Group):

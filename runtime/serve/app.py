@@ -1,0 +1,204 @@
+"""The routes: FastAPI around one Engine, behind the Guard. Parses, calls the engine in a bounded pool of threads, and answers in JSON.
+
+Knows no sockets (cli.py) and no ranking (the engine). A photo is named by its row, a number: no part of an address ever becomes a path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import cache, partial
+from importlib import metadata, resources
+from typing import Annotated, Any, Literal, TypeVar
+
+import anyio.to_thread
+from anyio import CapacityLimiter
+from fastapi import FastAPI, HTTPException, Path, Query, Request, Response, Security
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse
+from fastapi.security import HTTPBearer
+from gamer.index import AlbumError
+from starlette.exceptions import HTTPException as StarletteHTTPException
+
+from ..engine import Engine
+from ..errors import BundleError, RuntimeFailure
+from . import overview as glance
+from .guard import COOKIE, HEALTH, SEARCH, SESSION, Guard
+from .pictures import SHOWN_BY_BROWSERS, PictureGone, Pictures
+from .problem import Problem, problem
+from .settings import Settings
+from .views import Health, MemoryView, Overview, PhotoView, SearchRequest, SearchResult, Stats
+
+DISTRIBUTION = "gamer-on-device"
+STATIC = {
+    "index.html": "text/html; charset=utf-8",
+    "style.css": "text/css; charset=utf-8",
+    "theme.js": "text/javascript; charset=utf-8",
+    "app.js": "text/javascript; charset=utf-8",
+    "api.js": "text/javascript; charset=utf-8",
+    "draw.js": "text/javascript; charset=utf-8",
+    "map.js": "text/javascript; charset=utf-8",
+    "timeline.js": "text/javascript; charset=utf-8",
+    "graph.js": "text/javascript; charset=utf-8",
+    "layers.js": "text/javascript; charset=utf-8",
+    "photos.js": "text/javascript; charset=utf-8",
+    "viewer.js": "text/javascript; charset=utf-8",
+    "land.json": "application/json",
+    "icon.svg": "image/svg+xml",
+}
+SEARCHES_AT_ONCE = 4
+DECODERS_AT_ONCE = 2  # a photo of 120 megapixels takes 360 MB while it is decoded
+MAX_ROW = 2**31 - 1
+T = TypeVar("T")
+
+Row = Annotated[int, Path(ge=0, le=MAX_ROW, description="the photo's number in this album, as in a hit")]
+
+
+def _problems(*codes: int) -> dict[int | str, dict[str, Any]]:
+    said = {"model": Problem, "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}}
+    return {code: dict(said) for code in (400, 403, 414, 421, 422, 429, 500, *codes)}
+
+
+def create_app(engine: Engine, settings: Settings) -> Guard:
+    """The ASGI application of one album."""
+    api = FastAPI(
+        title="GAMER on the device",
+        version=metadata.version(DISTRIBUTION),
+        summary="Search one photo album by what a person says. Nothing leaves the machine.",
+        openapi_url="/api/v1/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        responses=_problems(401) if settings.token else _problems(),
+        dependencies=[Security(HTTPBearer(auto_error=False))] if settings.token else [],
+    )
+    guard = Guard(api, settings)
+    _errors(api)
+    _search(api, engine)
+    _photos(api, engine)
+    _session(api, guard)
+    _page(api)
+    return guard
+
+
+def _errors(api: FastAPI) -> None:
+    def http(_: Request, error: Exception) -> Response:
+        assert isinstance(error, StarletteHTTPException)
+        return problem(error.status_code, str(error.detail), error.headers)
+
+    def invalid(_: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        return problem(422, f"{where}: {first['msg']}")
+
+    api.add_exception_handler(StarletteHTTPException, http)
+    api.add_exception_handler(RequestValidationError, invalid)
+    api.add_exception_handler(BundleError, lambda _, error: problem(503, str(error)))
+    api.add_exception_handler(RuntimeFailure, lambda _, error: problem(422, str(error)))
+    api.add_exception_handler(PictureGone, lambda _, error: problem(404, str(error)))
+    api.add_exception_handler(AlbumError, lambda _, error: problem(503, str(error)))
+    api.add_exception_handler(Exception, lambda _, error: problem(500, "the server failed; its terminal says why"))
+
+
+def _search(api: FastAPI, engine: Engine) -> None:
+    threads = CapacityLimiter(SEARCHES_AT_ONCE)
+
+    @api.post(SEARCH, responses=_problems(408, 413, 503), tags=["search"])
+    async def search(asked: SearchRequest) -> SearchResult:
+        """The photos that a sentence means, best first, with what each layer did, how long it took, and the entity nodes it walked."""
+        now = None if asked.now is None else datetime.fromtimestamp(asked.now / 1000, UTC).replace(tzinfo=None)
+        run = partial(engine.search, asked.query, asked.k, refined_by=asked.refine, mode=asked.mode, now=now)
+        answer = await anyio.to_thread.run_sync(run, limiter=threads)
+        return await anyio.to_thread.run_sync(glance.result, engine.album, answer, limiter=threads)
+
+
+def _photos(api: FastAPI, engine: Engine) -> None:
+    album, pictures = engine.album, Pictures(engine.album)
+    readers, decoders = CapacityLimiter(SEARCHES_AT_ONCE), CapacityLimiter(DECODERS_AT_ONCE)
+    at_a_glance = cache(lambda: glance.overview(album, engine.models.gazetteer))
+    examples = cache(lambda: glance.examples(album, engine.models.gazetteer))
+
+    async def read(call: Callable[[], T]) -> T:
+        return await anyio.to_thread.run_sync(call, limiter=readers)
+
+    def known(row: int) -> int:
+        if row >= len(album):
+            raise HTTPException(404, f"no photo in row {row}; rows are 0 to {len(album) - 1}")
+        return row
+
+    @api.get("/api/v1/stats", tags=["album"])
+    async def stats() -> Stats:
+        """Counts, what encoded the album, and queries that fit it."""
+        found, meta = await read(album.stats), album.meta
+        counts = (found.photos, found.with_time, found.with_place, found.memories, found.entities, found.file_bytes)
+        k = engine.models.manifest.thresholds.k
+        return Stats(*counts, meta.text_encoder, meta.image_encoder, meta.delta, k, await read(examples))
+
+    @api.get("/api/v1/overview", tags=["album"])
+    async def overview() -> Overview:
+        """Photos by month and by place, for a timeline and a map."""
+        return await read(at_a_glance)
+
+    @api.get("/api/v1/photos/{row}", responses=_problems(404), tags=["photos"])
+    async def photo(row: Row) -> PhotoView:
+        """What the album knows of one photo."""
+        found = await read(partial(album.photo, known(row)))
+        here = await read(partial(pictures.is_there, row))
+        name = None if found.path is None else found.path.replace("\\", "/").rsplit("/", 1)[-1]
+        memories = tuple(MemoryView(m.source, m.text) for m in found.memories)
+        where = (found.taken_at, found.tz_source, found.lat, found.lon)
+        return PhotoView(row, found.id, name, here, *where, memories, found.sharing, found.sensitivity)
+
+    @api.get("/api/v1/photos/{row}/thumbnail", response_class=Response, responses=_picture("image/webp"), tags=["photos"])
+    async def thumbnail(request: Request, row: Row, size: Annotated[Literal["320", "800", "1600"], Query()] = "320") -> Response:
+        """The photo upright, as WebP, at most `size` pixels a side. 404 when its file has moved away, or is no picture."""
+        made = await anyio.to_thread.run_sync(partial(pictures.thumbnail, known(row), int(size)), limiter=decoders)
+        headers = {"etag": f'"{made.tag}"', "cache-control": "private, no-cache"}
+        if request.headers.get("if-none-match") == headers["etag"]:
+            return Response(None, 304, headers)
+        return Response(made.data, 200, headers, "image/webp")
+
+    @api.get("/api/v1/photos/{row}/image", response_class=FileResponse, responses=_picture("image/*"), tags=["photos"])
+    async def image(row: Row) -> Response:
+        """The photo's own file; what browsers do not show (TIFF, HEIC) comes as a download."""
+        found = await anyio.to_thread.run_sync(partial(pictures.original, known(row)), limiter=decoders)
+        shown = "inline" if found.media_type in SHOWN_BY_BROWSERS else "attachment"
+        headers = {"cache-control": "private, no-cache"}
+        return FileResponse(found.path, 200, headers, found.media_type, filename=found.path.name, content_disposition_type=shown)
+
+
+def _picture(media_type: str) -> dict[int | str, dict[str, Any]]:
+    return {200: {"content": {media_type: {"schema": {"type": "string", "format": "binary"}}}}, **_problems(404)}
+
+
+def _session(api: FastAPI, guard: Guard) -> None:
+    @api.get(HEALTH, tags=["server"])
+    async def health() -> Health:
+        """Whether the server answers, and whether it wants a token. Says nothing of the album."""
+        return Health("ok", api.version, guard.settings.token is not None)
+
+    @api.post(SESSION, status_code=204, responses=_problems(408, 413), tags=["server"])
+    async def log_in() -> Response:
+        """Trades the token (the Guard has checked it) for a cookie that scripts cannot read and other sites cannot send."""
+        response = Response(None, 204)
+        if guard.settings.token is not None:
+            response.set_cookie(COOKIE, guard.session, httponly=True, samesite="strict", path="/api/")
+        return response
+
+
+def _page(api: FastAPI) -> None:
+    """The page's files, read once from the package: names outside the table do not exist."""
+    folder = resources.files(__package__) / "static"
+    held = {name: (folder / name).read_bytes() for name in STATIC}
+
+    async def index() -> Response:
+        return Response(held["index.html"], 200, media_type=STATIC["index.html"])
+
+    async def file(name: str) -> Response:
+        if name not in held:
+            raise HTTPException(404, "no such page: the album is searched at /")
+        return Response(held[name], 200, media_type=STATIC[name])
+
+    api.add_api_route("/", index, include_in_schema=False, response_class=Response)
+    api.add_api_route("/{name}", file, include_in_schema=False, response_class=Response)

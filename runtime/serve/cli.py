@@ -1,0 +1,68 @@
+"""`gamer serve`: opens the album, listens, says where, and stops cleanly. Parses, calls, prints; only this file exits."""
+
+from __future__ import annotations
+
+import signal
+from contextlib import suppress
+from pathlib import Path
+
+import click
+
+from ..cli import backend_option, find_bundle, threads_option
+from ..console import one_line
+
+GRACE_SECONDS = 5  # for what is under way when the server is stopped
+
+
+@click.command()
+@click.argument("album", type=click.Path(path_type=Path))
+@click.option(
+    "-b",
+    "--bundle",
+    type=click.Path(path_type=Path),
+    default=None,
+    help="Bundle directory. [default: $GAMER_BUNDLE, else out/pocket beside or above the album]",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; beyond loopback a token is required.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0: any that is free.")
+@click.option("--token", envvar="GAMER_TOKEN", default=None, help="16 or more characters that every request must know. [default: $GAMER_TOKEN]")
+@backend_option
+@threads_option
+def serve(album: Path, bundle: Path | None, host: str, port: int, token: str | None, backend: str, threads: int) -> None:
+    """Search ALBUM from a web page, and over a local HTTP API (its schema: /api/v1/openapi.json).
+
+    \b
+    gamer serve out/album.gamer -b out/pocket
+    """
+    with one_line("serve", extra="serve"):
+        import uvicorn
+
+        from ..engine import Engine
+        from .app import create_app
+        from .settings import Settings, bind, url
+
+        settings = Settings(host, token)
+        engine = Engine.open(bundle or find_bundle(album), album, backend, threads)
+        listening = bind(host, port)
+        click.echo(f"{album}: {len(engine.album)} photos at {url(host, listening.getsockname()[1])} (Ctrl-C stops)")
+        if not settings.loopback:
+            click.echo("gamer serve: plain HTTP, readable to whoever shares the network: prefer an SSH tunnel to 127.0.0.1", err=True)
+        config = uvicorn.Config(
+            create_app(engine, settings),
+            http="h11",
+            ws="none",
+            lifespan="off",
+            log_level="warning",
+            access_log=False,  # queries are private
+            server_header=False,
+            proxy_headers=False,  # a header must not choose whose bucket is emptied
+            limit_concurrency=128,
+            timeout_keep_alive=5,
+            timeout_graceful_shutdown=GRACE_SECONDS,
+            h11_max_incomplete_event_size=32 << 10,
+        )
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # uvicorn raises the signal again when it has stopped
+        with suppress(KeyboardInterrupt):
+            uvicorn.Server(config).run(sockets=[listening])
+        engine.close()
+        click.echo("gamer serve: stopped", err=True)

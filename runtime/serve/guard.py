@@ -1,0 +1,171 @@
+"""The gate before every route: Host, Origin, sizes, rate, token; and the headers on every answer. Knows HTTP; knows no album.
+
+A page of another site must not reach the album through the person's browser: a rebound name fails on Host, a foreign page on Origin and
+Sec-Fetch-Site, a frame or an embedded picture on the headers. No CORS header is ever sent.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+import secrets
+import time
+from collections.abc import Callable
+
+import anyio
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from .bucket import Buckets
+from .problem import problem
+from .settings import MAX_BODY, MAX_QUERY_STRING, Settings
+
+API = "/api/"
+HEALTH = "/api/v1/health"
+SESSION = "/api/v1/session"
+SEARCH = "/api/v1/search"
+COOKIE = "gamer_session"
+BODY_SECONDS = 10.0
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+SECURITY_HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), interest-cohort=()",
+}
+_HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9.\-]{1,253})(?::\d{1,5})?")
+
+
+class Guard:
+    """ASGI middleware. `session`: the cookie's secret, new with each start, so that the token itself is never in a cookie jar."""
+
+    def __init__(self, app: ASGIApp, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
+        self.app, self.settings = app, settings
+        self.session = secrets.token_urlsafe(32)
+        self._buckets = Buckets(settings.rate, clock)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self.app(scope, receive, send)
+            return
+        secured = _with_headers(send, scope["path"])
+        headers = Headers(scope=scope)
+        refusal = self._refusal(scope, headers)
+        if refusal is None:
+            body = await _body(receive)
+            if isinstance(body, Response):
+                refusal = body
+            else:
+                await self.app(scope, _replay(body, receive), secured)
+                return
+        await refusal(scope, receive, secured)
+
+    def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
+        return (
+            self._wrong_host(headers)
+            or _too_large(scope, headers)
+            or _foreign(scope, headers)
+            or self._too_often(scope)
+            or self._stranger(scope["path"], headers)
+        )
+
+    def _wrong_host(self, headers: Headers) -> Response | None:
+        given = headers.getlist("host")
+        match = _HOST.fullmatch(given[0]) if len(given) == 1 else None
+        if match is not None and self.settings.allows_host(match["name"]):
+            return None
+        wanted = "localhost or 127.0.0.1" if self.settings.loopback else f"its IP address or {self.settings.host}"
+        return problem(421, f"this server does not answer to that Host: open it by {wanted}")
+
+    def _too_often(self, scope: Scope) -> Response | None:
+        client = scope["client"][0] if scope.get("client") else ""
+        wait = self._buckets.take(client, self.settings.rate.search if scope["path"] == SEARCH else 1.0)
+        return problem(429, f"too many requests: wait {wait} s", {"retry-after": str(wait)}) if wait else None
+
+    def _stranger(self, path: str, headers: Headers) -> Response | None:
+        token = self.settings.token
+        if token is None or not path.startswith(API) or path == HEALTH:
+            return None
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        bearer = scheme.lower() == "bearer" and _same(given.strip(), token)
+        cookie = cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
+        if bearer or (path != SESSION and _same(cookie, self.session)):
+            return None
+        return problem(401, "this server wants its token: Authorization: Bearer TOKEN", {"www-authenticate": "Bearer"})
+
+
+def _same(given: str, wanted: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode())
+
+
+def _too_large(scope: Scope, headers: Headers) -> Response | None:
+    if len(scope["query_string"]) > MAX_QUERY_STRING:
+        return problem(414, f"the address is too long: at most {MAX_QUERY_STRING} bytes after the ?")
+    declared = headers.get("content-length", "0")
+    if not declared.isascii() or not declared.isdigit():
+        return problem(400, "Content-Length is not a number")
+    return _body_too_large() if len(declared) > 15 or int(declared) > MAX_BODY else None
+
+
+def _body_too_large() -> Response:
+    return problem(413, f"the body is too large: at most {MAX_BODY} bytes", {"connection": "close"})
+
+
+def _foreign(scope: Scope, headers: Headers) -> Response | None:
+    """Another site's page, or another port's, must neither read nor write. Programs send neither header and are let through."""
+    if scope["path"].startswith(API) and headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+        return problem(403, "a page of another site may not use this server")
+    origin = headers.get("origin")
+    if scope["method"] not in SAFE_METHODS and origin is not None and origin != f"{scope['scheme']}://{headers['host']}":
+        return problem(403, "a page of another origin may not use this server")
+    return None
+
+
+async def _body(receive: Receive) -> bytes | Response:
+    """The whole body, before any route waits for it: at most MAX_BODY, within BODY_SECONDS."""
+    parts, size = [], 0
+    try:
+        with anyio.fail_after(BODY_SECONDS):
+            while True:
+                message = await receive()
+                part = message.get("body", b"")
+                size += len(part)
+                if size > MAX_BODY:
+                    return _body_too_large()
+                parts.append(part)
+                if message["type"] == "http.disconnect" or not message.get("more_body", False):
+                    return b"".join(parts)
+    except TimeoutError:
+        return problem(408, "the body did not come in time", {"connection": "close"})
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    sent = False
+
+    async def replay() -> Message:
+        nonlocal sent
+        if sent:
+            return await receive()  # what is left to come is the disconnection
+        sent = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replay
+
+
+def _with_headers(send: Send, path: str) -> Send:
+    async def secured(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in SECURITY_HEADERS.items():
+                headers[name] = value
+            headers.setdefault("cache-control", "no-store" if path.startswith(API) else "no-cache")
+        await send(message)
+
+    return secured

@@ -1,0 +1,132 @@
+"""Thumbnails and originals of an album's photos: bounded, upright, cached. Knows Pillow and the album's paths; knows no HTTP.
+
+A picture is asked for by its row; the path comes from the album alone. What lies there is looked at again before a byte of it is sent: a
+regular file whose header is a picture's. An album from a stranger may name any file on the disk.
+"""
+
+from __future__ import annotations
+
+import io
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+
+from gamer.index import Album, IngestError, load_pixels
+
+CACHE_BYTES = 64 << 20
+QUALITY = 82
+SHOWN_BY_BROWSERS = frozenset({"image/jpeg", "image/png", "image/webp", "image/gif", "image/bmp"})
+_SIGNATURES = {
+    b"\xff\xd8\xff": "image/jpeg",
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+    b"II*\0": "image/tiff",
+    b"MM\0*": "image/tiff",
+}
+_BITMAP_HEADERS = tuple(size.to_bytes(4, "little") for size in (12, 40, 52, 56, 108, 124))
+
+
+class PictureGone(Exception):
+    """The album knows the photo, and no picture is there now. `str(error)` is one line."""
+
+
+@dataclass(frozen=True)
+class Original:
+    path: Path
+    media_type: str
+
+
+@dataclass(frozen=True)
+class Thumbnail:
+    """WebP bytes, and a tag that changes when the file does."""
+
+    data: bytes
+    tag: str
+
+
+class Pictures:
+    """Calls may come from any thread; how many pictures are decoded at once is the caller's to bound."""
+
+    def __init__(self, album: Album, cache_bytes: int = CACHE_BYTES) -> None:
+        self._album, self._room, self._held = album, cache_bytes, 0
+        self._cache: OrderedDict[tuple[int, str], Thumbnail] = OrderedDict()
+        self._lock = Lock()
+
+    def thumbnail(self, row: int, size: int) -> Thumbnail:
+        """At most `size` pixels a side. Raises PictureGone, or AlbumError for a row that is not there."""
+        path, tag = self._look(row, size)
+        key = (row, tag)
+        with self._lock:
+            if key in self._cache:
+                self._cache.move_to_end(key)
+                return self._cache[key]
+        try:
+            made = Thumbnail(_shrunk(path, size), tag)
+        except IngestError as error:
+            raise PictureGone(str(error).replace(str(path), path.name)) from None
+        self._keep(key, made)
+        return made
+
+    def original(self, row: int) -> Original:
+        """The file itself. Raises PictureGone when it is not there, or is no picture."""
+        path, _ = self._look(row, 0)
+        try:
+            with path.open("rb") as file:
+                kind = media_type(file.read(32))
+        except OSError as error:
+            raise PictureGone(f"{path.name} cannot be read: {error.strerror}") from None
+        if kind is None:
+            raise PictureGone(f"{path.name} is not a picture")
+        return Original(path, kind)
+
+    def is_there(self, row: int) -> bool:
+        try:
+            self._look(row, 0)
+        except PictureGone:
+            return False
+        return True
+
+    def _look(self, row: int, size: int) -> tuple[Path, str]:
+        photo = self._album.photo(row)
+        if photo.path is None:
+            raise PictureGone(f"photo {row} has no picture: the album knows its memories only")
+        path = Path(photo.path)
+        try:
+            # No FIFO or device: opening one would wait for ever.
+            if path.is_file():
+                stat = path.stat()
+                return path, f"{stat.st_mtime_ns:x}-{stat.st_size:x}-{size}"
+        except (OSError, ValueError):
+            pass
+        raise PictureGone(f"{path.name} is no longer where the album found it: put it back, or build the album again")
+
+    def _keep(self, key: tuple[int, str], made: Thumbnail) -> None:
+        with self._lock:
+            before = self._cache.pop(key, None)
+            self._held += len(made.data) - (len(before.data) if before else 0)
+            self._cache[key] = made
+            while self._held > self._room and self._cache:
+                _, dropped = self._cache.popitem(last=False)
+                self._held -= len(dropped.data)
+
+
+def media_type(head: bytes) -> str | None:
+    """What the first 32 bytes of a file say that it is, whatever its name ends in; None when that is no picture."""
+    if head.startswith((b"RIFF", b"BM")):
+        webp, bitmap = head[8:12] == b"WEBP", head.startswith(b"BM") and head[14:18] in _BITMAP_HEADERS
+        return "image/webp" if webp else "image/bmp" if bitmap else None
+    if head[4:8] == b"ftyp":
+        return "image/heic" if head[8:12] in (b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1") else None
+    return next((kind for start, kind in _SIGNATURES.items() if head.startswith(start)), None)
+
+
+def _shrunk(path: Path, size: int) -> bytes:
+    from PIL import Image
+
+    image = Image.fromarray(load_pixels(path))
+    image.thumbnail((size, size), Image.Resampling.LANCZOS, reducing_gap=2.0)
+    out = io.BytesIO()
+    image.save(out, "WEBP", quality=QUALITY, method=2)
+    return out.getvalue()

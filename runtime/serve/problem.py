@@ -1,0 +1,28 @@
+"""Errors as RFC 9457 problems: one JSON object, one line a person can act on. Knows no route."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from http import HTTPStatus
+
+from starlette.responses import Response
+
+MEDIA_TYPE = "application/problem+json"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """`title`: the status in words. `detail`: what is wrong and what to do. `type` is always about:blank: the status says it all."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+
+
+def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
+    said = " ".join("".join(c if c.isprintable() else " " for c in detail).split())[:500]
+    body = json.dumps(asdict(Problem("about:blank", HTTPStatus(status).phrase, status, said)))
+    return Response(body, status, dict(headers or {}), MEDIA_TYPE)

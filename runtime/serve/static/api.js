@@ -1,0 +1,52 @@
+// The server's API: JSON in, JSON out, one kind of error. Knows addresses; knows no page.
+
+export class ApiError extends Error {
+  constructor(status, title, detail) {
+    super(detail);
+    this.status = status;
+    this.title = title;
+  }
+}
+
+async function ask(path, options = {}) {
+  let response;
+  try {
+    response = await fetch(path, { credentials: "same-origin", ...options });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new ApiError(0, "No answer", "The server does not answer. Is gamer serve still running?");
+  }
+  if (response.ok) return response.status === 204 ? null : response.json();
+  throw await asError(response);
+}
+
+async function asError(response) {
+  try {
+    const problem = await response.json();
+    return new ApiError(response.status, problem.title, problem.detail);
+  } catch {
+    return new ApiError(response.status, response.statusText || "Error", `The server answered ${response.status}.`);
+  }
+}
+
+export const health = () => ask("/api/v1/health");
+export const stats = () => ask("/api/v1/stats");
+export const overview = () => ask("/api/v1/overview");
+export const land = () => ask("/land.json");
+export const photo = (row) => ask(`/api/v1/photos/${row}`);
+export const thumbnail = (row, size = 320) => `/api/v1/photos/${row}/thumbnail?size=${size}`;
+export const original = (row) => `/api/v1/photos/${row}/image`;
+export const logIn = (token) => ask("/api/v1/session", { method: "POST", headers: { Authorization: `Bearer ${token}` } });
+
+export const search = (request, signal) =>
+  ask("/api/v1/search", { method: "POST", signal, headers: { "Content-Type": "application/json" }, body: JSON.stringify(request) });
+
+// Why a picture did not come: the line that the server gives for it.
+export async function whyGone(row) {
+  try {
+    const response = await fetch(thumbnail(row));
+    return response.ok ? "This browser cannot show the picture." : (await asError(response)).message;
+  } catch {
+    return "The server does not answer.";
+  }
+}

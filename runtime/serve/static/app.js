@@ -1,0 +1,235 @@
+// The page: reads the address, asks the API, shows the answer. One search at a time; a later one cancels the one before.
+
+import * as api from "./api.js";
+import { byId, count, day, el, light as lightIn, ms } from "./draw.js";
+import { drawGraph } from "./graph.js";
+import { drawLayers } from "./layers.js";
+import { AlbumMap } from "./map.js";
+import { card, legend, notHere, placeholders } from "./photos.js";
+import { Timeline } from "./timeline.js";
+import { Viewer } from "./viewer.js";
+
+const GLIMPSES = 12; // photos on the start page
+const timeline = new Timeline(byId("timeline"), byId("time-note"));
+const viewer = new Viewer((row) => byId("photos").querySelector(`[data-row="${row}"]`)?.focus());
+let map = null, stats = null, running = null, lastAnswer = null;
+
+start();
+
+async function start() {
+  listen();
+  try {
+    const [figures, album, land] = await Promise.all([api.stats(), api.overview(), api.land().catch(() => null)]);
+    stats = figures;
+    map = new AlbumMap(byId("map"), byId("map-note"), land);
+    map.unplaced = album.unplaced;
+    map.show({ places: album.places });
+    timeline.show({ months: album.months, undated: album.undated });
+    describe(album);
+    byId("k").placeholder = stats.k;
+    byId("examples").replaceChildren(...stats.examples.map((text) =>
+      el("li", {}, el("a", { class: "chip", href: `/?q=${encodeURIComponent(text)}`, onclick: follow }, text))));
+    fromAddress();
+  } catch (error) {
+    if (error.status === 401) return byId("login").showModal();
+    failed(error, () => location.reload());
+  }
+}
+
+function describe(album) {
+  const first = album.months[0], last = album.months.at(-1);
+  const span = first ? `${day(first.start)?.slice(-4)} to ${day(last.start)?.slice(-4)}, ` : "";
+  byId("album").textContent = `${count(stats.photos, "photo")}, ${span}${count(stats.memories, "memory", "memories")}, ` +
+    `${count(stats.entities, "entity", "entities")}, ${(stats.file_bytes / 1e6).toFixed(2)} MB. Nothing leaves this machine.`;
+}
+
+// The address is the state: ?q=coffee&k=8&mode=paper&refine=off&now=2026-11-21
+
+function fromAddress() {
+  const given = new URLSearchParams(location.search);
+  byId("query").value = given.get("q") ?? "";
+  byId("refine").value = ["off", "llm"].includes(given.get("refine")) ? given.get("refine") : "fast";
+  byId("mode").value = given.get("mode") === "paper" ? "paper" : "fused";
+  byId("k").value = given.get("k") ?? "";
+  byId("now").value = given.get("now") ?? "";
+  return byId("query").value.trim() ? search() : welcome();
+}
+
+function toAddress() {
+  const wanted = { q: byId("query").value.trim(), refine: byId("refine").value, mode: byId("mode").value, k: byId("k").value, now: byId("now").value };
+  const usual = { q: "", refine: "fast", mode: "fused", k: "", now: "" };
+  const kept = Object.entries(wanted).filter(([name, value]) => value !== usual[name]);
+  const address = kept.length ? `/?${new URLSearchParams(kept)}` : "/";
+  // A query of a book's length is searched all the same; it has no place in an address.
+  if (address.length < 1900 && address !== location.pathname + location.search) history.pushState(null, "", address);
+}
+
+function follow(event) {
+  event.preventDefault();
+  byId("query").value = event.currentTarget.textContent;
+  submit();
+}
+
+function submit() {
+  toAddress();
+  return byId("query").value.trim() ? search() : welcome();
+}
+
+async function welcome() {
+  running?.abort();
+  reset("Your album");
+  document.title = "GAMER: find the photo you mean";
+  map.show({});
+  timeline.show({});
+  byId("status").textContent = `Say what you remember of a photo: ${count(stats.photos, "photo")} to search.`;
+  const step = Math.max(1, Math.floor(stats.photos / GLIMPSES));
+  const rows = Array.from({ length: Math.min(GLIMPSES, stats.photos) }, (_, i) => i * step);
+  const photos = await Promise.all(rows.map((row) => api.photo(row).catch(() => null)));
+  if (byId("query").value.trim()) return;
+  show(photos.filter(Boolean).map((photo) => ({ ...photo, memory: photo.memories[0]?.text ?? null, parts: {}, matched: [], score: null, rank: null })));
+}
+
+async function search() {
+  running?.abort();
+  const mine = (running = new AbortController());
+  const query = byId("query").value.trim(), now = byId("now").value, k = Number.parseInt(byId("k").value, 10);
+  reset(query);
+  document.title = `${query.slice(0, 80)} · GAMER`;
+  byId("results").setAttribute("aria-busy", "true");
+  byId("status").textContent = byId("refine").value === "llm" ? "The language model is reading the query…" : "Searching…";
+  byId("photos").replaceChildren(...placeholders(Number.isNaN(k) ? stats.k : Math.min(k, 12)));
+  const request = { query, mode: byId("mode").value, refine: byId("refine").value };
+  if (!Number.isNaN(k)) request.k = k;
+  if (now) request.now = Date.parse(`${now}T12:00:00Z`);
+  try {
+    answered(await api.search(request, mine.signal));
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    if (error.status === 401) return byId("login").showModal();
+    failed(error, search);
+  } finally {
+    if (running === mine) byId("results").setAttribute("aria-busy", "false");
+  }
+}
+
+function answered(found) {
+  const { answer } = found, { trace } = answer;
+  const hits = answer.hits.map((hit, i) => ({ ...hit, rank: i + 1 }));
+  lastAnswer = { ...found, answer: { ...answer, hits } };
+  const spent = Object.values(trace.milliseconds).reduce((sum, value) => sum + value, 0);
+  byId("status").textContent = `${count(hits.length, "photo")} of ${trace.left.album.toLocaleString("en")} in ${ms(spent)} ms`;
+  byId("understood").replaceChildren(...trace.cues.map((cue) => el("span", { class: "cue" }, cue)));
+  byId("understood").hidden = trace.cues.length === 0;
+  banner(answer);
+  show(hits);
+  byId("legend").replaceChildren(...legend(hits));
+  byId("legend").hidden = hits.length === 0;
+  map.show({ hits, cubes: trace.cubes });
+  timeline.show({ hits, cubes: trace.cubes });
+  byId("graph-panel").hidden = byId("layers-panel").hidden = false;
+  drawGraph(byId("graph"), byId("graph-note"), lastAnswer);
+  drawLayers(byId("layers"), byId("total"), trace);
+  if (!hits.length) empty("No photo is left", "Everything in the album is excluded by the query. Say it with fewer conditions.");
+}
+
+function banner(answer) {
+  const said = notHere(answer);
+  byId("banner").replaceChildren(...(said ? [el("strong", {}, said.title), " ", said.text] : []));
+  byId("banner").hidden = said === null;
+}
+
+function show(hits) {
+  const best = Math.max(...hits.map((hit) => hit.score ?? 0), 0.01);
+  byId("photos").classList.toggle("answer", hits.some((hit) => hit.rank));
+  byId("photos").replaceChildren(...hits.map((hit, i) => el("li", {}, card(hit, best, i === 0, () => viewer.open(hits, i), light))));
+}
+
+function light(row) {
+  map?.highlight(row);
+  timeline.highlight(row);
+  lightIn(byId("graph"), row);
+}
+
+function reset(title) {
+  byId("heading").textContent = title.length > 140 ? `${title.slice(0, 139)}…` : title;
+  for (const id of ["understood", "banner", "empty", "legend", "graph-panel", "layers-panel"]) byId(id).hidden = true;
+  byId("photos").replaceChildren();
+  byId("status").textContent = "";
+  lastAnswer = null;
+}
+
+function empty(title, text, again) {
+  byId("photos").replaceChildren();
+  byId("empty").replaceChildren(el("h2", {}, title), el("p", {}, text), again ? el("button", { type: "button", class: "go", onclick: again }, "Try again") : "");
+  byId("empty").hidden = false;
+}
+
+function failed(error, again) {
+  byId("status").textContent = `${error.title ?? "Error"}: ${error.message}`;
+  empty(error.title ?? "Something went wrong", error.message, again);
+}
+
+// Keys, theme, forms
+
+function listen() {
+  byId("search").addEventListener("submit", (event) => { event.preventDefault(); submit(); });
+  for (const id of ["refine", "mode", "k", "now"]) byId(id).addEventListener("change", () => byId("query").value.trim() && submit());
+  addEventListener("popstate", fromAddress);
+  addEventListener("keydown", keys);
+  byId("photos").addEventListener("keydown", move);
+  byId("theme").addEventListener("click", turn);
+  byId("login-form").addEventListener("submit", logIn);
+  byId("login").addEventListener("cancel", (event) => event.preventDefault());
+  document.querySelector(".panel-head .tools").addEventListener("click", (event) => {
+    const what = event.target.dataset.map;
+    if (what && map) ({ in: () => map.zoom(0.6), out: () => map.zoom(1 / 0.6), fit: () => map.fit(), world: () => map.world() })[what]();
+  });
+  new ResizeObserver(() => lastAnswer && drawGraph(byId("graph"), byId("graph-note"), lastAnswer)).observe(byId("graph-panel"));
+}
+
+function keys(event) {
+  if (document.querySelector("dialog[open]") || event.ctrlKey || event.metaKey || event.altKey) return;
+  const field = byId("query"), typing = event.target.matches("input, select, textarea");
+  if (event.key === "/" && !typing) {
+    event.preventDefault();
+    field.select();
+  } else if (event.key === "ArrowDown" && event.target === field) {
+    event.preventDefault();
+    byId("photos").querySelector("[data-row]")?.focus();
+  } else if (event.key === "Escape" && event.target === field) {
+    field.value ? (field.value = "") : field.blur();
+  } else if (event.key === "Escape" && !typing) {
+    field.focus();
+  }
+}
+
+// Arrows in the grid: one photo has the tab stop, the arrows carry it.
+function move(event) {
+  const cards = [...event.currentTarget.querySelectorAll("[data-row]")], at = cards.indexOf(document.activeElement);
+  if (at < 0) return;
+  const columns = cards.filter((c) => c.offsetTop === cards[0].offsetTop).length;
+  const to = { ArrowRight: at + 1, ArrowLeft: at - 1, ArrowDown: at + columns, ArrowUp: at - columns, Home: 0, End: cards.length - 1 }[event.key];
+  if (to === undefined) return;
+  event.preventDefault();
+  if (to < 0 && event.key === "ArrowUp") return byId("query").focus();
+  const next = cards[Math.min(cards.length - 1, Math.max(0, to))];
+  for (const other of cards) other.tabIndex = other === next ? 0 : -1;
+  next.focus();
+}
+
+function turn() {
+  const root = document.documentElement;
+  const dark = (root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  root.dataset.theme = dark ? "light" : "dark";
+  try { localStorage.setItem("gamer-theme", root.dataset.theme); } catch { /* storage may be off */ }
+}
+
+async function logIn(event) {
+  event.preventDefault();
+  try {
+    await api.logIn(byId("token").value.trim());
+    location.reload();
+  } catch (error) {
+    byId("login-error").textContent = error.message;
+  }
+}

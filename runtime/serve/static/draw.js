@@ -1,0 +1,68 @@
+// Elements, and how numbers and days are written. Text only ever becomes text nodes: what an album holds is not markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  return node;
+}
+
+export const el = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+export const svg = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
+export const byId = (id) => document.getElementById(id);
+
+const DAY = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", day: "numeric", month: "short", year: "numeric" });
+const MOMENT = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", dateStyle: "full", timeStyle: "short" });
+const MONTH = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", month: "short", year: "numeric" });
+const said = (format, time) => (time === null || Math.abs(time) > 8.64e15 ? null : format.format(time));
+
+export const day = (time) => said(DAY, time);
+export const moment = (time) => said(MOMENT, time);
+export const month = (time) => said(MONTH, time);
+export const count = (n, one, many = `${one}s`) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+export const ms = (value) => (value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2));
+export const degrees = (lat, lon) => `${Math.abs(lat).toFixed(2)}° ${lat < 0 ? "S" : "N"}, ${Math.abs(lon).toFixed(2)}° ${lon < 0 ? "W" : "E"}`;
+export const clip = (text, length) => (text.length > length ? `${text.slice(0, length - 1).trimEnd()}…` : text);
+
+// Hits that would cover one another share a marker, "1 2" or "1+5". `place(hit)` is [x, y] in pixels.
+export function markers(hits, place, mark) {
+  const groups = [];
+  for (const hit of hits) {
+    const at = place(hit);
+    const near = groups.find((group) => Math.abs(group.at[1] - at[1]) < 20 && Math.abs(group.at[0] - at[0]) < (wide(group.hits) + wide([hit])) / 2);
+    if (near) near.hits.push(hit);
+    else groups.push({ at, hits: [hit] });
+  }
+  return groups.reverse().map((group) => mark(group.at, pill(group), wide(group.hits)));
+}
+
+const label = (hits) => (hits.length > 3 ? `${hits[0].rank}+${hits.length - 1}` : hits.map((hit) => hit.rank).join(" "));
+const wide = (hits) => Math.max(20, 9 + label(hits).length * 7);
+
+function pill({ at, hits }) {
+  const width = wide(hits);
+  return svg("g", { class: "marker", "data-rows": hits.map((hit) => hit.row).join(" "), transform: `translate(${at[0]} ${at[1]})` },
+    svg("rect", { x: -width / 2, y: -10, width, height: 20, rx: 10 }), svg("text", { y: 4 }, label(hits)),
+    svg("title", {}, hits.map((hit) => `${hit.rank}. ${hit.id}`).join("\n")));
+}
+
+export function light(root, row) {
+  for (const node of root.querySelectorAll("[data-rows]")) node.classList.toggle("active", node.dataset.rows.split(" ").includes(String(row)));
+}
+
+// The summands of a score, in the order they are drawn. A name that is not here is shown as the engine gives it.
+export const PARTS = {
+  text: "memory’s meaning",
+  image: "what it shows",
+  words: "same words",
+  entity: "linked entity",
+  inside: "time and place fit",
+  cosine: "cosine",
+};
+export const partClass = (name) => `part part-${name in PARTS ? name : "other"}`;
+export const partName = (name) => PARTS[name] ?? name;

@@ -1,0 +1,65 @@
+// One photo, large, in a dialog: everything the album knows of it and the parts of its score. Arrows turn the page, Esc closes.
+
+import { original, photo } from "./api.js";
+import { byId, clip, degrees, el, moment, partClass, partName } from "./draw.js";
+import { parts, picture } from "./photos.js";
+
+export class Viewer {
+  constructor(closed) {
+    this.dialog = byId("viewer");
+    this.hits = [];
+    this.at = 0;
+    byId("prev").addEventListener("click", () => this.turn(-1));
+    byId("next").addEventListener("click", () => this.turn(1));
+    byId("close").addEventListener("click", () => this.dialog.close());
+    this.dialog.addEventListener("keydown", (event) => {
+      const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (by) this.turn(by);
+    });
+    this.dialog.addEventListener("click", (event) => event.target === this.dialog && this.dialog.close());
+    this.dialog.addEventListener("close", () => closed(this.hits[this.at].row));
+  }
+
+  open(hits, at) {
+    Object.assign(this, { hits, at });
+    this.dialog.showModal();
+    this.draw();
+  }
+
+  turn(by) {
+    const to = this.at + by;
+    if (to < 0 || to >= this.hits.length) return;
+    this.at = to;
+    this.draw();
+  }
+
+  async draw() {
+    const hit = this.hits[this.at];
+    byId("prev").disabled = this.at === 0;
+    byId("next").disabled = this.at === this.hits.length - 1;
+    byId("viewer-picture").replaceChildren(picture(hit.row, 1600, clip(hit.memory ?? hit.id, 200)));
+    byId("viewer-facts").replaceChildren(el("h2", { id: "viewer-title" }, hit.rank ? `${hit.rank}. ${hit.id}` : hit.id));
+    const known = await photo(hit.row).catch(() => null);
+    if (hit === this.hits[this.at] && known) byId("viewer-facts").replaceChildren(...facts(hit, known));
+  }
+}
+
+function facts(hit, known) {
+  const rows = [
+    ["Taken", moment(known.taken_at) ?? "not known"],
+    ["Where", known.lat === null ? "not known" : degrees(known.lat, known.lon)],
+    ["File", known.name ? el("a", { href: original(hit.row), target: "_blank", rel: "noopener" }, known.name) : "none"],
+    ["Sharing", known.sharing],
+    ["Sensitivity", known.sensitivity],
+  ].filter(([, value]) => value);
+  return [
+    el("h2", { id: "viewer-title" }, hit.rank ? `${hit.rank}. ${hit.id}` : hit.id),
+    el("dl", {}, rows.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])),
+    known.memories.length ? el("h3", {}, "Memories") : "",
+    ...known.memories.map((memory) => el("blockquote", {}, el("span", { class: "tag" }, memory.source), " ", clip(memory.text, 2000))),
+    hit.score === null ? "" : el("h3", {}, `Why: ${hit.score.toFixed(3)}`),
+    hit.score === null ? "" : el("ul", { class: "why" }, parts(hit).map(([name, value]) =>
+      el("li", {}, el("i", { class: partClass(name) }), partName(name), el("span", {}, value.toFixed(3))))),
+    hit.matched.length ? el("p", { class: "note" }, `Entities: ${hit.matched.join(", ")}`) : "",
+  ];
+}
