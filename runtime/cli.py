@@ -1,4 +1,7 @@
-"""`gamer index` and `gamer search`: parse, call one function, print. Only this file exits."""
+"""`gamer index` and `gamer search`: parse, call one function, print. Only this file exits.
+
+rich and the indexing are imported where they are used: either takes as long to load as a search takes to answer.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +11,22 @@ import sys
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from gamer.index import Album
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from .answer import LAYERS, Answer, Hit
 from .backends import BACKENDS
 from .console import one_line, plain
 from .engine import MODES, Engine, day
 from .errors import RuntimeFailure
-from .indexing import build as build_album
 from .models import Models
 from .refine import MODES as REFINE_MODES
 
-ERR = Console(stderr=True)
+if TYPE_CHECKING:
+    from rich.console import Console
+
 PATH = click.Path(path_type=Path)
 THREADS = min(2, os.cpu_count() or 1)
 backend_option = click.option("--backend", type=click.Choice(list(BACKENDS)), default="onnx", show_default=True, help="Engine that runs the bundle.")
@@ -56,6 +57,11 @@ def build(album: Path, bundle: Path, output: Path, strict: bool, backend: str, t
     A JSONL line: {"id": "a1", "path": "a1.jpg", "taken_at": "2011-04-25T10:30:00", "lat": 48.2, "lon": 16.4,
                    "memories": [{"source": "note", "text": "breakfast with Anna"}]}
     """
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from .indexing import build as build_album
+
     with one_line("index build", interrupted="interrupted; nothing was changed"):
         models = Models.open(bundle, backend, threads)
         columns = (
@@ -64,7 +70,7 @@ def build(album: Path, bundle: Path, output: Path, strict: bool, backend: str, t
             TextColumn("{task.completed} photos"),
             TextColumn("{task.description}", markup=False),
         )
-        with Progress(*columns, console=ERR, transient=True) as progress:
+        with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
             task = progress.add_task("", total=None)
             built = build_album(album, models, output, lambda n, name: progress.update(task, completed=n, description=name[-60:]))
     if as_json:
@@ -150,6 +156,8 @@ def search(
     if as_json:
         click.echo(json.dumps(asdict(answer), ensure_ascii=False))
         return
+    from rich.console import Console
+
     console = Console()
     if explain:
         print_trace(console, answer)
@@ -169,6 +177,9 @@ def find_bundle(album: Path) -> Path:
 
 def print_trace(console: Console, answer: Answer) -> None:
     """The layers, one row each: what it did, photos left (paper Table 10), milliseconds (paper Table 3)."""
+    from rich.markup import escape
+    from rich.table import Table
+
     t = answer.trace
     nodes = ", ".join(f"{m.name} {m.similarity:.2f}" for m in t.entities) or f"none ≥ δ {t.delta}"
     said = {
@@ -197,6 +208,9 @@ def print_trace(console: Console, answer: Answer) -> None:
 
 
 def print_hits(console: Console, hits: tuple[Hit, ...], explain: bool) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
     table = Table()
     for name in ("", "photo", "taken", "score", *(("why",) if explain else ()), "memory"):
         table.add_column(name, overflow="fold")
