@@ -3,10 +3,11 @@
 Knows GeoNames, and which English words and given names are also towns. Does not know queries, albums or photos: the reader of the file is
 `gamer.runtime.gazetteer`, the search for place words in a query is `gamer.runtime.cues_place` (paper section 3.2, layer 1).
 
-The file, user_version 1, application_id GAZETTEER_APPLICATION_ID ("GmGz"):
+The file, user_version 2, application_id GAZETTEER_APPLICATION_ID ("GmGz"):
     places(id, name, kind city|country|region, country_code, lat, lon, south, north, west, east, population)   degrees, WGS 84; west > east
                                                                                              when the box crosses the antimeridian
     names(name_folded, place_id, flags)    flags: 1 the place's own name, 2 also an English word, 4 also a given name
+    parts(place_id, south, north, west, east)    a country in several boxes, largest first; a place without parts is its one box
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ import sqlite3
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gamer.runtime.gazetteer import FLAG_GIVEN, FLAG_PRIMARY, FLAG_WORD, GAZETTEER_APPLICATION_ID, GAZETTEER_VERSION, fold
+from gamer.runtime.gazetteer import FLAG_GIVEN, FLAG_PRIMARY, FLAG_WORD, GAZETTEER_APPLICATION_ID, GAZETTEER_VERSION, Box, fold
 
 from .errors import ExportError
 
@@ -219,9 +220,6 @@ class GazetteerStats:
     size: int
 
 
-Box = tuple[float, float, float, float]  # south, north, west, east in degrees; west > east crosses the antimeridian
-
-
 @dataclass(frozen=True)
 class _Row:
     id: int
@@ -233,6 +231,7 @@ class _Row:
     box: Box
     population: int
     aliases: tuple[str, ...] = ()
+    parts: tuple[Box, ...] = ()
 
 
 def city_radius_km(population: int) -> float:
@@ -277,10 +276,28 @@ def extent_of(points: Sequence[tuple[float, float, int]], area_km2: float | None
     the United States over the Pacific). West and east are the sides of the widest gap in longitude, so Fiji's box crosses the
     antimeridian. Padding grows with the area, from 0.1° to 1° of latitude.
     """
+    return _box_around(_near_groups(points)[0], area_km2)
+
+
+def parts_of(points: Sequence[tuple[float, float, int]], area_km2: float | None = None) -> tuple[Box, ...]:
+    """The main box of a country and one for each small far group that it leaves out (Hawaii and Alaska are American); () without such."""
+    main, far = _near_groups(points)
+    return (_box_around(main, area_km2), *(_box_around(g, area_km2) for g in far)) if far else ()
+
+
+def _near_groups(points: Sequence[tuple[float, float, int]]) -> tuple[list[tuple[float, float, int]], list[list[tuple[float, float, int]]]]:
+    """The cities of the large groups as one list, and each small far group: most people first."""
     total = sum(p for *_, p in points) or 1
-    groups = _clusters(points)
-    groups.sort(key=lambda g: (-sum(p for *_, p in g), min(g)))
-    kept = [pt for n, g in enumerate(groups) if n == 0 or sum(p for *_, p in g) >= 0.01 * total for pt in g]
+    groups = _by_people(points)
+    small = [n > 0 and sum(p for *_, p in g) < 0.01 * total for n, g in enumerate(groups)]
+    return [pt for g, far in zip(groups, small, strict=True) if not far for pt in g], [g for g, far in zip(groups, small, strict=True) if far]
+
+
+def _by_people(points: Sequence[tuple[float, float, int]]) -> list[list[tuple[float, float, int]]]:
+    return sorted(_clusters(points), key=lambda g: (-sum(p for *_, p in g), min(g)))
+
+
+def _box_around(kept: Sequence[tuple[float, float, int]], area_km2: float | None) -> Box:
     south, north = min(p[0] for p in kept), max(p[0] for p in kept)
     lons = sorted({p[1] for p in kept})
     gaps = [(lons[(i + 1) % len(lons)] - lon) % 360.0 or 360.0 for i, lon in enumerate(lons)]
@@ -342,7 +359,8 @@ def _country_rows(countries: Iterable[dict[str, Any]], points: dict[str, list[tu
         name = str(c["name"]).strip()
         box = extent_of(points[c["iso"]], float(c["areakm2"] or 1))
         aliases = COUNTRY_ALIASES.get(c["iso"], ())
-        rows.append(_area_row(int(c["geonameid"]), name, "country", c["iso"], box, int(c["population"]), aliases))
+        row = _area_row(int(c["geonameid"]), name, "country", c["iso"], box, int(c["population"]), aliases)
+        rows.append(replace(row, parts=parts_of(points[c["iso"]], float(c["areakm2"] or 1))))
     return rows
 
 
@@ -418,6 +436,10 @@ def _write(path: Path, rows: Sequence[_Row], names: Sequence[tuple[str, int, int
             ],
         )
         db.executemany("INSERT INTO names VALUES (?, ?, ?)", names)
+        db.execute("CREATE TABLE parts(place_id INTEGER NOT NULL, south REAL NOT NULL, north REAL NOT NULL, west REAL NOT NULL, east REAL NOT NULL)")
+        parts = [(r.id, *(round(side, 4) for side in part)) for r in sorted(rows, key=lambda r: r.id) for part in r.parts]
+        db.executemany("INSERT INTO parts VALUES (?, ?, ?, ?, ?)", parts)
+        db.execute("CREATE INDEX parts_of ON parts(place_id)")
         db.execute("CREATE INDEX city_lat ON places(lat, lon) WHERE kind = 'city'")
         db.execute("COMMIT")
         db.execute("VACUUM")

@@ -173,7 +173,7 @@ def _qualified(
 
 def _boxes(place: Place, near: bool) -> tuple[Cube, ...]:
     if not near or place.kind != "city":
-        return (place.box,)
+        return place.boxes
     grow = min(2.0, NEAR_DEG / max(0.1, 1 - abs(place.lat) / 90))
     west, east = (place.west - grow + 180) % 360 - 180, (place.east + grow + 180) % 360 - 180
     return (Cube(south=max(-90.0, place.south - NEAR_DEG), north=min(90.0, place.north + NEAR_DEG), west=west, east=east),)

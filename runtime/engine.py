@@ -181,8 +181,11 @@ class Engine:
     def _near(self, place: Place) -> int:
         positions = self.album.positions()
         lat, lon = positions[:, 0], positions[:, 1]
-        east = (lon >= place.west) & (lon <= place.east) if place.west <= place.east else (lon >= place.west) | (lon <= place.east)
-        return int(((lat >= place.south) & (lat <= place.north) & east).sum())
+        within = np.zeros(len(lat), np.bool_)
+        for south, north, west, east in place.parts or ((place.south, place.north, place.west, place.east),):
+            across = (lon >= west) & (lon <= east) if west <= east else (lon >= west) | (lon <= east)
+            within |= (lat >= south) & (lat <= north) & across
+        return int(within.sum())
 
     def _negated(self, cues: Cues) -> RowArray:
         """Rows that lie, by known fields, in what the query excludes ("not in Paris")."""

@@ -10,7 +10,7 @@ import sqlite3
 import threading
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,13 @@ from gamer.index.records import Cube
 from .errors import RuntimeFailure
 
 GAZETTEER_APPLICATION_ID = 0x476D477A  # "GmGz"
-GAZETTEER_VERSION = 1
+GAZETTEER_VERSION = 2  # 1 had no parts: its countries are one box each
 FLAG_PRIMARY, FLAG_WORD, FLAG_GIVEN = 1, 2, 4
 MAX_WORDS = 4
 MAX_CANDIDATES = 24
 NEARBY_KM = 8.0
 _KM_PER_DEGREE = 111.195
+Box = tuple[float, float, float, float]  # south, north, west, east in degrees; west > east crosses the antimeridian
 
 
 class GazetteerError(RuntimeFailure):
@@ -38,6 +39,7 @@ class Place:
 
     `primary`: the name asked for is the place's own (or usual English) name, not an alternate one. `word`: that name is also an English
     word (Nice, Reading). `given`: that name is also a given name (Florence, Austin). From `nearest`, the three are True, False, False.
+    `parts`: the boxes (south, north, west, east) of a country with far parts, Hawaii beside the mainland; () when one will do.
     """
 
     id: int
@@ -54,17 +56,26 @@ class Place:
     primary: bool = True
     word: bool = False
     given: bool = False
+    parts: tuple[Box, ...] = ()
 
     @property
     def box(self) -> Cube:
-        """The place's extent as a cube open in time."""
+        """The place's main extent as a cube open in time."""
         return Cube(south=self.south, north=self.north, west=self.west, east=self.east)
 
+    @property
+    def boxes(self) -> tuple[Cube, ...]:
+        """The place's whole extent, one cube or several, open in time."""
+        return tuple(Cube(south=s, north=n, west=w, east=e) for s, n, w, e in self.parts) or (self.box,)
+
     def contains(self, lat: float, lon: float) -> bool:
-        """Whether a position in degrees lies in the box."""
-        if not self.south <= lat <= self.north:
-            return False
-        return self.west <= lon <= self.east if self.west <= self.east else lon >= self.west or lon <= self.east
+        """Whether a position in degrees lies in one of the boxes."""
+        return any(_within(lat, lon, part) for part in self.parts or ((self.south, self.north, self.west, self.east),))
+
+
+def _within(lat: float, lon: float, box: Box) -> bool:
+    south, north, west, east = box
+    return south <= lat <= north and (west <= lon <= east if west <= east else lon >= west or lon <= east)
 
 
 def fold(name: str) -> str:
@@ -81,9 +92,10 @@ _COLUMNS = "p.id, p.name, p.kind, p.country_code, p.lat, p.lon, p.south, p.north
 class Gazetteer:
     """A gazetteer file open for reading. Safe to share between threads: one connection behind a lock, answers cached."""
 
-    def __init__(self, path: Path, db: sqlite3.Connection) -> None:
+    def __init__(self, path: Path, db: sqlite3.Connection, version: int = GAZETTEER_VERSION) -> None:
         self.path = path
         self._db = db
+        self._has_parts = version > 1
         self._lock = threading.Lock()
         self._cached = lru_cache(maxsize=4096)(self._lookup)
 
@@ -101,15 +113,15 @@ class Gazetteer:
             version = db.execute("PRAGMA user_version").fetchone()[0]
             if id_ != GAZETTEER_APPLICATION_ID:
                 raise GazetteerError(f"{path} is not a gazetteer (application_id {id_:#x}, expected {GAZETTEER_APPLICATION_ID:#x})")
-            if version != GAZETTEER_VERSION:
-                raise GazetteerError(f"{path} is a gazetteer of version {version}; this program reads version {GAZETTEER_VERSION}")
+            if not 1 <= version <= GAZETTEER_VERSION:
+                raise GazetteerError(f"{path} is a gazetteer of version {version}; this program reads up to {GAZETTEER_VERSION}: update it")
         except sqlite3.Error as error:
             db.close()
             raise GazetteerError(f"{path} is not a gazetteer: {error}") from error
         except GazetteerError:
             db.close()
             raise
-        return cls(path, db)
+        return cls(path, db, int(version))
 
     def close(self) -> None:
         """Release the file."""
@@ -171,11 +183,15 @@ class Gazetteer:
         sql = f"SELECT {_COLUMNS}, n.flags FROM names n JOIN places p ON p.id = n.place_id WHERE n.name_folded = ?"
         with self._lock:
             rows = self._query(sql, (folded,))
+            parts = {r[0]: self._parts(r[0]) for r in rows if r[2] == "country"} if self._has_parts else {}
         rows.sort(key=lambda r: (-r[10] if r[11] & FLAG_PRIMARY else -r[10] / 4, r[0]))
         return tuple(
-            replace(Place(*r[:11]), primary=bool(r[11] & FLAG_PRIMARY), word=bool(r[11] & FLAG_WORD), given=bool(r[11] & FLAG_GIVEN))
+            Place(*r[:11], bool(r[11] & FLAG_PRIMARY), bool(r[11] & FLAG_WORD), bool(r[11] & FLAG_GIVEN), parts.get(r[0], ()))
             for r in rows[:MAX_CANDIDATES]
         )
+
+    def _parts(self, id_: int) -> tuple[Box, ...]:
+        return tuple(self._query("SELECT south, north, west, east FROM parts WHERE place_id = ? ORDER BY rowid", (id_,)))
 
     def _query(self, sql: str, arguments: tuple[Any, ...]) -> list[Any]:
         try:

@@ -118,7 +118,9 @@ def test_flags(gazetteer: Gazetteer) -> None:
     ("name", "inside", "outside"),
     [
         ("France", [(48.85, 2.35), (43.3, 5.4), (48.4, -4.5)], [(52.5, 13.4), (40.4, -3.7)]),
-        ("United States", [(40.7, -74.0), (34.0, -118.2), (25.8, -80.2)], [(21.3, -157.9), (61.2, -149.9)]),
+        ("United States", [(40.7, -74.0), (34.0, -118.2), (21.3, -157.9), (61.2, -149.9)], [(51.05, -114.1), (30.0, -140.0), (48.9, 2.3)]),
+        ("Spain", [(40.4, -3.7), (28.1, -15.4)], [(48.9, 2.3)]),
+        ("Australia", [(-33.9, 151.2), (-31.95, 115.86), (-25.0, 131.0)], [(-36.8, 174.8)]),
         ("Hawaii", [(21.3, -157.9)], [(34.0, -118.2)]),
         ("Fiji", [(-18.1, 178.4)], [(0.0, 0.0)]),
         ("New Zealand", [(-36.8, 174.8), (-45.9, 170.5)], [(-33.9, 151.2)]),
@@ -230,6 +232,17 @@ def test_another_version_is_refused(built: build.GazetteerStats, tmp_path: Path)
         db.execute("PRAGMA user_version = 99")
     with pytest.raises(GazetteerError, match="version 99"):
         Gazetteer.open(newer)
+
+
+def test_a_file_of_version_1_still_opens(built: build.GazetteerStats, tmp_path: Path) -> None:
+    older = tmp_path / "older.sqlite"
+    older.write_bytes(built.path.read_bytes())
+    with sqlite3.connect(older) as db:
+        db.execute("DROP TABLE parts")
+        db.execute("PRAGMA user_version = 1")
+    with Gazetteer.open(older) as opened:
+        states = opened.lookup("United States")[0]
+        assert states.parts == () and states.boxes == (states.box,) and states.contains(40.7, -74.0)
 
 
 def test_truncated_file(built: build.GazetteerStats, tmp_path: Path) -> None:
