@@ -1,17 +1,26 @@
 """The album: one file per person with a K-D tree, an entity graph and vectors. Files, trees, graphs; no model, no network.
 
-This page is the room's menu. Heavy libraries (Pillow, usearch) are imported when a function first needs them.
+This page is the room's menu. A name's module is imported when the name is first asked for, so that a search does not pay for ingestion;
+heavy libraries (Pillow, usearch) are imported when a function first needs them.
 """
 
-from .album import Album
-from .errors import AlbumError, IngestError
-from .graph import canonical, extract
-from .ingest import load_pixels, scan
-from .kdtree import Box, KDTree
-from .records import MEMORY_SOURCES, Cube, Encoded, EntityMatch, FloatArray, Level, Memory, Mention, Photo, RowArray, Skip
-from .results import AlbumMeta, AlbumStats, ChannelStats, CubeResult, SegmentStats, TextResult, VectorResult
-from .vectors import choose_plan, dequantize, quantize
-from .writer import AlbumWriter
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .album import Album
+    from .entities import canonical, extract
+    from .errors import AlbumError, IngestError
+    from .ingest import load_pixels, scan
+    from .kdtree import Box, KDTree
+    from .labels import leaving, may_leave
+    from .preferences import Preferences, reorder
+    from .records import MEMORY_SOURCES, Cube, Encoded, EntityMatch, FloatArray, Known, Level, Memory, Mention, Photo, RowArray, Skip
+    from .results import AlbumMeta, AlbumStats, ChannelStats, CubeResult, SegmentStats, TextResult, VectorResult
+    from .vectors import choose_plan, dequantize, quantize
+    from .writer import AlbumWriter
 
 __all__ = [
     "MEMORY_SOURCES",
@@ -29,10 +38,12 @@ __all__ = [
     "FloatArray",
     "IngestError",
     "KDTree",
+    "Known",
     "Level",
     "Memory",
     "Mention",
     "Photo",
+    "Preferences",
     "RowArray",
     "SegmentStats",
     "Skip",
@@ -42,7 +53,57 @@ __all__ = [
     "choose_plan",
     "dequantize",
     "extract",
+    "leaving",
     "load_pixels",
+    "may_leave",
     "quantize",
+    "reorder",
     "scan",
 ]
+
+_HOME = {
+    "Album": "album",
+    "AlbumError": "errors",
+    "AlbumMeta": "results",
+    "AlbumStats": "results",
+    "AlbumWriter": "writer",
+    "Box": "kdtree",
+    "ChannelStats": "results",
+    "Cube": "records",
+    "CubeResult": "results",
+    "Encoded": "records",
+    "EntityMatch": "records",
+    "FloatArray": "records",
+    "IngestError": "errors",
+    "KDTree": "kdtree",
+    "Known": "records",
+    "Level": "records",
+    "MEMORY_SOURCES": "records",
+    "Memory": "records",
+    "Mention": "records",
+    "Photo": "records",
+    "Preferences": "preferences",
+    "RowArray": "records",
+    "SegmentStats": "results",
+    "Skip": "records",
+    "TextResult": "results",
+    "VectorResult": "results",
+    "canonical": "entities",
+    "choose_plan": "vectors",
+    "dequantize": "vectors",
+    "extract": "entities",
+    "leaving": "labels",
+    "load_pixels": "ingest",
+    "may_leave": "labels",
+    "quantize": "vectors",
+    "reorder": "preferences",
+    "scan": "ingest",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+    globals()[name] = value
+    return value

@@ -16,10 +16,12 @@ from typing import Any, Literal, TypeVar
 import apsw
 import numpy as np
 
-from . import cubes, graph, hnsw, kdtree, loader, segments
+from . import crc, cubes, graph, hnsw, kdtree, loader, segments
 from .check import find_problems, measure
 from .errors import AlbumError
 from .kdtree import LOWEST, Int64Array
+from .labels import leaving
+from .preferences import Preferences, between_photos, reorder
 from .records import Cube, EntityMatch, FloatArray, Memory, Photo, RowArray
 from .results import AlbumMeta, AlbumStats, CubeResult, TextResult, VectorResult
 from .schema import damaged, open_reader
@@ -38,7 +40,7 @@ class Album:
         self.path = path
         self.meta: AlbumMeta = self._load(lambda db: loader.read_meta(db, path))
         self.generation: int = self._load(loader.read_generation)
-        self._n = int(self._sql("SELECT count(*) FROM photos")[0][0])
+        self._n = self._load(loader.photo_count)
         self._channels: dict[str, VectorSet | None] = {}
         self._graphs: dict[str, hnsw.Hnsw | None] = {}
 
@@ -77,8 +79,9 @@ class Album:
                 found = self._sql(f"SELECT {loader.PHOTO_COLUMNS} FROM photos WHERE row=?", (int(row),))
                 if not found:
                     raise AlbumError(f"{self.path}: no photo in row {int(row)}; rows are 0..{self._n - 1}")
-                memories = self._sql("SELECT source, text FROM memories WHERE photo=? ORDER BY id", (int(row),))
-                out.append(loader.to_photo(found[0], tuple(Memory(source, text) for source, text in memories)))
+                self._prove(int(row))
+                memories = self._sql("SELECT source, text, sharing, sensitivity FROM memories WHERE photo=? ORDER BY id", (int(row),))
+                out.append(loader.to_photo(found[0], tuple(Memory(*memory) for memory in memories)))
         return out
 
     def row_of(self, photo_id: str) -> int:
@@ -132,8 +135,9 @@ class Album:
 
     def entity_names(self, limit: int) -> list[str]:
         """The most linked first."""
-        sql = "SELECT e.name FROM entities e LEFT JOIN mentions m ON m.entity = e.row GROUP BY e.row ORDER BY count(m.photo) DESC, e.row LIMIT ?"
-        return [str(name) for (name,) in self._sql(sql, (limit,))]
+        order = np.argsort(-np.bincount(self._mentions[0], minlength=self._entity_count), kind="stable")
+        roots = self._load(loader.entity_roots)
+        return [self._entity_name(int(row))[0] for row in order[roots[order] == order][:limit]]
 
     def entity_links(self, entities: Sequence[int]) -> list[tuple[int, int]]:
         """The edges (parent and child, in either order, once each) that join two of these entity rows."""
@@ -193,6 +197,29 @@ class Album:
         order = top(best, k)
         return TextResult(order, best[order])
 
+    # Feedback and labels
+
+    def preferences(self) -> Preferences:
+        """What was said with `prefer`, entities as the roots that they were merged into."""
+        found = self._sql("SELECT kind, better, worse FROM preferences ORDER BY kind, better, worse")
+        roots = self._load(loader.entity_roots).tolist() if any(kind == "entity" for kind, _, _ in found) else []
+        photos = tuple((int(a), int(b)) for kind, a, b in found if kind == "photo")
+        entities = tuple((roots[a], roots[b]) for kind, a, b in found if kind == "entity" and max(a, b) < len(roots))
+        return Preferences(photos, entities)
+
+    def preferred(self, ranked: Sequence[int]) -> list[int]:
+        """`ranked` (rows that match, best first) with what was preferred before what it was preferred to. See preferences.reorder."""
+        told = self._preferences
+        if not told.photos and not told.entities:
+            return list(ranked)
+        rows = np.asarray(ranked, np.int64)
+        linked = {row: set(self._entities_of.of(rows[at : at + 1]).tolist()) for at, row in enumerate(ranked)} if told.entities else {}
+        return reorder(ranked, [*told.photos, *between_photos(told.entities, linked)])
+
+    def prompt_memories(self, rows: Sequence[int] | RowArray) -> list[list[str]]:
+        """For each row the memories that may enter a prompt for a model that runs elsewhere: nothing low-sharing or high-sensitivity."""
+        return [[memory.text for memory in leaving(photo)] for photo in self.photos(rows)]
+
     # The file
 
     def stats(self) -> AlbumStats:
@@ -204,6 +231,16 @@ class Album:
             return find_problems(self._db, self.path)
 
     # Inside
+
+    def _prove(self, row: int) -> None:
+        """A photo that is shown has been read whole and as it was written. Format 1 has nothing to hold it against."""
+        ((wanted,),) = self._sql("SELECT crc FROM photos WHERE row=?", (row,))
+        if wanted is not None and wanted != self._load(lambda db: crc.of_photo(db, row, self.channels())):
+            raise AlbumError(f"{self.path}: the photo in row {row} is damaged (its checksum differs); run verify and index it again")
+
+    @cached_property
+    def _preferences(self) -> Preferences:
+        return self.preferences()
 
     def _sql(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
         return self._load(lambda db: db.execute(sql, values).fetchall())
@@ -222,8 +259,8 @@ class Album:
 
     @cached_property
     def _tree(self) -> kdtree.KDTree:
-        blob = self._load(lambda db: segments.load(db, segments.KDTREE, kdtree.VERSION, self.generation))
-        tree = None if blob is None else kdtree.KDTree.from_bytes(blob)
+        found = self._load(lambda db: segments.load(db, segments.KDTREE, kdtree.VERSION, self._n))
+        tree = kdtree.KDTree.from_bytes(found.blob) if found is not None and not found.behind.size else None
         return tree if tree is not None and len(tree) == self._n else kdtree.build(self._points)
 
     @cached_property
@@ -273,8 +310,8 @@ class Album:
     def _graph(self, channel: str, n: int) -> hnsw.Hnsw | None:
         with self._lock:
             if channel not in self._graphs:
-                blob = self._load(lambda db: segments.load(db, segments.hnsw_name(channel), hnsw.VERSION, self.generation))
-                walker = None if blob is None else hnsw.Hnsw.from_bytes(blob)
+                found = self._load(lambda db: segments.load(db, segments.hnsw_name(channel), hnsw.VERSION, self._n))
+                walker = hnsw.Hnsw.from_bytes(found.blob) if found is not None and not found.behind.size else None
                 self._graphs[channel] = walker if walker is not None and len(walker) == n else None
             return self._graphs[channel]
 

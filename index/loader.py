@@ -32,10 +32,22 @@ def read_generation(db: apsw.Connection) -> int:
     return int(found[0]) if found else 0
 
 
+def photo_count(db: apsw.Connection) -> int:
+    """Rows are 0..n-1, so the last one tells; counting would read an index as long as the album."""
+    (count,) = db.execute("SELECT coalesce(max(row), -1) + 1 FROM photos").fetchone() or (0,)
+    (size,) = db.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").fetchone() or (0,)
+    if not 0 <= count <= size:  # a damaged row number must not take the memory of the machine
+        raise ValueError(f"a photo in row {count - 1}")
+    return int(count)
+
+
 def points(db: apsw.Connection) -> Int64Array:
     """int64 [n, 3] of (lat_e7, lon_e7, taken_at), LOWEST where unknown, in order of row."""
     sql = "SELECT coalesce(lat_e7, ?1), coalesce(lon_e7, ?1), coalesce(taken_at, ?1) FROM photos ORDER BY row"
-    return np.array(db.execute(sql, (LOWEST,)).fetchall(), np.int64).reshape(-1, 3)
+    found = np.array(db.execute(sql, (LOWEST,)).fetchall(), np.int64).reshape(-1, 3)
+    if len(found) != photo_count(db):
+        raise ValueError("photo rows are not 0..n-1")
+    return found
 
 
 def channel_dims(db: apsw.Connection) -> dict[str, int]:
@@ -50,18 +62,40 @@ def channel_dims(db: apsw.Connection) -> dict[str, int]:
 
 def vectors(db: apsw.Connection, channel: str, photos: int) -> VectorSet | None:
     rows = db.execute("SELECT photo, scale, data FROM vectors WHERE channel=? ORDER BY photo, chunk", (channel,)).fetchall()
-    found = _vector_set(rows, f"channel {channel!r}") if rows else None
+    found = vector_set(rows, f"channel {channel!r}") if rows else None
     if found is not None:
         within(found.owners, photos, "vectors")
     return found
 
 
+def entity_roots(db: apsw.Connection) -> RowArray:
+    """int64 [m]: the entity that each entity row stands for, itself unless it was merged. Raises ValueError for aliases in a circle."""
+    count, end = db.execute("SELECT count(*), coalesce(max(row), -1) + 1 FROM entities").fetchone() or (0, 0)
+    if count != end:
+        raise ValueError("entity rows are not 0..m-1")
+    roots = np.arange(count, dtype=np.int64)
+    merged = np.array(db.execute("SELECT row, same_as FROM entities WHERE same_as IS NOT NULL").fetchall(), np.int64).reshape(-1, 2)
+    within(merged, count, "merged entities")
+    roots[merged[:, 0]] = merged[:, 1]
+    for _ in range(int(count).bit_length()):  # each step halves the way to the root
+        roots = roots[roots]
+    if np.isin(roots[merged[:, 0]], merged[:, 0]).any():
+        raise ValueError("entities merged in a circle")
+    return roots
+
+
 def entity_vectors(db: apsw.Connection) -> VectorSet | None:
+    """Owners are roots, ascending, so that an alias's vector speaks for the entity it was merged with."""
     rows = db.execute("SELECT row, scale, data FROM entities WHERE data IS NOT NULL ORDER BY row").fetchall()
-    return _vector_set(rows, "entities") if rows else None
+    if not rows:
+        return None
+    roots = entity_roots(db)
+    owners = roots[np.array([row[0] for row in rows], np.int64)]
+    order = np.argsort(owners, kind="stable").tolist()
+    return vector_set([(int(owners[at]), *rows[at][1:]) for at in order], "entities")
 
 
-def _vector_set(rows: list[Any], what: str) -> VectorSet:
+def vector_set(rows: list[Any], what: str) -> VectorSet:
     dim = len(rows[0][2])
     joined = b"".join([row[2] for row in rows])
     if len(joined) != dim * len(rows):
@@ -71,11 +105,19 @@ def _vector_set(rows: list[Any], what: str) -> VectorSet:
 
 
 def pairs(db: apsw.Connection, table: str, limits: tuple[int, int]) -> RowArray:
-    """int64 [2, n] of a link table's two columns, each within 0..limit-1. Raises ValueError for a link that leads nowhere."""
+    """int64 [2, n] of a link table's two columns, each within 0..limit-1, merged entities as one. Raises ValueError for a link that leads nowhere."""
     sql = {"mentions": "SELECT entity, photo FROM mentions", "edges": "SELECT parent, child FROM edges"}[table]
     found: NDArray[np.int64] = np.array(db.execute(sql).fetchall(), np.int64).reshape(-1, 2)
     for column, limit in enumerate(limits):
         within(found[:, column], limit, f"{table} links")
+    roots = entity_roots(db)
+    within(found[:, 0], len(roots), f"{table} links")
+    if not np.array_equal(roots, np.arange(len(roots))):
+        found[:, 0] = roots[found[:, 0]]
+        if table == "edges":
+            found[:, 1] = roots[found[:, 1]]
+            found = found[found[:, 0] != found[:, 1]]
+        found = np.unique(found, axis=0)
     return np.ascontiguousarray(found.T)
 
 

@@ -54,16 +54,20 @@ class ChannelStats:
 
 @dataclass(frozen=True)
 class SegmentStats:
-    """`fresh`: built from the album's current generation."""
+    """`behind`: photos added or changed since it was built, which a search scans on top."""
 
     name: str
     bytes: int
-    fresh: bool
+    behind: int
 
 
 @dataclass(frozen=True)
 class AlbumStats:
-    """Counts and bytes, by layer. `*_bytes` are payload; `file_bytes` is the whole file with SQLite's own pages."""
+    """Counts and bytes, by layer. `*_bytes` are payload; `file_bytes` is the whole file with SQLite's own pages.
+
+    `entities` counts those that are one as one, `aliases` the names merged into them, `unembedded` those still without a vector.
+    `kept_home`: photos that no export and no prompt may take along.
+    """
 
     generation: int
     photos: int
@@ -75,6 +79,10 @@ class AlbumStats:
     mentions: int
     edges: int
     entity_bytes: int
+    aliases: int
+    unembedded: int
+    preferences: int
+    kept_home: int
     channels: tuple[ChannelStats, ...]
     segments: tuple[SegmentStats, ...]
     file_bytes: int

@@ -1,26 +1,28 @@
-"""AlbumWriter: the only thing that writes an album. Rows first, in one transaction a batch; derived segments last.
+"""AlbumWriter: the only thing that writes an album. Rows first, in one durable transaction a call; derived segments last, and only when due.
 
 A new album grows at `path + ".partial"` and gets its name in one rename when it is finished, so that a failed or killed build leaves
-nothing under the final name. Knows rows, SQL and segments; what a vector or an entity means is the caller's.
+nothing under the final name. An album that exists is changed in place: each call is a transaction that has reached the disk when it returns,
+and opening costs the same whatever the album's size. One writer at a time; readers keep the snapshot they opened.
+
+Knows transactions, generations and files. Photos' rows are rows.py's, merging is merging.py's; what a vector or an entity means is the caller's.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import apsw
 import numpy as np
 
-from . import cubes, hnsw, kdtree, loader, segments
-from .entities import canonical
+from . import crc, hnsw, kdtree, loader, merging, preferences, segments, storage
 from .errors import AlbumError
-from .records import Encoded, FloatArray, Mention, Photo
+from .records import Encoded, FloatArray, Known
 from .results import AlbumMeta
-from .schema import check_file, check_replaceable, create_tables, damaged, one_line
+from .rows import Rows, seal_entity
+from .schema import check_replaceable, connect, create_tables, damaged, one_line, upgrade, version_of
 from .vectors import quantize
 
 HNSW_FROM = 1_000  # vectors in a channel from which a graph is worth its bytes
@@ -28,18 +30,15 @@ _NAMES_A_CALL = 512  # entity names given to the encoder at once, so that memory
 
 
 class AlbumWriter:
-    """`create` or `extend`, then `add` batches, then `finish`. As a context manager, leaving without `finish` discards a new album."""
+    """`create` or `extend`, then changes, then `finish`. As a context manager, leaving without `finish` discards a new album."""
 
-    def __init__(self, connection: apsw.Connection, final: Path, working: Path, meta: AlbumMeta, hnsw_from: int) -> None:
-        self._db: apsw.Connection | None = connection
-        self._final, self._working = final, working
-        self.meta = meta
+    def __init__(self, db: apsw.Connection, final: Path, working: Path, lock: storage.WriterLock, hnsw_from: int) -> None:
+        self._db: apsw.Connection | None = db
+        self._final, self._working, self._lock = final, working, lock
         self._hnsw_from = hnsw_from
-        self._photos = _one(connection, "SELECT count(*) FROM photos")
-        self._memories = _one(connection, "SELECT coalesce(max(id), 0) FROM memories")
-        self._entities: dict[str, int] = {str(key): int(row) for key, row in connection.execute("SELECT canonical, row FROM entities")}
-        self._dims = loader.channel_dims(connection)
-        self._generation = loader.read_generation(connection)
+        self.meta: AlbumMeta = loader.read_meta(db, final)
+        self._generation = loader.read_generation(db)
+        self._rows = Rows(db, str(working), loader.channel_dims(db))
 
     @classmethod
     def create(cls, path: Path, meta: AlbumMeta, *, hnsw_from: int = HNSW_FROM) -> AlbumWriter:
@@ -47,74 +46,142 @@ class AlbumWriter:
         if not path.parent.is_dir():
             raise AlbumError(f"{path}: the folder {path.parent} does not exist; create it first")
         check_replaceable(path)
+        lock = storage.WriterLock(path)
         working = path.with_name(path.name + ".partial")
-        _refuse_second_build(working)
-        _discard(working)
         try:
-            db = _connect(working, exclusive=True)
+            storage.discard(working)
+            db = storage.open_for_writing(working)
             with db:
                 create_tables(db)
                 pairs = [("text_encoder", meta.text_encoder), ("image_encoder", meta.image_encoder)]
                 pairs += [("dim", str(meta.dim)), ("delta", repr(float(meta.delta))), ("generation", "0")]
                 db.executemany("INSERT INTO meta VALUES(?,?)", pairs)
-        except apsw.Error as error:
+            return cls(db, path, working, lock, hnsw_from)
+        except (apsw.Error, OSError) as error:
+            lock.release()
             raise AlbumError(f"{working}: cannot be written ({one_line(error)}); check the folder and the free space") from None
-        return cls(db, path, working, meta, hnsw_from)
 
     @classmethod
     def extend(cls, path: Path, *, hnsw_from: int = HNSW_FROM) -> AlbumWriter:
-        """Add to an album in place. Segments are behind from the first `add` until `finish`; readers scan meanwhile."""
+        """Change an album in place. What is added is found at once, by scan; `finish` builds the segments that have fallen far behind."""
         path = Path(path)
-        check_file(path)
+        connect(path).close()  # says what is wrong with the file before anything is made beside it
+        lock = storage.WriterLock(path)
         try:
-            db = _connect(path)
-            return cls(db, path, path, loader.read_meta(db, path), hnsw_from)
-        except apsw.Error as error:
-            raise AlbumError(f"{path}: cannot be written ({one_line(error)}); close other writers, check permissions") from None
+            return cls(_open_in_place(path), path, path, lock, hnsw_from)
+        except (apsw.Error, ValueError, TypeError) as error:
+            lock.release()
+            if isinstance(error, apsw.BusyError | apsw.LockedError):
+                raise AlbumError(f"{path}: another program has this album open; close it there, then run this again") from None
+            if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.IOError | apsw.FullError):
+                raise AlbumError(f"{path}: cannot be written ({one_line(error)}); check permissions and the free space") from None
+            raise damaged(path, error) from None
+        except BaseException:
+            lock.release()
+            raise
+
+    # Changes: each one transaction, all of it or on any error none of it.
 
     def add(self, batch: Sequence[Encoded]) -> None:
-        """One transaction: all of the batch, or on any error none of it."""
-        db = self._open()
-        state = (self._photos, self._memories, dict(self._entities), dict(self._dims))
-        try:
-            with db:
-                if loader.read_generation(db) != self._generation:
-                    raise AlbumError(f"{self._final}: another writer has changed the album; open it again")
-                for item in batch:
-                    self._add_one(db, item)
-                db.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'generation'")
-        except BaseException as error:
-            self._photos, self._memories, self._entities, self._dims = state
-            if isinstance(error, apsw.Error):
-                raise AlbumError(f"{self._working}: a batch was not written ({one_line(error)}); check the free space") from None
-            raise
-        self._generation += 1
+        def change(generation: int) -> None:
+            for item in batch:
+                self._rows.insert(item, generation)
+
+        self._commit(change)
+
+    def update(self, batch: Sequence[Encoded]) -> None:
+        """Photos encoded again, found by their id: each keeps its row and its preferences; memories, vectors and mentions are the new ones."""
+
+        def change(generation: int) -> None:
+            for item in batch:
+                self._rows.replace(item, generation)
+            self._rows.close_gaps()
+
+        self._commit(change)
+
+    def remove(self, photo_ids: Iterable[str]) -> None:
+        def change(generation: int) -> None:
+            for photo_id in photo_ids:
+                self._rows.remove(photo_id, generation)
+            self._rows.close_gaps()
+
+        self._commit(change)
+
+    def move(self, photo_id: str, path: str | None) -> None:
+        """The same photo under another path."""
+        self._commit(lambda _: self._rows.move(photo_id, path))
+
+    def prefer(self, better: str, worse: str) -> None:
+        """From now on `better` outranks `worse` where both match. Two photo ids, or two entity names."""
+        self._commit(lambda _: preferences.prefer(self._open(), self._final, better, worse))
+
+    def merge(self, kept: str, alias: str) -> None:
+        """Two entities are one, known by the first name; `split` takes them apart again."""
+        self._commit(lambda _: merging.merge(self._open(), self._final, kept, alias))
+
+    def merge_similar(self, threshold: float) -> list[tuple[str, str]]:
+        """Merges people, places and things of one kind whose vectors' cosine is at least `threshold`: pairs of (kept, alias)."""
+        merged: list[tuple[str, str]] = []
+        self._commit(lambda _: merged.extend(merging.merge_similar(self._open(), threshold)))
+        return merged
+
+    def split(self, name: str) -> list[str]:
+        """Takes an alias from what it was merged with, or an entity from all its aliases: the names that stand alone now."""
+        freed: list[str] = []
+        self._commit(lambda _: freed.extend(merging.split(self._open(), self._final, name)))
+        return freed
+
+    def embed(self, encode_entities: Callable[[Sequence[str]], FloatArray]) -> None:
+        """Gives the entity names that have none a vector: with it a query's meaning finds them, not only its words."""
+        self._commit(lambda _: self._embed(self._open(), encode_entities), counts=False)
+
+    def known(self) -> list[Known]:
+        """Every photo with what a folder's scan compares, in order of row."""
+        return [Known(*record) for record in self._open().execute("SELECT id, path, sha256 FROM photos ORDER BY row")]
 
     def finish(self, encode_entities: Callable[[Sequence[str]], FloatArray]) -> None:
-        """Embed the entity names that have no vector yet, build the segments, check the file, give it its name."""
-        db = self._open()
-        try:
-            with db:
-                self._embed(db, encode_entities)
-            with db:
-                build_segments(db, self._hnsw_from)
-                db.execute("INSERT INTO memories_fts(memories_fts) VALUES('optimize')")
-            answer = db.execute("PRAGMA integrity_check").fetchone()
-            if answer != ("ok",):
-                raise AlbumError(f"{self._working}: SQLite's integrity check says {answer}; build the album again")
-            db.execute("PRAGMA journal_mode=DELETE").fetchall()  # folds the log back: a single file again
-        except apsw.Error as error:
-            raise AlbumError(f"{self._working}: not finished ({one_line(error)}); check the free space") from None
+        """Embed the entity names that have no vector yet, build the segments that are due, and close; a new album gets its name."""
+        self.embed(encode_entities)
+        is_new = self._working != self._final
+        self._commit(lambda _: build_segments(self._open(), self._hnsw_from, everything=is_new), counts=False)
+        if is_new:
+            self._prove(self._open())
         self._close()
-        if self._working != self._final:
-            _publish(self._working, self._final)
+        if is_new:
+            storage.publish(self._working, self._final)
+        self.close()
+
+    def compact(self) -> None:
+        """Writes the album aside without its holes and without entities that no photo mentions, puts it in the place of the old one, closes."""
+        from .compact import write_compacted
+
+        db = self._open()
+        aside = self._final.with_name(self._final.name + ".partial")
+        storage.discard(aside)
+        try:
+            write_compacted(db, aside, lambda copy: build_segments(copy, self._hnsw_from, everything=True))
+            self._close()
+            storage.publish(aside, self._final)
+        except apsw.Error as error:
+            raise AlbumError(f"{aside}: not compacted ({one_line(error)}); check the free space; the album is as it was") from None
+        finally:
+            storage.discard(aside)
+            self.close()
+
+    def repair(self) -> list[str]:
+        """Builds again what is derived from the rows and found wrong: what was done, in words."""
+        from .repair import repair
+
+        done: list[str] = []
+        self._commit(lambda _: done.extend(repair(self._open(), lambda db: build_segments(db, self._hnsw_from, everything=True))))
+        return done
 
     def close(self) -> None:
-        """Let go. A new album that was not finished is removed; an extended one keeps its committed batches."""
-        if self._db is not None:
-            self._close()
-            if self._working != self._final:
-                _discard(self._working)
+        """Let go. A new album that was not finished is removed; an album that was extended keeps its committed changes."""
+        self._close()
+        if self._working != self._final and self._lock.is_held:
+            storage.discard(self._working)
+        self._lock.release()
 
     def __enter__(self) -> AlbumWriter:
         return self
@@ -129,73 +196,40 @@ class AlbumWriter:
 
     def _close(self) -> None:
         if self._db is not None:
-            self._db.close()
+            self._db.close()  # the last connection folds the log back: a single file again
             self._db = None
 
-    def _add_one(self, db: apsw.Connection, item: Encoded) -> None:
-        row = self._photos
-        self._insert_photo(db, row, item.photo)
-        for memory in item.photo.memories:
-            self._memories += 1
-            db.execute("INSERT INTO memories VALUES(?,?,?,?)", (self._memories, row, memory.source, memory.text))
-            db.execute("INSERT INTO memories_fts(rowid, text) VALUES(?,?)", (self._memories, memory.text))
-        for channel, vectors in item.vectors.items():
-            self._insert_vectors(db, row, item.photo.id, channel, vectors)
-        self._insert_mentions(db, row, item.mentions)
-        self._photos += 1
-
-    def _insert_photo(self, db: apsw.Connection, row: int, photo: Photo) -> None:
-        lat_e7, lon_e7 = (None, None) if photo.lat is None or photo.lon is None else (cubes.to_e7(photo.lat), cubes.to_e7(photo.lon))
-        values = (
-            row,
-            photo.id,
-            photo.path,
-            photo.taken_at,
-            photo.tz_source,
-            lat_e7,
-            lon_e7,
-            photo.sharing,
-            photo.sensitivity,
-            photo.sha256,
-        )
+    def _commit(self, change: Callable[[int], object], counts: bool = True) -> None:
+        """`change` gets the generation that its commit makes. `counts`: False for what adds nothing but derived data."""
+        db, dims = self._open(), dict(self._rows.dims)
         try:
-            db.execute("INSERT INTO photos VALUES(?,?,?,?,?,?,?,?,?,?)", values)
-        except apsw.ConstraintError:
-            raise AlbumError(f"{self._working}: photo id {photo.id!r} is already in the album; give every photo its own id") from None
+            with db:
+                if loader.read_generation(db) != self._generation:
+                    raise AlbumError(f"{self._final}: another writer has changed the album; open it again")
+                change(self._generation + counts)
+                if counts:
+                    db.execute("UPDATE meta SET value = ? WHERE key = 'generation'", (str(self._generation + 1),))
+        except BaseException as error:
+            self._rows.dims = dims
+            if isinstance(error, apsw.CorruptError | apsw.NotADBError | ValueError | TypeError):
+                raise damaged(self._final, error) from None
+            if isinstance(error, apsw.Error):
+                raise AlbumError(f"{self._working}: not written ({one_line(error)}); check the free space; nothing was changed") from None
+            raise
+        self._generation += counts
 
-    def _insert_vectors(self, db: apsw.Connection, row: int, photo_id: str, channel: str, vectors: FloatArray) -> None:
-        array = np.asarray(vectors, np.float32)
-        dim = self._dims.setdefault(channel, int(array.shape[-1]) if array.ndim == 2 else -1)
-        if array.ndim != 2 or array.shape[1] != dim or not np.isfinite(array).all():
-            what = f"photo {photo_id!r}, channel {channel!r}: vectors of shape {array.shape}"
-            raise AlbumError(f"{self._working}: {what} where finite [n, {dim}] is needed; check the encoder")
-        codes, scales = quantize(array)
-        rows = [(channel, row, chunk, float(scales[chunk]), codes[chunk].tobytes()) for chunk in range(len(codes))]
-        db.executemany("INSERT INTO vectors VALUES(?,?,?,?,?)", rows)
-
-    def _insert_mentions(self, db: apsw.Connection, row: int, mentions: Iterable[Mention]) -> None:
-        for mention in mentions:
-            entity = self._entity(db, mention.name, mention.kind)
-            if entity is None:
-                continue
-            db.execute("INSERT OR IGNORE INTO mentions VALUES(?,?)", (entity, row))
-            parent = self._entity(db, mention.parent, "thing") if mention.parent else None
-            if parent is not None and parent != entity:
-                db.execute("INSERT OR IGNORE INTO edges VALUES(?,?)", (parent, entity))
-                db.execute("INSERT OR IGNORE INTO mentions VALUES(?,?)", (parent, row))
-
-    def _entity(self, db: apsw.Connection, name: str, kind: str) -> int | None:
-        key = canonical(name)
-        if not key:
-            return None
-        found = self._entities.get(key)
-        if found is None:
-            found = self._entities[key] = len(self._entities)
-            db.execute("INSERT INTO entities(row, canonical, name, kind) VALUES(?,?,?,?)", (found, key, name, kind))
-        return found
+    def _prove(self, db: apsw.Connection) -> None:
+        try:
+            with db:
+                db.execute("INSERT INTO memories_fts(memories_fts) VALUES('optimize')")
+            answer = db.execute("PRAGMA integrity_check").fetchone()
+        except apsw.Error as error:
+            raise AlbumError(f"{self._working}: not finished ({one_line(error)}); check the free space") from None
+        if answer != ("ok",):
+            raise AlbumError(f"{self._working}: SQLite's integrity check says {answer}; build the album again")
 
     def _embed(self, db: apsw.Connection, encode: Callable[[Sequence[str]], FloatArray]) -> None:
-        todo = db.execute("SELECT row, name FROM entities WHERE data IS NULL ORDER BY row").fetchall()
+        todo: list[Any] = db.execute("SELECT row, name FROM entities WHERE data IS NULL AND same_as IS NULL ORDER BY row").fetchall()
         for start in range(0, len(todo), _NAMES_A_CALL):
             part = todo[start : start + _NAMES_A_CALL]
             array = np.asarray(encode([str(name) for _, name in part]), np.float32)
@@ -203,70 +237,46 @@ class AlbumWriter:
                 wanted = f"finite [{len(part)}, {self.meta.dim}]"
                 raise AlbumError(f"{self._working}: entity vectors {array.shape} where {wanted} is needed; check the encoder")
             codes, scales = quantize(array)
-            rows = [(float(scales[i]), codes[i].tobytes(), row) for i, (row, _) in enumerate(part)]
-            db.executemany("UPDATE entities SET scale=?, data=? WHERE row=?", rows)
+            for i, (row, _) in enumerate(part):
+                db.execute("UPDATE entities SET scale=?, data=? WHERE row=?", (float(scales[i]), codes[i].tobytes(), row))
+                seal_entity(db, row)
 
 
-def build_segments(db: apsw.Connection, hnsw_from: int = HNSW_FROM) -> None:
-    """Rebuild every derived segment from the rows. The caller holds the transaction."""
-    generation = loader.read_generation(db)
-    db.execute("DELETE FROM segments")
-    points = loader.points(db)
-    tree = kdtree.build(points)
-    segments.store(db, segments.KDTREE, kdtree.VERSION, generation, tree.to_bytes())
+def build_segments(db: apsw.Connection, hnsw_from: int = HNSW_FROM, *, everything: bool = False) -> None:
+    """Builds the derived segments that are missing or far behind, or every one. The caller holds the transaction."""
+    generation, photos = loader.read_generation(db), loader.photo_count(db)
+    if everything:
+        db.execute("DELETE FROM segments")
+    if segments.is_due(db, segments.KDTREE, photos):
+        tree = kdtree.build(loader.points(db))
+        segments.store(db, segments.KDTREE, kdtree.VERSION, generation, photos, tree.to_bytes())
     for channel in loader.channel_dims(db):
-        vectors = loader.vectors(db, channel, len(points))
+        name = segments.hnsw_name(channel)
+        vectors = loader.vectors(db, channel, photos) if segments.is_due(db, name, photos) else None
         if vectors is not None and len(vectors) >= hnsw_from:
-            graph = hnsw.build(vectors.codes)
-            segments.store(db, segments.hnsw_name(channel), hnsw.VERSION, generation, graph.to_bytes())
+            segments.store(db, name, hnsw.VERSION, generation, photos, hnsw.build(vectors.codes).to_bytes())
+    oldest = db.execute("SELECT min(generation) FROM segments").fetchone() or (0,)
+    db.execute("DELETE FROM changes WHERE generation <= ?", oldest)
 
 
-def _connect(path: Path, exclusive: bool = False) -> apsw.Connection:
-    db = apsw.Connection(str(path))
-    db.set_busy_timeout(2000)
-    if exclusive:  # held until close, so that a second build of the same album is noticed
-        db.execute("PRAGMA locking_mode=EXCLUSIVE").fetchall()
-    db.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON; PRAGMA trusted_schema=0").fetchall()
-    return db
-
-
-def _refuse_second_build(working: Path) -> None:
-    if not working.exists():
-        return
+def _open_in_place(path: Path) -> apsw.Connection:
+    db = storage.open_for_writing(path)
     try:
-        db = apsw.Connection(str(working))
-        try:
-            db.execute("SELECT count(*) FROM sqlite_schema").fetchall()
-        finally:
-            db.close()
-    except apsw.BusyError:
-        raise AlbumError(f"{working}: another build is writing it; wait for it, or stop it") from None
-    except apsw.Error:
-        return  # the ruins of a killed build
+        if db.readonly("main"):
+            raise AlbumError(f"{path}: the file is read-only; check its permissions")
+        if version_of(db) == 1:
+            with db:
+                upgrade(db)
+                _seal_all(db)
+        return db
+    except BaseException:
+        db.close()
+        raise
 
 
-def _one(db: apsw.Connection, sql: str) -> int:
-    found = db.execute(sql).fetchone()
-    return int(found[0]) if found else 0
-
-
-def _discard(working: Path) -> None:
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        with contextlib.suppress(FileNotFoundError):
-            working.with_name(working.name + suffix).unlink()
-
-
-def _publish(working: Path, final: Path) -> None:
-    """Flush, rename, flush the folder: after a power cut the final name holds the old album or the new one, whole."""
-    try:
-        with working.open("rb+") as file:
-            os.fsync(file.fileno())
-        working.replace(final)
-        with contextlib.suppress(OSError):  # not every file system opens folders
-            folder = os.open(final.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
-    except OSError as error:
-        raise damaged(final, error) from None
+def _seal_all(db: apsw.Connection) -> None:
+    rows = Rows(db, "", loader.channel_dims(db))
+    for row in range(rows.count()):
+        rows.seal(row)
+    for record in db.execute(f"SELECT row, {crc.ENTITY_COLUMNS} FROM entities").fetchall():
+        db.execute("UPDATE entities SET crc=? WHERE row=?", (crc.of_values(record[1:]), record[0]))

@@ -12,7 +12,7 @@ from .conftest import DIM, SAMPLE, BuildAlbum, name_vectors
 
 def test_header_and_rows(album_path: Path) -> None:
     head = album_path.read_bytes()[:100]
-    assert struct.unpack_from(">I", head, 68) == (0x47414D52,) and struct.unpack_from(">I", head, 60) == (1,)
+    assert struct.unpack_from(">I", head, 68) == (0x47414D52,) and struct.unpack_from(">I", head, 60) == (2,)
     db = sqlite3.connect(album_path)
     assert dict(db.execute("SELECT key, value FROM meta")) == {
         "generation": "1",
@@ -21,23 +21,25 @@ def test_header_and_rows(album_path: Path) -> None:
         "dim": str(DIM),
         "delta": "0.6",
     }
-    assert db.execute("SELECT * FROM photos ORDER BY row").fetchall() == [
+    columns = "row, id, path, taken_at, tz_source, lat_e7, lon_e7, sharing, sensitivity, sha256"
+    assert db.execute(f"SELECT {columns} FROM photos ORDER BY row").fetchall() == [
         (0, "chair.jpg", "/p/chair.jpg", 1_000, "offset", 480_000_000, 110_000_000, None, None, None),
         (1, "beach.jpg", None, 5_000, "local", None, None, "low", "high", None),
         (2, "dog.jpg", None, None, "local", -339_000_000, 1_799_000_000, None, None, None),
         (3, "blank.jpg", None, None, "local", None, None, None, None, None),
     ]
     assert db.execute("SELECT * FROM memories WHERE photo=0 ORDER BY id").fetchall() == [
-        (1, 0, "chat", "The chair at IKEA was 119 euros"),
-        (2, 0, "note", "for Anna"),
+        (1, 0, "chat", "The chair at IKEA was 119 euros", None, None),
+        (2, 0, "note", "for Anna", None, None),
     ]
-    assert db.execute("SELECT row, canonical, kind FROM entities ORDER BY row").fetchall() == [
-        (0, "chair", "thing"),
-        (1, "119 euro", "price"),
-        (2, "ikea", "place"),
-        (3, "anna", "person"),
-        (4, "beach", "thing"),
-        (5, "dog", "thing"),
+    assert db.execute("SELECT row, canonical, kind, same_as FROM entities ORDER BY row").fetchall() == [
+        (0, "chair", "thing", None),
+        (1, "119 euro", "price", None),
+        (2, "ikea", "place", None),
+        (3, "anna", "person", None),
+        (4, "beach", "thing", None),
+        (5, "dog", "thing", None),
+        (6, "beach", "thing", 4),
     ]
     edge = "SELECT p.canonical, c.canonical FROM edges JOIN entities p ON p.row=parent JOIN entities c ON c.row=child"
     assert db.execute(edge).fetchall() == [("chair", "119 euro")]

@@ -1,0 +1,39 @@
+"""Builds again what is derived from the rows, where it is found wrong. What is wrong in the rows themselves is not repaired: they are the truth.
+
+Knows the tables and check.py's questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import apsw
+
+from . import loader, segments
+from .check import check_words
+
+
+def repair(db: apsw.Connection, build_segments: Callable[[apsw.Connection], None]) -> list[str]:
+    """What was done, in words; nothing if nothing was wrong. The caller holds the transaction."""
+    done = []
+    if db.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
+        db.execute("REINDEX")
+        done.append("indexes built again")
+    if _words_are_wrong(db):
+        db.execute("INSERT INTO memories_fts(memories_fts) VALUES('rebuild')")
+        done.append("index of words built again")
+    photos, generation = loader.photo_count(db), loader.read_generation(db)
+    stray = db.execute("DELETE FROM changes WHERE photo NOT IN (SELECT row FROM photos) RETURNING photo").fetchall()
+    ahead = db.execute("UPDATE changes SET generation = ?1 WHERE generation > ?1 RETURNING photo", (generation,)).fetchall()
+    if stray or ahead or segments.problems(db, generation) or segments.is_due(db, segments.KDTREE, photos):
+        build_segments(db)
+        done.append("segments built again")
+    return done
+
+
+def _words_are_wrong(db: apsw.Connection) -> bool:
+    try:
+        check_words(db)
+    except apsw.Error:
+        return True
+    return False

@@ -1,0 +1,72 @@
+"""Makes album_v2.gamer, once: kept so that a reader of another language can see what went into the file it is tested with.
+
+`python tests/golden/make_album.py NEW_FILE`. The committed file is not made again while the format stays: it is the promise.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from gamer.index import AlbumMeta, AlbumWriter, Encoded, FloatArray, Memory, Mention, Photo
+
+DIM = 16
+
+
+def unit(array: FloatArray) -> FloatArray:
+    return np.asarray(array / np.linalg.norm(array, axis=-1, keepdims=True), np.float32)
+
+
+def vectors(names: Sequence[str]) -> FloatArray:
+    return np.stack([unit(np.random.default_rng(list(name.encode())).standard_normal(DIM).astype(np.float32)) for name in names])
+
+
+CHAIR = Encoded(
+    Photo(
+        "chair.jpg",
+        "/p/chair.jpg",
+        1_000,
+        "offset",
+        48.0,
+        11.0,
+        (Memory("chat", "The chair at IKEA was 119 euros"), Memory("note", "the doctor's number is 555 0199", sensitivity="high")),
+        sha256="ab" * 32,
+    ),
+    {"text": vectors(["chair", "doctor"]), "image": vectors(["picture of a chair"])},
+    (Mention("chair", "thing"), Mention("119 euros", "price", "chair"), Mention("IKEA", "place", "chair")),
+)
+BEACH = Encoded(
+    Photo("beach.jpg", None, 5_000, "local", None, None, (Memory("caption", "Waves on the beach with Bob"),), sharing="low"),
+    {"text": vectors(["beach"])},
+    (Mention("Bob", "person"), Mention("beaches", "thing")),
+)
+DOG = Encoded(
+    Photo("dog.jpg", None, None, "local", -33.9, 179.9, (Memory("caption", "A dog running on the beach"), Memory("people", "Robert"))),
+    {"text": vectors(["dog"]), "image": vectors(["dog"])},
+    (Mention("dog", "thing"), Mention("beach", "thing"), Mention("Robert", "person")),
+)
+GONE = Encoded(
+    Photo("gone.jpg", taken_at=7_000, memories=(Memory("note", "soon removed"),)), {"text": vectors(["gone"])}, (Mention("gone", "thing"),)
+)
+GRID = [
+    Encoded(Photo(f"p{i:02d}.jpg", taken_at=1_300_000_000_000 + i * 864 * 10**5, lat=float(i * 31 % 90), lon=float(i * 17 % 180))) for i in range(80)
+]
+LATE = Encoded(Photo("late.jpg", taken_at=9_000, memories=(Memory("ocr", "SALE 30 %"),)), {"text": vectors(["sale"])})
+
+
+def write(path: Path) -> None:
+    with AlbumWriter.create(path, AlbumMeta("made-up-text", "made-up-image", DIM, 0.6), hnsw_from=4) as writer:
+        writer.add([GONE, CHAIR, BEACH, DOG, *GRID])
+        writer.merge("Robert", "Bob")
+        writer.finish(vectors)
+    with AlbumWriter.extend(path) as writer:  # what follows leaves the segments behind, as on a phone between two builds
+        writer.remove(["gone.jpg"])
+        writer.add([LATE])
+        writer.prefer("dog.jpg", "chair.jpg")
+        writer.prefer("dog", "chair")
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))
