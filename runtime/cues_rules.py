@@ -81,10 +81,12 @@ def compiled(text: str) -> re.Pattern[str]:
 def _holiday_pattern() -> re.Pattern[str]:
     names = sorted(tables().holidays, key=lambda n: (-len(n), n))
     spelt = "|".join(re.escape(flatten(n)).replace(r"\ ", r"\s+").replace("'", "'?").replace(r"\-", r"[\s-]?") for n in names)
+    ahead = r"(?:<<sep>>|\s+in\s+)(?:(?:19|20)[0-9]{2}|'[0-9]{2})\b"
+    year = r"(?:<<sep>>|\s+in\s+)<<named_year>>"
     return compiled(
-        r"(?<prep>(?:(?:on|at|during|over|for|in|from|of)\s+(?:the\s+)?)?)(?<last>last\s+|this\s+)?(?<keep>"
+        r"(?<prep>(?:(?:on|at|during|over|for|in|from|of)\s+(?:the\s+)?)?)(?<last>last\s+|this\s+)?(?<keep>(?<name>"
         + spelt
-        + r")(?:(?:<<sep>>|\s+in\s+)<<named_year>>|\s+(?<lastyear>last\s+year))?(?![a-z0-9])<<holiday_things>>"
+        + rf")(?![a-z0-9])<<holiday_things>>(?:\s+[a-z]+(?={ahead}))?)(?:{year}|\s+(?<lastyear>last\s+year))?"  # "Easter weekend 2011"
     )
 
 
@@ -101,7 +103,7 @@ def _holiday_of() -> dict[str, tuple[Callable[[int], Days], Callable[[int], Days
 def _holidays(flat: str, ctx: TimeContext) -> list[Atom]:
     out = []
     for m in _holiday_pattern().finditer(flat):
-        around, itself = _holiday_of()[_name_key(m["keep"])]
+        around, itself = _holiday_of()[_name_key(m["name"])]
         try:
             exact = _holiday_atom(m, itself, ctx)
             out.append(replace(_holiday_atom(m, around, ctx), keep=m.span("keep"), exact=exact))

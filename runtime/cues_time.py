@@ -8,7 +8,7 @@ a day is midnight minus 1 ms. Spans are [start, end) character offsets into the 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from .cue_tables import tables
@@ -51,6 +51,8 @@ _ONWARD = re.compile(r"\s+(?:onwards?|on|until now|to now|up to now|until today|
 _LEAD = re.compile(r"^(?:from|since|after|before|until|till|by)\s+")
 _BETWEEN = re.compile(r"\bbetween\s+(?:the\s+)?$")
 _FROM = re.compile(r"\bfrom\s+$")
+_NEXT = re.compile(r",?\s+(?:the\s+)?")
+_WEEK_OF = re.compile(r"(?:(?:in|on|during|from)\s+)?the\s+(?P<unit>week|weekend)\s+(?:of\s+)?$")
 
 
 def _at(atom: Atom, year: int) -> Interval:
@@ -146,11 +148,22 @@ def find_times(text: str, ctx: TimeContext) -> FoundTimes:
         read = (_range(flat, found[i], following, ctx) if following else None) or _single(flat, found[i], ctx)
         reads.append(read)
         i += read.used
+    reads = _named_days(flat, reads)
     if any(r.kind in ("day", "span") for r in reads):
         # "this weekend, as said on 20260703": the day is when it was said, and the photo's time; the other words count from there.
         reads = [r for r in reads if r.kind not in DEICTIC]
     cues = [TimeCue(text[r.span[0] : r.span[1]], s, e, r.span, r.kind, _trust()[r.kind]) for r in reads for s, e in r.spans]
     return FoundTimes(tuple(cues), tuple(r.keep for r in reads if r.keep))
+
+
+def _named_days(flat: str, reads: list[_Read]) -> list[_Read]:
+    """ "on Sunday, July 4th": a weekday in front of a date is a part of it."""
+    out: list[_Read] = []
+    for read in reads:
+        if out and out[-1].kind == "weekday" and _NEXT.fullmatch(flat[out[-1].span[1] : read.span[0]]):
+            read = replace(read, span=(out.pop().span[0], read.span[1]))
+        out.append(read)
+    return out
 
 
 @cache
@@ -181,6 +194,11 @@ def _single(flat: str, atom: Atom, ctx: TimeContext) -> _Read:
     offset = read_offset(flat, a)
     if offset and (spans := exact.fixed or _every_year(exact, ctx)):
         return _offset_read(offset, b, spans)
+    week = _WEEK_OF.search(flat[max(0, a - 40) : a]) if atom.kind == "day" and atom.fixed else None
+    if week:
+        before, after = (1, 6) if week["unit"] == "week" else (2, 2)  # a week is named by its first day, or by one within
+        spans = tuple(((s or 0) - before * DAY_MS, (e or 0) + after * DAY_MS) for s, e in atom.fixed)
+        return _Read((max(0, a - 40) + week.start(), b), spans, "span")
     keep = atom.keep if atom.keep and not _OPEN.search(flat[:a]) else None
     return _with_bounds(flat, atom, atom.fixed or _every_year(atom, ctx), keep, ctx)
 
