@@ -1,7 +1,7 @@
 """Layer 2: the entity graph's arrays and its walk. Photos ↔ entities (mentions), entity → entity (edges), all as row numbers.
 
-Knows integers and similarities that somebody else computed. Knows no SQL, no names and no model. How entities are found in a text is
-entities.py; its two functions are offered here too, as the graph's other half.
+Knows integers and similarities that somebody else computed. Knows no SQL, no names and no model (how entities are found in a text is
+entities.py).
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .entities import canonical, extract
 from .records import FloatArray, RowArray
 
-__all__ = ["Adjacency", "adjacency", "canonical", "extract", "traverse"]
+__all__ = ["Adjacency", "adjacency", "traverse"]
 
 
 @dataclass(frozen=True)
