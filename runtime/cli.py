@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from gamer.index import Album
 
 from .answer import LAYERS, Answer, Hit
 from .backends import BACKENDS
@@ -34,12 +33,7 @@ threads_option = click.option("--threads", type=click.IntRange(1, 64), default=T
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 
 
-@click.group()
-def index() -> None:
-    """Build an album index, and look into one."""
-
-
-@index.command()
+@click.command()
 @click.argument("album", type=PATH)
 @click.option("-b", "--bundle", type=PATH, required=True, help="Bundle directory that `gamer export` wrote.")
 @click.option("-o", "--output", type=PATH, required=True, help="Album file to write, e.g. out/album.gamer.")
@@ -81,35 +75,6 @@ def build(album: Path, bundle: Path, output: Path, strict: bool, backend: str, t
         size = built.path.stat().st_size / 1e6
         click.echo(f"{built.path}: {built.photos} photos indexed, {built.seen} looked at, {len(built.skips)} skipped, {size:.2f} MB")
     if strict and built.skips:
-        sys.exit(1)
-
-
-@index.command()
-@click.argument("album", type=PATH)
-@json_option
-def stats(album: Path, as_json: bool) -> None:
-    """Counts and bytes of an ALBUM file, by layer."""
-    with one_line("index stats"), Album.open(album) as opened:
-        figures = asdict(opened.stats())
-    if as_json:
-        click.echo(json.dumps(figures, ensure_ascii=False))
-        return
-    for name, value in figures.items():
-        click.echo(f"{name:16} {value}")
-
-
-@index.command()
-@click.argument("album", type=PATH)
-@json_option
-def verify(album: Path, as_json: bool) -> None:
-    """Check an ALBUM file: SQLite's integrity check, counts, hashes and generations of the derived segments."""
-    with one_line("index verify"), Album.open(album) as opened:
-        problems = opened.verify()
-    if as_json:
-        click.echo(json.dumps({"clean": not problems, "problems": problems}, ensure_ascii=False))
-    else:
-        click.echo("\n".join(problems) if problems else f"{album}: clean")
-    if problems:
         sys.exit(1)
 
 

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NoReturn
 
-import click
 from gamer.index import AlbumError, IngestError
+from gamer.index.console import fail, plain
 
 from .errors import RuntimeFailure
 
-
-def plain(text: str) -> str:
-    """`text` without control characters: what an album holds must not drive a terminal."""
-    return "".join(c if c.isprintable() else "\ufffd" for c in text)
-
-
-def fail(command: str, message: str, code: int = 1) -> NoReturn:
-    """Prints "gamer COMMAND: message" as one line on stderr and exits."""
-    click.echo(plain(f"gamer {command}: {message}"), err=True)
-    sys.exit(code)
+__all__ = ["fail", "one_line", "plain"]
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import click
 COMMANDS = {
     "export": ("gamer.export.cli", "export", "Quantize, lower and prove a recipe's models: one bundle for ONNX, ExecuTorch, Core ML."),
     "verify": ("gamer.export.cli", "verify", "Check a bundle: hashes, sizes, and what runs here against torch again."),
-    "index": ("gamer.runtime.cli", "index", "Build an album index from photos or a JSONL; look into one."),
+    "index": ("gamer.runtime.main", "index", "Build an album index from photos or a JSONL; change it, look into it."),
     "search": ("gamer.runtime.cli", "search", "Find the photos that a sentence means."),
     "bench": ("gamer.bench.cli", "bench", "Measure latency per layer, quality, and draw the report."),
     "serve": ("gamer.runtime.serve.cli", "serve", "Search an album from a web page, and over a local HTTP API."),
@@ -18,16 +18,33 @@ COMMANDS = {
 EXTRAS = {"export": "export", "verify": "export", "serve": "serve", "bench": "bench"}
 
 
+# `gamer index` joins the commands of two rooms: those that need models, and those that only need the file.
+INDEX_COMMANDS = {
+    "build": ("gamer.runtime.cli", "build", "Index a folder of photos or a JSONL: one album file."),
+    "remove": ("gamer.index.cli", "remove", "Take photos out of an album."),
+    "prefer": ("gamer.index.cli", "prefer", "Say that one photo, or one entity, is better than another."),
+    "merge": ("gamer.index.cli", "merge", "Make entities one: aliases, or all whose vectors agree."),
+    "split": ("gamer.index.cli", "split", "Take merged entities apart again."),
+    "stats": ("gamer.index.cli", "stats", "Counts and bytes, by layer."),
+    "verify": ("gamer.index.cli", "verify", "Check everything in an album; --repair builds again what is derived."),
+    "compact": ("gamer.index.cli", "compact", "Write an album anew without holes."),
+    "export-jsonl": ("gamer.index.cli", "export", "Write an album as JSON lines, without what is marked to stay at home."),
+}
+Table = dict[str, tuple[str, str, str]]
+
+
 class _Lazy(click.Group):
     """A group whose commands are imported when they are called, so that `gamer search` starts without torch."""
 
+    table: Table = COMMANDS
+
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return list(self.table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        if cmd_name not in self.table:
             return None
-        module, name, _ = COMMANDS[cmd_name]
+        module, name, _ = self.table[cmd_name]
         try:
             command: click.Command = getattr(importlib.import_module(module), name)
         except ModuleNotFoundError as error:
@@ -40,12 +57,21 @@ class _Lazy(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, _, text) in COMMANDS.items()])
+            formatter.write_dl([(name, text) for name, (_, _, text) in self.table.items()])
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS:
-            ctx.fail(f"no command {args[0]!r}; choose one of: {', '.join(COMMANDS)}")
+        if args and args[0] not in self.table:
+            ctx.fail(f"no command {args[0]!r}; choose one of: {', '.join(self.table)}")
         return super().resolve_command(ctx, args)
+
+
+class _LazyIndex(_Lazy):
+    table = INDEX_COMMANDS
+
+
+@click.group(cls=_LazyIndex)
+def index() -> None:
+    """Build an album index, change it, and look into one."""
 
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})

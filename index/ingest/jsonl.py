@@ -125,7 +125,8 @@ def _memories(value: Any) -> tuple[Memory, ...]:
     for item in value:
         if not isinstance(item, dict) or item.get("source") not in WRITTEN_SOURCES:
             raise ValueError(f'a memory is not {{"source": one of {", ".join(WRITTEN_SOURCES)}, "text"}}')
-        out.append(Memory(item["source"], _string(item.get("text"), "text")))
+        labels = _level(item.get("sharing"), "sharing"), _level(item.get("sensitivity"), "sensitivity")
+        out.append(Memory(item["source"], _string(item.get("text"), "text"), *labels))
     return tuple(out)
 
 

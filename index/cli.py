@@ -1,0 +1,144 @@
+"""The commands of `gamer index` that need no model: parse, call one function, print. Only this file and its like exit."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .album import Album
+from .console import fail, plain
+from .errors import AlbumError
+from .exporting import export_jsonl
+from .writer import AlbumWriter
+
+PATH = click.Path(path_type=Path)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+
+@contextmanager
+def _one_line(command: str) -> Iterator[None]:
+    try:
+        yield
+    except (AlbumError, OSError) as error:
+        fail(f"index {command}", str(error))
+    except KeyboardInterrupt:
+        fail(f"index {command}", "interrupted; nothing was changed", 130)
+
+
+def _say(as_json: bool, figures: dict[str, Any], words: str) -> None:
+    click.echo(json.dumps(figures, ensure_ascii=False, default=str) if as_json else "\n".join(plain(line) for line in words.split("\n")))
+
+
+@click.command()
+@click.argument("album", type=PATH)
+@json_option
+def stats(album: Path, as_json: bool) -> None:
+    """Counts and bytes of an ALBUM file, by layer."""
+    with _one_line("stats"), Album.open(album) as opened:
+        figures = asdict(opened.stats())
+    _say(as_json, figures, "\n".join(f"{name:16} {value}" for name, value in figures.items()))
+
+
+@click.command()
+@click.argument("album", type=PATH)
+@click.option("--repair", is_flag=True, help="Build again what is derived (indexes, index of words, segments) where it is wrong.")
+@json_option
+def verify(album: Path, repair: bool, as_json: bool) -> None:
+    """Check an ALBUM file: pages, every row's checksum, links, counts, the index of words, hashes and generations of the segments."""
+    done: list[str] = []
+    with _one_line("verify"):
+        if repair:
+            with AlbumWriter.extend(album) as writer:
+                done = writer.repair()
+        with Album.open(album) as opened:
+            problems = opened.verify()
+    _say(as_json, {"clean": not problems, "problems": problems, "repaired": done}, "\n".join([*done, *(problems or [f"{album}: clean"])]))
+    if problems:
+        sys.exit(1)
+
+
+@click.command()
+@click.argument("album", type=PATH)
+@click.argument("ids", nargs=-1, required=True)
+@json_option
+def remove(album: Path, ids: tuple[str, ...], as_json: bool) -> None:
+    """Take the photos with these IDS out of ALBUM. The pictures themselves stay where they are."""
+    with _one_line("remove"), AlbumWriter.extend(album) as writer:
+        writer.remove(dict.fromkeys(ids))
+    _say(as_json, {"removed": list(dict.fromkeys(ids))}, f"{album}: {len(set(ids))} removed")
+
+
+@click.command()
+@click.argument("album", type=PATH)
+@click.argument("better")
+@click.argument("worse")
+@json_option
+def prefer(album: Path, better: str, worse: str, as_json: bool) -> None:
+    """BETTER outranks WORSE from now on where both match. Two photo ids, or two entity names."""
+    with _one_line("prefer"), AlbumWriter.extend(album) as writer:
+        writer.prefer(better, worse)
+    _say(as_json, {"better": better, "worse": worse}, f"{album}: {better} outranks {worse}")
+
+
+@click.command()
+@click.argument("album", type=PATH)
+@click.argument("names", nargs=-1)
+@click.option("--similar", type=click.FloatRange(0, 1, min_open=True), help="Merge all names of a kind whose vectors' cosine is at least this.")
+@json_option
+def merge(album: Path, names: tuple[str, ...], similar: float | None, as_json: bool) -> None:
+    """Make entities one: the first of NAMES stays, the others become its aliases. `gamer index split` undoes it."""
+    if (similar is None) == (len(names) < 2) or (similar is not None and names):
+        raise click.UsageError("give two names or more, or --similar")
+    with _one_line("merge"), AlbumWriter.extend(album) as writer:
+        merged = [] if similar is None else writer.merge_similar(similar)
+        for alias in names[1:]:
+            writer.merge(names[0], alias)
+            merged.append((names[0], alias))
+    words = "\n".join(f"{alias} is {kept}" for kept, alias in merged) or f"{album}: nothing to merge"
+    _say(as_json, {"merged": [{"kept": kept, "alias": alias} for kept, alias in merged]}, words)
+
+
+@click.command()
+@click.argument("album", type=PATH)
+@click.argument("name")
+@json_option
+def split(album: Path, name: str, as_json: bool) -> None:
+    """Take the alias NAME from what it was merged with, or the entity NAME from all its aliases."""
+    with _one_line("split"), AlbumWriter.extend(album) as writer:
+        freed = writer.split(name)
+    _say(as_json, {"split": freed}, f"{album}: {', '.join(freed)} on {'their' if len(freed) > 1 else 'its'} own")
+
+
+@click.command()
+@click.argument("album", type=PATH)
+@json_option
+def compact(album: Path, as_json: bool) -> None:
+    """Write ALBUM anew without holes: unused entities dropped, segments built; put in the old one's place when whole."""
+    with _one_line("compact"):
+        with AlbumWriter.extend(album) as writer:
+            before = album.stat().st_size
+            writer.compact()
+        after = album.stat().st_size
+    _say(as_json, {"bytes_before": before, "bytes_after": after}, f"{album}: {before / 1e6:.2f} MB → {after / 1e6:.2f} MB")
+
+
+@click.command("export-jsonl")
+@click.argument("album", type=PATH)
+@click.option("-o", "--output", type=PATH, required=True, help="File to write, one photo a line, as `gamer index build` reads it.")
+@click.option("--all", "everything", is_flag=True, help="Also what is marked sharing=low or sensitivity=high.")
+@json_option
+def export(album: Path, output: Path, everything: bool, as_json: bool) -> None:
+    """Write ALBUM as JSON lines. Photos and memories marked sharing=low or sensitivity=high stay at home, unless --all is given."""
+    with _one_line("export-jsonl"), Album.open(album) as opened:
+        done = export_jsonl(opened, output, everything=everything)
+    words = f"{output}: {done.photos} photos, {done.memories} memories"
+    if done.kept_photos or done.kept_memories:
+        words += f"; kept at home: {done.kept_photos} photos, {done.kept_memories} memories"
+    _say(as_json, asdict(done), words)
