@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from . import crc
 from .cubes import E7
 from .errors import AlbumError
 from .kdtree import LOWEST, Int64Array
@@ -22,9 +24,15 @@ PHOTO_COLUMNS = "row, id, path, taken_at, tz_source, lat_e7, lon_e7, sharing, se
 def read_meta(db: apsw.Connection, path: Path) -> AlbumMeta:
     found = {str(key): str(value) for key, value in db.execute("SELECT key, value FROM meta")}
     try:
+        if "crc" in found and int(found["crc"]) != meta_crc(found):
+            raise AlbumError(f"{path}: the meta table is damaged (its checksum differs); build the album again")
         return AlbumMeta(found["text_encoder"], found["image_encoder"], int(found["dim"]), float(found["delta"]))
     except (KeyError, ValueError, TypeError) as error:
         raise AlbumError(f"{path}: the meta table lacks or spoils {error}; build the album again") from None
+
+
+def meta_crc(found: Mapping[str, str]) -> int:
+    return crc.of_values(tuple(found[key] for key in ("text_encoder", "image_encoder", "dim", "delta")))
 
 
 def read_generation(db: apsw.Connection) -> int:

@@ -53,9 +53,14 @@ class AlbumWriter:
             db = storage.open_for_writing(working)
             with db:
                 create_tables(db)
-                pairs = [("text_encoder", meta.text_encoder), ("image_encoder", meta.image_encoder)]
-                pairs += [("dim", str(meta.dim)), ("delta", repr(float(meta.delta))), ("generation", "0")]
-                db.executemany("INSERT INTO meta VALUES(?,?)", pairs)
+                told = {
+                    "text_encoder": meta.text_encoder,
+                    "image_encoder": meta.image_encoder,
+                    "dim": str(meta.dim),
+                    "delta": repr(float(meta.delta)),
+                }
+                pairs = {**told, "crc": str(loader.meta_crc(told)), "generation": "0"}
+                db.executemany("INSERT INTO meta VALUES(?,?)", list(pairs.items()))
             return cls(db, path, working, lock, hnsw_from)
         except (apsw.Error, OSError) as error:
             lock.release()
@@ -280,3 +285,5 @@ def _seal_all(db: apsw.Connection) -> None:
         rows.seal(row)
     for record in db.execute(f"SELECT row, {crc.ENTITY_COLUMNS} FROM entities").fetchall():
         db.execute("UPDATE entities SET crc=? WHERE row=?", (crc.of_values(record[1:]), record[0]))
+    told = {str(key): str(value) for key, value in db.execute("SELECT key, value FROM meta")}
+    db.execute("INSERT OR REPLACE INTO meta VALUES('crc', ?)", (str(loader.meta_crc(told)),))

@@ -5,16 +5,31 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import struct
+import zlib
 from pathlib import Path
 
 from .conftest import DIM, SAMPLE, BuildAlbum, name_vectors
+
+
+def value_bytes(value: int | float | str | bytes | None) -> bytes:
+    """FORMAT.md, Checksums."""
+    if value is None:
+        return b"n"
+    if isinstance(value, int):
+        return b"i" + struct.pack("<q", value)
+    if isinstance(value, float):
+        return b"f" + struct.pack("<d", value)
+    data = value.encode() if isinstance(value, str) else value
+    return (b"t" if isinstance(value, str) else b"b") + struct.pack("<q", len(data)) + data
 
 
 def test_header_and_rows(album_path: Path) -> None:
     head = album_path.read_bytes()[:100]
     assert struct.unpack_from(">I", head, 68) == (0x47414D52,) and struct.unpack_from(">I", head, 60) == (2,)
     db = sqlite3.connect(album_path)
-    assert dict(db.execute("SELECT key, value FROM meta")) == {
+    meta = dict(db.execute("SELECT key, value FROM meta"))
+    assert int(meta.pop("crc")) == zlib.crc32(b"".join(value_bytes(meta[key]) for key in ("text_encoder", "image_encoder", "dim", "delta")))
+    assert meta == {
         "generation": "1",
         "text_encoder": "made-up-text",
         "image_encoder": "made-up-image",
