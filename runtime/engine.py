@@ -77,9 +77,7 @@ class Engine:
         ):
             if ours != theirs:
                 opened.close()
-                raise RuntimeFailure(
-                    f"{album}: its vectors are {theirs}'s, the bundle has {ours}: build the album again with `gamer index build … -b {bundle}`"
-                )
+                raise RuntimeFailure(f"{album}: its vectors are {theirs}'s, the bundle has {ours}: run `gamer index update {album} -b {bundle}`")
         return cls(models, opened)
 
     def close(self) -> None:

