@@ -72,7 +72,7 @@ def read_anchors(text: str, taken: Sequence[tuple[int, int]]) -> tuple[Anchor, .
         a, (begin, end) = m.start(), m.span("phrase")
         end = min([end, *(s for s, _ in taken if begin <= s < end)])
         phrase = re.sub(r"^(?:the|my|our|a|an)\s+|\s+(?:in|on|at|and|or|with|from|of)?\s*$", "", text[begin:end].strip(), flags=re.IGNORECASE)
-        if phrase and not any(s < end and a < e for s, e in taken):
+        if phrase[:1].isalpha() and not any(s < end and a < e for s, e in taken):
             b = begin + len(text[begin:end].rstrip())
             out.append(Anchor(text[a:b], phrase, offset, (a, b)))
     return tuple(out)
