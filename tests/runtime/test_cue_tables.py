@@ -1,0 +1,117 @@
+"""The rules file that three readers share: its shape, that every rule can be made, and that its tables agree with independent ones."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import date
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gamer.runtime import cue_tables
+from gamer.runtime.cue_tables import pattern, read, tables
+from gamer.runtime.cues_calendar import holiday, nth_weekday
+from gamer.runtime.cues_make import MAKERS
+from gamer.runtime.cues_rules import compiled
+from gamer.runtime.cues_time import DEICTIC
+from gamer.runtime.errors import RuntimeFailure
+
+RAW = Path(cue_tables.__file__).with_name("cue_rules.json").read_text(encoding="utf-8")
+
+
+def test_every_rule_compiles_and_has_a_maker() -> None:
+    for rule in tables().rules:
+        assert compiled(rule.pattern).groupindex is not None
+        assert rule.make in MAKERS and rule.kind in tables().trust and rule.needs
+    assert set(MAKERS) == {rule.make for rule in tables().rules}
+    assert set(tables().trust) >= DEICTIC and all(0 < share <= 1 for share in tables().trust.values())
+
+
+def test_patterns_stay_in_the_syntax_that_java_and_icu_share() -> None:
+    """No Python spelling in the file, no group name with an underscore (Java has none), none twice in a pattern."""
+    for rule in tables().rules:
+        shared = tables().expand(rule.pattern)
+        assert "(?P" not in shared and "<<" not in shared
+        names = re.findall(r"\(\?<([^=!][^>]*)>", shared)
+        assert len(names) == len(set(names)) and all(name.isalnum() for name in names)
+    assert pattern(r"(?<a>x)(?<!y)(?<=z)\k<a>") == r"(?P<a>x)(?<!y)(?<=z)(?P=a)"
+
+
+@pytest.mark.parametrize(
+    ("name", "year", "first", "last"),
+    [
+        ("easter", 2011, (4, 22), (4, 25)),
+        ("good friday", 2024, (3, 29), (3, 29)),
+        ("orthodox easter", 2021, (4, 30), (5, 3)),
+        ("orthodox easter", 2024, (5, 3), (5, 6)),
+        ("memorial day", 2021, (5, 31), (5, 31)),
+        ("victoria day", 2020, (5, 18), (5, 18)),
+        ("victoria day", 2022, (5, 23), (5, 23)),
+        ("mothering sunday", 2024, (3, 10), (3, 10)),
+        ("lantern festival", 2024, (2, 24), (2, 24)),
+        ("yom kippur", 2023, (9, 24), (9, 25)),
+        ("diwali", 2024, (10, 30), (11, 2)),
+        ("oktoberfest", 2023, (9, 16), (10, 1)),
+        ("black friday", 2024, (11, 29), (11, 29)),
+    ],
+)
+def test_holidays(name: str, year: int, first: tuple[int, int], last: tuple[int, int]) -> None:
+    days = holiday(tables().holidays[name])(year)
+    assert tuple(date.fromordinal(d) for d in days) == (date(year, *first), date(year, *last))
+
+
+def test_every_holiday_can_be_reckoned() -> None:
+    for rule in tables().holidays.values():
+        ways = [bool(rule.day), bool(rule.nth), rule.easter is not None, rule.orthodox is not None, bool(rule.weekday_from), bool(rule.table)]
+        assert sum(ways) == 1
+        for year in range(2002, 2036):
+            low, high = holiday(rule)(year)
+            assert low <= high < low + 45 and abs(date.fromordinal(low).year - year) <= 1
+
+
+def test_moon_tables_are_whole_and_move_by_the_moon() -> None:
+    """A year's first day stands for it: an Islamic feast that comes twice in a year leaves the next table entry two lunar years away."""
+    for days in tables().tables.values():
+        assert sorted(days) == list(range(min(days), max(days) + 1))
+        first = [date(y, d // 100, d % 100).toordinal() for y, d in sorted(days.items())]
+        gaps = [b - a for a, b in pairwise(first)]
+        assert all(min(abs(gap - moons * 29.53) for moons in (12, 13, 24)) < 3 for gap in gaps)
+
+
+def test_the_fifth_monday_is_not_always_there() -> None:
+    assert nth_weekday(2026, 6, 0, 5) == date(2026, 6, 29).toordinal()
+    with pytest.raises(ValueError):
+        nth_weekday(2026, 2, 0, 5)
+
+
+def _changed(**changes: Any) -> str:
+    return json.dumps({**json.loads(RAW), **changes})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        _changed(version=2),
+        _changed(months=None, rules=None),
+        _changed(holidays=[{"names": ["x"], "rule": {"dya": [1, 1]}}]),
+        _changed(places={}),
+        _changed(tables={"x": {"year": 1}}),
+    ],
+)
+def test_a_spoilt_file_is_one_clear_line(text: str) -> None:
+    with pytest.raises(RuntimeFailure, match=r"cue_rules\.json") as caught:
+        read(text)
+    assert "\n" not in str(caught.value)
+
+
+def test_macros_that_lead_nowhere_are_refused() -> None:
+    with pytest.raises(RuntimeFailure, match="no macro"):
+        tables().expand("<<nothing>>")
+    loop = read(_changed(macros={**json.loads(RAW)["macros"], "a": "<<b>>", "b": "<<a>>"}))
+    with pytest.raises(RuntimeFailure, match="name each other"):
+        loop.expand("<<a>>")
