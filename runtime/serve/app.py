@@ -30,6 +30,7 @@ from .settings import Settings
 from .views import Health, MemoryView, Overview, PhotoView, SearchRequest, SearchResult, Stats
 
 DISTRIBUTION = "gamer-on-device"
+SCHEMA = "/api/v1/openapi.json"
 STATIC = {
     "index.html": "text/html; charset=utf-8",
     "style.css": "text/css; charset=utf-8",
@@ -65,7 +66,7 @@ def create_app(engine: Engine, settings: Settings) -> Guard:
         title="GAMER on the device",
         version=metadata.version(DISTRIBUTION),
         summary="Search one photo album by what a person says. Nothing leaves the machine.",
-        openapi_url="/api/v1/openapi.json",
+        openapi_url=SCHEMA,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
@@ -84,7 +85,9 @@ def create_app(engine: Engine, settings: Settings) -> Guard:
 def _errors(api: FastAPI) -> None:
     def http(_: Request, error: Exception) -> Response:
         assert isinstance(error, StarletteHTTPException)
-        return problem(error.status_code, str(error.detail), error.headers)
+        # The router's own refusals say no more than their status does.
+        said = {"Not Found": "no such address", "Method Not Allowed": "no such method at this address"}.get(error.detail)
+        return problem(error.status_code, f"{said}: see {SCHEMA}" if said else str(error.detail), error.headers)
 
     def invalid(_: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)

@@ -21,7 +21,7 @@ class Buckets:
         now = self._clock()
         level, when = self._levels.pop(client, (self._rate.burst, now))
         level = min(self._rate.burst, level + (now - when) * self._rate.per_second)
-        allowed = level >= cost
+        allowed = level >= cost - 1e-9  # or a client that waits as long as it was told meets the last rounding
         self._levels[client] = (level - cost if allowed else level, now)
         if len(self._levels) > self._rate.clients:
             self._levels.popitem(last=False)

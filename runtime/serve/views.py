@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from ..answer import Answer
 from ..engine import MAX_QUERY
@@ -20,16 +20,23 @@ Mode = Literal["fused", "paper"]
 Refine = Literal["off", "fast", "llm"]
 
 
+def _number(value: object) -> object:
+    """JSON's 5 and 5.0 are integers, its "5" and true are not."""
+    if isinstance(value, bool | str):
+        raise ValueError("a number is wanted")
+    return value
+
+
 class SearchRequest(BaseModel):
     """`query` holds at least one character that is neither space nor control. `now`: the day that "last spring" counts from."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     query: Annotated[str, Field(min_length=1, max_length=MAX_QUERY, pattern=r"[^\s\x00-\x1f\x7f-\x9f]", examples=["coffee last spring"])]
-    k: Annotated[int, Field(ge=1, le=MAX_PHOTOS, strict=True)] | None = None
+    k: Annotated[int, Field(ge=1, le=MAX_PHOTOS), BeforeValidator(_number)] | None = None
     mode: Mode = "fused"
     refine: Refine = "fast"
-    now: Annotated[int, Field(ge=0, le=LAST_DAY, strict=True)] | None = None
+    now: Annotated[int, Field(ge=0, le=LAST_DAY), BeforeValidator(_number)] | None = None
 
 
 @dataclass(frozen=True)

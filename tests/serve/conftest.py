@@ -1,0 +1,87 @@
+"""What the server's tests share: the sample album behind the application, asked without a socket, and a small album of real files."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, Memory, Photo
+
+pytest.importorskip("fastapi", reason="needs the serve extra")
+
+from gamer.runtime.engine import Engine
+from gamer.runtime.serve.app import create_app
+from gamer.runtime.serve.listen import server
+from gamer.runtime.serve.settings import Rate, Settings, bind
+from starlette.testclient import TestClient
+
+HERE = "http://127.0.0.1:8765"
+NO_LIMIT = Rate(burst=1e9, per_second=1e9)
+
+
+@pytest.fixture(scope="session")
+def engine(bundle: Path, sample_album: Path) -> Iterator[Engine]:
+    opened = Engine.open(bundle, sample_album)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def client(engine: Engine) -> TestClient:
+    return TestClient(create_app(engine, Settings(rate=NO_LIMIT)), base_url=HERE, raise_server_exceptions=False)
+
+
+@pytest.fixture(scope="session")
+def served(engine: Engine) -> Iterator[str]:
+    """The real server on a real port of this machine: its address, without a slash at the end."""
+    listening = bind("127.0.0.1", 0)
+    running = server(create_app(engine, Settings(rate=NO_LIMIT)))
+    thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})
+    thread.start()
+    while not running.started:
+        time.sleep(0.01)
+    yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    running.should_exit = True
+    thread.join(20)
+    assert not thread.is_alive()
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """A folder with a picture that EXIF turns, one of each trouble, and what is no picture at all."""
+    from PIL import Image
+
+    wide = Image.new("RGB", (400, 200), (200, 30, 30))
+    wide.paste((30, 30, 200), (200, 0, 400, 200))  # red at the left, blue at the right
+    exif = Image.Exif()
+    exif[0x0112] = 6  # to be shown a quarter turn clockwise: red at the top
+    wide.save(tmp_path / "turned.jpg", exif=exif, quality=95)
+    wide.save(tmp_path / "plain.png")
+    (tmp_path / "secret.jpg").write_text("root:x:0:0")
+    (tmp_path / "cut.jpg").write_bytes((tmp_path / "turned.jpg").read_bytes()[:300])
+    (tmp_path / "folder.jpg").mkdir()
+    wide.save(tmp_path / "moved.jpg")
+    return tmp_path
+
+
+NAMES = ("turned.jpg", "plain.png", "secret.jpg", "cut.jpg", "folder.jpg", "moved.jpg")
+
+
+@pytest.fixture
+def album(files: Path) -> Iterator[Album]:
+    """One row for each of NAMES, then a photo without a file, and one whose path no file system takes. No model is asked."""
+    paths = [str(files / name) for name in NAMES]
+    photos = [Photo(path.rsplit("/", 1)[-1], path, 1_000 * row, lat=48.2, lon=16.4) for row, path in enumerate(paths)]
+    photos += [Photo("told", None, memories=(Memory("note", "nobody took a picture"),)), Photo("../../etc/passwd", "/" + "x" * 5000)]
+    with AlbumWriter.create(files / "small.gamer", AlbumMeta("none", "none", 4, 0.5)) as writer:
+        writer.add([Encoded(photo) for photo in photos])
+        writer.finish(lambda names: np.full((len(names), 4), 0.5, np.float32))
+    (files / "moved.jpg").unlink()
+    shutil.copy(files / "plain.png", files / "elsewhere.jpg")
+    with Album.open(files / "small.gamer") as opened:
+        yield opened

@@ -1,0 +1,107 @@
+"""Thumbnails and originals: upright, bounded, cached; and nothing but pictures, whatever an album's paths name."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi", reason="needs the serve extra")
+
+from gamer.index import Album, AlbumError
+from gamer.runtime.serve.pictures import PictureGone, Pictures, media_type
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+TURNED, PLAIN, SECRET, CUT, FOLDER, MOVED, TOLD, ABSURD = range(8)
+
+
+def test_a_thumbnail_is_upright_and_small(album: Album) -> None:
+    made = Pictures(album).thumbnail(TURNED, 100)
+    image = Image.open(io.BytesIO(made.data))
+    assert image.format == "WEBP" and image.size == (50, 100)
+    top, bottom = image.convert("RGB").getpixel((25, 5)), image.convert("RGB").getpixel((25, 95))
+    assert top[0] > 150 > top[2] and bottom[2] > 150 > bottom[0]  # type: ignore[index]
+
+
+def test_a_small_picture_is_not_blown_up(album: Album) -> None:
+    assert Image.open(io.BytesIO(Pictures(album).thumbnail(PLAIN, 1600).data)).size == (400, 200)
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (SECRET, "cannot be read as a picture"),
+        (CUT, "cannot be read as a picture"),
+        (FOLDER, "no longer where the album found it"),
+        (MOVED, "moved.jpg is no longer where the album found it"),
+        (TOLD, "memories only"),
+        (ABSURD, "no longer where"),
+    ],
+)
+def test_what_is_no_picture_is_said_in_a_line_without_its_folder(album: Album, files: Path, row: int, words: str) -> None:
+    with pytest.raises(PictureGone) as caught:
+        Pictures(album).thumbnail(row, 320)
+    said = str(caught.value)
+    assert words in said and str(files) not in said and "\n" not in said
+    if row != CUT:  # its header is a picture's: the file itself may be downloaded
+        with pytest.raises(PictureGone):
+            Pictures(album).original(row)
+
+
+def test_a_pipe_is_not_opened(album: Album, files: Path) -> None:
+    """Opening a FIFO waits for a writer for ever."""
+    os.mkfifo(files / "moved.jpg")
+    with pytest.raises(PictureGone):
+        Pictures(album).thumbnail(MOVED, 320)
+    with pytest.raises(PictureGone):
+        Pictures(album).original(MOVED)
+
+
+def test_a_row_that_is_not_there(album: Album) -> None:
+    with pytest.raises(AlbumError):
+        Pictures(album).thumbnail(99, 320)
+
+
+def test_an_original_is_typed_by_its_bytes(album: Album) -> None:
+    pictures = Pictures(album)
+    assert pictures.original(TURNED).media_type == "image/jpeg" and pictures.original(PLAIN).media_type == "image/png"
+
+
+def test_the_cache_holds_no_more_than_its_bytes_and_notices_a_new_file(album: Album, files: Path) -> None:
+    pictures = Pictures(album)
+    first = pictures.thumbnail(PLAIN, 320)
+    assert pictures.thumbnail(PLAIN, 320) is first
+    Image.new("RGB", (400, 200)).save(files / "plain.png")
+    os.utime(files / "plain.png", ns=(1, 1))
+    second = pictures.thumbnail(PLAIN, 320)
+    assert second.tag != first.tag and second.data != first.data
+    tight = Pictures(album, cache_bytes=len(second.data) + 10)
+    for size in (320, 800, 1600, 320):
+        tight.thumbnail(TURNED, size)
+        tight.thumbnail(PLAIN, size)
+        assert tight._held == sum(len(held.data) for held in tight._cache.values()) <= len(second.data) + 10
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF"])
+def test_what_pillow_writes_is_known_by_its_head(kind: str) -> None:
+    out = io.BytesIO()
+    Image.new("RGB", (8, 8)).save(out, kind)
+    assert media_type(out.getvalue()[:32]) == f"image/{kind.lower()}"
+
+
+def test_heic_is_known_and_a_film_is_not() -> None:
+    assert media_type(b"\0\0\0\x18ftypheic\0\0\0\0") == "image/heic"
+    assert media_type(b"\0\0\0\x18ftypisom\0\0\0\0") is None
+
+
+@given(st.text(max_size=40))
+def test_text_is_no_picture(text: str) -> None:
+    """No text file's beginning passes: not /etc/passwd, not HTML, not SVG, not one that starts with BM or RIFF."""
+    for start in ("", "BM", "RIFF", "<svg ", "root:x:0:0", "GIF", "II", "MM"):
+        head = (start + text).encode("utf-8", "surrogatepass")[:32]
+        if not head.startswith((b"GIF87a", b"GIF89a", b"II*\0", b"MM\0*")) and b"WEBP" not in head and b"ftyp" not in head and b"\0" not in head:
+            assert media_type(head) is None
