@@ -1,0 +1,186 @@
+"""Faults and quiet: what is wrong is said in one line that names the file and what to do, and no search ever opens a socket."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from gamer.index import Album
+from gamer.runtime.engine import Engine
+from gamer.runtime.errors import RuntimeFailure
+
+pytestmark = pytest.mark.slow
+NOW = datetime(2026, 11, 21)
+
+
+def gamer(*args: str, env: dict[str, str] | None = None, within: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    command = [*within, sys.executable, "-m", "gamer.runtime.main", *args]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, env=env)
+
+
+@pytest.fixture
+def broken(bundle: Path, tmp_path: Path) -> Path:
+    """A copy of the bundle with what a search reads, to be damaged."""
+    copy = tmp_path / "bundle"
+    shutil.copytree(bundle, copy, ignore=shutil.ignore_patterns("executorch", "coreml", "llm_*.onnx", "dpe_*.onnx", "image_*.onnx"))
+    return copy
+
+
+def flip(path: Path) -> None:
+    """Change one byte in the middle; the size stays."""
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    path.write_bytes(bytes(data))
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def rename(manifest: Path) -> None:
+    """The manifest of a bundle with another text encoder."""
+    raw = json.loads(manifest.read_text(encoding="utf-8"))
+    raw["text_encoder"] = "another-encoder"
+    manifest.write_text(json.dumps(raw), encoding="utf-8")
+
+
+FAULTS: list[tuple[str, Callable[[Path], None], tuple[str, ...]]] = [
+    ("onnx/text_tower.onnx", flip, ("text_tower.onnx", "SHA-256", "export again")),
+    ("onnx/text_tower.onnx", cut, ("text_tower.onnx", "bytes", "export again")),
+    ("onnx/text_tower.onnx", Path.unlink, ("text_tower.onnx", "missing", "copy the whole bundle")),
+    ("text_tokenizer.json", flip, ("text_tokenizer.json", "SHA-256")),
+    ("gazetteer.sqlite", cut, ("gazetteer.sqlite", "bytes")),
+    ("gazetteer.sqlite", Path.unlink, ("gazetteer.sqlite", "missing")),
+    ("manifest.json", cut, ("manifest.json", "not JSON")),
+    ("manifest.json", Path.unlink, ("no manifest.json", "gamer export")),
+    ("manifest.json", rename, ("another-encoder", "gamer index update")),
+]
+
+
+@pytest.mark.parametrize(("name", "damage", "says"), FAULTS, ids=[f"{f[0]}-{f[1].__name__}" for f in FAULTS])
+def test_a_faulty_bundle_is_one_clear_line(
+    broken: Path, sample_album: Path, name: str, damage: Callable[[Path], None], says: tuple[str, ...]
+) -> None:
+    damage(broken / name)
+    done = gamer("search", str(sample_album), "my cat", "-b", str(broken))
+    lines = done.stderr.strip().splitlines()
+    assert done.returncode == 1 and len(lines) == 1 and not done.stdout, done.stderr
+    assert lines[0].startswith("gamer search: ")
+    for words in says:
+        assert words in lines[0]
+
+
+def test_an_album_of_another_version_is_one_clear_line(bundle: Path, sample_album: Path, tmp_path: Path) -> None:
+    newer = tmp_path / "newer.gamer"
+    newer.write_bytes(sample_album.read_bytes())
+    with sqlite3.connect(newer) as db:
+        db.execute("PRAGMA user_version = 99")
+    done = gamer("search", str(newer), "my cat", "-b", str(bundle))
+    assert done.returncode == 1 and len(done.stderr.strip().splitlines()) == 1
+    assert "newer.gamer" in done.stderr and "99" in done.stderr and "update the program" in done.stderr
+
+
+def test_a_photo_moved_away_is_still_found_and_said_to_be_gone(bundle: Path, tmp_path: Path) -> None:
+    """The album answers from its rows; the path is a promise that the disk may have broken since."""
+    from gamer.runtime.indexing import build
+    from gamer.runtime.models import Models
+    from PIL import Image
+
+    Image.new("RGB", (320, 320), "red").save(tmp_path / "wall.jpg")
+    line = {"id": "wall", "path": "wall.jpg", "memories": [{"source": "note", "text": "the red wall"}]}
+    (tmp_path / "a.jsonl").write_text(json.dumps(line) + "\n")
+    build(tmp_path / "a.jsonl", Models.open(bundle), tmp_path / "a.gamer")
+    (tmp_path / "wall.jpg").rename(tmp_path / "elsewhere.jpg")
+    done = gamer("search", str(tmp_path / "a.gamer"), "the red wall", "-b", str(bundle))
+    assert done.returncode == 0 and "wall" in done.stdout
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert "wall.jpg" in done.stderr and "gamer index add" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ("x" * 100_001, "100001 characters"),
+        ("   ", "empty"),
+        ("\x1b\x07", None),
+        ("x " * 50_000, None),
+        ("\x1b[2Jcat\x07 in 2026", None),
+    ],
+    ids=["too long", "blank", "controls alone", "100,000 characters", "controls"],
+)
+def test_odd_queries_through_the_shell(bundle: Path, sample_album: Path, query: str, says: str | None) -> None:
+    done = gamer("search", str(sample_album), query, "-b", str(bundle), "--explain")
+    assert "\x1b[2J" not in done.stdout + done.stderr and "\x07" not in done.stdout + done.stderr
+    if says is None:
+        assert done.returncode == 0 and not done.stderr, done.stderr
+    else:
+        assert done.returncode == 1 and says in done.stderr and len(done.stderr.strip().splitlines()) == 1
+
+
+# No network, ever.
+
+BARRED = """
+import socket
+class Refused(AssertionError):
+    pass
+def refuse(*arguments, **options):
+    raise Refused("a socket was opened")
+socket.socket.__init__ = refuse
+socket.create_connection = socket.getaddrinfo = socket.gethostbyname = socket.socketpair = refuse
+"""
+QUERIES = ("my cat", "rocket launch in Florida last summer", "coffee two days after the rocket launch", "at home on a Sunday, not in Paris")
+
+
+def refuse(*_: object, **__: object) -> None:
+    raise AssertionError("a socket was opened")
+
+
+def test_no_socket_in_process(bundle: Path, sample_album: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket.socket, "__init__", refuse)
+    for name in ("create_connection", "getaddrinfo", "gethostbyname"):
+        monkeypatch.setattr(socket, name, refuse)
+    with pytest.raises(AssertionError, match="a socket was opened"):
+        socket.socket()
+    engine = Engine.open(bundle, sample_album)
+    for query in QUERIES:
+        assert engine.search(query, now=NOW).hits
+    engine.close()
+
+
+def test_no_socket_in_the_command(bundle: Path, sample_album: Path, tmp_path: Path) -> None:
+    """The whole process, from its first import, with sockets refused by sitecustomize."""
+    (tmp_path / "sitecustomize.py").write_text(BARRED)
+    paths = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
+    env = {**os.environ, "PYTHONPATH": paths}
+    probe = subprocess.run([sys.executable, "-c", "import socket; socket.socket()"], env=env, capture_output=True, text=True)
+    assert "a socket was opened" in probe.stderr
+    for query in QUERIES:
+        done = gamer("search", str(sample_album), query, "-b", str(bundle), "--explain", "--now", "2026-11-21", env=env)
+        assert done.returncode == 0, done.stderr
+
+
+def test_no_network_namespace(bundle: Path, sample_album: Path) -> None:
+    """In a kernel namespace without any interface, where the system allows one: native code cannot reach out either."""
+    unshare = shutil.which("unshare")
+    if unshare is None or subprocess.run([unshare, "-rn", "true"], capture_output=True).returncode:
+        pytest.skip("this system gives no network namespace to a plain user")
+    done = gamer("search", str(sample_album), QUERIES[1], "-b", str(bundle), "--now", "2026-11-21", within=(unshare, "-rn"))
+    assert done.returncode == 0 and "rocket" in done.stdout, done.stderr
+
+
+def test_another_encoder_is_refused_with_the_command_that_encodes_again(broken: Path, sample_album: Path) -> None:
+    rename(broken / "manifest.json")
+    with pytest.raises(RuntimeFailure, match="gamer index update") as caught:
+        Engine.open(broken, sample_album)
+    assert str(sample_album) in str(caught.value) and str(broken) in str(caught.value) and "\n" not in str(caught.value)
+    with Album.open(sample_album) as album:
+        assert album.meta.text_encoder in str(caught.value)
