@@ -1,13 +1,12 @@
-"""`gamer index` and `gamer search`: parse, call one function, print. Only this file exits.
+"""`gamer search`: parse, call one function, print.
 
-rich and the indexing are imported where they are used: either takes as long to load as a search takes to answer.
+rich is imported where it is used: it takes as long to load as a search takes to answer.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import sys
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -16,66 +15,14 @@ from typing import TYPE_CHECKING
 import click
 
 from .answer import LAYERS, Answer, Hit
-from .backends import BACKENDS
 from .console import one_line, plain
 from .engine import MODES, Engine, day
 from .errors import RuntimeFailure
-from .models import Models
+from .options import PATH, backend_option, json_option, threads_option
 from .refine import MODES as REFINE_MODES
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-PATH = click.Path(path_type=Path)
-THREADS = min(2, os.cpu_count() or 1)
-backend_option = click.option("--backend", type=click.Choice(list(BACKENDS)), default="onnx", show_default=True, help="Engine that runs the bundle.")
-threads_option = click.option("--threads", type=click.IntRange(1, 64), default=THREADS, show_default=True, help="Threads per model.")
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
-
-
-@click.command()
-@click.argument("album", type=PATH)
-@click.option("-b", "--bundle", type=PATH, required=True, help="Bundle directory that `gamer export` wrote.")
-@click.option("-o", "--output", type=PATH, required=True, help="Album file to write, e.g. out/album.gamer.")
-@click.option("--strict", is_flag=True, help="Exit with 1 if anything was skipped; the album is written all the same.")
-@backend_option
-@threads_option
-@json_option
-def build(album: Path, bundle: Path, output: Path, strict: bool, backend: str, threads: int, as_json: bool) -> None:
-    """Index ALBUM: a folder of photos (JPEG, PNG, WebP, TIFF, HEIC), or a .jsonl with one photo a line.
-
-    What cannot be read is listed with the reason, counted and skipped; the exit code is 0 unless nothing could be taken, or --strict is
-    given. An existing album file is replaced when, and only when, the new one is whole.
-
-    \b
-    A JSONL line: {"id": "a1", "path": "a1.jpg", "taken_at": "2011-04-25T10:30:00", "lat": 48.2, "lon": 16.4,
-                   "memories": [{"source": "note", "text": "breakfast with Anna"}]}
-    """
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    from .indexing import build as build_album
-
-    with one_line("index build", interrupted="interrupted; nothing was changed"):
-        models = Models.open(bundle, backend, threads)
-        columns = (
-            SpinnerColumn(),
-            TimeElapsedColumn(),
-            TextColumn("{task.completed} photos"),
-            TextColumn("{task.description}", markup=False),
-        )
-        with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-            task = progress.add_task("", total=None)
-            built = build_album(album, models, output, lambda n, name: progress.update(task, completed=n, description=name[-60:]))
-    if as_json:
-        click.echo(json.dumps({**asdict(built), "path": str(built.path)}, ensure_ascii=False))
-    else:
-        for skip in built.skips:
-            click.echo(plain(f"skipped {skip.where}: {skip.reason}"), err=True)
-        size = built.path.stat().st_size / 1e6
-        click.echo(f"{built.path}: {built.photos} photos indexed, {built.seen} looked at, {len(built.skips)} skipped, {size:.2f} MB")
-    if strict and built.skips:
-        sys.exit(1)
 
 
 @click.command()
@@ -118,6 +65,7 @@ def search(
     with one_line("search"):
         engine = Engine.open(bundle or find_bundle(album), album, backend, threads)
         answer = engine.search(query, k, refined_by=refined_by, mode=mode, now=now)
+    say_what_is_gone(album, answer.hits)
     if as_json:
         click.echo(json.dumps(asdict(answer), ensure_ascii=False))
         return
@@ -127,6 +75,15 @@ def search(
     if explain:
         print_trace(console, answer)
     print_hits(console, answer.hits, explain)
+
+
+def say_what_is_gone(album: Path, hits: tuple[Hit, ...]) -> None:
+    """One line when photos are no longer where they were indexed: the album answers from its own rows, and would not notice."""
+    gone = [hit.path for hit in hits if hit.path and not os.path.exists(hit.path)]  # noqa: PTH110 (Path.exists raises for a name too long)
+    if gone:
+        others = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
+        where = f"gamer search: no longer there: {gone[0]}{others}; moved photos are found again by `gamer index add {album} FOLDER`"
+        click.echo(plain(where), err=True)
 
 
 def find_bundle(album: Path) -> Path:

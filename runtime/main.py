@@ -20,7 +20,9 @@ EXTRAS = {"export": "export", "verify": "export", "serve": "serve", "bench": "be
 
 # `gamer index` joins the commands of two rooms: those that need models, and those that only need the file.
 INDEX_COMMANDS = {
-    "build": ("gamer.runtime.cli", "build", "Index a folder of photos or a JSONL: one album file."),
+    "build": ("gamer.runtime.cli_index", "build", "Index a folder of photos or a JSONL: one album file."),
+    "add": ("gamer.runtime.cli_index", "add", "Bring an album up to date with a folder: new, moved and edited photos."),
+    "update": ("gamer.runtime.cli_index", "update", "Encode an album's photos again, also with another bundle's encoders."),
     "remove": ("gamer.index.cli", "remove", "Take photos out of an album."),
     "prefer": ("gamer.index.cli", "prefer", "Say that one photo, or one entity, is better than another."),
     "merge": ("gamer.index.cli", "merge", "Make entities one: aliases, or all whose vectors agree."),

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ..errors import IngestError
 from ..records import Memory, Photo, Skip
 from . import exif, sidecar_json, xmp
-from .moment import Moment, moment_of, taken_at
+from .moment import Moment, instant, moment_of, taken_at
 from .pixels import opened
 from .said import Said, first_of
 from .sidecars import Sidecars
@@ -43,8 +43,6 @@ def read(path: Path, photo_id: str, sidecars: Sidecars) -> Iterator[Photo | Skip
 
 def wall_of(photo: Photo) -> int | None:
     """The wall clock of a photo, as well as it is known."""
-    from .moment import instant
-
     if photo.taken_at is None or photo.tz_source == "local" or photo.lat is None or photo.lon is None:
         return photo.taken_at
     moment = instant(datetime.fromtimestamp(photo.taken_at / 1000, UTC), (photo.lat, photo.lon))
@@ -62,19 +60,16 @@ def header(path: Path) -> tuple[Said, Said]:
         return own, _inside(image.info)
 
 
-def rendered(path: Path) -> bool:
-    """True for what no camera took: a screenshot by its name or folder, or a picture whose EXIF names no maker. Never raises."""
-    if any(
-        word in shown(path).casefold()
-        for word in ("screenshot", "screen shot", "bildschirmfoto", "capture d", "captura de pantalla", "截屏", "スクリーンショット")
-    ):
-        return True
+def rendered(path: Path) -> Literal["screenshot", "no camera", ""]:
+    """A screenshot by its name, folder or EXIF comment; a picture whose EXIF names no camera; else "". Never raises."""
+    if any(word in shown(path).casefold() for word in _SCREENSHOTS):
+        return "screenshot"
     try:
         with opened(path) as image:
             tags = image.getexif()
-            return exif.says_screenshot(tags) or not exif.by_camera(tags)
+            return "screenshot" if exif.says_screenshot(tags) else "" if exif.by_camera(tags) else "no camera"
     except Exception:  # whatever is wrong is reported where the pixels are read
-        return False
+        return ""
 
 
 def sha256(path: Path) -> str:

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import click
 
-from ..cli import backend_option, find_bundle, threads_option
+from ..cli import find_bundle
 from ..console import one_line
-
-GRACE_SECONDS = 5  # for what is under way when the server is stopped
+from ..options import backend_option, threads_option
 
 
 @click.command()
@@ -35,10 +34,9 @@ def serve(album: Path, bundle: Path | None, host: str, port: int, token: str | N
     gamer serve out/album.gamer -b out/pocket
     """
     with one_line("serve", extra="serve"):
-        import uvicorn
-
         from ..engine import Engine
         from .app import create_app
+        from .listen import server
         from .settings import Settings, bind, url
 
         settings = Settings(host, token)
@@ -47,22 +45,8 @@ def serve(album: Path, bundle: Path | None, host: str, port: int, token: str | N
         click.echo(f"{album}: {len(engine.album)} photos at {url(host, listening.getsockname()[1])} (Ctrl-C stops)")
         if not settings.loopback:
             click.echo("gamer serve: plain HTTP, readable to whoever shares the network: prefer an SSH tunnel to 127.0.0.1", err=True)
-        config = uvicorn.Config(
-            create_app(engine, settings),
-            http="h11",
-            ws="none",
-            lifespan="off",
-            log_level="warning",
-            access_log=False,  # queries are private
-            server_header=False,
-            proxy_headers=False,  # a header must not choose whose bucket is emptied
-            limit_concurrency=128,
-            timeout_keep_alive=5,
-            timeout_graceful_shutdown=GRACE_SECONDS,
-            h11_max_incomplete_event_size=32 << 10,
-        )
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # uvicorn raises the signal again when it has stopped
         with suppress(KeyboardInterrupt):
-            uvicorn.Server(config).run(sockets=[listening])
+            server(create_app(engine, settings)).run(sockets=[listening])
         engine.close()
         click.echo("gamer serve: stopped", err=True)

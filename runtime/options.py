@@ -1,0 +1,16 @@
+"""Options that several of this room's commands share. Knows click and the backends' names."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from .backends import BACKENDS
+
+PATH = click.Path(path_type=Path)
+THREADS = min(2, os.cpu_count() or 1)
+backend_option = click.option("--backend", type=click.Choice(list(BACKENDS)), default="onnx", show_default=True, help="Engine that runs the bundle.")
+threads_option = click.option("--threads", type=click.IntRange(1, 64), default=THREADS, show_default=True, help="Threads per model.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")

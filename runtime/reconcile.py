@@ -1,0 +1,125 @@
+"""What a scan means for an album that holds photos already: new, the same, moved, edited, gone. Compares paths and SHA-256 of contents.
+
+Contents are always read: size and modification time are kept by tools that edit in place (exiftool -P, rsync --times), so that no shortcut by
+them is safe, and hashing costs a small part of what encoding does. Knows records; opens no album and no picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from gamer.index import Memory, Photo
+from gamer.index.records import Known
+
+from .encoding import DERIVED
+
+
+@dataclass(frozen=True)
+class Decision:
+    """`photo` has the id that it has, or shall have, in the album. `row`: where it stands, None when it is new."""
+
+    photo: Photo
+    kind: Literal["new", "same", "moved", "edited"]
+    row: int | None
+
+
+class Reconciler:
+    """`decide` for each photo of a scan, in order; then `missing`. A row is claimed by one photo at most."""
+
+    def __init__(self, known: Iterable[Known], exists: Callable[[str], bool] = lambda path: Path(path).is_file()) -> None:
+        self._known, self._exists = list(known), exists
+        self._free = set(range(len(self._known)))
+        self._row_of_id = {k.id: row for row, k in enumerate(self._known)}
+        self._row_of_path = {k.path: row for row, k in enumerate(self._known) if k.path is not None}
+        self._rows_of_content: dict[str, list[int]] = {}
+        for row, k in enumerate(self._known):
+            if k.sha256 is not None and k.path is not None:
+                self._rows_of_content.setdefault(k.sha256, []).append(row)
+
+    def decide(self, photo: Photo) -> Decision:
+        row = self._row_of(photo)
+        if row is None:
+            return Decision(replace(photo, id=self._new_id(photo)), "new", None)
+        self._free.discard(row)
+        k = self._known[row]
+        kind: Literal["same", "moved", "edited"] = "same" if k.path == photo.path else "moved"
+        if photo.sha256 != k.sha256:
+            kind = "edited"
+        return Decision(replace(photo, id=k.id), kind, row)
+
+    def unclaimed(self) -> list[Known]:
+        return [self._known[row] for row in sorted(self._free)]
+
+    def missing(self, root: Path) -> list[Known]:
+        """Rows whose picture lay under `root` and is no longer anywhere."""
+        top = root.absolute()
+        return [k for k in self.unclaimed() if k.path is not None and Path(k.path).is_relative_to(top) and not self._exists(k.path)]
+
+    def _row_of(self, photo: Photo) -> int | None:
+        if photo.path is None:
+            row = self._row_of_id.get(photo.id)
+            return row if row in self._free and self._known[row].path is None else None
+        alike = [row for row in self._rows_of_content.get(photo.sha256 or "", ()) if row in self._free]
+        here = self._row_of_path.get(photo.path)
+        if here in alike:
+            return here
+        moved = next((row for row in alike if not self._exists(self._known[row].path or "")), None)
+        if moved is not None:
+            return moved
+        return here if here in self._free else None
+
+    def _new_id(self, photo: Photo) -> str:
+        """Its own, or with the beginning of its content's hash when another photo has that one."""
+        wanted, count = photo.id, 1
+        while wanted in self._row_of_id:
+            wanted = f"{photo.id}~{(photo.sha256 or '')[:8]}" + (f".{count}" if count > 1 else "")
+            count += 1
+        self._row_of_id[wanted] = -1
+        return wanted
+
+
+def together(found: Photo, stored: Photo) -> Photo:
+    """What a scan found, with what the album knows beside it: nothing that anybody wrote is lost.
+
+    A stored chat or caption that the found one contains (a log that went on) gives way to it. Labels of sharing and sensitivity stay.
+    """
+    known = {(m.source, m.text): m for m in stored.memories}
+    fresh = tuple(known.get((m.source, m.text), m) for m in found.memories)
+    old = tuple(
+        m
+        for m in stored.memories
+        if m.source not in DERIVED and m not in fresh and not any(m.source == f.source and m.text in f.text and _unlabelled(m) for f in fresh)
+    )
+    timed, placed = found.taken_at is not None, found.lat is not None
+    return replace(
+        found,
+        memories=fresh + old,
+        taken_at=found.taken_at if timed else stored.taken_at,
+        tz_source=found.tz_source if timed else stored.tz_source,
+        lat=found.lat if placed else stored.lat,
+        lon=found.lon if placed else stored.lon,
+        sharing=found.sharing or stored.sharing,
+        sensitivity=found.sensitivity or stored.sensitivity,
+    )
+
+
+def differs(merged: Photo, stored: Photo) -> bool:
+    """Whether the album's row would say anything else. Positions are compared as the file keeps them, to 1e-7 degrees."""
+    written = {(m.source, m.text) for m in stored.memories if m.source not in DERIVED}
+    return (
+        {(m.source, m.text) for m in merged.memories} != written
+        or (merged.taken_at, merged.tz_source, merged.sharing, merged.sensitivity)
+        != (stored.taken_at, stored.tz_source, stored.sharing, stored.sensitivity)
+        or any(_e7(a) != _e7(b) for a, b in ((merged.lat, stored.lat), (merged.lon, stored.lon)))
+    )
+
+
+def _unlabelled(memory: Memory) -> bool:
+    return memory.sharing is None and memory.sensitivity is None
+
+
+def _e7(degrees: float | None) -> int | None:
+    return None if degrees is None else round(degrees * 1e7)

@@ -1,0 +1,116 @@
+"""Chat logs: the dates of several countries, attachments, and which photo a message belongs to."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from gamer.index import Memory, Photo, scan
+from gamer.index.ingest import chat
+from gamer.index.ingest.talk import WINDOW, Talk
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+
+def ms(text: str) -> int:
+    return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp() * 1000)
+
+
+@pytest.mark.parametrize(
+    ("line", "when"),
+    [
+        ("12/31/23, 21:15 - Anna: Prosit!", "2023-12-31T21:15"),
+        ("31/12/2023, 21:15 - Anna: Prosit!", "2023-12-31T21:15"),
+        ("31.12.23, 21:15 - Anna: Prosit!", "2023-12-31T21:15"),
+        ("[31.12.23, 21:15:30] Anna: Prosit!", "2023-12-31T21:15:30"),
+        ("\u200e[31/12/2023 21:15:30] ~\u202fAnna: Prosit!", "2023-12-31T21:15:30"),
+        ("12/31/23, 9:15\u202fPM - Anna: Prosit!", "2023-12-31T21:15"),
+        ("31/12/2023, 9:15 p. m. - Anna: Prosit!", "2023-12-31T21:15"),
+        ("[2023-12-31, 12:05:00 AM] Anna: Prosit!", "2023-12-31T00:05"),
+        ("2023-12-31 21:15 Anna: Prosit!", "2023-12-31T21:15"),
+        ("2023-12-31T21:15:00 Anna: Prosit!", "2023-12-31T21:15"),
+        ("2023/12/31 21:15 - Anna: Prosit!", "2023-12-31T21:15"),
+    ],
+)
+def test_a_line_of_each_form(line: str, when: str) -> None:
+    assert chat.parse(line) == (chat.Message(ms(when), "Anna", "Prosit!", None),)
+
+
+def test_day_and_month_are_told_apart_by_the_whole_log() -> None:
+    assert [m.wall for m in chat.parse("1/2/23, 10:00 - A: x\n1/13/23, 10:00 - A: y")] == [ms("2023-01-02T10:00"), ms("2023-01-13T10:00")]
+    assert [m.wall for m in chat.parse("1/2/23, 10:00 - A: x\n13/2/23, 10:00 - A: y")] == [ms("2023-02-01T10:00"), ms("2023-02-13T10:00")]
+    # Nothing over 12, but as month first the second would lie before the first.
+    assert [m.wall for m in chat.parse("9/1/23, 10:00 - A: x\n1/2/23, 10:00 - A: y")] == [ms("2023-01-09T10:00"), ms("2023-02-01T10:00")]
+
+
+def test_lines_that_go_on_system_lines_and_placeholders() -> None:
+    log = "1/1/23, 10:00 - Messages are end-to-end encrypted.\n1/1/23, 10:01 - A: one\ntwo\n"
+    log += "1/1/23, 10:02 - A: <Media omitted>\n1/1/23, 10:03 - B added C\n"
+    assert [(m.name, m.text) for m in chat.parse(log)] == [("A", "one\ntwo")]
+
+
+@pytest.mark.parametrize(
+    ("body", "name", "text"),
+    [
+        ("IMG-20231231-WA0001.jpg (file attached)\nfireworks", "IMG-20231231-WA0001.jpg", "fireworks"),
+        ("IMG-20231231-WA0001.jpg (Datei angehängt)", "IMG-20231231-WA0001.jpg", ""),
+        ("\u200e<attached: 00000009-PHOTO-2023-10-27-22-42-29.jpg>", "00000009-PHOTO-2023-10-27-22-42-29.jpg", ""),
+        ("look at DSC_1.png please", "DSC_1.png", "look at DSC_1.png please"),
+        ("DSC_1.HEIC", "DSC_1.HEIC", ""),
+    ],
+)
+def test_attachments(body: str, name: str, text: str) -> None:
+    (message,) = chat.parse(f"1/1/23, 10:00 - A: {body}")
+    assert (message.picture, message.text) == (name, text)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.text(max_size=300) | st.from_regex(r"(\[?[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{2,4},? [0-9]{1,2}:[0-9]{2} ?(PM)?\]? ?-? ?[A:. ]{0,6}\n?){0,5}")
+)
+def test_no_text_makes_it_raise(text: str) -> None:
+    messages = chat.parse(text)
+    assert [m.wall for m in messages] == sorted(m.wall for m in messages)
+    for photo in Talk("log.txt", messages).rest():
+        assert photo.path is None and photo.memories and photo.taken_at is not None
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 10_000), st.booleans()), max_size=40), st.lists(st.integers(0, 10_000), max_size=5))
+def test_nothing_is_lost(minutes: list[tuple[int, bool]], photos: list[int]) -> None:
+    """Every message is in a memory of some photo or in a row of its own, never in both."""
+    messages = [chat.Message(60_000 * at, "A", f"word{i}", None) for i, (at, _) in enumerate(sorted(minutes))]
+    talk = Talk("log.txt", messages)
+    told = "\n".join(m.text for at in photos for m in talk.of("x.jpg", 60_000 * at)).split()
+    rest = [word for photo in talk.rest() for word in photo.memories[0].text.split()]
+    for message in messages:
+        near = any(abs(message.wall - 60_000 * at) <= WINDOW for at in photos)
+        assert (message.text in told) + (message.text in rest) == 1
+        assert near or message.text in rest
+
+
+def test_a_folder_with_its_chat(tmp_path: Path) -> None:
+    tags = Image.Exif()
+    tags.get_ifd(0x8769)[0x9003] = "2023:12:31 21:00:00"
+    Image.new("RGB", (8, 8)).save(tmp_path / "near.jpg", exif=tags)
+    Image.new("RGB", (8, 8)).save(tmp_path / "IMG-20231225-WA0007.jpg")
+    (tmp_path / "WhatsApp Chat with Anna.txt").write_text(
+        "12/25/23, 18:00 - Ben: IMG-20231225-WA0007.jpg (file attached)\n"
+        "12/25/23, 18:01 - Anna: What a goose!\n"
+        "12/28/23, 09:00 - Anna: See you at the station\n"
+        "12/28/23, 09:05 - Ben: Platform 4\n"
+        "12/31/23, 21:04 - Anna: the lake is frozen\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "notes.txt").write_text("milk\nbread: 3\n")
+    goose, near, talk = (item for item in scan(tmp_path) if isinstance(item, Photo))
+    assert goose.memories == (Memory("chat", "Anna: What a goose!"),)
+    assert near.memories == (Memory("chat", "Anna: the lake is frozen"),)
+    assert talk == Photo(
+        "WhatsApp Chat with Anna.txt#2023-12-28T09:00:00",
+        None,
+        ms("2023-12-28T09:00"),
+        memories=(Memory("chat", "Anna: See you at the station\nBen: Platform 4"),),
+    )

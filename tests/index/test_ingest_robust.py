@@ -1,0 +1,179 @@
+"""What is wrong with files in real life, and what somebody might do on purpose: each a Skip with its reason, in bounded memory."""
+
+from __future__ import annotations
+
+import os
+import struct
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pillow_heif
+import pytest
+from gamer.index import IngestError, Photo, Skip, load_pixels, scan
+from gamer.index.ingest import heif
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+pillow_heif.register_heif_opener()
+SUFFIXES = ("jpg", "png", "webp", "tiff", "heic")
+
+
+def gradient(width: int = 96, height: int = 64) -> Image.Image:
+    """Bright on the left, so that a turn shows."""
+    return Image.fromarray(np.tile(np.linspace(255, 0, width, dtype=np.uint8)[None, :, None], (height, 1, 3)))
+
+
+def exif(orientation: int = 1) -> Image.Exif:
+    tags = Image.Exif()
+    tags[0x0112] = orientation
+    tags[0x010F] = "Maker"
+    sub = tags.get_ifd(0x8769)
+    sub[0x9003], sub[0x9011] = "2024:02:29 23:30:00", "-05:00"
+    gps = tags.get_ifd(0x8825)
+    gps[1], gps[2], gps[3], gps[4] = "N", (48.0, 12.0, 0.0), "E", (16.0, 24.0, 0.0)
+    gps[5], gps[6] = b"\x00", 1e9  # an altitude beyond the moon
+    return tags
+
+
+# HEIC turns in its own boxes and pillow-heif writes none: the shared photos show that the tag beside them is not obeyed a second time.
+@pytest.mark.parametrize(("suffix", "orientation"), [*((s, o) for s in SUFFIXES[:-1] for o in (1, 3, 6, 8)), ("heic", 1)])
+def test_each_format_is_turned_upright_once(tmp_path: Path, suffix: str, orientation: int) -> None:
+    back = {1: None, 3: Image.Transpose.ROTATE_180, 6: Image.Transpose.ROTATE_90, 8: Image.Transpose.ROTATE_270}[orientation]
+    stored = gradient() if back is None else gradient().transpose(back)
+    stored.save(tmp_path / f"p.{suffix}", exif=exif(orientation).tobytes(), quality=95)
+    (photo,) = scan(tmp_path)
+    assert isinstance(photo, Photo)
+    assert (photo.taken_at, photo.tz_source, photo.lat, photo.lon) == (1_709_267_400_000, "offset", 48.2, 16.4)
+    pixels = load_pixels(tmp_path / f"p.{suffix}")
+    assert pixels.shape == (64, 96, 3) and pixels[:, :8].mean() > 230 and pixels[:, -8:].mean() < 25
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.6, 0.97])
+def test_a_file_that_was_cut_is_never_taken_silently(tmp_path: Path, suffix: str, share: float) -> None:
+    whole = tmp_path / f"whole.{suffix}"
+    noise = np.random.default_rng(0).integers(0, 255, (300, 400, 3), dtype=np.uint8)
+    Image.fromarray(noise).save(whole, exif=exif())
+    path = tmp_path / f"cut.{suffix}"
+    path.write_bytes(whole.read_bytes()[: int(whole.stat().st_size * share)])
+    with pytest.raises(IngestError, match=rf"cut\.{suffix}"):
+        load_pixels(path)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.binary(max_size=200))
+def test_no_boxes_make_the_heif_reader_fail(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    path = tmp_path_factory.getbasetemp() / "boxes.heic"
+    path.write_bytes(struct.pack(">I4sI4sI", 24, b"ftyp", 0, b"heic", 0)[:20] + struct.pack(">I4sI", 12 + len(data), b"meta", 0) + data)
+    try:
+        heif.check_whole(path)
+    except IngestError as error:
+        assert "\n" not in str(error)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_flipped_bytes_give_a_photo_or_a_skip(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    folder = tmp_path_factory.getbasetemp() / "flipped"
+    folder.mkdir(exist_ok=True)
+    suffix = data.draw(st.sampled_from(SUFFIXES))
+    good = folder.parent / f"good.{suffix}"
+    if not good.exists():
+        gradient().save(good, exif=exif())
+    raw = bytearray(good.read_bytes())
+    for at in data.draw(st.lists(st.integers(0, len(raw) - 1), min_size=1, max_size=8)):
+        raw[at] = data.draw(st.integers(0, 255))
+    path = folder / f"p.{suffix}"
+    path.write_bytes(raw)
+    try:
+        for found in scan(folder):
+            if isinstance(found, Photo):
+                assert load_pixels(path).ndim == 3
+            else:
+                assert "\n" not in found.reason
+    except IngestError as error:
+        assert "\n" not in str(error)
+    finally:
+        path.unlink()
+
+
+def test_names_links_pipes_and_folders_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["ünï çødé.jpg", "写真 (1).jpg", "صورة.jpg", "фото.jpg", "emoji 🐈.jpg", "a'b\"c%.jpg", "x" * 200 + ".jpg"]
+    for name in names:
+        gradient().save(tmp_path / name)
+    (tmp_path / "closed").mkdir()
+    gradient().save(tmp_path / "closed" / "p.jpg")
+    (tmp_path / "loop").symlink_to(tmp_path)
+    (tmp_path / "self.jpg").symlink_to(tmp_path / "self.jpg")
+    (tmp_path / "twin.jpg").symlink_to(tmp_path / "фото.jpg")
+    os.mkfifo(tmp_path / "pipe.jpg")
+    os.mkfifo(tmp_path / "pipe.txt")
+    (tmp_path / "folder.jpg").mkdir()
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/bad\xff.jpg")).write_bytes((tmp_path / "фото.jpg").read_bytes())
+    (tmp_path / "clip.MOV").write_bytes(b"")
+    scandir = os.scandir
+
+    def refusing(path: str) -> object:
+        if str(path).endswith("closed"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    found = list(scan(tmp_path))
+    assert sorted(item.id for item in found if isinstance(item, Photo)) == sorted(names)
+    reasons = {Path(item.where).name: item.reason for item in found if isinstance(item, Skip)}
+    assert set(reasons) == {"closed", "loop", "self.jpg", "twin.jpg", "pipe.jpg", "bad\\udcff.jpg", "clip.MOV"}
+    assert "video" in reasons["clip.MOV"] and "Permission denied" in reasons["closed"]
+
+
+def _blank_png(path: Path, width: int, height: int, *, short: bool = False) -> None:
+    """Written row by row: the picture is larger than the test's own memory should be."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    packer = zlib.compressobj(1)
+    rows = b"" if short else b"".join(packer.compress(b"\x00" * (1 + 3 * width)) for _ in range(height))
+    head = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + head + chunk(b"IDAT", rows + packer.flush()) + chunk(b"IEND", b""))
+
+
+@pytest.mark.slow
+def test_the_largest_pictures_and_the_bombs_fit_in_a_gigabyte(tmp_path: Path) -> None:
+    """Each is decoded or refused, in a process of its own that says how much memory it took."""
+    _blank_png(tmp_path / "108-megapixels.png", 12_000, 9_000)
+    _blank_png(tmp_path / "bomb.png", 30_000, 30_000, short=True)
+    _blank_png(tmp_path / "just-too-large.png", 14_000, 9_000)
+    Image.new("L", (16_320, 12_240), 90).save(tmp_path / "200-megapixels.jpg")
+    Image.new("RGB", (9_000, 9_000)).save(tmp_path / "progressive.jpg", progressive=True, subsampling=0)
+    Image.new("RGB", (6_000, 6_000)).save(tmp_path / "large.webp", quality=10, method=0)
+    Image.new("RGB", (9_000, 9_000)).save(tmp_path / "too-large.webp", quality=10, method=0)
+    Image.new("L", (8_000, 8_000)).save(tmp_path / "large.tiff", compression="tiff_deflate")
+    code = f"""
+import resource
+from pathlib import Path
+from gamer.index import IngestError, Photo, load_pixels, scan
+for item in scan(Path({str(tmp_path)!r})):
+    if isinstance(item, Photo):
+        try:
+            print(item.id, "x".join(map(str, load_pixels(Path(item.path)).shape[:2])))
+        except IngestError as error:
+            print(item.id, "refused:", str(error).partition(": ")[2])
+    else:
+        print(Path(item.where).name, "skipped:", item.reason)
+print("peak", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, env=dict(os.environ))
+    assert done.returncode == 0, done.stderr
+    lines = {line.split(" ")[0]: line.split(" ", 1)[1] for line in done.stdout.splitlines()}
+    assert int(lines.pop("peak")) < 1_000_000, done.stdout
+    assert {name for name, said in lines.items() if "refused" in said or "skipped" in said} == {
+        "bomb.png",
+        "just-too-large.png",
+        "too-large.webp",
+    }, done.stdout
+    assert lines["108-megapixels.png"] == "3000x4000" and lines["200-megapixels.jpg"] == "3060x4080"
