@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .preferences import Preferences, reorder
     from .records import MEMORY_SOURCES, Cube, Encoded, EntityMatch, FloatArray, Known, Level, Memory, Mention, Photo, RowArray, Skip
     from .results import AlbumMeta, AlbumStats, ChannelStats, CubeResult, SegmentStats, TextResult, VectorResult
-    from .vectors import choose_plan, dequantize, quantize
+    from .vectors import dequantize, quantize
     from .writer import AlbumWriter
 
 __all__ = [
@@ -50,7 +50,6 @@ __all__ = [
     "TextResult",
     "VectorResult",
     "canonical",
-    "choose_plan",
     "dequantize",
     "extract",
     "leaving",

@@ -17,19 +17,21 @@ import apsw
 import numpy as np
 
 from . import crc, cubes, graph, hnsw, kdtree, loader, segments
-from .check import find_problems, measure
+from .check import find_problems, measure, words_problems
 from .errors import AlbumError
 from .kdtree import LOWEST, Int64Array
 from .labels import leaving
+from .nearest import ascending, nearest
+from .planner import Estimate, Plan
 from .preferences import Preferences, between_photos, reorder
 from .records import Cube, EntityMatch, FloatArray, Memory, Photo, RowArray
 from .results import AlbumMeta, AlbumStats, CubeResult, TextResult, VectorResult
 from .schema import damaged, open_reader
-from .vectors import Plan, VectorSet, choose_plan, top
+from .vectors import VectorSet, top
 from .words import query_terms
 
-_OVERSAMPLE = 4  # graph candidates per wanted photo, before exact ranking
 _MAX_TERMS = 64
+_NONE: RowArray = np.empty(0, np.int64)
 _T = TypeVar("_T")
 
 
@@ -42,7 +44,7 @@ class Album:
         self.generation: int = self._load(loader.read_generation)
         self._n = self._load(loader.photo_count)
         self._channels: dict[str, VectorSet | None] = {}
-        self._graphs: dict[str, hnsw.Hnsw | None] = {}
+        self._graphs: dict[str, tuple[hnsw.Hnsw | None, RowArray]] = {}
 
     @classmethod
     def open(cls, path: Path) -> Album:
@@ -116,15 +118,16 @@ class Album:
         vectors = self._entity_vectors
         if vectors is None:
             return []
-        activated = self.activate(rows)
-        # The walk can only reach activated nodes and nodes that have edges.
-        reachable = np.concatenate([activated, np.flatnonzero(np.diff(self._edges.offsets))])
-        similarity = vectors.best_per_row(self._query(query, vectors.dim, "entities"), self._entity_count, reachable)
+        similarity = vectors.best_per_row(self._query(query, vectors.dim, "entities"), self._entity_count)
+        similar = np.flatnonzero(similarity >= delta)
         wanted = np.zeros(self._n, np.bool_)
         wanted[np.asarray(rows, np.int64)] = True
+        # Only a similar node can be kept, so it is these that are asked whether a photo among `rows` activates them.
+        photos, which = self._photos_of.gather(similar)
+        activated = similar[np.bincount(which[wanted[photos]], minlength=similar.size) > 0]
         out = []
         for row in graph.traverse(activated, similarity, self._edges, delta):
-            linked = self._photos_of.of(row[None])
+            linked = self._photos_of.gather(row[None])[0]
             linked = linked[wanted[linked]]
             if linked.size:
                 name, kind = self._entity_name(int(row))
@@ -155,8 +158,8 @@ class Album:
         vectors = self._vectors(channel)
         if vectors is None:
             return np.full(self._n if rows is None else len(rows), -np.inf, np.float32)
-        best = vectors.best_per_row(self._query(query, vectors.dim, channel), self._n, rows)
-        return best if rows is None else best[rows]
+        query = self._query(query, vectors.dim, channel)
+        return vectors.best_per_row(query, self._n) if rows is None else vectors.best_of(query, np.asarray(rows, np.int64))
 
     def search_vectors(
         self, channel: str, query: FloatArray, k: int, rows: RowArray | None = None, plan: Literal["auto"] | Plan = "auto"
@@ -166,17 +169,15 @@ class Album:
         if vectors is None:
             return VectorResult(np.empty(0, np.int64), np.empty(0, np.float32), "exact")
         query = self._query(query, vectors.dim, channel)
-        left = len(vectors) if rows is None else int(np.asarray(rows).size)
+        if rows is not None:
+            rows = ascending(np.asarray(rows, np.int64))
         # The graph segment is only read when it might be used: loading it costs more than a small scan.
-        might = choose_plan(len(vectors), left, True) == "hnsw" if plan == "auto" else plan == "hnsw"
-        walker = self._graph(channel, len(vectors)) if might else None
-        if walker is not None:
-            found = self._by_graph(vectors, walker, query, k, rows)
-            if found is not None:
-                return found
-        best = vectors.best_per_row(query, self._n, rows)
-        rows_found = top(best, k)
-        return VectorResult(rows_found, best[rows_found], "exact")
+        graph_, behind = self._graphs.get(channel) or (None, _NONE)
+        if graph_ is None and channel not in self._graphs and plan != "exact":
+            left = len(vectors) if rows is None else int(rows.size)
+            if plan == "hnsw" or Estimate(len(vectors), left, vectors.dim, k, True).plan == "hnsw":
+                graph_, behind = self._graph(channel, vectors)
+        return nearest(vectors, graph_, behind, query, k, rows, plan)
 
     def search_text(self, query: str, k: int, rows: RowArray | None = None) -> TextResult:
         """BM25 of the query's words, any of them, over memories. Words are quoted, so no query is FTS5 syntax."""
@@ -228,7 +229,7 @@ class Album:
     def verify(self) -> list[str]:
         """Problems, one a line; empty when the album is clean."""
         with self._lock:
-            return find_problems(self._db, self.path)
+            return find_problems(self._db, self.path) + words_problems(self.path)
 
     # Inside
 
@@ -307,26 +308,16 @@ class Album:
                 self._channels[channel] = self._load(lambda db: loader.vectors(db, channel, self._n))
             return self._channels[channel]
 
-    def _graph(self, channel: str, n: int) -> hnsw.Hnsw | None:
+    def _graph(self, channel: str, vectors: VectorSet) -> tuple[hnsw.Hnsw | None, RowArray]:
+        """The channel's graph, and the rows that it knows nothing of. A segment that is damaged is not there."""
         with self._lock:
             if channel not in self._graphs:
                 found = self._load(lambda db: segments.load(db, segments.hnsw_name(channel), hnsw.VERSION, self._n))
-                walker = hnsw.Hnsw.from_bytes(found.blob) if found is not None and not found.behind.size else None
-                self._graphs[channel] = walker if walker is not None and len(walker) == n else None
+                try:
+                    self._graphs[channel] = (None, _NONE) if found is None else (hnsw.load(found.blob, vectors, found.behind), found.behind)
+                except AlbumError:
+                    self._graphs[channel] = (None, _NONE)
             return self._graphs[channel]
-
-    def _by_graph(self, vectors: VectorSet, walker: hnsw.Hnsw, query: FloatArray, k: int, rows: RowArray | None) -> VectorResult | None:
-        """Candidates from the graph, ranked exactly; None when the filter left too few of them, and the caller scans."""
-        share = 1.0 if rows is None else max(len(np.unique(rows)), 1) / max(self._n, 1)
-        at = walker.candidates(query, max(64, int(k * _OVERSAMPLE / share)))
-        candidates = np.unique(vectors.owners[at])
-        if rows is not None:
-            candidates = np.intersect1d(candidates, rows)
-        if candidates.size < min(k, self._n if rows is None else len(rows)):
-            return None
-        best = vectors.best_per_row(query, self._n, candidates)
-        found = top(best, k)
-        return VectorResult(found, best[found], "hnsw")
 
     def _query(self, query: FloatArray, dim: int, where: str) -> FloatArray:
         array = np.asarray(query, np.float32).reshape(-1)

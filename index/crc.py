@@ -17,7 +17,7 @@ _OF_A_PHOTO = (
     "SELECT source, text, sharing, sensitivity FROM memories WHERE photo=? ORDER BY id",
     "SELECT e.name, m.leaf FROM mentions m JOIN entities e ON e.row = m.entity WHERE m.photo=? ORDER BY e.name",
 )
-_VECTORS = "SELECT channel, chunk, scale, data FROM vectors WHERE channel=? AND photo=? ORDER BY chunk"
+_VECTORS = "SELECT channel, chunk, scale, data, fine FROM vectors WHERE channel=? AND photo=? ORDER BY chunk"
 ENTITY_COLUMNS = "canonical, name, kind, scale, data"
 
 

@@ -1,70 +1,89 @@
-"""The HNSW segment: a usearch graph over the int8 bytes of one channel. Proposes candidates; exact ranking is the caller's.
+"""The HNSW segment: an engine's links over the vectors of one channel, without the vectors. Proposes candidates; ranking is the caller's.
 
-The bytes go in as they are: usearch's own cast of unit vectors to int8 keeps five levels at 768 dimensions and loses recall, whereas
-ours are scaled to the data, and cosine does not see a scale. Keys are positions in the channel's VectorSet.
-Knows usearch, which is imported on first use. Knows no SQL and no photos.
+The links number vectors in order of (photo, chunk) as they were when the graph was built, so the segment says how many chunks each photo
+had. A photo that changed since keeps its places in the graph, which then lead nowhere. Knows engines and positions in a VectorSet; no SQL.
 """
 
 from __future__ import annotations
 
 import struct
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from . import engines
 from .errors import AlbumError
-from .records import FloatArray, RowArray
-from .vectors import Int8Array, quantize
+from .records import RowArray
+from .vectors import Int8Array, Query, VectorSet
 
 MAGIC = b"GHNS"
-VERSION = 1
-CONNECTIVITY, EXPANSION_ADD, EXPANSION_SEARCH = 16, 64, 128
-_HEADER = struct.Struct("<4sHHQ")  # magic, version, dimensions, vectors; usearch's own serialised index follows
+VERSION = 2
+_HEADER = struct.Struct("<4sHHQQ16s")  # magic, version, dimensions, vectors, photos, engine; uint16 chunks of each photo and the links follow
 
 
 class Hnsw:
-    def __init__(self, index: Any, dim: int) -> None:
-        self._index = index
-        self.dim = dim
+    """`places`: position in the VectorSet of each of the graph's vectors, -1 where its photo changed; None where they are the same."""
+
+    def __init__(self, walk: engines.Walk, places: RowArray | None, size: int, engine: str) -> None:
+        self._walk, self._places, self._size, self.engine = walk, places, size, engine
 
     def __len__(self) -> int:
-        return len(self._index)
+        return self._size
 
-    def candidates(self, query: FloatArray, k: int) -> RowArray:
-        """Positions of about k near vectors, nearest first by the graph's rounded distances."""
-        count = min(k, len(self))
-        if count < 1:
+    def candidates(self, query: Query, count: int) -> RowArray:
+        """Positions of at most `count` near vectors, nearest first by the engine's arithmetic."""
+        if count < 1 or not self._size:
             return np.empty(0, np.int64)
-        codes, _ = quantize(query[None, :])
-        return np.asarray(self._index.search(codes[0], count).keys, np.int64)
-
-    def to_bytes(self) -> bytes:
-        return _HEADER.pack(MAGIC, VERSION, self.dim, len(self)) + bytes(self._index.save())
-
-    @classmethod
-    def from_bytes(cls, blob: bytes) -> Hnsw:
-        if len(blob) < _HEADER.size or blob[:4] != MAGIC:
-            raise AlbumError("HNSW segment: not a graph; rebuild the segment")
-        _, version, dim, n = _HEADER.unpack_from(blob)
-        if version != VERSION:
-            raise AlbumError(f"HNSW segment: version {version}, this program reads {VERSION}; rebuild the segment")
-        index = _empty(dim)
-        index.load(blob[_HEADER.size :])
-        if len(index) != n:
-            raise AlbumError(f"HNSW segment: {len(index)} vectors where {n} were promised; rebuild the segment")
-        return cls(index, dim)
+        found = self._walk.nearest(query.first, min(count, self._size))
+        if self._places is None:
+            return found
+        found = self._places[found]
+        return found[found >= 0]
 
 
-def build(codes: Int8Array) -> Hnsw:
-    """`codes`: int8 [n, d], as stored in the album."""
-    index = _empty(int(codes.shape[1]))
-    if codes.shape[0]:
-        # One thread: parallel insertion lost neighbours (recall@10 0.8 in one of 60 small builds), and gives other bytes each time.
-        index.add(np.arange(codes.shape[0], dtype=np.uint64), codes, threads=1)
-    return Hnsw(index, int(codes.shape[1]))
+def build(vectors: VectorSet, photos: int, engine: str = engines.DEFAULT) -> bytes:
+    """The segment's bytes. `photos`: how many rows the album has."""
+    counts = np.bincount(vectors.owners, minlength=photos).astype("<u2")
+    head = _HEADER.pack(MAGIC, VERSION, vectors.dim, len(vectors), photos, engine.encode())
+    return head + counts.tobytes() + engines.engine(engine).build(vectors.codes)
 
 
-def _empty(dim: int) -> Any:
-    from usearch.index import Index
+def load(blob: bytes, vectors: VectorSet, behind: RowArray) -> Hnsw:
+    """`behind`: rows that changed since. Raises AlbumError for bytes that are no graph over the other rows' vectors."""
+    if len(blob) < _HEADER.size or blob[:4] != MAGIC:
+        raise AlbumError("HNSW segment: not a graph; rebuild the segment")
+    _, version, dim, n, photos, name = _HEADER.unpack_from(blob)
+    if version != VERSION or dim != vectors.dim:
+        raise AlbumError(f"HNSW segment: version {version} of {dim} dimensions, expected {VERSION} of {vectors.dim}; rebuild the segment")
+    if len(blob) < _HEADER.size + 2 * photos:
+        raise AlbumError("HNSW segment: shorter than its number of photos; rebuild the segment")
+    counts = np.frombuffer(blob, "<u2", photos, _HEADER.size).astype(np.int64)
+    if int(counts.sum()) != n:
+        raise AlbumError(f"HNSW segment: {int(counts.sum())} chunks where {n} were promised; rebuild the segment")
+    engine = name.rstrip(b"\0").decode("ascii", "replace")
+    places = _places(counts, vectors, behind)
+    codes = vectors.codes[:n] if places is None else _codes(vectors.codes, places)
+    return Hnsw(engines.engine(engine).load(blob[_HEADER.size + 2 * photos :], codes), places, n, engine)
 
-    return Index(ndim=dim, metric="cos", dtype="i8", connectivity=CONNECTIVITY, expansion_add=EXPANSION_ADD, expansion_search=EXPANSION_SEARCH)
+
+def _places(counts: RowArray, vectors: VectorSet, behind: RowArray) -> RowArray | None:
+    now = np.bincount(vectors.owners, minlength=counts.size)[: counts.size]
+    stale = now != counts
+    if not stale.any() and not (behind < counts.size).any():
+        return None
+    if np.setdiff1d(np.flatnonzero(stale[: len(now)]), behind).size and (vectors.owners.size and int(vectors.owners[-1]) >= counts.size - 1):
+        raise AlbumError("HNSW segment: its photos have other vectors than the rows; rebuild the segment")
+    fresh = ~stale
+    fresh[behind[behind < counts.size]] = False
+    owners = np.repeat(np.arange(counts.size, dtype=np.int64), counts)
+    first = np.cumsum(counts) - counts
+    begin = np.searchsorted(vectors.owners, np.arange(counts.size))
+    at = begin[owners] + np.arange(owners.size) - first[owners]
+    return np.asarray(np.where(fresh[owners], at, -1), np.int64)
+
+
+def _codes(codes: Int8Array, places: RowArray) -> NDArray[np.int8]:
+    """A place that leads nowhere is filled with zeros, which are near to nothing."""
+    out = codes[np.maximum(places, 0)]
+    out[places < 0] = 0
+    return out

@@ -16,7 +16,7 @@ from .errors import AlbumError
 from .kdtree import LOWEST, Int64Array
 from .records import Memory, Photo, RowArray
 from .results import AlbumMeta
-from .vectors import VectorSet
+from .vectors import NO_FINE, FineArray, VectorSet
 
 PHOTO_COLUMNS = "row, id, path, taken_at, tz_source, lat_e7, lon_e7, sharing, sensitivity, sha256"
 
@@ -69,7 +69,7 @@ def channel_dims(db: apsw.Connection) -> dict[str, int]:
 
 
 def vectors(db: apsw.Connection, channel: str, photos: int) -> VectorSet | None:
-    rows = db.execute("SELECT photo, scale, data FROM vectors WHERE channel=? ORDER BY photo, chunk", (channel,)).fetchall()
+    rows = db.execute("SELECT photo, scale, data, fine FROM vectors WHERE channel=? ORDER BY photo, chunk", (channel,)).fetchall()
     found = vector_set(rows, f"channel {channel!r}") if rows else None
     if found is not None:
         within(found.owners, photos, "vectors")
@@ -109,7 +109,19 @@ def vector_set(rows: list[Any], what: str) -> VectorSet:
     if len(joined) != dim * len(rows):
         raise AlbumError(f"{what}: vectors of different lengths; run verify and build the album again")
     codes = np.frombuffer(joined, np.int8).reshape(len(rows), dim)
-    return VectorSet.of(codes, np.array([row[1] for row in rows], np.float32), np.array([row[0] for row in rows], np.int64))
+    owners = np.array([row[0] for row in rows], np.int64)
+    fine = _fine([row[3] for row in rows], dim) if len(rows[0]) > 3 else None
+    return VectorSet(codes, np.array([row[1] for row in rows], np.float32), owners, fine)
+
+
+def _fine(digits: list[Any], dim: int) -> FineArray | None:
+    """Vectors that an older writer wrote have none; they stand as zeros beside those that have."""
+    if all(digit is None for digit in digits):
+        return None
+    joined = b"".join([NO_FINE * -(-dim // 4) if digit is None else digit for digit in digits])
+    if len(joined) != len(digits) * -(-dim // 4):
+        raise ValueError("fine digits of different lengths")
+    return np.frombuffer(joined, np.uint8).reshape(len(digits), -1)
 
 
 def pairs(db: apsw.Connection, table: str, limits: tuple[int, int]) -> RowArray:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .planner import Estimate, Plan
 from .records import FloatArray, RowArray
-from .vectors import Plan
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,12 @@ class CubeResult:
 
 @dataclass(frozen=True, eq=False)
 class VectorResult:
-    """`scores`: cosine of the best chunk of each photo, best first."""
+    """`scores`: cosine of the best chunk of each photo, best first. `plan`: what was done; `estimate`: what the planner expected of both ways."""
 
     rows: RowArray
     scores: FloatArray
     plan: Plan
+    estimate: Estimate | None = None
 
 
 @dataclass(frozen=True, eq=False)

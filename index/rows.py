@@ -15,7 +15,7 @@ from . import crc, cubes
 from .entities import canonical
 from .errors import AlbumError
 from .records import Encoded, FloatArray, Memory, Mention, Photo
-from .vectors import quantize
+from .vectors import quantize, residue
 
 MAX_CHUNKS = 1 << 16
 _SPARSE = 4  # memory ids are numbered anew when fewer than one in so many is taken, so that readers may keep an array by id
@@ -113,8 +113,9 @@ class Rows:
             what = f"photo {photo_id!r}, channel {channel!r}: vectors of shape {array.shape}"
             raise AlbumError(f"{self._where}: {what} where finite [n, {dim}] is needed; check the encoder")
         codes, scales = quantize(array)
-        rows = [(channel, row, chunk, float(scales[chunk]), codes[chunk].tobytes()) for chunk in range(len(codes))]
-        self._db.executemany("INSERT INTO vectors VALUES(?,?,?,?,?)", rows)
+        fine = residue(array, codes, scales)
+        rows = [(channel, row, chunk, float(scales[chunk]), codes[chunk].tobytes(), fine[chunk].tobytes()) for chunk in range(len(codes))]
+        self._db.executemany("INSERT INTO vectors VALUES(?,?,?,?,?,?)", rows)
 
     def _mentions(self, row: int, mentions: Iterable[Mention]) -> None:
         """A photo is linked to the leaves that its memories name; a parent is linked to its time and place (leaf 0), and to its children."""

@@ -50,7 +50,7 @@ CREATE TABLE mentions{_MENTIONS};
 CREATE TABLE edges(parent INTEGER NOT NULL REFERENCES entities(row), child INTEGER NOT NULL REFERENCES entities(row),
     PRIMARY KEY(parent, child)) WITHOUT ROWID;
 CREATE TABLE vectors(channel TEXT NOT NULL, photo INTEGER NOT NULL REFERENCES photos(row), chunk INTEGER NOT NULL,
-    scale REAL NOT NULL, data BLOB NOT NULL, PRIMARY KEY(channel, photo, chunk)) WITHOUT ROWID;
+    scale REAL NOT NULL, data BLOB NOT NULL, fine BLOB, PRIMARY KEY(channel, photo, chunk)) WITHOUT ROWID;
 CREATE TABLE segments{_SEGMENTS};
 {_NEW_IN_2}"""
 
@@ -59,6 +59,7 @@ _UPGRADE = f"""
 ALTER TABLE photos ADD COLUMN crc INTEGER;
 ALTER TABLE memories ADD COLUMN sharing TEXT;
 ALTER TABLE memories ADD COLUMN sensitivity TEXT;
+ALTER TABLE vectors ADD COLUMN fine BLOB;
 CREATE TABLE new_entities{_ENTITIES.replace("REFERENCES entities", "REFERENCES new_entities")};
 INSERT INTO new_entities(row, canonical, name, kind, scale, data) SELECT row, canonical, name, kind, scale, data FROM entities;
 DROP TABLE entities;
@@ -76,6 +77,7 @@ PRAGMA user_version={USER_VERSION};
 _VIEWS_OF_1 = f"""
 CREATE TEMP VIEW photos AS SELECT *, NULL AS crc FROM main.photos;
 CREATE TEMP VIEW memories AS SELECT *, NULL AS sharing, NULL AS sensitivity FROM main.memories;
+CREATE TEMP VIEW vectors AS SELECT *, NULL AS fine FROM main.vectors;
 CREATE TEMP VIEW entities AS SELECT *, NULL AS same_as, 0 AS split, NULL AS crc FROM main.entities;
 CREATE TEMP VIEW mentions AS SELECT m.entity, m.photo, {_LEAF_IN_1} AS leaf FROM main.mentions m;
 CREATE TEMP VIEW segments AS SELECT name, version, generation, (SELECT count(*) FROM main.photos) AS rows, sha256, blob FROM main.segments
@@ -108,7 +110,7 @@ def open_reader(path: Path) -> apsw.Connection:
         raise damaged(path, error) from None
     try:
         _pin(connection)
-    except apsw.CantOpenError:  # the folder cannot be written, so no reader's index of the log can stand in it
+    except (apsw.CantOpenError, apsw.ReadOnlyError):  # the folder cannot be written, so no reader's index of the log can stand in it
         connection.close()
         connection = _immutable(path)
     except (apsw.Error, ValueError) as error:

@@ -48,6 +48,7 @@ class AlbumWriter:
         check_replaceable(path)
         lock = storage.WriterLock(path)
         working = path.with_name(path.name + ".partial")
+        db = None
         try:
             storage.discard(working)
             db = storage.open_for_writing(working)
@@ -63,6 +64,9 @@ class AlbumWriter:
                 db.executemany("INSERT INTO meta VALUES(?,?)", list(pairs.items()))
             return cls(db, path, working, lock, hnsw_from)
         except (apsw.Error, OSError) as error:
+            if db is not None:
+                db.close()
+            storage.discard(working)
             lock.release()
             raise AlbumError(f"{working}: cannot be written ({one_line(error)}); check the folder and the free space") from None
 
@@ -259,7 +263,7 @@ def build_segments(db: apsw.Connection, hnsw_from: int = HNSW_FROM, *, everythin
         name = segments.hnsw_name(channel)
         vectors = loader.vectors(db, channel, photos) if segments.is_due(db, name, photos) else None
         if vectors is not None and len(vectors) >= hnsw_from:
-            segments.store(db, name, hnsw.VERSION, generation, photos, hnsw.build(vectors.codes).to_bytes())
+            segments.store(db, name, hnsw.VERSION, generation, photos, hnsw.build(vectors, photos))
     oldest = db.execute("SELECT min(generation) FROM segments").fetchone() or (0,)
     db.execute("DELETE FROM changes WHERE generation <= ?", oldest)
 

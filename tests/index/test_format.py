@@ -66,13 +66,16 @@ def test_header_and_rows(album_path: Path) -> None:
 
 def test_vectors_are_scaled_bytes(album_path: Path) -> None:
     db = sqlite3.connect(album_path)
-    rows = db.execute("SELECT photo, chunk, scale, data FROM vectors WHERE channel='text' ORDER BY photo, chunk").fetchall()
+    rows = db.execute("SELECT photo, chunk, scale, data, fine FROM vectors WHERE channel='text' ORDER BY photo, chunk").fetchall()
     db.close()
     assert [row[:2] for row in rows] == [(0, 0), (0, 1), (1, 0), (2, 0)]
-    for (_, _, scale, data), expected in zip(rows, name_vectors(["chair", "anna", "beach", "dog"]), strict=True):
+    for (_, _, scale, data, fine), expected in zip(rows, name_vectors(["chair", "anna", "beach", "dog"]), strict=True):
         values = [scale * code for code in struct.unpack(f"{DIM}b", data)]
         assert max(abs(a - float(b)) for a, b in zip(values, expected, strict=True)) <= scale * 0.51
         assert abs(scale - max(abs(float(b)) for b in expected) / 127) < 1e-7
+        quarters = [fine[i // 4] >> 2 * (i % 4) & 3 for i in range(DIM)]
+        finer = [value + scale * (q / 4 - 3 / 8) for value, q in zip(values, quarters, strict=True)]
+        assert max(abs(a - float(b)) for a, b in zip(finer, expected, strict=True)) <= scale * 0.126
 
 
 def test_tree_is_what_the_page_says(build_album: BuildAlbum) -> None:
@@ -102,8 +105,27 @@ def test_tree_is_what_the_page_says(build_album: BuildAlbum) -> None:
         ranges += [(lo, mid, depth + 1), (mid + 1, hi, depth + 1)]
 
 
-def test_graph_header(build_album: BuildAlbum) -> None:
-    db = sqlite3.connect(build_album(hnsw_from=2))
+def test_graph_is_what_the_page_says(build_album: BuildAlbum) -> None:
+    """Walked with nothing but the page: from any vector all others are reached along the lowest level's links."""
+    from gamer.index import Encoded, Photo
+
+    named = [str(i) for i in range(300)]
+    db = sqlite3.connect(build_album([Encoded(Photo(name), {"text": name_vectors([name])}) for name in named], hnsw_from=2))
     (blob,) = db.execute("SELECT blob FROM segments WHERE name='hnsw:text'").fetchone()
     db.close()
-    assert struct.unpack_from("<4sHHQ", blob) == (b"GHNS", 1, DIM, 4)
+    magic, version, dim, n, photos, engine = struct.unpack_from("<4sHHQQ16s", blob)
+    assert (magic, version, dim, n, photos, engine.rstrip(b"\0")) == (b"GHNS", 2, DIM, 300, 300, b"usearch")
+    assert struct.unpack_from("<300H", blob, 40) == (1,) * 300
+    links = blob[40 + 2 * photos :]
+    nodes, wide, wide0, top, entry = struct.unpack_from("<5Q", links, 64)
+    assert (nodes, wide, wide0) == (300, 16, 32) and entry < n
+    assert links[104] == 1  # slot i holds vector i
+    levels = links[105 : 105 + n]
+    assert levels[entry] == max(levels) == top
+    lowest = links[105 + n : 105 + 98 * n]
+    near = {i: [int.from_bytes(lowest[97 * i + 1 + 3 * j :][:3], "little") for j in range(lowest[97 * i])] for i in range(n)}
+    assert len(links) == 105 + 98 * n + 68 * sum(levels)
+    reached, front = {entry}, [entry]
+    while front:
+        front = [other for at in front for other in near[at] if other not in reached and not reached.add(other)]  # type: ignore[func-returns-value]
+    assert len(reached) >= 295

@@ -166,7 +166,7 @@ def test_checksums(stock: sqlite3.Connection, version: int) -> None:
             "SELECT id, path, taken_at, tz_source, lat_e7, lon_e7, sharing, sensitivity, sha256 FROM photos WHERE row=?",
             "SELECT source, text, sharing, sensitivity FROM memories WHERE photo=? ORDER BY id",
             "SELECT e.name, m.leaf FROM mentions m JOIN entities e ON e.row=m.entity WHERE m.photo=? ORDER BY e.name",
-            "SELECT channel, chunk, scale, data FROM vectors WHERE photo=? ORDER BY channel, chunk",
+            "SELECT channel, chunk, scale, data, fine FROM vectors WHERE photo=? ORDER BY channel, chunk",
         ]
         assert zlib.crc32(b"".join(value_bytes(v) for sql in parts for record in stock.execute(sql, (row,)) for v in record)) == crc
     for crc, *values in stock.execute("SELECT crc, canonical, name, kind, scale, data FROM entities"):
@@ -205,7 +205,7 @@ def test_sqlite_vec_searches_an_album_in_plain_sql(golden: Path) -> None:
     db.load_extension(sqlite_vec.loadable_path())
     sql = """SELECT p.id, vec_distance_cosine(vec_int8(v.data), vec_int8(?)) AS d FROM vectors v JOIN photos p ON p.row = v.photo
         WHERE v.channel = 'text' ORDER BY d"""
-    found = db.execute(sql, (codes.tobytes(),)).fetchall()
+    found: list[Any] = db.execute(sql, (codes.tobytes(),)).fetchall()
     db.close()
     with Album.open(golden) as album:
         ours = album.search_vectors("text", query, 10)
