@@ -120,7 +120,7 @@ def _components(models: Models, warmup: int, repetitions: int, progress: Callabl
     pixels = np.random.default_rng(0).integers(0, 256, (300, 400, 3), np.uint8)
     code = models.see(pixels)
     lm = models.language_model
-    prompt = list(models.llm_tokenizer.encode(models.manifest.prompts["refine"].replace("{query}", "coffee in spring")).ids)
+    prompt, _ = models.prompt("refine", "coffee in spring")
     embeds = lm.embed(prompt)
 
     def prefill() -> None:

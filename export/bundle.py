@@ -110,7 +110,7 @@ def fingerprint(chosen: Recipe, targets: Iterable[str], quant: str) -> str:
     rooms = Path(__file__).parent, Path(str(mf.__file__)).parent
     for room in rooms:
         for file in sorted(room.rglob("*.py")):
-            if room == rooms[0] or file.name in ("image.py", "llm.py", "manifest.py"):
+            if room == rooms[0] or file.name in ("image.py", "decoder.py", "prefix.py", "manifest.py"):
                 sha.update(file.read_bytes())
     return sha.hexdigest()
 
@@ -130,7 +130,7 @@ def _written_by_export(out: Path) -> bool:
     """Whether all that lies in `out` is a bundle of ours, of whatever state or version: nothing else may ever be replaced."""
     try:
         raw = json.loads((out / mf.MANIFEST_NAME).read_text(encoding="utf-8"))
-        named = {mf.MANIFEST_NAME} | {str(entry["path"]) for key in ("artifacts", "files") for entry in raw[key]}
+        named = {mf.MANIFEST_NAME} | {str(entry["path"]) for entry in (*raw["artifacts"], *raw["files"], *raw.get("prefixes", ()))}
         ours = isinstance(raw["schema_version"], int) and isinstance(raw["tools"]["fingerprint"], str)
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return False

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from gamer.runtime.backends import BACKENDS, open_session
-from gamer.runtime.llm import StepDecoder, open_decoder
+from gamer.runtime.decoder import StepDecoder, open_decoder
 from gamer.runtime.manifest import NOT_RUN, Artifact, Language, Parity
 from numpy.typing import NDArray
 
@@ -20,7 +20,7 @@ from .components import ExportModule, build, reference
 from .errors import ExportError
 from .recipe import Recipe, Threshold
 
-PROSE_TOKENS = 40
+PROSE_TOKENS = 110
 Floats = NDArray[np.float32]
 
 
@@ -102,7 +102,7 @@ def teacher_force(decoder: Any, embeds: Floats) -> tuple[Floats, NDArray[np.int6
     hidden, best = [], []
     for row in embeds:
         logits, state = decoder.forward(row[None])
-        hidden.append(state[-1])
+        hidden.append(state[-1].copy())
         best.append(int(np.argmax(logits)))
     return np.stack(hidden), np.array(best)
 

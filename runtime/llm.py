@@ -1,174 +1,202 @@
-"""The small LLM: tokens and soft prompts in, logits and hidden states out, with a KV cache. Greedy generation with stop ids.
+"""The small LLM: token ids and soft prompts in, text out, token by token. Knows a decoder, a token table and how to say bytes; knows no task.
 
-Two decoders hide behind one interface: the ONNX graph takes any number of tokens and updates a bound cache in place (GroupQueryAttention);
-the step graph of the other targets takes one token and returns its key and value, which the host writes into the cache.
+`stream` yields pieces as they come and may be closed at any time, or cancelled from another thread; `generate` collects them. A prefix is
+the kept cache of a prompt's fixed beginning (prefix.py): with one, only the tokens after it are computed. An encoder-decoder model would fit
+behind the same `Request` with a driver of its own (decoder.py); none is built.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, field
+from threading import Event
 from time import perf_counter_ns
-from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .backends import Session
+from .decoder import Decoder
 from .errors import RuntimeFailure
+from .grammar import Constraint
 from .manifest import Language
+from .sampling import GREEDY, Sampling, pick
 
 Floats = NDArray[np.float32]
+# Why a generation ended: an end token, a stop string, `max_new` tokens, no cache slot left, a cancel, or a grammar with nothing to add.
+ENDS = ("end", "stop", "length", "full", "cancelled", "grammar")
 
 
-class Decoder(Protocol):
-    """A decoder with `past` tokens in its cache."""
+@dataclass(frozen=True, eq=False)
+class Prefix:
+    """The kept cache [layers, 2, KV, P, Dh] of P token ids, computed by this very decoder (prefix.py checks that)."""
 
-    past: int
-
-    def reset(self) -> None: ...
-
-    def forward(self, embeds: Floats) -> tuple[Floats, Floats]:
-        """embeds [S, H] at positions past… → (logits of the last token [V], hidden states [S, H]); `past` grows by S."""
-        ...
+    ids: tuple[int, ...]
+    cache: Floats
 
 
-def rotary(language: Language, positions: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """cos, sin float32 [S, Dh/2] of the rotary angles, computed in float64 (Su et al. 2021, arXiv 2104.09864)."""
-    half = language.head_dim // 2
-    angles = positions[:, None] / language.rope_theta ** (np.arange(half) / half)
-    return np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What to generate: prompt `ids` after `soft` prompts [P, H] (if any); at most `max_new` tokens; stop strings end it and are cut off.
+
+    `constraint`: what may be said at all. `prefix`: used when the ids begin with its ids and no soft prompt stands before them.
+    """
+
+    ids: tuple[int, ...]
+    max_new: int
+    soft: Floats | None = None
+    sampling: Sampling = GREEDY
+    stop: tuple[str, ...] = ()
+    constraint: Constraint | None = None
+    prefix: Prefix | None = None
+    cancel: Event | None = None
 
 
-def _room(language: Language, past: int, tokens: int) -> None:
-    if past + tokens > language.max_seq:
-        raise RuntimeFailure(f"{past + tokens} tokens do not fit the decoder's {language.max_seq} cache slots: shorten the prompt")
+@dataclass(frozen=True)
+class Piece:
+    """One token and the text that is certain now: a stop string's beginning and half a letter are held back until they are decided."""
 
-
-class StepDecoder:
-    """Drives DecoderStep (export/modules/decoder.py): one token a call, keys and values written here."""
-
-    def __init__(self, session: Session, language: Language) -> None:
-        self.session, self.language, self.past = session, language, 0
-        shape = (language.kv_heads, language.max_seq, language.head_dim)
-        names = [spec.name for spec in session.artifact.inputs if spec.name.startswith("past_")]
-        self._cache: dict[str, Floats] = {name: np.zeros(shape, np.float32) for name in names}
-
-    def reset(self) -> None:
-        self.past = 0
-        for cache in self._cache.values():
-            cache[:] = 0.0
-
-    def forward(self, embeds: Floats) -> tuple[Floats, Floats]:
-        _room(self.language, self.past, len(embeds))
-        hidden, logits = [], np.zeros(0, np.float32)
-        for row in embeds:
-            logits, state = self._step(row[None])
-            hidden.append(state)
-        return logits, np.stack(hidden)
-
-    def _step(self, embed: Floats) -> tuple[Floats, Floats]:
-        slots = self.language.max_seq
-        cos, sin = rotary(self.language, np.array([self.past]))
-        place = np.zeros((slots, 1), np.float32)
-        place[self.past] = 1.0
-        mask = np.where(np.arange(slots) <= self.past, 0.0, -1e4).astype(np.float32)[None, None]
-        out = self.session.run({"embeds": embed, "cos": cos[None], "sin": sin[None], "place": place, "mask": mask, **self._cache})
-        for name, cache in self._cache.items():
-            cache[:, self.past] = out[name.removeprefix("past_")][:, 0]
-        self.past += 1
-        return out["logits"][0].astype(np.float32), out["hidden"][0].astype(np.float32)
-
-
-class BoundDecoder:
-    """Drives the ONNX decoder: past and present of each layer are the same memory, so that no token copies the cache."""
-
-    def __init__(self, session: Session, language: Language) -> None:
-        import onnxruntime as ort
-
-        self.language, self.past = language, 0
-        self._native: Any = getattr(session, "native")  # noqa: B009 - only the ONNX session has it, and only this class asks
-        shape = (1, language.kv_heads, language.max_seq, language.head_dim)
-        self._cache: dict[str, Any] = {}
-        for n in range(language.layers):
-            for kind in ("key", "value"):
-                self._cache[f"{kind}.{n}"] = ort.OrtValue.ortvalue_from_numpy(np.zeros(shape, np.float32), "cpu", 0)
-
-    def reset(self) -> None:
-        # Slots beyond `past` are never read: GroupQueryAttention is told the length.
-        self.past = 0
-
-    def forward(self, embeds: Floats) -> tuple[Floats, Floats]:
-        count = len(embeds)
-        _room(self.language, self.past, count)
-        total = self.past + count
-        binding = self._native.io_binding()
-        binding.bind_cpu_input("embeds", np.ascontiguousarray(embeds[None]))
-        binding.bind_cpu_input("seqlens_k", np.array([total - 1], np.int32))
-        binding.bind_cpu_input("total_seq_len", np.array([total], np.int32))
-        binding.bind_cpu_input("last", np.array([count - 1], np.int64))
-        for name, value in self._cache.items():
-            binding.bind_ortvalue_input(f"past_{name}", value)
-            binding.bind_ortvalue_output(f"present_{name}", value)
-        for name in ("logits", "hidden"):
-            binding.bind_output(name, "cpu")
-        self._native.run_with_iobinding(binding)
-        # Outputs come back in the order in which they were bound: the caches first.
-        logits, hidden = (value.numpy() for value in binding.get_outputs()[-2:])
-        self.past = total
-        return logits[0, 0], hidden[0]
-
-
-def open_decoder(session: Session, language: Language) -> Decoder:
-    """The driver that fits the artifact's inputs."""
-    names = {spec.name for spec in session.artifact.inputs}
-    return StepDecoder(session, language) if "place" in names else BoundDecoder(session, language)
+    token: int
+    text: str
 
 
 @dataclass(frozen=True)
 class Generation:
-    """What was generated: token ids without the stop id, and how long each part took (nanoseconds)."""
+    """What was generated: token ids without the end token, their text up to a stop string, why it ended, and the time of each part (ns).
+
+    `computed`: prompt positions that were computed rather than taken from a prefix. `first_ns`: from the call to the first token's id.
+    """
 
     ids: tuple[int, ...]
+    text: str
+    ended: str
     prompt_tokens: int
-    prefill_ns: int
+    computed: int
+    first_ns: int
     decode_ns: int
-    stopped: bool
+
+
+@dataclass
+class _Run:
+    """The state of one generation."""
+
+    request: Request
+    begin: int = field(default_factory=perf_counter_ns)
+    ids: list[int] = field(default_factory=list)
+    text: str = ""
+    ended: str = ""
+    prompt: int = 0
+    computed: int = 0
+    first: int = 0
 
 
 class LanguageModel:
-    """Token table and decoder together. Not thread-safe: it owns one cache."""
+    """Token table and decoder together. Not thread-safe: it owns one cache, so one stream at a time.
 
-    def __init__(self, embed: Session, decoder: Decoder, language: Language) -> None:
-        self._embed, self.decoder, self.language = embed, decoder, language
+    `decode`: token ids → text. Text, and with it stop strings, needs it; without one `text` stays empty.
+    """
 
-    def embed(self, ids: list[int]) -> Floats:
+    def __init__(self, embed: Session, decoder: Decoder, language: Language, decode: Callable[[Sequence[int]], str] | None = None) -> None:
+        self._embed, self.decoder, self.language, self._decode = embed, decoder, language, decode
+
+    def embed(self, ids: Sequence[int]) -> Floats:
         """ids → [S, H]. The table may take one id a call (fixed-shape targets) or many."""
         wanted = self._embed.artifact.inputs[0].shape[0]
-        if wanted == 1:
-            rows = [self._embed.run({"ids": np.array([i], np.int64)})["embeds"] for i in ids]
-            return np.concatenate(rows).astype(np.float32)
-        return self._embed.run({"ids": np.array(ids, np.int64)})["embeds"].astype(np.float32)
+        if wanted == 1 and len(ids) > 1:
+            return np.concatenate([self.embed([i]) for i in ids])
+        return np.asarray(self._embed.run({"ids": np.array(ids, np.int64)})["embeds"], np.float32)
 
-    def generate(self, ids: list[int], max_new: int, soft: Floats | None = None, on_token: Callable[[int], None] | None = None) -> Generation:
-        """Greedy generation after `soft` prompts [P, H] (if any) and the prompt `ids`. Raises RuntimeFailure if they do not fit."""
+    def generate(self, request: Request) -> Generation:
+        """Runs a request to its end. Raises RuntimeFailure if the prompt does not fit."""
+        run = _Run(request)
+        for _ in self._pieces(run):
+            pass
+        done = perf_counter_ns()
+        first = run.first or done
+        return Generation(tuple(run.ids), run.text, run.ended, run.prompt, run.computed, first - run.begin, done - first)
+
+    def stream(self, request: Request) -> Generator[Piece, None, None]:
+        """The same, piece by piece; closing the iterator ends the generation. The pieces' text joined is the generation's text."""
+        return self._pieces(_Run(request))
+
+    def _pieces(self, run: _Run) -> Generator[Piece, None, None]:
+        logits = self._prefill(run)
+        said = 0
+        for token in self._tokens(run, logits):
+            run.ids.append(token)
+            sure = self._grow(run)
+            if run.ended:  # a stop string: what stands before it is all that is left to say
+                yield Piece(token, run.text[said:])
+                return
+            yield Piece(token, run.text[said:sure])
+            said = max(said, sure)
+        if run.ids and said < len(run.text):
+            yield Piece(run.ids[-1], run.text[said:])
+
+    def _prefill(self, run: _Run) -> Floats:
+        request, prefix = run.request, run.request.prefix
+        if not request.ids and request.soft is None:
+            raise RuntimeFailure("nothing to go on from: the prompt is empty")
+        if request.stop and self._decode is None:
+            raise RuntimeFailure("stop strings need a tokenizer: this language model was opened without one")
         self.decoder.reset()
-        prompt = self.embed(ids) if soft is None else np.concatenate([soft, self.embed(ids)])
-        begin = perf_counter_ns()
-        logits, _ = self.decoder.forward(prompt)
-        prefilled = perf_counter_ns()
-        out, stopped = [], False
-        for token in self._greedy(logits, min(max_new, self.language.max_seq - len(prompt))):
-            if token in self.language.eos_ids:
-                stopped = True
-                break
-            out.append(token)
-            if on_token:
-                on_token(token)
-        return Generation(tuple(out), len(prompt), prefilled - begin, perf_counter_ns() - prefilled, stopped)
+        known = 0
+        # At least one position is always computed: its logits are where the answer begins.
+        if prefix is not None and request.soft is None and request.ids[: len(prefix.ids)] == prefix.ids and len(prefix.ids) < len(request.ids):
+            self.decoder.restore(prefix.cache)
+            known = len(prefix.ids)
+        rest = [self.embed(request.ids[known:])] if request.ids[known:] else []
+        prompt = np.concatenate(rest if request.soft is None else [request.soft, *rest])
+        run.prompt, run.computed = known + len(prompt), len(prompt)
+        return self.decoder.forward(prompt)[0]
 
-    def _greedy(self, logits: Floats, count: int) -> Iterator[int]:
-        for _ in range(count):
-            token = int(np.argmax(logits))
+    def _tokens(self, run: _Run, logits: Floats) -> Iterator[int]:
+        """Chosen tokens, until one of ENDS; a token is computed only once the next one is asked for."""
+        request, random = run.request, np.random.default_rng(run.request.sampling.seed)
+        for step in range(request.max_new):
+            if request.cancel is not None and request.cancel.is_set():
+                run.ended = "cancelled"
+                return
+            if step:
+                if self.decoder.past >= self.language.max_seq:
+                    run.ended = "full"
+                    return
+                logits = self.decoder.forward(self.embed(run.ids[-1:]))[0]
+            token = self._choose(request, logits, random)
+            run.first = run.first or perf_counter_ns()
+            if token is None or token in self.language.eos_ids:
+                run.ended = "grammar" if token is None else "end"
+                return
             yield token
-            logits, _ = self.decoder.forward(self.embed([token]))
+        run.ended = run.ended or "length"
+
+    def _choose(self, request: Request, logits: Floats, random: np.random.Generator) -> int | None:
+        """The next token, or None when the grammar is complete and leaves nothing to say."""
+        if request.constraint is None:
+            return pick(logits, request.sampling, random)
+        allowed = request.constraint.allowed()
+        if request.constraint.complete:
+            allowed = np.concatenate([allowed, np.array(self.language.eos_ids if len(allowed) else (), np.int64)])
+        if not len(allowed):
+            return None
+        token = pick(logits, request.sampling, random, allowed)
+        if token not in self.language.eos_ids:
+            request.constraint.advance(token)
+        return token
+
+    def _grow(self, run: _Run) -> int:
+        """Takes the newest token into the text; returns how many of its characters are certain. Sets `ended` at a stop string."""
+        if self._decode is None:
+            return 0
+        run.text = self._decode(run.ids)
+        found = [at for at in (run.text.find(stop) for stop in run.request.stop) if at >= 0]
+        if found:
+            run.text, run.ended = run.text[: min(found)], "stop"
+            return len(run.text)
+        sure = run.text.rstrip("\N{REPLACEMENT CHARACTER}")  # half a letter's bytes decode to it
+        return len(sure) - max((_overlap(sure, stop) for stop in run.request.stop), default=0)
+
+
+def _overlap(text: str, stop: str) -> int:
+    """Length of the longest end of `text` that begins `stop`."""
+    return next((n for n in range(min(len(stop) - 1, len(text)), 0, -1) if text.endswith(stop[:n])), 0)

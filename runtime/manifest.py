@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path, PurePosixPath
 from types import UnionType
 from typing import Any, Union, cast, get_args, get_origin, get_type_hints
@@ -124,6 +125,19 @@ class DataFile:
 
 
 @dataclass(frozen=True)
+class PrefixFile:
+    """The decoder's cache of a prompt's fixed beginning (.npy); read when first used. `made_from`: see prefix.py."""
+
+    prompt: str
+    target: str
+    tokens: int
+    made_from: str
+    path: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
 class Manifest:
     """Everything that a bundle promises. Field order is the JSON's order."""
 
@@ -142,6 +156,7 @@ class Manifest:
     files: tuple[DataFile, ...]
     licences: dict[str, str]
     tools: dict[str, str]
+    prefixes: tuple[PrefixFile, ...] = ()
 
     def component(self, role: str) -> Component:
         found: Component = _only([c for c in self.components if c.role == role], f"component {role!r}")
@@ -154,6 +169,12 @@ class Manifest:
             have = sorted({a.target for a in self.artifacts})
             raise BundleError(f"bundle has no {target} artifact for {role}; it holds {', '.join(have)}: export again with --targets {target}")
         return found[0]
+
+    def prompt(self, name: str) -> str:
+        """The prompt template called `name`. Raises BundleError for a bundle that has none."""
+        if name not in self.prompts:
+            raise BundleError(f"bundle has no prompt {name!r}; it holds {', '.join(sorted(self.prompts))}: export it again")
+        return self.prompts[name]
 
     def file(self, name: str) -> DataFile:
         found: DataFile = _only([f for f in self.files if f.name == name], f"file {name!r}")
@@ -168,7 +189,10 @@ def _only(found: list[Any], what: str) -> Any:
 
 def to_json(manifest: Manifest) -> str:
     """Stable JSON text (2-space indent, field order kept, newline at the end)."""
-    return json.dumps(dataclasses.asdict(manifest), indent=2, ensure_ascii=False) + "\n"
+    raw = dataclasses.asdict(manifest)
+    if not manifest.prefixes:
+        del raw["prefixes"]  # a bundle from before there were any is written as it was read
+    return json.dumps(raw, indent=2, ensure_ascii=False) + "\n"
 
 
 def from_json(text: str, where: str) -> Manifest:
@@ -199,7 +223,7 @@ def _read(kind: Any, raw: Any, at: str) -> Any:
     """`raw` (from JSON) as `kind`: a dataclass, tuple[X, ...], dict[str, str], a union, or a scalar. Raises ValueError saying where."""
     origin, args = get_origin(kind), get_args(kind)
     if dataclasses.is_dataclass(kind) and isinstance(raw, dict):
-        hints, fields = get_type_hints(kind), {f.name: f for f in dataclasses.fields(kind)}
+        hints, fields = _fields(kind)
         missing = [n for n, f in fields.items() if n not in raw and f.default is dataclasses.MISSING]
         if missing or set(raw) - set(fields):
             raise ValueError(f"{at}: {', '.join(missing or sorted(set(raw) - set(fields)))} {'missing' if missing else 'unknown'}")
@@ -217,6 +241,12 @@ def _read(kind: Any, raw: Any, at: str) -> Any:
     if origin in (Union, UnionType) and float in args and type(raw) is int:
         return float(raw)
     raise ValueError(f"{at}: {getattr(kind, '__name__', kind)} is wanted, not {type(raw).__name__}")
+
+
+@cache
+def _fields(kind: Any) -> tuple[dict[str, Any], dict[str, dataclasses.Field[Any]]]:
+    """Resolved types and fields of a dataclass, once a class: a manifest holds thousands of its objects."""
+    return get_type_hints(kind), {f.name: f for f in dataclasses.fields(kind)}
 
 
 def _within(manifest: Manifest) -> None:
@@ -277,7 +307,7 @@ def read(bundle: Path) -> Manifest:
     return from_json(text, str(path))
 
 
-def check_one(bundle: Path, entry: Artifact | DataFile) -> Path:
+def check_one(bundle: Path, entry: Artifact | DataFile | PrefixFile) -> Path:
     """The path of one file of the manifest, after its size and hash were checked. Raises BundleError."""
     path = inside(bundle, entry.path)
     if not path.exists():
@@ -300,3 +330,5 @@ def check(bundle: Path, manifest: Manifest) -> None:
     check_files(bundle, manifest)
     for artifact in manifest.artifacts:
         check_one(bundle, artifact)
+    for prefix in manifest.prefixes:
+        check_one(bundle, prefix)

@@ -13,11 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import manifest as mf
+from . import prefix
 from .backends import BACKENDS, Session, open_session
+from .decoder import open_decoder
 from .errors import RuntimeFailure
 from .gazetteer import Gazetteer
+from .grammar import Vocabulary
 from .image import prepare
-from .llm import LanguageModel, open_decoder
+from .llm import LanguageModel, Prefix
 from .routing import choose
 from .text import TextEncoder
 
@@ -49,6 +52,7 @@ class Models:
     def __init__(self, bundle: Path, manifest: mf.Manifest, backend: str, threads: int) -> None:
         self.bundle, self.manifest, self.backend, self.threads = bundle, manifest, backend, threads
         self._sessions: dict[str, Session] = {}
+        self._prefixes: dict[str, Prefix | None] = {}
         self._lock = Lock()
 
     @classmethod
@@ -86,13 +90,24 @@ class Models:
     @cached_property
     def language_model(self) -> LanguageModel:
         decoder = open_decoder(self.session("llm_decoder"), self.manifest.language)
-        return LanguageModel(self.session("llm_embed"), decoder, self.manifest.language)
+        return LanguageModel(self.session("llm_embed"), decoder, self.manifest.language, lambda ids: str(self.llm_tokenizer.decode(list(ids))))
 
     @cached_property
     def llm_tokenizer(self) -> Any:
         from tokenizers import Tokenizer
 
         return Tokenizer.from_file(str(self.data("llm_tokenizer.json")))
+
+    @cached_property
+    def llm_vocabulary(self) -> Vocabulary:
+        return Vocabulary.read(self.data("llm_tokenizer.json").read_text(encoding="utf-8"))
+
+    def prompt(self, name: str, query: str, notes: str = "") -> tuple[tuple[int, ...], Prefix | None]:
+        """Token ids of the bundle's prompt `name`, filled in, and the shipped cache of its beginning. Raises BundleError."""
+        fixed, rest = prefix.encode(self.llm_tokenizer, self.manifest.prompt(name), query, notes)
+        if name not in self._prefixes:
+            self._prefixes[name] = prefix.load(self.bundle, self.manifest, self.backend, name, fixed)
+        return fixed + rest, self._prefixes[name]
 
     def data(self, name: str) -> Path:
         """Path of a data file of the bundle."""

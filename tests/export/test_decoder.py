@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="needs the export extra")
-from gamer.export import onnx_decoder, parity  # noqa: E402
+from gamer.export import block_codes, onnx_decoder, parity  # noqa: E402
 from gamer.export.components import ExportModule, decoder_specs  # noqa: E402
 from gamer.export.modules.decoder import DecoderShape, DecoderStep, Int8Embedding  # noqa: E402
 from gamer.runtime.backends import Array, open_session  # noqa: E402
+from gamer.runtime.decoder import BoundDecoder, Decoder, Floats, StepDecoder, open_decoder  # noqa: E402
 from gamer.runtime.errors import RuntimeFailure  # noqa: E402
-from gamer.runtime.llm import Floats, LanguageModel, StepDecoder, open_decoder  # noqa: E402
+from gamer.runtime.llm import LanguageModel, Request  # noqa: E402
 from gamer.runtime.manifest import Artifact, Language, Parity  # noqa: E402
 
 SHAPE = DecoderShape(vocab=64, hidden=64, layers=2, heads=4, kv_heads=2, head_dim=16, intermediate=96, eps=1e-5, rope_theta=10_000.0)
@@ -34,6 +37,15 @@ def step() -> DecoderStep:
 @pytest.fixture(scope="module")
 def table() -> Floats:
     return np.random.default_rng(5).standard_normal((SHAPE.vocab, SHAPE.hidden)).astype(np.float32)
+
+
+def on_the_grid(step: DecoderStep) -> DecoderStep:
+    """The model with weights that were 4-bit quantized before, as a Q4_1 file's are."""
+    changed = copy.deepcopy(step)
+    for layer in changed.layers:
+        for linear in (layer.qkv, layer.out, layer.gate_up, layer.down):
+            linear.weight.data = torch.from_numpy(dequantized(block_codes.affine_blocks(linear.weight.detach().numpy())))
+    return changed
 
 
 def torch_decoder(step: DecoderStep) -> StepDecoder:
@@ -80,8 +92,10 @@ def test_the_step_is_transformers_llama(step: DecoderStep, table: Floats) -> Non
     np.testing.assert_allclose(hidden, want.hidden_states[-1][0].numpy(), atol=2e-4)
 
 
-@pytest.mark.parametrize(("quant", "least"), [("fp32", 0.99999), ("int8", 0.995)])
+@pytest.mark.parametrize(("quant", "least"), [("fp32", 0.99999), ("int8", 0.995), ("int4", 0.99)])
 def test_onnx_decodes_and_prefills_like_the_step(step: DecoderStep, table: Floats, tmp_path: Path, quant: str, least: float) -> None:
+    if quant == "int4":
+        step = on_the_grid(step)
     decoder = open_decoder(onnx_session(step, quant, tmp_path / "d.onnx"), LANGUAGE)  # type: ignore[arg-type]
     rows = table[[5, 9, 1, 33, 60, 2, 7, 7, 12]]
     want, best = parity.teacher_force(torch_decoder(step), rows)
@@ -102,7 +116,38 @@ def test_the_cache_has_an_end(step: DecoderStep, table: Floats, tmp_path: Path) 
         decoder.forward(table[:1])
 
 
-def test_generation_is_greedy_and_stops(step: DecoderStep, table: Floats) -> None:
+@pytest.mark.parametrize("kind", ["torch", "onnx"])
+def test_a_kept_cache_restores(step: DecoderStep, table: Floats, tmp_path: Path, kind: str) -> None:
+    decoder: Decoder = torch_decoder(step)
+    if kind == "onnx":
+        decoder = open_decoder(onnx_session(step, "fp32", tmp_path / "d.onnx"), LANGUAGE)  # type: ignore[arg-type]
+    rows = table[[5, 9, 1, 33, 60, 2, 7]]
+    want = decoder.forward(rows)[0].copy()
+    decoder.reset()
+    decoder.forward(rows[:4])
+    kept = decoder.keep()
+    assert kept.shape == (2, 2, 2, 4, 16)
+    decoder.forward(table[[8, 8, 8]])  # what comes after is forgotten
+    decoder.restore(kept)
+    assert decoder.past == 4
+    np.testing.assert_allclose(decoder.forward(rows[4:])[0], want, rtol=2e-4, atol=2e-4)
+    wrongs: tuple[Any, ...] = (kept[:1], kept.astype(np.float64), kept[0], np.zeros((2, 2, 2, 25, 16), np.float32))
+    for wrong in wrongs:
+        with pytest.raises(RuntimeFailure, match="does not fit the decoder"):
+            decoder.restore(wrong)
+
+
+def test_every_position_can_be_scored(step: DecoderStep, table: Floats, tmp_path: Path) -> None:
+    decoder = open_decoder(onnx_session(step, "fp32", tmp_path / "d.onnx"), LANGUAGE)  # type: ignore[arg-type]
+    assert isinstance(decoder, BoundDecoder)
+    rows = table[[5, 9, 1, 33]]
+    scores = decoder.score(rows)
+    decoder.reset()
+    for row, want in zip(rows, scores, strict=True):
+        np.testing.assert_allclose(decoder.forward(row[None])[0], want, rtol=2e-4, atol=2e-4)
+
+
+def test_the_steps_decoder_generates(step: DecoderStep, table: Floats) -> None:
     class Table:
         artifact = Artifact("llm_embed", "onnx", "fp32", "", 0, "", (decoder_specs(step, 24)[0][0],), (), Parity("", "", 0.0), 0.0)
 
@@ -110,19 +155,75 @@ def test_generation_is_greedy_and_stops(step: DecoderStep, table: Floats) -> Non
             return {"embeds": table[inputs["ids"].astype(int)]}
 
     lm = LanguageModel(Table(), torch_decoder(step), LANGUAGE)
-    seen: list[int] = []
-    free = lm.generate([5, 9, 1], 6, on_token=seen.append)
-    assert len(free.ids) == 6 and list(free.ids) == seen and not free.stopped and free.prompt_tokens == 3
+    free = lm.generate(Request((5, 9, 1), 6))
+    assert len(free.ids) == 6 and free.ended == "length" and free.prompt_tokens == 3
     again = LanguageModel(Table(), torch_decoder(step), Language(2, 2, 16, 64, 24, 10_000.0, (free.ids[2],)))
-    stopped = again.generate([5, 9, 1], 6)
-    assert stopped.ids == free.ids[: free.ids.index(free.ids[2])] and stopped.stopped
+    stopped = again.generate(Request((5, 9, 1), 6))
+    assert stopped.ids == free.ids[: free.ids.index(free.ids[2])] and stopped.ended == "end"
 
 
 def test_blocks_quantize_to_half_a_step() -> None:
     matrix = np.random.default_rng(0).standard_normal((8, 64)).astype(np.float32)
-    codes, scales = onnx_decoder.quantize_blocks(matrix, 32)
-    back = (codes.astype(np.float32) - 128) * scales.reshape(8, 2, 1)
+    codes, scales = block_codes.quantize_blocks(matrix)
+    back = (codes.astype(np.float32) - 128) * scales[..., None]
     assert np.abs(back.reshape(8, 64) - matrix).max() <= scales.max() / 2 + 1e-6
+
+
+def dequantized(blocks: block_codes.Blocks4) -> Floats:
+    whole = blocks.scales[..., None] * (blocks.codes.astype(np.float32) - blocks.zeros[..., None]) + blocks.rest[..., None]
+    return np.asarray(whole.reshape(len(whole), -1), np.float32)
+
+
+def test_a_q4_1_matrix_gets_its_own_codes_back() -> None:
+    """GGUF's Q4_1: half-precision scale and minimum, codes that reach both ends of the grid, as min-max quantization gives them."""
+    random = np.random.default_rng(2)
+    codes = random.integers(0, 16, (6, 3, 32)).astype(np.float32)
+    codes[..., 0], codes[..., 1] = 0, 15
+    scale = random.uniform(0.001, 0.1, (6, 3, 1)).astype(np.float16).astype(np.float32)
+    minimum = (-scale * random.uniform(-2, 17, (6, 3, 1))).astype(np.float16).astype(np.float32)
+    matrix = (codes * scale + minimum).reshape(6, 96)
+    found = block_codes.affine_blocks(matrix)
+    assert (found.codes == codes).all()
+    np.testing.assert_allclose(dequantized(found), matrix, atol=1e-6)
+    inside = (minimum <= 0) & (minimum + 15 * scale >= 0)
+    assert (np.abs(found.rest) <= 0.51 * scale[..., 0])[inside[..., 0]].all()
+
+
+def test_the_searched_blocks_beat_the_plain_ones() -> None:
+    matrix = np.random.default_rng(4).standard_normal((16, 64)).astype(np.float32)
+    found = block_codes.nearest_blocks(matrix)
+    plain = block_codes.affine_blocks(matrix)
+    rounded = dequantized(plain._replace(rest=np.zeros_like(plain.rest)))
+    assert not found.rest.any() and found.codes.max() <= 15 and found.zeros.max() <= 15
+    assert np.square(dequantized(found) - matrix).sum() < np.square(rounded - matrix).sum()
+
+
+@pytest.mark.parametrize("count", [1, 4, 5])
+def test_nibbles_pack_low_half_first(count: int) -> None:
+    codes = np.random.default_rng(1).integers(0, 16, (3, count)).astype(np.uint8)
+    packed = block_codes.pack_nibbles(codes)
+    assert packed.shape == (3, (count + 1) // 2)
+    assert all((packed[r, n // 2] >> 4 * (n % 2)) & 15 == codes[r, n] for r in range(3) for n in range(count))
+
+
+def test_int4_is_the_matrix_product_of_the_blocks(tmp_path: Path) -> None:
+    """The correction by block sums restores what a whole zero point misses: held to numpy on blocks far from zero."""
+    import onnxruntime as ort
+    from onnx import TensorProto, helper
+
+    random = np.random.default_rng(6)
+    weight = (random.standard_normal((24, 64)) * 0.05 + random.uniform(-0.3, 0.3, (24, 1))).astype(np.float32)
+    graph = onnx_decoder._Graph("int4")
+    graph.linear("x", torch.from_numpy(weight), "y")
+    ends = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, "s", k]) for n, k in (("x", 64), ("y", 24))]
+    made = helper.make_graph(graph.nodes, "g", ends[:1], ends[1:], graph.weights)
+    opsets = [helper.make_opsetid("", 20), helper.make_opsetid(onnx_decoder.MS, 1)]
+    model = helper.make_model(made, opset_imports=opsets, ir_version=10)
+    x = (random.standard_normal((1, 5, 64)) + 1.0).astype(np.float32)
+    got = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, {"x": x})[0]
+    want = x @ dequantized(block_codes.affine_blocks(weight)).T
+    # int8 activations and the 4-bit rest are what is left of the error.
+    assert np.abs(got - want).max() < 0.015 * np.abs(want).max()
 
 
 def test_the_int8_table_gives_its_rows_back() -> None:

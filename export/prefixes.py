@@ -1,0 +1,31 @@
+"""Computes each prompt's fixed beginning once, with the very artifacts that will go on from it, and writes the caches into the bundle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from gamer.runtime import manifest as mf
+from gamer.runtime import prefix
+from gamer.runtime.backends import BACKENDS
+from gamer.runtime.models import Models
+
+FOLDER = "prefixes"
+
+
+def write(stage: Path, manifest: mf.Manifest) -> tuple[mf.PrefixFile, ...]:
+    """One .npy per prompt and target that runs on this platform; none for targets that do not."""
+    targets = {a.target for a in manifest.artifacts}
+    (stage / FOLDER).mkdir(exist_ok=True)
+    return tuple(_write(Models(stage, manifest, target, 2), name) for target in BACKENDS if target in targets for name in manifest.prompts)
+
+
+def _write(models: Models, name: str) -> mf.PrefixFile:
+    fixed, _ = prefix.encode(models.llm_tokenizer, models.manifest.prompts[name], "")
+    decoder = models.language_model.decoder
+    decoder.reset()
+    decoder.forward(models.language_model.embed(fixed))
+    path = f"{FOLDER}/{models.backend}-{name}.npy"
+    np.save(models.bundle / path, decoder.keep(), allow_pickle=False)
+    made = prefix.made_from(models.manifest, models.backend, fixed)
+    return mf.PrefixFile(name, models.backend, len(fixed), made, path, *mf.digest(models.bundle / path))

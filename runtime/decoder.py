@@ -1,0 +1,185 @@
+"""Drivers of a decoder: embeds in, logits of the last token and hidden states out, keys and values kept between calls.
+
+Two graphs hide behind one interface: the ONNX one takes any number of tokens and updates a bound cache in place (GroupQueryAttention);
+the step graph of the other targets takes one token and returns its key and value, which the host writes into the cache. Knows no tokens,
+no text and no sampling. An encoder-decoder model would be a third driver, whose `reset` takes the encoder's states; none is built.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .backends import Session
+from .errors import RuntimeFailure
+from .manifest import Language
+
+Floats = NDArray[np.float32]
+
+
+class Decoder(Protocol):
+    """A decoder with `past` tokens in its cache."""
+
+    past: int
+
+    def reset(self) -> None: ...
+
+    def forward(self, embeds: Floats) -> tuple[Floats, Floats]:
+        """embeds [S, H] at positions past… → (logits of the last token [V], hidden states [S, H]); `past` grows by S.
+
+        The results may be the decoder's own memory: they hold until the next call.
+        """
+        ...
+
+    def keep(self) -> Floats:
+        """A copy of the cache's `past` slots, [layers, 2 (key, value), KV, past, Dh]: a prefix for `restore`."""
+        ...
+
+    def restore(self, cache: Floats) -> None:
+        """Takes over what `keep` gave, in place of everything in the cache."""
+        ...
+
+
+def rotary(language: Language, positions: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """cos, sin float32 [S, Dh/2] of the rotary angles, computed in float64 (Su et al. 2021, arXiv 2104.09864)."""
+    half = language.head_dim // 2
+    angles = positions[:, None] / language.rope_theta ** (np.arange(half) / half)
+    return np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
+
+
+def _room(language: Language, past: int, tokens: int) -> None:
+    if past + tokens > language.max_seq:
+        raise RuntimeFailure(f"{past + tokens} tokens do not fit the decoder's {language.max_seq} cache slots: shorten the prompt")
+
+
+def _fits(language: Language, cache: Floats) -> int:
+    """The number of tokens in a kept cache. Raises RuntimeFailure if it is of another decoder's shape."""
+    want = (language.layers, 2, language.kv_heads, language.head_dim)
+    if cache.ndim != 5 or cache.dtype != np.float32 or (*cache.shape[:3], cache.shape[4]) != want or cache.shape[3] > language.max_seq:
+        raise RuntimeFailure(f"a prefix cache of shape {list(cache.shape)} does not fit the decoder: export the bundle again")
+    return int(cache.shape[3])
+
+
+class StepDecoder:
+    """Drives DecoderStep (export/modules/decoder.py): one token a call, keys and values written here."""
+
+    def __init__(self, session: Session, language: Language) -> None:
+        self.session, self.language, self.past = session, language, 0
+        # [layers, 2, KV, T, Dh]: the graph's inputs past_k.N, past_v.N are views of it
+        self._all = np.zeros((language.layers, 2, language.kv_heads, language.max_seq, language.head_dim), np.float32)
+        self._cache = {f"past_{x}.{n}": self._all[n, i] for n in range(language.layers) for i, x in enumerate("kv")}
+
+    def reset(self) -> None:
+        self.past = 0
+        self._all[:] = 0.0
+
+    def keep(self) -> Floats:
+        return self._all[:, :, :, : self.past].copy()
+
+    def restore(self, cache: Floats) -> None:
+        tokens = _fits(self.language, cache)
+        self.reset()
+        self._all[:, :, :, :tokens] = cache
+        self.past = tokens
+
+    def forward(self, embeds: Floats) -> tuple[Floats, Floats]:
+        _room(self.language, self.past, len(embeds))
+        hidden, logits = [], np.zeros(0, np.float32)
+        for row in embeds:
+            logits, state = self._step(row[None])
+            hidden.append(state)
+        return logits, np.stack(hidden)
+
+    def _step(self, embed: Floats) -> tuple[Floats, Floats]:
+        slots = self.language.max_seq
+        cos, sin = rotary(self.language, np.array([self.past]))
+        place = np.zeros((slots, 1), np.float32)
+        place[self.past] = 1.0
+        mask = np.where(np.arange(slots) <= self.past, 0.0, -1e4).astype(np.float32)[None, None]
+        out = self.session.run({"embeds": embed, "cos": cos[None], "sin": sin[None], "place": place, "mask": mask, **self._cache})
+        for name, cache in self._cache.items():
+            cache[:, self.past] = out[name.removeprefix("past_")][:, 0]
+        self.past += 1
+        return out["logits"][0].astype(np.float32), out["hidden"][0].astype(np.float32)
+
+
+class BoundDecoder:
+    """Drives the ONNX decoder: past and present of each layer are the same memory, so that no token copies the cache.
+
+    The binding of the one-token step is made once; a step writes its four inputs in place and reads its outputs where they were written.
+    """
+
+    def __init__(self, session: Session, language: Language) -> None:
+        import onnxruntime as ort
+
+        self.language, self.past = language, 0
+        self._native: Any = getattr(session, "native")  # noqa: B009 - only the ONNX session has it, and only this class asks
+        self._vocab = int(next(t.shape[-1] for t in session.artifact.outputs if t.name == "logits"))
+        self._value: Any = ort.OrtValue.ortvalue_from_numpy  # shares the array's memory
+        shape = (1, language.kv_heads, language.max_seq, language.head_dim)
+        kinds = [f"{kind}.{n}" for n in range(language.layers) for kind in ("key", "value")]
+        self._arrays = {name: np.zeros(shape, np.float32) for name in kinds}
+        self._cache = {name: self._value(array) for name, array in self._arrays.items()}
+        self._seqlens, self._total, self._last = np.zeros(1, np.int32), np.zeros(1, np.int32), np.zeros(1, np.int64)
+        self._embed = np.zeros((1, 1, language.hidden), np.float32)
+        self._logits, self._hidden = np.zeros((1, 1, self._vocab), np.float32), np.zeros((1, 1, language.hidden), np.float32)
+        self._step = self._bind(self._embed, self._last, self._logits, self._hidden)
+
+    def _bind(self, embeds: Floats, last: NDArray[np.int64], logits: Floats, hidden: Floats) -> tuple[Any, list[Any]]:
+        """An IOBinding over these arrays and the cache, with the values that must outlive it."""
+        binding = self._native.io_binding()
+        inputs = {"embeds": embeds, "seqlens_k": self._seqlens, "total_seq_len": self._total, "last": last}
+        values = {name: self._value(array) for name, array in inputs.items()}
+        results = {"logits": self._value(logits), "hidden": self._value(hidden)}
+        for name, value in values.items():
+            binding.bind_ortvalue_input(name, value)
+        for name, value in self._cache.items():
+            binding.bind_ortvalue_input(f"past_{name}", value)
+            binding.bind_ortvalue_output(f"present_{name}", value)
+        for name, value in results.items():
+            binding.bind_ortvalue_output(name, value)
+        return binding, [*values.values(), *results.values(), *inputs.values(), logits, hidden]
+
+    def reset(self) -> None:
+        # Slots beyond `past` are never read: GroupQueryAttention is told the length.
+        self.past = 0
+
+    def keep(self) -> Floats:
+        rows = [array[0, :, : self.past] for array in self._arrays.values()]
+        return np.stack(rows).reshape(self.language.layers, 2, self.language.kv_heads, self.past, self.language.head_dim)
+
+    def restore(self, cache: Floats) -> None:
+        self.past = _fits(self.language, cache)
+        for n, array in enumerate(self._arrays.values()):
+            array[0, :, : self.past] = cache[n // 2, n % 2]
+
+    def forward(self, embeds: Floats) -> tuple[Floats, Floats]:
+        logits, hidden = self._run(embeds, np.array([len(embeds) - 1], np.int64))
+        return logits[0], hidden
+
+    def score(self, embeds: Floats) -> Floats:
+        """embeds [S, H] → logits of every position [S, V], for perplexity: a prompt of 500 tokens takes 100 MB."""
+        return self._run(embeds, np.arange(len(embeds), dtype=np.int64))[0]
+
+    def _run(self, embeds: Floats, wanted: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        count = len(embeds)
+        _room(self.language, self.past, count)
+        self._seqlens[0], self._total[0] = self.past + count - 1, self.past + count
+        if count == 1:
+            self._embed[0] = embeds
+            binding, logits, hidden = self._step[0], self._logits, self._hidden
+        else:
+            logits = np.empty((1, len(wanted), self._vocab), np.float32)
+            hidden = np.empty((1, count, self.language.hidden), np.float32)
+            binding, _alive = self._bind(np.ascontiguousarray(embeds[None], np.float32), wanted, logits, hidden)
+        self._native.run_with_iobinding(binding)
+        self.past += count
+        return logits[0], hidden[0]
+
+
+def open_decoder(session: Session, language: Language) -> Decoder:
+    """The driver that fits the artifact's inputs."""
+    names = {spec.name for spec in session.artifact.inputs}
+    return StepDecoder(session, language) if "place" in names else BoundDecoder(session, language)

@@ -1,0 +1,269 @@
+"""Generation: streams equal wholes, stop strings never leak, cancelling stops, sampling follows its distribution, a prefix changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from threading import Event, Thread
+from typing import Any
+
+import numpy as np
+import pytest
+from gamer.runtime.backends import Array
+from gamer.runtime.decoder import Floats
+from gamer.runtime.errors import RuntimeFailure
+from gamer.runtime.grammar import Constraint, Grammar, Vocabulary
+from gamer.runtime.llm import LanguageModel, Piece, Prefix, Request
+from gamer.runtime.manifest import Artifact, Language, Parity, TensorSpec
+from gamer.runtime.sampling import Sampling, distribution, pick
+from hypothesis import given
+from hypothesis import strategies as st
+
+LETTERS = 'abcdefghijklmnopqrstuvwxyz {}":,0é\n'
+TOKENS: dict[int, bytes] = dict(enumerate([b"", *(bytes([b]) for b in LETTERS.encode()), b"ab", b"time", b'":"', b' "', b"dog", b" on"]))
+END = 0
+WIDTH = 8
+PROMPT = (5, 9, 1)
+# Sampled, so that the toy says something else at each step.
+LIVELY = Sampling(1.0, seed=4)
+
+
+def decode(ids: Sequence[int]) -> str:
+    return b"".join(TOKENS[i] for i in ids).decode("utf-8", "replace")
+
+
+def spell(text: str) -> tuple[int, ...]:
+    single = {b: i for i, t in TOKENS.items() if len(t) == 1 for b in t}
+    return tuple(single[b] for b in text.encode())
+
+
+class ToyDecoder:
+    """Logits are a fixed linear map of a decaying sum of the embeddings seen; `computed` counts the positions that were run."""
+
+    def __init__(self, slots: int = 64, bias: int | None = None) -> None:
+        self.past, self.slots, self.computed, self._bias = 0, slots, 0, bias
+        self._head = np.random.default_rng(7).standard_normal((len(TOKENS), WIDTH)).astype(np.float32)
+        self._seen = np.zeros((slots, WIDTH), np.float32)
+
+    def reset(self) -> None:
+        self.past = 0
+
+    def forward(self, embeds: Floats) -> tuple[Floats, Floats]:
+        self._seen[self.past : self.past + len(embeds)] = embeds
+        self.past += len(embeds)
+        self.computed += len(embeds)
+        weight = 0.7 ** np.arange(self.past)[::-1, None]
+        logits = self._head @ (self._seen[: self.past] * weight).sum(0)
+        if self._bias is not None:
+            logits[self._bias] += 1e6
+        return logits.astype(np.float32), embeds
+
+    def keep(self) -> Floats:
+        return np.stack([self._seen[: self.past]] * 2)[None, :, None]
+
+    def restore(self, cache: Floats) -> None:
+        self.past = cache.shape[3]
+        self._seen[: self.past] = cache[0, 0, 0]
+
+
+class Script(ToyDecoder):
+    """Says a given sequence of tokens, whatever it is asked."""
+
+    def __init__(self, said: Sequence[int]) -> None:
+        super().__init__()
+        self._said = list(said)
+
+        self._at = 0
+
+    def reset(self) -> None:
+        super().reset()
+        self._at = 0
+
+    def forward(self, embeds: Floats) -> tuple[Floats, Floats]:
+        logits, hidden = super().forward(embeds)
+        logits[:] = 0.0
+        logits[self._said[min(self._at, len(self._said) - 1)]] = 1.0
+        self._at += 1
+        return logits, hidden
+
+
+class Table:
+    artifact = Artifact("llm_embed", "onnx", "fp32", "", 0, "", (TensorSpec("ids", ("tokens",), "int64"),), (), Parity("", "", 0.0), 0.0)
+
+    def run(self, inputs: dict[str, Array]) -> dict[str, Array]:
+        rows = np.random.default_rng(3).standard_normal((len(TOKENS), WIDTH)).astype(np.float32)
+        return {"embeds": rows[inputs["ids"].astype(int)]}
+
+
+def model(decoder: ToyDecoder | None = None, text: bool = True) -> LanguageModel:
+    decoder = decoder or ToyDecoder()
+    language = Language(1, 1, WIDTH, WIDTH, decoder.slots, 10_000.0, (END,))
+    return LanguageModel(Table(), decoder, language, decode if text else None)
+
+
+def test_a_stream_says_what_a_generation_says() -> None:
+    request = Request(PROMPT, 20, sampling=LIVELY)
+    whole = model().generate(request)
+    pieces = list(model().stream(request))
+    assert "".join(p.text for p in pieces) == whole.text == decode(whole.ids)
+    assert whole.prompt_tokens == whole.computed == 3 and whole.first_ns > 0
+
+
+def test_greedy_takes_the_likeliest_and_every_token_counts() -> None:
+    lm = model()
+    said = lm.generate(Request(PROMPT, 5)).ids
+    ids = list(PROMPT)
+    for token in said:
+        lm.decoder.reset()
+        logits, _ = lm.decoder.forward(lm.embed(ids))
+        assert token == int(np.argmax(logits))
+        ids.append(token)
+
+
+@pytest.mark.parametrize(("said", "ended", "count"), [([3, 4, END], "end", 2), ([3], "length", 6)])
+def test_it_ends(said: list[int], ended: str, count: int) -> None:
+    found = model(Script(said)).generate(Request(PROMPT, 6))
+    assert (found.ended, len(found.ids)) == (ended, count)
+
+
+def test_a_full_cache_ends_it() -> None:
+    found = model(ToyDecoder(slots=5, bias=3)).generate(Request(PROMPT, 50))
+    assert found.ended == "full" and len(found.ids) == 3  # the last token said needs no slot of its own
+
+
+@given(st.text("abc", min_size=1, max_size=12), st.lists(st.text("abc", min_size=1, max_size=4), max_size=3))
+def test_stop_strings_cut_and_never_leak(said: str, stops: list[str]) -> None:
+    request = Request(PROMPT, len(said), stop=tuple(stops))
+    # The stop that is complete first ends it, and of those the one that begins first is where it is cut.
+    first = next((n for n in range(1, len(said) + 1) if any(s in said[:n] for s in stops)), len(said))
+    heard = said[:first]
+    want = heard[: min((at for stop in stops if (at := heard.find(stop)) >= 0), default=len(heard))]
+    found = model(Script(spell(said))).generate(request)
+    assert found.text == want
+    streamed = ""
+    for piece in model(Script(spell(said))).stream(request):
+        streamed += piece.text
+        assert want.startswith(streamed)  # nothing was shown that had to be taken back
+    assert streamed == want
+    assert (found.ended == "stop") == any(stop in said for stop in stops)
+
+
+def test_half_a_letter_is_held_back() -> None:
+    pieces = list(model(Script(spell("aéb"))).stream(Request(PROMPT, 4)))
+    assert [p.text for p in pieces] == ["a", "", "é", "b"]
+
+
+def test_stop_strings_need_text() -> None:
+    with pytest.raises(RuntimeFailure, match="need a tokenizer"):
+        model(text=False).generate(Request(PROMPT, 3, stop=("x",)))
+
+
+def test_an_empty_prompt_is_refused() -> None:
+    with pytest.raises(RuntimeFailure, match="prompt is empty"):
+        model().generate(Request((), 3))
+
+
+def test_closing_the_iterator_computes_no_more() -> None:
+    decoder = ToyDecoder(bias=3)
+    stream = model(decoder).stream(Request(PROMPT, 50))
+    assert next(stream) == Piece(3, decode([3]))
+    assert next(stream).token == 3
+    stream.close()
+    assert decoder.computed == len(PROMPT) + 1  # the prompt, and the first token to find the second
+
+
+def test_another_thread_cancels() -> None:
+    cancel, halfway = Event(), Event()
+
+    class Slow(ToyDecoder):
+        def forward(self, embeds: Any) -> Any:
+            if self.past > 10:
+                halfway.set()
+                assert cancel.wait(10)
+            return super().forward(embeds)
+
+    def stop() -> None:
+        halfway.wait(10)
+        cancel.set()
+
+    thread = Thread(target=stop)
+    thread.start()
+    found = model(Slow(bias=3)).generate(Request(PROMPT, 50, cancel=cancel))
+    thread.join()
+    assert found.ended == "cancelled" and 0 < len(found.ids) < 50
+
+
+def test_a_prefix_changes_nothing_but_the_work() -> None:
+    lm = model()
+    ids = (5, 9, 1, 8, 2, 2, 30)
+    want = lm.generate(Request(ids, 12, sampling=LIVELY))
+    lm.decoder.reset()
+    lm.decoder.forward(lm.embed(ids[:4]))
+    prefix = Prefix(ids[:4], lm.decoder.keep())
+    request = Request(ids, 12, sampling=LIVELY, prefix=prefix)
+    found = lm.generate(request)
+    assert (found.ids, found.text) == (want.ids, want.text)
+    assert (found.prompt_tokens, found.computed, want.computed) == (7, 3, 7)
+    # Not where it does not belong: another beginning, nothing after it, or soft prompts before it.
+    for other in (
+        replace(request, ids=(6, *ids[1:])),
+        replace(request, ids=ids[:4]),
+        replace(request, soft=lm.embed([4])),
+    ):
+        used = lm.generate(other)
+        assert used.computed == used.prompt_tokens
+        assert used.ids == lm.generate(replace(other, prefix=None)).ids
+
+
+def test_soft_prompts_stand_first() -> None:
+    lm = model()
+    assert lm.generate(Request((9, 1), 6, soft=lm.embed([5]))).ids == lm.generate(Request((5, 9, 1), 6)).ids
+
+
+@given(st.integers(0, 1000), st.sampled_from(["dog on a dog", "time", "é b"]))
+def test_a_constraint_holds_whatever_the_model_wants(seed: int, source: str) -> None:
+    vocabulary = Vocabulary({i: text for i, text in TOKENS.items() if i != END})
+    constraint = Constraint(Grammar().literal('{"').span_of([source]).literal('"').one_of(["}", ",}"]).done(), vocabulary)
+    found = model().generate(Request(PROMPT, 40, sampling=Sampling(2.0, seed=seed), constraint=constraint))
+    assert constraint.complete and found.ended == "grammar"
+    assert found.text[:2] == '{"' and found.text.endswith(('"}', '",}')) and found.text.rstrip(",}")[2:-1] in source
+
+
+def test_equal_seeds_say_the_same() -> None:
+    said = [model().generate(Request(PROMPT, 15, sampling=Sampling(1.5, seed=seed))).ids for seed in (1, 1, 2)]
+    assert said[0] == said[1] != said[2]
+
+
+@given(
+    st.lists(st.floats(-20, 20, width=32), min_size=1, max_size=30),
+    st.floats(0.05, 5),
+    st.integers(0, 35),
+    st.floats(0.01, 1),
+)
+def test_cuts_keep_the_likeliest(logits: list[float], temperature: float, top_k: int, top_p: float) -> None:
+    scores = np.array(logits, np.float32)
+    kept, shares = distribution(scores, Sampling(temperature, top_k, top_p))
+    full = np.exp((scores.astype(np.float64) - scores.max()) / temperature)
+    assert np.isclose(shares.sum(), 1) and len(set(kept.tolist())) == len(kept)
+    assert scores[kept].min() >= np.delete(scores, kept).max(initial=-np.inf)  # a head, not a sieve
+    assert len(kept) <= (top_k or len(scores))
+    np.testing.assert_allclose(shares, full[kept] / full[kept].sum(), rtol=1e-6)
+    among = np.sort(full)[::-1][: top_k or len(full)]
+    mass = np.cumsum(among / among.sum())
+    assert mass[len(kept) - 1] >= top_p - 1e-9 and (len(kept) == 1 or mass[len(kept) - 2] < top_p + 1e-9)
+
+
+def test_sampling_follows_the_shares() -> None:
+    logits = np.log(np.array([0.5, 0.3, 0.15, 0.05], np.float32))
+    random = np.random.default_rng(0)
+    drawn = np.bincount([pick(logits, Sampling(1.0), random) for _ in range(4000)], minlength=4) / 4000
+    np.testing.assert_allclose(drawn, [0.5, 0.3, 0.15, 0.05], atol=0.03)
+    assert {pick(logits, Sampling(1.0, top_k=2), random) for _ in range(200)} == {0, 1}
+    assert {pick(logits, Sampling(1.0), random, np.array([2, 3])) for _ in range(200)} == {2, 3}
+    assert pick(logits, Sampling(), random, np.array([2, 3])) == 2
+
+
+@pytest.mark.parametrize("wrong", [{"temperature": -1.0}, {"top_p": 0.0}, {"top_k": -1}, {"temperature": float("nan")}, {"seed": -1}])
+def test_a_sampling_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(RuntimeFailure, match="are wanted"):
+        Sampling(**wrong)
