@@ -129,7 +129,8 @@ def measure(name: str, x: FloatArray, q: FloatArray, peers: Sequence[str], folde
             file_bytes = peer.file_bytes
         for share, filters, truth in cases:
             progress(f"{peer_name} at {share:.2%}")
-            runs += _sweep(peer, q, share, filters, truth, len(x))
+            best = max((r.qps for r in runs if r.selectivity == share and r.knn >= RECALL), default=0.0)
+            runs += _sweep(peer, q, share, filters, truth, best)
         peer.close()
     fastest = [max((r for r in runs if r.algorithm == b.algorithm and r.selectivity == s and r.knn >= RECALL), key=lambda r: r.qps, default=None)
                for s in SELECTIVITIES for b in built]  # fmt: skip
@@ -150,13 +151,13 @@ def _case(x: FloatArray, q: FloatArray, share: float) -> tuple[list[RowArray | N
     return filters, truth
 
 
-def _sweep(peer: Peer, q: FloatArray, share: float, filters: list[RowArray | None], truth: list[set[int]], n: int) -> Iterator[Run]:
-    """Every way the peer has, each with rising effort until it reaches the recall."""
-    for way, settings in peer.ways(share, n).items():
+def _sweep(peer: Peer, q: FloatArray, share: float, filters: list[RowArray | None], truth: list[set[int]], best: float) -> Iterator[Run]:
+    """Every way the peer has, each with rising effort until it reaches the recall, or is ten times slower than `best`, which did."""
+    for way, settings in peer.ways(share).items():
         for value in settings:
             run = _time(peer, way, value, q, share, filters, truth)
             yield run
-            if run.knn >= RECALL:
+            if run.knn >= RECALL or run.qps < best / 10:
                 break
 
 
@@ -195,7 +196,7 @@ class Ours:
         self.indexsize += sum(s.bytes for s in self._album.stats().segments if s.name.startswith("hnsw"))
         self.file_bytes = path.stat().st_size
 
-    def ways(self, share: float, n: int) -> dict[str, Sequence[int]]:
+    def ways(self, share: float) -> dict[str, Sequence[int]]:
         return {"auto": (0,), "exact": (0,), "hnsw": (0,)}
 
     def search(self, way: str, value: int, query: FloatArray, rows: RowArray | None) -> Found:

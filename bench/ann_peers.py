@@ -27,7 +27,7 @@ class Peer(Protocol):
     how: str
     indexsize: int
 
-    def ways(self, share: float, n: int) -> dict[str, Sequence[int]]: ...
+    def ways(self, share: float) -> dict[str, Sequence[int]]: ...
 
     def search(self, way: str, value: int, query: FloatArray, rows: RowArray | None) -> Found: ...
 
@@ -50,7 +50,7 @@ class Usearch:
         self._index.add(np.arange(len(x)), x, threads=0)
         self.indexsize = int(self._index.serialized_length)
 
-    def ways(self, share: float, n: int) -> dict[str, Sequence[int]]:
+    def ways(self, share: float) -> dict[str, Sequence[int]]:
         if share == 1:
             return {"ef": EFFORTS}
         return {"ask for": [e for e in EFFORTS if e * share >= _K], "exact": (0,)}
@@ -89,7 +89,7 @@ class Hnswlib:
         self._index.save_index(str(folder / "ann.hnswlib"))
         self.indexsize = (folder / "ann.hnswlib").stat().st_size
 
-    def ways(self, share: float, n: int) -> dict[str, Sequence[int]]:
+    def ways(self, share: float) -> dict[str, Sequence[int]]:
         return {"ef": EFFORTS if share == 1 else [e for e in EFFORTS if e >= 64]}
 
     def search(self, way: str, value: int, query: FloatArray, rows: RowArray | None) -> Found:
@@ -125,7 +125,7 @@ class Faiss:
         faiss.write_index(self._index, str(folder / "ann.faiss"))
         self.indexsize = (folder / "ann.faiss").stat().st_size
 
-    def ways(self, share: float, n: int) -> dict[str, Sequence[int]]:
+    def ways(self, share: float) -> dict[str, Sequence[int]]:
         if share == 1:
             return {"efSearch": EFFORTS, "flat": (0,)}
         return {"efSearch": [e for e in EFFORTS if e >= 32], "flat": (0,)}
@@ -166,7 +166,7 @@ class SqliteVec:
             self._db.executemany("INSERT INTO v(rowid, e) VALUES(?,?)", ((at, x[at].tobytes()) for at in range(len(x))))
         self.indexsize = path.stat().st_size
 
-    def ways(self, share: float, n: int) -> dict[str, Sequence[int]]:
+    def ways(self, share: float) -> dict[str, Sequence[int]]:
         return {"scan": (0,)}
 
     def search(self, way: str, value: int, query: FloatArray, rows: RowArray | None) -> Found:

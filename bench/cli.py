@@ -167,6 +167,49 @@ def quality(
 
 
 @bench.command()
+@click.option("-n", "--vectors", type=click.IntRange(100, 5_000_000), default=100_000, show_default=True, help="Clustered vectors to make.")
+@click.option("--dim", type=click.IntRange(8, 4096), default=768, show_default=True, help="Their dimensions.")
+@click.option("--data", type=PATH, default=None, help="Instead: the memories and queries of the data sets in this folder; needs --bundle.")
+@click.option("-b", "--bundle", type=PATH, default=None, help="Bundle whose text encoder encodes --data.")
+@click.option("-q", "--queries", type=click.IntRange(10, 10_000), default=200, show_default=True, help="Queries.")
+@click.option("--peer", "peers", multiple=True, help="An engine to measure beside ours; repeat for more. [default: all]")
+@click.option("--cache", type=PATH, default=None, help="Keep the encoded texts here between runs.")
+@click.option("--output", type=PATH, default=None, help="Write the JSON, with all settings, to this file.")
+def ann(
+    vectors: int, dim: int, data: Path | None, bundle: Path | None, queries: int, peers: tuple[str, ...], cache: Path | None, output: Path | None
+) -> None:
+    """Filtered nearest neighbours of our index beside usearch, hnswlib, faiss and sqlite-vec, on the same vectors: recall and speed."""
+    import tempfile
+
+    from . import ann as measuring
+    from .ann_peers import PEERS
+
+    if data and not bundle:
+        raise click.UsageError("--data needs --bundle, whose text encoder encodes it")
+    if unknown := set(peers) - set(PEERS):
+        raise click.UsageError(f"unknown peer {min(unknown)!r}; choose from: {', '.join(PEERS)}")
+    with one_line("bench ann", DatasetError, SampleError, extra="bench"), spinner() as progress, tempfile.TemporaryDirectory() as folder:
+        task = progress.add_task("making vectors", total=None)
+
+        def say(text: str) -> None:
+            progress.update(task, description=text)
+
+        x, q = measuring.texts(data, bundle, queries, cache, say) if data and bundle else measuring.clustered(vectors, dim, queries)
+        name = "texts" if data else "clustered"
+        found = measuring.measure(name, x, q, peers or tuple(PEERS), Path(folder), say)
+        if output:
+            write_aside(output, json.dumps(asdict(found), ensure_ascii=False))
+    table = Table(title=f"{found.data}: {found.vectors} vectors of {found.dim}, the fastest setting with recall@{found.k} ≥ {found.recall_wanted}")
+    for column in ("selectivity", *(f"{b.algorithm} qps" for b in found.built)):
+        table.add_column(column, justify="right")
+    for share in measuring.SELECTIVITIES:
+        best = {run.algorithm: f"{run.qps:.0f} ({run.parameters}, {run.knn:.3f})" for run in found.fastest if run.selectivity == share}
+        table.add_row(f"{share:.2%}", *(best.get(b.algorithm, "–") for b in found.built))
+    table.add_row("bytes", *(f"{b.bytes_per_vector:.0f}" for b in found.built))
+    Console().print(table)
+
+
+@bench.command()
 @click.argument("output", type=PATH)
 def sample(output: Path) -> None:
     """Write the sample album's JSONL to OUTPUT: packaged photographs with times, places and memories written for the sample."""
