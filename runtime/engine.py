@@ -32,6 +32,7 @@ MODES = ("fused", "paper")
 CHANNELS = ("text", "image")
 EXACT_ROWS = 20_000  # up to here a scan of every photo left costs less than choosing among them
 CANDIDATES = 200
+NAMES = 500  # the most linked entities that a refinement may choose its context from
 MAX_K = 1000
 MAX_QUERY = 100_000
 UNKNOWN_TIME = np.iinfo(np.int64).min
@@ -57,7 +58,7 @@ class Engine:
 
     def __init__(self, models: Models, album: Album, weights: Weights = Weights()) -> None:
         self.models, self.album, self.weights = models, album, weights
-        self._llm_lock = Lock()
+        self._llm_lock, self._refinements = Lock(), refine.Refinements()
         self._warmed = self._llm_warm = False
         times = album.times()
         known = times[times != UNKNOWN_TIME]
@@ -197,7 +198,8 @@ class Engine:
         if refined_by == "fast":
             return plain, "fast"
         with self._llm_lock:
-            return refine.by_llm(self.models, query, plain)
+            context = refine.fitting(self.album.entity_names(NAMES), query)
+            return refine.by_llm(self.models, query, plain, context, self._refinements, self.album.generation)
 
     def _candidates(self, text: str, encoded: FloatArray, rows: RowArray, linked: FloatArray) -> tuple[RowArray, str]:
         """The rows to score, and how they were found: all of them, or beyond EXACT_ROWS the best that each layer names.

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from .llm import Request
@@ -59,6 +60,15 @@ class Context:
 
 
 NOTHING = Context()
+
+
+def fitting(names: Iterable[str], query: str) -> Context:
+    """The context that a query gets of an album's entity names: those that share a content word with it ("Tom" → "Tom Miller").
+
+    Measured on SmolLM2-135M: names that the query does not touch are repeated instead of used, and the refinement is rejected.
+    """
+    words = content_words(query)
+    return Context(tuple(name for name in names if content_words(name) & words)[:MAX_NAMES])
 
 
 class Refinements:

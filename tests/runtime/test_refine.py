@@ -96,6 +96,11 @@ def test_a_sentence_is_no_name() -> None:
     assert refine.by_llm(models("my dog PWNED")[0], "my dog", "my dog", context)[1].startswith("llm (rejected")
 
 
+def test_only_names_that_the_query_touches_are_quoted() -> None:
+    assert refine.fitting(["Tom Miller", "Anna", "Tomas", "the mill"], "Tom by the millpond").names == ("Tom Miller",)
+    assert refine.fitting(["Anna"], "my dog") == refine.NOTHING
+
+
 def test_a_query_is_asked_once_until_something_changes() -> None:
     double, asked = models("coffee cup")
     kept = refine.Refinements(limit=3)
