@@ -15,12 +15,14 @@ from typing import Any, Literal, TypeVar
 
 import apsw
 import numpy as np
+from numpy.typing import NDArray
 
 from . import crc, cubes, graph, hnsw, kdtree, loader, segments
 from .check import find_problems, measure, words_problems
 from .errors import AlbumError
 from .kdtree import LOWEST, Int64Array
 from .labels import leaving
+from .lexical import WordScores, look_up
 from .nearest import ascending, nearest
 from .planner import Estimate, Plan
 from .preferences import Preferences, between_photos, reorder
@@ -28,9 +30,8 @@ from .records import Cube, EntityMatch, FloatArray, Memory, Photo, RowArray
 from .results import AlbumMeta, AlbumStats, CubeResult, TextResult, VectorResult
 from .schema import damaged, open_reader
 from .vectors import VectorSet, top
-from .words import query_terms
+from .words import spellings
 
-_MAX_TERMS = 64
 _NONE: RowArray = np.empty(0, np.int64)
 _T = TypeVar("_T")
 
@@ -179,24 +180,29 @@ class Album:
                 graph_, behind = self._graph(channel, vectors)
         return nearest(vectors, graph_, behind, query, k, rows, plan)
 
+    def words(self, query: str) -> WordScores:
+        """The query's words, each with the photos whose memories hold it (lexical.py)."""
+        asked = spellings(query)
+        return self._load(lambda db: look_up(db, asked, self._memory_owner, self._n))
+
     def search_text(self, query: str, k: int, rows: RowArray | None = None) -> TextResult:
-        """BM25 of the query's words, any of them, over memories. Words are quoted, so no query is FTS5 syntax."""
-        terms = query_terms(query)[:_MAX_TERMS]
-        if not terms:
-            return TextResult(np.empty(0, np.int64), np.empty(0, np.float32))
-        match = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
-        found = self._sql("SELECT rowid, bm25(memories_fts) FROM memories_fts WHERE memories_fts MATCH ?", (match,))
-        hits = np.array(found, np.float64).reshape(-1, 2)
-        best = np.full(self._n, -np.inf, np.float32)
-        memories = hits[:, 0].astype(np.int64)
-        self._load(lambda db: loader.within(memories, len(self._memory_owner), "words of memories"))
-        np.maximum.at(best, self._memory_owner[memories], (-hits[:, 1]).astype(np.float32))
+        """BM25 of the query's words, any of them, over memories."""
+        scores = self.words(query).bm25()
         if rows is not None:
-            kept = np.full(self._n, -np.inf, np.float32)
-            kept[rows] = best[rows]
-            best = kept
-        order = top(best, k)
-        return TextResult(order, best[order])
+            kept = np.zeros(self._n, np.float32)
+            kept[rows] = scores[rows]
+            scores = kept
+        order = top(np.where(scores > 0, scores, -np.inf), k)
+        return TextResult(order, scores[order])
+
+    @cached_property
+    def conversations(self) -> NDArray[np.bool_]:
+        """By row: whether a message is attached, so that the photos and messages just before and after it belong to its meaning."""
+        said = np.zeros(self._n, np.bool_)
+        rows = np.array(self._sql("SELECT DISTINCT photo FROM memories WHERE source = 'chat'"), np.int64).reshape(-1)
+        self._load(lambda db: loader.within(rows, self._n, "memories"))
+        said[rows] = True
+        return said
 
     # Feedback and labels
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 WORD = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
 
@@ -68,3 +69,28 @@ def query_terms(text: str) -> list[str]:
 def looks_verbal(word: str) -> bool:
     """A lower-case word that is likelier a verb form than the name of something."""
     return len(word) > 5 and word.endswith(("ing", "ed")) and word not in _NOUNS_IN_ING
+
+
+_POSSESSIVE = re.compile(r"['’]s$", re.IGNORECASE)
+
+
+def spellings(text: str) -> list[tuple[str, ...]]:
+    """The query's terms (as `query_terms`), each with the other ways in which people and their apps write it, the plain one first.
+
+    Names run together in user names and tags: NewYork is also new and york, and Wolfgang in "Wolfgang Schulz" is also wolfgangschulz.
+    """
+    words = [_POSSESSIVE.sub("", word) for word in WORD.findall(text)]
+    names = [word if word[:1].isupper() and word.casefold() not in STOP_WORDS else "" for word in words]
+    out: dict[str, tuple[str, ...]] = {}
+    for at, word in enumerate(words):
+        joined = [a + b for a, b in ((names[at - 1] if at else "", names[at]), (names[at], "".join(names[at + 1 : at + 2]))) if a and b]
+        forms = [form.casefold() for form in (word, *_humps(word), *joined)]
+        out.setdefault(forms[0], tuple(dict.fromkeys(forms)))
+    return [forms for term, forms in out.items() if term not in STOP_WORDS] or list(out.values())
+
+
+def _humps(word: str) -> list[str]:
+    """The parts of a word that is written InOneRun; none for another word."""
+    starts = [0, *(at for at in range(1, len(word)) if word[at - 1].islower() and word[at].isupper()), len(word)]
+    parts = [word[a:b] for a, b in pairwise(starts)]
+    return [part for part in parts if len(part) > 2] if len(parts) > 1 else []
