@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
@@ -46,12 +47,25 @@ def open_for_writing(path: Path) -> apsw.Connection:
     """Durable: a commit has reached the disk (fsync of the log; F_FULLFSYNC on Apple's systems) when it returns."""
     db = apsw.Connection(str(path))
     try:
-        db.set_busy_timeout(2000)
+        db.set_busy_timeout(10_000)
         db.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA fullfsync=1; PRAGMA trusted_schema=0").fetchall()
     except BaseException:
         db.close()
         raise
     return db
+
+
+@contextlib.contextmanager
+def transaction(db: apsw.Connection) -> Iterator[None]:
+    """Takes the write lock first, waiting for whoever has it: a transaction that begins by reading could not wait any more."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:  # SQLite may have rolled back by itself: a full disk
+            db.execute("ROLLBACK")
+        raise
 
 
 def discard(path: Path) -> None:

@@ -212,7 +212,7 @@ class AlbumWriter:
         """`change` gets the generation that its commit makes. `counts`: False for what adds nothing but derived data."""
         db, dims = self._open(), dict(self._rows.dims)
         try:
-            with db:
+            with storage.transaction(db):
                 if loader.read_generation(db) != self._generation:
                     raise AlbumError(f"{self._final}: another writer has changed the album; open it again")
                 change(self._generation + counts)
