@@ -210,6 +210,48 @@ def ann(
 
 
 @bench.command()
+@bundle_option
+@click.option("--gguf", type=PATH, default=None, help="Run llama.cpp (llama-cpp-python) on this file beside it.")
+@click.option("--executorch", is_flag=True, help="Also time the bundle's ExecuTorch decoder.")
+@click.option("--quality/--no-quality", default=True, show_default=True, help="Compare with the decoder in fp32; needs the weights.")
+@click.option("-r", "--repetitions", type=click.IntRange(1, 100), default=5, show_default=True, help="Counted passes.")
+@click.option("--output", type=PATH, default=None, help="Also write the JSON, with all samples, to this file.")
+@click.option("--json", "as_json", is_flag=True, help="Print the JSON instead of the table.")
+@threads_option
+def llm(bundle: Path, gguf: Path | None, executorch: bool, quality: bool, repetitions: int, output: Path | None, as_json: bool, threads: int) -> None:
+    """Speed of the language model in BUNDLE (prefill, decode, first token, a refinement) and what its quantization cost in quality."""
+    from gamer.export.errors import ExportError
+
+    from . import llm_bench as measuring
+
+    with one_line("bench llm", DatasetError, ExportError, extra="export"), spinner() as progress:
+        task = progress.add_task("opening", total=None)
+        found = measuring.measure(bundle, gguf, executorch, quality, threads, repetitions, lambda text: progress.update(task, description=text))
+        text = json.dumps(asdict(found), ensure_ascii=False)
+        if output:
+            write_aside(output, text)
+    if as_json:
+        click.echo(text)
+        return
+    table = Table(title=f"{threads} threads, {found.machine.cpu_info}")
+    for name in ("engine", "weights", "prefill tokens/s", "decode tokens/s"):
+        table.add_column(name, justify="right" if "tokens" in name else "left")
+    for row in found.speeds:
+        table.add_row(row.engine, row.weights, f"{row.prefill_tps:.0f} ({row.prompt})", f"{row.decode_tps:.1f} ({row.decoded})")
+    Console().print(table)
+    if found.first:
+        first = found.first
+        click.echo(
+            f"first token: {first.with_prefix.p50_ns / 1e6:.1f} ms with the prefix of {first.prefix_tokens} tokens, "
+            f"{first.without.p50_ns / 1e6:.1f} ms without ({first.ratio:.2f} of it)"
+        )
+    click.echo(f"refinement: {found.refine.p50_ns / 1e6:.0f} ms, p95 {found.refine.p95_ns / 1e6:.0f} ms")
+    if found.quality:
+        q = found.quality
+        click.echo(f"against fp32 on {q.positions} positions: likeliest token equal {q.top1:.1%}, perplexity {q.perplexity} / {q.perplexity_fp32}")
+
+
+@bench.command()
 @click.argument("output", type=PATH)
 def sample(output: Path) -> None:
     """Write the sample album's JSONL to OUTPUT: packaged photographs with times, places and memories written for the sample."""

@@ -1,0 +1,53 @@
+"""The model's bench: each engine is asked for the same tokens, the loss is the textbook's, and a peer that is missing is named."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from gamer.bench import llm_bench
+from gamer.bench.datasets import DatasetError
+
+
+class Counter:
+    """Answers the next number; remembers what it was given."""
+
+    name, weights = "counter", "none"
+
+    def __init__(self) -> None:
+        self.given: list[list[int]] = []
+
+    def prefill(self, ids: Sequence[int]) -> int:
+        self.given.append(list(ids))
+        return 100
+
+    def step(self, token: int) -> int:
+        self.given[-1].append(token)
+        return token + 1
+
+
+def test_every_engine_does_the_same_work() -> None:
+    runners = [Counter(), Counter()]
+    found = llm_bench._speeds(runners, [7, 8], 3, 2, lambda text: None)
+    assert all(r.given == [[7, 8, 100, 101, 102]] * 3 for r in runners)  # one pass warms up
+    assert [len(s.prefill_samples) for s in found] == [2, 2] and all(s.decode_tps > 0 for s in found)
+
+
+def test_the_loss_is_the_textbooks() -> None:
+    scores = np.log(np.array([[0.7, 0.2, 0.1], [0.1, 0.1, 0.8]])) + np.array([[500.0], [-500.0]])
+    np.testing.assert_allclose(llm_bench._loss(scores, np.array([0, 1])), -np.log([0.7, 0.1]))
+
+
+def test_the_prose_is_long_enough(bundle: Path) -> None:
+    from gamer.runtime.models import Models
+
+    assert len(Models.open(bundle).llm_tokenizer.encode(llm_bench.prose()).ids) > 5 * llm_bench.PROMPT
+
+
+def test_a_missing_peer_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "llama_cpp", None)
+    with pytest.raises(DatasetError, match="pip install llama-cpp-python"):
+        llm_bench.LlamaRunner(tmp_path / "none.gguf", 1, 64)
