@@ -42,8 +42,8 @@ COMMON_WORDS = frozenset(
     dome eagle ease east egg eggs enterprise evergreen faith family farm fate father federal field fish fisher fleet flint flora forest
     fountain fox friend friends gap gar garden gate gay gent go goes gold golden golf grace grand green groves ham hamburger hat hawk
     hem here hill hillside holiday home homestead hook hope horn horse hotel house how hub hull humble hunter hurricane ice imperial
-    independence is island it jam joy king kings ladies lady lake lamin lend lens liberal liberty lice lily lion lodi love male mall man
-    manage manga mango march market marks mason mass may me mentor meridian metro miller mission mobile mole moon moss most mother
+    independence is island it jam jersey joy king kings ladies lady lake lamin lander lend lens liberal liberty lice lily lion lodi love male mall man
+    manage manga mango march market marks mason mass may me mentor meridian mesquite metro miller mission mobile mole moon moss most mother
     mountain much museum music mut my nan nancy new nice normal north obama ocean of officer old one opportunity oral orange orchards
     page papaya paradise paramount park party pasta pearl peer pen pest pizza plane plantation plaque plunge police polo pool pop port
     potter prince queen queens rain ramen reading red republic reservoir retreat reunion rich river robin rock rose roses royal rugby
@@ -70,21 +70,29 @@ COMMON_ALTERNATES = COMMON_WORDS | frozenset(
 )
 # Towns that are also given names: places only after "in", "near", "around".
 GIVEN_NAMES = frozenset(
-    """adam adelaide albert alexandra alexandria ali alice allen amal amelia ana andrew angela anna antonio arlington arthur austin barbara
-    beatrice ben benicia bethany blaine borges boris bruno calvin cameron camila carlos carmen carol carolina caroline cary chad chae
-    charlotte chelsea christina clara clayton clinton cody colton dallas dalton daphne darwin dave david dayton deborah decatur denton
-    denver diego dolores doreen douglas dudley edison elena elias elizabeth elsa emma erica eugene evan evans fernando florence florida
-    francisco franklin gabriel garland george georgia gilbert gina gloria grace hailey harrison harvey helena henderson henry houston
-    howard hua hugo ida irving isabela israel jackson jaime jamaica james jasper jefferson jennifer jennings jerome jesus joanna joao
-    john jolene jon jonathan jordan jose joshua juan julia june karen kari kelly kent kimberley kyle lara laura lauren lawrence lea leo
-    leon leonardo lincoln lisa logan lorenzo louis lourdes lucia luis luka luna madison manuel marco margate maria marina mario marion
-    mark martin mary mateo matilda maurice max maya melanie melissa mercedes merrick miguel mila milan miranda monica monroe morgan
-    nadia natalia nate nathan nelson nina nora norfolk norman obama odessa olga oliver olivia orlando oscar owen paola paolo parker
-    pascal patricia paul paula pedro perry peter petra phoenix rafael ramon raymond regina reza richard rita robert roberto rocio
-    rodrigo roman rosa rosalie rosario roy russell sabina salem salvador sam samara samson sandra santiago santos sara sarah saul
-    savannah selma sergio shannon shelby sherman sidney silvia simon sofia sonia sophia stella stuart susa tara teresa thane thomas tim
-    tina tracy trinity troy tyler valentina valeria vanessa vera vernon veronica victor victoria vincent virginia warren wayne wendy
-    wesley wilson winston wolfgang xavier yara yuma yuri zara zoe
+    """adam adelaide adrian alan albert alec alexandra alexandria ali alice allen amal amanda amber amelia ana andrea andrew angela anna
+    anthony antonio arlington arthur ashley audrey austin barbara barry beatrice ben benicia benjamin bethany blaine borges boris brandon
+    brent brian bruno bryan caleb calvin cameron camila carl carlos carmen carol carolina caroline cary cecil chad chae charlotte chelsea
+    chester christina claire clara clark clayton clinton cody colton connor craig curtis dallas dalton damian daniel daphne darren darwin
+    dave david dayton dean deborah decatur dennis denton denver derek devon dexter diego dolores donna doreen doris douglas dudley duncan
+    dustin dylan edgar edison edmund edward elena elias elizabeth elliot elliott ellis elsa emily emma eric erica ethan eugene evan evans
+    evelyn felix fernando florence florida frances francisco frank franklin fred gabriel garland gary gavin george georgia gilbert gina
+    gloria gordon grace greta hailey harold harper harrison harvey heather hector helena henderson henry herman homer houston howard hua
+    hugo ida irene iris irving isaac isabela israel ivan jack jackson jacob jaime jamaica james jane janet jared jason jasper jay jean
+    jefferson jeffrey jennifer jennings jenny jerome jesse jesus joan joanna joao joel john jolene jon jonathan jordan jose joseph
+    josephine joshua juan judith julia julian june justin karen kari katy keith kelly kendall kenneth kent kevin kimberley kirk kyle lacey
+    lara laura lauren lawrence lea lee leo leon leonard leonardo leslie lewis lincoln linda lisa logan lorenzo louis louise lourdes lucas
+    lucia lucy luis luka luke luna luther lynn madeline madison manuel marco marcus margaret margate maria marina mario marion mark
+    marshall martin marvin mary mateo matilda matthew maurice max maxwell maya melanie melissa mercedes merrick mia michael michelle miguel
+    mila milan miles miranda mitchell monica monroe morgan morris nadia natalia nate nathan neil nelson nicholas nicole nina noah nora
+    norfolk norman obama odessa olga oliver olivia orlando oscar owen pablo paola paolo parker pascal patricia patrick paul paula pedro
+    perry peter petra philip phoebe phoenix quentin rachel rafael ralph ramon ramona randall raymond rebecca regina reza ricardo richard
+    riley rita robert roberta roberto robin rocio rodney rodrigo roger rogers roland roman ronald rosa rosalie rosario ross roy ruby
+    russell ruth ryan sabina sabrina salem salvador sam samara samson samuel sandra santiago santos sara sarah saul savannah scott sean
+    sebastian selma sergio seth shannon sharon shelby sheldon sherman shirley sidney silvia simon sofia sonia sophia spencer stacy stanley
+    stella stephen sterling steven stuart susa susan tara teresa thane thomas tim tina tracy trinity troy tyler valentina valeria vanessa
+    vera vernon veronica victor victoria vincent virginia walker warren wayne wendy wesley wilson winston wolfgang xavier yara yuma yuri
+    zara zoe
     """.split()  # noqa: SIM905
 )
 

@@ -26,6 +26,7 @@ MAX_LOOKUPS = 400
 MAX_PLACES = 8
 BARE, METROPOLIS = 250_000, 500_000  # people: a capitalised name with no preposition, two lower-case words with none
 TOWN, CITY = 50_000, 100_000  # people: a lower-case name after a place preposition, after any other
+SHORT = 3  # letters: a name so short says nothing without a preposition
 NEAR_DEG = 0.27  # "near X" reaches about 30 km further than X
 
 
@@ -130,7 +131,7 @@ def _choose(places: Sequence[Place], near: Near | None) -> tuple[Place, int]:
     return places[best], counts[best]
 
 
-def _accept(place: Place, photos: int, asked: bool, prep: str, capital: bool, words: int, alone: bool) -> bool:
+def _accept(place: Place, name: str, photos: int, asked: bool, prep: str, capital: bool, words: int, alone: bool) -> bool:
     """Whether the words count as a place. `asked`: `near` was given; `alone`: no capitalised neighbour makes it part of a longer name."""
     big = place.population >= CITY or place.kind != "city"
     if place.word:
@@ -139,10 +140,12 @@ def _accept(place: Place, photos: int, asked: bool, prep: str, capital: bool, wo
         return capital and (prep in CERTAIN or (bool(prep) and photos > 0)) and (alone or photos > 0)
     if not place.primary and not (photos or (prep in CERTAIN and capital and place.population >= TOWN)):
         return False
+    if not prep and (len(name) <= SHORT or (not place.primary and place.population < CITY)):
+        return False  # "Cat" is Çat, "Haha" was Hakha: what stands alone must be well known by that name
     if not capital:
         if prep in _W.strong or (prep and big):
             return bool(photos) or (not asked and place.primary and (place.population >= TOWN or place.kind != "city"))
-        return (big or words > 1) if photos else not asked and words > 1 and place.primary and place.population >= METROPOLIS
+        return place.primary and (big or words > 1) if photos else not asked and words > 1 and place.primary and place.population >= METROPOLIS
     if prep:
         return alone or words > 1 or bool(photos) or prep in CERTAIN
     return (bool(photos) if asked else place.population >= BARE or place.kind != "city") and (alone or words > 1)
@@ -212,7 +215,8 @@ def _place_at(
     run = tokens[i : min(ends[i], i + MAX_WORDS)]
     for length in range(len(run), 0, -1):
         words = run[:length]
-        places = gazetteer.lookup(" ".join([t.text for t in words[:-1]] + [_bare(words[-1])]))
+        name = " ".join([t.text for t in words[:-1]] + [_bare(words[-1])])
+        places = gazetteer.lookup(name)
         if not places:
             continue
         after = i + length
@@ -226,7 +230,7 @@ def _place_at(
         if words[0].text in _W.capitals and (prep or qualified):
             return _cue(text, tokens, i, after, first, prep, place, photos if near else None), after
         alone = _stands_alone(tokens, ends, i, after)
-        if (qualified and capital) or _accept(place, photos, near is not None, prep, capital, length, alone):
+        if (qualified and capital) or _accept(place, name, photos, near is not None, prep, capital, length, alone):
             return _cue(text, tokens, i, after, first, prep, place, photos if near else None), after
     return None, i
 

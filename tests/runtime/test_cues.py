@@ -349,6 +349,12 @@ def test_the_albums_own_places_win(gazetteer: Gazetteer) -> None:
     assert [p.name for p in parisian.places] == ["Paris"] and parisian.rest == "dog"
 
 
+@pytest.mark.parametrize("query", ["red monster", "Spot The Cat", "Grilled artichokes, mesquite smoked", "al fresco dining", "Bob and Donna", "Haha"])
+def test_names_that_are_words_are_no_places_even_if_the_album_was_there(gazetteer: Gazetteer, query: str) -> None:
+    """Münster, Çat, Mesquite, Jining, Donna in Texas, Hakha: alternate or short names need a preposition."""
+    assert parse(query, NOW, gazetteer, near=lambda _: 9).places == ()
+
+
 def test_a_place_without_photos_cuts_nothing_and_stays_in_the_text(gazetteer: Gazetteer) -> None:
     cues = parse("sunset in Venice in May 2010", NOW, gazetteer, EXTENT, lambda _: 0)
     assert [(p.name, p.photos) for p in cues.places] == [("Venice", 0)] and cues.rest == "sunset in Venice"
