@@ -6,6 +6,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.listen import server
 from gamer.runtime.serve.settings import Rate, Settings, bind
 from starlette.testclient import TestClient
+from starlette.types import ASGIApp
 
 HERE = "http://127.0.0.1:8765"
 NO_LIMIT = Rate(burst=1e9, per_second=1e9)
@@ -36,19 +38,27 @@ def client(engine: Engine) -> TestClient:
     return TestClient(create_app(engine, Settings(rate=NO_LIMIT)), base_url=HERE, raise_server_exceptions=False)
 
 
-@pytest.fixture(scope="session")
-def served(engine: Engine) -> Iterator[str]:
+@contextmanager
+def serving(app: ASGIApp) -> Iterator[str]:
     """The real server on a real port of this machine: its address, without a slash at the end."""
     listening = bind("127.0.0.1", 0)
-    running = server(create_app(engine, Settings(rate=NO_LIMIT)))
+    running = server(app)
     thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})
     thread.start()
-    while not running.started:
-        time.sleep(0.01)
-    yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-    running.should_exit = True
-    thread.join(20)
-    assert not thread.is_alive()
+    try:
+        while not running.started:
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        running.should_exit = True
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+@pytest.fixture(scope="session")
+def served(engine: Engine) -> Iterator[str]:
+    with serving(create_app(engine, Settings(rate=NO_LIMIT))) as address:
+        yield address
 
 
 @pytest.fixture

@@ -33,12 +33,15 @@ def test_every_route_is_promised_and_fuzzed(promised: Any) -> None:
     assert found == set(OPERATIONS)
 
 
-@pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
-@pytest.mark.parametrize(("method", "path"), OPERATIONS)
+@pytest.mark.parametrize(
+    ("method", "path", "mode"),
+    [
+        *((method, path, GenerationMode.POSITIVE) for method, path in OPERATIONS),
+        *((method, path, GenerationMode.NEGATIVE) for method, path in OPERATIONS if "search" in path or "photos" in path),
+    ],
+)
 def test_every_answer_keeps_the_promise(promised: Any, method: str, path: str, mode: GenerationMode) -> None:
     operation = promised[path][method.upper()]
-    if mode.is_negative and not (operation.body or operation.path_parameters or operation.query):
-        pytest.skip("takes nothing that could be wrong")
 
     @settings(max_examples=60, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
     @given(case=operation.as_strategy(generation_mode=mode))

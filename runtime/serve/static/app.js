@@ -230,6 +230,6 @@ async function logIn(event) {
     await api.logIn(byId("token").value.trim());
     location.reload();
   } catch (error) {
-    byId("login-error").textContent = error.message;
+    byId("login-error").textContent = error.status === 401 ? "That is not its token." : error.message;
   }
 }

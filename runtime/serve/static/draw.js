@@ -31,13 +31,17 @@ export const clip = (text, length) => (text.length > length ? `${text.slice(0, l
 
 // Hits that would cover one another share a marker, "1 2" or "1+5". `place(hit)` is [x, y] in pixels.
 export function markers(hits, place, mark) {
-  const groups = [];
-  for (const hit of hits) {
-    const at = place(hit);
-    const near = groups.find((group) => Math.abs(group.at[1] - at[1]) < 20 && Math.abs(group.at[0] - at[0]) < (wide(group.hits) + wide([hit])) / 2);
-    if (near) near.hits.push(hit);
-    else groups.push({ at, hits: [hit] });
+  let groups = hits.map((hit) => ({ at: place(hit), hits: [hit] }));
+  for (let before = 0; before !== groups.length; ) { // a pill grows with what it takes in, and may then touch the next
+    before = groups.length;
+    groups = groups.reduce((kept, group) => {
+      const near = kept.find((other) => Math.abs(other.at[1] - group.at[1]) < 20 && Math.abs(other.at[0] - group.at[0]) < (wide(other.hits) + wide(group.hits)) / 2);
+      if (near) near.hits.push(...group.hits);
+      else kept.push(group);
+      return kept;
+    }, []);
   }
+  for (const group of groups) group.hits.sort((a, b) => a.rank - b.rank);
   return groups.reverse().map((group) => mark(group.at, pill(group), wide(group.hits)));
 }
 

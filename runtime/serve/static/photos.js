@@ -24,7 +24,7 @@ export function picture(row, size, alt = "") {
   image.addEventListener("error", async () => {
     const gone = el("span", { class: "gone" }, el("span", { class: "gone-mark", "aria-hidden": "true" }, "⌀"), el("span", {}, "Looking…"));
     image.replaceWith(gone);
-    gone.lastChild.textContent = await whyGone(row);
+    gone.lastChild.textContent = clip(await whyGone(row), 180);
   }, { once: true });
   return image;
 }

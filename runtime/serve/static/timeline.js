@@ -51,7 +51,7 @@ export class Timeline {
     if (!this.months.length) return this.root.replaceChildren(svg("text", { x: width / 2, y: HEIGHT / 2, class: "tick middle" }, "No photo of this album has a date"));
     const first = this.months[0].start, last = this.months.at(-1).start + YEAR / 12;
     const all = bins(this.months, last - first > 25 * YEAR);
-    const from = Math.min(first, all[0].start), to = Math.max(last, all.at(-1).end);
+    const from = Math.min(first, all[0].start), to = Math.max(last, all.at(-1).end, from + YEAR);
     const x = (time) => SIDE + ((Math.min(to, Math.max(from, time)) - from) / (to - from)) * (width - 2 * SIDE);
     this.root.replaceChildren(...this.bands(x, from, to), ...this.ticks(x, from, to), ...this.bars(x, all), ...this.marks(x));
   }
