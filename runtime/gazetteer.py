@@ -10,7 +10,7 @@ import sqlite3
 import threading
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -186,7 +186,13 @@ class Gazetteer:
             parts = {r[0]: self._parts(r[0]) for r in rows if r[2] == "country"} if self._has_parts else {}
         rows.sort(key=lambda r: (-r[10] if r[11] & FLAG_PRIMARY else -r[10] / 4, r[0]))
         return tuple(
-            Place(*r[:11], bool(r[11] & FLAG_PRIMARY), bool(r[11] & FLAG_WORD), bool(r[11] & FLAG_GIVEN), parts.get(r[0], ()))
+            replace(
+                Place(*r[:11]),
+                primary=bool(r[11] & FLAG_PRIMARY),
+                word=bool(r[11] & FLAG_WORD),
+                given=bool(r[11] & FLAG_GIVEN),
+                parts=parts.get(r[0], ()),
+            )
             for r in rows[:MAX_CANDIDATES]
         )
 
