@@ -6,14 +6,14 @@ from pathlib import Path
 
 import apsw
 
-from . import storage
+from . import crc, loader, storage
 from .errors import AlbumError
 from .results import AlbumMeta
 from .schema import connect, one_line
 
 
 def begin(album: Path, aside: Path, meta: AlbumMeta) -> None:
-    """`aside` appears whole or not at all. The caller gives each photo its vectors again with `AlbumWriter.update`."""
+    """`aside` appears whole or not at all. `album` is of today's format. The caller gives each photo its vectors again with `AlbumWriter.update`."""
     partial = aside.with_name(aside.name + ".partial")
     storage.discard(partial)
     try:
@@ -26,13 +26,15 @@ def begin(album: Path, aside: Path, meta: AlbumMeta) -> None:
         try:
             with copy:
                 copy.execute("DELETE FROM vectors; DELETE FROM segments; UPDATE entities SET scale = NULL, data = NULL")
-                pairs = (
-                    ("text_encoder", meta.text_encoder),
-                    ("image_encoder", meta.image_encoder),
-                    ("dim", str(meta.dim)),
-                    ("delta", repr(meta.delta)),
-                )
-                copy.executemany("UPDATE meta SET value = ?2 WHERE key = ?1", pairs)
+                for record in copy.execute(f"SELECT row, {crc.ENTITY_COLUMNS} FROM entities").fetchall():
+                    copy.execute("UPDATE entities SET crc = ? WHERE row = ?", (crc.of_values(record[1:]), record[0]))
+                told = {
+                    "text_encoder": meta.text_encoder,
+                    "image_encoder": meta.image_encoder,
+                    "dim": str(meta.dim),
+                    "delta": repr(float(meta.delta)),
+                }
+                copy.executemany("INSERT OR REPLACE INTO meta VALUES(?,?)", [*told.items(), ("crc", str(loader.meta_crc(told)))])
         finally:
             copy.close()
     except apsw.Error as error:

@@ -98,6 +98,8 @@ def add(album: Path, source: Path, models: Models, *, prune: bool = False, progr
         run = _Run(album, writer, encoder or Encoder(models), progress, total)
         run.take(found)
         missing = tuple(known.id for known in run.reconciler.missing(source)) if Path(source).is_dir() else ()
+        if prune and missing and not run.done:
+            raise RuntimeFailure(f"{source}: no photo found there, and {len(missing)} would be removed: is the disk mounted? nothing was changed")
         if prune:
             run.remove(missing)
         photos = len(writer.known())
@@ -133,7 +135,7 @@ class _Run:
         self.writer, self.encoder, self._progress, self._total = writer, encoder, progress, total
         self.reconciler = Reconciler(writer.known())
         self.skips: list[Skip] = []
-        self.seen = self.added = self.edited = self.moved = self.same = self._done = 0
+        self.seen = self.added = self.edited = self.moved = self.same = self.done = 0
         self._album = Album.open(path)  # one snapshot: what the album said before this run
         self._fresh: list[Photo] = []
         self._again: list[Photo] = []
@@ -144,10 +146,11 @@ class _Run:
                 if isinstance(item, Skip):
                     self.skips.append(item)
                     continue
-                self._decide(self.reconciler.decide(item))
-                if len(self._fresh) + len(self._again) >= BATCH:
-                    self._flush()
-                self._told(item.id)
+                decision = self.reconciler.decide(item)
+                if decision is not None:
+                    self._take_one(decision)
+            for decision in self.reconciler.rest():
+                self._take_one(decision)
             self._flush()
         except BaseException:
             self.close()
@@ -161,10 +164,16 @@ class _Run:
     def close(self) -> None:
         self._album.close()
 
+    def _take_one(self, decision: Decision) -> None:
+        self._decide(decision)
+        if len(self._fresh) + len(self._again) >= BATCH:
+            self._flush()
+        self._told(decision.photo.id)
+
     def _told(self, name: str) -> None:
-        self._done += 1
+        self.done += 1
         if self._progress:
-            self._progress(self._done, max(self._total, self._done), name)
+            self._progress(self.done, max(self._total, self.done), name)
 
     def _decide(self, decision: Decision) -> None:
         if decision.row is None:
@@ -240,6 +249,7 @@ def _renewed(album: Path, encoder: Encoder, progress: Progress | None) -> Update
     """In a copy beside it, which takes its place: readers have the old album until then."""
     working, meta = _aside(album), _meta(encoder.models.manifest)
     if not _left(working, meta):
+        AlbumWriter.extend(album).close()  # an album of an older format becomes one of today's
         renew.begin(album, working, meta)
     done = renew.encoded(working)
     skips: list[Skip] = []

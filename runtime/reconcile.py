@@ -6,7 +6,7 @@ them is safe, and hashing costs a small part of what encoding does. Knows record
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -27,7 +27,10 @@ class Decision:
 
 
 class Reconciler:
-    """`decide` for each photo of a scan, in order; then `missing`. A row is claimed by one photo at most."""
+    """`decide` for each photo of a scan; then `rest`, what could not be decided before the scan's end; then `missing`.
+
+    A row is claimed by one photo at most. A content that the album knows decides before a path does: cameras use names again.
+    """
 
     def __init__(self, known: Iterable[Known], exists: Callable[[str], bool] = lambda path: Path(path).is_file()) -> None:
         self._known, self._exists = list(known), exists
@@ -38,16 +41,49 @@ class Reconciler:
         for row, k in enumerate(self._known):
             if k.sha256 is not None and k.path is not None:
                 self._rows_of_content.setdefault(k.sha256, []).append(row)
+        self._seen: set[str] = set()
+        self._open: list[Photo] = []
 
-    def decide(self, photo: Photo) -> Decision:
-        row = self._row_of(photo)
+    def decide(self, photo: Photo) -> Decision | None:
+        """None: later, by `rest`."""
+        if photo.path is None:
+            row = self._row_of_id.get(photo.id)
+            return self._claimed(photo, row if row in self._free and self._known[row].path is None else None)
+        self._seen.add(photo.path)
+        alike, here = self._alike(photo), self._row_of_path.get(photo.path)
+        if here in alike:
+            return self._claimed(photo, here)
+        if not alike and here is None:
+            return self._claimed(photo, None)
+        self._open.append(photo)  # a copy, or moved; edited, or new under the name of one that moved
+        return None
+
+    def rest(self) -> Iterator[Decision]:
+        """A row is still free: nothing lies at its path any more, or something else does, and its content is where we found it."""
+        waiting: list[Photo] = []
+        for photo in self._open:
+            row = next((row for row in self._alike(photo) if self._left(row)), None)
+            if row is None:
+                waiting.append(photo)
+            else:
+                yield self._claimed(photo, row)
+        for photo in waiting:
+            here = self._row_of_path.get(photo.path or "")
+            yield self._claimed(photo, here if here in self._free else None)
+
+    def _alike(self, photo: Photo) -> list[int]:
+        return [row for row in self._rows_of_content.get(photo.sha256 or "", ()) if row in self._free]
+
+    def _left(self, row: int) -> bool:
+        path = self._known[row].path or ""
+        return path in self._seen or not self._exists(path)
+
+    def _claimed(self, photo: Photo, row: int | None) -> Decision:
         if row is None:
             return Decision(replace(photo, id=self._new_id(photo)), "new", None)
         self._free.discard(row)
         k = self._known[row]
-        kind: Literal["same", "moved", "edited"] = "same" if k.path == photo.path else "moved"
-        if photo.sha256 != k.sha256:
-            kind = "edited"
+        kind: Literal["same", "moved", "edited"] = "edited" if photo.sha256 != k.sha256 else "same" if k.path == photo.path else "moved"
         return Decision(replace(photo, id=k.id), kind, row)
 
     def unclaimed(self) -> list[Known]:
@@ -57,19 +93,6 @@ class Reconciler:
         """Rows whose picture lay under `root` and is no longer anywhere."""
         top = root.absolute()
         return [k for k in self.unclaimed() if k.path is not None and Path(k.path).is_relative_to(top) and not self._exists(k.path)]
-
-    def _row_of(self, photo: Photo) -> int | None:
-        if photo.path is None:
-            row = self._row_of_id.get(photo.id)
-            return row if row in self._free and self._known[row].path is None else None
-        alike = [row for row in self._rows_of_content.get(photo.sha256 or "", ()) if row in self._free]
-        here = self._row_of_path.get(photo.path)
-        if here in alike:
-            return here
-        moved = next((row for row in alike if not self._exists(self._known[row].path or "")), None)
-        if moved is not None:
-            return moved
-        return here if here in self._free else None
 
     def _new_id(self, photo: Photo) -> str:
         """Its own, or with the beginning of its content's hash when another photo has that one."""
