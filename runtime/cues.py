@@ -17,10 +17,10 @@ from gamer.index.records import Cube
 from .anchors import Anchor, Find, cues_of, read_anchors
 from .cue_tables import pattern, tables
 from .cues_calendar import Interval, TimeContext
-from .cues_place import PlaceCue, find_places
+from .cues_place import Near, PlaceCue, find_places
 from .cues_recurring import RecurringCue, find_recurring
 from .cues_time import DEICTIC, TimeCue, find_times, merged
-from .gazetteer import Gazetteer, GazetteerError, Place
+from .gazetteer import Gazetteer, GazetteerError
 
 MAX_QUERY = 2_000
 MAX_CUBES = 40
@@ -135,7 +135,7 @@ def parse(
     now: datetime,
     gazetteer: Gazetteer | None,
     album_extent: tuple[int, int] | None = None,
-    near: Callable[[Place], int] | None = None,
+    near: Near | None = None,
     home: Callable[[], Cube | None] | None = None,
     southern: bool = False,
 ) -> Cues:
@@ -165,6 +165,26 @@ def parse(
         keep=tuple(k for k in found.keep if not any(a <= k[0] < b for a, b in negated)),
     )
     return _assembled(draft)
+
+
+def with_quotes(cues: Cues, time: str, place: str, context: TimeContext, gazetteer: Gazetteer | None, near: Near | None = None) -> Cues:
+    """The cues with what a language model quoted from the query as its time and its place ("" for none), where the rules saw nothing.
+
+    What a quote means stays the rules' business, read as if "in" stood before it; a quote that the query does not hold is dropped, so that
+    nothing can be invented. The words of such cues stay in the text: the model may have misread them.
+    """
+    when, where = cues.query.find(time) if time else -1, cues.query.find(place) if place else -1
+    times, places = cues.times, cues.places
+    if when >= 0 and not cues.times and not cues.negated_times:
+        span = (when, when + len(time))
+        times = tuple(replace(t, text=time, span=span) for t in find_times(f"in {time.lower()}", context).cues)
+    if where >= 0 and gazetteer and not cues.places and not cues.negated_places:
+        span = (where, where + len(place))
+        places = tuple(replace(p, text=place, span=span) for p in find_places(f"in {place.title()}", [], gazetteer, near)[:1])
+    if times == cues.times and places == cues.places:
+        return cues
+    added = [c.span for c in (*times, *places) if c not in cues.times and c not in cues.places]
+    return _assembled(replace(cues, times=times, places=places, keep=(*cues.keep, *added)))
 
 
 def resolve(cues: Cues, find: Find) -> Cues:

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from gamer.index.records import Cube
-from gamer.runtime.cues import MAX_CUBES, MAX_QUERY, Cues, parse
+from gamer.runtime.cues import MAX_CUBES, MAX_QUERY, Cues, parse, with_quotes
+from gamer.runtime.cues_calendar import TimeContext
 from gamer.runtime.gazetteer import Gazetteer, Place
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -399,6 +400,19 @@ def test_time_and_place_make_one_cube(gazetteer: Gazetteer) -> None:
     inside = parse("hiking in Zürich", NOW, gazetteer).cubes[0]
     assert inside.south is not None and cube.south < inside.south  # "near" reaches further than "in"
     assert cues.rest == "hiking"
+
+
+def test_quotes_of_a_language_model_are_read_by_the_rules_and_invent_nothing(gazetteer: Gazetteer) -> None:
+    query, context = "my dog paris may", TimeContext(NOW, EXTENT)
+    cues = parse(query, NOW, gazetteer, EXTENT, lambda _: 0)
+    assert cues.times == () and cues.places == ()
+    found = with_quotes(cues, "may", "paris", context, gazetteer, lambda _: 3)
+    assert [t.text for t in found.times] == ["may"] * 4 and [(p.text, p.name) for p in found.places] == [("paris", "Paris")]
+    assert found.rest == query and len(found.cubes) == 4 and all(c.has_time and c.has_place for c in found.cubes)
+    assert with_quotes(cues, "June 2011", "London", context, gazetteer) == cues  # not the query's words
+    assert with_quotes(cues, "", "", context, gazetteer) == cues == with_quotes(cues, "dog", "dog", context, gazetteer)
+    read = parse("dog in Rome in May 2011", NOW, gazetteer, EXTENT)
+    assert with_quotes(read, "dog", "dog", context, gazetteer) == read  # the rules come first
 
 
 def test_cross_product(gazetteer: Gazetteer) -> None:
