@@ -78,6 +78,7 @@ class CueTables:
     thirds: Mapping[str, tuple[int, int]]
     units: frozenset[str]
     unit_days: Mapping[str, int]
+    reporting: frozenset[str]
     dayparts: Mapping[str, tuple[int, int]]
     recurring_hours: Mapping[str, tuple[int, int]]
     recurring_weekdays: Mapping[str, tuple[int, ...]]
@@ -173,6 +174,7 @@ def _typed(raw: Mapping[str, Any]) -> CueTables:
         thirds=_pairs(raw["thirds"]),
         units=frozenset(raw["units"]),
         unit_days=raw["unit_days"],
+        reporting=frozenset(raw["reporting"]),
         dayparts=_pairs(raw["dayparts"]),
         recurring_hours=_pairs(raw["recurring"]["hours"]),
         recurring_weekdays={name: tuple(days) for name, days in raw["recurring"]["weekdays"].items()},

@@ -51,6 +51,7 @@ _ONWARD = re.compile(r"\s+(?:onwards?|on|until now|to now|up to now|until today|
 _LEAD = re.compile(r"^(?:from|since|after|before|until|till|by)\s+")
 _BETWEEN = re.compile(r"\bbetween\s+(?:the\s+)?$")
 _FROM = re.compile(r"\bfrom\s+$")
+_THIS = re.compile(r"\bthis\b")
 _NEXT = re.compile(r",?\s+(?:the\s+)?")
 _WEEK_OF = re.compile(r"(?:(?:in|on|during|from)\s+)?the\s+(?P<unit>week|weekend)\s+(?:of\s+)?$")
 
@@ -152,6 +153,8 @@ def find_times(text: str, ctx: TimeContext) -> FoundTimes:
     if any(r.kind in ("day", "span") for r in reads):
         # "this weekend, as said on 20260703": the day is when it was said, and the photo's time; the other words count from there.
         reads = [r for r in reads if r.kind not in DEICTIC]
+    if _reported().search(flat):  # "did he ask her for advice this week": the week is that of the asking
+        reads = [r for r in reads if r.kind not in DEICTIC or not _THIS.search(flat[slice(*r.span)])]
     cues = [TimeCue(text[r.span[0] : r.span[1]], s, e, r.span, r.kind, _trust()[r.kind]) for r in reads for s, e in r.spans]
     return FoundTimes(tuple(cues), tuple(r.keep for r in reads if r.keep))
 
@@ -164,6 +167,11 @@ def _named_days(flat: str, reads: list[_Read]) -> list[_Read]:
             read = replace(read, span=(out.pop().span[0], read.span[1]))
         out.append(read)
     return out
+
+
+@cache
+def _reported() -> re.Pattern[str]:
+    return re.compile(r"\b(?:" + tables().expand("<<reporting>>") + ")")
 
 
 @cache

@@ -187,6 +187,7 @@ def test_a_date_that_the_album_does_not_reach_stays_in_the_text() -> None:
         "my second dog",
         "hair in my twenties",
         "every Friday at the pub",
+        "who proposed that the band takes a break this week",
         "at the Million Mo March",
         "last day of school",
         "",
