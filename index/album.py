@@ -99,14 +99,22 @@ class Album:
 
     def positions(self) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
         """float64 [n, 2] of (latitude, longitude) in degrees, nan where unknown."""
-        raw = self._points[:, :2]
-        return np.where(raw == LOWEST, np.nan, raw / cubes.E7)
+        return self._positions
 
     # Layer 1: space and time
 
     def in_cubes(self, wanted: Sequence[Cube]) -> CubeResult:
         """`rows`: inside any cube, or not judged because the field is unknown. No cubes: every photo."""
-        return cubes.in_cubes(self._tree, wanted)
+        return self._space.in_cubes(wanted)
+
+    def near(
+        self, k: int, lat: float | None = None, lon: float | None = None, taken_at: int | None = None, metres_an_hour: float = 1000.0
+    ) -> RowArray:
+        """The k photos nearest to a place, a time, or both, nearest first; those whose field is unknown are never near.
+
+        An hour apart counts as `metres_an_hour` apart.
+        """
+        return self._space.near(k, lat, lon, taken_at, metres_an_hour)
 
     # Layer 2: entities
 
@@ -262,13 +270,26 @@ class Album:
 
     @cached_property
     def _points(self) -> Int64Array:
-        return self._load(loader.points)
+        return self._space.points()
 
     @cached_property
-    def _tree(self) -> kdtree.KDTree:
+    def _positions(self) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+        raw = self._points[:, :2]
+        return np.where(raw == LOWEST, np.nan, raw / cubes.E7)
+
+    @cached_property
+    def _space(self) -> cubes.Space:
+        """The tree of the segment with what it is behind in; without a segment that can be used, a tree of all rows."""
         found = self._load(lambda db: segments.load(db, segments.KDTREE, kdtree.VERSION, self._n))
-        tree = kdtree.KDTree.from_bytes(found.blob) if found is not None and not found.behind.size else None
-        return tree if tree is not None and len(tree) == self._n else kdtree.build(self._points)
+        if found is not None:
+            try:
+                tree = kdtree.KDTree.from_bytes(found.blob)
+            except AlbumError:
+                tree = None
+            if tree is not None and len(tree) == found.rows:
+                late = self._load(lambda db: loader.points_of(db, found.behind))
+                return cubes.Space.of(tree, self._n, found.behind, late)
+        return cubes.Space.of(kdtree.build(self._load(loader.points)), self._n, _NONE, np.empty((0, 3), np.int64))
 
     @cached_property
     def _dims(self) -> dict[str, int]:

@@ -8,14 +8,19 @@ Knows cubes and kdtree; knows no file.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from math import cos, radians
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .kdtree import HIGHEST, LOWEST, Box, Int64Array, KDTree
+from .errors import AlbumError
+from .kdtree import HIGHEST, LOWEST, Box, Int64Array, KDTree, build
 from .records import Cube, RowArray
 from .results import CubeResult
 
 E7 = 10_000_000
+_METRES_E7 = 111_320 / E7  # metres in 1e-7 degrees of latitude
 _Span = tuple[int, int]
 _ALL: _Span = (LOWEST, HIGHEST)
 
@@ -24,18 +29,69 @@ def to_e7(degrees: float) -> int:
     return round(degrees * E7)
 
 
-def in_cubes(tree: KDTree, cubes: Sequence[Cube]) -> CubeResult:
-    """Empty `cubes` is the paper's "N/A": every photo."""
-    if not cubes:
-        everything: Int64Array = np.arange(len(tree), dtype=np.int64)
-        return CubeResult(everything, everything, 0)
-    known, unknown = [], []
-    for cube in cubes:
-        inside, beside = _boxes(cube)
-        known += inside
-        unknown += beside
-    rows, box, visited = tree.hits([*known, *unknown])
-    return CubeResult(_sorted_set(rows, len(tree)), _sorted_set(rows[box < len(known)], len(tree)), visited)
+@dataclass(frozen=True, eq=False)
+class Space:
+    """All photos' points: a tree of those of some moment, and beside it a small tree of `late` rows, which came or changed since."""
+
+    tree: KDTree
+    n: int
+    late: RowArray
+    late_tree: KDTree
+
+    @classmethod
+    def of(cls, tree: KDTree, n: int, late: RowArray, points: Int64Array) -> Space:
+        return cls(tree, n, late, build(points))
+
+    def points(self) -> Int64Array:
+        """int64 [n, 3] in order of row."""
+        out = np.full((max(self.n, len(self.tree)), 3), LOWEST, np.int64)
+        out[self.tree.order] = self.tree.columns.T
+        out = out[: self.n]
+        out[self.late[self.late_tree.order]] = self.late_tree.columns.T
+        return out
+
+    @property
+    def _stale(self) -> NDArray[np.bool_]:
+        """Rows of which the tree says nothing true."""
+        stale = np.zeros(max(self.n, len(self.tree)), np.bool_)
+        stale[self.late] = stale[self.n :] = True
+        return stale
+
+    def hits(self, boxes: Sequence[Box]) -> tuple[Int64Array, Int64Array, int]:
+        """As the tree's, over all photos."""
+        rows, box, visited = self.tree.hits(boxes)
+        if not self.late.size and len(self.tree) <= self.n:
+            return rows, box, visited
+        more, more_box, more_visited = self.late_tree.hits(boxes)
+        fresh = ~self._stale[rows]
+        return np.concatenate([rows[fresh], self.late[more]]), np.concatenate([box[fresh], more_box]), visited + more_visited
+
+    def in_cubes(self, cubes: Sequence[Cube]) -> CubeResult:
+        """Empty `cubes` is the paper's "N/A": every photo."""
+        if not cubes:
+            everything: Int64Array = np.arange(self.n, dtype=np.int64)
+            return CubeResult(everything, everything, 0)
+        known, unknown = [], []
+        for cube in cubes:
+            inside, beside = _boxes(cube)
+            known += inside
+            unknown += beside
+        rows, box, visited = self.hits([*known, *unknown])
+        return CubeResult(_sorted_set(rows, self.n), _sorted_set(rows[box < len(known)], self.n), visited)
+
+    def near(self, k: int, lat: float | None, lon: float | None, taken_at: int | None, metres_an_hour: float) -> RowArray:
+        """The k rows nearest to a place, a time, or both. Distances on the plane that touches the globe there: for neighbours, not continents."""
+        if (lat is None) != (lon is None) or (lat is None and taken_at is None):
+            raise AlbumError("nearest photos: give a place, a time, or both; a place is a latitude and a longitude")
+        at = (to_e7(lat or 0.0), to_e7(lon or 0.0), taken_at or 0)
+        east = _METRES_E7 * max(cos(radians(lat or 0.0)), 1e-3)
+        unit = (0.0 if lat is None else _METRES_E7, 0.0 if lon is None else east, 0.0 if taken_at is None else metres_an_hour / 3_600_000)
+        stale = self._stale  # as many more are asked for as may fall away
+        rows, far = self.tree.nearest(at, unit, k + int(stale.sum()), 360 * E7)
+        late, late_far = self.late_tree.nearest(at, unit, k, 360 * E7)
+        fresh = ~stale[rows]
+        rows, far = np.concatenate([rows[fresh], self.late[late]]), np.concatenate([far[fresh], late_far])
+        return np.asarray(rows[np.lexsort((rows, far))][: max(k, 0)], np.int64)
 
 
 def _sorted_set(rows: RowArray, n: int) -> RowArray:

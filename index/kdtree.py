@@ -12,6 +12,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ Int64Array = NDArray[np.int64]
 LOWEST = int(np.iinfo(np.int64).min)
 HIGHEST = int(np.iinfo(np.int64).max)
 LEAF = 32
+MASK_BELOW = 50_000
 MAGIC = b"GKDT"
 VERSION = 1
 _HEADER = struct.Struct("<4sHHQ")  # magic, version, leaf size, points
@@ -43,6 +45,7 @@ class KDTree:
         self.order = order
         self.columns = columns
         self.leaf = leaf
+        self.mask_below = MASK_BELOW
 
     def __len__(self) -> int:
         return int(self.order.size)
@@ -55,6 +58,8 @@ class KDTree:
         """Row numbers, unsorted, each with the index of a box that holds it; and the number of comparisons of a point with a box."""
         if not boxes or not len(self):
             return np.empty(0, np.int64), np.empty(0, np.int64), 0
+        if len(self) < self.mask_below:
+            return self._by_mask(boxes)
         lows = np.array([box.low for box in boxes], np.int64)  # [b, 3]
         highs = np.array([box.high for box in boxes], np.int64)
         positions, owner = self._candidates(lows, highs)
@@ -63,6 +68,59 @@ class KDTree:
             values = self.columns[axis][positions]
             inside &= (values >= lows[owner, axis]) & (values <= highs[owner, axis])
         return self.order[positions[inside]].astype(np.int64), owner[inside], int(positions.size)
+
+    def _by_mask(self, boxes: Sequence[Box]) -> tuple[Int64Array, Int64Array, int]:
+        """A comparison of whole columns: below MASK_BELOW points it costs less than the steps of a walk."""
+        found, owners = [], []
+        for at, box in enumerate(boxes):
+            inside = np.ones(len(self), np.bool_)
+            for axis in range(3):
+                if box.low[axis] > LOWEST:
+                    inside &= self.columns[axis] >= box.low[axis]
+                if box.high[axis] < HIGHEST:
+                    inside &= self.columns[axis] <= box.high[axis]
+            found.append(np.flatnonzero(inside))
+            owners.append(np.full(found[-1].size, at, np.int64))
+        return self.order[np.concatenate(found)].astype(np.int64), np.concatenate(owners), len(self) * len(boxes)
+
+    def nearest(
+        self, point: tuple[int, int, int], unit: tuple[float, float, float], k: int, period: int = 0
+    ) -> tuple[Int64Array, NDArray[np.float64]]:
+        """Row numbers of the k nearest points and their distances, nearest first, equal ones in order of row.
+
+        `unit`: what one step on each axis is worth; 0 ignores the axis. `period`: of the second axis, where the ends meet. A point that is
+        LOWEST on an axis that counts is not near. Boxes grow around the point until k points are nearer than their sides.
+        """
+        if k < 1 or not len(self) or not max(unit) > 0:
+            return np.empty(0, np.int64), np.empty(0, np.float64)
+        radius = max(unit)
+        while True:
+            boxes, whole = _around(point, unit, radius, period)
+            rows = self.range(boxes)
+            far = self._distances(rows, point, unit, period)
+            kept = np.ones(rows.size, np.bool_) if whole else far <= radius
+            if whole or int(kept.sum()) >= k:
+                order = np.lexsort((rows[kept], far[kept]))[:k]
+                return rows[kept][order], far[kept][order]
+            radius *= 4
+
+    @cached_property
+    def _place_of(self) -> Int64Array:
+        """Tree position of each row."""
+        out = np.empty(len(self), np.int64)
+        out[self.order] = np.arange(len(self))
+        return out
+
+    def _distances(self, rows: Int64Array, point: tuple[int, int, int], unit: tuple[float, float, float], period: int) -> NDArray[np.float64]:
+        total = np.zeros(rows.size, np.float64)
+        at = self._place_of[rows]
+        for axis in range(3):
+            if unit[axis] > 0:
+                apart = np.abs(self.columns[axis][at].astype(np.float64) - point[axis])
+                if axis == 1 and period:
+                    apart = np.minimum(apart, np.abs(period - apart))
+                total += (apart * unit[axis]) ** 2
+        return np.asarray(np.sqrt(total), np.float64)
 
     def _candidates(self, lows: Int64Array, highs: Int64Array) -> tuple[Int64Array, Int64Array]:
         """Positions in tree order that may lie in a box, each with the number of its box."""
@@ -110,6 +168,22 @@ class KDTree:
         if n and (order.min() < 0 or order.max() >= n):
             raise AlbumError("K-D tree segment: a row number out of range; rebuild the segment")
         return cls(order, columns, leaf)
+
+
+def _around(point: tuple[int, int, int], unit: tuple[float, float, float], radius: float, period: int) -> tuple[list[Box], bool]:
+    """Boxes that hold all within `radius` of the point, and whether they hold everything."""
+    low, high, whole = [LOWEST] * 3, [HIGHEST] * 3, True
+    for axis in range(3):
+        if unit[axis] > 0:
+            side = int(min(radius / unit[axis], 2.0**65)) + 1
+            low[axis], high[axis] = max(point[axis] - side, LOWEST + 1), min(point[axis] + side, HIGHEST)
+            if axis == 1 and period and 2 * side >= period:
+                low[axis], high[axis] = LOWEST + 1, HIGHEST
+            whole = whole and low[axis] == LOWEST + 1 and high[axis] == HIGHEST
+    bounds = [(low, high)]
+    if period and unit[1] > 0 and low[1] > LOWEST + 1:
+        bounds += [([low[0], low[1] + by, low[2]], [high[0], high[1] + by, high[2]]) for by in (-period, period)]
+    return [Box((a[0], a[1], a[2]), (b[0], b[1], b[2])) for a, b in bounds], whole
 
 
 def build(points: Int64Array, leaf: int = LEAF) -> KDTree:

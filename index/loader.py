@@ -58,6 +58,15 @@ def points(db: apsw.Connection) -> Int64Array:
     return found
 
 
+def points_of(db: apsw.Connection, rows: RowArray) -> Int64Array:
+    """`points` of these rows alone, in their order."""
+    sql = "SELECT coalesce(lat_e7, ?1), coalesce(lon_e7, ?1), coalesce(taken_at, ?1) FROM photos WHERE row=?2"
+    found = [db.execute(sql, (LOWEST, row)).fetchone() for row in rows.tolist()]
+    if None in found:
+        raise ValueError("photo rows are not 0..n-1")
+    return np.array(found, np.int64).reshape(-1, 3)
+
+
 def channel_dims(db: apsw.Connection) -> dict[str, int]:
     """Channel → dimensions. Skips from channel to channel through the primary key rather than reading every vector."""
     out: dict[str, int] = {}

@@ -72,19 +72,19 @@ def _walk(vectors: VectorSet, graph: Hnsw, behind: RowArray, query: Query, k: in
     at = graph.candidates(query, width)
     found = at if vectors.one_each else vectors.owners[at]
     if rows is not None:
-        found = found[_among(found, rows)]
+        found = found[among(found, rows)]
     if not vectors.one_each or behind.size:
         found = np.unique(found)
     if found.size < min(k, len(vectors) if rows is None else int(rows.size)):
         return None
     found = found[: max(_again(k), 0)] if vectors.one_each and not behind.size else found
     if behind.size:
-        late = behind if rows is None else behind[_among(behind, rows)]
+        late = behind if rows is None else behind[among(behind, rows)]
         found = np.union1d(found, _scan(vectors, query, k, late))
     return found
 
 
-def _among(some: RowArray, rows: RowArray) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+def among(some: RowArray, rows: RowArray) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     at = np.searchsorted(rows, some)
     at[at == rows.size] = 0
     return np.asarray(rows[at] == some if rows.size else np.zeros(some.size, np.bool_))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from gamer.index import AlbumError, Box, KDTree
+from gamer.index.cubes import Space
 from gamer.index.kdtree import HIGHEST, LOWEST, Int64Array, build
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,10 +25,59 @@ def by_mask(points: Int64Array, boxes: list[Box]) -> Int64Array:
 
 
 @settings(max_examples=150, deadline=None)
-@given(POINTS, BOXES, st.integers(1, 8))
-def test_range_equals_mask(points: Int64Array, boxes: list[Box], leaf: int) -> None:
+@given(POINTS, BOXES, st.integers(1, 8), st.booleans())
+def test_range_equals_mask(points: Int64Array, boxes: list[Box], leaf: int, walked: bool) -> None:
     tree = KDTree.from_bytes(build(points, leaf).to_bytes())
+    if walked:
+        tree.mask_below = 0
     assert np.array_equal(tree.range(boxes), by_mask(points, boxes))
+
+
+NEAR = st.integers(-180, 180)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.integers(0, 120).flatmap(lambda n: arrays(np.int64, (n, 3), elements=st.one_of(NEAR, st.just(LOWEST)))),
+    st.tuples(NEAR, NEAR, NEAR),
+    st.sampled_from([(1.0, 1.0, 1.0), (2.0, 0.5, 0.0), (0.0, 0.0, 3.0), (1e-6, 1e-6, 1e3)]),
+    st.integers(0, 12),
+    st.booleans(),
+)
+def test_nearest_equals_sorting(points: Int64Array, at: tuple[int, int, int], unit: tuple[float, float, float], k: int, walked: bool) -> None:
+    tree = build(points, 4)
+    tree.mask_below = 0 if walked else 50_000
+    apart = np.abs(points.astype(np.float64) - at)
+    apart[:, 1] = np.minimum(apart[:, 1], np.abs(360 - apart[:, 1]))
+    far = np.sqrt(((apart * unit) ** 2).sum(axis=1))
+    known = np.flatnonzero(~((points == LOWEST) & (np.array(unit) > 0)).any(axis=1))
+    wanted = known[np.lexsort((known, far[known]))][:k]
+    rows, found = tree.nearest(at, unit, k, 360)
+    assert np.allclose(found, far[wanted], rtol=1e-9) and np.allclose(far[rows], found) and len(set(rows.tolist())) == len(wanted)
+
+
+@settings(max_examples=60, deadline=None)
+@given(POINTS, BOXES, st.data())
+def test_late_points_are_found_on_top(points: Int64Array, boxes: list[Box], data: st.DataObject) -> None:
+    """A tree that is behind, with the rows that changed, came and went since, answers as a new one."""
+    before = data.draw(POINTS)
+    late = np.array([row for row, point in enumerate(points) if row >= len(before) or not np.array_equal(point, before[row])], np.int64)
+    space = Space.of(build(before, 4), len(points), late, points[late])
+    assert np.array_equal(np.unique(space.hits(boxes)[0]), by_mask(points, boxes))
+    assert np.array_equal(space.points(), points)
+
+
+def test_nearest_photos_cross_the_antimeridian_and_skip_the_stale() -> None:
+    def at(lon: float, hour: int) -> list[int]:
+        return [0, round(lon * 1e7), hour * 3_600_000]
+
+    old = np.array([at(179.99, 0), at(-179.98, 0), at(0.0, 0), [LOWEST, LOWEST, 0]], np.int64)
+    space = Space.of(build(old), 5, np.array([0, 4]), np.array([at(10.0, 0), at(-179.99, 9)], np.int64))
+    assert space.near(2, 0.0, 180.0, None, 1000).tolist() == [4, 1]
+    assert space.near(2, 0.0, 180.0, 0, 1000).tolist() == [1, 4]
+    assert space.near(9, None, None, 0, 1000).tolist() == [0, 1, 2, 3, 4]
+    with pytest.raises(AlbumError, match="give a place"):
+        space.near(1, 0.0, None, None, 1000)
 
 
 def test_large_tree_visits_few() -> None:
