@@ -80,7 +80,7 @@ class CueTables:
     unit_days: Mapping[str, int]
     reporting: frozenset[str]
     dayparts: Mapping[str, tuple[int, int]]
-    recurring_hours: Mapping[str, tuple[int, int]]
+    recurring_hours: Mapping[str, tuple[int, int, float]]
     recurring_weekdays: Mapping[str, tuple[int, ...]]
     holidays: Mapping[str, HolidayRule]
     tables: Mapping[str, Mapping[int, int]]
@@ -176,7 +176,7 @@ def _typed(raw: Mapping[str, Any]) -> CueTables:
         unit_days=raw["unit_days"],
         reporting=frozenset(raw["reporting"]),
         dayparts=_pairs(raw["dayparts"]),
-        recurring_hours=_pairs(raw["recurring"]["hours"]),
+        recurring_hours={str(name): (int(low), int(high), float(share)) for name, (low, high, share) in raw["recurring"]["hours"].items()},
         recurring_weekdays={name: tuple(days) for name, days in raw["recurring"]["weekdays"].items()},
         holidays={name: _holiday(entry["rule"]) for entry in raw["holidays"] for name in entry["names"]},
         tables={name: {int(year): int(day) for year, day in days.items()} for name, days in raw["tables"].items()},

@@ -67,8 +67,8 @@ def find_recurring(text: str, taken: list[tuple[int, int]]) -> tuple[RecurringCu
             days = t.recurring_weekdays.get(m["day"]) or (t.weekdays[m["day"]],)
             out.append(_cue(text, "weekdays", days, (), m.span()))
         else:
-            low, high = tables().recurring_hours[m["hour"]]
-            out.append(_cue(text, "hours", (), (low * 60, high * 60), m.span()))
+            low, high, share = tables().recurring_hours[m["hour"]]
+            out.append(_cue(text, "hours", (), (low * 60, high * 60), m.span(), share))
     return (*out, *_clocks(text, flat))
 
 
@@ -84,5 +84,7 @@ def _clocks(text: str, flat: str) -> list[RecurringCue]:
     return out
 
 
-def _cue(text: str, kind: str, weekdays: tuple[int, ...], minutes: tuple[int, ...], span: tuple[int, int]) -> RecurringCue:
-    return RecurringCue(text[span[0] : span[1]], kind, weekdays, minutes, span, tables().trust[kind])
+def _cue(
+    text: str, kind: str, weekdays: tuple[int, ...], minutes: tuple[int, ...], span: tuple[int, int], confidence: float | None = None
+) -> RecurringCue:
+    return RecurringCue(text[span[0] : span[1]], kind, weekdays, minutes, span, tables().trust[kind] if confidence is None else confidence)

@@ -27,6 +27,7 @@ def test_every_rule_compiles_and_has_a_maker() -> None:
         assert rule.make in MAKERS and rule.kind in tables().trust and rule.needs
     assert set(MAKERS) == {rule.make for rule in tables().rules}
     assert set(tables().trust) >= DEICTIC and all(0 < share <= 1 for share in tables().trust.values())
+    assert all(0 <= low < high <= 36 and 0 < share <= 1 for low, high, share in tables().recurring_hours.values())
 
 
 def test_patterns_stay_in_the_syntax_that_java_and_icu_share() -> None:
