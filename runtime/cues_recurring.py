@@ -12,9 +12,10 @@ from functools import cache
 from typing import Any
 
 from .cue_tables import tables
+from .cues_calendar import DAY_MS
 from .cues_rules import flatten
 
-MINUTE_MS, DAY_MS = 60_000, 86_400_000
+MINUTE_MS = 60_000
 _CLOCK = re.compile(
     r"(?<![0-9a-z:.,/-])(?:(?:at|around|by)\s+)?(?:(?P<h>[01]?[0-9]|2[0-3])[:h.](?P<m>[0-5][0-9])(?![0-9:.])\s*(?P<ap>[ap]\.?m\b)?|(?P<h2>1[0-2]|[1-9])\s*(?P<ap2>[ap]\.?m\b))"
 )

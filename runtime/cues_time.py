@@ -39,7 +39,7 @@ class TimeCue:
 
 @dataclass(frozen=True)
 class FoundTimes:
-    """`cues`, the spans inside them that stay in the text (holiday names), and how the words were spelt flat."""
+    """`cues`, and the spans inside them that stay in the text (holiday names)."""
 
     cues: tuple[TimeCue, ...]
     keep: tuple[tuple[int, int], ...]
