@@ -252,6 +252,39 @@ def llm(bundle: Path, gguf: Path | None, executorch: bool, quality: bool, repeti
 
 
 @bench.command()
+@bundle_option
+@click.option("--photos", default="1000,10000,100000", show_default=True, help="Sizes of the albums, with commas between.")
+@click.option("--cache", type=PATH, required=True, help="Folder in which the albums are made, and kept for another run.")
+@click.option("-r", "--repetitions", type=click.IntRange(1, 1000), default=10, show_default=True, help="Counted passes over the queries.")
+@click.option("--output", type=PATH, default=None, help="Write the JSON to this file.")
+@click.option("--svg", type=PATH, default=None, help="Draw the curves into this file.")
+def index(bundle: Path, photos: str, cache: Path, repetitions: int, output: Path | None, svg: Path | None) -> None:
+    """How albums of growing size search, open and take a photo more: made-up photos, the whole search without the LLM."""
+    from . import index_bench as measuring
+
+    if not all(part.strip().isdigit() and int(part) >= 100 for part in photos.split(",")):
+        raise click.UsageError("--photos: whole numbers of 100 or more with commas between")
+    with one_line("bench index", DatasetError, SampleError, extra="bench"), spinner() as progress:
+        task = progress.add_task("opening", total=None)
+        cache.mkdir(parents=True, exist_ok=True)
+        counts = sorted({int(part) for part in photos.split(",")})
+        found = measuring.measure(bundle, counts, cache, repetitions, lambda text: progress.update(task, description=text))
+        if output:
+            write_aside(output, json.dumps(asdict(found), ensure_ascii=False))
+        if svg:
+            write_aside(svg, measuring.draw(found))
+    table = Table(title="milliseconds")
+    for column in ("photos", "search p95", "with encoder p95", "open", "first search", "add p95", "tree", "mask", "vectors B/photo", "file / parts"):
+        table.add_column(column, justify="right")
+    for s in found.sizes:
+        numbers = (s.search.p95_ms, s.search_encoding.p95_ms, s.album_open_ms, s.first_search_ms, s.add_one.p95_ms, s.tree_ms, s.mask_ms)
+        table.add_row(
+            str(s.photos), *(f"{number:.2f}" for number in numbers), f"{s.vector_bytes / s.photos:.0f}", f"{s.file_bytes / s.parts_bytes:.2f}"
+        )
+    Console().print(table)
+
+
+@bench.command()
 @click.argument("output", type=PATH)
 def sample(output: Path) -> None:
     """Write the sample album's JSONL to OUTPUT: packaged photographs with times, places and memories written for the sample."""

@@ -25,6 +25,7 @@ Int8Array = NDArray[np.int8]
 FineArray = NDArray[np.uint8]
 
 _BLOCK = 4096  # vectors scored at once: the second pass over them finds them in the processor's cache
+_DENSE = 0.3  # share of the vectors from which scoring all in their places costs less than gathering some
 _DEPTH = 254.0  # steps of a query's second byte in one of its first
 _QUARTERS = np.array([[((code >> shift) & 3) / 4 - 3 / 8 for shift in (0, 2, 4, 6)] for code in range(256)], np.float32)
 _FOUR = _QUARTERS.view(np.complex128)[:, 0]  # the same sixteen bytes as one item, which numpy takes at once
@@ -118,6 +119,8 @@ class VectorSet:
     def dot(self, query: FloatArray | Query, at: RowArray | None = None) -> FloatArray:
         """Dot products of the stored bytes with the query, float32, of all vectors or of those at the positions. Cosines of unit vectors."""
         ready = query if isinstance(query, Query) else Query(query)
+        if at is not None and at.size > _DENSE * len(self):
+            return self.dot(ready)[at]
         count = len(self) if at is None else int(at.size)
         out = np.empty(count, np.float32)
         for start in range(0, count, _BLOCK):
