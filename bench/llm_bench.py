@@ -38,7 +38,10 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Speed:
-    """Tokens a second on `prompt` tokens of prose and `decoded` greedy ones after them; medians, with every sample behind them."""
+    """Tokens a second on `prompt` tokens of prose and `decoded` greedy ones after them: the median prompt, the median token.
+
+    Samples: tokens a second of each pass's prompt, and of each pass's median token, so that a busy machine's few stalls weigh little.
+    """
 
     engine: str
     weights: str
@@ -174,11 +177,14 @@ def _speeds(runners: Sequence[Runner], ids: Sequence[int], decoded: int, repetit
             begin = time.perf_counter()
             token = runner.prefill(ids)
             middle = time.perf_counter()
+            steps = []
             for _ in range(decoded):
+                at = time.perf_counter()
                 token = runner.step(token)
+                steps.append(time.perf_counter() - at)
             if step:
                 prefill.append(len(ids) / (middle - begin))
-                decode.append(decoded / (time.perf_counter() - middle))
+                decode.append(1.0 / float(np.median(steps)))
     return [
         Speed(r.name, r.weights, len(ids), decoded, round(float(np.median(p)), 1), round(float(np.median(d)), 1), _rounded(p), _rounded(d))
         for r, (p, d) in zip(runners, taken, strict=True)
