@@ -26,7 +26,8 @@ PHOTOS = st.builds(
         f"/p/{name}",
         taken,
         "local",
-        *((None, None) if place is None else (float(place), float(-place))),
+        None if place is None else float(place),
+        None if place is None else float(-place),
         () if word is None else (Memory("note", f"the {word} today", sensitivity="high" if low else None),),
         "low" if low else None,
     ),
@@ -132,7 +133,7 @@ class Life(RuleBasedStateMachine):
                 assert {photo for photo, row in rows.items() if near[row] > 0.9} == said
             for photo in list(rows)[:3]:
                 for plan in ("auto", "exact"):
-                    found = album.search_vectors("image", name_vectors([photo])[0], 1, plan=plan)  # type: ignore[arg-type]
+                    found = album.search_vectors("image", name_vectors([photo])[0], 1, plan=plan)
                     assert [shown[row].id for row in found.rows.tolist()] == [photo]
 
     def teardown(self) -> None:
