@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from ..errors import IngestError
 from ..records import Memory, Photo, Skip
@@ -18,15 +18,12 @@ from .said import Said, first_of
 from .sidecars import Sidecars
 from .text import shown
 
-# What cameras and programs write into the caption on their own.
-_JUNK = frozenset({"olympus digital camera", "sony dsc", "digital camera", "screenshot", "default", "untitled", "image", "photo", "picture"})
-
 _SCREENSHOTS = ("screenshot", "screen shot", "bildschirmfoto", "capture d’écran", "captura de pantalla", "截屏", "屏幕截图", "スクリーンショット")
 
 
 def read(path: Path, photo_id: str, sidecars: Sidecars) -> Iterator[Photo | Skip]:
     """The photo, after a Skip for each sidecar that cannot be read. Raises IngestError or OSError if the picture cannot be taken."""
-    own, inside = header(path)
+    own = header(path)
     said: list[Said] = []
     for found in (sidecars.xmp_of(path.name), sidecars.json_of(path.name)):
         if found is not None:
@@ -34,7 +31,7 @@ def read(path: Path, photo_id: str, sidecars: Sidecars) -> Iterator[Photo | Skip
                 said += _sidecar(found)
             except (IngestError, OSError) as error:
                 yield Skip(shown(found), f"this sidecar is not used: {error}")
-    together = first_of([*said, own, inside])
+    together = first_of([*said, own])
     moment = _zoned(together)
     lat, lon = together.position or (None, None)
     taken, zone = taken_at(moment)
@@ -49,15 +46,14 @@ def wall_of(photo: Photo) -> int | None:
     return moment.wall if moment else photo.taken_at
 
 
-def header(path: Path) -> tuple[Said, Said]:
-    """(EXIF, the XMP packet inside): what the picture says of itself."""
+def header(path: Path) -> Said:
+    """What EXIF says."""
     with opened(path) as image:
         try:
             tags = image.getexif()
-            own = Said(exif.taken_at(tags), exif.position(tags))
+            return Said(exif.taken_at(tags), exif.position(tags))
         except Exception:  # a hostile EXIF block costs its fields, not the photo
-            own = Said()
-        return own, _inside(image.info)
+            return Said()
 
 
 def rendered(path: Path) -> Literal["screenshot", "no camera", ""]:
@@ -75,19 +71,6 @@ def rendered(path: Path) -> Literal["screenshot", "no camera", ""]:
 def sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _inside(info: Mapping[Any, Any]) -> Said:
-    packet = info.get("xmp")
-    data = packet.encode("utf-8", "replace") if isinstance(packet, str) else packet
-    if not isinstance(data, bytes) or len(data) > xmp.MAX_BYTES:
-        return Said()
-    try:
-        found = xmp.parse(data)
-    except IngestError:  # half a packet is common, and nobody wrote it by hand
-        return Said()
-    # Only what was written by hand: programs date their packets by the last edit, and EXIF stands beside it.
-    return Said(memories=tuple(m for m in found.memories if m.text.casefold() not in _JUNK))
 
 
 def _sidecar(path: Path) -> Iterable[Said]:

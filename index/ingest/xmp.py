@@ -1,4 +1,4 @@
-"""XMP: the metadata packet of Adobe, Apple Photos, osxphotos, Immich, digiKam, darktable; beside a picture or inside one.
+"""XMP: the metadata packet of Adobe, Apple Photos, osxphotos, Immich, digiKam, darktable, in a file beside a picture.
 
 Read: date (exif:DateTimeOriginal, photoshop:DateCreated, xmp:CreateDate), GPS, dc:title, dc:description, dc:subject and digiKam's tags, people
 (Iptc4xmpExt:PersonInImage). Both spellings of RDF: attributes and elements. Parsed by defusedxml: no entity, no DTD, nothing fetched.

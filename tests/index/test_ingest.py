@@ -234,6 +234,16 @@ def test_jsonl(tmp_path: Path, packed: bool) -> None:
         assert any(part in skip.reason for part in reason.split("|")), (skip, reason)
 
 
+def test_a_memorys_own_labels(tmp_path: Path) -> None:
+    line = {"id": "1", "memories": [{"source": "note", "text": "x", "sensitivity": "high"}, {"source": "people", "text": "Anna"}]}
+    (tmp_path / "a.jsonl").write_text(
+        json.dumps(line) + "\n" + json.dumps({"id": "2", "memories": [{"source": "note", "text": "x", "sharing": "no"}]})
+    )
+    photo, skip = scan(tmp_path / "a.jsonl")
+    assert isinstance(photo, Photo) and photo.memories == (Memory("note", "x", sensitivity="high"), Memory("people", "Anna"))
+    assert isinstance(skip, Skip) and '"sharing"' in skip.reason
+
+
 def test_truncated_gzip_is_a_skip(tmp_path: Path) -> None:
     path = tmp_path / "album.jsonl.gz"
     path.write_bytes(gzip.compress(b"\n".join(json.dumps({**GOOD, "id": str(i)}).encode() for i in range(5000)))[:-200])

@@ -86,14 +86,6 @@ def test_the_sidecars_place_gives_the_exif_time_its_zone(tmp_path: Path) -> None
     assert (photo.taken_at, photo.tz_source) == (ms("2020-01-01T06:15:00"), "position")
 
 
-def test_captions_inside_a_picture_are_read_and_those_of_cameras_are_not(tmp_path: Path) -> None:
-    Image.new("RGB", (12, 8)).save(tmp_path / "a.jpg", xmp=APPLE.encode())
-    Image.new("RGB", (12, 8)).save(tmp_path / "b.webp", xmp=APPLE.replace("Torte", "OLYMPUS DIGITAL CAMERA").encode())
-    first, second = (item for item in scan(tmp_path) if isinstance(item, Photo))
-    assert Memory("caption", "Torte") in first.memories and first.taken_at is None
-    assert Memory("caption", "Oma's Geburtstag") in second.memories and len(second.memories) == 3
-
-
 HOSTILE = [
     b"",
     b"<",
