@@ -183,7 +183,7 @@ def with_quotes(cues: Cues, time: str, place: str, context: TimeContext, gazette
         places = tuple(replace(p, text=place, span=span) for p in find_places(f"in {place.title()}", [], gazetteer, near)[:1])
     if times == cues.times and places == cues.places:
         return cues
-    added = [c.span for c in (*times, *places) if c not in cues.times and c not in cues.places]
+    added = [t.span for t in times if t not in cues.times] + [p.span for p in places if p not in cues.places]
     return _assembled(replace(cues, times=times, places=places, keep=(*cues.keep, *added)))
 
 
