@@ -23,7 +23,8 @@ from .datasets import DatasetError, read_jsonl
 SELECTIVITIES = (1.0, 0.1, 0.01, 0.001, 0.0001)
 K = 10
 RECALL = 0.99
-_SECONDS = 2.0  # a setting is measured for about this long at most
+_PASSES = 3  # over all queries; the best of each counts, as in ann-benchmarks, so that another program's moment does not
+_SECONDS = 1.0  # a pass lasts about this long at most
 _FEWEST = 40  # queries, however long they take
 
 
@@ -164,18 +165,25 @@ def _sweep(peer: Peer, q: FloatArray, share: float, filters: list[RowArray | Non
 def _time(peer: Peer, way: str, value: int, q: FloatArray, share: float, filters: list[RowArray | None], truth: list[set[int]]) -> Run:
     for at in range(min(5, len(q))):
         peer.search(way, value, q[at], filters[at])
-    took: list[float] = []
+    best: list[float] = []
     found: list[Found] = []
-    while len(took) < len(q) and (len(took) < _FEWEST or sum(took) < _SECONDS):
-        at = len(took)
-        begin = time.perf_counter()
-        result = peer.search(way, value, q[at], filters[at])
-        took.append(time.perf_counter() - begin)
-        found.append(result)
+    for turn in range(_PASSES):
+        spent = 0.0
+        for at in range(len(q) if turn == 0 else len(best)):
+            begin = time.perf_counter()
+            result = peer.search(way, value, q[at], filters[at])
+            took = time.perf_counter() - begin
+            spent += took
+            if turn == 0:
+                best.append(took)
+                found.append(result)
+                if at + 1 >= _FEWEST and spent > _SECONDS:
+                    break
+            best[at] = min(best[at], took)
     recall = float(np.mean([len({int(i) for i in ids} & wanted) / len(wanted) for ids, wanted in zip(found, truth, strict=False)]))
-    p50, p95 = np.percentile(took, (50, 95)) * 1e3
+    p50, p95 = np.percentile(best, (50, 95)) * 1e3
     parameters = f"{way} {value}" if value else way
-    return Run(peer.name, parameters, share, round(recall, 4), round(len(took) / sum(took), 1), round(float(p50), 4), round(float(p95), 4), len(took))
+    return Run(peer.name, parameters, share, round(recall, 4), round(len(best) / sum(best), 1), round(float(p50), 4), round(float(p95), 4), len(best))
 
 
 class Ours:
