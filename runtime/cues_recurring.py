@@ -13,7 +13,7 @@ from typing import Any
 
 from .cue_tables import tables
 from .cues_calendar import DAY_MS
-from .cues_rules import flatten
+from .cues_rules import flatten, present
 
 MINUTE_MS = 60_000
 _CLOCK = re.compile(
@@ -59,6 +59,20 @@ def _words() -> re.Pattern[str]:
 def find_recurring(text: str, taken: list[tuple[int, int]]) -> tuple[RecurringCue, ...]:
     """Weekdays, parts of the day and clock times outside the spans already `taken` by times."""
     flat = flatten(text)
+    out: list[RecurringCue] = []
+    hold = present(flat)
+    if not hold.isdisjoint(_triggers()):
+        out = _named(text, flat, taken)
+    return (*out, *_clocks(text, flat)) if "digit" in hold else tuple(out)
+
+
+@cache
+def _triggers() -> frozenset[str]:
+    hours = tables().recurring_hours
+    return frozenset({"weekday", *hours, *(f"{hour}s" for hour in hours), *tables().recurring_weekdays})
+
+
+def _named(text: str, flat: str, taken: list[tuple[int, int]]) -> list[RecurringCue]:
     out = []
     for m in _words().finditer(flat):
         if any(a < m.end() and m.start() < b for a, b in taken) or m[0] in ("sat", "sun", "mon", "wed"):
@@ -70,7 +84,7 @@ def find_recurring(text: str, taken: list[tuple[int, int]]) -> tuple[RecurringCu
         else:
             low, high, share = tables().recurring_hours[m["hour"]]
             out.append(_cue(text, "hours", (), (low * 60, high * 60), m.span(), share))
-    return (*out, *_clocks(text, flat))
+    return out
 
 
 def _clocks(text: str, flat: str) -> list[RecurringCue]:

@@ -60,10 +60,12 @@ def _classes() -> dict[str, frozenset[str]]:
         "ordinal": frozenset(re.sub("[^a-z]", "", w) for w in t.ordinals),
         "holiday": frozenset(re.findall("[a-z]+", flatten(name))[0] for name in t.holidays),
         "today": frozenset({"today", "tonight", "this"}),
+        "back": frozenset({"last", "past"}),
     }
 
 
-def _present(flat: str) -> frozenset[str]:
+def present(flat: str) -> frozenset[str]:
+    """The words of a flat text, and the classes that they belong to."""
     words = frozenset(re.findall("[a-z]+", flat))
     found = {name for name, members in _classes().items() if not words.isdisjoint(members)}
     if any(c.isdigit() for c in flat):
@@ -174,14 +176,14 @@ def _by_rule(rule: RuleText, flat: str, ctx: TimeContext) -> list[Atom]:
 def atoms(text: str, ctx: TimeContext) -> list[Atom]:
     """Every time expression, none overlapping another (earlier rules win), in the order of the text."""
     flat = flatten(text)
-    present = _present(flat)
+    held = present(flat)
     found = _ideographic(text) if "年" in text else []
-    if "holiday" in present:
+    if "holiday" in held:
         found += _holidays(flat, ctx)
     for rule in tables().rules:
-        if all(need in present for need in rule.needs):
+        if all(need in held for need in rule.needs):
             found += _by_rule(rule, flat, ctx)
-    if "month" in present:
+    if "month" in held:
         found += _capital_months(text, flat)
     return _apart(found, len(text))
 
