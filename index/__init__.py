@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .album import Album
-    from .entities import canonical, extract
+    from .entities import Extractor, canonical, extract
     from .errors import AlbumError, IngestError
     from .ingest import load_pixels, scan
     from .kdtree import Box, KDTree
@@ -35,6 +35,7 @@ __all__ = [
     "CubeResult",
     "Encoded",
     "EntityMatch",
+    "Extractor",
     "FloatArray",
     "IngestError",
     "KDTree",
@@ -72,6 +73,7 @@ _HOME = {
     "CubeResult": "results",
     "Encoded": "records",
     "EntityMatch": "records",
+    "Extractor": "entities",
     "FloatArray": "records",
     "IngestError": "errors",
     "KDTree": "kdtree",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from typing import Protocol
 
 from .records import Mention
 from .words import NOT_ENTITIES, STOP_WORDS, WORD, looks_verbal, singular
@@ -42,6 +43,12 @@ class _Found:
     end: int
     name: str
     kind: str
+
+
+class Extractor(Protocol):
+    """Memory text → mentions, the same for the same text. `extract` is one; one that asks a language model is the runtime's."""
+
+    def __call__(self, text: str, /) -> tuple[Mention, ...]: ...
 
 
 def canonical(name: str) -> str:
@@ -134,7 +141,7 @@ def _plain(word: str) -> str:
 
 
 def _linked(text: str, found: list[_Found]) -> tuple[Mention, ...]:
-    """Cap, drop repeats, and give each price the thing next to it as parent (which is then among the mentions, whatever the cap)."""
+    """Cap, drop repeats, and give each price, and the place beside it, the thing next to it as parent (which is then kept, whatever the cap)."""
     chosen: dict[str, _Found] = {}
     for item in found:
         key = canonical(item.name)
@@ -147,11 +154,20 @@ def _linked(text: str, found: list[_Found]) -> tuple[Mention, ...]:
             parents[item.name] = parent.name
             if canonical(parent.name) not in chosen:
                 chosen[canonical(parent.name)] = parent
+            # Where it was bought describes the thing as well: Chair → 119, IKEA.
+            shops = [place for place in kept if place.kind == "place" and _is_near(text, item, place)]
+            parents |= {place.name: parent.name for place in shops if place.name not in parents}
     extra = list(chosen.values())[len(kept) :]
     kept = [*kept[: MAX_MENTIONS - len(extra)], *extra] if len(extra) < MAX_MENTIONS else kept
     ordered = sorted(kept, key=lambda item: item.start)
     names = {item.name for item in ordered}
     return tuple(Mention(i.name, i.kind, parents[i.name] if parents.get(i.name) in names else None) for i in ordered)
+
+
+def _is_near(text: str, one: _Found, other: _Found) -> bool:
+    """In one sentence, and not far."""
+    first, second = sorted((one, other), key=lambda item: item.start)
+    return second.start - first.end <= _PRICE_REACH and "." not in text[first.end : second.start]
 
 
 def _neighbour(text: str, price: _Found, found: list[_Found]) -> _Found | None:

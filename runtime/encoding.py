@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gamer.index import Encoded, FloatArray, IngestError, Memory, Mention, Photo, Skip, canonical, extract, load_pixels
+from gamer.index import Encoded, Extractor, FloatArray, IngestError, Memory, Mention, Photo, Skip, canonical, extract, load_pixels
 
 from .errors import RuntimeFailure
 from .models import ImageCode, Models
@@ -14,7 +14,6 @@ from .ocr import TextReader
 
 LABEL_FLOOR = 0.10  # below this probability a label is a guess; it stays in the vector and makes no entity
 DERIVED = ("label", "place")  # memories that the device writes itself, anew at each encoding; they are no text to search by meaning
-Extractor = Callable[[str], tuple[Mention, ...]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,8 @@ def names(text: str) -> dict[str, str]:
 def test_price_belongs_to_the_thing_beside_it() -> None:
     found = extract("We bought a wooden chair for $119 at IKEA.")
     assert Mention("$119", "price", "wooden chair") in found
-    assert Mention("IKEA", "place") in found
+    assert Mention("IKEA", "place", "wooden chair") in found  # the paper's Chair → 119, IKEA
+    assert Mention("IKEA", "place") in extract("We bought a chair for $119. Then we had lunch at IKEA.")
 
 
 @pytest.mark.parametrize(
