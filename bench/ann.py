@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 
 import numpy as np
-from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, FloatArray, Photo, RowArray
+from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, FloatArray, Photo, RowArray, engines
 
 from . import ann_peers, machine
 from .ann_peers import Found, Peer
@@ -123,10 +123,10 @@ def measure(name: str, x: FloatArray, q: FloatArray, peers: Sequence[str], folde
     for peer_name in ("gamer", *peers):
         progress(f"building {peer_name}")
         begin = time.perf_counter()
-        peer: Peer = Ours(x, folder) if peer_name == "gamer" else ann_peers.PEERS[peer_name](x, folder)
+        peer: Peer = OURS[peer_name](x, folder) if peer_name in OURS else ann_peers.PEERS[peer_name](x, folder)
         seconds = time.perf_counter() - begin
         built.append(Built(peer.name, peer.version, peer.how, round(seconds, 1), peer.indexsize, round(peer.indexsize / len(x), 1)))
-        if isinstance(peer, Ours):
+        if isinstance(peer, Ours) and peer.name == "gamer":
             file_bytes = peer.file_bytes
         for share, filters, truth in cases:
             progress(f"{peer_name} at {share:.2%}")
@@ -189,13 +189,13 @@ def _time(peer: Peer, way: str, value: int, q: FloatArray, share: float, filters
 class Ours:
     """An album file, written by the writer, opened by the reader, searched by the call that a search makes."""
 
-    name = "gamer"
     how = "Album.search_vectors; the planner chooses scan or graph"
 
-    def __init__(self, x: FloatArray, folder: Path) -> None:
-        self.version = "int8 + quarters, usearch links"
-        path = folder / "ann.gamer"
-        with AlbumWriter.create(path, AlbumMeta("ann", "ann", x.shape[1], 1.0)) as writer:
+    def __init__(self, x: FloatArray, folder: Path, engine: str = engines.DEFAULT) -> None:
+        self.name = "gamer" if engine == engines.DEFAULT else f"gamer-{engine}"
+        self.version = f"int8 + quarters, {engine} links"
+        path = folder / f"{self.name}.gamer"
+        with AlbumWriter.create(path, AlbumMeta("ann", "ann", x.shape[1], 1.0), engine=engine) as writer:
             for start in range(0, len(x), 5000):
                 writer.add([Encoded(Photo(f"{at}"), {"text": x[at : at + 1]}) for at in range(start, min(start + 5000, len(x)))])
             writer.finish(lambda names: np.zeros((len(names), x.shape[1]), np.float32))
@@ -212,6 +212,9 @@ class Ours:
 
     def close(self) -> None:
         self._album.close()
+
+
+OURS: dict[str, Callable[[FloatArray, Path], Ours]] = {"gamer": Ours, "gamer-hnswlib": lambda x, folder: Ours(x, folder, "hnswlib")}
 
 
 def _unit(x: FloatArray) -> FloatArray:

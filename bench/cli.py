@@ -184,10 +184,11 @@ def ann(
     from . import ann as measuring
     from .ann_peers import PEERS
 
+    known = (*(name for name in measuring.OURS if name != "gamer"), *PEERS)
     if data and not bundle:
         raise click.UsageError("--data needs --bundle, whose text encoder encodes it")
-    if unknown := set(peers) - set(PEERS):
-        raise click.UsageError(f"unknown peer {min(unknown)!r}; choose from: {', '.join(PEERS)}")
+    if unknown := set(peers) - set(known):
+        raise click.UsageError(f"unknown peer {min(unknown)!r}; choose from: {', '.join(known)}")
     with one_line("bench ann", DatasetError, SampleError, extra="bench"), spinner() as progress, tempfile.TemporaryDirectory() as folder:
         task = progress.add_task("making vectors", total=None)
 
@@ -196,7 +197,7 @@ def ann(
 
         x, q = measuring.texts(data, bundle, queries, cache, say) if data and bundle else measuring.clustered(vectors, dim, queries)
         name = "texts" if data else "clustered"
-        found = measuring.measure(name, x, q, peers or tuple(PEERS), Path(folder), say)
+        found = measuring.measure(name, x, q, peers or known, Path(folder), say)
         if output:
             write_aside(output, json.dumps(asdict(found), ensure_ascii=False))
     table = Table(title=f"{found.data}: {found.vectors} vectors of {found.dim}, the fastest setting with recall@{found.k} ≥ {found.recall_wanted}")

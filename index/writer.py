@@ -17,7 +17,7 @@ from typing import Any
 import apsw
 import numpy as np
 
-from . import crc, hnsw, kdtree, loader, merging, preferences, segments, storage
+from . import crc, engines, hnsw, kdtree, loader, merging, preferences, segments, storage
 from .errors import AlbumError
 from .records import Encoded, FloatArray, Known
 from .results import AlbumMeta
@@ -32,16 +32,16 @@ _NAMES_A_CALL = 512  # entity names given to the encoder at once, so that memory
 class AlbumWriter:
     """`create` or `extend`, then changes, then `finish`. As a context manager, leaving without `finish` discards a new album."""
 
-    def __init__(self, db: apsw.Connection, final: Path, working: Path, lock: storage.WriterLock, hnsw_from: int) -> None:
+    def __init__(self, db: apsw.Connection, final: Path, working: Path, lock: storage.WriterLock, hnsw_from: int, engine: str) -> None:
         self._db: apsw.Connection | None = db
         self._final, self._working, self._lock = final, working, lock
-        self._hnsw_from = hnsw_from
+        self._hnsw_from, self._engine = hnsw_from, engine
         self.meta: AlbumMeta = loader.read_meta(db, final)
         self._generation = loader.read_generation(db)
         self._rows = Rows(db, str(working), loader.channel_dims(db))
 
     @classmethod
-    def create(cls, path: Path, meta: AlbumMeta, *, hnsw_from: int = HNSW_FROM) -> AlbumWriter:
+    def create(cls, path: Path, meta: AlbumMeta, *, hnsw_from: int = HNSW_FROM, engine: str = engines.DEFAULT) -> AlbumWriter:
         path = Path(path)
         if not path.parent.is_dir():
             raise AlbumError(f"{path}: the folder {path.parent} does not exist; create it first")
@@ -62,7 +62,7 @@ class AlbumWriter:
                 }
                 pairs = {**told, "crc": str(loader.meta_crc(told)), "generation": "0"}
                 db.executemany("INSERT INTO meta VALUES(?,?)", list(pairs.items()))
-            return cls(db, path, working, lock, hnsw_from)
+            return cls(db, path, working, lock, hnsw_from, engine)
         except (apsw.Error, OSError) as error:
             if db is not None:
                 db.close()
@@ -71,13 +71,13 @@ class AlbumWriter:
             raise AlbumError(f"{working}: cannot be written ({one_line(error)}); check the folder and the free space") from None
 
     @classmethod
-    def extend(cls, path: Path, *, hnsw_from: int = HNSW_FROM) -> AlbumWriter:
+    def extend(cls, path: Path, *, hnsw_from: int = HNSW_FROM, engine: str = engines.DEFAULT) -> AlbumWriter:
         """Change an album in place. What is added is found at once, by scan; `finish` builds the segments that have fallen far behind."""
         path = Path(path)
         connect(path).close()  # says what is wrong with the file before anything is made beside it
         lock = storage.WriterLock(path)
         try:
-            return cls(_open_in_place(path), path, path, lock, hnsw_from)
+            return cls(_open_in_place(path), path, path, lock, hnsw_from, engine)
         except (apsw.Error, ValueError, TypeError) as error:
             lock.release()
             if isinstance(error, apsw.BusyError | apsw.LockedError):
@@ -152,7 +152,7 @@ class AlbumWriter:
         """Embed the entity names that have no vector yet, build the segments that are due, and close; a new album gets its name."""
         self.embed(encode_entities)
         is_new = self._working != self._final
-        self._commit(lambda _: build_segments(self._open(), self._hnsw_from, everything=is_new), counts=False)
+        self._commit(lambda _: build_segments(self._open(), self._hnsw_from, self._engine, everything=is_new), counts=False)
         if is_new:
             self._prove(self._open())
         self._close()
@@ -168,7 +168,7 @@ class AlbumWriter:
         aside = self._final.with_name(self._final.name + ".partial")
         storage.discard(aside)
         try:
-            write_compacted(db, aside, lambda copy: build_segments(copy, self._hnsw_from, everything=True))
+            write_compacted(db, aside, lambda copy: build_segments(copy, self._hnsw_from, self._engine, everything=True))
             self._close()
             storage.publish(aside, self._final)
         except apsw.Error as error:
@@ -182,7 +182,7 @@ class AlbumWriter:
         from .repair import repair
 
         done: list[str] = []
-        self._commit(lambda _: done.extend(repair(self._open(), lambda db: build_segments(db, self._hnsw_from, everything=True))))
+        self._commit(lambda _: done.extend(repair(self._open(), lambda db: build_segments(db, self._hnsw_from, self._engine, everything=True))))
         return done
 
     def close(self) -> None:
@@ -251,7 +251,7 @@ class AlbumWriter:
                 seal_entity(db, row)
 
 
-def build_segments(db: apsw.Connection, hnsw_from: int = HNSW_FROM, *, everything: bool = False) -> None:
+def build_segments(db: apsw.Connection, hnsw_from: int = HNSW_FROM, engine: str = engines.DEFAULT, *, everything: bool = False) -> None:
     """Builds the derived segments that are missing or far behind, or every one. The caller holds the transaction."""
     generation, photos = loader.read_generation(db), loader.photo_count(db)
     if everything:
@@ -263,7 +263,7 @@ def build_segments(db: apsw.Connection, hnsw_from: int = HNSW_FROM, *, everythin
         name = segments.hnsw_name(channel)
         vectors = loader.vectors(db, channel, photos) if segments.is_due(db, name, photos) else None
         if vectors is not None and len(vectors) >= hnsw_from:
-            segments.store(db, name, hnsw.VERSION, generation, photos, hnsw.build(vectors, photos))
+            segments.store(db, name, hnsw.VERSION, generation, photos, hnsw.build(vectors, photos, engine))
     oldest = db.execute("SELECT min(generation) FROM segments").fetchone() or (0,)
     db.execute("DELETE FROM changes WHERE generation <= ?", oldest)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from gamer.index import AlbumError, FloatArray, RowArray, dequantize, engines, hnsw, quantize
+from gamer.index import Album, AlbumError, AlbumWriter, Encoded, FloatArray, Photo, RowArray, dequantize, engines, hnsw, quantize
 from gamer.index.nearest import nearest
 from gamer.index.planner import Estimate
 from gamer.index.vectors import Query, VectorSet, residue
@@ -16,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from .conftest import unit
+from .conftest import DIM, META, name_vectors, unit
 
 NONE = np.empty(0, np.int64)
 MISSING = pytest.mark.skipif(find_spec("hnswlib") is None, reason="hnswlib is not installed: the optional extra")
@@ -141,3 +142,16 @@ def test_the_result_says_what_the_planner_expected() -> None:
     vectors, x = clustered(1000)
     got = nearest(vectors, None, NONE, x[0], 10)
     assert got.plan == "exact" and got.estimate == Estimate(1000, 1000, 96, 10, False)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_album_keeps_the_engine_that_its_writer_was_given(engine: str, tmp_path: Path) -> None:
+    x = clustered(60, DIM)[1]
+    path = tmp_path / "album.gamer"
+    with AlbumWriter.create(path, META, hnsw_from=10, engine=engine) as writer:
+        writer.add([Encoded(Photo(str(at)), {"text": x[at : at + 1]}) for at in range(60)])
+        writer.finish(name_vectors)
+    with Album.open(path) as album:
+        got = album.search_vectors("text", x[7], 3, plan="hnsw")
+        assert (got.plan, got.rows[0]) == ("hnsw", 7)
+        assert album._graphs["text"][0].engine == engine  # type: ignore[union-attr]
