@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,12 +22,12 @@ class Fixed:
     def __init__(self, right: bool, x: FloatArray) -> None:
         self._right, self._x = right, x
 
-    def ways(self, share: float) -> dict[str, list[int]]:
+    def ways(self, share: float) -> dict[str, Sequence[int]]:
         return {"effort": [1, 2, 3]}
 
     def search(self, way: str, value: int, query: FloatArray, rows: RowArray | None) -> list[int]:
         chosen = np.arange(len(self._x)) if rows is None else rows
-        best = chosen[np.argsort(-(self._x[chosen] @ query), kind="stable")][:10].tolist()
+        best: list[int] = chosen[np.argsort(-(self._x[chosen] @ query), kind="stable")][:10].tolist()
         return best if self._right and value > 1 else best[:5]
 
     def close(self) -> None:
