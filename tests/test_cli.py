@@ -107,7 +107,7 @@ def test_from_jsonl_to_answer(bundle: Path, tmp_path: Path) -> None:
     explained = gamer("search", str(album), "coffee in spring 2026", "-b", str(bundle), "--explain", "--now", "2026-11-21")
     for layer in ("cube", "kdtree", "refine", "graph", "vectors"):
         assert layer in explained.stdout
-    assert json.loads(gamer("index", "verify", str(album), "--json").stdout) == {"clean": True, "problems": []}
+    assert json.loads(gamer("index", "verify", str(album), "--json").stdout) == {"clean": True, "problems": [], "repaired": []}
     assert json.loads(gamer("index", "stats", str(album), "--json").stdout)["photos"] == 3
 
 
