@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gamer.index import IngestError, load_pixels
 from gamer.runtime.answer import LAYERS, Answer
-from gamer.runtime.engine import day
+from gamer.runtime.explain import day
 from gamer.runtime.manifest import Manifest
 
 from .files import write_aside

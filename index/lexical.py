@@ -70,7 +70,8 @@ def look_up(db: apsw.Connection, spellings: Sequence[tuple[str, ...]], owner: Ro
 def _matches(db: apsw.Connection, forms: tuple[str, ...]) -> list[tuple[int, float]]:
     out: list[tuple[int, float]] = []
     for form in forms:
-        out += db.execute(_SQL, ('"' + form.replace('"', '""') + '"', COMMON + 1)).fetchall()  # quoted: no word is FTS5 syntax
+        found = db.execute(_SQL, ('"' + form.replace('"', '""') + '"', COMMON + 1))  # quoted: no word is FTS5 syntax
+        out += [(int(memory), float(score)) for memory, score in found]
     return out
 
 
@@ -82,5 +83,5 @@ def _word(forms: tuple[str, ...], hits: list[tuple[int, float]], owner: RowArray
     rows, first = np.unique(at, return_inverse=True)
     best = np.zeros(rows.size, np.float32)
     np.maximum.at(best, first, (-pairs[:, 1]).astype(np.float32))
-    held = min(len(np.unique(memories)), n)
+    held = min(len(set(memories.tolist())), n)  # np.unique alone would load numpy.ma
     return Word(forms[0], rows, best, log(1 + (n - held + 0.5) / (held + 0.5)))

@@ -11,7 +11,7 @@ LAYERS = ("cube", "kdtree", "refine", "graph", "vectors")
 
 @dataclass(frozen=True)
 class Hit:
-    """One photo. `score` is comparable within one answer only; `parts` are its summands by name."""
+    """One photo. `score` is comparable within one answer only; `parts` are its summands by name. `probability`: that it is one that is meant."""
 
     row: int
     id: str
@@ -20,6 +20,7 @@ class Hit:
     lat: float | None
     lon: float | None
     score: float
+    probability: float
     parts: dict[str, float]
     memory: str | None
     matched: tuple[str, ...]
@@ -55,7 +56,13 @@ class Trace:
 
 @dataclass(frozen=True)
 class Answer:
-    """Hits, best first, and the trace."""
+    """Hits, best first, and the trace. `here`: the probability that the album holds what is meant at all; say so when it is small."""
 
     hits: tuple[Hit, ...]
     trace: Trace
+    here: float
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether what is meant is likelier not in this album."""
+        return self.here < 0.5

@@ -16,8 +16,9 @@ import click
 
 from .answer import LAYERS, Answer, Hit
 from .console import one_line, plain
-from .engine import MODES, Engine, day
+from .engine import MODES, Engine
 from .errors import RuntimeFailure
+from .explain import day
 from .options import PATH, backend_option, json_option, threads_option
 from .refine import MODES as REFINE_MODES
 

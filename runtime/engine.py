@@ -1,15 +1,14 @@
 """The engine: a bundle and an album in, `search(query)` out (paper section 3.2). Knows layers and their order; each layer lives elsewhere.
 
-Ranking: a hit's score is a weighted sum of what the layers know (`Weights`). Cues narrow the candidates; a photo whose time or place is
-unknown is never dropped by them. `mode="paper"` is the paper's form: cube, nodes over δ, then v_Q · v_I alone.
+`mode="fused"`, the default, ranks by all that the layers know (ranking.py): a cue is evidence there, and only a "not" removes a photo.
+`mode="paper"` is the paper's form: cube, nodes over δ, then v_Q · v_I alone; a photo whose time or place is unknown stays in the cube.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
@@ -17,47 +16,39 @@ from time import perf_counter_ns
 
 import numpy as np
 from gamer.index import Album, Cube, EntityMatch, FloatArray, RowArray
+from gamer.index.lexical import WordScores
 from numpy.typing import NDArray
 
-from . import refine
+from . import ranking, refine
 from .anchors import AlbumEvents
 from .answer import Answer, Hit, Trace
 from .cues import Cues, parse, resolve
+from .cues_time import merged
 from .errors import RuntimeFailure
+from .explain import cube_lines, cue_lines
 from .gazetteer import Place
 from .home import learn_home
+from .manifest import Ranking
 from .models import Models
 
 MODES = ("fused", "paper")
 CHANNELS = ("text", "image")
 EXACT_ROWS = 20_000  # up to here a scan of every photo left costs less than choosing among them
 CANDIDATES = 200
+PREFERRED = 50  # hits among which a person's preferences may change the order
+PHRASING, PHRASED = "This photo shows {}.", 1 / 3  # a title reads unlike a memory; a sentence about it stands nearer, and both count
 NAMES = 500  # the most linked entities that a refinement may choose its context from
 MAX_K = 1000
 MAX_QUERY = 100_000
 UNKNOWN_TIME = np.iinfo(np.int64).min
 
 
-@dataclass(frozen=True)
-class Weights:
-    """The summands of the fused score. Chosen on the development users of camroll-mpr (README, "Quality"): few enough to read.
-
-    text, image: cosine of the channel. words: BM25, divided by the best of the query. entity: similarity of the best entity node that is
-    linked to the photo, over δ. inside: the photo's known fields lie in a cube of the query.
-    """
-
-    text: float = 1.0
-    image: float = 0.6
-    words: float = 0.2
-    entity: float = 0.05
-    inside: float = 0.1
-
-
 class Engine:
     """`Engine.open(bundle, album).search("coffee last spring", k=5)`. Readers may call from several threads; the LLM is used one at a time."""
 
-    def __init__(self, models: Models, album: Album, weights: Weights = Weights()) -> None:
-        self.models, self.album, self.weights = models, album, weights
+    def __init__(self, models: Models, album: Album, ranking: Ranking | None = None) -> None:
+        self.models, self.album = models, album
+        self.ranking = ranking or models.manifest.ranking or Ranking()
         self._llm_lock, self._refinements = Lock(), refine.Refinements()
         self._warmed = self._llm_warm = False
         times = album.times()
@@ -65,7 +56,7 @@ class Engine:
         self._extent = (int(known.min()), int(known.max())) if len(known) else None
         latitudes = album.positions()[:, 0]
         placed = latitudes[np.isfinite(latitudes)]
-        self._southern = bool(len(placed) and np.median(placed) < 0)
+        self._southern = bool(len(placed) and np.count_nonzero(placed < 0) * 2 > len(placed))  # np.median would load numpy.ma
 
     @classmethod
     def open(cls, bundle: Path, album: Path, backend: str = "onnx", threads: int = 2) -> Engine:
@@ -112,33 +103,41 @@ class Engine:
             cube = self.album.in_cubes(cues.cubes)
             # A cue that fits no photo was misread or mistaken: ranking all beats showing the undated few.
             widened = bool(cues.cubes) and not len(cube.inside)
-            rows = np.setdiff1d(np.arange(len(self.album)) if widened else cube.rows, self._negated(cues))
+            every, negated = np.arange(len(self.album)), self._negated(cues)
+            rows = np.setdiff1d(every if widened else cube.rows, negated, assume_unique=True)
             left = {"album": len(self.album), "cube": len(rows)}
         with clock("refine"):
             text, how = self._refine(query, cues, refined_by)
-            encoded = self.models.text.encode([text])[0] if vector is None else vector
+            plain, phrased = (vector, vector) if vector is not None else self._encode(text)
         with clock("graph"):
             delta = self.album.meta.delta
-            matches = self.album.match_entities(encoded, rows, delta)
+            matches = self.album.match_entities(plain, rows, delta)
             linked = _linked(matches, len(self.album), delta)
             found = int((linked[rows] > 0).sum())
             if mode == "paper" and found:
                 rows = rows[linked[rows] > 0]
             left["graph"] = len(rows)
         with clock("vectors"):
-            inside = np.zeros(len(self.album), np.float32)
-            if cues.cubes:
-                inside[cube.inside] = 1.0
-            rows, plan = self._candidates(text, encoded, rows, linked)
-            parts = self._parts(text, encoded, rows, linked, inside, mode)
-            order = _best(parts, k)
+            if mode == "paper":
+                plan = f"exact scan of {len(rows)} photos"
+                features = self._cosines(plain, rows)
+                parts = {"cosine": np.max([np.zeros(len(rows), np.float32), *features.values()], axis=0)}
+            else:
+                words = self.album.words(text)
+                rows, plan = self._candidates(
+                    words, phrased, rows, np.setdiff1d(every, negated, assume_unique=True) if len(negated) else every, linked
+                )
+                features = self._features(words, phrased, rows, linked, self._clues(cues))
+                parts = ranking.weighted(features, self.ranking)
+            order = self._order(parts, rows, k)
             left["vectors"] = len(order)
-        hits = self._hits(rows, order, parts, matches)
+        here = self._presence(features, order)
+        hits = self._hits(rows, order, parts, matches, here)
         spent = dict(clock.milliseconds)
         load = spent.pop("load")
-        seen = (_cue_lines(cues), _cube_lines(cues), cues.cubes)
+        seen = (cue_lines(cues), cube_lines(cues), cues.cubes)
         trace = Trace(query, *seen, text, how, delta, tuple(matches[:8]), left, found, widened, load, spent, plan, mode)
-        return Answer(hits, trace)
+        return Answer(hits, trace, round(here, 4))
 
     def _warm(self, refined_by: str) -> None:
         """Opens what a search needs, once, so that no layer's time holds a file's."""
@@ -153,7 +152,8 @@ class Engine:
         self.models.text.encode([""])
         self.album.in_cubes([Cube(start=0)])
         self.album.match_entities(zero, np.zeros(1, np.int64), 2.0)
-        self.album.search_text("photo", 1)
+        self.album.words("photo")
+        _ = self._conversations
         for channel in self.album.channels():
             self.album.scores(channel, zero)
         self._warmed = True
@@ -201,59 +201,114 @@ class Engine:
             context = refine.fitting(self.album.entity_names(NAMES), query)
             return refine.by_llm(self.models, query, plain, context, self._refinements, self.album.generation)
 
-    def _candidates(self, text: str, encoded: FloatArray, rows: RowArray, linked: FloatArray) -> tuple[RowArray, str]:
-        """The rows to score, and how they were found: all of them, or beyond EXACT_ROWS the best that each layer names.
+    def _encode(self, text: str) -> tuple[FloatArray, FloatArray]:
+        """The query's vector, and its blend with the vector of a sentence about it: float32 [D] each."""
+        plain, sentence = self.models.text.encode([text, PHRASING.format(text.rstrip(" .?!"))])
+        return plain, np.asarray((1 - PHRASED) * plain + PHRASED * sentence, np.float32)
+
+    @cached_property
+    def _conversations(self) -> ranking.Conversations:
+        return ranking.Conversations(self.album.times(), self.album.conversations)
+
+    def _clues(self, cues: Cues) -> list[ranking.Clue]:
+        """What the query says of when and where, asked of the album: time and place apart, so that one that is unknown or wrong spares the other."""
+        times, placed = self.album.times(), np.isfinite(self.album.positions()[:, 0])
+        dated = times != UNKNOWN_TIME
+        out = []
+        if cues.times:
+            boxes = [Cube(start=start, end=end) for start, end in merged(cues.times)]
+            out.append(ranking.Clue(dated, self._mask(boxes), max(cue.confidence for cue in cues.times)))
+        if places := [place for place in cues.places if place.photos != 0]:
+            out.append(ranking.Clue(placed, self._mask([box for place in places for box in place.boxes]), max(p.confidence for p in places)))
+        out += [ranking.Clue(dated, np.asarray(cue.holds(times)) & dated, cue.confidence) for cue in cues.recurring]
+        return out
+
+    def _mask(self, boxes: list[Cube]) -> NDArray[np.bool_]:
+        mask = np.zeros(len(self.album), np.bool_)
+        mask[self.album.in_cubes(boxes).inside] = True
+        return mask
+
+    def _candidates(self, words: WordScores, vector: FloatArray, cube: RowArray, rows: RowArray, linked: FloatArray) -> tuple[RowArray, str]:
+        """The rows to score, and how they were found: all of them, or beyond EXACT_ROWS the best that each layer names, in the cube and outside it.
 
         The index's planner then chooses between its HNSW graph and a filtered scan, channel by channel.
         """
         channels = [name for name in CHANNELS if name in self.album.channels()]
         if len(rows) <= EXACT_ROWS:
             return rows, f"exact scan of {len(rows)} photos, channels {' + '.join(channels) or 'none'}"
-        named = None if len(rows) == len(self.album) else rows
-        found = {name: self.album.search_vectors(name, encoded, CANDIDATES, named) for name in channels}
-        words = self.album.search_text(text, CANDIDATES, named).rows
-        nodes = rows[np.argsort(-linked[rows], kind="stable")[:CANDIDATES]]
-        kept = np.unique(np.concatenate([*(r.rows for r in found.values()), words, nodes]))
+        whole = None if len(rows) == len(self.album) else rows
+        found = {name: self.album.search_vectors(name, vector, CANDIDATES, whole) for name in channels}
+        named = [result.rows for result in found.values()]
+        if len(cube) < len(rows):
+            named += [self.album.search_vectors(name, vector, CANDIDATES, cube).rows for name in channels]
+        scores = words.bm25()
+        for among in (rows, cube):
+            named += [_greatest(scores, among), _greatest(linked, among)]
+        kept = np.intersect1d(np.concatenate([*named, *self._beside(named)]), rows)
         plans = ", ".join(f"{name} by {result.plan}" for name, result in found.items())
         return kept, f"{len(kept)} candidates of {len(rows)} photos ({plans}), re-ranked exactly"
 
-    def _parts(self, text: str, encoded: FloatArray, rows: RowArray, linked: FloatArray, inside: FloatArray, mode: str) -> dict[str, FloatArray]:
-        """Each summand of the score for each of `rows`, weighted."""
-        album, w = self.album, self.weights
-        channels: dict[str, FloatArray] = {name: _floor(album.scores(name, encoded, rows)) for name in CHANNELS if name in album.channels()}
-        if mode == "paper":
-            best = np.max(np.stack(list(channels.values())), axis=0) if channels else np.zeros(len(rows), np.float32)
-            return {"cosine": best}
-        words = np.zeros(len(album), np.float32)
-        found = album.search_text(text, CANDIDATES, rows)
-        if len(found.rows):
-            words[found.rows] = found.scores / found.scores[0]
-        parts: dict[str, FloatArray] = {name: getattr(w, name) * score for name, score in channels.items()}
-        parts["words"] = w.words * words[rows]
-        parts["entity"] = w.entity * linked[rows]
-        parts["inside"] = w.inside * inside[rows]
-        return parts
+    def _beside(self, named: list[RowArray]) -> list[RowArray]:
+        """The messages around those that were named."""
+        rows = np.unique(np.concatenate(named))
+        near = [self._conversations.neighbour(rows, step) for step in ranking.NEAR]
+        return [other[joined] for other, joined in near]
 
-    def _hits(self, rows: RowArray, order: NDArray[np.int64], parts: dict[str, FloatArray], matches: list[EntityMatch]) -> tuple[Hit, ...]:
+    def _cosines(self, vector: FloatArray, rows: RowArray) -> dict[str, FloatArray]:
+        return {name: _floor(self.album.scores(name, vector, rows)) for name in CHANNELS if name in self.album.channels()}
+
+    def _features(
+        self, words: WordScores, vector: FloatArray, rows: RowArray, linked: FloatArray, clues: list[ranking.Clue]
+    ) -> dict[str, FloatArray]:
+        """What the layers know of each of `rows`, unweighted, by the names of Ranking's fields."""
+        around, held = ranking.context(words, self._conversations, rows)
+        return self._cosines(vector, rows) | {
+            "words": words.bm25()[rows],
+            "coverage": words.coverage()[rows],
+            "context_words": around,
+            "context_coverage": held,
+            "entity": linked[rows],
+            "cue": ranking.evidence(clues, rows),
+        }
+
+    def _order(self, parts: dict[str, FloatArray], rows: RowArray, k: int) -> NDArray[np.int64]:
+        """Positions in `rows` of the k best, best first; what a person said to prefer goes before what it was preferred to."""
+        total = np.sum(list(parts.values()), axis=0)
+        best = np.argsort(-total, kind="stable")[: max(k, PREFERRED)]
+        place = {int(row): at for row, at in zip(rows[best], best, strict=True)}
+        return np.array([place[row] for row in self.album.preferred(list(place))][:k], np.int64)
+
+    def _presence(self, features: dict[str, FloatArray], order: NDArray[np.int64]) -> float:
+        if not len(order):
+            return 0.0
+        first = order[0]
+        own = {name: float(values[first]) for name, values in features.items()}
+        cosine = max(own.get(name, 0.0) for name in CHANNELS)
+        return ranking.presence(self.ranking, cosine, max(own.get("coverage", 0.0), own.get("context_coverage", 0.0)), own.get("cue", 0.0))
+
+    def _hits(
+        self, rows: RowArray, order: NDArray[np.int64], parts: dict[str, FloatArray], matches: list[EntityMatch], here: float
+    ) -> tuple[Hit, ...]:
+        likely = ranking.likelihoods(parts)
         hits = []
         for at in order:
             row = int(rows[at])
             photo = self.album.photo(row)
             own = {name: round(float(values[at]), 4) for name, values in parts.items()}
             said = [m.text for m in photo.memories if m.source not in ("label", "place")] or [m.text for m in photo.memories]
-            matched = tuple(m.name for m in matches if row in m.photos)[:4]
             hits.append(
                 Hit(
-                    row,
-                    photo.id,
-                    photo.path,
-                    photo.taken_at,
-                    photo.lat,
-                    photo.lon,
-                    round(sum(own.values()), 4),
-                    own,
-                    said[0] if said else None,
-                    matched,
+                    row=row,
+                    id=photo.id,
+                    path=photo.path,
+                    taken_at=photo.taken_at,
+                    lat=photo.lat,
+                    lon=photo.lon,
+                    score=round(sum(own.values()), 4),
+                    probability=round(here * float(likely[at]), 4),
+                    parts=own,
+                    memory=said[0] if said else None,
+                    matched=tuple(m.name for m in matches if row in m.photos)[:4],
                 )
             )
         return tuple(hits)
@@ -288,31 +343,9 @@ def _linked(matches: list[EntityMatch], photos: int, delta: float) -> FloatArray
     return out
 
 
-def _best(parts: dict[str, FloatArray], k: int) -> NDArray[np.int64]:
-    total = np.sum(np.stack(list(parts.values())), axis=0)
-    return np.argsort(-total, kind="stable")[:k]
-
-
-def day(ms: int | None) -> str:
-    """ "2011-04-25", or "…" for an open end."""
-    if ms is None:
-        return "…"
-    try:
-        return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d")
-    except (OverflowError, OSError, ValueError):
-        return "…"
-
-
-def _cue_lines(cues: Cues) -> tuple[str, ...]:
-    lines = [f"time {cue.text!r}" for cue in cues.times] + [f"place {cue.text!r} = {cue.name}" for cue in cues.places]
-    lines += [f"often {cue.text!r}" for cue in cues.recurring] + [f"event not found {anchor.text!r}" for anchor in cues.anchors]
-    return tuple(lines + [f"not {cue.text!r}" for cue in cues.negated])
-
-
-def _cube_lines(cues: Cues) -> tuple[str, ...]:
-    out = []
-    for cube in cues.cubes[:4]:
-        when = f"{day(cube.start)} to {day(cube.end)}" if cube.has_time else "any time"
-        where = f"{cube.south:.2f}…{cube.north:.2f} N, {cube.west:.2f}…{cube.east:.2f} E" if cube.has_place else "anywhere"
-        out.append(f"{when}, {where}")
-    return tuple(out + ([f"and {len(cues.cubes) - 4} more"] if len(cues.cubes) > 4 else []))
+def _greatest(scores: FloatArray, among: RowArray) -> RowArray:
+    """Of `among`, the CANDIDATES rows with the greatest positive scores."""
+    positive = among[scores[among] > 0]
+    if len(positive) <= CANDIDATES:
+        return positive
+    return positive[np.argpartition(-scores[positive], CANDIDATES)[:CANDIDATES]]

