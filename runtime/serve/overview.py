@@ -86,4 +86,5 @@ def result(album: Album, answer: Answer) -> SearchResult:
     relations = tuple(album.entity_links([e.row for e in entities]))
     trimmed = tuple(replace(e, photos=tuple(row for row in e.photos if row in shown)) for e in entities)
     hits = tuple(replace(hit, path=None if hit.path is None else Path(hit.path).name) for hit in answer.hits)
-    return SearchResult(replace(answer, hits=hits, trace=replace(answer.trace, entities=trimmed)), Subgraph(nodes, mentions, relations))
+    shown_answer = replace(answer, hits=hits, trace=replace(answer.trace, entities=trimmed))
+    return SearchResult(shown_answer, answer.doubtful, Subgraph(nodes, mentions, relations))

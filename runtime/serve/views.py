@@ -61,9 +61,11 @@ class Subgraph:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """`answer`: the engine's, with file names for paths, and of each entity's photos those among the hits."""
+    """`answer`: the engine's, with file names for paths, and of each entity's photos those among the hits. `doubtful`: what is meant is
+    likelier not in this album."""
 
     answer: Answer
+    doubtful: bool
     subgraph: Subgraph
 
 

@@ -52,6 +52,8 @@ def test_a_search_answers_with_photos_reasons_layers_and_the_walk(client: TestCl
     shown, nodes = {hit["row"] for hit in hits}, {node["row"] for node in found["subgraph"]["entities"]}
     for entity, row in found["subgraph"]["mentions"]:
         assert entity in nodes and row in shown
+    likely, here = [hit["probability"] for hit in hits], found["answer"]["here"]
+    assert 0 <= sum(likely) <= here + 1e-3 <= 1.001 and found["doubtful"] is (here < 0.5)
     assert nodes and all(set(e["photos"]) <= shown for e in trace["entities"])
 
 

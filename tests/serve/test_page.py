@@ -8,10 +8,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 from gamer.index import Album
+from gamer.runtime.answer import Answer
 from gamer.runtime.engine import Engine
 from gamer.runtime.serve.app import STATIC, create_app
 from gamer.runtime.serve.settings import Settings
@@ -100,8 +103,7 @@ def test_keys_alone(page: Page, served: str) -> None:
     page.press("ArrowLeft")
     page.wait("document.querySelector('#viewer-title').textContent.endsWith('chelsea')")
     page.press("Escape")
-    page.wait("!document.querySelector('#viewer').open")
-    assert page.ask("document.activeElement.querySelector('strong').textContent") == "chelsea"
+    page.wait("!document.querySelector('#viewer').open && document.activeElement.querySelector('strong').textContent === 'chelsea'")
     page.press("ArrowUp")
     assert page.ask("document.activeElement.id") == "query"
     page.press("Escape")
@@ -137,6 +139,21 @@ def test_the_start_page_shows_the_album_and_examples_that_find_something(page: P
 def test_a_time_that_fits_nothing_is_said(page: Page, served: str) -> None:
     page.open(served + "/?q=coffee+in+1995", SHOWN)
     assert page.ask("document.querySelector('#banner').innerText")
+
+
+def test_an_answer_that_is_doubtful_says_so_before_its_photos(page: Page, engine: Engine, monkeypatch: pytest.MonkeyPatch, shots: Path) -> None:
+    found = engine.search
+
+    def unlikely(query: str, k: int | None = None, *, refined_by: str = "fast", mode: str = "fused", now: datetime | None = None) -> Answer:
+        return replace(found(query, k, refined_by=refined_by, mode=mode, now=now), here=0.08)
+
+    monkeypatch.setattr(engine, "search", unlikely)
+    with serving(create_app(engine, Settings(rate=NO_LIMIT))) as address:
+        page.open(address + "/?q=my+wedding", SHOWN)
+        page.picture(shots / "doubtful.png")
+        said = page.ask("document.querySelector('#banner').innerText")
+        assert said.startswith("Probably not in this album.") and "8 %" in said
+        assert page.ask("document.querySelectorAll('.rank').length") > 0
 
 
 def test_text_of_an_album_is_never_markup(page: Page, served: str) -> None:

@@ -1,11 +1,11 @@
 // The page: reads the address, asks the API, shows the answer. One search at a time; a later one cancels the one before.
 
 import * as api from "./api.js";
-import { byId, count, day, el, light as lightIn, ms } from "./draw.js";
+import { byId, count, day, el, light as lightIn, ms, percent } from "./draw.js";
 import { drawGraph } from "./graph.js";
 import { drawLayers } from "./layers.js";
 import { AlbumMap } from "./map.js";
-import { card, legend, notHere, placeholders } from "./photos.js";
+import { card, legend, notHere, placeholders, reach } from "./photos.js";
 import { Timeline } from "./timeline.js";
 import { Viewer } from "./viewer.js";
 
@@ -117,10 +117,10 @@ function answered(found) {
   const hits = answer.hits.map((hit, i) => ({ ...hit, rank: i + 1 }));
   lastAnswer = { ...found, answer: { ...answer, hits } };
   const spent = Object.values(trace.milliseconds).reduce((sum, value) => sum + value, 0);
-  byId("status").textContent = `${count(hits.length, "photo")} of ${trace.left.album.toLocaleString("en")} in ${ms(spent)} ms`;
+  byId("status").textContent = `${count(hits.length, "photo")} of ${trace.left.album.toLocaleString("en")} in ${ms(spent)} ms; here at all: ${percent(answer.here)}`;
   byId("understood").replaceChildren(...trace.cues.map((cue) => el("span", { class: "cue" }, cue)));
   byId("understood").hidden = trace.cues.length === 0;
-  banner(answer);
+  banner(lastAnswer);
   show(hits);
   byId("legend").replaceChildren(...legend(hits));
   byId("legend").hidden = hits.length === 0;
@@ -132,14 +132,14 @@ function answered(found) {
   if (!hits.length) empty("No photo is left", "Everything in the album is excluded by the query. Say it with fewer conditions.");
 }
 
-function banner(answer) {
-  const said = notHere(answer);
+function banner(found) {
+  const said = notHere(found);
   byId("banner").replaceChildren(...(said ? [el("strong", {}, said.title), " ", said.text] : []));
   byId("banner").hidden = said === null;
 }
 
 function show(hits) {
-  const best = Math.max(...hits.map((hit) => hit.score ?? 0), 0.01);
+  const best = Math.max(...hits.map(reach), 0.01);
   byId("photos").classList.toggle("answer", hits.some((hit) => hit.rank));
   byId("photos").replaceChildren(...hits.map((hit, i) => el("li", {}, card(hit, best, i === 0, () => viewer.open(hits, i), light))));
 }

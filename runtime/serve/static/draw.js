@@ -26,6 +26,7 @@ export const moment = (time) => said(MOMENT, time);
 export const month = (time) => said(MONTH, time);
 export const count = (n, one, many = `${one}s`) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 export const ms = (value) => (value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2));
+export const percent = (share) => (share >= 0.995 ? "> 99 %" : share < 0.01 ? "< 1 %" : `${Math.round(100 * share)} %`);
 export const degrees = (lat, lon) => `${Math.abs(lat).toFixed(2)}° ${lat < 0 ? "S" : "N"}, ${Math.abs(lon).toFixed(2)}° ${lon < 0 ? "W" : "E"}`;
 export const clip = (text, length) => (text.length > length ? `${text.slice(0, length - 1).trimEnd()}…` : text);
 
@@ -64,8 +65,11 @@ export const PARTS = {
   text: "memory’s meaning",
   image: "what it shows",
   words: "same words",
+  coverage: "words covered",
+  context_words: "words around it",
+  context_coverage: "the talk around it",
   entity: "linked entity",
-  inside: "time and place fit",
+  cue: "time and place fit",
   cosine: "cosine",
 };
 export const partClass = (name) => `part part-${name in PARTS ? name : "other"}`;

@@ -60,9 +60,9 @@ export class AlbumMap {
     this.fit();
   }
 
-  // The hits and the cubes; without either, the album; without places, the world.
+  // The cubes and the best hit, without cubes all hits, without hits the album, without places the world.
   fit() {
-    const points = this.hits.map((hit) => [hit.lat, hit.lon]);
+    const points = this.hits.slice(0, this.cubes.length ? 1 : undefined).map((hit) => [hit.lat, hit.lon]);
     for (const cube of this.cubes) if (cube.west <= cube.east) points.push([cube.south, cube.west], [cube.north, cube.east]);
     if (!points.length) points.push(...this.places.map((place) => [place.lat, place.lon]));
     if (!points.length) return this.world();

@@ -1,7 +1,7 @@
 // A photo in the grid: the picture, what it is, and the parts of its score; and what is said when an answer is doubtful.
 
 import { thumbnail, whyGone } from "./api.js";
-import { clip, day, el, partClass, partName, PARTS } from "./draw.js";
+import { clip, day, el, partClass, partName, PARTS, percent } from "./draw.js";
 
 export function card(hit, best, first, open, light) {
   const when = day(hit.taken_at), said = hit.memory ? clip(hit.memory, 140) : "";
@@ -35,26 +35,38 @@ export const parts = (hit) => {
   return Object.entries(hit.parts).filter(([, value]) => Math.abs(value) >= 0.0005).sort(([a], [b]) => place(a) - place(b));
 };
 
-const why = (hit) => (hit.score === null ? "" : `score ${hit.score.toFixed(2)}: ${parts(hit).map(([name, value]) => `${partName(name)} ${value.toFixed(2)}`).join(", ")}`);
+const why = (hit) => (hit.score === null ? "" : `likely ${percent(hit.probability)}: ${parts(hit).map(([name, value]) => `${partName(name)} ${value.toFixed(2)}`).join(", ")}`);
 
+// What speaks for the photo side by side, and what speaks against it laid over the end: the rest is the score.
 function score(hit, best) {
-  const bar = el("span", { class: "stack" }, parts(hit).map(([name, value]) => {
-    const piece = el("i", { class: partClass(name), title: `${partName(name)} ${value.toFixed(3)}` });
-    piece.style.width = `${(100 * Math.max(0, value)) / best}%`;
-    return piece;
-  }));
-  return el("span", { class: "score" }, bar, el("span", { class: "sum" }, hit.score.toFixed(2)));
+  const piece = ([name, value]) => {
+    const node = el("i", { class: `${partClass(name)}${value < 0 ? " against" : ""}`, title: `${partName(name)} ${value.toFixed(3)}` });
+    const share = `${(100 * Math.abs(value)) / best}%`;
+    node.style.width = share;
+    if (value < 0) node.style.marginLeft = `-${share}`;
+    return node;
+  };
+  const shown = parts(hit), order = [...shown.filter(([, value]) => value > 0), ...shown.filter(([, value]) => value < 0)];
+  return el("span", { class: "score" }, el("span", { class: "stack" }, order.map(piece)),
+    el("span", { class: "sum", title: `score ${hit.score.toFixed(3)}` }, percent(hit.probability)));
 }
+
+export const reach = (hit) => Object.values(hit.parts).reduce((sum, value) => sum + Math.max(0, value), 0);
 
 export function legend(hits) {
   const names = new Set(hits.flatMap((hit) => parts(hit).map(([name]) => name)));
-  return [...names].map((name) => el("li", {}, el("i", { class: partClass(name) }), partName(name)));
+  const against = hits.some((hit) => parts(hit).some(([, value]) => value < 0));
+  return [...[...names].map((name) => el("li", {}, el("i", { class: partClass(name) }), partName(name))),
+    ...(against ? [el("li", {}, el("i", { class: "part against" }), "speaks against")] : [])];
 }
 
 export const placeholders = (n) => Array.from({ length: n }, () => el("li", { "aria-hidden": "true" }, el("div", { class: "card waiting" }, el("span", { class: "frame" }), el("span", { class: "caption" }))));
 
 // What an honest answer says before its photos, or null.
-export function notHere({ trace }) {
-  if (trace.widened) return { title: "No photo fits that time and place.", text: "The cue was set aside and the whole album ranked: take these with a grain of salt." };
+export function notHere({ answer, doubtful }) {
+  const likely = percent(answer.here);
+  if (!answer.hits.length) return null;
+  if (doubtful) return { title: "Probably not in this album.", text: `The chance that what you mean is here at all: ${likely}. These come nearest.` };
+  if (answer.trace.widened) return { title: "No photo fits that time and place.", text: "The cue was set aside and the whole album ranked: take these with a grain of salt." };
   return null;
 }

@@ -1,7 +1,7 @@
 // One photo, large, in a dialog: everything the album knows of it and the parts of its score. Arrows turn the page, Esc closes.
 
 import { original, photo } from "./api.js";
-import { byId, clip, degrees, el, moment, partClass, partName } from "./draw.js";
+import { byId, clip, degrees, el, moment, partClass, partName, percent } from "./draw.js";
 import { parts, picture } from "./photos.js";
 
 export class Viewer {
@@ -57,7 +57,7 @@ function facts(hit, known) {
     el("dl", {}, rows.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])),
     known.memories.length ? el("h3", {}, "Memories") : "",
     ...known.memories.map((memory) => el("blockquote", {}, el("span", { class: "tag" }, memory.source), " ", clip(memory.text, 2000))),
-    hit.score === null ? "" : el("h3", {}, `Why: ${hit.score.toFixed(3)}`),
+    hit.score === null ? "" : el("h3", {}, `Why: ${percent(hit.probability)} likely, score ${hit.score.toFixed(2)}`),
     hit.score === null ? "" : el("ul", { class: "why" }, parts(hit).map(([name, value]) =>
       el("li", {}, el("i", { class: partClass(name) }), partName(name), el("span", {}, value.toFixed(3))))),
     hit.matched.length ? el("p", { class: "note" }, `Entities: ${hit.matched.join(", ")}`) : "",
