@@ -244,7 +244,10 @@ class Engine:
         scores = words.bm25()
         for among in (rows, cube):
             named += [_greatest(scores, among), _greatest(linked, among)]
-        kept = np.intersect1d(np.concatenate([*named, *self._beside(named)]), rows)
+        kept = np.unique(np.concatenate([*named, *self._beside(named)]))
+        left = np.zeros(len(self.album), np.bool_)  # a mask: numpy's intersect1d takes 100 ms to hash 100,000 rows
+        left[rows] = True
+        kept = kept[left[kept]]
         plans = ", ".join(f"{name} by {result.plan}" for name, result in found.items())
         return kept, f"{len(kept)} candidates of {len(rows)} photos ({plans}), re-ranked exactly"
 
