@@ -91,5 +91,6 @@ def finish(chosen: Recipe, quant: str, artifacts: list[mf.Artifact], stage: Path
         files=tuple(mf.DataFile(n, n, *mf.digest(stage / n)) for n in names),
         licences=licences,
         tools=tools,
+        ranking=mf.Ranking(),
     )
     return replace(manifest, prefixes=prefixes.write(stage, manifest))

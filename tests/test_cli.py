@@ -101,9 +101,9 @@ def test_from_jsonl_to_answer(bundle: Path, tmp_path: Path) -> None:
     assert strict.returncode == 1 and json.loads(strict.stdout)["photos"] == 3
     found = gamer("search", str(album), "coffee in spring 2026", "-b", str(bundle), "-k", "3", "--json", "--now", "2026-11-21")
     answer = json.loads(found.stdout)
-    assert answer["hits"][0]["id"] == "a"
-    # "d" has no time: the cue does not drop it. "b" has one, and it lies outside.
-    assert {hit["id"] for hit in answer["hits"]} == {"a", "d"}
+    # "d" has no time: the cue says nothing of it. "b" has one, and it lies outside: that speaks against it.
+    assert [hit["id"] for hit in answer["hits"]] == ["a", "d", "b"]
+    assert answer["hits"][0]["parts"]["cue"] > 0 == answer["hits"][1]["parts"]["cue"] > answer["hits"][2]["parts"]["cue"]
     explained = gamer("search", str(album), "coffee in spring 2026", "-b", str(bundle), "--explain", "--now", "2026-11-21")
     for layer in ("cube", "kdtree", "refine", "graph", "vectors"):
         assert layer in explained.stdout
