@@ -12,12 +12,13 @@ from math import log
 
 import apsw
 import numpy as np
+from numpy.typing import NDArray
 
 from .loader import within
 from .records import FloatArray, RowArray
 
 MAX_WORDS = 64
-COMMON = 10_000  # memories: a word that more of them hold costs milliseconds and tells little apart
+_COMMON = (1_000, 0.02, 10_000)  # memories: a word held by more than a + b·N of them, or than c, costs milliseconds and tells little apart
 _SQL = "SELECT rowid, bm25(memories_fts) FROM memories_fts WHERE memories_fts MATCH ? LIMIT ?"
 
 
@@ -60,28 +61,26 @@ class WordScores:
 def look_up(db: apsw.Connection, spellings: Sequence[tuple[str, ...]], owner: RowArray, photos: int) -> WordScores:
     """`spellings`: for each word its forms, the plain one first. `owner`: int64 [memories], the photo row of each memory id.
 
-    Words in more than COMMON memories are left out, unless there are no others. Raises ValueError for an index that leads nowhere.
+    Common words are left out: vectors know them too. Raises ValueError for an index that leads nowhere.
     """
-    found = [(forms, _matches(db, forms)) for forms in spellings[:MAX_WORDS]]
-    rare = [(forms, hits) for forms, hits in found if len(hits) <= COMMON]
-    return WordScores(tuple(_word(forms, hits, owner, photos) for forms, hits in rare or found[:1]), photos)
+    least, share, most = _COMMON
+    bound = min(most, int(least + share * len(owner)))
+    found = [(forms, _matches(db, forms, bound + 1)) for forms in spellings[:MAX_WORDS]]
+    return WordScores(tuple(_word(forms, hits, owner) for forms, hits in found if len(hits) <= bound), photos)
 
 
-def _matches(db: apsw.Connection, forms: tuple[str, ...]) -> list[tuple[int, float]]:
-    out: list[tuple[int, float]] = []
-    for form in forms:
-        found = db.execute(_SQL, ('"' + form.replace('"', '""') + '"', COMMON + 1))  # quoted: no word is FTS5 syntax
-        out += [(int(memory), float(score)) for memory, score in found]
-    return out
+def _matches(db: apsw.Connection, forms: tuple[str, ...], limit: int) -> NDArray[np.float64]:
+    """float64 [hits, 2] of memory id and BM25 (negative, as FTS5 gives it), of all forms one after the other."""
+    found = [db.execute(_SQL, ('"' + form.replace('"', '""') + '"', limit)).fetchall() for form in forms]  # quoted: no word is FTS5 syntax
+    return np.array([hit for hits in found for hit in hits], np.float64).reshape(-1, 2)
 
 
-def _word(forms: tuple[str, ...], hits: list[tuple[int, float]], owner: RowArray, photos: int) -> Word:
-    pairs = np.array(hits, np.float64).reshape(-1, 2)
-    memories = pairs[:, 0].astype(np.int64)
+def _word(forms: tuple[str, ...], hits: NDArray[np.float64], owner: RowArray) -> Word:
+    memories = hits[:, 0].astype(np.int64)
     within(memories, len(owner), "words of memories")
-    at, n = owner[memories], len(owner)
-    rows, first = np.unique(at, return_inverse=True)
-    best = np.zeros(rows.size, np.float32)
-    np.maximum.at(best, first, (-pairs[:, 1]).astype(np.float32))
-    held = min(len(set(memories.tolist())), n)  # np.unique alone would load numpy.ma
-    return Word(forms[0], rows, best, log(1 + (n - held + 0.5) / (held + 0.5)))
+    order = np.argsort(owner[memories], kind="stable")  # numpy's unique costs several times as much
+    at = owner[memories][order]
+    first = np.flatnonzero(np.diff(at, prepend=-1))
+    best = np.maximum.reduceat(-hits[order, 1], first) if at.size else np.zeros(0)
+    n, held = len(owner), len(memories) if len(forms) == 1 else len(set(memories.tolist()))
+    return Word(forms[0], at[first], best.astype(np.float32), log(1 + (n - held + 0.5) / (held + 0.5)))

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
@@ -42,6 +42,9 @@ MAX_K = 1000
 MAX_QUERY = 100_000
 UNKNOWN_TIME = np.iinfo(np.int64).min
 
+# Told of every fused search: the rows that are ranked, and what the layers know of each, unweighted. For fitting and for ablations.
+Watch = Callable[[RowArray, dict[str, FloatArray]], None]
+
 
 class Engine:
     """`Engine.open(bundle, album).search("coffee last spring", k=5)`. Readers may call from several threads; the LLM is used one at a time."""
@@ -49,6 +52,7 @@ class Engine:
     def __init__(self, models: Models, album: Album, ranking: Ranking | None = None) -> None:
         self.models, self.album = models, album
         self.ranking = ranking or models.manifest.ranking or Ranking()
+        self.watch: Watch | None = None
         self._llm_lock, self._refinements = Lock(), refine.Refinements()
         self._warmed = self._llm_warm = False
         times = album.times()
@@ -128,6 +132,8 @@ class Engine:
                     words, phrased, rows, np.setdiff1d(every, negated, assume_unique=True) if len(negated) else every, linked
                 )
                 features = self._features(words, phrased, rows, linked, self._clues(cues))
+                if self.watch:
+                    self.watch(rows, features)
                 parts = ranking.weighted(features, self.ranking)
             order = self._order(parts, rows, k)
             left["vectors"] = len(order)
@@ -344,6 +350,10 @@ def _linked(matches: list[EntityMatch], photos: int, delta: float) -> FloatArray
             share = np.float32(max(0.05, (match.similarity - delta) / max(1e-6, 1.0 - delta)))
             out[rows] = np.maximum(out[rows], share)
     return out
+
+
+def _without(rows: RowArray, gone: RowArray) -> RowArray:
+    return np.setdiff1d(rows, gone) if len(gone) else rows
 
 
 def _greatest(scores: FloatArray, among: RowArray) -> RowArray:
