@@ -167,6 +167,34 @@ def quality(
 
 
 @bench.command()
+@click.argument("datasets", type=PATH, nargs=-1, required=True)
+@bundle_option
+@click.option("--cache", type=PATH, required=True, help="Keep the albums here between runs.")
+@click.option("--output", type=PATH, default=None, help="Write the figures as JSON.")
+@threads_option
+def fit(datasets: tuple[Path, ...], bundle: Path, cache: Path, output: Path | None, threads: int) -> None:
+    """Fit the ranking's weights to DATASETS, cross-validated by user, with what each summand adds to recall@5."""
+    from . import fit as fitting
+
+    with one_line("bench fit", DatasetError, SampleError, extra="bench"), spinner() as progress:
+        cache.mkdir(parents=True, exist_ok=True)
+        task = progress.add_task("opening", total=None)
+        found = fitting.fit(bundle, datasets, threads, cache, lambda text: progress.update(task, description=text))
+        if output:
+            write_aside(output, json.dumps(asdict(found), ensure_ascii=False))
+    table = Table(title="macro recall@5")
+    for name in ("", *found.trained):
+        table.add_column(name, justify="right" if name else "left")
+    table.add_row("fitted", *(f"{v:.4f}" for v in found.trained.values()))
+    table.add_row("cross-validated by user", *(f"{found.cross_validated[name]:.4f}" for name in found.trained))
+    for step in found.steps:
+        table.add_row(f"without {step.without}", *(f"{v:.4f}" for v in step.recall5.values()))
+    Console().print(table)
+    Console().print({name: value for name, value in asdict(found.ranking).items() if name != "fitted"})
+    Console().print("called not in the album:", found.doubted)
+
+
+@bench.command()
 @click.option("-n", "--vectors", type=click.IntRange(100, 5_000_000), default=100_000, show_default=True, help="Clustered vectors to make.")
 @click.option("--dim", type=click.IntRange(8, 4096), default=768, show_default=True, help="Their dimensions.")
 @click.option("--data", type=PATH, default=None, help="Instead: the memories and queries of the data sets in this folder; needs --bundle.")

@@ -53,17 +53,7 @@ def evaluate(
         home = cache or Path(aside)
         home.mkdir(parents=True, exist_ok=True)
         for user in datasets.users(folder):
-            # An album keeps its corpus, its encoder's vectors and δ: another of any is another album.
-            made_by = models.manifest.artifact("text_tower", "onnx").sha256[:8]
-            name = f"{folder.name}-{user}-{datasets.fingerprint(folder, user)}-{made_by}-{models.manifest.thresholds.delta}.gamer"
-            album = home / name
-            if not album.exists():
-                progress(f"{user}: building")
-                lines = Path(aside) / f"{user}.jsonl"
-                datasets.write_album(folder, user, lines)
-                built = build(lines, models, album)
-                if built.skips:
-                    raise datasets.DatasetError(f"{folder}: {built.skips[0].where} of {user}: {built.skips[0].reason}")
+            album = album_of(folder, user, models, home, progress)
             engine = Engine.open(bundle, album, threads=threads)
             progress(f"{user}: asking")
             rows.append(_ask(engine, user, datasets.queries(folder, user), mode, run))
@@ -71,6 +61,21 @@ def evaluate(
     macro = metrics.mean([r.scores for r in rows])
     when = datetime.now().astimezone().isoformat(timespec="seconds")
     return Quality(machine.read(), folder.name, mode, models.manifest.text_encoder, macro, tuple(rows), when), run
+
+
+def album_of(folder: Path, user: str, models: Models, home: Path, progress: Callable[[str], None]) -> Path:
+    """The user's album in `home`, built if it is not there. An album keeps its corpus, its encoder's vectors and δ: another of any is another."""
+    made_by = models.manifest.artifact("text_tower", "onnx").sha256[:8]
+    album = home / f"{folder.name}-{user}-{datasets.fingerprint(folder, user)}-{made_by}-{models.manifest.thresholds.delta}.gamer"
+    if not album.exists():
+        progress(f"{user}: building")
+        lines = home / f"{user}.jsonl"
+        datasets.write_album(folder, user, lines)
+        built = build(lines, models, album)
+        lines.unlink()
+        if built.skips:
+            raise datasets.DatasetError(f"{folder}: {built.skips[0].where} of {user}: {built.skips[0].reason}")
+    return album
 
 
 def _ask(engine: Engine, user: str, queries: list[datasets.Query], mode: str, run: dict[str, list[str]]) -> UserScores:

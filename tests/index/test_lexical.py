@@ -1,0 +1,76 @@
+"""Words of a query in memories: against FTS5's own OR query, other spellings, common words, hostile ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+import numpy as np
+import pytest
+from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, Memory, Photo, lexical
+from gamer.index.words import spellings
+
+TEXTS = [
+    "WolfgangSchulz: we took the dogs to the beach",
+    "a dog asleep on the sofa, the dog of Anna",
+    "Tirion Fordring paints the bench",
+    "rain on the beach at New York",
+    "",
+]
+Make = Callable[[list[str]], Album]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Make:
+    def album(texts: list[str]) -> Album:
+        with AlbumWriter.create(tmp_path / "a.gamer", AlbumMeta("t", "i", 4, 0.5)) as writer:
+            writer.add([Encoded(Photo(f"p{n}", memories=(Memory("note", text),) if text else ()), {}) for n, text in enumerate(texts)])
+            writer.finish(lambda names: np.zeros((len(names), 4), np.float32))
+        return Album.open(tmp_path / "a.gamer")
+
+    return album
+
+
+def test_the_sum_over_words_is_fts5s_own_bm25(make: Make) -> None:
+    album = make(TEXTS)
+    ours = album.words("dog beach rain").bm25()
+    rows = apsw.Connection(str(album.path)).execute(
+        "SELECT m.photo, bm25(memories_fts) FROM memories_fts f JOIN memories m ON m.id = f.rowid WHERE memories_fts MATCH 'dog OR beach OR rain'"
+    )
+    theirs = {int(photo): -float(score) for photo, score in rows}
+    assert set(np.flatnonzero(ours).tolist()) == set(theirs) == {0, 1, 3}
+    for row, score in theirs.items():
+        assert ours[row] == pytest.approx(score, rel=1e-5)
+
+
+def test_coverage_weighs_rare_words_more_and_counts_words_that_nobody_wrote(make: Make) -> None:
+    album = make(TEXTS)
+    held = album.words("rain beach").coverage()
+    assert held[3] == pytest.approx(1.0) and 0 < held[0] < 0.5 and held[4] == 0
+    assert album.words("beach zeppelin").coverage().max() < 0.5
+
+
+@pytest.mark.parametrize(("query", "row"), [("Wolfgang Schulz", 0), ("TirionFordring", 2), ("NewYork", 3), ("Anna's dogs", 1), ("TIRION'S bench", 2)])
+def test_names_are_found_however_they_are_run_together(make: Make, query: str, row: int) -> None:
+    assert int(np.argmax(make(TEXTS).words(query).coverage())) == row
+
+
+def test_words_that_most_memories_hold_are_left_out(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lexical, "_COMMON", (2, 0.0, 10))
+    album = make(["sun", "sun", "sun", "sun and moon"])
+    assert [word.text for word in album.words("sun moon").words] == ["moon"]
+    assert not album.words("sun").bm25().any()
+
+
+def test_spellings_keep_the_plain_word_first() -> None:
+    assert spellings("Where did Wolfgang Schulz go?")[0] == ("wolfgang", "wolfgangschulz")
+    assert spellings("the") == [("the",)]
+    assert spellings("ÉcoleNormale")[0] == ("écolenormale", "école", "normale")
+    assert spellings("... !?") == []
+
+
+@pytest.mark.parametrize("query", ['" OR 1=1 --', "NEAR(a b)", "\x00", "a" * 5000, "word " * 500, "🐈", "memories_fts:x", "-dog", "*"])
+def test_no_query_is_syntax(make: Make, query: str) -> None:
+    scores = make(TEXTS).words(query)
+    assert scores.bm25().shape == (5,) and np.isfinite(scores.coverage()).all()
