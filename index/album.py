@@ -76,13 +76,13 @@ class Album:
         return self.photos([row])[0]
 
     def photos(self, rows: Sequence[int] | RowArray) -> list[Photo]:
-        out = []
+        out, channels = [], self.channels()
         with self._lock:
             for row in rows:
                 found = self._sql(f"SELECT {loader.PHOTO_COLUMNS} FROM photos WHERE row=?", (int(row),))
                 if not found:
                     raise AlbumError(f"{self.path}: no photo in row {int(row)}; rows are 0..{self._n - 1}")
-                self._prove(int(row))
+                self._prove(int(row), channels)
                 memories = self._sql("SELECT source, text, sharing, sensitivity FROM memories WHERE photo=? ORDER BY id", (int(row),))
                 out.append(loader.to_photo(found[0], tuple(Memory(*memory) for memory in memories)))
         return out
@@ -190,8 +190,8 @@ class Album:
 
     def words(self, query: str) -> WordScores:
         """The query's words, each with the photos whose memories hold it (lexical.py)."""
-        asked = spellings(query)
-        return self._load(lambda db: look_up(db, asked, self._memory_owner, self._n))
+        asked, owner = spellings(query), self._memory_owner
+        return self._load(lambda db: look_up(db, asked, owner, self._n))
 
     def search_text(self, query: str, k: int, rows: RowArray | None = None) -> TextResult:
         """BM25 of the query's words, any of them, over memories."""
@@ -247,10 +247,10 @@ class Album:
 
     # Inside
 
-    def _prove(self, row: int) -> None:
+    def _prove(self, row: int, channels: list[str]) -> None:
         """A photo that is shown has been read whole and as it was written. Format 1 has nothing to hold it against."""
         ((wanted,),) = self._sql("SELECT crc FROM photos WHERE row=?", (row,))
-        if wanted is not None and wanted != self._load(lambda db: crc.of_photo(db, row, self.channels())):
+        if wanted is not None and wanted != self._load(lambda db: crc.of_photo(db, row, channels)):
             raise AlbumError(f"{self.path}: the photo in row {row} is damaged (its checksum differs); run verify and index it again")
 
     @cached_property
@@ -261,7 +261,10 @@ class Album:
         return self._load(lambda db: db.execute(sql, values).fetchall())
 
     def _load(self, read: Callable[[apsw.Connection], _T]) -> _T:
-        """Reads under the lock. Pages that SQLite refuses, and values of a type that no writer wrote, are a damaged file."""
+        """Reads under the lock. Pages that SQLite refuses, and values of a type that no writer wrote, are a damaged file.
+
+        `read` must touch no cached property: Python 3.11 computes each under a lock of its own, and two threads would wait for each other.
+        """
         with self._lock:
             try:
                 return read(self._db)
@@ -305,7 +308,8 @@ class Album:
 
     @cached_property
     def _mentions(self) -> RowArray:
-        return self._load(lambda db: loader.pairs(db, "mentions", (self._entity_count, self._n)))
+        limits = (self._entity_count, self._n)
+        return self._load(lambda db: loader.pairs(db, "mentions", limits))
 
     @cached_property
     def _entities_of(self) -> graph.Adjacency:
@@ -317,7 +321,8 @@ class Album:
 
     @cached_property
     def _edges(self) -> graph.Adjacency:
-        parents, children = self._load(lambda db: loader.pairs(db, "edges", (self._entity_count, self._entity_count)))
+        limits = (self._entity_count, self._entity_count)
+        parents, children = self._load(lambda db: loader.pairs(db, "edges", limits))
         both = np.concatenate([parents, children]), np.concatenate([children, parents])
         return graph.adjacency(both[0], both[1], self._entity_count, self._entity_count)
 

@@ -252,6 +252,43 @@ def test_readers_in_threads(album_path: Path) -> None:
     assert failures == []
 
 
+class _Watched:
+    """An album's lock that notes what was computed between taking and letting go of it."""
+
+    def __init__(self, album: Album) -> None:
+        self._lock, self._album, self._depth = threading.RLock(), album, 0
+        self._before: set[str] = set()
+        self.inside: set[str] = set()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        self._depth += 1
+        if self._depth == 1:
+            self._before = set(vars(self._album))
+
+    def __exit__(self, *_: object) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self.inside |= set(vars(self._album)) - self._before
+        self._lock.release()
+
+
+@pytest.mark.parametrize("call", ["photo", "words", "match", "links", "names", "conversations"])
+def test_nothing_is_cached_under_the_lock(album_path: Path, call: str) -> None:
+    """Python 3.11 computes a cached property under its own lock: taken in two orders, two readers would wait for each other for ever."""
+    with Album.open(album_path) as album:
+        album._lock = watched = _Watched(album)  # type: ignore[assignment]
+        {
+            "photo": lambda: album.photo(0),
+            "words": lambda: album.words("beach"),
+            "match": lambda: album.match_entities(name_vectors(["dog"])[0], np.arange(len(album)), 0.0),
+            "links": lambda: album.entity_links([0, 1]),
+            "names": lambda: album.entity_names(3),
+            "conversations": lambda: album.conversations,
+        }[call]()
+        assert watched.inside == set()
+
+
 def test_import_is_light() -> None:
     code = "import sys, gamer.index; print([m for m in ('PIL', 'usearch', 'pillow_heif', 'torch', 'onnxruntime') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
