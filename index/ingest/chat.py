@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from io import StringIO
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from .moment import to_millis
 from .text import clean
 
 MAX_BYTES = 64 << 20
+MAX_LINES = 500_000  # a message takes some 700 bytes of memory, however short it is
 _HEAD_LINES = 40  # a text file whose first lines hold no message is not a log
 _SPACE = "[ \\u00a0\\u2009\\u202f]"
 _LINE = re.compile(
@@ -58,13 +60,16 @@ def read(path: Path) -> tuple[Message, ...] | None:
         data = head + file.read(MAX_BYTES)
     if len(data) > MAX_BYTES:
         raise IngestError(f"{path}: a chat log of more than {MAX_BYTES >> 20} MB; split it")
+    if max(data.count(b"\n"), data.count(b"\r")) > MAX_LINES:
+        raise IngestError(f"{path}: a chat log of more than {MAX_LINES} lines; split it")
     return parse(data.decode("utf-8-sig", "replace"))
 
 
 def parse(text: str) -> tuple[Message, ...]:
     """Never raises: a line that is no message continues the one before it."""
     raws: list[_Raw] = []
-    for line in text.splitlines():
+    for line in StringIO(text, newline=None):
+        line = line.rstrip("\n")
         raw = _raw(line)
         if raw is not None:
             raws.append(raw)

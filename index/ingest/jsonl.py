@@ -143,7 +143,7 @@ def _taken_at(value: Any, position: Position | None) -> Moment | None:
 
 
 def _degrees(value: Any, name: str, limit: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or abs(value) > limit:
+    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > limit or not math.isfinite(value):
         raise ValueError(f'"{name}" is not a number of degrees within ±{limit:g} (lat and lon come together)')
     return float(value)
 

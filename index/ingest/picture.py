@@ -76,6 +76,8 @@ def sha256(path: Path) -> str:
 def _sidecar(path: Path) -> Iterable[Said]:
     parse: Callable[[bytes], Said | None]
     parse, limit = (xmp.parse, xmp.MAX_BYTES) if path.suffix.lower() == ".xmp" else (sidecar_json.parse, sidecar_json.MAX_BYTES)
+    if not path.is_file():  # a pipe would never come to an end, nor would a device
+        raise IngestError("not a regular file")
     if path.stat().st_size > limit:
         raise IngestError(f"larger than {limit >> 20} MB")
     found = parse(path.read_bytes())

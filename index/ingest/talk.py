@@ -21,7 +21,7 @@ class Talk:
     """One log. `of` says what it knows of a photo; `rest` what is left when every photo was asked."""
 
     def __init__(self, log_id: str, messages: Sequence[Message]) -> None:
-        self._id, self._messages = log_id, messages
+        self._id, self._messages, self.size = log_id, messages, len(messages)
         self._times = [message.wall for message in messages]
         self._told = bytearray(len(messages))
         self._named: dict[str, list[int]] = {}

@@ -46,7 +46,7 @@ def _values(root: Any, name: str) -> Iterator[str]:
         if name in description.attrib:
             yield description.attrib[name]
         for child in description.findall(name):
-            items = [item.text or "" for item in child.iter(f"{_RDF}li")]
+            items = [item.text or "" for item in child.findall(f"*/{_RDF}li")]  # no deeper: nested lists would take the square of their size
             yield from items or [child.text or ""]
 
 

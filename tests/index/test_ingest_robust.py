@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pillow_heif
 import pytest
-from gamer.index import IngestError, Photo, Skip, load_pixels, scan
-from gamer.index.ingest import heif
+from gamer.index import IngestError, Memory, Photo, Skip, load_pixels, scan
+from gamer.index.ingest import chat, heif, xmp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
@@ -128,6 +128,49 @@ def test_names_links_pipes_and_folders_that_cannot_be_read(tmp_path: Path, monke
     reasons = {Path(item.where).name: item.reason for item in found if isinstance(item, Skip)}
     assert set(reasons) == {"closed", "loop", "self.jpg", "twin.jpg", "pipe.jpg", "bad\\udcff.jpg", "clip.MOV"}
     assert "video" in reasons["clip.MOV"] and "Permission denied" in reasons["closed"]
+
+
+def test_sidecars_that_are_no_files_do_not_hold_the_scan_up(tmp_path: Path) -> None:
+    gradient().save(tmp_path / "a.jpg")
+    os.mkfifo(tmp_path / "a.jpg.xmp")
+    (tmp_path / "a.jpg.json").symlink_to("/dev/zero")
+    found = list(scan(tmp_path))
+    assert [item.reason for item in found if isinstance(item, Skip)] == ["this sidecar is not used: not a regular file"] * 2
+    assert [item.id for item in found if isinstance(item, Photo)] == ["a.jpg"]
+
+
+def test_folders_without_end(tmp_path: Path) -> None:
+    deep = tmp_path.joinpath(*["d"] * 300)
+    deep.mkdir(parents=True)
+    gradient().save(tmp_path / "top.png")
+    gradient().save(deep / "bottom.png")
+    found = list(scan(tmp_path))
+    assert [item.id for item in found if isinstance(item, Photo)] == ["top.png"]
+    assert ["deep" in item.reason for item in found if isinstance(item, Skip)] == [True]
+
+
+def test_a_number_beyond_floats_is_a_skip(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"id": "a", "memories": [{"source": "note", "text": "x"}], "lat": 1' + "0" * 400 + ', "lon": 1}\n')
+    (found,) = scan(tmp_path / "a.jsonl")
+    assert isinstance(found, Skip) and "degrees" in found.reason
+
+
+def test_lists_in_lists_take_no_longer_than_their_size() -> None:
+    head = '<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:d="http://purl.org/dc/elements/1.1/">'
+    item = "<r:Description><d:subject><r:Bag><r:li>kite</r:li>", "</r:Bag></d:subject></r:Description>"
+    said = xmp.parse((head + item[0] * 500 + item[1] * 500 + "</r:RDF>").encode())
+    assert said.memories == (Memory("note", "kite"),)
+
+
+def test_logs_of_too_many_messages_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat, "MAX_LINES", 10)
+    for name, lines in (("a", 8), ("b", 4), ("c", 30)):
+        (tmp_path / f"{name}.txt").write_text("2023-12-31 21:15 Ann: ahoy\n" * lines)
+    reasons = [item.reason for item in scan(tmp_path) if isinstance(item, Skip)]
+    assert [reason.split(";")[0] for reason in reasons] == [
+        "with the logs before it more than 10 messages",
+        "a chat log of more than 10 lines",
+    ]
 
 
 def _blank_png(path: Path, width: int, height: int, *, short: bool = False) -> None:
