@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -278,14 +279,15 @@ def test_nothing_is_cached_under_the_lock(album_path: Path, call: str) -> None:
     """Python 3.11 computes a cached property under its own lock: taken in two orders, two readers would wait for each other for ever."""
     with Album.open(album_path) as album:
         album._lock = watched = _Watched(album)  # type: ignore[assignment]
-        {
+        calls: dict[str, Callable[[], object]] = {
             "photo": lambda: album.photo(0),
             "words": lambda: album.words("beach"),
             "match": lambda: album.match_entities(name_vectors(["dog"])[0], np.arange(len(album)), 0.0),
             "links": lambda: album.entity_links([0, 1]),
             "names": lambda: album.entity_names(3),
             "conversations": lambda: album.conversations,
-        }[call]()
+        }
+        calls[call]()
         assert watched.inside == set()
 
 
