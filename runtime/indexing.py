@@ -1,7 +1,8 @@
 """Photos → album: `build` a new one, `add` what a folder has now, `update` with another bundle's encoders. Batches commit; a run that was
 interrupted goes on where it stopped when it is started again.
 
-A new album grows beside its name (NAME.building), itself a whole album after each batch. Knows models and the index's writer; decides no format.
+A new album grows beside its name (NAME.building, or NAME.renewing for other encoders), itself a whole album after each batch. Knows models and
+the index's writer; decides no format.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from gamer.index import Album, AlbumError, AlbumMeta, AlbumWriter, Photo, Skip, renew, scan
 from gamer.index.ingest import count as count_source
 from gamer.index.schema import check_replaceable
-from gamer.index.storage import discard, publish
+from gamer.index.storage import WriterLock, discard, publish
 
 from .encoding import Encoder
 from .errors import RuntimeFailure
@@ -246,11 +247,19 @@ def _in_place(album: Path, rows: list[int], encoder: Encoder, progress: Progress
 
 
 def _renewed(album: Path, encoder: Encoder, progress: Progress | None) -> Updated:
-    """In a copy beside it, which takes its place: readers have the old album until then."""
-    working, meta = _aside(album), _meta(encoder.models.manifest)
-    if not _left(working, meta):
-        AlbumWriter.extend(album).close()  # an album of an older format becomes one of today's
-        renew.begin(album, working, meta)
+    """In a copy beside it, which takes its place: readers have the old album until then, and no writer may change it."""
+    working, meta = album.with_name(album.name + ".renewing"), _meta(encoder.models.manifest)
+    AlbumWriter.extend(album).close()  # an album of an older format becomes one of today's
+    lock = WriterLock(album)
+    try:
+        if not (_left(working, meta) and renew.continues(working, album)):
+            renew.begin(album, working, meta)
+        return _renew(album, working, encoder, progress)
+    finally:
+        lock.release()
+
+
+def _renew(album: Path, working: Path, encoder: Encoder, progress: Progress | None) -> Updated:
     done = renew.encoded(working)
     skips: list[Skip] = []
     with AlbumWriter.extend(working) as writer:
@@ -264,5 +273,6 @@ def _renewed(album: Path, encoder: Encoder, progress: Progress | None) -> Update
                     progress(total - len(left) + start + len(photos), total, photos[-1].id)
         writer.embed(encoder.names)
         writer.compact()
+    renew.finish(working)
     publish(working, album)
     return Updated(album, total, True, tuple(skips))

@@ -251,6 +251,46 @@ def test_update_with_another_encoder_keeps_what_people_said(album: Path, tmp_pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.gamer", "photos"]
 
 
+def test_an_interrupted_update_forgets_nothing_that_was_said_since(album: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexing, "BATCH", 2)
+    other = fake_models("another")
+    with pytest.raises(KeyboardInterrupt):
+        indexing.update(album, other, encoder=Counting(other, 1))
+    with AlbumWriter.extend(album) as writer:
+        writer.prefer("1.png", "2.png")
+    second = Counting(other)
+    indexing.update(album, other, encoder=second)
+    assert len(second.encoded) == 5
+    with Album.open(album) as opened:
+        assert opened.preferences().photos == ((opened.row_of("1.png"), opened.row_of("2.png")),)
+        assert opened.verify() == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.gamer", "photos"]
+
+
+def test_an_update_is_no_continuation_of_an_interrupted_build(album: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexing, "BATCH", 2)
+    with AlbumWriter.extend(album) as writer:
+        writer.prefer("1.png", "2.png")
+    other = fake_models("another")
+    with pytest.raises(KeyboardInterrupt):
+        indexing.build(folder, other, album, encoder=Counting(other, 1))
+    indexing.update(album, other)
+    with Album.open(album) as opened:
+        assert len(opened.preferences().photos) == 1
+
+
+def test_nobody_writes_to_an_album_that_is_being_renewed(album: Path) -> None:
+    other = fake_models("another")
+
+    class Meanwhile(Encoder):
+        def encode(self, photos: Sequence[Photo], skips: list[Skip], *, keep: bool = False) -> list[Encoded]:
+            with pytest.raises(AlbumError, match="another program is writing"):
+                AlbumWriter.extend(album)
+            return super().encode(photos, skips, keep=keep)
+
+    assert indexing.update(album, other, encoder=Meanwhile(other)).photos == 5
+
+
 def test_update_of_named_photos(album: Path, folder: Path) -> None:
     picture(folder / "0.png", (1, 1, 1))
     encoder = Counting(fake_models())
