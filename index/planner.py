@@ -1,7 +1,7 @@
 """Chooses between scoring every vector that a filter leaves and walking the graph past those that it does not. Knows costs; does neither.
 
 The graph engines know no filter, so a walk must find k / share vectors for k to be left; the scan reads only those that are left. The
-constants are microseconds fitted to `gamer bench ann` on one x86 core; on another machine both plans move together, and the choice with them.
+constants are microseconds set by hand from micro-benchmarks on one x86 core, fitted by no program; `gamer bench ann` shows what they choose.
 """
 
 from __future__ import annotations
