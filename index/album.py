@@ -94,7 +94,7 @@ class Album:
         return int(found[0][0])
 
     def times(self) -> Int64Array:
-        """Milliseconds UTC by row, the least int64 where unknown."""
+        """Milliseconds of wall time as if UTC by row, the least int64 where unknown."""
         return self._points[:, 2]
 
     def positions(self) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
@@ -112,7 +112,7 @@ class Album:
     ) -> RowArray:
         """The k photos nearest to a place, a time, or both, nearest first; those whose field is unknown are never near.
 
-        An hour apart counts as `metres_an_hour` apart.
+        `taken_at` is wall time. An hour apart counts as `metres_an_hour` apart.
         """
         return self._space.near(k, lat, lon, taken_at, metres_an_hour)
 

@@ -28,6 +28,10 @@ _INVARIANTS = (
         "SELECT count(*) FROM photos WHERE NOT (abs(coalesce(lat_e7, 0)) <= 900000000 AND abs(coalesce(lon_e7, 0)) <= 1800000000)",
     ),
     (
+        "photos with an offset that is none",
+        "SELECT count(*) FROM photos WHERE NOT abs(coalesce(utc_offset, 0)) < 1440 OR utc_offset IS NOT NULL AND tz_source = 'local'",
+    ),
+    (
         "labels that are none",
         """SELECT count(*) FROM (SELECT sharing, sensitivity FROM photos UNION ALL SELECT sharing, sensitivity FROM memories)
         WHERE NOT (coalesce(sharing, 'low') IN ('low', 'high') AND coalesce(sensitivity, 'low') IN ('low', 'high'))""",

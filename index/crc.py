@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 
 _OF_A_PHOTO = (
-    "SELECT id, path, taken_at, tz_source, lat_e7, lon_e7, sharing, sensitivity, sha256 FROM photos WHERE row=?",
+    "SELECT id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256 FROM photos WHERE row=?",
     "SELECT source, text, sharing, sensitivity FROM memories WHERE photo=? ORDER BY id",
     "SELECT e.name, m.leaf FROM mentions m JOIN entities e ON e.row = m.entity WHERE m.photo=? ORDER BY e.name",
 )

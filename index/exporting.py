@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from .labels import leaving, may_leave
 from .records import Memory, Photo
 
 _FOUND_BY_PROGRAM = ("label", "place")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH = datetime(1970, 1, 1)
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,9 @@ def _photos(album: Album) -> Iterator[Photo]:
 
 def _line(photo: Photo, memories: list[Memory]) -> dict[str, Any]:
     line: dict[str, Any] = {"id": photo.id, "path": photo.path}
-    if photo.taken_at is not None:
-        moment = (_EPOCH + timedelta(milliseconds=photo.taken_at)).replace(tzinfo=None).isoformat()
-        line["taken_at"] = moment if photo.tz_source == "local" else moment + "+00:00"
+    if photo.wall is not None:
+        zone = None if photo.tz_source == "local" else timezone(timedelta(minutes=photo.utc_offset or 0))
+        line["taken_at"] = (_EPOCH + timedelta(milliseconds=photo.wall)).replace(tzinfo=zone).isoformat()
     if photo.lat is not None:
         line |= {"lat": photo.lat, "lon": photo.lon}
     line["memories"] = [_given({"source": m.source, "text": m.text, "sharing": m.sharing, "sensitivity": m.sensitivity}) for m in memories]

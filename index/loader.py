@@ -18,7 +18,8 @@ from .records import Memory, Photo, RowArray
 from .results import AlbumMeta
 from .vectors import NO_FINE, FineArray, VectorSet
 
-PHOTO_COLUMNS = "row, id, path, taken_at, tz_source, lat_e7, lon_e7, sharing, sensitivity, sha256"
+PHOTO_COLUMNS = "row, id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256"
+_POINT = "SELECT coalesce(lat_e7, ?1), coalesce(lon_e7, ?1), coalesce(taken_at, ?1), coalesce(utc_offset, 0) FROM photos"
 
 
 def read_meta(db: apsw.Connection, path: Path) -> AlbumMeta:
@@ -50,9 +51,8 @@ def photo_count(db: apsw.Connection) -> int:
 
 
 def points(db: apsw.Connection) -> Int64Array:
-    """int64 [n, 3] of (lat_e7, lon_e7, taken_at), LOWEST where unknown, in order of row."""
-    sql = "SELECT coalesce(lat_e7, ?1), coalesce(lon_e7, ?1), coalesce(taken_at, ?1) FROM photos ORDER BY row"
-    found = np.array(db.execute(sql, (LOWEST,)).fetchall(), np.int64).reshape(-1, 3)
+    """int64 [n, 3] of (lat_e7, lon_e7, wall time), LOWEST where unknown, in order of row."""
+    found = _on_the_wall(db.execute(f"{_POINT} ORDER BY row", (LOWEST,)).fetchall())
     if len(found) != photo_count(db):
         raise ValueError("photo rows are not 0..n-1")
     return found
@@ -60,11 +60,17 @@ def points(db: apsw.Connection) -> Int64Array:
 
 def points_of(db: apsw.Connection, rows: RowArray) -> Int64Array:
     """`points` of these rows alone, in their order."""
-    sql = "SELECT coalesce(lat_e7, ?1), coalesce(lon_e7, ?1), coalesce(taken_at, ?1) FROM photos WHERE row=?2"
-    found = [db.execute(sql, (LOWEST, row)).fetchone() for row in rows.tolist()]
+    found = [db.execute(f"{_POINT} WHERE row=?2", (LOWEST, row)).fetchone() for row in rows.tolist()]
     if None in found:
         raise ValueError("photo rows are not 0..n-1")
-    return np.array(found, np.int64).reshape(-1, 3)
+    return _on_the_wall(found)
+
+
+def _on_the_wall(found: list[Any]) -> Int64Array:
+    """Cues are wall time, and so are the points."""
+    raw = np.array(found, np.int64).reshape(-1, 4)
+    raw[:, 2] += np.where(raw[:, 2] == LOWEST, 0, 60_000 * raw[:, 3])
+    return np.ascontiguousarray(raw[:, :3])
 
 
 def channel_dims(db: apsw.Connection) -> dict[str, int]:
@@ -167,6 +173,6 @@ def within(numbers: NDArray[np.int64], limit: int, what: str) -> None:
 
 
 def to_photo(record: Any, memories: tuple[Memory, ...]) -> Photo:
-    _, photo_id, path, taken_at, tz_source, lat_e7, lon_e7, sharing, sensitivity, sha256 = record
+    _, photo_id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256 = record
     lat, lon = (None, None) if lat_e7 is None or lon_e7 is None else (lat_e7 / E7, lon_e7 / E7)
-    return Photo(photo_id, path, taken_at, tz_source, lat, lon, memories, sharing, sensitivity, sha256)
+    return Photo(photo_id, path, taken_at, tz_source, lat, lon, memories, sharing, sensitivity, sha256, utc_offset)

@@ -1,6 +1,7 @@
 """The nouns that travel between rooms: Photo, Memory, Mention, Cube, Hit. Frozen, plain, no behaviour beyond their invariants.
 
-Knows nothing of files, models or SQL. Times are integers, milliseconds since 1970-01-01 UTC; positions are degrees, WGS 84.
+Knows nothing of files, models or SQL. Times are integers, milliseconds since 1970-01-01 UTC, or of wall time as if it were UTC where that is
+said; positions are degrees, WGS 84.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class Photo:
 
     `taken_at`: milliseconds UTC or None when unknown. `tz_source` says how local time became UTC: "offset" (OffsetTime or ISO offset),
     "position" (the time zone of the position), or "local" (no zone known: wall time stored as if UTC; most albums are of this kind and are
-    compared with wall-time cues).
+    compared with wall-time cues). `utc_offset`: whole minutes (rounded down) by which the clock on the wall was ahead of UTC, east positive;
+    None when local, or when the zone of a true UTC time is not known.
     `lat`, `lon`: degrees or None, both or neither. `path`: absolute path of the pixels or None (a memory without a file).
     """
 
@@ -53,6 +55,12 @@ class Photo:
     sharing: Level | None = None
     sensitivity: Level | None = None
     sha256: str | None = None
+    utc_offset: int | None = None
+
+    @property
+    def wall(self) -> int | None:
+        """What the clock on the wall said, as if UTC, as well as it is known: what people mean by "at night" and "on 11 April"."""
+        return None if self.taken_at is None else self.taken_at + 60_000 * (self.utc_offset or 0)
 
 
 @dataclass(frozen=True)
@@ -83,7 +91,7 @@ class Mention:
 
 @dataclass(frozen=True)
 class Cube:
-    """A box in space-time (paper section 3.2, layer 1). None on a side means open. `west > east` crosses the antimeridian."""
+    """A box in space-time (paper section 3.2, layer 1), in wall time. None on a side means open. `west > east` crosses the antimeridian."""
 
     start: int | None = None
     end: int | None = None

@@ -14,6 +14,7 @@ import numpy as np
 from . import crc, cubes
 from .entities import canonical
 from .errors import AlbumError
+from .loader import PHOTO_COLUMNS
 from .records import Encoded, FloatArray, Memory, Mention, Photo
 from .vectors import quantize, residue
 
@@ -90,8 +91,9 @@ class Rows:
 
     def _photo(self, row: int, photo: Photo) -> None:
         lat_e7, lon_e7 = (None, None) if photo.lat is None or photo.lon is None else (cubes.to_e7(photo.lat), cubes.to_e7(photo.lon))
-        place = (lat_e7, lon_e7, photo.sharing, photo.sensitivity, photo.sha256)
-        self._db.execute("INSERT INTO photos VALUES(?,?,?,?,?,?,?,?,?,?,NULL)", (row, photo.id, photo.path, photo.taken_at, photo.tz_source, *place))
+        moment, labels = (photo.taken_at, photo.tz_source, photo.utc_offset), (photo.sharing, photo.sensitivity, photo.sha256)
+        values = (row, photo.id, photo.path, *moment, lat_e7, lon_e7, *labels)
+        self._db.execute(f"INSERT INTO photos({PHOTO_COLUMNS}) VALUES(?,?,?,?,?,?,?,?,?,?,?)", values)
 
     def _contents(self, row: int, item: Encoded) -> None:
         self._memories(row, item.photo.memories)

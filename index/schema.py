@@ -41,7 +41,7 @@ DDL = f"""
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE photos(
     row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, path TEXT, taken_at INTEGER, tz_source TEXT NOT NULL,
-    lat_e7 INTEGER, lon_e7 INTEGER, sharing TEXT, sensitivity TEXT, sha256 TEXT, crc INTEGER);
+    utc_offset INTEGER, lat_e7 INTEGER, lon_e7 INTEGER, sharing TEXT, sensitivity TEXT, sha256 TEXT, crc INTEGER);
 CREATE TABLE memories{_MEMORIES};
 CREATE INDEX memories_photo ON memories(photo);
 CREATE VIRTUAL TABLE memories_fts USING fts5(text, content='memories', content_rowid='id', tokenize='porter unicode61');
@@ -56,6 +56,7 @@ CREATE TABLE segments{_SEGMENTS};
 
 _LEAF_IN_1 = "NOT EXISTS (SELECT 1 FROM main.edges e JOIN main.mentions c ON c.entity = e.child AND c.photo = m.photo WHERE e.parent = m.entity)"
 _UPGRADE = f"""
+ALTER TABLE photos ADD COLUMN utc_offset INTEGER;
 ALTER TABLE photos ADD COLUMN crc INTEGER;
 ALTER TABLE memories ADD COLUMN sharing TEXT;
 ALTER TABLE memories ADD COLUMN sensitivity TEXT;
@@ -75,7 +76,7 @@ PRAGMA user_version={USER_VERSION};
 """
 # A temporary view goes before a table of the same name, so that the same SQL reads both formats.
 _VIEWS_OF_1 = f"""
-CREATE TEMP VIEW photos AS SELECT *, NULL AS crc FROM main.photos;
+CREATE TEMP VIEW photos AS SELECT *, NULL AS utc_offset, NULL AS crc FROM main.photos;
 CREATE TEMP VIEW memories AS SELECT *, NULL AS sharing, NULL AS sensitivity FROM main.memories;
 CREATE TEMP VIEW vectors AS SELECT *, NULL AS fine FROM main.vectors;
 CREATE TEMP VIEW entities AS SELECT *, NULL AS same_as, 0 AS split, NULL AS crc FROM main.entities;

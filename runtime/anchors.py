@@ -109,7 +109,7 @@ class AlbumEvents:
     def _by_words(self, phrase: str) -> tuple[Interval, ...]:
         wanted = _stems(phrase)
         photos = self._album.photos(self._album.search_text(phrase, CANDIDATES).rows) if wanted else []
-        whole = [p.taken_at for p in photos if p.taken_at is not None and wanted <= _stems(" ".join(m.text for m in p.memories))]
+        whole = [p.wall for p in photos if p.wall is not None and wanted <= _stems(" ".join(m.text for m in p.memories))]
         days = _days(whole)
         return days if len(days) <= MAX_EVENTS else ()
 

@@ -11,7 +11,8 @@ LAYERS = ("cube", "kdtree", "refine", "graph", "vectors")
 
 @dataclass(frozen=True)
 class Hit:
-    """One photo. `score` is comparable within one answer only; `parts` are its summands by name. `probability`: that it is one that is meant."""
+    """One photo. `taken_at`: milliseconds of wall time as if UTC, to be shown as it is. `score` is comparable within one answer only; `parts` are
+    its summands by name. `probability`: that it is one that is meant."""
 
     row: int
     id: str

@@ -310,7 +310,7 @@ class Engine:
                     row=row,
                     id=photo.id,
                     path=photo.path,
-                    taken_at=photo.taken_at,
+                    taken_at=photo.wall,
                     lat=photo.lat,
                     lon=photo.lon,
                     score=round(sum(own.values()), 4),

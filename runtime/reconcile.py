@@ -122,6 +122,7 @@ def together(found: Photo, stored: Photo) -> Photo:
         memories=fresh + old,
         taken_at=found.taken_at if timed else stored.taken_at,
         tz_source=found.tz_source if timed else stored.tz_source,
+        utc_offset=found.utc_offset if timed else stored.utc_offset,
         lat=found.lat if placed else stored.lat,
         lon=found.lon if placed else stored.lon,
         sharing=found.sharing or stored.sharing,
@@ -134,8 +135,8 @@ def differs(merged: Photo, stored: Photo) -> bool:
     written = {(m.source, m.text) for m in stored.memories if m.source not in DERIVED}
     return (
         {(m.source, m.text) for m in merged.memories} != written
-        or (merged.taken_at, merged.tz_source, merged.sharing, merged.sensitivity)
-        != (stored.taken_at, stored.tz_source, stored.sharing, stored.sensitivity)
+        or (merged.taken_at, merged.tz_source, merged.utc_offset, merged.sharing, merged.sensitivity)
+        != (stored.taken_at, stored.tz_source, stored.utc_offset, stored.sharing, stored.sensitivity)
         or any(_e7(a) != _e7(b) for a, b in ((merged.lat, stored.lat), (merged.lon, stored.lon)))
     )
 

@@ -88,7 +88,7 @@ def _listen(root: Path, talks: list[Talk]) -> Iterator[Skip]:
 def _told(photo: Photo, talks: list[Talk]) -> Photo:
     if not talks or photo.path is None:
         return photo
-    name, wall = Path(photo.path).name, picture.wall_of(photo)
+    name, wall = Path(photo.path).name, photo.wall
     return picture.with_memories(photo, tuple(memory for talk in talks for memory in talk.of(name, wall)))
 
 

@@ -88,9 +88,9 @@ def _parse(folder: Path, line: Any) -> Photo:
         digest = sha256(path)
         said = _completed(path, said)
     lat, lon = said.position or (None, None)
-    moment, zone = taken_at(said.moment)
+    moment, zone, offset = taken_at(said.moment)
     sharing, sensitivity = _level(line.get("sharing"), "sharing"), _level(line.get("sensitivity"), "sensitivity")
-    return Photo(photo_id, None if path is None else str(path), moment, zone, lat, lon, memories, sharing, sensitivity, digest)
+    return Photo(photo_id, None if path is None else str(path), moment, zone, lat, lon, memories, sharing, sensitivity, digest, offset)
 
 
 def _said(line: dict[str, Any]) -> Said:

@@ -12,7 +12,7 @@ from typing import Literal
 from ..errors import IngestError
 from ..records import Memory, Photo, Skip
 from . import exif, sidecar_json, xmp
-from .moment import Moment, instant, moment_of, taken_at
+from .moment import Moment, by_clock, instant, moment_of, taken_at
 from .pixels import opened
 from .said import Said, first_of
 from .sidecars import Sidecars
@@ -32,18 +32,10 @@ def read(path: Path, photo_id: str, sidecars: Sidecars) -> Iterator[Photo | Skip
             except (IngestError, OSError) as error:
                 yield Skip(shown(found), f"this sidecar is not used: {error}")
     together = first_of([*said, own])
-    moment = _zoned(together)
+    moment = _zoned(together, own.moment)
     lat, lon = together.position or (None, None)
-    taken, zone = taken_at(moment)
-    yield Photo(photo_id, str(path.absolute()), taken, zone, lat, lon, together.memories, sha256=sha256(path))
-
-
-def wall_of(photo: Photo) -> int | None:
-    """The wall clock of a photo, as well as it is known."""
-    if photo.taken_at is None or photo.tz_source == "local" or photo.lat is None or photo.lon is None:
-        return photo.taken_at
-    moment = instant(datetime.fromtimestamp(photo.taken_at / 1000, UTC), (photo.lat, photo.lon))
-    return moment.wall if moment else photo.taken_at
+    taken, zone, offset = taken_at(moment)
+    yield Photo(photo_id, str(path.absolute()), taken, zone, lat, lon, together.memories, sha256=sha256(path), utc_offset=offset)
 
 
 def header(path: Path) -> Said:
@@ -84,12 +76,17 @@ def _sidecar(path: Path) -> Iterable[Said]:
     return [] if found is None else [found]
 
 
-def _zoned(said: Said) -> Moment | None:
-    """A wall time without zone, given the zone of a place that another source knew."""
-    if said.moment is None or said.moment.tz != "local" or said.position is None:
-        return said.moment
-    naive = datetime.fromtimestamp(said.moment.wall / 1000, UTC).replace(tzinfo=None)
-    return moment_of(naive, said.position) or said.moment
+def _zoned(said: Said, header: Moment | None) -> Moment | None:
+    """What one source left open, another knew: the zone of a wall time by the place; the wall clock of a true UTC time by the place, else by the
+    picture's own header."""
+    moment = said.moment
+    if moment is None or moment.offset is not None:
+        return moment
+    if said.position is None:
+        return moment if moment.tz == "local" or header is None else by_clock(moment, header.wall)
+    utc = datetime.fromtimestamp(moment.ms / 1000, UTC)
+    found = moment_of(utc.replace(tzinfo=None), said.position) if moment.tz == "local" else instant(utc, said.position)
+    return found or moment
 
 
 def with_memories(photo: Photo, memories: tuple[Memory, ...]) -> Photo:

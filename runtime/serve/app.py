@@ -150,7 +150,7 @@ def _photos(api: FastAPI, engine: Engine) -> None:
         here = await read(partial(pictures.is_there, row))
         name = None if found.path is None else found.path.replace("\\", "/").rsplit("/", 1)[-1]
         memories = tuple(MemoryView(m.source, m.text) for m in found.memories)
-        where = (found.taken_at, found.tz_source, found.lat, found.lon)
+        where = (found.wall, found.tz_source, found.lat, found.lon)
         return PhotoView(row, found.id, name, here, *where, memories, found.sharing, found.sensitivity)
 
     @api.get("/api/v1/photos/{row}/thumbnail", response_class=Response, responses=_picture("image/webp"), tags=["photos"])

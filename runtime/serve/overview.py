@@ -74,7 +74,7 @@ def _example(photo: Photo, gazetteer: Gazetteer) -> str | None:
     city = gazetteer.nearest(photo.lat, photo.lon) if photo.lat is not None and photo.lon is not None else None
     if city is not None and best.kind != "place":
         return f"{best.name} in {city.name}"
-    return f"{best.name} in {np.datetime64(photo.taken_at, 'ms').astype('datetime64[Y]')}" if photo.taken_at is not None else best.name
+    return f"{best.name} in {np.datetime64(photo.wall, 'ms').astype('datetime64[Y]')}" if photo.wall is not None else best.name
 
 
 def result(album: Album, answer: Answer) -> SearchResult:

@@ -33,6 +33,7 @@ CHAIR = Encoded(
         11.0,
         (Memory("chat", "The chair at IKEA was 119 euros"), Memory("note", "the doctor's number is 555 0199", sensitivity="high")),
         sha256="ab" * 32,
+        utc_offset=120,
     ),
     {"text": vectors(["chair", "doctor"]), "image": vectors(["picture of a chair"])},
     (Mention("chair", "thing"), Mention("119 euros", "price", "chair"), Mention("IKEA", "place", "chair")),
@@ -53,7 +54,9 @@ GONE = Encoded(
 GRID = [
     Encoded(Photo(f"p{i:02d}.jpg", taken_at=1_300_000_000_000 + i * 864 * 10**5, lat=float(i * 31 % 90), lon=float(i * 17 % 180))) for i in range(80)
 ]
-LATE = Encoded(Photo("late.jpg", taken_at=9_000, memories=(Memory("ocr", "SALE 30 %"),)), {"text": vectors(["sale"])})
+LATE = Encoded(
+    Photo("late.jpg", taken_at=9_000, tz_source="offset", memories=(Memory("ocr", "SALE 30 %"),), utc_offset=-330), {"text": vectors(["sale"])}
+)
 
 
 def write(path: Path) -> None:

@@ -36,12 +36,12 @@ def test_header_and_rows(album_path: Path) -> None:
         "dim": str(DIM),
         "delta": "0.6",
     }
-    columns = "row, id, path, taken_at, tz_source, lat_e7, lon_e7, sharing, sensitivity, sha256"
+    columns = "row, id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256"
     assert db.execute(f"SELECT {columns} FROM photos ORDER BY row").fetchall() == [
-        (0, "chair.jpg", "/p/chair.jpg", 1_000, "offset", 480_000_000, 110_000_000, None, None, None),
-        (1, "beach.jpg", None, 5_000, "local", None, None, "low", "high", None),
-        (2, "dog.jpg", None, None, "local", -339_000_000, 1_799_000_000, None, None, None),
-        (3, "blank.jpg", None, None, "local", None, None, None, None, None),
+        (0, "chair.jpg", "/p/chair.jpg", 1_000, "offset", None, 480_000_000, 110_000_000, None, None, None),
+        (1, "beach.jpg", None, 5_000, "local", None, None, None, "low", "high", None),
+        (2, "dog.jpg", None, None, "local", None, -339_000_000, 1_799_000_000, None, None, None),
+        (3, "blank.jpg", None, None, "local", None, None, None, None, None, None),
     ]
     assert db.execute("SELECT * FROM memories WHERE photo=0 ORDER BY id").fetchall() == [
         (1, 0, "chat", "The chair at IKEA was 119 euros", None, None),
@@ -81,7 +81,9 @@ def test_vectors_are_scaled_bytes(album_path: Path) -> None:
 def test_tree_is_what_the_page_says(build_album: BuildAlbum) -> None:
     from gamer.index import Encoded, Photo
 
-    many = [Encoded(Photo(str(i), taken_at=i * 7919 % 1000, lat=i * 31 % 90, lon=i * 17 % 180)) for i in range(200)]
+    many = [
+        Encoded(Photo(str(i), None, i * 7919 % 1000, "offset", i * 31 % 90, i * 17 % 180, utc_offset=(None, 0, 540, -210)[i % 4])) for i in range(200)
+    ]
     db = sqlite3.connect(build_album([*SAMPLE, *many]))
     version, generation, digest, blob = db.execute("SELECT version, generation, sha256, blob FROM segments WHERE name='kdtree'").fetchone()
     assert (version, str(generation)) == (1, db.execute("SELECT value FROM meta WHERE key='generation'").fetchone()[0])
@@ -90,7 +92,8 @@ def test_tree_is_what_the_page_says(build_album: BuildAlbum) -> None:
     assert (magic, inner, n, len(blob)) == (b"GKDT", 1, 204, 16 + 28 * 204)
     columns = [struct.unpack_from(f"<{n}q", blob, 16 + 8 * n * axis) for axis in range(3)]
     order = struct.unpack_from(f"<{n}i", blob, 16 + 24 * n)
-    rows = {row: point for row, *point in db.execute("SELECT row, lat_e7, lon_e7, taken_at FROM photos")}
+    wall = "SELECT row, lat_e7, lon_e7, taken_at + 60000 * coalesce(utc_offset, 0) FROM photos"
+    rows = {row: point for row, *point in db.execute(wall)}
     db.close()
     assert sorted(order) == list(range(n))
     for at, row in enumerate(order):

@@ -96,11 +96,12 @@ def walk(blob: bytes, low: tuple[int, ...], high: tuple[int, ...]) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("span", [(0, 10_000), (1_300_000_000_000, 1_303_000_000_000), (UNKNOWN, UNKNOWN)])
+@pytest.mark.parametrize("span", [(0, 10_000), (-19_800_000, 10_000_000), (1_300_000_000_000, 1_303_000_000_000), (UNKNOWN, UNKNOWN)])
 def test_tree_and_what_it_is_behind_in(stock: sqlite3.Connection, golden: Path, version: int, span: tuple[int, int]) -> None:
     blob, behind = usable(stock, version, "kdtree")
     assert (version == 1) == (not behind)
-    times = {row: UNKNOWN if t is None else t for row, t in stock.execute("SELECT row, taken_at FROM photos")}
+    wall = "taken_at + 60000 * coalesce(utc_offset, 0)" if version > 1 else "taken_at"
+    times = {row: UNKNOWN if t is None else t for row, t in stock.execute(f"SELECT row, {wall} FROM photos")}
     inside = {row for row in walk(blob, (UNKNOWN, UNKNOWN, span[0]), (2**63 - 1, 2**63 - 1, span[1])) if row in times and row not in behind}
     inside |= {row for row in behind if span[0] <= times[row] <= span[1]}
     assert inside == {row for row, t in times.items() if span[0] <= t <= span[1]} and inside
@@ -163,7 +164,7 @@ def test_checksums(stock: sqlite3.Connection, version: int) -> None:
         return
     for row, crc in stock.execute("SELECT row, crc FROM photos").fetchall():
         parts = [
-            "SELECT id, path, taken_at, tz_source, lat_e7, lon_e7, sharing, sensitivity, sha256 FROM photos WHERE row=?",
+            "SELECT id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256 FROM photos WHERE row=?",
             "SELECT source, text, sharing, sensitivity FROM memories WHERE photo=? ORDER BY id",
             "SELECT e.name, m.leaf FROM mentions m JOIN entities e ON e.row=m.entity WHERE m.photo=? ORDER BY e.name",
             "SELECT channel, chunk, scale, data, fine FROM vectors WHERE photo=? ORDER BY channel, chunk",

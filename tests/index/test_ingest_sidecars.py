@@ -183,7 +183,34 @@ def test_takeout(tmp_path: Path) -> None:
     (tmp_path / "metadata.json").write_text('{"title": "an album"}')
     photo = only(tmp_path)
     assert (photo.taken_at, photo.tz_source, photo.lat, photo.lon) == (1_628_944_000_000, "offset", 38.7139, -9.1394)
+    assert photo.utc_offset == 60  # Lisbon, summer time
     assert photo.memories == (Memory("caption", "Tram 28 in Lisbon"), Memory("people", "Anna, Ben"))
+
+
+@pytest.mark.parametrize(
+    ("clock", "offset"),
+    [
+        ("2021:08:14 18:11:40", 345),  # Kathmandu's
+        ("2021:08:14 04:26:41", -480),  # a second late
+        ("2021:08:14 12:26:40", 0),
+        ("2021:08:14 12:35:40", None),  # no zone is nine minutes ahead: somebody set the time right
+        ("2001:01:01 00:00:00", None),  # nor years behind
+        (None, None),
+    ],
+)
+def test_takeouts_instant_without_a_place_has_the_wall_clock_of_the_header(tmp_path: Path, clock: str | None, offset: int | None) -> None:
+    picture(tmp_path / "p.jpg", clock)
+    (tmp_path / "p.jpg.json").write_text(json.dumps({**TAKEOUT, "geoDataExif": {}}))
+    photo = only(tmp_path)
+    assert (photo.taken_at, photo.tz_source, photo.utc_offset) == (1_628_944_000_000, "offset", offset)
+
+
+def test_takeouts_instant_has_the_wall_clock_of_another_sources_place(tmp_path: Path) -> None:
+    picture(tmp_path / "p.jpg")
+    (tmp_path / "p.jpg.json").write_text(json.dumps({**TAKEOUT, "geoDataExif": {}}))
+    (tmp_path / "p.jpg.xmp").write_text(IMMICH.replace("DateTimeOriginal", "Unread"))
+    photo = only(tmp_path)
+    assert (photo.taken_at, photo.utc_offset, photo.lat, photo.lon) == (1_628_944_000_000, 120, 48.2, 16.4)  # Vienna, summer time
 
 
 def test_takeout_without_a_place_or_with_zeros_has_none(tmp_path: Path) -> None:

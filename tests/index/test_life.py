@@ -21,21 +21,23 @@ from .conftest import META, BuildAlbum, name_vectors
 
 WORDS = ("harbour", "lamp", "garden", "train")
 PHOTOS = st.builds(
-    lambda name, taken, place, word, low: Photo(
+    lambda name, taken, place, word, low, offset: Photo(
         name,
         f"/p/{name}",
         taken,
-        "local",
+        "local" if offset is None else "offset",
         None if place is None else float(place),
         None if place is None else float(-place),
         () if word is None else (Memory("note", f"the {word} today", sensitivity="high" if low else None),),
         "low" if low else None,
+        utc_offset=offset,
     ),
     st.sampled_from("abcdefghijkl"),
     st.none() | st.integers(0, 50),
     st.none() | st.integers(-80, 80),
     st.none() | st.sampled_from(WORDS),
     st.booleans(),
+    st.none() | st.sampled_from((0, 540, -210)),
 )
 
 
@@ -124,8 +126,10 @@ class Life(RuleBasedStateMachine):
             rows = {photo.id: row for row, photo in enumerate(shown)}
             assert {photo.id: photo for photo in shown} == self.photos
             assert {(shown[a].id, shown[b].id) for a, b in album.preferences().photos} == self.better
-            inside = {shown[row].id for row in album.in_cubes([Cube(start=10, end=30)]).inside.tolist()}
-            assert inside == {p.id for p in self.photos.values() if p.taken_at is not None and 10 <= p.taken_at <= 30}
+            for hours in (0, 9):
+                start, end = 3_600_000 * hours + 10, 3_600_000 * hours + 30
+                inside = {shown[row].id for row in album.in_cubes([Cube(start, end)]).inside.tolist()}
+                assert inside == {p.id for p in self.photos.values() if p.wall is not None and start <= p.wall <= end}
             for word in WORDS:
                 said = {p.id for p in self.photos.values() if any(word in memory.text for memory in p.memories)}
                 assert {shown[row].id for row in album.search_text(word, 20).rows.tolist()} == said
@@ -237,7 +241,9 @@ def test_compacting_drops_what_nobody_mentions(album_path: Path) -> None:
 
 SECRETS = ("SECRET one", "SECRET two", "SECRET three", "SECRET four")
 LABELLED = (
-    Encoded(Photo("open.jpg", None, 1_000, "offset", 48.5, 11.5, (Memory("note", "a tree"), Memory("chat", SECRETS[0], sharing="low")))),
+    Encoded(
+        Photo("open.jpg", None, 1_000, "offset", 48.5, 11.5, (Memory("note", "a tree"), Memory("chat", SECRETS[0], sharing="low")), utc_offset=-210)
+    ),
     Encoded(Photo("low.jpg", memories=(Memory("note", SECRETS[1]),), sharing="low")),
     Encoded(Photo("high.jpg", memories=(Memory("note", SECRETS[2]),), sensitivity="high")),
     Encoded(Photo("mixed.jpg", memories=(Memory("note", SECRETS[3], sensitivity="high"), Memory("label", "cat")), sharing="high", sensitivity="low")),
