@@ -14,6 +14,7 @@ from .ocr import TextReader
 
 LABEL_FLOOR = 0.10  # below this probability a label is a guess; it stays in the vector and makes no entity
 DERIVED = ("label", "place")  # memories that the device writes itself, anew at each encoding; they are no text to search by meaning
+MAX_CHUNKS = 1024  # of one photo's memories: 65,000 words; those of a longer one are found by word only
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +36,7 @@ class Encoder:
         spans: list[tuple[int, int]] = []
         for item in seen:
             chunks = [c for memory in item.photo.memories if memory.source not in DERIVED for c in self.models.text.chunks(memory.text)]
+            chunks = chunks[:MAX_CHUNKS]
             spans.append((len(texts), len(texts) + len(chunks)))
             texts += chunks
         vectors = self.models.text.encode(texts)

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from gamer.index import Album, AlbumWriter, Encoded, FloatArray, Memory, Photo, Skip
 from gamer.index.records import Known
-from gamer.runtime import indexing
+from gamer.runtime import encoding, indexing
 from gamer.runtime.encoding import Encoder
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.models import ImageCode, Models
@@ -304,6 +304,16 @@ def test_people_are_mentioned_whole(tmp_path: Path) -> None:
     indexing.build(tmp_path / "a.jsonl", fake_models(), tmp_path / "a.gamer")
     with Album.open(tmp_path / "a.gamer") as opened:
         assert sorted(opened.entity_names(10)) == ["van der Berg", "李小龙"]
+
+
+def test_a_photo_with_a_book_of_memories_is_indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoding, "MAX_CHUNKS", 3)
+    memories = [{"source": "note", "text": f"page {i} of a book"} for i in range(9)]
+    (tmp_path / "a.jsonl").write_text(json.dumps({"id": "1", "memories": memories}) + "\n")
+    indexing.build(tmp_path / "a.jsonl", fake_models(), tmp_path / "a.gamer")
+    with Album.open(tmp_path / "a.gamer") as opened:
+        assert len(opened.photo(0).memories) == 9 and opened.search_text("page 8", 1).rows.tolist() == [0]
+        assert [channel.vectors for channel in opened.stats().channels] == [3]
 
 
 PATHS = st.sampled_from(["/r/a", "/r/b", "/r/c", "/r/d"])
