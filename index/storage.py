@@ -6,6 +6,7 @@ Knows files, locks and SQLite's journals; knows no table.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +29,9 @@ class WriterLock:
             # SQLite's own lock of an empty file: the same on every system, and between two writers of one process too.
             self.is_held = True
             self._db.execute("PRAGMA journal_mode=MEMORY; PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE").fetchall()
+            if _has_moved(self._db):  # the writer before us took the file away between our opening and locking it: the next one would lock another
+                self._db.close()
+                raise apsw.BusyError
         except apsw.BusyError:
             raise AlbumError(f"{path}: another program is writing this album; wait until it is done, or stop it") from None
         except apsw.Error as error:
@@ -41,6 +45,12 @@ class WriterLock:
         with contextlib.suppress(OSError):
             self._path.unlink()
         self._db.close()
+
+
+def _has_moved(db: apsw.Connection) -> bool:
+    moved = ctypes.c_int(0)
+    db.file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, ctypes.addressof(moved))
+    return bool(moved.value)
 
 
 def open_for_writing(path: Path) -> apsw.Connection:

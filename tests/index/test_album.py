@@ -11,9 +11,10 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import apsw
 import numpy as np
 import pytest
-from gamer.index import Album, AlbumError, AlbumWriter, Cube, Encoded, Memory, Photo
+from gamer.index import Album, AlbumError, AlbumWriter, Cube, Encoded, Memory, Photo, storage
 from gamer.index.kdtree import LOWEST
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -251,6 +252,21 @@ def test_readers_in_threads(album_path: Path) -> None:
         for thread in threads:
             thread.join()
     assert failures == []
+
+
+def test_a_lock_on_a_file_that_went_away_is_none(album_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = apsw.Connection
+
+    def taken_away(path: str) -> apsw.Connection:
+        opened = real(path)
+        Path(path).unlink()
+        return opened
+
+    with monkeypatch.context() as patched:
+        patched.setattr(apsw, "Connection", taken_away)
+        with pytest.raises(AlbumError, match="another program is writing"):
+            storage.WriterLock(album_path)
+    storage.WriterLock(album_path).release()
 
 
 class _Watched:
