@@ -13,6 +13,9 @@ from gamer.index.exporting import export_jsonl
 from gamer.index.kdtree import LOWEST
 from gamer.runtime.anchors import AlbumEvents
 from gamer.runtime.cues import parse
+from gamer.runtime.engine import Engine
+from gamer.runtime.indexing import build
+from gamer.runtime.models import Models
 from gamer.runtime.reconcile import differs, together
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -142,3 +145,12 @@ def test_a_time_travels_with_its_offset() -> None:
     assert together(Photo("1", "/p", 7), stored) == Photo("1", "/p", 7)
     older = Photo("1", "/p", 5, "offset")  # of a version 1 album, which had no such column
     assert differs(together(stored, older), older) and together(stored, older) == stored
+
+
+@pytest.mark.slow
+def test_a_hit_shows_the_wall_clock(bundle: Path, tmp_path: Path) -> None:
+    line = '{"id": "p", "taken_at": "2026-04-11T02:00:00+09:00", "memories": [{"source": "note", "text": "noodles with Kenji"}]}'
+    (tmp_path / "a.jsonl").write_text(line)
+    build(tmp_path / "a.jsonl", Models.open(bundle), tmp_path / "a.gamer")
+    (hit,) = Engine.open(bundle, tmp_path / "a.gamer").search("noodles last night", now=datetime(2026, 4, 11, 9)).hits
+    assert hit.taken_at == ms("2026-04-11T02:00")
