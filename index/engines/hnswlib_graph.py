@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 import tempfile
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -25,12 +26,13 @@ _HEAD = struct.Struct("<6QiI3QdQ")
 
 class HnswlibWalk:
     def __init__(self, index: Any) -> None:
-        self._index = index
+        self._index, self._lock = index, Lock()
 
     def nearest(self, query: Int8Array, count: int) -> RowArray:
         count = min(count, int(self._index.element_count))
-        self._index.set_ef(count)
-        return np.asarray(self._index.knn_query(query.astype(np.float32), count)[0][0], np.int64)
+        with self._lock:  # the width belongs to the index, not to the call: another reader's would be searched with
+            self._index.set_ef(count)
+            return np.asarray(self._index.knn_query(query.astype(np.float32), count)[0][0], np.int64)
 
 
 def build(codes: Int8Array) -> bytes:
