@@ -18,7 +18,7 @@ from .loader import PHOTO_COLUMNS
 from .records import Encoded, FloatArray, Memory, Mention, Photo
 from .vectors import quantize, residue
 
-MAX_CHUNKS = 1 << 16
+MAX_CHUNKS = (1 << 16) - 1  # the graph segment counts them in 16 bits
 _SPARSE = 4  # memory ids are numbered anew when fewer than one in so many is taken, so that readers may keep an array by id
 
 

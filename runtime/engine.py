@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from . import ranking, refine
 from .anchors import AlbumEvents
 from .answer import Answer, Hit, Trace
-from .cues import Cues, parse, resolve
+from .cues import Cues, parse, resolve, with_quotes
+from .cues_calendar import TimeContext
 from .cues_time import merged
 from .errors import RuntimeFailure
 from .explain import cube_lines, cue_lines
@@ -53,7 +54,7 @@ class Engine:
         self.models, self.album = models, album
         self.ranking = ranking or models.manifest.ranking or Ranking()
         self.watch: Watch | None = None
-        self._llm_lock, self._refinements = Lock(), refine.Refinements()
+        self._llm_lock, self._warm_lock, self._refinements = Lock(), Lock(), refine.Refinements()
         self._warmed = self._llm_warm = False
         times = album.times()
         known = times[times != UNKNOWN_TIME]
@@ -74,7 +75,11 @@ class Engine:
             if ours != theirs:
                 opened.close()
                 raise RuntimeFailure(f"{album}: its vectors are {theirs}'s, the bundle has {ours}: run `gamer index update {album} -b {bundle}`")
-        return cls(models, opened)
+        try:
+            return cls(models, opened)
+        except BaseException:
+            opened.close()
+            raise
 
     def close(self) -> None:
         self.album.close()
@@ -101,7 +106,10 @@ class Engine:
             self._warm(refined_by)
         with clock("cube"):
             # The clock of the wall, without its zone: album times are wall times.
-            named = parse(query, now or datetime.now(), self.models.gazetteer, self._extent, self._near, lambda: self._home, self._southern)
+            wall = now or datetime.now()
+            named = parse(query, wall, self.models.gazetteer, self._extent, self._near, lambda: self._home, self._southern)
+            if refined_by == "llm" and not (named.times or named.places or named.recurring or named.negated or named.anchors):
+                named = self._quoted(query, named, wall)
             cues = resolve(named, AlbumEvents(self.album, lambda phrase: self.models.text.encode([phrase])[0]))
         with clock("kdtree"):
             cube = self.album.in_cubes(cues.cubes)
@@ -151,8 +159,12 @@ class Engine:
             with self._llm_lock:
                 _ = (self.models.language_model, self.models.llm_tokenizer)
                 self._llm_warm = True
-        if self._warmed:
-            return
+        with self._warm_lock:
+            if not self._warmed:
+                self._open_all()
+                self._warmed = True
+
+    def _open_all(self) -> None:
         zero = np.zeros(self.album.meta.dim, np.float32)
         self.models.gazetteer.lookup("")
         self.models.text.encode([""])
@@ -162,7 +174,6 @@ class Engine:
         _ = self._conversations
         for channel in self.album.channels():
             self.album.scores(channel, zero)
-        self._warmed = True
 
     def _check(self, query: str, k: int, refined_by: str, mode: str) -> None:
         if not query.strip():
@@ -170,7 +181,7 @@ class Engine:
         if any("\ud800" <= letter <= "\udfff" for letter in query):
             raise RuntimeFailure("the query is not valid UTF-8: set the terminal's encoding to UTF-8")
         if len(query) > MAX_QUERY:
-            raise RuntimeFailure(f"the query has {len(query)} characters; at most {MAX_QUERY} are read")
+            raise RuntimeFailure(f"the query has {len(query)} characters: give at most {MAX_QUERY}")
         if not 1 <= k <= MAX_K:
             raise RuntimeFailure(f"k = {k}: choose 1 to {MAX_K}")
         if refined_by not in refine.MODES:
@@ -197,6 +208,22 @@ class Engine:
         boxes = [Cube(start=t.start, end=t.end) for t in cues.negated_times] + [box for p in cues.negated_places for box in p.boxes]
         return self.album.in_cubes(boxes).inside if boxes else np.zeros(0, np.int64)
 
+    def _quoted(self, query: str, cues: Cues, now: datetime) -> Cues:
+        """The cues that the language model quotes from the query, where the rules saw none."""
+        from .cues_llm import cues_by_llm
+
+        if "cues" not in self.models.manifest.prompts:
+            return cues
+        with self._llm_lock:
+            said = cues_by_llm(self.models, query)
+        context = TimeContext(now, self._extent, self._southern)
+        return with_quotes(cues, said.time, said.place, context, self.models.gazetteer, self._near) if said else cues
+
+    @cached_property
+    def _names(self) -> list[str]:
+        """The album's most linked entities."""
+        return self.album.entity_names(NAMES)
+
     def _refine(self, query: str, cues: Cues, refined_by: str) -> tuple[str, str]:
         if refined_by == "off":
             return query, "off"
@@ -204,7 +231,7 @@ class Engine:
         if refined_by == "fast":
             return plain, "fast"
         with self._llm_lock:
-            context = refine.fitting(self.album.entity_names(NAMES), query)
+            context = refine.fitting(self._names, query)
             return refine.by_llm(self.models, query, plain, context, self._refinements, self.album.generation)
 
     def _encode(self, text: str) -> tuple[FloatArray, FloatArray]:
@@ -227,7 +254,8 @@ class Engine:
         if places := [place for place in cues.places if place.photos != 0]:
             out.append(ranking.Clue(placed, self._mask([box for place in places for box in place.boxes]), max(p.confidence for p in places)))
         out += [ranking.Clue(dated, np.asarray(cue.holds(times)) & dated, cue.confidence) for cue in cues.recurring]
-        return out
+        # A cue that fits no photo was misread or mistaken: it would only favour the photos without a date.
+        return [clue for clue in out if clue.inside.any()]
 
     def _mask(self, boxes: list[Cube]) -> NDArray[np.bool_]:
         mask = np.zeros(len(self.album), np.bool_)

@@ -7,6 +7,7 @@ memory can make the model do is to name its own words. Knows prompts and the cac
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
 from collections.abc import Callable
@@ -75,7 +76,8 @@ class LlmExtractor:
         if kept is not None:
             return str(kept[0])
         answer = self._ask(self._prompt.replace("{query}", note))
-        self._cache.execute("INSERT OR REPLACE INTO calls VALUES(?,?,?)", (key, note, answer))
+        with contextlib.suppress(apsw.Error):  # a full disk costs the next run this call, and no more
+            self._cache.execute("INSERT OR REPLACE INTO calls VALUES(?,?,?)", (key, note, answer))
         return answer
 
     def close(self) -> None:
