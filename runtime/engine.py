@@ -42,8 +42,6 @@ PREFERRED = 50  # hits among which a person's preferences may change the order
 HINT = re.compile(
     r"\b(?:when|while|during|ago|since|until|before|after|back then|that (?:day|night|week|summer|winter|year))\b|\b(?:in|at|near|from) [A-Z]"
 )
-    r"\b(?:when|while|during|ago|since|until|before|after|back then|that (?:day|night|week|summer|winter|year))\b|\b(?:in|at|near|from|around) [A-Z]"
-)
 PHRASING, PHRASED = "This photo shows {}.", 1 / 3  # a title reads unlike a memory; a sentence about it stands nearer, and both count
 NAMES = 500  # the most linked entities that a refinement may choose its context from
 MAX_K = 1000

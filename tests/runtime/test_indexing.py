@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from gamer.index import Album, AlbumWriter, Encoded, FloatArray, Memory, Photo, Skip
+from gamer.index import Album, AlbumError, AlbumWriter, Encoded, FloatArray, Memory, Photo, Skip
 from gamer.index.records import Known
 from gamer.runtime import encoding, indexing
 from gamer.runtime.encoding import Encoder
