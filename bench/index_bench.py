@@ -91,7 +91,7 @@ def measure(bundle: Path, counts: Sequence[int], folder: Path, passes: int, prog
     vectors = models.text.encode(QUERIES)
     sizes = tuple(_size(models, count, dim, vectors, folder, passes, progress) for count in counts)
     when = datetime.now().astimezone().isoformat(timespec="seconds")
-    return Growth(machine.read(), str(bundle), dim, QUERIES, sizes, machine.peak_rss_mb(), when)
+    return Growth(machine.read(), bundle.name, dim, QUERIES, sizes, machine.peak_rss_mb(), when)
 
 
 def _size(models: Models, count: int, dim: int, vectors: FloatArray, folder: Path, passes: int, progress: Callable[[str], None]) -> Size:

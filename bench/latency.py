@@ -108,7 +108,7 @@ def measure(
     components = tuple(_components(engine.models, warmup, repetitions, progress))
     manifest = engine.models.manifest
     found = Latency(
-        machine.read(), str(bundle), str(album), len(engine.album), backend, threads, manifest.quant, refined_by, tuple(queries), round(cold, 1),
+        machine.read(), bundle.name, album.name, len(engine.album), backend, threads, manifest.quant, refined_by, tuple(queries), round(cold, 1),
         machine.peak_rss_mb(), layers, components, datetime.now().astimezone().isoformat(timespec="seconds"),
     )  # fmt: skip
     engine.close()

@@ -161,7 +161,7 @@ def measure(bundle: Path, gguf: Path | None, executorch: bool, quality: bool, th
     found = _quality(models, ids) if quality else None
     quant = models.manifest.artifact("llm_decoder", "onnx").quant
     when = datetime.now().astimezone().isoformat(timespec="seconds")
-    return LlmReport(machine.read(), str(bundle), threads, quant, tuple(speeds), first, refined, found, when)
+    return LlmReport(machine.read(), bundle.name, threads, quant, tuple(speeds), first, refined, found, when)
 
 
 def prose() -> str:

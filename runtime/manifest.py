@@ -126,17 +126,17 @@ class Ranking:
     text: float = 7.6
     image: float = 4.6
     words: float = 0.16
-    coverage: float = 1.35
-    context_words: float = 0.06
-    context_coverage: float = 4.6
-    entity: float = 1.5
-    cue: float = 0.82
-    here: float = -3.1
-    here_cosine: float = 7.4
-    here_coverage: float = 2.4
-    here_cue: float = 0.31
+    coverage: float = 1.34
+    context_words: float = 0.063
+    context_coverage: float = 4.58
+    entity: float = 1.51
+    cue: float = 0.84
+    here: float = -4.19
+    here_cosine: float = 10.14
+    here_coverage: float = 2.93
+    here_cue: float = 0.55
     fitted: str = (
-        "listwise softmax likelihood (bench/fit.py), each of camroll-mpr, lihua and locomo weighing the same and each user within it; image is "
+        "listwise softmax likelihood (`gamer bench fit`, bench/results/ranking-fit.json), each of camroll-mpr, lihua and locomo weighing the same and each user within it; image is "
         "text's weight times 0.6, set by eye; here*: logistic, users' own queries against queries put to another user's album, at odds of 4 to 1"
     )
 
