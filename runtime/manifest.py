@@ -136,8 +136,9 @@ class Ranking:
     here_coverage: float = 2.93
     here_cue: float = 0.55
     fitted: str = (
-        "listwise softmax likelihood (`gamer bench fit`, bench/results/ranking-fit.json), each of camroll-mpr, lihua and locomo weighing the same and each user within it; image is "
-        "text's weight times 0.6, set by eye; here*: logistic, users' own queries against queries put to another user's album, at odds of 4 to 1"
+        "listwise softmax likelihood (`gamer bench fit`, bench/results/ranking-fit.json) on camroll-mpr, lihua and locomo, the three weighing "
+        "the same and each user within one; image is text's weight times 0.6, set by eye; here*: logistic, users' own queries against queries "
+        "put to another user's album, at odds of 4 to 1"
     )
 
 
