@@ -34,8 +34,8 @@ class Trace:
     `cues`: one line each, as understood. `cubes`: the boxes that the K-D tree was asked for; none: the whole tree. `left`: photos after
     each layer, the album's size first. `linked`: how many of them a chosen entity node leads to (in mode "fused" the graph ranks and
     drops none). `milliseconds` by LAYERS; `load_ms`: opening what this query was the first to need, outside the layers. `plan`: how the
-    vectors were searched. `refined_by`: "off" | "fast" | "llm" | "llm (rejected: …)". `widened`: no photo of known time and place fits
-    the cues, so that all were ranked.
+    vectors were searched. `models`: backend, threads, allocation, and what was in memory. `refined_by`: "off" | "fast" | "llm" |
+    "llm (rejected: …)". `widened`: no photo of known time and place fits the cues, so that all were ranked.
     """
 
     query: str
@@ -53,6 +53,7 @@ class Trace:
     milliseconds: dict[str, float]
     plan: str
     mode: str
+    models: str
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from .console import one_line, plain
 from .engine import MODES, Engine
 from .errors import RuntimeFailure
 from .explain import day
-from .options import PATH, backend_option, json_option, threads_option
+from .options import PATH, backend_option, json_option, memory_option, threads_option
 from .refine import MODES as REFINE_MODES
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 @click.option("--now", type=click.DateTime(), default=None, help="The day that 'last spring' counts from. [default: now]")
 @backend_option
 @threads_option
+@memory_option
 @json_option
 def search(
     album: Path,
@@ -56,6 +57,7 @@ def search(
     now: datetime | None,
     backend: str,
     threads: int,
+    max_memory: int | None,
     as_json: bool,
 ) -> None:
     """Find the photos in ALBUM that QUERY means.
@@ -64,7 +66,7 @@ def search(
     gamer search out/album.gamer "coffee I photographed last spring" -k 5 --explain
     """
     with one_line("search"):
-        engine = Engine.open(bundle or find_bundle(album), album, backend, threads)
+        engine = Engine.open(bundle or find_bundle(album), album, backend, threads, max_memory and max_memory * 1_000_000)
         answer = engine.search(query, k, refined_by=refined_by, mode=mode, now=now)
     say_what_is_gone(album, answer.hits)
     if as_json:
@@ -75,6 +77,8 @@ def search(
     console = Console()
     if explain:
         print_trace(console, answer)
+    if answer.doubtful:
+        console.print(f"Probably not in this album ({answer.here:.0%} that it is); the nearest:")
     print_hits(console, answer.hits, explain)
 
 
@@ -126,7 +130,7 @@ def print_trace(console: Console, answer: Answer) -> None:
     for layer in LAYERS:
         table.add_row(layer, escape(plain(said[layer])), str(left[layer]), f"{t.milliseconds[layer]:.2f}")
     table.add_row("all", "", "", f"{sum(t.milliseconds.values()):.2f}")
-    table.add_row("load", "opening models and album, before the layers", "", f"{t.load_ms:.2f}")
+    table.add_row("load", f"opening models and album, before the layers ({escape(t.models)})", "", f"{t.load_ms:.2f}")
     console.print(table)
 
 
@@ -135,7 +139,7 @@ def print_hits(console: Console, hits: tuple[Hit, ...], explain: bool) -> None:
     from rich.table import Table
 
     table = Table()
-    for name in ("", "photo", "taken", "score", *(("why",) if explain else ()), "memory"):
+    for name in ("", "photo", "taken", "likely", "score", *(("why",) if explain else ()), "memory"):
         table.add_column(name, overflow="fold")
     for rank, hit in enumerate(hits, 1):
         why = ", ".join(f"{name} {value:+.2f}" for name, value in hit.parts.items() if value)
@@ -146,6 +150,7 @@ def print_hits(console: Console, hits: tuple[Hit, ...], explain: bool) -> None:
             str(rank),
             escape(plain(hit.id)),
             taken,
+            f"{hit.probability:.0%}",
             f"{hit.score:.3f}",
             *((escape(plain(why)),) if explain else ()),
             escape(plain((hit.memory or "")[:100])),

@@ -69,9 +69,12 @@ class Engine:
         self._southern = bool(len(placed) and np.count_nonzero(placed < 0) * 2 > len(placed))  # np.median would load numpy.ma
 
     @classmethod
-    def open(cls, bundle: Path, album: Path, backend: str = "onnx", threads: int = 2) -> Engine:
-        """Opens both read-only. Raises BundleError, AlbumError, or RuntimeFailure when another encoder made the album's vectors."""
-        models = Models.open(bundle, backend, threads)
+    def open(cls, bundle: Path, album: Path, backend: str = "onnx", threads: int = 2, max_memory: int | None = None) -> Engine:
+        """Opens both read-only. `max_memory`: bytes of models held at once (models.py).
+
+        Raises BundleError, AlbumError, or RuntimeFailure when another encoder made the album's vectors.
+        """
+        models = Models.open(bundle, backend, threads, max_memory)
         opened = Album.open(album)
         for ours, theirs in (
             (models.manifest.text_encoder, opened.meta.text_encoder),
@@ -155,7 +158,7 @@ class Engine:
         spent = dict(clock.milliseconds)
         load = spent.pop("load")
         seen = (cue_lines(cues), cube_lines(cues), cues.cubes)
-        trace = Trace(query, *seen, text, how, delta, tuple(matches[:8]), left, found, widened, load, spent, plan, mode)
+        trace = Trace(query, *seen, text, how, delta, tuple(matches[:8]), left, found, widened, load, spent, plan, mode, self.models.describe())
         return Answer(hits, trace, round(here, 4))
 
     def _warm(self, refined_by: str) -> None:

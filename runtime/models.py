@@ -25,6 +25,12 @@ from .routing import choose
 from .text import TextEncoder
 
 Floats = NDArray[np.float32]
+ARENA = "CPU arena"
+_USERS = {"text": ("text",), "llm": ("language_model",)}  # what holds a family's sessions, and must be made anew when they go
+
+
+def _family(role: str) -> str:
+    return role.split("_", 1)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,32 +53,64 @@ class SoftPrompts:
 
 
 class Models:
-    """Sessions of one bundle on one backend. `open` checks the hashes of the files that this backend will read."""
+    """Sessions of one bundle on one backend. `open` checks the hashes of the files that this backend will read.
 
-    def __init__(self, bundle: Path, manifest: mf.Manifest, backend: str, threads: int) -> None:
-        self.bundle, self.manifest, self.backend, self.threads = bundle, manifest, backend, threads
+    With `max_memory` (bytes of artifacts held at once), a session that does not fit beside the others sends away those that were used longest
+    ago; the language model's two stay together. What was sent away is loaded again when it is needed again.
+    """
+
+    def __init__(self, bundle: Path, manifest: mf.Manifest, backend: str, threads: int, max_memory: int | None = None) -> None:
+        self.bundle, self.manifest, self.backend, self.threads, self.max_memory = bundle, manifest, backend, threads, max_memory
         self._sessions: dict[str, Session] = {}
         self._prefixes: dict[str, Prefix | None] = {}
         self._lock = Lock()
 
     @classmethod
-    def open(cls, bundle: Path, backend: str = "onnx", threads: int = 2) -> Models:
+    def open(cls, bundle: Path, backend: str = "onnx", threads: int = 2, max_memory: int | None = None) -> Models:
         """Raises BundleError for a bundle that is not what it promises, RuntimeFailure for an unknown backend."""
         if backend not in BACKENDS:
             raise RuntimeFailure(f"unknown backend {backend!r}; choose one of: {', '.join(BACKENDS)}")
         manifest = mf.read(bundle)
         manifest.artifact("text_tower", backend)
         mf.check_files(bundle, manifest)
-        return cls(bundle, manifest, backend, threads)
+        return cls(bundle, manifest, backend, threads, max_memory)
 
     def session(self, role: str) -> Session:
-        """The session of a component, loaded on first use, after the hash of its artifact was checked."""
+        """The session of a component, loaded on first use, after the hash of its artifact was checked. Raises RuntimeFailure when it alone
+        is more than `max_memory`."""
         with self._lock:
             if role not in self._sessions:
                 artifact = self.manifest.artifact(role, self.backend)
                 path = mf.check_one(self.bundle, artifact)
+                self._make_room(role)
                 self._sessions[role] = open_session(self.backend, path, artifact, self.threads)
+            self._sessions[role] = self._sessions.pop(role)  # the last used stands last
             return self._sessions[role]
+
+    def held(self) -> dict[str, int]:
+        """Bytes of the artifacts in memory, by role, the longest unused first."""
+        return {role: self.manifest.artifact(role, self.backend).bytes for role in tuple(self._sessions)}
+
+    def describe(self) -> str:
+        """Backend, threads, allocation and what is loaded, for a trace."""
+        bound = "" if self.max_memory is None else f" of at most {self.max_memory / 1e6:.0f}"
+        loaded = ", ".join(f"{role} {size / 1e6:.0f}" for role, size in self.held().items())
+        return f"{self.backend}, {self.threads} threads, no affinity, {ARENA}; in memory, MB{bound}: {loaded or 'nothing'}"
+
+    def _make_room(self, role: str) -> None:
+        if self.max_memory is None:
+            return
+        held, need = self.held(), self.manifest.artifact(role, self.backend).bytes
+        kept = sum(size for name, size in held.items() if _family(name) == _family(role))
+        if kept + need > self.max_memory:
+            raise RuntimeFailure(f"{role} needs {(kept + need) / 1e6:.0f} MB, the budget is {self.max_memory / 1e6:.0f}: raise --max-memory")
+        for family in dict.fromkeys(_family(name) for name in held if _family(name) != _family(role)):
+            if sum(self.held().values()) + need <= self.max_memory:
+                return
+            for name in [name for name in self._sessions if _family(name) == family]:
+                del self._sessions[name]
+            for user in _USERS.get(family, ()):
+                self.__dict__.pop(user, None)
 
     @cached_property
     def text(self) -> TextEncoder:

@@ -118,6 +118,28 @@ def test_both_backends_agree(bundle: Path, sample_album: Path, engine: Engine) -
         assert ids(other, query)[0] == ids(engine, query)[0]
 
 
+def test_models_that_do_not_fit_together_take_turns(bundle: Path, sample_album: Path) -> None:
+    sizes = {a.role: a.bytes for a in Models.open(bundle).manifest.artifacts if a.target == "onnx"}
+    budget = sizes["text_tower"] + sizes["image_tower"] - 1
+    models = Models.open(bundle, max_memory=budget)
+    before = models.text.encode(["my cat"])
+    models.see(np.full((64, 64, 3), 128, np.uint8))
+    assert set(models.held()) == {"image_tower"}
+    assert np.array_equal(models.text.encode(["my cat"]), before) and set(models.held()) == {"text_tower"}
+    with pytest.raises(RuntimeFailure, match="raise --max-memory"):
+        _ = models.language_model
+    engine = Engine.open(bundle, sample_album, max_memory=sizes["llm_decoder"] + sizes["llm_embed"])
+    assert engine.search("the picture of my cat", refined_by="llm", now=NOW).hits[0].id == "chelsea"
+    trace = engine.search("the picture of my cat", refined_by="llm", now=NOW).trace
+    assert "2 threads" in trace.models and "text_tower" in trace.models and "llm" not in trace.models
+
+
+def test_the_answer_says_how_likely_it_is(engine: Engine) -> None:
+    sure, odd = engine.search("my cat", now=NOW), engine.search("quarterly earnings spreadsheet of a zeppelin factory", now=NOW)
+    assert sure.here > 0.5 > odd.here and odd.doubtful and not sure.doubtful
+    assert sure.hits[0].probability > sure.hits[1].probability and sum(hit.probability for hit in sure.hits) <= sure.here + 1e-3
+
+
 def test_the_dpe_runs_only_what_the_router_chose(bundle: Path) -> None:
     models = Models.open(bundle)
     patches = models.see(np.full((256, 256, 3), 128, np.uint8)).patches
