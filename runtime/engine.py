@@ -124,7 +124,7 @@ class Engine:
             # A cue that fits no photo was misread or mistaken: ranking all beats showing the undated few.
             widened = bool(cues.cubes) and not len(cube.inside)
             every, negated = np.arange(len(self.album)), self._negated(cues)
-            rows = np.setdiff1d(every if widened else cube.rows, negated, assume_unique=True)
+            rows, all_rows = (_without(some, negated) for some in (every if widened else cube.rows, every))
             left = {"album": len(self.album), "cube": len(rows)}
         with clock("refine"):
             text, how = self._refine(query, cues, refined_by)
@@ -144,9 +144,7 @@ class Engine:
                 parts = {"cosine": np.max([np.zeros(len(rows), np.float32), *features.values()], axis=0)}
             else:
                 words = self.album.words(text)
-                rows, plan = self._candidates(
-                    words, phrased, rows, np.setdiff1d(every, negated, assume_unique=True) if len(negated) else every, linked
-                )
+                rows, plan = self._candidates(words, phrased, rows, all_rows, linked)
                 features = self._features(words, phrased, rows, linked, self._clues(cues))
                 if self.watch:
                     self.watch(rows, features)
