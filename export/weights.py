@@ -1,0 +1,62 @@
+"""Weights by name: one small interface over safetensors, GGUF and seeded random numbers. Names are Hugging Face's; knows no architecture.
+
+An architecture asks for each tensor by name and shape when it fills the layer that wants it, so that a checkpoint is never held twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from .errors import ExportError
+
+
+class Weights(Protocol):
+    """A checkpoint's tensors. `source`: what the manifest calls it. `trained`: False for random numbers."""
+
+    source: str
+    trained: bool
+
+    def has(self, name: str) -> bool:
+        """Whether the checkpoint holds `name`; a random one holds whatever is asked for, except an untied head ("lm_head.weight")."""
+        ...
+
+    def get(self, name: str, *shape: int) -> Tensor:
+        """The tensor as float32 of `shape`. Raises ExportError that names source, tensor and shapes when it is missing or another shape."""
+        ...
+
+
+class RandomWeights:
+    """Numbers from a seed and the tensor's name: the same on every machine, whatever the order of asking. For latency, size and FLOPs.
+
+    Matrices are normal with variance 1/fan-in and norm scales are one, so that activations keep their size through any depth. Vectors and
+    tables of embeddings are normal with deviation 0.02.
+    """
+
+    trained = False
+
+    def __init__(self, seed: int) -> None:
+        self.seed, self.source = seed, f"random:{seed}"
+
+    def has(self, name: str) -> bool:
+        return name != "lm_head.weight"
+
+    def get(self, name: str, *shape: int) -> Tensor:
+        if "norm" in name.lower() or "ln_" in name or "layrnorm" in name:
+            return torch.zeros(shape) if name.endswith("bias") else torch.ones(shape)
+        digest = hashlib.sha256(f"{self.seed}/{name}".encode()).digest()
+        generator = torch.Generator().manual_seed(int.from_bytes(digest[:8], "little") >> 1)
+        embedding = "embed" in name or name.endswith(("wte.weight", "wpe.weight", "shared.weight"))
+        spread = 0.02 if len(shape) < 2 or (embedding and len(shape) == 2) else 1.0 / math.sqrt(math.prod(shape[1:]))
+        return torch.randn(shape, generator=generator).mul_(spread)
+
+
+def fit(tensor: Tensor, name: str, shape: tuple[int, ...], source: str) -> Tensor:
+    """`tensor` as float32 if its shape is `shape`. Raises ExportError."""
+    if tuple(tensor.shape) != shape:
+        raise ExportError(f"{source}: {name} has shape {list(tensor.shape)}, the architecture wants {list(shape)}: config and weights disagree")
+    return tensor.to(torch.float32)
