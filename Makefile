@@ -9,7 +9,7 @@ PIP_LINES := awk '/^(Collecting|ERROR|Successfully)/ { print substr($$0, 1, 100)
 export HF_HUB_OFFLINE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help install quickstart export sample index search bench test test-fast lint clean
+.PHONY: help install quickstart export sample index search bench test test-fast lint clean mobile-setup-kotlin mobile-setup-swift
 
 help:
 	@echo "make quickstart   install, export, index, search, benchmark, report"
@@ -57,6 +57,13 @@ lint: install
 
 test: lint export
 	@GAMER_BUNDLE=$(abspath $(OUT)/pocket) $(BIN)/python -m pytest
+
+# Tools of the phone demos: one command a language, cached outside the tree in $$GAMER_TOOLS (default ~/.cache/gamer-tools).
+mobile-setup-kotlin:
+	@android_demo/setup.sh
+
+mobile-setup-swift:
+	@ios_demo/setup.sh
 
 test-fast: install
 	@$(BIN)/python -m pytest -m "not slow"

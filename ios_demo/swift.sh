@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Runs a command in the Swift tools' folder (ios_demo/setup.sh): ios_demo/swift.sh COMMAND ARGUMENT...
+# The repository appears there under /src, in which the command starts in the same folder as here; paths in $GAMER_BIND (separated by colons) appear,
+# read only, under their own names. Build folders go to $GAMER_TOOLS/swift/build (/build there), so that the tree stays clean: swift build --scratch-path /build/NAME
+set -euo pipefail
+HERE="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)"
+TOOLS="${GAMER_TOOLS:-$HOME/.cache/gamer-tools}/swift"
+[ -e "$TOOLS/root/opt/ort/lib/libonnxruntime.so.1" ] || { echo "ios_demo/swift.sh: no Swift tools in $TOOLS; run make mobile-setup-swift" >&2; exit 3; }
+FOLDER="$(pwd -P)"
+case "$FOLDER/" in "$HERE"/*) INSIDE="/src${FOLDER#"$HERE"}" ;; *) INSIDE=/src ;; esac
+mkdir -p "$TOOLS/build"
+export HERE TOOLS INSIDE
+# The mounts live in a name space of their own and vanish with it.
+exec unshare -m bash -euc '
+  ROOT="$TOOLS/root"
+  mkdir -p "$ROOT/src" "$ROOT/build"
+  mount --bind "$HERE" "$ROOT/src"
+  mount --bind "$TOOLS/build" "$ROOT/build"
+  mount -t proc proc "$ROOT/proc"
+  mount --bind /dev "$ROOT/dev"
+  IFS=:
+  for ONE in ${GAMER_BIND:-}; do
+    if [ -d "$ONE" ]; then mkdir -p "$ROOT$ONE"; else mkdir -p "$(dirname "$ROOT$ONE")"; touch "$ROOT$ONE"; fi
+    mount --bind "$ONE" "$ROOT$ONE"
+    mount -o remount,bind,ro "$ROOT$ONE"
+  done
+  exec chroot "$ROOT" /usr/bin/env -i PATH=/usr/bin:/bin:/usr/sbin:/sbin HOME=/build LANG=C.UTF-8 sh -c "cd \"\$0\" && exec \"\$@\"" "$INSIDE" "$@"
+' bash "$@"
