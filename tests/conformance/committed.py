@@ -1,0 +1,25 @@
+"""`python -m tests.conformance.committed [SUITE...]`: writes the committed fixtures anew from the Python reference. They need no bundle."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from . import tokenizers_
+from .fixture import COMMITTED, Suite
+
+WRITERS: dict[str, Callable[[Path], list[Suite]]] = {
+    "tokenizers": tokenizers_.committed,
+}
+
+
+def main(names: list[str]) -> None:
+    for name in names or list(WRITERS):
+        for suite in WRITERS[name](COMMITTED):
+            path = suite.write(COMMITTED)
+            print(f"{path.name}: {len(suite.cases)} cases, {path.stat().st_size} bytes")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
