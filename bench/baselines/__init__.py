@@ -1,0 +1,32 @@
+"""What our search is measured against: one file a baseline, each a `rank(user, query) -> ids`, on the same albums and the same text tower.
+
+To add one: write a file with `rank`, and give it a name in BASELINES (bench/README.md shows it).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..user import Rank
+from . import bm25, dense, gar, graphrag, image, minirag, reminisce, rrf, st
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """`what`: one line for tables and for --help."""
+
+    rank: Rank
+    what: str
+
+
+BASELINES: dict[str, Baseline] = {
+    "bm25": Baseline(bm25.rank, "words of the memories (BM25, k1 1.5, b 0.75)"),
+    "dense": Baseline(dense.rank, "cosine of the text vectors, the best chunk of each photo"),
+    "rrf": Baseline(rrf.rank, "reciprocal-rank fusion of bm25 and dense"),
+    "st": Baseline(st.rank, "time and place written out as text, matched by BM25"),
+    "image": Baseline(image.rank, "cosine of the image vectors"),
+    "gar": Baseline(gar.rank, "BM25 of the query, fused with BM25 of the query and the language model's sentence about it"),
+    "minirag": Baseline(minirag.rank, "MiniRAG-like: paths of two steps through the entity graph, and the text's cosine"),
+    "graphrag": Baseline(graphrag.rank, "GraphRAG-like: communities of the entity graph, and the text's cosine"),
+    "reminisce": Baseline(reminisce.rank, "Reminisce-like: coarse short vectors first, the best of them by the whole vector"),
+}

@@ -1,0 +1,92 @@
+"""GAR, generation-augmented retrieval (Mao et al. 2021): the language model writes a sentence that a memory might say; BM25 searches for it too.
+
+As adapted: one greedy sentence of at most 32 tokens by the bundle's own small model, shown three examples, where GAR trains a generator of answers,
+sentences and titles; the two BM25 lists (the query; the query and the sentence) are fused by reciprocal rank, as GAR fuses its lists. The prompt's
+fixed beginning is computed once a process. Sentences are kept on disk by model, prompt and query, a line each: a run that was interrupted asks for
+none twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from gamer.runtime.llm import Prefix, Request
+from gamer.runtime.models import Models
+from gamer.runtime.refine import clean
+
+from ..user import User
+from . import bm25, rrf
+
+MAX_NEW, MAX_QUERY = 32, 300
+PROMPT = (
+    "Each search is for a photo or a message in a private archive. After each stands one sentence that the photo's description or "
+    "the message may say.\n\n"
+    "Search: candles\nSentence: My daughter blows out the candles on her chocolate birthday cake in our kitchen.\n\n"
+    "Search: Where did Tom park the car?\nSentence: Tom: I left the red car in the garage behind the station.\n\n"
+    "Search: sunset over the bay\nSentence: An orange sun sinks behind the boats and the calm water of the harbour.\n\n"
+)
+
+
+class Writer:
+    """The bundle's language model with the prompt in its cache. Not thread-safe, as the model is not."""
+
+    def __init__(self, models: Models) -> None:
+        self._models = models
+        self._fixed: Prefix | None = None
+
+    def __call__(self, query: str) -> str:
+        """The model's sentence about `query`; "" when it says nothing. The query is data: cleaned, and cut at MAX_QUERY."""
+        rest = tuple(self._models.llm_tokenizer.encode(f"Search: {clean(query, MAX_QUERY)}\nSentence:").ids)
+        model = self._models.language_model
+        if self._fixed is None:
+            ids = tuple(self._models.llm_tokenizer.encode(PROMPT).ids)
+            model.decoder.reset()
+            model.decoder.forward(model.embed(ids))
+            self._fixed = Prefix(ids, model.decoder.keep())
+        return model.generate(Request(self._fixed.ids + rest, MAX_NEW, stop=("\n",), prefix=self._fixed)).text.strip()
+
+
+class Sentences:
+    """Sentences by query, kept in a file of JSON lines if there is one; a half-written last line is passed over."""
+
+    def __init__(self, writer: Callable[[str], str], path: Path | None) -> None:
+        self._writer, self._path = writer, path
+        self._known = dict(_read(path)) if path is not None and path.exists() else {}
+
+    @classmethod
+    def of(cls, models: Models, cache: Path | None) -> Sentences:
+        made_by = models.manifest.artifact("llm_decoder", models.backend).sha256[:8]
+        name = f"gar-{made_by}-{hashlib.sha256(f'{PROMPT}{MAX_NEW}'.encode()).hexdigest()[:8]}.jsonl"
+        return cls(Writer(models), None if cache is None else cache / name)
+
+    def about(self, query: str) -> str:
+        if query not in self._known:
+            self._known[query] = self._writer(query)
+            if self._path is not None:
+                with self._path.open("a", encoding="utf-8") as stream:  # one short write: processes may share the file
+                    stream.write("\n" + json.dumps({"query": query, "said": self._known[query]}))
+        return self._known[query]
+
+
+def _read(path: Path) -> list[tuple[str, str]]:
+    out = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            row = json.loads(line)
+            out.append((str(row["query"]), str(row["said"])))
+        except (ValueError, KeyError, TypeError):
+            continue
+    return out
+
+
+def _sentences(user: User) -> Sentences:
+    return Sentences.of(user.models, user.cache)
+
+
+def rank(user: User, query: str) -> list[str]:
+    said = user.kept(_sentences).about(query)
+    index = user.kept(bm25.over_memories)
+    return rrf.fused([user.best(index.scores(text), above=0) for text in (query, f"{query} {said}")])

@@ -1,0 +1,91 @@
+"""Intervals cover what they say, the permutation test agrees with scipy's, Holm's correction with its definition."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from gamer.bench import stats
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+def table(seed: int, sizes: tuple[int, ...] = (40, 15, 90), shift: float = 0.0) -> list[stats.Floats]:
+    """Three methods on users with different numbers of queries: noise, the same noise moved by `shift`, other noise."""
+    random = np.random.default_rng(seed)
+    out = []
+    for n in sizes:
+        first = random.random(n)
+        out.append(np.stack([first, first + shift + 0.05 * random.standard_normal(n), random.random(n)]))
+    return out
+
+
+def test_macro_gives_each_user_the_same_weight() -> None:
+    values = [np.array([[1.0] * 99]), np.array([[0.0]])]
+    assert stats.macro(values)[0] == 0.5
+
+
+def test_an_interval_of_one_user_is_the_plain_bootstrap_over_queries() -> None:
+    values = table(0, (200,))
+    plain = np.random.default_rng(9).choice(values[0][0], size=(20_000, 200)).mean(axis=1)
+    low, high = stats.intervals(values, draws=4000)[0]
+    assert (low, high) == pytest.approx(np.percentile(plain, [2.5, 97.5]), abs=0.006)
+
+
+def test_users_that_differ_widen_an_interval() -> None:
+    alike, differing = [np.full((1, 50), 0.5)] * 4, [np.full((1, 50), value) for value in (0.1, 0.4, 0.6, 0.9)]
+    assert np.ptp(stats.intervals(alike)[0]) == pytest.approx(0)
+    low, high = stats.intervals(differing)[0]
+    assert low < 0.3 and high > 0.7  # though no query of a user differs from another
+
+
+def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
+    inside = 0
+    for seed in range(120):
+        sample = [np.random.default_rng(seed).random((1, 60))]
+        low, high = stats.intervals(sample, draws=400)[0]
+        inside += low <= 0.5 <= high
+    assert inside >= 0.87 * 120
+
+
+def test_permutation_agrees_with_scipy_on_one_user() -> None:
+    scipy_stats = pytest.importorskip("scipy.stats", reason="needs the bench extra")
+    values = table(3, (60,), shift=0.01)
+    found = stats.permutation(values, 0, permutations=8000)
+    for method in (1, 2):
+        plain = scipy_stats.permutation_test(
+            (values[0][method], values[0][0]), lambda a, b: np.mean(a - b), permutation_type="samples", n_resamples=8000
+        )
+        assert found[method] == pytest.approx(plain.pvalue, abs=0.03)
+
+
+def test_permutation_tells_a_real_difference_from_none() -> None:
+    found = stats.permutation(table(1, shift=0.05), 0)
+    assert found[0] == 1.0 and found[1] < 0.001
+    assert stats.permutation([np.stack([v[0], v[0]]) for v in table(2)], 0)[1] == 1.0
+
+
+def test_no_p_is_zero_and_chance_alone_is_rarely_called_a_difference() -> None:
+    assert stats.permutation([np.stack([np.zeros(80), np.ones(80)])], 0, permutations=999)[1] == pytest.approx(1 / 1000)
+    called = sum(stats.permutation(table(seed, (50, 50)), 0, permutations=300)[2] < 0.05 for seed in range(100))
+    assert called <= 12  # 5 are expected
+
+
+def test_holm_by_hand() -> None:
+    assert stats.holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx((0.03, 0.06, 0.06, 0.02))
+    assert stats.holm([]) == () and stats.holm([0.2]) == (0.2,)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_never_shrinks_never_reorders_and_lies_within_bonferroni(p: list[float]) -> None:
+    found = stats.holm(p)
+    for a, b in zip(p, found, strict=True):
+        assert a <= b <= min(1.0, a * len(p)) + 1e-12
+    order = np.argsort(p, kind="stable")
+    assert list(np.array(found)[order]) == sorted(found)
+
+
+def test_draws_are_the_same_for_all_methods() -> None:
+    """A method that is another plus a constant has that other's interval, moved: else differences would drown in the draws' noise."""
+    values = [np.stack([v[0], v[0] + 0.25]) for v in table(5)]
+    first, second = stats.intervals(values, draws=500)
+    assert second - first == pytest.approx([0.25, 0.25])
