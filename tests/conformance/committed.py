@@ -6,11 +6,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from . import tokenizers_
+from . import graph_suites, pixel_suites, token_suites, tree_suites
 from .fixture import COMMITTED, Suite
 
 WRITERS: dict[str, Callable[[Path], list[Suite]]] = {
-    "tokenizers": tokenizers_.committed,
+    "tokenizers": token_suites.committed,
+    "pixels": pixel_suites.committed,
+    "trees": tree_suites.committed,
+    "graphs": graph_suites.committed,
 }
 
 

@@ -1,15 +1,19 @@
-"""A conformance fixture: inputs, and what the Python reference made of them, as JSON that a program of any language replays. Knows the form; knows no suite.
+"""A conformance fixture: inputs, and what the Python reference made of them, as JSON that a program of any language replays.
 
-{"format": 1, "suite": NAME, "tolerance": absolute for floats, "shared": {...}, "cases": [{"id", "in", "out"} or {"id", "in", "error"}]}. `error` is a
-part of the message that the case must end with. Strings, integers, booleans and null are compared exactly; paths are relative to the file.
+Its form is told in tests/golden/conformance/README.md. Knows the form; knows no suite.
 """
 
 from __future__ import annotations
 
+import base64
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 FORMAT = 1
 COMMITTED = Path(__file__).parents[1] / "golden" / "conformance"
@@ -56,6 +60,15 @@ def read(path: Path) -> Suite:
         raise ValueError(f"{path}: conformance format {raw['format']}, this program reads {FORMAT}")
     cases = tuple(Case(case["id"], case["in"], case.get("out"), case.get("error")) for case in raw["cases"])
     return Suite(raw["suite"], cases, raw["shared"], float(raw["tolerance"]))
+
+
+def floats(values: Iterable[Any]) -> list[float]:
+    """Each float32 as the shortest decimal that means it."""
+    return [float(str(np.float32(value))) for value in values]
+
+
+def base64_of(data: bytes | NDArray[Any]) -> str:
+    return base64.b64encode(data if isinstance(data, bytes) else data.tobytes()).decode()
 
 
 def _raw(case: Case) -> dict[str, Any]:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import random
 
-NOUNS = "dog cat chair coffee beach bridge bicycle birthday cake lantern puddle kite harbour mountain grandmother wedding airport noodles temple sunset".split()
-VERBS = "sleeping running laughing waiting photographed repaired carried painted opened crossing".split()
+_NOUNS = """dog cat chair coffee beach bridge bicycle birthday cake lantern puddle kite harbour mountain grandmother wedding airport noodles
+temple sunset"""
+NOUNS = _NOUNS.split()
+_VERBS = "sleeping running laughing waiting photographed repaired carried painted opened crossing"
+VERBS = _VERBS.split()
 PLACES = "Lisbon Oslo Kyoto Napoli Berlin Sydney Toronto São_Paulo Zürich Reykjavík".replace("_", " ").split()
-OTHERS = "où était été Straße naïve собака на пляже 写真 海 猫と犬 ภาพถ่าย صورة 사진 γάτα".split()
-WHO = "my our the a his her Lena's Tom's grandpa's".split()
+_OTHERS = "où était été Straße naïve собака на пляже 写真 海 猫と犬 ภาพถ่าย صورة 사진 γάτα"
+OTHERS = _OTHERS.split()
+_WHO = "my our the a his her Lena's Tom's grandpa's"
+WHO = _WHO.split()
 HARD = (
     "",
     " ",

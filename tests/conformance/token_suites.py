@@ -1,4 +1,4 @@
-"""Suites of the three tokenizers: small ones of our own, trained on made-up text, shaped as the bundles' are. Knows Hugging Face's tokenizers; no bundle."""
+"""Suites of the three tokenizers: small ones of our own, trained on made-up text, shaped as the bundles' are. Knows no bundle."""
 
 from __future__ import annotations
 
