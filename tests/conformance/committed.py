@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from . import graph_suites, pixel_suites, token_suites, tree_suites
+from . import cue_suites, graph_suites, pixel_suites, token_suites, tree_suites
 from .fixture import COMMITTED, Suite
 
 WRITERS: dict[str, Callable[[Path], list[Suite]]] = {
@@ -14,6 +14,7 @@ WRITERS: dict[str, Callable[[Path], list[Suite]]] = {
     "pixels": pixel_suites.committed,
     "trees": tree_suites.committed,
     "graphs": graph_suites.committed,
+    "cues": cue_suites.committed,
 }
 
 
