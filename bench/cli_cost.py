@@ -17,8 +17,20 @@ from rich.table import Table
 from . import sample as sample_album
 from .datasets import DatasetError
 from .files import write_aside
+from .graph import GraphError
 from .options import PATH, bundle_option, spinner, threads_option
+from .output import dumps, emit, format_option
 from .sample import SampleError
+
+
+def _dims(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, int]:
+    out = {}
+    for text in given:
+        name, _, number = text.partition("=")
+        if not name or not number.isdigit() or not 0 < int(number) <= 1 << 20:
+            raise click.BadParameter(f"{text!r}: NAME=N is wanted, N from 1 to {1 << 20}")
+        out[name] = int(number)
+    return out
 
 
 @click.command()
@@ -109,4 +121,41 @@ def print_latency(found: object) -> None:
     console.print(f"cold start to first answer {found.cold_ms} ms, peak memory {found.peak_rss_mb} MB")
 
 
-COMMANDS = (latency,)
+@click.command()
+@bundle_option
+@click.option("--album", type=PATH, default=None, help="Its photos are shown to the router. [default: the sample's]")
+@click.option("-q", "--query", "queries", multiple=True, help="A query; repeat for more. [default: the sample album's]")
+@click.option("--photos", type=click.IntRange(1, 100_000_000), default=10_000, show_default=True, help="Size of the album that a query scans.")
+@click.option("--dim", "dims", multiple=True, callback=_dims, help="NAME=N: length of a dimension that a graph names; repeat for more.")
+@click.option("--operators", is_flag=True, help="Also a table of operators for each component.")
+@click.option("--output", type=PATH, default=None, help="Also write the JSON, with every operator of every graph, to this file.")
+@format_option
+@threads_option
+def flops(
+    bundle: Path,
+    album: Path | None,
+    queries: tuple[str, ...],
+    photos: int,
+    dims: dict[str, int],
+    operators: bool,
+    output: Path | None,
+    form: str,
+    threads: int,
+) -> None:
+    """Parameters, multiply-adds, bytes and intensity of every component and operator of BUNDLE, counted on its ONNX graphs."""
+    from . import flops as counting
+    from . import flops_tables as tables
+
+    with one_line("bench flops", GraphError, SampleError, extra="bench"), spinner() as progress:
+        task = progress.add_task("counting", total=None)
+        asked = queries or sample_album.QUERIES
+        found = counting.measure(bundle, album, asked, photos, threads, dims, lambda text: progress.update(task, description=text[:60]))
+        whole = asdict(found)
+        if output:
+            write_aside(output, dumps(whole))
+    records = [tables.record(found, cost) for cost in found.components]
+    brief = whole | {"components": records}
+    emit(form, tables.sheets(found, operators), tables.notes(found), records, whole, brief)
+
+
+COMMANDS = (latency, flops)

@@ -1,0 +1,80 @@
+"""How a measurement is printed: markdown tables, CSV, JSON, JSON lines. Knows rows and columns; knows no measurement.
+
+With md, json and jsonl the last line of standard output is one JSON object. CSV is CSV to its end: a line of JSON would break who reads it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import click
+
+FORMATS = ("md", "csv", "json", "jsonl")
+Cell = str | int | float | None
+Record = Mapping[str, object]
+
+format_option = click.option(
+    "-o", "--output-format", "form", type=click.Choice(FORMATS), default="md", show_default=True, help="Markdown ends in one line of JSON."
+)
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table with a title. Cells are printed as they are: format numbers before."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+    def markdown(self) -> str:
+        """Columns of equal width, so that it reads as it is; numbers to the right."""
+        cells = [tuple("" if c is None else str(c).replace("|", "\\|") for c in row) for row in self.rows]
+        widths = [max(len(line[at]) for line in (self.columns, *cells)) for at in range(len(self.columns))]
+        right = [bool(cells) and all(_number(row[at]) for row in cells) for at in range(len(self.columns))]
+        lines = [" | ".join(t.rjust(w) if r else t.ljust(w) for t, w, r in zip(line, widths, right, strict=True)) for line in (self.columns, *cells)]
+        rule = "|".join("-" * (w + 1) + (":" if r else "-") for w, r in zip(widths, right, strict=True))
+        return "\n".join((f"### {self.title}", "", f"| {lines[0]} |", f"|{rule}|", *(f"| {line} |" for line in lines[1:])))
+
+
+def _number(text: str) -> bool:
+    return not text or text.lstrip("-").replace(".", "", 1).replace(",", "").rstrip(" %×").isdigit()
+
+
+def emit(form: str, sheets: Sequence[Sheet], notes: Sequence[str], records: Sequence[Record], whole: Record, brief: Record) -> None:
+    """Prints in `form`. `records`: the rows for machines; `whole`: everything, with raw samples; `brief`: the same without them."""
+    if form == "json":
+        click.echo(dumps(whole))
+    elif form == "jsonl":
+        for record in records:
+            click.echo(dumps(record))
+    elif form == "csv":
+        click.echo(_csv(records), nl=False)
+    else:
+        click.echo("\n\n".join([*(sheet.markdown() for sheet in sheets), *notes]) + "\n")
+        click.echo(dumps(brief))
+
+
+def _csv(records: Sequence[Record]) -> str:
+    stream = io.StringIO()
+    columns = list(dict.fromkeys(name for record in records for name in record))
+    writer = csv.DictWriter(stream, columns, lineterminator="\n")
+    writer.writeheader()
+    for record in records:
+        writer.writerow({k: dumps(v) if isinstance(v, (list, tuple, dict)) else v for k, v in record.items()})
+    return stream.getvalue()
+
+
+def dumps(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def si(value: float, unit: str = "") -> str:
+    """1234567 → "1.23 M"."""
+    for limit, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= limit:
+            return f"{value / limit:.2f} {letter}{unit}"
+    return f"{value:.3g} {unit}".strip()
