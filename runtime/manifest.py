@@ -82,13 +82,21 @@ class Component:
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """Pixels → tensor: shorter side to `resize` (bicubic, antialiased), centre crop `crop`, (x - mean) / std inside the graph."""
+    """Pixels → tensor: shorter side to `resize` (antialiased), centre crop `crop`, (x - mean) / std inside the graph, of pixels in 0..255.
+
+    `channel_mean`, `channel_std`: the same by channel, where the channels differ (then `mean` and `std` are their means). `fit`: "cut", whole
+    pixels of the picture's centre are cut out and resized; "crop", exactly the centre of the whole picture's resize, as Hugging Face's
+    processors have it; "squash", both sides become `crop`, whatever the picture's shape.
+    """
 
     resize: int
     crop: int
     interpolation: str
     mean: float
     std: float
+    channel_mean: tuple[float, ...] = ()
+    channel_std: tuple[float, ...] = ()
+    fit: str = "cut"
 
 
 @dataclass(frozen=True)
@@ -222,6 +230,10 @@ def to_json(manifest: Manifest) -> str:
     for name in ("prefixes", "ranking"):
         if not raw[name]:
             del raw[name]  # a bundle from before there were any is written as it was read
+    for part, kind in (("language", Language), ("preprocessing", Preprocessing)):
+        for field in dataclasses.fields(kind):
+            if field.default is not dataclasses.MISSING and raw[part][field.name] == field.default:
+                del raw[part][field.name]
     return json.dumps(raw, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -298,6 +310,8 @@ def _within(manifest: Manifest) -> None:
     for name, (value, least, most) in bounds.items():
         if not least <= value <= most:
             raise ValueError(f"{name}: {value} outside {least}..{most}")
+    if any(len(x) not in (0, 3) for x in (p.channel_mean, p.channel_std)) or any(x <= 0 for x in p.channel_std):
+        raise ValueError("preprocessing.channel_mean, channel_std: three numbers each are wanted, deviations above zero")
     if "refine" not in manifest.prompts:
         raise ValueError("prompts: refine missing")
     if any(not t.shape for a in manifest.artifacts for t in (*a.inputs, *a.outputs)):

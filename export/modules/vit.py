@@ -1,0 +1,100 @@
+"""Vision transformers of CLIP and SigLIP: prepared pixels → a unit vector in the space of texts, and patch features. Knows tensors only.
+
+The patch embedding, a convolution whose stride is its kernel, is written as what it is: a matrix product over each patch's pixels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from .encoder import Encoder, EncoderShape, Mlp, attention
+
+
+@dataclass(frozen=True)
+class VitShape:
+    """`image` pixels a side in patches of `patch`; `embedding`: width of the tower's first output."""
+
+    encoder: EncoderShape
+    image: int
+    patch: int
+    embedding: int
+
+    @property
+    def grid(self) -> int:
+        return self.image // self.patch
+
+    @property
+    def patches(self) -> int:
+        return self.grid**2
+
+
+class Patches(nn.Module):
+    """pixels float32 [B, image, image, 3] in 0..255 → [B, patches, W]: (x - mean) / std by channel, cut, multiplied."""
+
+    def __init__(self, shape: VitShape, bias: bool) -> None:
+        super().__init__()
+        self.shape = shape
+        # Rows, then columns, then channels of a patch, as the pixels lie.
+        self.linear = nn.Linear(shape.patch**2 * 3, shape.encoder.width, bias=bias)
+        self.register_buffer("mean", torch.zeros(3))
+        self.register_buffer("std", torch.ones(3))
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        grid, side = self.shape.grid, self.shape.patch
+        x = (pixels - self.get_buffer("mean")) / self.get_buffer("std")
+        x = x[:, : grid * side, : grid * side]  # what does not fill a patch is left out, as by the convolution
+        # Not more than five dimensions: Core ML has no sixth.
+        x = x.reshape(-1, grid, side, grid, side * 3).transpose(2, 3)
+        return self.linear(x.reshape(-1, grid * grid, side * side * 3))
+
+
+class ClipImage(nn.Module):
+    """pixels [B, image, image, 3] in 0..255 → embedding [B, D] of unit length, patches [B, P, W]: the last layer's, before any norm."""
+
+    def __init__(self, shape: VitShape) -> None:
+        super().__init__()
+        width, eps = shape.encoder.width, shape.encoder.eps
+        self.patch = Patches(shape, bias=False)
+        # The class token with its position, and the positions of the patches: two constants instead of a table to look into.
+        self.first = nn.Parameter(torch.zeros(1, 1, width))
+        self.positions = nn.Parameter(torch.zeros(1, shape.patches, width))
+        self.pre_norm, self.post_norm = nn.LayerNorm(width, eps=eps), nn.LayerNorm(width, eps=eps)
+        self.encoder = Encoder(shape.encoder)
+        self.project = nn.Linear(width, shape.embedding, bias=False)
+
+    def forward(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
+        x = self.patch(pixels) + self.positions
+        x = torch.cat([self.first.expand(x.shape[0], -1, -1), x], dim=1)
+        x = self.encoder(self.pre_norm(x))
+        return F.normalize(self.project(self.post_norm(x[:, 0])), dim=-1), x[:, 1:]
+
+
+class SiglipImage(nn.Module):
+    """pixels [B, image, image, 3] in 0..255 → embedding [B, W] of unit length, patches [B, P, W], both after the last norm.
+
+    A learned query attends to the patches (SigLIP's pooling head). It is the same for every photo, so that `query`, its product with
+    the query matrix, is a constant.
+    """
+
+    def __init__(self, shape: VitShape) -> None:
+        super().__init__()
+        encoder = shape.encoder
+        self.heads = encoder.heads
+        self.patch = Patches(shape, bias=True)
+        self.positions = nn.Parameter(torch.zeros(1, shape.patches, encoder.width))
+        self.encoder = Encoder(encoder)
+        self.post_norm = nn.LayerNorm(encoder.width, eps=encoder.eps)
+        self.query = nn.Parameter(torch.zeros(1, 1, encoder.width))
+        self.kv, self.out = nn.Linear(encoder.width, 2 * encoder.width), nn.Linear(encoder.width, encoder.width)
+        self.head_norm = nn.LayerNorm(encoder.width, eps=encoder.eps)
+        self.mlp = Mlp(encoder)
+
+    def forward(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
+        x = self.post_norm(self.encoder(self.patch(pixels) + self.positions))
+        k, v = self.kv(x).chunk(2, dim=-1)
+        pooled = self.out(attention(self.query.expand(x.shape[0], -1, -1), k, v, self.heads, None))[:, 0]
+        return F.normalize(pooled + self.mlp(self.head_norm(pooled)), dim=-1), x
