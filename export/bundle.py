@@ -25,11 +25,12 @@ from gamer.runtime import manifest as mf
 from gamer.runtime.errors import BundleError
 
 from .errors import ExportError
-from .recipe import QUANTS, ROLES, TARGETS, Recipe, recipe
+from .recipe import ROLES, TARGETS
+from .settings import Settings
 
 WRITERS = {"onnx": "to_onnx", "executorch": "to_executorch", "coreml": "to_coreml"}
 # Longest first: the decoder decides how long the whole takes.
-ORDER = ("llm_decoder", "image_tower", "text_tower", "dpe_expert_0", "dpe_expert_1", "dpe_expert_2", "llm_embed", "dpe_router")
+ORDER = ("llm_decoder", "llm_encoder", "image_tower", "text_tower", "dpe_expert_0", "dpe_expert_1", "dpe_expert_2", "llm_embed", "dpe_router")
 TOOLS = ("torch", "executorch", "torchao", "coremltools", "onnx", "onnxruntime", "numpy", "tokenizers", "transformers", "gguf")
 Report = Callable[[str, mf.Artifact | None], None]
 
@@ -38,11 +39,19 @@ Report = Callable[[str, mf.Artifact | None], None]
 class Task:
     """One artifact to make: all that a worker process needs, and no tensor."""
 
-    recipe: str
+    settings: Settings
     role: str
     target: str
     quant: str
     folder: str
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a task leaves: the artifact, and the component as the task saw it."""
+
+    artifact: mf.Artifact
+    component: mf.Component
 
 
 def parse_targets(text: str) -> tuple[str, ...]:
@@ -56,16 +65,13 @@ def parse_targets(text: str) -> tuple[str, ...]:
     return tuple(t for t in TARGETS if t in wanted)
 
 
-def export(name: str, targets: tuple[str, ...], quant: str, out: Path, jobs: int, report: Report) -> mf.Manifest:
-    """Exports recipe `name` to the directory `out`. Returns its manifest; an up-to-date bundle is checked and left as it is.
+def export(settings: Settings, targets: tuple[str, ...], out: Path, jobs: int, report: Report) -> mf.Manifest:
+    """Exports what `settings` ask for to the directory `out`. Returns its manifest; an up-to-date bundle is checked and left as it is.
 
     Raises ExportError (weights missing, parity below threshold, `out` is something else) and BundleError.
     """
-    chosen = recipe(name)
-    if quant not in QUANTS:
-        raise ExportError(f"unknown quantization {quant!r}; choose one of: {', '.join(QUANTS)}")
     out = out.resolve()
-    mark = fingerprint(chosen, targets, quant)
+    mark = fingerprint(settings, targets)
     if out.exists():
         done = _up_to_date(out, mark)
         if done is not None:
@@ -73,24 +79,31 @@ def export(name: str, targets: tuple[str, ...], quant: str, out: Path, jobs: int
             return done
     stage = out.with_name(out.name + ".partial")
     _prepare(stage, mark)
-    tasks = [
-        Task(name, role, target, chosen.quant_of(role, target, quant), str(stage))
-        for role in ORDER
-        for target in ("executorch", "coreml", "onnx")
-        if target in targets
-    ]
-    artifacts = _run(tasks, jobs, report)
+    made = _run(tasks(settings, targets, str(stage)), jobs, report)
     report("tokenizers, labels, gazetteer, fixtures", None)
     from . import contents
 
-    manifest = contents.finish(
-        chosen, quant, artifacts, stage, {t: version(t) for t in TOOLS} | {"python": platform.python_version(), "fingerprint": mark}
-    )
+    parts = tuple({m.component.role: m.component for m in made}.values())
+    tools = {t: version(t) for t in TOOLS} | {"python": platform.python_version(), "fingerprint": mark}
+    manifest = contents.finish(settings, parts, tuple(m.artifact for m in made), stage, tools)
     (stage / mf.MANIFEST_NAME).write_text(mf.to_json(manifest), encoding="utf-8")
     shutil.rmtree(stage / "records")
     mf.check(stage, manifest)
     _swap(stage, out)
     return manifest
+
+
+def tasks(settings: Settings, targets: tuple[str, ...], folder: str) -> list[Task]:
+    """Every artifact of `settings`, the longest first."""
+    from . import components
+
+    have = components.roles(settings)
+    return [
+        Task(settings, role, target, settings.chosen.quant_of(role, target, settings.quant), folder)
+        for role in ORDER
+        for target in ("executorch", "coreml", "onnx")
+        if target in targets and role in have
+    ]
 
 
 def _swap(stage: Path, out: Path) -> None:
@@ -104,12 +117,16 @@ def _swap(stage: Path, out: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def fingerprint(chosen: Recipe, targets: Iterable[str], quant: str) -> str:
-    """A hash of all that decides what an export writes: recipe, targets, quantization, tool versions, and this room's own source."""
-    sha = hashlib.sha256(repr((chosen, sorted(targets), quant, [(t, version(t)) for t in TOOLS])).encode())
+def fingerprint(settings: Settings, targets: Iterable[str]) -> str:
+    """A hash of all that decides what an export writes: settings, recipe, sources, targets, tool versions, and this room's own source."""
+    sha = hashlib.sha256(repr((settings, settings.chosen, sorted(targets), [(t, version(t)) for t in TOOLS])).encode())
+    for _, source in settings.sources:
+        path = Path(source)
+        for file in sorted(path.iterdir()) if path.is_dir() else [path] if path.is_file() else []:
+            sha.update(repr((file.name, file.stat().st_size, file.stat().st_mtime_ns)).encode())
     rooms = Path(__file__).parent, Path(str(mf.__file__)).parent
     for room in rooms:
-        for file in sorted(room.rglob("*.py")):
+        for file in sorted(f for kind in ("*.py", "*.json") for f in room.rglob(kind)):
             if room == rooms[0] or file.name in ("image.py", "decoder.py", "prefix.py", "manifest.py"):
                 sha.update(file.read_bytes())
     return sha.hexdigest()
@@ -148,30 +165,31 @@ def _prepare(stage: Path, mark: str) -> None:
     note.write_text(mark)
 
 
-def _run(tasks: list[Task], jobs: int, report: Report) -> list[mf.Artifact]:
-    done: dict[Task, mf.Artifact] = {}
+def _run(tasks: list[Task], jobs: int, report: Report) -> list[Made]:
+    done: dict[Task, Made] = {}
     for task in tasks:
         if (kept := _finished(task)) is not None:
             done[task] = kept
-            report(f"{task.role} for {task.target} (kept)", kept)
+            report(f"{task.role} for {task.target} (kept)", kept.artifact)
     waiting = [t for t in tasks if t not in done]
     log = str(Path(tasks[0].folder) / "records" / "workers.log")
+    # A process a task: what a converter leaves in memory goes with it.
     with ProcessPoolExecutor(
-        max_workers=max(1, min(jobs, len(waiting) or 1)), mp_context=get_context("spawn"), initializer=_quiet, initargs=(log,)
+        max_workers=max(1, min(jobs, len(waiting) or 1)), mp_context=get_context("spawn"), initializer=_quiet, initargs=(log,), max_tasks_per_child=1
     ) as pool:
         futures = {pool.submit(run_task, task): task for task in waiting}
         try:
             for future in as_completed(futures):
                 task = futures[future]
                 done[task] = future.result()
-                report(f"{task.role} for {task.target}", done[task])
+                report(f"{task.role} for {task.target}", done[task].artifact)
         except BrokenProcessPool:
             raise ExportError("a worker was killed, most likely for want of memory: run again with --jobs 1; finished parts are kept") from None
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     rank = {(role, target): i for i, (role, target) in enumerate((r, t) for r in ROLES for t in TARGETS)}
-    return sorted(done.values(), key=lambda a: rank[a.role, a.target])
+    return sorted(done.values(), key=lambda m: rank[m.artifact.role, m.artifact.target])
 
 
 def _quiet(log: str) -> None:
@@ -186,33 +204,36 @@ def _record(task: Task) -> Path:
     return Path(task.folder) / "records" / f"{task.target}-{task.role}.json"
 
 
-def _finished(task: Task) -> mf.Artifact | None:
+def _finished(task: Task) -> Made | None:
     try:
-        artifact = mf.artifact_from(json.loads(_record(task).read_text()))
-        return artifact if mf.digest(Path(task.folder) / artifact.path) == (artifact.bytes, artifact.sha256) else None
+        raw = json.loads(_record(task).read_text())
+        made = Made(mf.artifact_from(raw["artifact"]), mf.Component(**raw["component"]))
+        whole = mf.digest(Path(task.folder) / made.artifact.path) == (made.artifact.bytes, made.artifact.sha256)
+        return made if whole else None
     except (OSError, ValueError, TypeError, KeyError):
         return None
 
 
-def run_task(task: Task) -> mf.Artifact:
+def run_task(task: Task) -> Made:
     """Makes, proves and records one artifact; runs in a worker process."""
     import torch
 
-    from . import components, contents, fixtures, parity
+    from . import components, fixtures, parity
 
     torch.set_num_threads(1)
-    os.environ["HF_HUB_OFFLINE"] = "1"
-    chosen, begin = recipe(task.recipe), time.perf_counter()
+    settings, begin = task.settings, time.perf_counter()
     writer = import_module(f".{WRITERS[task.target]}", __package__)
     folder = Path(task.folder) / task.target
     folder.mkdir(exist_ok=True)
     path, aside = folder / f"{task.role}{writer.SUFFIX}", folder / f"partial-{os.getpid()}-{task.role}{writer.SUFFIX}"
-    item = components.build(chosen, task.role, task.quant)
-    language = contents.language(chosen)
-    samples = fixtures.samples(chosen, task.role, fixed=task.target != "onnx") if task.role == "image_tower" else []
+    item = components.build(settings, task.role, task.quant)
+    component = item.describe()
+    samples = fixtures.samples(settings, item, fixed=task.target != "onnx") if task.role == "image_tower" else []
     try:
-        inputs, outputs = writer.write(item, task.quant, language, samples, aside)
-        threshold = chosen.thresholds[task.quant][task.role]
+        inputs, outputs = writer.write(item, task.quant, components.language(settings), samples, aside)
+        # A writer may quantize the module that it was given, to hold no second copy: parity is held against a fresh one.
+        del item
+        threshold = settings.chosen.threshold(task.quant, task.role)
         draft = mf.Artifact(
             task.role,
             task.target,
@@ -224,12 +245,12 @@ def run_task(task: Task) -> mf.Artifact:
             parity.unproven(threshold),
             0.0,
         )
-        proven = parity.measure(chosen, item, draft, aside, language, threshold)
+        proven = parity.measure(settings, components.build(settings, task.role, "fp32"), draft, aside, threshold)
         if path.is_dir():
             shutil.rmtree(path)
         aside.rename(path)
     finally:
         shutil.rmtree(aside, ignore_errors=True) if aside.is_dir() else aside.unlink(missing_ok=True)
-    artifact = replace(draft, parity=proven, export_seconds=round(time.perf_counter() - begin, 2))
-    _record(task).write_text(json.dumps(asdict(artifact)))
-    return artifact
+    made = Made(replace(draft, parity=proven, export_seconds=round(time.perf_counter() - begin, 2)), component)
+    _record(task).write_text(json.dumps(asdict(made)))
+    return made

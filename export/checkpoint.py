@@ -70,7 +70,13 @@ class SafetensorsWeights:
 
     def _stored(self, name: str) -> str | None:
         # GPT-2's first checkpoints leave out "transformer."; multimodal Gemma puts "language_model." before or within.
-        forms = (name, name.removeprefix("transformer."), f"language_model.{name}", name.replace("model.", "model.language_model.", 1))
+        forms = (
+            name,
+            name.removeprefix("transformer."),
+            f"bert.{name}",
+            f"language_model.{name}",
+            name.replace("model.", "model.language_model.", 1),
+        )
         return next((form for form in forms if form in self._where), None)
 
 

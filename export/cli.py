@@ -16,6 +16,7 @@ from rich.table import Table
 
 from .errors import ExportError
 from .recipe import QUANTS, RECIPES, TARGETS
+from .settings import Settings, parse_keep, parse_sources, recipe_for
 
 ERR = Console(stderr=True)
 
@@ -66,49 +67,153 @@ def parity_text(parity: mf.Parity) -> str:
     return text if parity.top1 is None else f"{text}, top-1 {parity.top1:.1%} ({parity.top1_threshold:.0%})"
 
 
+def _from_file(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
+    """--config FILE.yaml: defaults for the other options, by their long names."""
+    if path is None:
+        return None
+    import yaml
+
+    try:
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
+        raise click.BadParameter(f"{path}: not readable as YAML ({str(error).splitlines()[0][:100]})") from None
+    names = {option.removeprefix("--"): p.name for p in context.command.params for option in p.opts if option.startswith("--")}
+    if not isinstance(found, dict) or any(str(key) not in names for key in found):
+        known = ", ".join(sorted(names))
+        raise click.BadParameter(f"{path}: a mapping of options is wanted, with keys among: {known}")
+    context.default_map = {names[str(key)]: value for key, value in found.items()}
+    return path
+
+
 @click.command()
-@click.argument("recipe")
+@click.argument("recipe", required=False)
+@click.option(
+    "-m", "--model", default=None, metavar="SOURCE", help="Weights of a one-model recipe: a directory, a .gguf file, a hub id, random[:seed]."
+)
+@click.option(
+    "--weights",
+    multiple=True,
+    metavar="[PART=]SOURCE",
+    help="The same for a part (image, text, llm), or for all; repeat for more. random:7 fills the true architecture with numbers.",
+)
 @click.option("--targets", default=",".join(TARGETS), show_default=True, help="Comma-separated: onnx, executorch, coreml.")
-@click.option("--quant", type=click.Choice(QUANTS), default="int8", show_default=True, help="int8: weights and, where the target can, activations.")
+@click.option("--quant", type=click.Choice(("none", *QUANTS)), default="int8", show_default=True, help="none: as --dtype says.")
+@click.option("--dtype", type=click.Choice(("fp32", "fp16")), default="fp32", show_default=True, help="Weights that --quant none leaves.")
+@click.option("--group-size", type=int, default=32, show_default=True, help="Weights that share a scale in int4.")
+@click.option("--keep", default="", metavar="NAMES=QUANT", help="Tensors that get another quantization, e.g. embed,head=int8.")
+@click.option("--max-seq-len", "max_seq", type=click.IntRange(0, 1 << 17), default=0, help="Cache slots of the decoder. [default: the recipe's]")
+@click.option("--opset", type=int, default=17, show_default=True, help="ONNX operator set of what is traced.")
+@click.option(
+    "--image-input",
+    type=click.Choice(("prepared", "any")),
+    default="prepared",
+    show_default=True,
+    help="any: ONNX towers take uint8 RGB of any size and resize in their own graph.",
+)
+@click.option("--trust-pickle", is_flag=True, help="Open pickled checkpoints, which can run code: only for files that you trust.")
+@click.option("--config", type=click.Path(path_type=Path), callback=_from_file, is_eager=True, default=None, help="YAML file of these options.")
 @click.option("-o", "--output-dir", type=click.Path(path_type=Path), required=True, help="Directory of the bundle; written aside, then renamed.")
 @click.option("--jobs", type=click.IntRange(1, 16), default=min(2, os.cpu_count() or 1), show_default=True, help="Worker processes.")
+@click.option("--dry-run", is_flag=True, help="Say what would be written, how large, in how much memory; write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON.")
-def export(recipe: str, targets: str, quant: str, output_dir: Path, jobs: int, as_json: bool) -> None:
-    """Export RECIPE (e.g. pocket) as a bundle: every component, every target, each compared with torch on the same inputs where this
-    platform can execute it.
+def export(
+    recipe: str | None,
+    model: str | None,
+    weights: tuple[str, ...],
+    targets: str,
+    quant: str,
+    dtype: str,
+    group_size: int,
+    keep: str,
+    max_seq: int,
+    opset: int,
+    image_input: str,
+    trust_pickle: bool,
+    config: Path | None,
+    output_dir: Path,
+    jobs: int,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Export RECIPE (e.g. pocket, clip-vit-l14, gamer-qwen2-1.5b) as a bundle: every component, every target, each compared with torch on the
+    same inputs. Without RECIPE, `-m` says by its config.json what it is: CLIP or SigLIP towers, or a language model.
 
     A comparison below its threshold fails the command with the figure. An interrupted export continues where it stopped; a bundle that is
     up to date is left as it is.
+
+    \b
+    gamer export pocket -o out/pocket
+    gamer export -m ./my-clip --quant int4 --targets onnx,coreml -o out/clip
+    gamer export gamer-qwen2-1.5b --weights random:0 --quant int4 --dry-run -o out/full
     """
     from . import bundle
 
-    try:
-        wanted = bundle.parse_targets(targets)
-        if recipe not in RECIPES:
-            raise click.BadParameter(f"{recipe!r} is no recipe; choose one of: {', '.join(RECIPES)}", param_hint="RECIPE")
-    except ExportError as error:
-        raise click.BadParameter(str(error), param_hint="--targets") from None
     kept = "interrupted; finished parts are kept, run the same command to go on"
-    with one_line("export", ExportError, extra="export", interrupted=kept), bar() as progress:
-        task = progress.add_task("loading weights", total=len(bundle.ORDER) * len(wanted))
+    with one_line("export", ExportError, extra="export", interrupted=kept):
+        settings = _settings(recipe, model, weights, dtype if quant == "none" else quant, keep, group_size, max_seq, opset, image_input, trust_pickle)
+        wanted = bundle.parse_targets(targets)
+        if dry_run:
+            _print_plan(settings, wanted, as_json)
+            return
+        with bar() as progress:
+            task = progress.add_task("loading weights", total=len(bundle.tasks(settings, wanted, "")))
 
-        def report(text: str, artifact: mf.Artifact | None) -> None:
-            progress.update(task, advance=1 if artifact else 0, description=text)
-            if artifact:
-                progress.console.print(
-                    f"  {text}: {artifact.bytes / 1e6:.1f} MB, {parity_text(artifact.parity)}, {artifact.export_seconds:.0f} s",
-                    highlight=False,
-                )
+            def report(text: str, artifact: mf.Artifact | None) -> None:
+                progress.update(task, advance=1 if artifact else 0, description=text)
+                if artifact:
+                    progress.console.print(
+                        f"  {text}: {artifact.bytes / 1e6:.1f} MB, {parity_text(artifact.parity)}, {artifact.export_seconds:.0f} s",
+                        highlight=False,
+                    )
 
-        manifest = bundle.export(recipe, wanted, quant, output_dir, jobs, report)
+            manifest = bundle.export(settings, wanted, output_dir, jobs, report)
     print_manifest(manifest, output_dir, as_json)
+
+
+def _settings(
+    recipe: str | None,
+    model: str | None,
+    weights: tuple[str, ...],
+    quant: str,
+    keep: str,
+    group_size: int,
+    max_seq: int,
+    opset: int,
+    image_input: str,
+    trust_pickle: bool,
+) -> Settings:
+    if recipe is None:
+        from .checkpoint import open_checkpoint
+
+        if model is None:
+            raise ExportError(f"say what to export: a recipe ({', '.join(RECIPES)}), or -m with a checkpoint")
+        recipe = recipe_for(open_checkpoint(None, model, trust_pickle=trust_pickle).config)
+    sources = parse_sources(recipe, model, weights)
+    return Settings(recipe, quant, sources, parse_keep(keep), group_size, max_seq, opset, image_input, trust_pickle)
+
+
+def _print_plan(settings: Settings, targets: tuple[str, ...], as_json: bool) -> None:
+    from . import plan
+
+    found = plan.predict(settings, targets)
+    if as_json:
+        click.echo(json.dumps(asdict(found), ensure_ascii=False))
+        return
+    out = Table(title=f"{settings.recipe}, {settings.quant}: would be written")
+    for name in ("component", "target", "quantization", "parameters", "MB", "peak memory, GB"):
+        out.add_column(name, justify="left" if name in ("component", "target", "quantization") else "right")
+    for row in found.artifacts:
+        out.add_row(row.role, row.target, row.quant, f"{row.parameters:,}", f"{row.bytes / 1e6:,.1f}", f"{row.peak / 1e9:.1f}")
+    Console().print(out)
+    click.echo(f"{len(found.artifacts)} artifacts, about {found.bytes / 1e6:,.0f} MB; peak of one worker about {found.peak / 1e9:.1f} GB")
 
 
 @click.command()
 @click.argument("bundle_dir", metavar="BUNDLE", type=click.Path(path_type=Path))
 @click.option("--hashes-only", is_flag=True, help="Check files only, run nothing.")
+@click.option("--weights", multiple=True, metavar="[PART=]SOURCE", help="Where the weights lie that came from this machine's own files.")
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest with the parity measured now.")
-def verify(bundle_dir: Path, hashes_only: bool, as_json: bool) -> None:
+def verify(bundle_dir: Path, hashes_only: bool, weights: tuple[str, ...], as_json: bool) -> None:
     """Check every hash and size of BUNDLE, then run every artifact that this platform can execute against
     torch again and hold it to its threshold."""
     with one_line("verify", ExportError, extra="export"):
@@ -119,7 +224,8 @@ def verify(bundle_dir: Path, hashes_only: bool, as_json: bool) -> None:
 
             with bar() as progress:
                 task = progress.add_task("loading weights", total=len(manifest.artifacts))
-                manifest = proof.verify(bundle_dir, manifest, lambda text: progress.update(task, advance=1, description=text))
+                sources = parse_sources(manifest.recipe, None, weights)
+                manifest = proof.verify(bundle_dir, manifest, lambda text: progress.update(task, advance=1, description=text), sources)
     print_manifest(manifest, bundle_dir, as_json)
 
 

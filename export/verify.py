@@ -9,17 +9,16 @@ from pathlib import Path
 from gamer.runtime import manifest as mf
 
 from . import components, parity
-from .recipe import recipe
+from .settings import from_strings
 
 
-def verify(bundle: Path, manifest: mf.Manifest, report: Callable[[str], None]) -> mf.Manifest:
+def verify(bundle: Path, manifest: mf.Manifest, report: Callable[[str], None], sources: tuple[tuple[str, str], ...] = ()) -> mf.Manifest:
     """The manifest with the parity measured now. Raises ExportError for the first artifact below its threshold."""
-    chosen = recipe(manifest.recipe)
+    settings = from_strings(manifest.settings or {}, sources)
     proven = []
     for artifact in manifest.artifacts:
-        item = components.build(chosen, artifact.role, artifact.quant)
-        threshold = chosen.thresholds[artifact.quant][artifact.role]
-        language = replace(manifest.language, eos_ids=())
-        proven.append(replace(artifact, parity=parity.measure(chosen, item, artifact, mf.inside(bundle, artifact.path), language, threshold)))
+        item = components.build(settings, artifact.role, "fp32")
+        threshold = settings.chosen.threshold(artifact.quant, artifact.role)
+        proven.append(replace(artifact, parity=parity.measure(settings, item, artifact, mf.inside(bundle, artifact.path), threshold)))
         report(f"{artifact.role} for {artifact.target}")
     return replace(manifest, artifacts=tuple(proven))

@@ -19,7 +19,7 @@ from .console import one_line, plain
 from .engine import MODES, Engine
 from .errors import RuntimeFailure
 from .explain import day
-from .options import PATH, backend_option, json_option, memory_option, threads_option
+from .options import PATH, backend_option, json_option, memory_option, random_option, threads_option
 from .refine import MODES as REFINE_MODES
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 @backend_option
 @threads_option
 @memory_option
+@random_option
 @json_option
 def search(
     album: Path,
@@ -58,6 +59,7 @@ def search(
     backend: str,
     threads: int,
     max_memory: int | None,
+    allow_random: bool,
     as_json: bool,
 ) -> None:
     """Find the photos in ALBUM that QUERY means.
@@ -66,7 +68,7 @@ def search(
     gamer search out/album.gamer "coffee I photographed last spring" -k 5 --explain
     """
     with one_line("search"):
-        engine = Engine.open(bundle or find_bundle(album), album, backend, threads, max_memory and max_memory * 1_000_000)
+        engine = Engine.open(bundle or find_bundle(album), album, backend, threads, max_memory and max_memory * 1_000_000, allow_random)
         answer = engine.search(query, k, refined_by=refined_by, mode=mode, now=now)
     say_what_is_gone(album, answer.hits)
     if as_json:

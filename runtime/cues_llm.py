@@ -50,7 +50,7 @@ def cues_by_llm(models: Models, query: str) -> QuotedCues | None:
     if not spans:
         return None
     ids, prefix = models.prompt("cues", " ".join(spans))
-    if len(ids) + MAX_NEW > models.manifest.language.max_seq:
+    if len(ids) + MAX_NEW > models.manifest.decoder().max_seq:
         return None
     constraint = Constraint(grammar(query), models.llm_vocabulary)
     said = models.language_model.generate(Request(ids, MAX_NEW, constraint=constraint, prefix=prefix))

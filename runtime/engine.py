@@ -69,12 +69,14 @@ class Engine:
         self._southern = bool(len(placed) and np.count_nonzero(placed < 0) * 2 > len(placed))  # np.median would load numpy.ma
 
     @classmethod
-    def open(cls, bundle: Path, album: Path, backend: str = "onnx", threads: int = 2, max_memory: int | None = None) -> Engine:
-        """Opens both read-only. `max_memory`: bytes of models held at once (models.py).
+    def open(
+        cls, bundle: Path, album: Path, backend: str = "onnx", threads: int = 2, max_memory: int | None = None, allow_random: bool = False
+    ) -> Engine:
+        """Opens both read-only. `max_memory`: bytes of models held at once, `allow_random`: see models.py.
 
         Raises BundleError, AlbumError, or RuntimeFailure when another encoder made the album's vectors.
         """
-        models = Models.open(bundle, backend, threads, max_memory)
+        models = Models.open(bundle, backend, threads, max_memory, allow_random)
         opened = Album.open(album)
         for ours, theirs in (
             (models.manifest.text_encoder, opened.meta.text_encoder),

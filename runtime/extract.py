@@ -105,7 +105,7 @@ def _generate(models: Models, prompt: str) -> str:
     from .llm import Request
 
     ids = tuple(models.llm_tokenizer.encode(prompt, add_special_tokens=False).ids)
-    if len(ids) + MAX_NEW > models.manifest.language.max_seq:
+    if len(ids) + MAX_NEW > models.manifest.decoder().max_seq:
         return ""  # a memory in a script that takes many tokens; the rules have read it
     return models.language_model.generate(Request(ids, MAX_NEW, stop=("\n\n",))).text
 

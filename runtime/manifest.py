@@ -101,7 +101,11 @@ class Preprocessing:
 
 @dataclass(frozen=True)
 class Language:
-    """What the decoder needs beside its graph: sizes of the KV cache, rotary base, and the ids that stop generation."""
+    """What the decoder needs beside its graph: sizes of the KV cache, rotary base, and the ids that stop generation.
+
+    `rope_theta` 0: nothing rotates. `window`: what the local layers see, rotated with `rope_theta_local`; 0 without such layers. `buckets`,
+    `distance`: T5's relative positions. `start_id`: what an encoder-decoder's answer begins with; None for a decoder alone.
+    """
 
     layers: int
     kv_heads: int
@@ -110,6 +114,11 @@ class Language:
     max_seq: int
     rope_theta: float
     eos_ids: tuple[int, ...]
+    window: int = 0
+    rope_theta_local: float = 0.0
+    buckets: int = 0
+    distance: int = 0
+    start_id: int | None = None
 
 
 @dataclass(frozen=True)
@@ -175,7 +184,11 @@ class PrefixFile:
 
 @dataclass(frozen=True)
 class Manifest:
-    """Everything that a bundle promises. Field order is the JSON's order."""
+    """Everything that a bundle promises. Field order is the JSON's order.
+
+    `preprocessing`: None without an image tower. `language`: None without a language model. `settings`: what the export was asked for, as
+    text. `random_parts`: what was filled with random numbers on demand: such a bundle finds nothing, and searches refuse it unless told.
+    """
 
     schema_version: int
     recipe: str
@@ -185,8 +198,8 @@ class Manifest:
     dim: int
     components: tuple[Component, ...]
     artifacts: tuple[Artifact, ...]
-    preprocessing: Preprocessing
-    language: Language
+    preprocessing: Preprocessing | None
+    language: Language | None
     thresholds: Thresholds
     prompts: dict[str, str]
     files: tuple[DataFile, ...]
@@ -194,6 +207,8 @@ class Manifest:
     tools: dict[str, str]
     prefixes: tuple[PrefixFile, ...] = ()
     ranking: Ranking | None = None
+    settings: dict[str, str] | None = None
+    random_parts: tuple[str, ...] = ()
 
     def component(self, role: str) -> Component:
         found: Component = _only([c for c in self.components if c.role == role], f"component {role!r}")
@@ -213,6 +228,21 @@ class Manifest:
             raise BundleError(f"bundle has no prompt {name!r}; it holds {', '.join(sorted(self.prompts))}: export it again")
         return self.prompts[name]
 
+    def decoder(self) -> Language:
+        """The decoder's sizes. Raises BundleError for a bundle without a language model."""
+        if self.language is None:
+            raise BundleError(f"bundle {self.recipe} has no language model: use --refine fast, or export a recipe that has one")
+        return self.language
+
+    def pixels(self) -> Preprocessing:
+        """How photos become the image tower's input. Raises BundleError for a bundle without one."""
+        if self.preprocessing is None:
+            raise BundleError(f"bundle {self.recipe} has no image tower: export a recipe that has one")
+        return self.preprocessing
+
+    def has_file(self, name: str) -> bool:
+        return any(f.name == name for f in self.files)
+
     def file(self, name: str) -> DataFile:
         found: DataFile = _only([f for f in self.files if f.name == name], f"file {name!r}")
         return found
@@ -227,11 +257,11 @@ def _only(found: list[Any], what: str) -> Any:
 def to_json(manifest: Manifest) -> str:
     """Stable JSON text (2-space indent, field order kept, newline at the end)."""
     raw = dataclasses.asdict(manifest)
-    for name in ("prefixes", "ranking"):
+    for name in ("prefixes", "ranking", "settings", "random_parts"):
         if not raw[name]:
             del raw[name]  # a bundle from before there were any is written as it was read
     for part, kind in (("language", Language), ("preprocessing", Preprocessing)):
-        for field in dataclasses.fields(kind):
+        for field in dataclasses.fields(kind) if raw[part] else ():
             if field.default is not dataclasses.MISSING and raw[part][field.name] == field.default:
                 del raw[part][field.name]
     return json.dumps(raw, indent=2, ensure_ascii=False) + "\n"
@@ -296,23 +326,29 @@ def _fields(kind: Any) -> tuple[dict[str, Any], dict[str, dataclasses.Field[Any]
 def _within(manifest: Manifest) -> None:
     """Bounds on what a reader allocates by the manifest's word. Raises ValueError naming the field."""
     p, s = manifest.preprocessing, manifest.language
-    bounds = {
-        "preprocessing.crop": (p.crop, 1, 2048),
-        "preprocessing.resize": (p.resize, p.crop, 4096),
-        "language.layers": (s.layers, 1, 512),
-        "language.kv_heads": (s.kv_heads, 1, 512),
-        "language.head_dim": (s.head_dim, 2, 1024),
-        "language.hidden": (s.hidden, 1, 65_536),
-        "language.max_seq": (s.max_seq, 1, 1 << 17),
+    bounds: dict[str, tuple[int, int, int]] = {
         "thresholds.k": (manifest.thresholds.k, 1, 1000),
         "dim": (manifest.dim, 1, 65_536),
     }
+    if p is not None:
+        bounds |= {"preprocessing.crop": (p.crop, 1, 2048), "preprocessing.resize": (p.resize, p.crop, 4096)}
+    if s is not None:
+        bounds |= {
+            "language.layers": (s.layers, 1, 512),
+            "language.kv_heads": (s.kv_heads, 1, 512),
+            "language.head_dim": (s.head_dim, 2, 1024),
+            "language.hidden": (s.hidden, 1, 65_536),
+            "language.max_seq": (s.max_seq, 1, 1 << 17),
+            "language.window": (s.window, 0, 1 << 20),
+            "language.buckets": (s.buckets, 0, 1024),
+            "language.distance": (s.distance, 0, 1 << 20),
+        }
     for name, (value, least, most) in bounds.items():
         if not least <= value <= most:
             raise ValueError(f"{name}: {value} outside {least}..{most}")
-    if any(len(x) not in (0, 3) for x in (p.channel_mean, p.channel_std)) or any(x <= 0 for x in p.channel_std):
+    if p is not None and (any(len(x) not in (0, 3) for x in (p.channel_mean, p.channel_std)) or any(x <= 0 for x in p.channel_std)):
         raise ValueError("preprocessing.channel_mean, channel_std: three numbers each are wanted, deviations above zero")
-    if "refine" not in manifest.prompts:
+    if s is not None and "refine" not in manifest.prompts:
         raise ValueError("prompts: refine missing")
     if any(not t.shape for a in manifest.artifacts for t in (*a.inputs, *a.outputs)):
         raise ValueError("artifacts: a tensor without a shape")

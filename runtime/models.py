@@ -66,12 +66,15 @@ class Models:
         self._lock = Lock()
 
     @classmethod
-    def open(cls, bundle: Path, backend: str = "onnx", threads: int = 2, max_memory: int | None = None) -> Models:
-        """Raises BundleError for a bundle that is not what it promises, RuntimeFailure for an unknown backend."""
+    def open(cls, bundle: Path, backend: str = "onnx", threads: int = 2, max_memory: int | None = None, allow_random: bool = False) -> Models:
+        """Raises BundleError for a bundle that is not what it promises, RuntimeFailure for an unknown backend, and for a bundle of random
+        weights unless `allow_random`."""
         if backend not in BACKENDS:
             raise RuntimeFailure(f"unknown backend {backend!r}; choose one of: {', '.join(BACKENDS)}")
         manifest = mf.read(bundle)
-        manifest.artifact("text_tower", backend)
+        if manifest.random_parts and not allow_random:
+            parts = ", ".join(manifest.random_parts)
+            raise RuntimeFailure(f"{bundle}: random weights ({parts}), for sizes and speed: it finds nothing; --allow-random uses it all the same")
         mf.check_files(bundle, manifest)
         return cls(bundle, manifest, backend, threads, max_memory)
 
@@ -123,12 +126,16 @@ class Models:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
+        if not self.manifest.has_file("labels.json"):  # a tower that puts pixels beside words needs no labels between them
+            return ()
         return tuple(json.loads(self.data("labels.json").read_text(encoding="utf-8")))
 
     @cached_property
     def language_model(self) -> LanguageModel:
-        decoder = open_decoder(self.session("llm_decoder"), self.manifest.language)
-        return LanguageModel(self.session("llm_embed"), decoder, self.manifest.language, lambda ids: str(self.llm_tokenizer.decode(list(ids))))
+        language = self.manifest.decoder()
+        encoder = None if language.start_id is None else self.session("llm_encoder")
+        decoder = open_decoder(self.session("llm_decoder"), language, encoder)
+        return LanguageModel(self.session("llm_embed"), decoder, language, lambda ids: str(self.llm_tokenizer.decode(list(ids))))
 
     @cached_property
     def llm_tokenizer(self) -> Any:
@@ -152,13 +159,18 @@ class Models:
         return mf.inside(self.bundle, self.manifest.file(name).path)
 
     def see(self, pixels: NDArray[np.uint8]) -> ImageCode:
-        """uint8 RGB [H, W, 3] → embedding, patches, the five likeliest labels (first lemma of each)."""
-        out = self.session("image_tower").run({"pixels": prepare(pixels, self.manifest.preprocessing)})
+        """uint8 RGB [H, W, 3] → embedding, patches, the five likeliest labels (first lemma of each; none from a tower without labels)."""
+        tower = self.session("image_tower")
+        wanted = tower.artifact.inputs[0]
+        # A tower that takes bytes resizes in its own graph.
+        out = tower.run({wanted.name: pixels if wanted.dtype == "uint8" else prepare(pixels, self.manifest.pixels())})
         embedding = out["embedding"][0].astype(np.float32)
-        probs = out["label_probs"][0].astype(np.float32)
-        best = [int(i) for i in np.argsort(-probs, kind="stable")[:5]]
-        labels = tuple((self.labels[i].split(",")[0].strip(), float(probs[i])) for i in best)
+        labels = self._best(out["label_probs"][0].astype(np.float32)) if "label_probs" in out else ()
         return ImageCode(embedding / max(float(np.linalg.norm(embedding)), 1e-12), out["patches"][0].astype(np.float32), labels)
+
+    def _best(self, probs: Floats) -> tuple[tuple[str, float], ...]:
+        best = [int(i) for i in np.argsort(-probs, kind="stable")[:5]]
+        return tuple((self.labels[i].split(",")[0].strip(), float(probs[i])) for i in best)
 
     def project(self, patches: Floats, rho: float | None = None) -> SoftPrompts:
         """patches [P, F] → soft prompts in the LLM's space: the router, then only the experts that Eq. 1 chooses."""

@@ -60,7 +60,7 @@ def load(bundle: Path, manifest: mf.Manifest, target: str, prompt: str, ids: Seq
         cache = np.load(path, allow_pickle=False)
     except (OSError, ValueError) as error:
         raise BundleError(f"{path}: no array ({str(error)[:80]}): export the bundle again") from None
-    s = manifest.language
+    s = manifest.decoder()
     want = (s.layers, 2, s.kv_heads, len(ids), s.head_dim)
     if cache.dtype != np.float32 or cache.shape != want:
         raise BundleError(f"{path}: {cache.dtype} {list(cache.shape)}, the decoder wants float32 {list(want)}: export the bundle again")

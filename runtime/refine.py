@@ -121,7 +121,7 @@ def by_llm(
 
 def _ask(models: Models, query: str, plain: str, context: Context) -> tuple[str, str]:
     ids, prefix = models.prompt("refine", clean(query, 300), context.notes())
-    if len(ids) + MAX_NEW > models.manifest.language.max_seq:
+    if len(ids) + MAX_NEW > models.manifest.decoder().max_seq:
         return plain, "llm (rejected: the query is too long)"
     said = models.language_model.generate(Request(ids, MAX_NEW, stop=("\n",), prefix=prefix))
     text = _SPACE.sub(" ", said.text).strip(' "')

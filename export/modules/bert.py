@@ -75,23 +75,20 @@ class SentenceEncoder(nn.Module):
         return F.normalize((x * weights).sum(1) / weights.sum(1).clamp(min=1.0), dim=-1)
 
 
-def rename(name: str) -> str | None:
-    """Our name of a Hugging Face BertModel tensor; None for tensors that the encoder does not use (the pooler)."""
-    if name.startswith("pooler.") or name.endswith("position_ids"):
-        return None
-    table = (
-        ("embeddings.word_embeddings", "words"),
-        ("embeddings.position_embeddings", "positions"),
-        ("embeddings.token_type_embeddings", "types"),
-        ("embeddings.LayerNorm", "norm"),
-        ("encoder.layer.", "layers."),
-        (".attention.self.", ".attention."),
-        (".attention.output.dense", ".attention_out"),
-        (".attention.output.LayerNorm", ".attention_norm"),
-        (".intermediate.dense", ".up"),
-        (".output.dense", ".down"),
-        (".output.LayerNorm", ".norm"),
-    )
-    for old, new in table:
-        name = name.replace(old, new)
-    return name
+def hf_name(name: str) -> str:
+    """Hugging Face's BertModel name of our tensor `name`."""
+    outer, _, rest = name.partition(".")
+    if outer != "layers":
+        table = {"words": "word_embeddings", "positions": "position_embeddings", "types": "token_type_embeddings", "norm": "LayerNorm"}
+        return f"embeddings.{table[outer]}.{rest}"
+    layer, _, inner = rest.partition(".")
+    part, _, leaf = inner.partition(".")
+    table = {
+        "attention": "attention.self",
+        "attention_out": "attention.output.dense",
+        "attention_norm": "attention.output.LayerNorm",
+        "up": "intermediate.dense",
+        "down": "output.dense",
+        "norm": "output.LayerNorm",
+    }
+    return f"encoder.layer.{layer}.{table[part]}.{leaf}"

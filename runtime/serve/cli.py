@@ -10,7 +10,7 @@ import click
 
 from ..cli import find_bundle
 from ..console import one_line
-from ..options import backend_option, memory_option, threads_option
+from ..options import backend_option, memory_option, random_option, threads_option
 
 
 @click.command()
@@ -28,7 +28,18 @@ from ..options import backend_option, memory_option, threads_option
 @backend_option
 @threads_option
 @memory_option
-def serve(album: Path, bundle: Path | None, host: str, port: int, token: str | None, backend: str, threads: int, max_memory: int | None) -> None:
+@random_option
+def serve(
+    album: Path,
+    bundle: Path | None,
+    host: str,
+    port: int,
+    token: str | None,
+    backend: str,
+    threads: int,
+    max_memory: int | None,
+    allow_random: bool,
+) -> None:
     """Search ALBUM from a web page, and over a local HTTP API (its schema: /api/v1/openapi.json).
 
     \b
@@ -41,7 +52,7 @@ def serve(album: Path, bundle: Path | None, host: str, port: int, token: str | N
         from .settings import Settings, bind, url
 
         settings = Settings(host, token)
-        engine = Engine.open(bundle or find_bundle(album), album, backend, threads, max_memory and max_memory * 1_000_000)
+        engine = Engine.open(bundle or find_bundle(album), album, backend, threads, max_memory and max_memory * 1_000_000, allow_random)
         listening = bind(host, port)
         click.echo(f"{album}: {len(engine.album)} photos at {url(host, listening.getsockname()[1])} (Ctrl-C stops)")
         if not settings.loopback:

@@ -9,20 +9,24 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("torch", reason="needs the export extra")
-from gamer.export import bundle, parity, recipe, verify
+from gamer.export import bundle, components, parity, recipe, verify
 from gamer.export.errors import ExportError
+from gamer.export.settings import Settings
 from gamer.runtime import manifest as mf
+
+
+POCKET = Settings("pocket")
 
 
 def task(folder: Path, target: str, role: str = "dpe_router") -> bundle.Task:
     (folder / "records").mkdir(exist_ok=True)
-    return bundle.Task("pocket", role, target, recipe.recipe("pocket").quant_of(role, target, "int8"), str(folder))
+    return bundle.Task(POCKET, role, target, recipe.recipe("pocket").quant_of(role, target, "int8"), str(folder))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["onnx", "executorch", "coreml"])
 def test_one_component_for_real(tmp_path: Path, target: str) -> None:
-    artifact = bundle.run_task(task(tmp_path, target))
+    artifact = bundle.run_task(task(tmp_path, target)).artifact
     assert mf.digest(tmp_path / artifact.path) == (artifact.bytes, artifact.sha256)
     if target == "coreml":
         assert artifact.parity == mf.Parity(mf.NOT_RUN, "cosine", 0.999)
@@ -35,16 +39,16 @@ def test_one_component_for_real(tmp_path: Path, target: str) -> None:
 def test_a_finished_part_is_kept_and_a_changed_one_is_not(tmp_path: Path) -> None:
     wanted = task(tmp_path, "onnx")
     assert bundle._finished(wanted) is None
-    artifact = bundle.run_task(wanted)
-    assert bundle._finished(wanted) == artifact
-    (tmp_path / artifact.path).write_bytes(b"cut short")
+    made = bundle.run_task(wanted)
+    assert bundle._finished(wanted) == made
+    (tmp_path / made.artifact.path).write_bytes(b"cut short")
     assert bundle._finished(wanted) is None
 
 
 @pytest.mark.slow
 def test_parity_below_its_threshold_fails_with_the_figure_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = recipe.recipe("pocket")
-    strict = replace(chosen, thresholds={**chosen.thresholds, "int8": {**chosen.thresholds["int8"], "dpe_router": recipe.Threshold(1.5)}})
+    strict = replace(chosen, thresholds={**chosen.thresholds, "int8": {"dpe_router": recipe.Threshold(1.5)}})
     monkeypatch.setitem(recipe.RECIPES, "pocket", strict)
     with pytest.raises(ExportError, match=r"dpe_router for onnx \(int8\): worst cosine [01]\.\d+ with torch is below 1\.5"):
         bundle.run_task(task(tmp_path, "onnx"))
@@ -54,15 +58,10 @@ def test_parity_below_its_threshold_fails_with_the_figure_and_leaves_nothing(tmp
 @pytest.mark.slow
 def test_another_models_artifact_does_not_pass_for_this_one(tmp_path: Path) -> None:
     """Expert 1's file under expert 0's name: same shapes, same bytes count, another function."""
-    artifact = bundle.run_task(task(tmp_path, "onnx", "dpe_expert_1"))
-    chosen = recipe.recipe("pocket")
-    from gamer.export import components, contents
-
-    item = components.build(chosen, "dpe_expert_0", "int8")
+    artifact = bundle.run_task(task(tmp_path, "onnx", "dpe_expert_1")).artifact
+    item = components.build(POCKET, "dpe_expert_0", "fp32")
     with pytest.raises(ExportError, match="worst cosine"):
-        parity.measure(
-            chosen, item, replace(artifact, role="dpe_expert_0"), tmp_path / artifact.path, contents.language(chosen), recipe.Threshold(0.99)
-        )
+        parity.measure(POCKET, item, replace(artifact, role="dpe_expert_0"), tmp_path / artifact.path, recipe.Threshold(0.99))
 
 
 def test_targets_are_parsed_and_named() -> None:
@@ -86,7 +85,7 @@ def test_a_directory_that_is_no_bundle_is_left_alone(tmp_path: Path, manifest: s
         (tmp_path / "manifest.json").write_text(golden.read_text(encoding="utf-8") if manifest == "golden" else manifest)
     (tmp_path / "precious.txt").write_text("mine")
     with pytest.raises(ExportError, match="not \\(only\\) a bundle"):
-        bundle.export("pocket", ("onnx",), "int8", tmp_path, 1, lambda text, artifact: None)
+        bundle.export(POCKET, ("onnx",), tmp_path, 1, lambda text, artifact: None)
     assert (tmp_path / "precious.txt").read_text() == "mine"
 
 
@@ -94,7 +93,7 @@ def test_a_directory_that_is_no_bundle_is_left_alone(tmp_path: Path, manifest: s
 def test_the_exported_bundle_holds_what_the_readme_says(bundle: Path) -> None:
     manifest = mf.read(bundle)
     mf.check(bundle, manifest)
-    assert {(a.role, a.target) for a in manifest.artifacts} == {(r, t) for r in recipe.ROLES for t in recipe.TARGETS}
+    assert {(a.role, a.target) for a in manifest.artifacts} == {(r, t) for r in components.roles(POCKET) for t in recipe.TARGETS}
     for artifact in manifest.artifacts:
         if artifact.target == "coreml":
             assert artifact.parity.status == mf.NOT_RUN and artifact.parity.minimum is None

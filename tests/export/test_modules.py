@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 torch = pytest.importorskip("torch", reason="needs the export extra")
-from gamer.export.modules.bert import BertShape, SentenceEncoder, rename  # noqa: E402
+from gamer.export.modules.bert import BertShape, SentenceEncoder, hf_name  # noqa: E402
 from gamer.export.modules.dpe import Expert, Router  # noqa: E402
 from gamer.export.modules.efficientnet_lite import FEATURES, ConseTower, EfficientNetLite0  # noqa: E402
 from gamer.export.sources import folded  # noqa: E402
@@ -19,7 +19,8 @@ def test_the_sentence_encoder_is_transformers_bert() -> None:
     torch.manual_seed(0)
     bert = transformers.BertModel(config).eval()
     ours = SentenceEncoder(BertShape(50, 32, 2, 4, 64, 16, config.layer_norm_eps)).eval()
-    ours.load_state_dict({new: t for name, t in bert.state_dict().items() if (new := rename(name))})
+    theirs = bert.state_dict()
+    ours.load_state_dict({name: theirs[hf_name(name)] for name in ours.state_dict()})
     ids = torch.tensor([[4, 8, 15, 16, 23, 0, 0], [1, 2, 3, 4, 5, 6, 7]])
     mask = torch.tensor([[1, 1, 1, 1, 1, 0, 0], [1] * 7])
     with torch.no_grad():

@@ -1,0 +1,65 @@
+"""What an export would write, before a weight is read: artifacts, sizes and the memory that making them takes, from configurations alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from . import components
+from .recipe import TARGETS
+from .settings import Settings
+
+# Bytes a parameter, scales included at 32 to a group (16-bit scales; ONNX keeps 32-bit ones).
+_BYTES = {"fp32": 4.0, "fp16": 2.0, "int8": 1.03, "8da4w": 0.57, "int4": 0.65, "pal6": 0.76, "pal4": 0.51}
+_BASE = 0.9e9  # torch and a converter, loaded
+# Copies of the fp32 weights that a target's converter holds at its worst, the module's own included (measured on the pocket decoder).
+_COPIES = {"onnx": 1.3, "executorch": 2.2, "coreml": 2.8}
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One artifact to be. `bytes` and `peak` (of the worker that makes it) are predictions."""
+
+    role: str
+    target: str
+    quant: str
+    parameters: int
+    bytes: int
+    peak: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    artifacts: tuple[Planned, ...]
+    bytes: int
+    peak: int
+
+
+def parameters(settings: Settings) -> dict[str, int]:
+    """Parameters of each component, from configurations alone. Raises ExportError."""
+    sizes: dict[str, int] = {}
+    parts = settings.chosen.parts()
+    if ("image" in parts and settings.model("image") != components.CONSE) or ("text" in parts and settings.chosen.max_text == 0):
+        from . import towers
+
+        part = "image" if "image" in parts else "text"
+        sizes |= {size.role: size.parameters for size in towers.shapes(components.checkpoint(settings, part).config)}
+    if "llm" in parts:
+        from . import decoders
+
+        sizes |= {size.role: size.parameters for size in decoders.shapes(components.checkpoint(settings, "llm").config, settings.slots)}
+    for role in components.roles(settings):
+        if role not in sizes:  # small: built to be counted
+            sizes[role] = components.build(settings, role, "fp32").describe().parameters
+    return sizes
+
+
+def predict(settings: Settings, targets: tuple[str, ...] = TARGETS) -> Plan:
+    """The plan of an export. Raises ExportError where a configuration is not supported."""
+    sizes = parameters(settings)
+    found = []
+    for role in components.roles(settings):
+        for target in targets:
+            quant = settings.chosen.quant_of(role, target, settings.quant)
+            size = int(sizes[role] * _BYTES[quant] + 100_000)
+            found.append(Planned(role, target, quant, sizes[role], size, int(_BASE + 4 * sizes[role] * _COPIES[target] + size)))
+    return Plan(tuple(found), sum(p.bytes for p in found), max(p.peak for p in found))

@@ -1,0 +1,135 @@
+"""What the user asked of an export: recipe, quantization, sources and sizes. Travels to the worker processes and into the manifest."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import models
+from .errors import ExportError
+from .recipe import PARTS, QUANTS, Recipe, recipe
+
+GROUP_SIZES = (16, 32, 64, 128, 256)
+OPSETS = (17, 18, 19, 20, 21)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`sources`: (part, source) pairs, see checkpoint.py. `keep`: (part of a tensor's name, quantization) pairs that override `quant`.
+
+    `max_seq`: cache slots of the decoder, 0 for the recipe's. `image_input`: "prepared" (float pixels of the tower's size) or "any" (uint8
+    RGB of any size, resized in the graph; ONNX only).
+    """
+
+    recipe: str
+    quant: str = "int8"
+    sources: tuple[tuple[str, str], ...] = ()
+    keep: tuple[tuple[str, str], ...] = ()
+    group_size: int = 32
+    max_seq: int = 0
+    opset: int = 17
+    image_input: str = "prepared"
+    trust_pickle: bool = False
+
+    def __post_init__(self) -> None:
+        """Raises ExportError for what no export can follow."""
+        chosen = recipe(self.recipe)
+        if self.quant not in QUANTS:
+            raise ExportError(f"unknown quantization {self.quant!r}; choose one of: {', '.join(QUANTS)}")
+        for part, _ in self.sources:
+            if part not in chosen.parts():
+                raise ExportError(f"recipe {self.recipe} has no part {part!r}; it has: {', '.join(chosen.parts())}")
+        if self.group_size not in GROUP_SIZES:
+            raise ExportError(f"group size {self.group_size}: choose one of: {', '.join(map(str, GROUP_SIZES))}")
+        if self.opset not in OPSETS:
+            raise ExportError(f"opset {self.opset}: choose one of: {', '.join(map(str, OPSETS))}")
+        if self.image_input not in ("prepared", "any"):
+            raise ExportError(f"image input {self.image_input!r}: choose prepared or any")
+        if any(part != "dpe" and self.source(part) is None and self.model(part) is None for part in chosen.parts()):
+            raise ExportError(f"recipe {self.recipe} has no weights of its own: give -m with a directory, a .gguf file or a hub id")
+
+    @property
+    def chosen(self) -> Recipe:
+        return recipe(self.recipe)
+
+    @property
+    def slots(self) -> int:
+        """Cache slots of the decoder."""
+        return self.max_seq or self.chosen.max_seq
+
+    def source(self, part: str) -> str | None:
+        """Where the user wants `part` from; None for the recipe's own source."""
+        return dict(self.sources).get(part)
+
+    def model(self, part: str) -> str | None:
+        """The name of `part`'s model in models.py; None where the recipe takes any model, or has no such part."""
+        name = {"image": self.chosen.image, "text": self.chosen.text, "llm": self.chosen.llm}[part]
+        return None if name in ("*", "") else name
+
+    @property
+    def random_parts(self) -> tuple[str, ...]:
+        """The parts that the user asked to be random numbers. (The DPE always is: nobody has published trained ones.)"""
+        return tuple(part for part, source in self.sources if source.partition(":")[0] == "random")
+
+    def to_strings(self) -> dict[str, str]:
+        """For the manifest: field → text. A local path is cut to its name: a bundle tells nothing of the machine that made it."""
+        raw = dataclasses.asdict(self)
+        raw["sources"] = ",".join(f"{part}={Path(s).name if Path(s).exists() else s}" for part, s in self.sources)
+        raw["keep"] = ",".join(f"{name}={quant}" for name, quant in self.keep)
+        return {name: str(value) for name, value in raw.items()}
+
+
+def from_strings(raw: dict[str, str], sources: tuple[tuple[str, str], ...] = ()) -> Settings:
+    """The settings that a manifest names, with `sources` in place of the same parts'. Raises ExportError."""
+    try:
+        named = dict(_pairs(raw["sources"])) | dict(sources)
+        return Settings(
+            raw["recipe"], raw["quant"], tuple(named.items()), _pairs(raw["keep"]), int(raw["group_size"]), int(raw["max_seq"]),
+            int(raw["opset"]), raw["image_input"], raw["trust_pickle"] == "True",
+        )  # fmt: skip
+    except (KeyError, ValueError) as error:
+        raise ExportError(f"the manifest's settings cannot be followed ({error}): export the bundle again") from None
+
+
+def _pairs(text: str) -> tuple[tuple[str, str], ...]:
+    pairs = [item.split("=", 1) for item in text.split(",") if item]
+    if any(len(pair) != 2 for pair in pairs):
+        raise ValueError(f"{text!r} is no list of name=value")
+    return tuple((name, value) for name, value in pairs)
+
+
+def parse_keep(text: str) -> tuple[tuple[str, str], ...]:
+    """ "embed,head=int8" → (("embed", "int8"), ("head", "int8")). Raises ExportError."""
+    if not text:
+        return ()
+    names, equals, quant = text.rpartition("=")
+    if not equals or quant not in QUANTS or not all(n.isidentifier() for n in names.split(",")):
+        raise ExportError(f"{text!r}: say which tensors keep which quantization, as in --keep embed,head=int8")
+    return tuple((name, quant) for name in names.split(","))
+
+
+def parse_sources(name: str, model: str | None, weights: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """`-m SOURCE` and `--weights [PART=]SOURCE` → (part, source) pairs. A source without a part is for every part that has weights.
+
+    Raises ExportError: `-m` for a recipe of several models, an unknown part.
+    """
+    chosen = recipe(name)
+    parts = [part for part in chosen.parts() if part != "dpe"]
+    found: dict[str, str] = {}
+    if model is not None:
+        if len({chosen.image, chosen.text, chosen.llm} - {""}) > 1:
+            raise ExportError(f"recipe {name} is made of several models: say which part {model} is, as in --weights {parts[-1]}={model}")
+        found |= dict.fromkeys(parts, model)
+    for item in weights:
+        part, equals, source = item.partition("=")
+        if equals and part in PARTS:
+            found[part] = source
+        else:
+            found |= dict.fromkeys(parts, item)
+    return tuple(found.items())
+
+
+def recipe_for(config: models.Config) -> str:
+    """The recipe that takes any checkpoint of this configuration: "towers" or "llm"."""
+    return "towers" if config.get("model_type") in ("clip", "siglip", "mobileclip") else "llm"
