@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from . import album_suites, cue_suites, graph_suites, pixel_suites, ranking_suites, token_suites, tree_suites
+from . import album_suites, bundle_suites, cue_suites, graph_suites, pixel_suites, ranking_suites, token_suites, tree_suites
 from .fixture import COMMITTED, Suite
 
 WRITERS: dict[str, Callable[[Path], list[Suite]]] = {
@@ -17,6 +17,7 @@ WRITERS: dict[str, Callable[[Path], list[Suite]]] = {
     "cues": cue_suites.committed,
     "albums": album_suites.committed,
     "rankings": ranking_suites.committed,
+    "bundles": bundle_suites.committed,
 }
 
 

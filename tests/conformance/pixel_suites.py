@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from .fixture import Case, Suite, base64_of, floats
 
 # width, height, resize, crop, interpolation
+_HF = ((40, 30), (30, 41), (64, 17), (9, 50), (33, 33), (3, 2), (1, 1), (57, 38))  # as Hugging Face's processors fit: crop and squash
 _SHAPES = (
     (40, 30, 20, 16, "bicubic"),
     (30, 40, 20, 16, "bicubic"),
@@ -58,13 +59,20 @@ def _resize() -> Suite:
     cases = []
     for n, (width, height, resize, crop, method) in enumerate(_SHAPES):
         pixels = picture(width, height, n)
-        given = {"width": width, "height": height, "rgb": base64_of(pixels), "resize": resize, "crop": crop, "interpolation": method}
-        out = prepare(pixels, Preprocessing(resize, crop, method, 127.0, 128.0))
-        cases.append(Case(f"{width}x{height}-{method}-{resize}-{crop}", given, {"pixels": base64_of(out.astype(np.uint8))}))
-    wrong = {"width": 4, "height": 4, "rgb": base64_of(picture(4, 4, 0)), "resize": 8, "crop": 8, "interpolation": "nearest"}
+        cases.append(_resized(pixels, resize, crop, method, "cut"))
+    cases += [_resized(picture(w, h, n), 24, 20, "bicubic", fit) for n, (w, h) in enumerate(_HF) for fit in ("crop", "squash")]
+    cases.append(_resized(picture(50, 30, 0), 16, 16, "bilinear", "crop"))
+    wrong = {"width": 4, "height": 4, "rgb": base64_of(picture(4, 4, 0)), "resize": 8, "crop": 8, "interpolation": "nearest", "fit": "cut"}
     return Suite(
         "resize", (*cases, Case("unknown-filter", wrong, error=_message(lambda: prepare(picture(4, 4, 0), _spec("nearest")), "interpolation")))
     )
+
+
+def _resized(pixels: NDArray[np.uint8], resize: int, crop: int, method: str, fit: str) -> Case:
+    height, width, _ = pixels.shape
+    given = {"width": width, "height": height, "rgb": base64_of(pixels), "resize": resize, "crop": crop, "interpolation": method, "fit": fit}
+    out = prepare(pixels, Preprocessing(resize, crop, method, 127.0, 128.0, fit=fit))
+    return Case(f"{width}x{height}-{method}-{resize}-{crop}-{fit}", given, {"pixels": base64_of(out.astype(np.uint8))})
 
 
 def _spec(method: str) -> Preprocessing:
