@@ -151,7 +151,7 @@ def measure(bundle: Path, gguf: Path | None, executorch: bool, quality: bool, th
     ids = list(models.llm_tokenizer.encode(prose()).ids)
     runners: list[Runner] = [OurRunner(models)]
     if gguf is not None:
-        runners.append(LlamaRunner(gguf, threads, models.manifest.language.max_seq))
+        runners.append(LlamaRunner(gguf, threads, models.manifest.decoder().max_seq))
     speeds = list(_speeds(runners, ids[:PROMPT], DECODE, repetitions, progress))
     if executorch:  # one token a call, prompt included: fewer of them
         speeds += _speeds([OurRunner(Models.open(bundle, "executorch", threads))], ids[:32], 32, 2, progress)
@@ -224,23 +224,24 @@ def _refine(models: Models, repetitions: int) -> Timing:
 
 def _quality(models: Models, ids: Sequence[int]) -> Quality:
     """The bundle's decoder against one in fp32, window by window; both see the same embeddings, from the source's own table."""
-    from gamer.export import contents, onnx_decoder, sources
-    from gamer.export.recipe import recipe
+    from gamer.export import components, onnx_decoder
+    from gamer.export.settings import from_strings
     from gamer.runtime.backends import open_session
     from gamer.runtime.manifest import Artifact, Parity
 
-    chosen = recipe(models.manifest.recipe)
-    llm, language = sources.language_model(chosen.llm_source), contents.language(chosen)
+    settings, language = from_strings(models.manifest.settings or {"recipe": models.manifest.recipe}), models.manifest.decoder()
+    step = components.build(settings, "llm_decoder", "fp32").module
+    table = components.build(settings, "llm_embed", "fp32").module.get_buffer("rows").numpy()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "fp32.onnx"
-        onnx_decoder.write(llm.step, language, "fp32", path)
-        draft = Artifact("llm_decoder", "onnx", "fp32", "", 0, "", *onnx_decoder.specs(llm.step, language.max_seq), Parity("", "", 0.0), 0.0)
+        onnx_decoder.write(step, language, "fp32", path)
+        draft = Artifact("llm_decoder", "onnx", "fp32", "", 0, "", *onnx_decoder.specs(step, language.max_seq), Parity("", "", 0.0), 0.0)
         reference = BoundDecoder(open_session("onnx", path, draft, models.threads), language)
         ours = models.language_model.decoder
         assert isinstance(ours, BoundDecoder)
         window = language.max_seq - 64
         parts = [np.array(ids[at : at + window]) for at in range(0, len(ids), window)]
-        rows = [_compare(ours, reference, np.asarray(llm.table.numpy()[part]), part) for part in parts if len(part) > 1]
+        rows = [_compare(ours, reference, np.asarray(table[part]), part) for part in parts if len(part) > 1]
     same, lost, lost_fp32 = (np.concatenate(column) for column in zip(*rows, strict=True))
     got, want = float(np.exp(lost.mean())), float(np.exp(lost_fp32.mean()))
     return Quality(len(same), round(float(same.mean()), 4), round(got, 3), round(want, 3), round(got / want, 4))

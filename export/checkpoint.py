@@ -57,7 +57,7 @@ class SafetensorsWeights:
                 opened = safe_open(str(file), framework="pt")
             except (SafetensorError, OSError) as error:
                 raise ExportError(f"{file}: not a whole safetensors file ({str(error)[:120]}): fetch it again") from None
-            self._where |= dict.fromkeys(opened.keys(), opened)
+            self._where |= dict.fromkeys(opened.keys(), opened)  # type: ignore[no-untyped-call]
 
     def has(self, name: str) -> bool:
         return self._stored(name) is not None

@@ -83,10 +83,11 @@ class Settings:
 def from_strings(raw: dict[str, str], sources: tuple[tuple[str, str], ...] = ()) -> Settings:
     """The settings that a manifest names, with `sources` in place of the same parts'. Raises ExportError."""
     try:
-        named = dict(_pairs(raw["sources"])) | dict(sources)
+        said = {f.name: str(f.default) for f in dataclasses.fields(Settings)} | {"sources": "", "keep": ""} | raw
+        named = dict(_pairs(said["sources"])) | dict(sources)
         return Settings(
-            raw["recipe"], raw["quant"], tuple(named.items()), _pairs(raw["keep"]), int(raw["group_size"]), int(raw["max_seq"]),
-            int(raw["opset"]), raw["image_input"], raw["trust_pickle"] == "True",
+            said["recipe"], said["quant"], tuple(named.items()), _pairs(said["keep"]), int(said["group_size"]), int(said["max_seq"]),
+            int(said["opset"]), said["image_input"], said["trust_pickle"] == "True",
         )  # fmt: skip
     except (KeyError, ValueError) as error:
         raise ExportError(f"the manifest's settings cannot be followed ({error}): export the bundle again") from None

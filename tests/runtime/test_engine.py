@@ -146,7 +146,7 @@ def test_the_dpe_runs_only_what_the_router_chose(bundle: Path) -> None:
     one, all_three = models.project(patches, 0.01), models.project(patches, 1.0)
     assert len(one.experts) == 1 and one.macs_saved == 2 * models.manifest.component("dpe_expert_0").macs
     assert len(all_three.experts) == 3 and all_three.macs_saved == 0
-    assert one.prompts.shape == (49, models.manifest.language.hidden)
+    assert one.prompts.shape == (49, models.manifest.decoder().hidden)
 
 
 @pytest.mark.parametrize(
