@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from gamer.runtime.console import one_line
@@ -13,44 +14,84 @@ from rich.table import Table
 
 from .datasets import DatasetError
 from .files import write_aside
+from .methods import METHODS
 from .options import PATH, bundle_option, spinner, threads_option
 from .sample import SampleError
 
+if TYPE_CHECKING:
+    from .quality import Quality
 
-@click.command()
+
+@click.command(epilog="\b\nMethods:\n" + "\n".join(f"  {name:11} {method.what}" for name, method in METHODS.items()))
 @click.argument("dataset", type=PATH)
 @bundle_option
-@click.option("--mode", type=click.Choice(("fused", "paper")), default="fused", show_default=True, help="The engine's ranking mode.")
-@click.option("--cache", type=PATH, default=None, help="Keep the albums here between runs.")
-@click.option("--run", "run_file", type=PATH, default=None, help="Write {query id: [ids]} for an outside scorer.")
-@click.option("--output", type=PATH, default=None, help="Write the figures as JSON.")
+@click.option("-m", "--method", "methods", multiple=True, type=click.Choice(list(METHODS)), help="A method; repeat for more. [default: ours]")
+@click.option("--all", "every", is_flag=True, help="All methods.")
+@click.option("--reference", type=click.Choice(list(METHODS)), default="ours", show_default=True, help="What p-values compare with.")
+@click.option("--cache", type=PATH, default=None, help="Keep the albums, and what the language model wrote, here between runs.")
+@click.option("--runs", type=PATH, default=None, help="Write METHOD.json, {query id: [ids]}, into this folder for an outside scorer.")
+@click.option("--output", type=PATH, default=None, help="Write the figures, with each query's, as JSON.")
 @click.option("--json", "as_json", is_flag=True, help="Print the JSON instead of the table.")
 @threads_option
 def quality(
-    dataset: Path, bundle: Path, mode: str, cache: Path | None, run_file: Path | None, output: Path | None, as_json: bool, threads: int
+    dataset: Path,
+    bundle: Path,
+    methods: tuple[str, ...],
+    every: bool,
+    reference: str,
+    cache: Path | None,
+    runs: Path | None,
+    output: Path | None,
+    as_json: bool,
+    threads: int,
 ) -> None:
-    """Recall and MAP on DATASET: a folder of USER.corpus.jsonl.gz and USER.queries.jsonl.gz files, one album a user."""
+    """Recall, MAP and MRR on DATASET of our search and of baselines on the same albums and encoder, with intervals and paired tests.
+
+    DATASET: a folder of USER.corpus.jsonl.gz and USER.queries.jsonl.gz files, one album a user.
+    """
     from . import quality as measuring
 
+    names = tuple(METHODS) if every else tuple(dict.fromkeys(methods)) or ("ours",)
+    if reference not in names:
+        raise click.UsageError(f"--reference {reference}: not among the methods asked ({', '.join(names)})")
     with one_line("bench quality", DatasetError, SampleError, extra="bench"):
         with spinner() as progress:
             task = progress.add_task("opening", total=None)
-            found, run = measuring.evaluate(bundle, dataset, mode, threads, cache, lambda text: progress.update(task, description=text))
+            found, ranked = measuring.evaluate(
+                bundle, dataset, names, reference, threads, cache, lambda text: progress.update(task, description=text),
+                shown_command(f"quality {dataset.name}", bundle, ("--all",) if every else tuple(f"-m {name}" for name in names)),
+            )  # fmt: skip
         text = json.dumps(asdict(found), ensure_ascii=False)
-        if run_file:
-            write_aside(run_file, json.dumps(run))
+        for name, run in ranked.items() if runs else ():
+            write_aside((runs or Path()) / f"{name}.json", json.dumps(run))
         if output:
             write_aside(output, text)
     if as_json:
         click.echo(text)
-        return
-    table = Table(title=f"{found.dataset}, mode {found.mode}")
-    for name in ("user", "photos", "queries", "recall@5", "map@5", "map@5_std", "recall@10", "mrr@10", "p50 ms"):
-        table.add_column(name, justify="left" if name == "user" else "right")
-    for row in found.users:
-        table.add_row(row.user, str(row.photos), str(row.queries), *(f"{v:.4f}" for v in asdict(row.scores).values()), f"{row.p50_ms:.1f}")
-    table.add_row("macro", "", "", *(f"{v:.4f}" for v in asdict(found.macro).values()), "")
-    Console().print(table)
+    else:
+        print_quality(found)
+
+
+def shown_command(what: str, bundle: Path, options: tuple[str, ...]) -> str:
+    """The command for a result file: names without their folders, which are nobody's business."""
+    return " ".join(("gamer bench", what, f"-b {bundle.name}", *options))
+
+
+def print_quality(found: Quality) -> None:
+    console = Console()
+    photos, queries = sum(one.photos for one in found.users), sum(len(one.queries) for one in found.users)
+    table = Table(title=f"{found.dataset}: {len(found.users)} users, {photos} photos, {queries} queries; macro over users")
+    for name in ("method", "R@5", "95 %", "p", "MAP@5", "std", "R@10", "MRR", "ms"):
+        table.add_column(name, justify="left" if name == "method" else "right", no_wrap=True)
+    for row in found.methods:
+        first, *rest = row.scores.values()
+        p = "" if first.p_holm is None else f"{first.p_holm:.4f}"
+        between = f"{first.low:.3f}–{first.high:.3f}"
+        table.add_row(row.method, f"{first.mean:.3f}", between, p, *(f"{one.mean:.3f}" for one in rest), f"{row.p50_ms:.1f}")
+    console.print(table)
+    console.print(f"p: R@5 against {found.reference}, paired permutation test, Holm-corrected; std: MAP@5 over min(relevant, 5); ms: p50 a query")
+    for name, why in found.skipped.items():
+        console.print(f"{name}: not asked, {why}")
 
 
 @click.command()

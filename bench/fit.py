@@ -21,7 +21,8 @@ from gamer.runtime.manifest import Ranking
 from gamer.runtime.models import Models
 from numpy.typing import NDArray
 
-from . import datasets, machine, quality
+from . import datasets, machine
+from .albums import album_of
 
 FITTED = ("text", "words", "coverage", "context_words", "context_coverage", "entity", "cue")
 HERE = ("here", "here_cosine", "here_coverage", "here_cue")
@@ -73,7 +74,7 @@ def fit(bundle: Path, folders: Sequence[Path], threads: int, cache: Path, progre
         asked = {user: datasets.queries(folder, user) for user in names}
         for at, user in enumerate(names):
             progress(f"{folder.name} {user}")
-            engine = Engine.open(bundle, quality.album_of(folder, user, models, cache, progress), threads=threads)
+            engine = Engine.open(bundle, album_of(folder, user, models, cache, progress), threads=threads)
             watch = _Watch(engine)
             rows = {engine.album.photo(row).id: row for row in range(len(engine.album))}
             for query in asked[user]:

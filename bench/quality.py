@@ -1,88 +1,173 @@
-"""Quality: builds an album per user of a data set, asks every query, scores the ranking. The run can be written for an outside scorer."""
+"""Quality of several methods on one data set: every user's queries to every method, in one process and on the same albums and encoder.
+
+Ask first (`Asked`: for each query and method, the places at which relevant ids stood), judge after (`judge`: means, intervals and tests follow from
+that alone). A result file holds both, so that anyone can compute its figures again. Knows users and methods; knows no engine.
+"""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from time import perf_counter_ns
 
-from gamer.runtime.engine import Engine
-from gamer.runtime.indexing import build
+import numpy as np
 from gamer.runtime.models import Models
 
-from . import datasets, machine, metrics
+from . import datasets, machine, metrics, stats
+from .albums import album_of
+from .baselines import Baseline
+from .methods import METHODS
+from .user import NotApplicable, User
 
-TOP = 10
+Progress = Callable[[str], None]
+Runs = dict[str, dict[str, list[str]]]  # method → query id → ids, best first
 
 
 @dataclass(frozen=True)
-class UserScores:
+class Asked:
+    """One query. `relevant`: how many ids there are to find; `places`: for each method where it had them, from 1, as far as place 10."""
+
+    id: str
+    user: str
+    relevant: int
+    places: dict[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class AskedUser:
+    """One user's queries. `milliseconds`: each method's median for a query, the encoding included. `skipped`: why a method could not be asked."""
+
     user: str
     photos: int
-    queries: int
-    scores: metrics.Scores
+    queries: tuple[Asked, ...]
+    milliseconds: dict[str, float]
+    skipped: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Sure:
+    """A macro mean with its 95 % interval (bootstrap over users, then queries), and p of the paired test against the reference, Holm-corrected
+    over the methods of the table: None for the reference itself."""
+
+    mean: float
+    low: float
+    high: float
+    p: float | None
+    p_holm: float | None
+
+
+@dataclass(frozen=True)
+class MethodScores:
+    """One row of the table. `scores`: by metrics.Scores' names; `users`: each user's means."""
+
+    method: str
+    what: str
+    scores: dict[str, Sure]
+    users: dict[str, metrics.Scores]
     p50_ms: float
 
 
 @dataclass(frozen=True)
 class Quality:
-    """Macro over users, and each user. `mode`: the engine's ranking mode."""
+    """The table, and below it what it follows from. `seed`, `draws`, `permutations`: of the statistics."""
 
     machine: machine.Machine
+    command: str
     dataset: str
-    mode: str
+    bundle: str
     text_encoder: str
-    macro: metrics.Scores
-    users: tuple[UserScores, ...]
+    reference: str
+    methods: tuple[MethodScores, ...]
+    skipped: dict[str, str]
+    seed: int
+    draws: int
+    permutations: int
+    users: tuple[AskedUser, ...]
     when: str
 
 
 def evaluate(
-    bundle: Path, folder: Path, mode: str, threads: int, cache: Path | None, progress: Callable[[str], None]
-) -> tuple[Quality, dict[str, list[str]]]:
-    """Scores every user of the data set `folder`. Returns the figures and the run {query id: ids, best first}.
-
-    `cache`: a directory that keeps the albums between runs (they are rebuilt when another encoder made them).
-    """
+    bundle: Path, folder: Path, names: Sequence[str], reference: str, threads: int, cache: Path | None, progress: Progress, command: str = ""
+) -> tuple[Quality, Runs]:
+    """Asks every user of the data set `folder`. `cache`: a directory that keeps albums and written sentences between runs. Raises DatasetError."""
+    if reference not in names:
+        raise datasets.DatasetError(f"the reference {reference!r} is not among the methods asked: {', '.join(names)}")
     models = Models.open(bundle, "onnx", threads)
-    run: dict[str, list[str]] = {}
-    rows = []
+    asked, runs = [], Runs()
     with tempfile.TemporaryDirectory() as aside:
         home = cache or Path(aside)
         home.mkdir(parents=True, exist_ok=True)
-        for user in datasets.users(folder):
-            album = album_of(folder, user, models, home, progress)
-            engine = Engine.open(bundle, album, threads=threads)
-            progress(f"{user}: asking")
-            rows.append(_ask(engine, user, datasets.queries(folder, user), mode, run))
-            engine.close()
-    macro = metrics.mean([r.scores for r in rows])
+        for name in datasets.users(folder):
+            user = User(name, album_of(folder, name, models, home, progress), models, home)
+            progress(f"{name}: asking")
+            asked.append(ask(user, datasets.queries(folder, name), {method: METHODS[method] for method in names}, runs))
+            user.close()
+    skipped = {method: why for one in asked for method, why in one.skipped.items()}
+    if reference in skipped:
+        raise datasets.DatasetError(f"{folder}: the reference {reference!r} cannot be asked: {skipped[reference]}")
+    rows = judge(asked, [name for name in names if name not in skipped], reference)
     when = datetime.now().astimezone().isoformat(timespec="seconds")
-    return Quality(machine.read(), folder.name, mode, models.manifest.text_encoder, macro, tuple(rows), when), run
+    made = f"{models.manifest.recipe} {models.manifest.quant}"
+    head = (machine.read(), command, folder.name, made, models.manifest.text_encoder, reference)
+    return Quality(*head, rows, skipped, 0, stats.DRAWS, stats.PERMUTATIONS, tuple(asked), when), runs
 
 
-def album_of(folder: Path, user: str, models: Models, home: Path, progress: Callable[[str], None]) -> Path:
-    """The user's album in `home`, built if it is not there. An album keeps its corpus, its encoder's vectors and δ: another of any is another."""
-    made_by = models.manifest.artifact("text_tower", "onnx").sha256[:8]
-    album = home / f"{folder.name}-{user}-{datasets.fingerprint(folder, user)}-{made_by}-{models.manifest.thresholds.delta}.gamer"
-    if not album.exists():
-        progress(f"{user}: building")
-        lines = home / f"{user}.jsonl"
-        datasets.write_album(folder, user, lines)
-        built = build(lines, models, album)
-        lines.unlink()
-        if built.skips:
-            raise datasets.DatasetError(f"{folder}: {built.skips[0].where} of {user}: {built.skips[0].reason}")
-    return album
-
-
-def _ask(engine: Engine, user: str, queries: list[datasets.Query], mode: str, run: dict[str, list[str]]) -> UserScores:
-    scores, spent = [], []
+def ask(user: User, queries: Sequence[datasets.Query], methods: Mapping[str, Baseline], runs: Runs | None = None) -> AskedUser:
+    """Every query to every method. `runs` collects the ids themselves. What a method prepares once is not in its time."""
+    left, skipped, spent = dict(methods), dict[str, str](), {name: list[int]() for name in methods}
+    for name, method in methods.items():
+        try:
+            method.rank(user, queries[0].text)
+        except NotApplicable as why:
+            skipped[name] = str(why)
+            del left[name]
+    rows = []
     for query in queries:
-        answer = engine.search(query.text, TOP, mode=mode)
-        run[query.id] = [hit.id for hit in answer.hits]
-        scores.append(metrics.score(run[query.id], query.relevant))
-        spent.append(sum(answer.trace.milliseconds.values()))
-    return UserScores(user, len(engine.album), len(queries), metrics.mean(scores), round(sorted(spent)[len(spent) // 2], 2))
+        user.forget_vectors()
+        found = {}
+        for name, method in left.items():
+            ranked, nanoseconds = _timed(user, method, query.text)
+            spent[name].append(nanoseconds)
+            found[name] = metrics.places(ranked, query.relevant)
+            if runs is not None:
+                runs.setdefault(name, {})[query.id] = ranked[: metrics.DEPTH]
+        rows.append(Asked(query.id, user.name, len(set(query.relevant)), found))
+    medians = {name: round(float(np.median(spent[name])) / 1e6, 2) for name in left}
+    return AskedUser(user.name, len(user.album), tuple(rows), medians, skipped)
+
+
+def _timed(user: User, method: Baseline, query: str) -> tuple[list[str], int]:
+    before, begin = user.charged_ns, perf_counter_ns()
+    ranked = method.rank(user, query)
+    return ranked, perf_counter_ns() - begin + user.charged_ns - before
+
+
+def judge(asked: Sequence[AskedUser], names: Sequence[str], reference: str) -> tuple[MethodScores, ...]:
+    """The table's rows, from places alone. Every method must have been asked of every user."""
+    scores = {name: [[metrics.from_places(q.places[name], q.relevant) for q in one.queries] for one in asked] for name in names}
+    sure = {metric: _sure(scores, metric, list(names).index(reference)) for metric in metrics.METRICS}
+    return tuple(
+        MethodScores(
+            name,
+            METHODS[name].what if name in METHODS else "",
+            {metric: sure[metric][at] for metric in metrics.METRICS},
+            {one.user: metrics.mean(rows) for one, rows in zip(asked, scores[name], strict=True)},
+            round(float(np.median([one.milliseconds[name] for one in asked])), 2),
+        )
+        for at, name in enumerate(names)
+    )
+
+
+def _sure(scores: Mapping[str, list[list[metrics.Scores]]], metric: str, reference: int) -> list[Sure]:
+    users = range(len(next(iter(scores.values()))))
+    table = [np.array([[getattr(row, metric) for row in rows[user]] for rows in scores.values()]) for user in users]
+    means, ends, p = stats.macro(table), stats.intervals(table), stats.permutation(table, reference)
+    others = [at for at in range(len(means)) if at != reference]
+    corrected = dict(zip(others, stats.holm([float(p[at]) for at in others]), strict=True))
+    return [
+        Sure(float(means[at]), float(ends[at, 0]), float(ends[at, 1]), float(p[at]) if at in corrected else None, corrected.get(at))
+        for at in range(len(means))
+    ]

@@ -106,7 +106,7 @@ def test_the_registry_says_what_each_is() -> None:
 @pytest.fixture(scope="module")
 def user(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
     """Eight photos of known meaning, encoded by the real text tower."""
-    from gamer.bench.quality import album_of
+    from gamer.bench.albums import album_of
     from gamer.runtime.models import Models
 
     folder = tmp_path_factory.mktemp("baselines")
@@ -157,5 +157,5 @@ def test_image_only_finds_by_pixels(bundle: Path, sample_album: Path) -> None:
 
     user = User("sample", sample_album, Models.open(bundle))
     assert "chelsea" in METHODS["image"].rank(user, "a cat")[:2]
-    assert "berlin" in st.written(user.photos[user.ids.index("motorcycle-left")]).lower()
+    assert st.written(user.photos[user.ids.index("temple")]) == "Saturday 12 October 2024 20241012 12 autumn fall morning Beijing, CN"
     user.close()
