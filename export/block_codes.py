@@ -1,4 +1,4 @@
-"""Block quantization of a matrix [N, K] for MatMulNBits: codes, scales and zero points per row and block of 32. Numpy only.
+"""Block quantization of a matrix [N, K] for MatMulNBits: codes, scales and zero points per row and block (32 weights). Numpy only.
 
 `affine_blocks` gives a matrix that was 4-bit min-max quantized before (GGUF's Q4_1: scale · code + minimum) its own codes back: the block's
 extremes are the grid's ends. No second quantization is added to the first.
@@ -17,7 +17,7 @@ Codes = NDArray[np.uint8]
 
 
 class Blocks4(NamedTuple):
-    """weight = scale · (code - zero) + rest. codes [N, blocks, 32] and zeros [N, blocks] in 0..15, scales and rest [N, blocks]."""
+    """weight = scale · (code - zero) + rest. codes [N, blocks, size] and zeros [N, blocks] in 0..15, scales and rest [N, blocks]."""
 
     codes: Codes
     scales: Floats
@@ -25,18 +25,18 @@ class Blocks4(NamedTuple):
     rest: Floats
 
 
-def quantize_blocks(matrix: Floats) -> tuple[Codes, Floats]:
-    """[N, K] → uint8 [N, K/32, 32] around zero point 128 and scales [N, K/32], as MatMulNBits with bits=8 reads them."""
-    blocks = _split(matrix)
+def quantize_blocks(matrix: Floats, size: int = BLOCK) -> tuple[Codes, Floats]:
+    """[N, K] → uint8 [N, K/size, size] around zero point 128 and scales [N, K/size], as MatMulNBits with bits=8 reads them."""
+    blocks = _split(matrix, size)
     scales = np.maximum(np.abs(blocks).max(axis=2), 1e-10) / 127.0
     codes = np.clip(np.rint(blocks / scales[..., None]), -127, 127) + 128
     return codes.astype(np.uint8), scales.astype(np.float32)
 
 
-def affine_blocks(matrix: Floats) -> Blocks4:
+def affine_blocks(matrix: Floats, size: int = BLOCK) -> Blocks4:
     """[N, K] → 4-bit codes between each block's extremes; `rest` is what the whole zero point misses of the minimum, within half a scale
     where the block spans zero."""
-    blocks = _split(matrix).astype(np.float64)
+    blocks = _split(matrix, size).astype(np.float64)
     low = blocks.min(axis=2)
     scales = np.maximum((blocks.max(axis=2) - low) / 15.0, 1e-12)
     codes = np.clip(np.rint((blocks - low[..., None]) / scales[..., None]), 0, 15)
@@ -45,9 +45,9 @@ def affine_blocks(matrix: Floats) -> Blocks4:
     return Blocks4(codes.astype(np.uint8), scales.astype(np.float32), zeros.astype(np.uint8), rest.astype(np.float32))
 
 
-def nearest_blocks(matrix: Floats) -> Blocks4:
+def nearest_blocks(matrix: Floats, size: int = BLOCK) -> Blocks4:
     """[N, K] → 4-bit codes whose scale and whole zero point are searched for the least squared error; `rest` is zero."""
-    blocks = _split(matrix)
+    blocks = _split(matrix, size)
     low, high = np.minimum(blocks.min(axis=2), 0.0), np.maximum(blocks.max(axis=2), 0.0)
     least = np.full(low.shape, np.inf, np.float32)
     best = Blocks4(np.zeros(blocks.shape, np.uint8), np.ones_like(low), np.zeros(low.shape, np.uint8), np.zeros_like(low))
@@ -70,6 +70,6 @@ def pack_nibbles(codes: Codes) -> Codes:
     return np.asarray(codes[..., 0::2] | (codes[..., 1::2] << 4), np.uint8)
 
 
-def _split(matrix: Floats) -> Floats:
+def _split(matrix: Floats, size: int) -> Floats:
     rows, columns = matrix.shape
-    return matrix.reshape(rows, columns // BLOCK, BLOCK)
+    return matrix.reshape(rows, columns // size, size)

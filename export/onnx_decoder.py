@@ -1,13 +1,8 @@
-"""The decoder as an ONNX graph, written node by node in the fused operators of ONNX Runtime (GroupQueryAttention, MatMulNBits).
+"""A decoder as an ONNX graph, written node by node in the fused operators of ONNX Runtime (GroupQueryAttention, MatMulNBits).
 
 Why not traced: a traced decoder copies its cache every token and knows none of these operators, and torch's exporter takes a minute where
 this takes seconds and quantizes each matrix as it is written, so that no second copy of the weights is ever held. That it is the same
 model is proven, not assumed: parity compares it with the torch module token by token.
-
-int4: the layers' matrices are written in 4-bit blocks with a whole zero point (block_codes.py), the head in 8 bits. What a whole zero point
-misses, a constant per block, is multiplied with the block sums of the activations, which stand as further columns beside them: the
-operator's fast path knows no fractional zero points (its path for them is a hundred times slower), and without the correction the GGUF's
-own Q4_1 weights would be quantized twice (measured: top-1 agreement 0.72 instead of 0.96, perplexity +13 % instead of +0.4 %).
 """
 
 from __future__ import annotations
@@ -19,159 +14,151 @@ import numpy as np
 import torch
 from gamer.runtime.decoder import rotary
 from gamer.runtime.manifest import Language, TensorSpec
-from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
-from .block_codes import BLOCK, affine_blocks, nearest_blocks, pack_nibbles, quantize_blocks
-from .modules.decoder import DecoderStep
-
-MS = "com.microsoft"
-Floats = NDArray[np.float32]
-
-
-class _Graph:
-    """Collects nodes and initializers; `linear` writes a matrix product in the chosen quantization."""
-
-    def __init__(self, quant: str) -> None:
-        self.quant, self.nodes, self.weights = quant, list[Any](), list[Any]()
-
-    def node(self, op: str, inputs: list[str], outputs: list[str], domain: str = "", **attributes: Any) -> str:
-        from onnx import helper
-
-        self.nodes.append(helper.make_node(op, inputs, outputs, name=f"/{outputs[0] or outputs[-1]}/{op}", domain=domain, **attributes))
-        return outputs[0]
-
-    def constant(self, name: str, value: NDArray[Any]) -> str:
-        from onnx import numpy_helper
-
-        self.weights.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
-        return name
-
-    def linear(self, x: str, weight: Tensor, name: str) -> str:
-        """x [1, S, K] times weight [N, K] transposed → [1, S, N]."""
-        matrix = weight.detach().numpy()
-        if self.quant == "fp32":
-            return self.node("MatMul", [x, self.constant(f"{name}.weight", matrix.T)], [name])
-        if self.quant == "int4" and name != "head":
-            return self._linear4(x, matrix, name)
-        rows, scales = quantize_blocks(matrix)
-        return self._product(x, name, 8, rows, scales, None)
-
-    def _linear4(self, x: str, matrix: Floats, name: str) -> str:
-        main = affine_blocks(matrix)
-        rest = np.zeros((len(matrix), _sums(matrix.shape[1])), np.float32)
-        rest[:, : main.rest.shape[1]] = main.rest
-        side = nearest_blocks(rest)
-        codes = np.concatenate([main.codes, side.codes], axis=1)
-        scales = np.concatenate([main.scales, side.scales], axis=1)
-        zeros = np.concatenate([main.zeros, side.zeros], axis=1)
-        return self._product(self._with_sums(x, matrix.shape[1]), name, 4, pack_nibbles(codes), scales, pack_nibbles(zeros))
-
-    def _with_sums(self, x: str, width: int) -> str:
-        """x [1, S, K] and, beside it, its sums over each block (zeros up to a whole block): [1, S, K + sums]."""
-        ones = f"sums.{width}"
-        if all(w.name != ones for w in self.weights):
-            columns = np.arange(width)[:, None] // BLOCK == np.arange(_sums(width))
-            self.constant(ones, columns.astype(np.float32))
-        return self.node("Concat", [x, self.node("MatMul", [x, ones], [f"{x}.sums"])], [f"{x}.both"], axis=-1)
-
-    def _product(self, x: str, name: str, bits: int, codes: NDArray[np.uint8], scales: Floats, zeros: NDArray[np.uint8] | None) -> str:
-        """MatMulNBits. codes [N, blocks, bytes], scales [N, blocks], zeros [N, bytes] packed as the codes are."""
-        inputs = [x, self.constant(f"{name}.weight_q", codes), self.constant(f"{name}.scales", scales.reshape(-1))]
-        if zeros is not None:
-            inputs.append(self.constant(f"{name}.zeros", zeros.reshape(-1)))
-        size = {"K": codes.shape[1] * BLOCK, "N": len(codes), "bits": bits, "block_size": BLOCK, "accuracy_level": 4}
-        return self.node("MatMulNBits", inputs, [name], MS, **size)
-
-
-def _sums(width: int) -> int:
-    """Columns that the block sums of a row take: whole blocks."""
-    return -(-(width // BLOCK) // BLOCK) * BLOCK
+from .modules.decoder import DecoderShape, DecoderStep, LayerNorm, LearnedStep
+from .onnx_graph import MS, Graph, Scheme
 
 
 def specs(step: DecoderStep, max_seq: int) -> tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]:
-    """Tensor specs of the ONNX decoder: tokens are dynamic, the caches have `max_seq` slots and are updated in place.
+    """Tensor specs of the ONNX decoder: tokens are dynamic, the caches have `max_seq` slots and are updated in place."""
+    s = step.shape
+    return cache_specs(s.hidden, s.vocab, s.layers, (1, s.kv_heads, max_seq, s.head_dim))
+
+
+def cache_specs(hidden: int, vocab: int, layers: int, cache: tuple[int, ...]) -> tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]:
+    """Inputs and outputs of a decoder over caches of that shape.
 
     `last`: the positions whose logits are wanted, in generation the last one only: the head is the largest matrix.
     """
-    s = step.shape
-    cache = (1, s.kv_heads, max_seq, s.head_dim)
     inputs = [
-        TensorSpec("embeds", (1, "tokens", s.hidden), "float32"),
+        TensorSpec("embeds", (1, "tokens", hidden), "float32"),
         TensorSpec("seqlens_k", (1,), "int32"),
         TensorSpec("total_seq_len", (1,), "int32"),
         TensorSpec("last", ("wanted",), "int64"),
     ]
-    outputs = [TensorSpec("logits", (1, "wanted", s.vocab), "float32"), TensorSpec("hidden", (1, "tokens", s.hidden), "float32")]
-    for n in range(s.layers):
+    outputs = [TensorSpec("logits", (1, "wanted", vocab), "float32"), TensorSpec("hidden", (1, "tokens", hidden), "float32")]
+    for n in range(layers):
         inputs += [TensorSpec(f"past_{x}.{n}", cache, "float32") for x in ("key", "value")]
         outputs += [TensorSpec(f"present_{x}.{n}", cache, "float32") for x in ("key", "value")]
     return tuple(inputs), tuple(outputs)
 
 
-def write(step: DecoderStep, language: Language, quant: str, path: Path) -> None:
-    """Writes the decoder to `path` (one file, weights inside)."""
-    import onnx
-    from onnx import TensorProto, helper
+def write(step: DecoderStep, language: Language, quant: str | Scheme, path: Path) -> None:
+    """Writes the decoder to `path`: one file, or a directory where the weights are more than one file can hold. Raises ExportError."""
+    s = step.shape
+    with Graph(Scheme(quant) if isinstance(quant, str) else quant, path) as g, torch.no_grad():
+        for local in (False, True)[: 2 if s.window else 1]:
+            if s.rope_theta:
+                for name, table in zip(("cos", "sin"), rotary(language, np.arange(language.max_seq), local), strict=True):
+                    g.constant(f"{name}_cache{'_local' if local else ''}", table)
+        skip = _positions(g, step) if isinstance(step, LearnedStep) else "embeds"
+        normed = norm(g, skip, step.layers[0].attention_norm, "layers.0.attention_normed")
+        for n, layer in enumerate(step.layers):
+            after = step.norm if n + 1 == s.layers else step.layers[n + 1].attention_norm
+            skip, normed = _layer(g, s, n, layer, skip, normed, after)
+        head(g, normed, step.head.weight)
+        g.save(*specs(step, language.max_seq))
 
-    s, g = step.shape, _Graph(quant)
-    cos, sin = rotary(language, np.arange(language.max_seq))
-    g.constant("cos_cache", cos)
-    g.constant("sin_cache", sin)
-    skip = "embeds"
-    normed = g.node(
-        "SimplifiedLayerNormalization",
-        ["embeds", g.constant("layers.0.attention_norm", step.layers[0].attention_norm.weight.detach().numpy())],
-        ["layers.0.attention_normed"],
-        epsilon=s.eps,
-        axis=-1,
-    )
-    for n, layer in enumerate(step.layers):
-        with torch.no_grad():
-            skip, normed = _layer(g, step, n, layer, skip, normed)
+
+def head(g: Graph, normed: str, weight: Tensor) -> None:
     rows = g.node("Gather", [normed, "last"], ["last_hidden"], axis=1)
-    logits = g.linear(rows, step.head.weight, "head")
-    g.node("Identity", [logits], ["logits"])
-    types = {"float32": TensorProto.FLOAT, "int32": TensorProto.INT32, "int64": TensorProto.INT64}
-    ins, outs = specs(step, language.max_seq)
-    graph = helper.make_graph(
-        g.nodes,
-        "decoder",
-        [helper.make_tensor_value_info(t.name, types[t.dtype], list(t.shape)) for t in ins],
-        [helper.make_tensor_value_info(t.name, types[t.dtype], list(t.shape)) for t in outs],
-        g.weights,
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20), helper.make_opsetid(MS, 1)], ir_version=10)
-    onnx.save(model, str(path))
+    g.node("Identity", [g.linear(rows, weight, "head")], ["logits"])
 
 
-def _layer(g: _Graph, step: DecoderStep, n: int, layer: Any, skip: str, normed: str) -> tuple[str, str]:
-    s, at = step.shape, f"layers.{n}"
-    qkv = g.linear(normed, layer.qkv.weight, f"{at}.qkv")
-    attended = g.node(
+def _positions(g: Graph, step: LearnedStep) -> str:
+    """The embeddings plus the table's rows of the positions past… → [1, S, H]."""
+    table = g.constant("positions", step.positions.T.detach().numpy())
+    g.node("Cast", ["total_seq_len"], ["end"], to=7)
+    g.node("Shape", ["embeds"], ["count"], start=1, end=2)
+    g.node("Sub", ["end", "count"], ["begin"])
+    rows = g.node("Slice", [table, "begin", "end", g.constant("first_axis", np.zeros(1, np.int64))], ["position_rows"])
+    return g.node("Add", ["embeds", rows], ["placed"])
+
+
+def _layer(g: Graph, s: DecoderShape, n: int, layer: Any, skip: str, normed: str, after: nn.Module) -> tuple[str, str]:
+    """One block → (the residual stream, `after` of it)."""
+    at = f"layers.{n}"
+    attended = g.linear(_attention(g, s, n, layer, normed), layer.out.weight, f"{at}.out", layer.out.bias)
+    if s.post_norms:
+        attended = norm(g, attended, layer.attention_post_norm, f"{at}.attention_post_normed")
+    middle, total = skip_norm(g, skip, attended, layer.norm, f"{at}.norm")
+    made = feed_forward(g, middle, layer, at, s.activation, s.gated)
+    if s.post_norms:
+        made = norm(g, made, layer.post_norm, f"{at}.post_normed")
+    after_name = "hidden" if n + 1 == s.layers else f"layers.{n + 1}.attention_normed"
+    normed, total = skip_norm(g, total, made, after, after_name)
+    return total, normed
+
+
+def _attention(g: Graph, s: DecoderShape, n: int, layer: Any, normed: str) -> str:
+    at, local = f"layers.{n}", s.is_local(n)
+    qkv = g.linear(normed, layer.qkv.weight, f"{at}.qkv", layer.qkv.bias)
+    queries = _normed_heads(g, s, layer, qkv, at) if s.head_norm else [qkv, "", ""]
+    tables = [f"{x}_cache{'_local' if local else ''}" for x in ("cos", "sin")] if s.rope_theta else []
+    return g.node(
         "GroupQueryAttention",
-        [qkv, "", "", f"past_key.{n}", f"past_value.{n}", "seqlens_k", "total_seq_len", "cos_cache", "sin_cache"],
+        [*queries, f"past_key.{n}", f"past_value.{n}", "seqlens_k", "total_seq_len", *tables],
         [f"{at}.attention", f"present_key.{n}", f"present_value.{n}"],
         MS,
         num_heads=s.heads,
         kv_num_heads=s.kv_heads,
-        do_rotary=1,
+        do_rotary=int(bool(tables)),
         rotary_interleaved=0,
+        scale=s.attention_scale,
+        local_window_size=s.window if local else -1,
     )
-    out = g.linear(attended, layer.out.weight, f"{at}.out")
-    middle, total = _skip_norm(g, skip, out, layer.norm.weight, f"{at}.norm", s.eps)
-    both = g.linear(middle, layer.gate_up.weight, f"{at}.gate_up")
-    g.node("Split", [both], [f"{at}.gate", f"{at}.up"], axis=-1, num_outputs=2)
-    silu = g.node("QuickGelu", [f"{at}.gate"], [f"{at}.silu"], MS, alpha=1.0)  # x · sigmoid(x) in one operator
-    down = g.linear(g.node("Mul", [silu, f"{at}.up"], [f"{at}.gated"]), layer.down.weight, f"{at}.down")
-    last = n + 1 == s.layers
-    weight = step.norm.weight if last else step.layers[n + 1].attention_norm.weight
-    after, total = _skip_norm(g, total, down, weight, "hidden" if last else f"layers.{n + 1}.attention_normed", s.eps)
-    return total, after
 
 
-def _skip_norm(g: _Graph, skip: str, x: str, weight: Any, name: str, eps: float) -> tuple[str, str]:
-    """(norm(skip + x) · weight, skip + x) in one fused operator."""
-    gamma = g.constant(f"{name}.gamma", weight.detach().numpy())
-    g.node("SkipSimplifiedLayerNormalization", [x, skip, gamma], [name, "", "", f"{name}.sum"], MS, epsilon=float(np.float32(eps)))
+def _normed_heads(g: Graph, s: DecoderShape, layer: Any, qkv: str, at: str) -> list[str]:
+    """Queries, keys, values apart, the first two normed per head."""
+    sizes = g.constant("qkv_sizes", np.array([s.heads, s.kv_heads, s.kv_heads], np.int64) * s.head_dim)
+    parts = [f"{at}.{x}" for x in "qkv"]
+    g.node("Split", [qkv, sizes], parts, axis=-1)
+    by_head, flat = g.constant("by_head", np.array([0, 0, -1, s.head_dim], np.int64)), g.constant("flat", np.array([0, 0, -1], np.int64))
+    for i, module in enumerate((layer.q_norm, layer.k_norm)):
+        heads = g.node("Reshape", [parts[i], by_head], [f"{parts[i]}.heads"])
+        parts[i] = g.node("Reshape", [norm(g, heads, module, f"{parts[i]}.normed"), flat], [f"{parts[i]}.flat"])
+    return parts
+
+
+def feed_forward(g: Graph, x: str, layer: Any, at: str, activation: str, gated: bool) -> str:
+    """The feed-forward of `layer` (gate_up, down) → the name of what it adds."""
+    both = g.linear(x, layer.gate_up.weight, f"{at}.gate_up", layer.gate_up.bias)
+    if gated:
+        g.node("Split", [both], [f"{at}.gate", f"{at}.up"], axis=-1, num_outputs=2)
+        active = _activate(g, f"{at}.gate", f"{at}.active", activation)
+        both = g.node("Mul", [active, f"{at}.up"], [f"{at}.gated"])
+    else:
+        both = _activate(g, both, f"{at}.active", activation)
+    return g.linear(both, layer.down.weight, f"{at}.down", layer.down.bias)
+
+
+def _activate(g: Graph, x: str, name: str, activation: str) -> str:
+    if activation == "silu":
+        return g.node("QuickGelu", [x], [name], MS, alpha=1.0)  # x · sigmoid(x) in one operator
+    return g.node("Relu", [x], [name]) if activation == "relu" else g.node("FastGelu", [x], [name], MS)
+
+
+def norm(g: Graph, x: str, module: nn.Module, name: str) -> str:
+    """norm(x) · scale (+ bias) over the last axis."""
+    ends = _ends(g, module, name)
+    kind = "LayerNormalization" if len(ends) > 1 else "SimplifiedLayerNormalization"
+    return g.node(kind, [x, *ends], [name], epsilon=_epsilon(module), axis=-1)
+
+
+def skip_norm(g: Graph, skip: str, x: str, module: nn.Module, name: str) -> tuple[str, str]:
+    """(norm(skip + x) · scale (+ bias), skip + x) in one fused operator."""
+    ends = _ends(g, module, name)
+    kind = "SkipLayerNormalization" if len(ends) > 1 else "SkipSimplifiedLayerNormalization"
+    g.node(kind, [x, skip, *ends], [name, "", "", f"{name}.sum"], MS, epsilon=_epsilon(module))
     return name, f"{name}.sum"
+
+
+def _ends(g: Graph, module: Any, name: str) -> list[str]:
+    ends = [g.constant(f"{name}.gamma", module.weight.detach().numpy())]
+    return [*ends, g.constant(f"{name}.beta", module.bias.detach().numpy())] if isinstance(module, LayerNorm) else ends
+
+
+def _epsilon(module: nn.Module) -> float:
+    return float(module.get_buffer("eps"))

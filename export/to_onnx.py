@@ -1,7 +1,7 @@
 """ONNX: one file per component, weights inside. `write` lowers and quantizes; it proves nothing (see parity.py).
 
 Small networks go through torch's TorchScript exporter: on these graphs it gives the same operators as the dynamo exporter in a twentieth
-of the time, without the stale value_info that breaks ONNX Runtime's quantizer. The decoder is written directly (onnx_decoder.py).
+of the time, without the stale value_info that breaks ONNX Runtime's quantizer. The decoder is written directly (onnx_llm.py).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import torch
 from gamer.runtime.manifest import Language, TensorSpec
 from numpy.typing import NDArray
 
-from . import onnx_decoder
+from . import onnx_llm
 from .components import ExportModule
-from .modules.decoder import DecoderStep
+from .onnx_graph import Scheme
 
 OPSET = 17
 SUFFIX = ".onnx"
@@ -31,9 +31,8 @@ Specs = tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]
 
 def write(item: ExportModule, quant: str, language: Language, samples: list[tuple[NDArray[Any], ...]], path: Path) -> Specs:
     """Writes `item` to `path` in `quant` (fp32 | int8). `samples` calibrate static int8. Returns the artifact's tensor specs."""
-    if isinstance(item.module, DecoderStep):
-        onnx_decoder.write(item.module, language, quant, path)
-        return onnx_decoder.specs(item.module, language.max_seq)
+    if item.role in onnx_llm.ROLES:
+        return onnx_llm.write(item.module, language, Scheme(quant), path)
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         plain = Path(folder) / "fp32.onnx"
         _trace(item, plain)

@@ -1,8 +1,8 @@
 """Drivers of a decoder: embeds in, logits of the last token and hidden states out, keys and values kept between calls.
 
 Two graphs hide behind one interface: the ONNX one takes any number of tokens and updates a bound cache in place (GroupQueryAttention);
-the step graph of the other targets takes one token and returns its key and value, which the host writes into the cache. Knows no tokens,
-no text and no sampling. An encoder-decoder model would be a third driver, whose `reset` takes the encoder's states; none is built.
+the step graph of the other targets takes one token and returns its key and value, which the host writes into the cache. An encoder-decoder
+is either of them beside its encoder's session. Knows no tokens, no text and no sampling.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .backends import Session
+from .backends import Array, Session
 from .errors import RuntimeFailure
 from .manifest import Language
 
@@ -22,7 +22,8 @@ Floats = NDArray[np.float32]
 class Decoder(Protocol):
     """A decoder with `past` tokens in its cache."""
 
-    past: int
+    @property
+    def past(self) -> int: ...
 
     def reset(self) -> None: ...
 
@@ -42,11 +43,24 @@ class Decoder(Protocol):
         ...
 
 
-def rotary(language: Language, positions: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """cos, sin float32 [S, Dh/2] of the rotary angles, computed in float64 (Su et al. 2021, arXiv 2104.09864)."""
+def rotary(language: Language, positions: NDArray[np.int64], local: bool = False) -> tuple[Floats, Floats]:
+    """cos, sin float32 [S, Dh/2] of the rotary angles, computed in float64 (Su et al. 2021, arXiv 2104.09864); `local`: of local layers."""
     half = language.head_dim // 2
-    angles = positions[:, None] / language.rope_theta ** (np.arange(half) / half)
+    angles = positions[:, None] / (language.rope_theta_local if local else language.rope_theta) ** (np.arange(half) / half)
     return np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
+
+
+def relative_buckets(offsets: NDArray[np.int64], buckets: int, distance: int, both_ways: bool) -> NDArray[np.int64]:
+    """T5's buckets of key position minus query position (Raffel et al. 2020, arXiv 1910.10683): one each for half of them, then by
+    logarithm up to `distance`. `both_ways`: the upper half of the buckets is for keys after the query; else these count as the query's own."""
+    count = buckets // 2 if both_ways else buckets
+    base = np.where(offsets > 0, count, 0) if both_ways else np.zeros_like(offsets)
+    away = np.abs(offsets) if both_ways else np.maximum(-offsets, 0)
+    exact = count // 2
+    # In float32 and in this order, as the model was trained: the bounds of buckets stand on it.
+    share = np.log(np.maximum(away, 1).astype(np.float32) / np.float32(exact)) / np.float32(np.log(distance / exact)) * np.float32(count - exact)
+    far = np.minimum(exact + share.astype(np.int64), count - 1)
+    return np.asarray(base + np.where(away < exact, away, far), np.int64)
 
 
 def _room(language: Language, past: int, tokens: int) -> None:
@@ -63,13 +77,19 @@ def _fits(language: Language, cache: Floats) -> int:
 
 
 class StepDecoder:
-    """Drives DecoderStep (export/modules/decoder.py): one token a call, keys and values written here."""
+    """Drives the step graphs (export/modules/decoder.py, t5.py): one token a call, keys and values written here."""
 
     def __init__(self, session: Session, language: Language) -> None:
         self.session, self.language, self.past = session, language, 0
         # [layers, 2, KV, T, Dh]: the graph's inputs past_k.N, past_v.N are views of it
         self._all = np.zeros((language.layers, 2, language.kv_heads, language.max_seq, language.head_dim), np.float32)
         self._cache = {f"past_{x}.{n}": self._all[n, i] for n in range(language.layers) for i, x in enumerate("kv")}
+        self._cross: dict[str, Floats] = {}
+
+    def attend(self, cross: dict[str, Floats]) -> None:
+        """Starts anew beside an encoder's keys and values."""
+        self.reset()
+        self._cross = cross
 
     def reset(self) -> None:
         self.past = 0
@@ -93,16 +113,32 @@ class StepDecoder:
         return logits, np.stack(hidden)
 
     def _step(self, embed: Floats) -> tuple[Floats, Floats]:
-        slots = self.language.max_seq
-        cos, sin = rotary(self.language, np.array([self.past]))
-        place = np.zeros((slots, 1), np.float32)
-        place[self.past] = 1.0
-        mask = np.where(np.arange(slots) <= self.past, 0.0, -1e4).astype(np.float32)[None, None]
-        out = self.session.run({"embeds": embed, "cos": cos[None], "sin": sin[None], "place": place, "mask": mask, **self._cache})
+        out = self.session.run({"embeds": embed, **self._where(), **self._cache, **self._cross})
         for name, cache in self._cache.items():
             cache[:, self.past] = out[name.removeprefix("past_")][:, 0]
         self.past += 1
         return out["logits"][0].astype(np.float32), out["hidden"][0].astype(np.float32)
+
+    def _where(self) -> dict[str, Floats]:
+        """The inputs that say where this token stands, those of them that the graph has."""
+        s, slots = self.language, np.arange(self.language.max_seq)
+        place = (slots == self.past).astype(np.float32)[:, None]
+        inputs = {"place": place, "mask": _mask(slots <= self.past)}
+        if s.rope_theta:
+            cos, sin = rotary(s, np.array([self.past]))
+            inputs |= {"cos": cos[None], "sin": sin[None]}
+        if s.window:
+            cos, sin = rotary(s, np.array([self.past]), local=True)
+            seen = (slots <= self.past) & (slots > self.past - s.window)
+            inputs |= {"cos_local": cos[None], "sin_local": sin[None], "mask_local": _mask(seen)}
+        if s.buckets:
+            inputs["buckets"] = np.eye(s.buckets, dtype=np.float32)[relative_buckets(slots - self.past, s.buckets, s.distance, False)]
+        return inputs
+
+
+def _mask(seen: NDArray[np.bool_]) -> Floats:
+    """[T] → [1, 1, T]: 0 seen, -1e4 not."""
+    return np.where(seen, np.float32(0.0), np.float32(-1e4))[None, None]
 
 
 class BoundDecoder:
@@ -125,12 +161,19 @@ class BoundDecoder:
         self._seqlens, self._total, self._last = np.zeros(1, np.int32), np.zeros(1, np.int32), np.zeros(1, np.int64)
         self._embed = np.zeros((1, 1, language.hidden), np.float32)
         self._logits, self._hidden = np.zeros((1, 1, self._vocab), np.float32), np.zeros((1, 1, language.hidden), np.float32)
+        self._cross: dict[str, Floats] = {}
+        self._step = self._bind(self._embed, self._last, self._logits, self._hidden)
+
+    def attend(self, cross: dict[str, Floats]) -> None:
+        """Starts anew beside an encoder's keys and values."""
+        self.reset()
+        self._cross = cross
         self._step = self._bind(self._embed, self._last, self._logits, self._hidden)
 
     def _bind(self, embeds: Floats, last: NDArray[np.int64], logits: Floats, hidden: Floats) -> tuple[Any, list[Any]]:
         """An IOBinding over these arrays and the cache, with the values that must outlive it."""
         binding = self._native.io_binding()
-        inputs = {"embeds": embeds, "seqlens_k": self._seqlens, "total_seq_len": self._total, "last": last}
+        inputs = {"embeds": embeds, "seqlens_k": self._seqlens, "total_seq_len": self._total, "last": last, **self._cross}
         values = {name: self._value(array) for name, array in inputs.items()}
         results = {"logits": self._value(logits), "hidden": self._value(hidden)}
         for name, value in values.items():
@@ -179,7 +222,48 @@ class BoundDecoder:
         return logits[0], hidden[0]
 
 
-def open_decoder(session: Session, language: Language) -> Decoder:
-    """The driver that fits the artifact's inputs."""
+class EncoderDecoder:
+    """A decoder that answers to what an encoder has read; otherwise as the driver within."""
+
+    def __init__(self, encoder: Session, inner: StepDecoder | BoundDecoder, language: Language) -> None:
+        self.encoder, self.inner, self.language, self._read = encoder, inner, language, False
+        self._fixed = any(spec.name == "mask" for spec in encoder.artifact.inputs)
+
+    @property
+    def past(self) -> int:
+        return self.inner.past
+
+    def read(self, embeds: Floats) -> Floats:
+        """Encodes a prompt [S, H], which the decoder then attends to from its first token on. Returns the encoder's states [S, H]."""
+        count, slots = len(embeds), self.language.max_seq
+        _room(self.language, 0, count)
+        inputs: dict[str, Array] = {"embeds": embeds[None]}
+        if self._fixed:
+            unseen = _mask(np.arange(slots) < count)
+            inputs = {"embeds": np.concatenate([embeds, np.zeros((slots - count, embeds.shape[1]), np.float32)])[None], "mask": unseen}
+        out = self.encoder.run(inputs)
+        cross = {name: np.ascontiguousarray(value, np.float32) for name, value in out.items() if name != "states"}
+        self.inner.attend(cross | ({"cross_mask": unseen} if self._fixed else {}))
+        self._read = True
+        return np.asarray(out["states"][0, :count], np.float32)
+
+    def reset(self) -> None:
+        self.inner.reset()
+
+    def keep(self) -> Floats:
+        return self.inner.keep()
+
+    def restore(self, cache: Floats) -> None:
+        self.inner.restore(cache)
+
+    def forward(self, embeds: Floats) -> tuple[Floats, Floats]:
+        if not self._read:
+            raise RuntimeFailure("an encoder-decoder has to read a prompt before it answers: call read first")
+        return self.inner.forward(embeds)
+
+
+def open_decoder(session: Session, language: Language, encoder: Session | None = None) -> Decoder:
+    """The driver that fits the artifact's inputs; beside `encoder`, if the model has one."""
     names = {spec.name for spec in session.artifact.inputs}
-    return StepDecoder(session, language) if "place" in names else BoundDecoder(session, language)
+    inner = StepDecoder(session, language) if "place" in names else BoundDecoder(session, language)
+    return inner if encoder is None else EncoderDecoder(encoder, inner, language)

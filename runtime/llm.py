@@ -1,8 +1,8 @@
 """The small LLM: token ids and soft prompts in, text out, token by token. Knows a decoder, a token table and how to say bytes; knows no task.
 
 `stream` yields pieces as they come and may be closed at any time, or cancelled from another thread; `generate` collects them. A prefix is
-the kept cache of a prompt's fixed beginning (prefix.py): with one, only the tokens after it are computed. An encoder-decoder model would fit
-behind the same `Request` with a driver of its own (decoder.py); none is built.
+the kept cache of a prompt's fixed beginning (prefix.py): with one, only the tokens after it are computed. An encoder-decoder reads the whole
+prompt, soft prompts included, with its encoder, and answers from its start token on; prefixes are not for it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .backends import Session
-from .decoder import Decoder
+from .decoder import Decoder, EncoderDecoder
 from .errors import RuntimeFailure
 from .grammar import Constraint
 from .manifest import Language
@@ -139,6 +139,8 @@ class LanguageModel:
             raise RuntimeFailure("nothing to go on from: the prompt is empty")
         if request.stop and self._decode is None:
             raise RuntimeFailure("stop strings need a tokenizer: this language model was opened without one")
+        if isinstance(self.decoder, EncoderDecoder):
+            return self._read(run, self.decoder)
         self.decoder.reset()
         known = 0
         # At least one position is always computed: its logits are where the answer begins.
@@ -149,6 +151,15 @@ class LanguageModel:
         prompt = np.concatenate(rest if request.soft is None else [request.soft, *rest])
         run.prompt, run.computed = known + len(prompt), len(prompt)
         return self.decoder.forward(prompt)[0]
+
+    def _read(self, run: _Run, decoder: EncoderDecoder) -> Floats:
+        if self.language.start_id is None:
+            raise RuntimeFailure("the bundle has an encoder but names no token to start its answers with: export it again")
+        ids = [self.embed(run.request.ids)] if run.request.ids else []
+        prompt = np.concatenate(ids if run.request.soft is None else [run.request.soft, *ids])
+        run.prompt = run.computed = len(prompt)
+        decoder.read(prompt)
+        return decoder.forward(self.embed([self.language.start_id]))[0]
 
     def _tokens(self, run: _Run, logits: Floats) -> Iterator[int]:
         """Chosen tokens, until one of ENDS; a token is computed only once the next one is asked for."""

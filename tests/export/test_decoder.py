@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="needs the export extra")
-from gamer.export import block_codes, onnx_decoder, parity  # noqa: E402
-from gamer.export.components import ExportModule, decoder_specs  # noqa: E402
+from gamer.export import block_codes, onnx_decoder, onnx_graph, parity  # noqa: E402
+from gamer.export.components import ExportModule  # noqa: E402
+from gamer.export.decoders import step_specs  # noqa: E402
 from gamer.export.modules.decoder import DecoderShape, DecoderStep, Int8Embedding  # noqa: E402
 from gamer.runtime.backends import Array, open_session  # noqa: E402
 from gamer.runtime.decoder import BoundDecoder, Decoder, Floats, StepDecoder, open_decoder  # noqa: E402
 from gamer.runtime.errors import RuntimeFailure  # noqa: E402
 from gamer.runtime.llm import LanguageModel, Request  # noqa: E402
-from gamer.runtime.manifest import Artifact, Language, Parity  # noqa: E402
+from gamer.runtime.manifest import Artifact, Language, Parity, TensorSpec  # noqa: E402
 
 SHAPE = DecoderShape(vocab=64, hidden=64, layers=2, heads=4, kv_heads=2, head_dim=16, intermediate=96, eps=1e-5, rope_theta=10_000.0)
 LANGUAGE = Language(layers=2, kv_heads=2, head_dim=16, hidden=64, max_seq=24, rope_theta=10_000.0, eos_ids=())
@@ -49,7 +50,7 @@ def on_the_grid(step: DecoderStep) -> DecoderStep:
 
 
 def torch_decoder(step: DecoderStep) -> StepDecoder:
-    inputs, outputs = decoder_specs(step, LANGUAGE.max_seq)
+    inputs, outputs = step_specs(step, LANGUAGE.max_seq)
     item = ExportModule("llm_decoder", step, (), inputs, outputs, {}, "", "", True, "")
     return StepDecoder(parity._TorchSession(item), LANGUAGE)
 
@@ -58,38 +59,6 @@ def onnx_session(step: DecoderStep, quant: str, path: Path) -> object:
     onnx_decoder.write(step, LANGUAGE, quant, path)
     inputs, outputs = onnx_decoder.specs(step, LANGUAGE.max_seq)
     return open_session("onnx", path, Artifact("llm_decoder", "onnx", quant, "", 0, "", inputs, outputs, Parity("", "", 0.0), 0.0), 1)
-
-
-def test_the_step_is_transformers_llama(step: DecoderStep, table: Floats) -> None:
-    transformers = pytest.importorskip("transformers")
-    config = transformers.LlamaConfig(
-        vocab_size=64, hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
-        rms_norm_eps=1e-5, rope_theta=10_000.0, tie_word_embeddings=False, attn_implementation="eager",
-    )  # fmt: skip
-    llama = transformers.LlamaForCausalLM(config).eval()
-    ours, theirs = step.state_dict(), {"model.embed_tokens.weight": torch.from_numpy(table)}
-    theirs |= {"model.norm.weight": ours["norm.weight"], "lm_head.weight": ours["head.weight"]}
-    for n in range(2):
-        q, k, v = ours[f"layers.{n}.qkv.weight"].split([64, 32, 32])
-        gate, up = ours[f"layers.{n}.gate_up.weight"].chunk(2)
-        at = f"model.layers.{n}"
-        theirs |= {f"{at}.self_attn.q_proj.weight": q, f"{at}.self_attn.k_proj.weight": k, f"{at}.self_attn.v_proj.weight": v}
-        theirs |= {
-            f"{at}.self_attn.o_proj.weight": ours[f"layers.{n}.out.weight"],
-            f"{at}.mlp.gate_proj.weight": gate,
-            f"{at}.mlp.up_proj.weight": up,
-        }
-        theirs |= {f"{at}.mlp.down_proj.weight": ours[f"layers.{n}.down.weight"]}
-        theirs |= {f"{at}.input_layernorm.weight": ours[f"layers.{n}.attention_norm.weight"]}
-        theirs |= {f"{at}.post_attention_layernorm.weight": ours[f"layers.{n}.norm.weight"]}
-    llama.load_state_dict(theirs)
-    ids = [5, 9, 1, 33, 60, 2, 7]
-    with torch.no_grad():
-        want = llama(torch.tensor([ids]), output_hidden_states=True)
-    decoder = torch_decoder(step)
-    logits, hidden = decoder.forward(table[ids])
-    np.testing.assert_allclose(logits, want.logits[0, -1].numpy(), atol=2e-4)
-    np.testing.assert_allclose(hidden, want.hidden_states[-1][0].numpy(), atol=2e-4)
 
 
 @pytest.mark.parametrize(("quant", "least"), [("fp32", 0.99999), ("int8", 0.995), ("int4", 0.99)])
@@ -149,7 +118,7 @@ def test_every_position_can_be_scored(step: DecoderStep, table: Floats, tmp_path
 
 def test_the_steps_decoder_generates(step: DecoderStep, table: Floats) -> None:
     class Table:
-        artifact = Artifact("llm_embed", "onnx", "fp32", "", 0, "", (decoder_specs(step, 24)[0][0],), (), Parity("", "", 0.0), 0.0)
+        artifact = Artifact("llm_embed", "onnx", "fp32", "", 0, "", (step_specs(step, 24)[0][0],), (), Parity("", "", 0.0), 0.0)
 
         def run(self, inputs: dict[str, Array]) -> dict[str, Array]:
             return {"embeds": table[inputs["ids"].astype(int)]}
@@ -209,18 +178,15 @@ def test_nibbles_pack_low_half_first(count: int) -> None:
 def test_int4_is_the_matrix_product_of_the_blocks(tmp_path: Path) -> None:
     """The correction by block sums restores what a whole zero point misses: held to numpy on blocks far from zero."""
     import onnxruntime as ort
-    from onnx import TensorProto, helper
 
     random = np.random.default_rng(6)
     weight = (random.standard_normal((24, 64)) * 0.05 + random.uniform(-0.3, 0.3, (24, 1))).astype(np.float32)
-    graph = onnx_decoder._Graph("int4")
-    graph.linear("x", torch.from_numpy(weight), "y")
-    ends = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, "s", k]) for n, k in (("x", 64), ("y", 24))]
-    made = helper.make_graph(graph.nodes, "g", ends[:1], ends[1:], graph.weights)
-    opsets = [helper.make_opsetid("", 20), helper.make_opsetid(onnx_decoder.MS, 1)]
-    model = helper.make_model(made, opset_imports=opsets, ir_version=10)
+    path = tmp_path / "y.onnx"
+    with onnx_graph.Graph(onnx_graph.Scheme("int4"), path) as graph:
+        graph.linear("x", torch.from_numpy(weight), "y")
+        graph.save((TensorSpec("x", (1, "s", 64), "float32"),), (TensorSpec("y", (1, "s", 24), "float32"),))
     x = (random.standard_normal((1, 5, 64)) + 1.0).astype(np.float32)
-    got = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, {"x": x})[0]
+    got = ort.InferenceSession(str(path), providers=["CPUExecutionProvider"]).run(None, {"x": x})[0]
     want = x @ dequantized(block_codes.affine_blocks(weight)).T
     # int8 activations and the 4-bit rest are what is left of the error.
     assert np.abs(got - want).max() < 0.015 * np.abs(want).max()

@@ -1,0 +1,184 @@
+"""Every family of decoders held to transformers' own model: the step and the ONNX graph, prompt at once and token by token."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the export extra")
+pytest.importorskip("transformers", reason="needs the export extra")
+from gamer.export import decoders, onnx_llm, parity  # noqa: E402
+from gamer.export.errors import ExportError  # noqa: E402
+from gamer.export.onnx_graph import Scheme  # noqa: E402
+from gamer.export.weights import RandomWeights  # noqa: E402
+from gamer.runtime.backends import open_session  # noqa: E402
+from gamer.runtime.decoder import BoundDecoder, Floats, open_decoder  # noqa: E402
+from gamer.runtime.manifest import Language  # noqa: E402
+
+from tests.export.tiny_llms import FAMILIES, SLOTS, DictWeights, artifact, ids, on_the_grid, tiny, torch_decoder  # noqa: E402
+
+DECODERS = [family for family in FAMILIES if "t5" not in family]
+SAID = ids(20)
+SCHEMES = [(Scheme("fp16"), 0.99999), (Scheme("int8"), 0.995), (Scheme("int4"), 0.995), (Scheme("int4", 16, "int4"), 0.99)]
+
+
+def reference(family: str) -> tuple[Floats, Floats, dict[str, Any], DictWeights]:
+    """(logits [S, V], hidden states [S, H]) of transformers' model on SAID; configuration and weights."""
+    model, config, weights = tiny(family)
+    with torch.no_grad():
+        out = model(torch.tensor([SAID]), output_hidden_states=True)
+    return out.logits[0].numpy(), out.hidden_states[-1][0].numpy(), config, weights
+
+
+def rows(config: dict[str, Any], weights: DictWeights) -> Floats:
+    return np.asarray(decoders.embed(config, weights, "fp32").module.get_buffer("rows").numpy()[SAID])
+
+
+def bound(item: Any, language: Language, scheme: Scheme, path: Path) -> BoundDecoder:
+    inputs, outputs = onnx_llm.write(item.module, language, scheme, path)
+    decoder = open_decoder(open_session("onnx", path, artifact(item.role, inputs, outputs), 1), language)
+    assert isinstance(decoder, BoundDecoder)
+    return decoder
+
+
+@pytest.mark.parametrize("family", DECODERS)
+def test_the_step_is_transformers_model(family: str) -> None:
+    logits, hidden, config, weights = reference(family)
+    language = decoders.language(config, SLOTS)
+    decoder = torch_decoder(decoders.decoder(config, weights, SLOTS), language)
+    got, states = decoder.forward(rows(config, weights))
+    np.testing.assert_allclose(got, logits[-1], atol=1e-4)
+    np.testing.assert_allclose(states, hidden, atol=1e-4)
+
+
+@pytest.mark.parametrize("family", DECODERS)
+def test_the_onnx_graph_is_transformers_model(family: str, tmp_path: Path) -> None:
+    logits, hidden, config, weights = reference(family)
+    language = decoders.language(config, SLOTS)
+    decoder = bound(decoders.decoder(config, weights, SLOTS), language, Scheme("fp32"), tmp_path / "d.onnx")
+    embeds = rows(config, weights)
+    np.testing.assert_allclose(decoder.score(embeds), logits, atol=2e-4)
+    decoder.reset()
+    np.testing.assert_allclose(decoder.forward(embeds)[1], hidden, atol=1e-4)
+    np.testing.assert_allclose(parity.teacher_force(decoder, embeds)[0], hidden, atol=1e-4)
+    decoder.reset()
+    parts = [decoder.forward(embeds[at : at + 7])[1].copy() for at in range(0, len(embeds), 7)]
+    np.testing.assert_allclose(np.concatenate(parts), hidden, atol=1e-4)
+
+
+@pytest.mark.parametrize("family", DECODERS)
+@pytest.mark.parametrize(("scheme", "least"), SCHEMES)
+def test_quantized_graphs_stay_close(family: str, scheme: Scheme, least: float, tmp_path: Path) -> None:
+    """int4 on weights that lie on its grid: what is left is the activations' 8 bits. The grid itself is the business of the block codes."""
+    _, _, config, weights = reference(family)
+    language = decoders.language(config, SLOTS)
+    item = decoders.decoder(config, weights, SLOTS)
+    if scheme.quant == "int4":
+        on_the_grid(item.module, scheme.group)
+    embeds = rows(config, weights)
+    want, _ = parity.teacher_force(torch_decoder(item, language), embeds)
+    decoder = bound(item, language, scheme, tmp_path / "d.onnx")
+    assert parity.cosines(decoder.forward(embeds)[1], want).min() >= least
+    assert parity.cosines(parity.teacher_force(decoder, embeds)[0], want).min() >= least
+
+
+@pytest.mark.parametrize(
+    ("family", "left_out"),
+    [("gemma3", {"sliding_window": 64}), ("gemma3", {"rope_local_base_freq": 1e6, "rope_parameters": {"full_attention": {"rope_theta": 1e6}}}),
+     ("gemma3", {"query_pre_attn_scalar": 32}), ("gpt2", {"scale_attn_weights": False}), ("llama", {"rope_parameters": {"rope_theta": 1e4}})],
+)  # fmt: skip
+def test_what_a_family_does_otherwise_matters(family: str, left_out: dict[str, Any]) -> None:
+    """The comparison above would see it: with one of these left out, the states are others."""
+    _, hidden, config, weights = reference(family)
+    changed = config | left_out
+    decoder = torch_decoder(decoders.decoder(changed, weights, SLOTS), decoders.language(changed, SLOTS))
+    assert np.abs(decoder.forward(rows(config, weights))[1] - hidden).max() > 0.01
+
+
+@pytest.mark.parametrize(("family", "parts"), [("gemma3", ("q_norm", "k_norm")), ("qwen3", ("q_norm",)), ("gemma3", ("post_feedforward_layernorm",)),
+                                               ("qwen2", ("q_proj.bias",)), ("gpt2", ("wpe",)), ("gpt2", ("ln_1.bias",))])  # fmt: skip
+def test_every_stored_vector_matters(family: str, parts: tuple[str, ...]) -> None:
+    _, hidden, config, weights = reference(family)
+    flat = DictWeights({n: torch.zeros_like(t) if any(p in n for p in parts) else t for n, t in weights.state.items()})
+    decoder = torch_decoder(decoders.decoder(config, flat, SLOTS), decoders.language(config, SLOTS))
+    assert np.abs(decoder.forward(rows(config, weights))[1] - hidden).max() > 0.01
+
+
+def test_gemmas_scale_is_in_the_table_and_not_in_the_tied_head() -> None:
+    _, config, weights = tiny("gemma3")
+    stored = weights.get("model.embed_tokens.weight", 80, 64)
+    assert torch.equal(decoders.embed(config, weights, "fp32").module.get_buffer("rows"), stored * 8.0)
+    assert torch.equal(decoders.decoder(config, weights, SLOTS).module.head.weight, stored)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"model_type": "mamba"}, "'mamba' is not supported; supported are: llama"),
+        ({"rope_parameters": {"rope_type": "llama3", "rope_theta": 5e5}}, "rope scaling 'llama3'"),
+        ({"rope_parameters": None, "rope_scaling": {"type": "linear", "factor": 4.0}}, "rope scaling 'linear'"),
+        ({"hidden_act": "xielu"}, "activation 'xielu'"),
+        ({"mlp_bias": True}, "mlp_bias True"),
+        ({"num_hidden_layers": None}, "no num_hidden_layers"),
+    ],
+)
+def test_what_is_not_supported_is_named(change: dict[str, Any], said: str) -> None:
+    _, config, weights = tiny("llama")
+    with pytest.raises(ExportError, match=said):
+        decoders.decoder(config | change, weights, SLOTS)
+
+
+def test_gpt2_has_no_more_positions_than_it_learned() -> None:
+    _, config, weights = tiny("gpt2")
+    with pytest.raises(ExportError, match="64 positions are wanted, the model has learned 48"):
+        decoders.decoder(config, weights, 64)
+
+
+@pytest.mark.parametrize(("scheme", "said"), [(("int4", 128), "64 columns are no multiple of group size 128")])
+def test_a_group_that_does_not_divide_is_named(scheme: tuple[str, int], said: str, tmp_path: Path) -> None:
+    _, config, weights = tiny("llama")
+    item = decoders.decoder(config, weights, SLOTS)
+    with pytest.raises(ExportError, match=said):
+        onnx_llm.write(item.module, decoders.language(config, SLOTS), Scheme(*scheme), tmp_path / "d.onnx")
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(ExportError, match="choose one of"):
+        Scheme("int3")
+    with pytest.raises(ExportError, match="group size 20"):
+        Scheme("int4", 20)
+
+
+def test_large_weights_lie_beside_the_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than one file can hold: a directory, and the same answers."""
+    from gamer.export import onnx_graph
+
+    _, hidden, config, weights = reference("qwen2")
+    language = decoders.language(config, SLOTS)
+    monkeypatch.setattr(onnx_graph, "INSIDE", 0)
+    path = tmp_path / "llm_decoder.onnx"
+    decoder = bound(decoders.decoder(config, weights, SLOTS), language, Scheme("fp32"), path)
+    assert sorted(p.name for p in path.iterdir()) == ["model.onnx", "model.onnx.data"] and [p.name for p in tmp_path.iterdir()] == [path.name]
+    assert (path / "model.onnx").stat().st_size < (path / "model.onnx.data").stat().st_size / 5
+    np.testing.assert_allclose(decoder.forward(rows(config, weights))[1], hidden, atol=1e-4)
+
+
+@pytest.mark.parametrize("family", list(FAMILIES))
+def test_sizes_need_no_weights(family: str) -> None:
+    _, config, weights = tiny(family)
+    sizes = {size.role: size for size in decoders.shapes(config, SLOTS)}
+    made = [decoders.decoder(config, weights, SLOTS), decoders.embed(config, weights, "fp32")]
+    made += [decoders.encoder(config, weights, SLOTS)] if "t5" in family else []
+    for item in made:
+        told = item.describe()
+        assert (sizes[item.role].parameters, sizes[item.role].macs) == (told.parameters, told.macs)
+    assert len(sizes) == len(made)
+
+
+@pytest.mark.parametrize("family", list(FAMILIES))
+def test_random_numbers_fill_every_family(family: str) -> None:
+    _, config, _ = tiny(family)
+    item = decoders.decoder(config, RandomWeights(3), SLOTS)
+    assert not item.trained and item.source == "random:3"
+    assert all(torch.isfinite(out).all() for out in item.module(*item.example))
