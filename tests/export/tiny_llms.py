@@ -17,6 +17,7 @@ from gamer.runtime.manifest import Artifact, Language, Parity, TensorSpec
 from torch import Tensor
 
 SLOTS, VOCAB = 32, 80
+torch.set_num_threads(1)  # threads that wake for matrices this small cost more than they do
 _LLAMA = {
     "vocab_size": VOCAB, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 3, "num_attention_heads": 4,
     "num_key_value_heads": 2, "attn_implementation": "eager", "max_position_embeddings": 64,
@@ -59,7 +60,7 @@ def tiny(family: str) -> tuple[Any, dict[str, Any], DictWeights]:
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             # Large enough that every part matters: the default initialisation leaves most of a model near the identity.
-            parameter.add_(torch.randn_like(parameter) * (0.3 if parameter.dim() < 2 else 0.08 if "embed" in name else 0.1))
+            parameter.add_(torch.randn_like(parameter) * (0.3 if parameter.dim() < 2 else 0.05 if kind == "T5" else 0.1))
     return model, config.to_dict(), DictWeights(model.state_dict())
 
 
