@@ -1,0 +1,51 @@
+import PhotoCore
+
+/// One suite's cases, made ready: what the shared part names is opened once.
+public typealias Replayed = (Case) throws -> JSON
+
+/// Replays fixtures through this port.
+public enum Replay {
+    public enum Outcome: String { case pass, fail, skip }
+
+    /// A suite made ready; nil for one that this port does not know, whose cases are skipped, which counts as failed.
+    private static func ready(_ suite: Suite) throws -> Replayed? {
+        switch suite.name {
+        case "wordpiece", "bpe_bytelevel", "bpe_clip": return try Tokens.ready(suite)
+        case "resize": return try PixelSuites.resize(suite)
+        case "routing": return try PixelSuites.routing(suite)
+        case "kdtree": return try TreeSuite.ready(suite)
+        case "graph": return try GraphSuites.graph(suite)
+        case "vectors": return try GraphSuites.vectors(suite)
+        case "hnsw": return try GraphSuites.hnsw(suite)
+        default: return nil
+        }
+    }
+
+    /// Replays every case; `report` gets the outcome and, unless it passed, why.
+    public static func run(_ suite: Suite, _ report: (Case, Outcome, String) -> Void) {
+        let replay: Replayed
+        do {
+            guard let found = try ready(suite) else { return suite.cases.forEach { report($0, .skip, "this port does not know the suite") } }
+            replay = found
+        } catch {
+            return suite.cases.forEach { report($0, .fail, "\(error)") }
+        }
+        for one in suite.cases {
+            let (outcome, why) = verdict(one, suite.tolerance, replay)
+            report(one, outcome, why)
+        }
+    }
+
+    private static func verdict(_ one: Case, _ tolerance: Double, _ replay: Replayed) -> (Outcome, String) {
+        do {
+            let got = try replay(one)
+            if let wanted = one.error { return (.fail, "no error, though one with \"\(wanted)\" is wanted: \(got.text.prefix(160))") }
+            guard let out = one.out else { return (.fail, "the case has neither out nor error") }
+            return Comparison.difference(got, out, tolerance).map { (.fail, $0) } ?? (.pass, "")
+        } catch {
+            let said = "\(error)"
+            guard let wanted = one.error else { return (.fail, said) }
+            return said.contains(wanted) ? (.pass, "") : (.fail, "the error \"\(said)\" does not say \"\(wanted)\"")
+        }
+    }
+}

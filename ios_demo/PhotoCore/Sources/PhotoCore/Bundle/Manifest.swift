@@ -1,0 +1,118 @@
+import Foundation
+
+/// One input or output of an artifact. A nil size may vary. `dtype` is numpy's name.
+public struct TensorSpec: Sendable {
+    public let name: String
+    public let shape: [Int?]
+    public let dtype: String
+}
+
+/// One file (or one .mlpackage folder) for one component and one target.
+public struct Artifact: Sendable {
+    public let role: String
+    public let target: String
+    public let quant: String
+    public let file: FileEntry
+    public let inputs: [TensorSpec]
+    public let outputs: [TensorSpec]
+}
+
+/// A file that the manifest names, with what it must be.
+public struct FileEntry: Sendable {
+    public let path: String
+    public let bytes: Int
+    public let sha256: String
+}
+
+/// A file of the bundle that is no artifact: tokenizer, labels, gazetteer, fixture, notice.
+public struct DataFile: Sendable {
+    public let name: String
+    public let file: FileEntry
+}
+
+/// Pixels → tensor: shorter side to `resize` (antialiased), centre crop `crop`; (x - mean) / std stands inside the graph.
+public struct Preprocessing: Sendable {
+    public let resize: Int
+    public let crop: Int
+    public let interpolation: String
+    public let mean: Double
+    public let std: Double
+
+    public init(resize: Int, crop: Int, interpolation: String, mean: Double = 0, std: Double = 1) {
+        (self.resize, self.crop, self.interpolation, self.mean, self.std) = (resize, crop, interpolation, mean, std)
+    }
+}
+
+/// What the decoder needs beside its graph: sizes of the KV cache, rotary base, and the ids that stop generation.
+public struct LanguageSpec: Sendable {
+    public let layers: Int
+    public let kvHeads: Int
+    public let headDim: Int
+    public let hidden: Int
+    public let maxSeq: Int
+    public let ropeTheta: Double
+    public let eosIds: [Int]
+}
+
+/// δ of layer 2, ρ of the router (paper Eq. 1), K hits.
+public struct Thresholds: Sendable {
+    public let delta: Double
+    public let rho: Double
+    public let k: Int
+    public let deltaFrom: String
+}
+
+/// The decoder's cache of a prompt's fixed beginning (.npy). `madeFrom`: see Prefix.
+public struct PrefixFile: Sendable {
+    public let prompt: String
+    public let target: String
+    public let tokens: Int
+    public let madeFrom: String
+    public let file: FileEntry
+}
+
+/// One network of the recipe. `macs`: multiply-adds of the fp32 module.
+public struct Component: Sendable {
+    public let role: String
+    public let macs: Int
+}
+
+/// Everything that a bundle promises (runtime/manifest.py).
+public struct Manifest: Sendable {
+    public let recipe: String
+    public let quant: String
+    public let textEncoder: String
+    public let imageEncoder: String
+    public let dim: Int
+    public let components: [Component]
+    public let artifacts: [Artifact]
+    public let preprocessing: Preprocessing
+    public let language: LanguageSpec
+    public let thresholds: Thresholds
+    public let prompts: [String: String]
+    public let files: [DataFile]
+    public let prefixes: [PrefixFile]
+    public let ranking: RankingWeights?
+
+    public func component(_ role: String) throws -> Component { try only(components.filter { $0.role == role }, "component \(role.scalars.quoted)") }
+
+    /// The artifact of `role` for `target`. Raises Failure.bundle with the targets that the bundle has.
+    public func artifact(_ role: String, _ target: String) throws -> Artifact {
+        if let found = artifacts.first(where: { $0.role == role && $0.target == target }) { return found }
+        let have = Set(artifacts.map(\.target)).sorted().joined(separator: ", ")
+        throw Failure.bundle("bundle has no \(target) artifact for \(role); it holds \(have): export again with --targets \(target)")
+    }
+
+    /// The prompt template called `name`. Raises Failure.bundle for a bundle that has none.
+    public func prompt(_ name: String) throws -> String {
+        if let found = prompts[name] { return found }
+        throw Failure.bundle("bundle has no prompt \(name.scalars.quoted); it holds \(prompts.keys.sorted().joined(separator: ", ")): export it again")
+    }
+
+    public func file(_ name: String) throws -> DataFile { try only(files.filter { $0.name == name }, "file \(name.scalars.quoted)") }
+
+    private func only<T>(_ found: [T], _ what: String) throws -> T {
+        guard found.count == 1 else { throw Failure.bundle("bundle manifest names no \(what): export it again") }
+        return found[0]
+    }
+}

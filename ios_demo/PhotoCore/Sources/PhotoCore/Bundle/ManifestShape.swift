@@ -1,0 +1,95 @@
+/// The shape of the manifest's JSON, and a check against it that names the first field which does not fit, as the reference does.
+indirect enum Shape: Sendable {
+    case int, float, string, bool
+    case list(Shape)
+    case map(Shape)
+    /// One of several scalar kinds, or null.
+    case either([Shape], orNull: Bool)
+    case record(String, [Field])
+
+    struct Field: Sendable {
+        let name: String
+        let shape: Shape
+        let isOptional: Bool
+
+        init(_ name: String, _ shape: Shape, optional: Bool = false) { (self.name, self.shape, isOptional) = (name, shape, optional) }
+    }
+
+    /// Raises Failure.value saying where.
+    func check(_ raw: JSON, at place: String) throws {
+        switch (self, raw) {
+        case (.record(_, let fields), .object(let members)):
+            let have = Set(members.map(\.name)), known = Set(fields.map(\.name))
+            let missing = fields.filter { !$0.isOptional && !have.contains($0.name) }.map(\.name)
+            let unknown = have.subtracting(known).sorted()
+            if !missing.isEmpty { throw Failure.value("\(place): \(missing.joined(separator: ", ")) missing") }
+            if !unknown.isEmpty { throw Failure.value("\(place): \(unknown.joined(separator: ", ")) unknown") }
+            for member in members { try fields.first { $0.name == member.name }!.shape.check(member.value, at: "\(place).\(member.name)") }
+        case (.list(let item), .array(let values)):
+            for (n, value) in values.enumerated() { try item.check(value, at: "\(place)[\(n)]") }
+        case (.map(let item), .object(let members)):
+            for member in members { try item.check(member.value, at: "\(place).\(member.name)") }
+        case (.either(_, orNull: true), .null): return
+        case (.either(let kinds, _), _):
+            if case .object = raw { return try kinds[0].check(raw, at: place) }
+            for kind in kinds where (try? kind.check(raw, at: place)) != nil { return }
+            throw wrong(raw, place)
+        case (.int, .int), (.string, .string), (.bool, .bool), (.float, .int): return
+        case (.float, .number(let value)) where value.isFinite: return
+        default: throw wrong(raw, place)
+        }
+    }
+
+    private func wrong(_ raw: JSON, _ place: String) -> Failure { .value("\(place): \(name) is wanted, not \(raw.typeName)") }
+
+    private var name: String {
+        switch self {
+        case .int: return "int"
+        case .float: return "float"
+        case .string: return "str"
+        case .bool: return "bool"
+        case .list: return "tuple"
+        case .map: return "dict"
+        case .either: return "Union"
+        case .record(let name, _): return name
+        }
+    }
+}
+
+extension Shape {
+    private static let tensor = Shape.record("TensorSpec", [Field("name", .string), Field("shape", .list(.either([.int, .string], orNull: false))), Field("dtype", .string)])
+    private static let maybeFloat = Shape.either([.float], orNull: true)
+    private static let parity = Shape.record("Parity", [
+        Field("status", .string), Field("metric", .string), Field("threshold", .float), Field("minimum", maybeFloat, optional: true),
+        Field("mean", maybeFloat, optional: true), Field("top1", maybeFloat, optional: true), Field("top1_threshold", maybeFloat, optional: true),
+        Field("inputs", .int, optional: true),
+    ])
+    private static let file = [Field("path", .string), Field("bytes", .int), Field("sha256", .string)]
+    private static let artifact = Shape.record("Artifact", [
+        Field("role", .string), Field("target", .string), Field("quant", .string),
+    ] + file + [Field("inputs", .list(tensor)), Field("outputs", .list(tensor)), Field("parity", parity), Field("export_seconds", .float)])
+    private static let component = Shape.record("Component", [
+        Field("role", .string), Field("architecture", .string), Field("source", .string), Field("trained", .bool), Field("parameters", .int),
+        Field("macs", .int), Field("macs_per", .string),
+    ])
+    private static let preprocessing = Shape.record("Preprocessing", [
+        Field("resize", .int), Field("crop", .int), Field("interpolation", .string), Field("mean", .float), Field("std", .float),
+    ])
+    private static let language = Shape.record("Language", [
+        Field("layers", .int), Field("kv_heads", .int), Field("head_dim", .int), Field("hidden", .int), Field("max_seq", .int),
+        Field("rope_theta", .float), Field("eos_ids", .list(.int)),
+    ])
+    private static let thresholds = Shape.record("Thresholds", [Field("delta", .float), Field("rho", .float), Field("k", .int), Field("delta_from", .string)])
+    private static let ranking = Shape.record("Ranking", RankingWeights.names.map { Field($0.key, .float, optional: true) } + [Field("fitted", .string, optional: true)])
+    private static let prefix = Shape.record("PrefixFile", [
+        Field("prompt", .string), Field("target", .string), Field("tokens", .int), Field("made_from", .string),
+    ] + file)
+
+    static let manifest = Shape.record("Manifest", [
+        Field("schema_version", .int), Field("recipe", .string), Field("quant", .string), Field("text_encoder", .string), Field("image_encoder", .string),
+        Field("dim", .int), Field("components", .list(component)), Field("artifacts", .list(artifact)), Field("preprocessing", preprocessing),
+        Field("language", language), Field("thresholds", thresholds), Field("prompts", .map(.string)),
+        Field("files", .list(.record("DataFile", [Field("name", .string)] + file))), Field("licences", .map(.string)), Field("tools", .map(.string)),
+        Field("prefixes", .list(prefix), optional: true), Field("ranking", .either([ranking], orNull: true), optional: true),
+    ])
+}

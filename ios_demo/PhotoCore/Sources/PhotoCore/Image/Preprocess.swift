@@ -1,0 +1,41 @@
+import Foundation
+
+/// A decoded picture: bytes [height, width, 3], RGB, upright.
+public struct Pixels: Sendable {
+    public let bytes: [UInt8]
+    public let width: Int
+    public let height: Int
+
+    public init(bytes: [UInt8], width: Int, height: Int) { (self.bytes, self.width, self.height) = (bytes, width, height) }
+}
+
+/// Pixels → the tensor that an image tower takes (runtime/image.py).
+public enum Preprocess {
+    /// float32 [crop, crop, 3] in 0..255, row by row: shorter side to `resize` (antialiased), centre crop. Normalisation stands inside the graph.
+    /// Raises Failure.runtime for bytes that are no picture or an unknown filter.
+    public static func prepare(_ pixels: Pixels, _ spec: Preprocessing) throws -> [Float] {
+        let (width, height, crop) = (pixels.width, pixels.height, spec.crop)
+        guard width > 0, height > 0, pixels.bytes.count == width * height * 3 else {
+            throw Failure.runtime("pixels of shape (\(height), \(width), \(pixels.bytes.count)): RGB [H, W, 3] is wanted")
+        }
+        guard let filter = Resize.Filter(rawValue: spec.interpolation) else {
+            throw Failure.runtime("unknown interpolation \(spec.interpolation.scalars.quoted); choose one of: bicubic, bilinear")
+        }
+        let scale = Double(spec.resize) / Double(min(width, height))
+        // Cut a panorama first: only the centre can survive the crop, and resizing the rest would cost memory without bound.
+        let reach = Int((Double(crop) / scale).rounded(.up)) + 2
+        let left = max(0, floorDiv(width - reach, 2)), top = max(0, floorDiv(height - reach, 2))
+        let box = (left, top, width - left, height - top)
+        let size = (side(box.2 - box.0, scale, crop), side(box.3 - box.1, scale, crop))
+        let small = Resize.rgb(pixels.bytes, width: width, height: height, box: box, outWidth: size.0, outHeight: size.1, filter: filter)
+        let x = (size.0 - crop) / 2, y = (size.1 - crop) / 2
+        return (0..<crop).flatMap { row -> [Float] in
+            let begin = 3 * ((y + row) * size.0 + x)
+            return small[begin..<(begin + 3 * crop)].map(Float.init)
+        }
+    }
+
+    private static func side(_ length: Int, _ scale: Double, _ crop: Int) -> Int {
+        max(crop, Int((Double(length) * scale).rounded(.toNearestOrEven)))
+    }
+}

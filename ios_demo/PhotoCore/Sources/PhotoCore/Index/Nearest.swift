@@ -1,0 +1,64 @@
+/// `scores`: cosine of the best chunk of each photo, best first. `plan`: what was done.
+public struct VectorResult: Sendable {
+    public let rows: [Int]
+    public let scores: [Float]
+    public let plan: Estimate.Plan
+}
+
+/// The k nearest photos in one channel: by scan or by graph, as the planner chooses, ranked by everything that is stored of a vector.
+///
+/// A walk that finds too few photos in the filter is not believed: where the filter and the query agree the graph's nearest are elsewhere.
+public enum Nearest {
+    /// `rows`: the filter, ascending without repeats, or nil. `behind`: rows of which the graph says nothing true; they are scanned on top.
+    /// `plan`: nil lets the planner choose.
+    public static func find(
+        _ vectors: VectorSet, graph: HNSW?, behind: [Int], query: [Float], k: Int, rows: [Int]? = nil, plan: Estimate.Plan? = nil
+    ) -> VectorResult {
+        let ready = VectorQuery(query)
+        var rows = rows, chunks = 1.0
+        if !vectors.oneEach {
+            chunks = Double(vectors.count) / Double(max((vectors.owners.last ?? -1) + 1, 1))
+        } else if let last = rows?.last, last >= vectors.count {
+            rows = rows!.filter { $0 < vectors.count }
+        }
+        let left = rows.map { Int(Double($0.count) * chunks) } ?? vectors.count
+        let costs = Estimate(total: vectors.count, left: left, dim: vectors.dim, k: k, hasGraph: graph != nil, chunks: chunks)
+        if let rows, rows.count <= again(k), plan == nil { return ranked(vectors, ready, rows, k, .exact) }
+        if let graph, (plan ?? costs.plan) == .hnsw, let found = walk(vectors, graph, behind, ready, k, rows, costs.width) {
+            return ranked(vectors, ready, found, k, .hnsw)
+        }
+        return ranked(vectors, ready, scan(vectors, ready, k, rows), k, .exact)
+    }
+
+    /// More photos are ranked again than are wanted.
+    private static func again(_ k: Int) -> Int { k + max(6, k / 2) }
+
+    /// The photos worth ranking again, ascending.
+    private static func scan(_ vectors: VectorSet, _ query: VectorQuery, _ k: Int, _ rows: [Int]?) -> [Int] {
+        if let rows, rows.count <= again(k) { return rows }
+        let asked = rows ?? (vectors.oneEach ? Array(0..<vectors.count) : Array(Set(vectors.owners)).sorted())
+        let scores = vectors.oneEach ? asked.map { vectors.rough(query, $0) } : vectors.bestOf(query, asked)
+        return descending(scores).prefix(again(k)).filter { scores[$0] > -.infinity }.map { asked[$0] }.sorted()
+    }
+
+    private static func walk(
+        _ vectors: VectorSet, _ graph: HNSW, _ behind: [Int], _ query: VectorQuery, _ k: Int, _ rows: [Int]?, _ width: Int
+    ) -> [Int]? {
+        let inRows = rows.map(Set.init)
+        var found = graph.candidates(query, width).map { vectors.oneEach ? $0 : vectors.owners[$0] }
+        if let inRows { found = found.filter(inRows.contains) }
+        let plain = vectors.oneEach && behind.isEmpty
+        if !plain { found = Set(found).sorted() }
+        if found.count < min(k, rows?.count ?? vectors.count) { return nil }
+        if plain { return Array(found.prefix(max(again(k), 0))) }
+        if behind.isEmpty { return found }
+        return Set(found + scan(vectors, query, k, inRows.map { behind.filter($0.contains) } ?? behind)).sorted()
+    }
+
+    private static func ranked(_ vectors: VectorSet, _ query: VectorQuery, _ found: [Int], _ k: Int, _ plan: Estimate.Plan) -> VectorResult {
+        let owners = found.filter { !vectors.positions(of: $0).isEmpty }
+        let scores = owners.map { row in vectors.positions(of: row).reduce(-Float.infinity) { max($0, vectors.fineDot(query, $1)) } }
+        let order = descending(scores).prefix(max(k, 0))
+        return VectorResult(rows: order.map { owners[$0] }, scores: order.map { scores[$0] }, plan: plan)
+    }
+}

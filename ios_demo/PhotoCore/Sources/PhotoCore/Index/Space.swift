@@ -1,0 +1,107 @@
+import Foundation
+
+/// What the cubes left: `rows`, sorted, inside some cube or of unknown field; `inside`, sorted, by known fields alone.
+public struct CubeResult: Sendable {
+    public let rows: [Int]
+    public let inside: [Int]
+}
+
+/// Layer 1's meaning: photos' times and places as tree points, cubes as boxes, and the rule that a cue never drops an unknown field.
+///
+/// An unknown field is a point at the lowest integer on its axis. Beside the tree stands a small one of `late` rows, which came or changed since.
+public struct Space: Sendable {
+    public static let e7 = 10_000_000
+    private static let metresE7 = 111_320.0 / Double(e7)
+
+    let tree: KDTree
+    let count: Int
+    let late: [Int]
+    let lateTree: KDTree
+
+    public init(tree: KDTree, count: Int, late: [Int] = [], points: [[Int]] = []) {
+        (self.tree, self.count, self.late) = (tree, count, late)
+        lateTree = KDTree(points: points)
+    }
+
+    /// Degrees as the integers of the file.
+    public static func e7(_ degrees: Double) -> Int {
+        let scaled = (degrees * Double(e7)).rounded(.toNearestOrEven)
+        return scaled >= 9.2e18 ? .max : scaled <= -9.2e18 ? .min + 1 : Int(scaled)
+    }
+
+    /// (latitude, longitude, time) by row.
+    public func points() -> [[Int]] {
+        var out = [[Int]](repeating: [KDTree.lowest, KDTree.lowest, KDTree.lowest], count: max(count, tree.count))
+        for (at, row) in tree.order.enumerated() { out[row] = tree.columns.map { $0[at] } }
+        out = Array(out.prefix(count))
+        for (at, row) in lateTree.order.enumerated() { out[late[row]] = lateTree.columns.map { $0[at] } }
+        return out
+    }
+
+    /// Rows of which the tree says nothing true.
+    private var stale: [Bool] {
+        var out = [Bool](repeating: false, count: max(count, tree.count))
+        for row in late { out[row] = true }
+        for row in count..<max(count, tree.count) { out[row] = true }
+        return out
+    }
+
+    public func hits(_ boxes: [KDTree.Box]) -> [(row: Int, box: Int)] {
+        let found = tree.hits(boxes)
+        if late.isEmpty && tree.count <= count { return found }
+        let stale = self.stale
+        return found.filter { !stale[$0.row] } + lateTree.hits(boxes).map { (late[$0.row], $0.box) }
+    }
+
+    /// No cubes are the paper's "N/A": every photo.
+    public func inCubes(_ cubes: [Cube]) -> CubeResult {
+        if cubes.isEmpty { return CubeResult(rows: Array(0..<count), inside: Array(0..<count)) }
+        let split = cubes.map(Space.boxes)
+        let known = split.flatMap(\.known), found = hits(known + split.flatMap(\.beside))
+        return CubeResult(
+            rows: Set(found.map(\.row)).sorted(), inside: Set(found.filter { $0.box < known.count }.map(\.row)).sorted())
+    }
+
+    /// The k rows nearest to a place, a time, or both. Raises Failure.album when neither is given, or half a place.
+    public func near(_ k: Int, lat: Double?, lon: Double?, takenAt: Int?, metresAnHour: Double = 1000) throws -> [Int] {
+        guard (lat == nil) == (lon == nil), lat != nil || takenAt != nil else {
+            throw Failure.album("nearest photos: give a place, a time, or both; a place is a latitude and a longitude")
+        }
+        let point = [Space.e7(lat ?? 0), Space.e7(lon ?? 0), takenAt ?? 0]
+        let east = Space.metresE7 * max(cos((lat ?? 0) * .pi / 180), 1e-3)
+        let unit = [lat == nil ? 0 : Space.metresE7, lon == nil ? 0 : east, takenAt == nil ? 0 : metresAnHour / 3_600_000]
+        let stale = self.stale, many = stale.filter { $0 }.count
+        var found = tree.nearest(point, unit: unit, k: k + many, period: 360 * Space.e7).filter { !stale[$0.row] }
+        found += lateTree.nearest(point, unit: unit, k: k, period: 360 * Space.e7).map { (late[$0.row], $0.far) }
+        found.sort { $0.far != $1.far ? $0.far < $1.far : $0.row < $1.row }
+        return found.prefix(max(k, 0)).map(\.row)
+    }
+
+    private typealias Span = (low: Int, high: Int)
+
+    /// Boxes of photos truly inside, and of photos that the cube cannot judge on some axis and that fit on the others.
+    private static func boxes(_ cube: Cube) -> (known: [KDTree.Box], beside: [KDTree.Box]) {
+        let all: Span = (.min, .max), unknown: Span = (.min, .min)
+        let time = cube.hasTime ? span(cube.start, cube.end) : all
+        let bounded = cube.south != nil || cube.north != nil || cube.west != nil || cube.east != nil
+        let places = bounded ? self.places(cube) : [(all, all)]
+        func box(_ lat: Span, _ lon: Span, _ time: Span) -> KDTree.Box {
+            KDTree.Box(low: [lat.low, lon.low, time.low], high: [lat.high, lon.high, time.high])
+        }
+        var beside: [KDTree.Box] = []
+        if bounded { beside.append(box(unknown, unknown, time)) }
+        if cube.hasTime { beside += places.map { box($0.0, $0.1, unknown) } }
+        if bounded && cube.hasTime { beside.append(box(unknown, unknown, unknown)) }
+        return (places.map { box($0.0, $0.1, time) }, beside)
+    }
+
+    private static func places(_ cube: Cube) -> [(Span, Span)] {
+        let lat = span(cube.south.map { e7($0) }, cube.north.map { e7($0) })
+        let west = cube.west.map { e7($0) }, east = cube.east.map { e7($0) }
+        if let west, let east, west > east { return [(lat, span(west, nil)), (lat, span(nil, east))] }  // across the antimeridian
+        return [(lat, span(west, east))]
+    }
+
+    /// An open end reaches every known value, but not the unknown one.
+    private static func span(_ low: Int?, _ high: Int?) -> Span { (max(low ?? .min + 1, .min + 1), high ?? .max) }
+}

@@ -1,0 +1,10 @@
+/// zlib's CRC-32, continued from `crc`.
+public struct CRC32 {
+    private static let table: [UInt32] = (0..<256).map { n in
+        (0..<8).reduce(UInt32(n)) { c, _ in c & 1 == 1 ? 0xedb8_8320 ^ (c >> 1) : c >> 1 }
+    }
+
+    public static func of(_ bytes: [UInt8], continuing crc: UInt32 = 0) -> UInt32 {
+        ~bytes.reduce(~crc) { table[Int(($0 ^ UInt32($1)) & 0xff)] ^ ($0 >> 8) }
+    }
+}

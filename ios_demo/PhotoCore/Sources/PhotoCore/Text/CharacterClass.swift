@@ -1,0 +1,58 @@
+/// A set of characters of a pattern: ranges and properties, perhaps negated, perhaps blind to case.
+struct CharacterClass: Sendable {
+    enum Property: Sendable { case word, space, digit, letter, number, whiteSpace, notWord, notSpace, notDigit, notLetter, notNumber, notWhiteSpace }
+
+    var ranges: [ClosedRange<UInt32>] = []
+    var properties: [Property] = []
+    var negated = false
+    var ignoresCase = false
+    private var ascii: (UInt64, UInt64) = (0, 0)
+
+    /// Answers for ASCII are looked up; call once the set is complete.
+    mutating func prepare() {
+        ascii = (0, 0)
+        for value in UInt32(0)..<128 where holds(Unicode.Scalar(value)!) {
+            if value < 64 { ascii.0 |= 1 << UInt64(value) } else { ascii.1 |= 1 << UInt64(value - 64) }
+        }
+    }
+
+    @inline(__always) func contains(_ letter: Unicode.Scalar) -> Bool {
+        let value = letter.value
+        if value < 64 { return ascii.0 >> UInt64(value) & 1 == 1 }
+        if value < 128 { return ascii.1 >> UInt64(value - 64) & 1 == 1 }
+        return holds(letter)
+    }
+
+    private func holds(_ letter: Unicode.Scalar) -> Bool {
+        var found = listed(letter)
+        if !found && ignoresCase {
+            let low = letter.simpleLower
+            found = listed(low) || letter.properties.uppercaseMapping.unicodeScalars.count == 1
+                && listed(letter.properties.uppercaseMapping.unicodeScalars.first!)
+            // The other letters that Python takes for these when it ignores case.
+            if !found && low == "\u{17F}" { found = listed("s") }
+            if !found && low == "\u{131}" { found = listed("i") }
+        }
+        return found != negated
+    }
+
+    private func listed(_ letter: Unicode.Scalar) -> Bool {
+        if ranges.contains(where: { $0.contains(letter.value) }) { return true }
+        return properties.contains { property in
+            switch property {
+            case .word: return letter.isWord
+            case .space: return letter.isSpace
+            case .digit: return letter.isDecimal
+            case .letter: return letter.isAlpha
+            case .number: return letter.isNumber
+            case .whiteSpace: return letter.properties.isWhitespace
+            case .notWord: return !letter.isWord
+            case .notSpace: return !letter.isSpace
+            case .notDigit: return !letter.isDecimal
+            case .notLetter: return !letter.isAlpha
+            case .notNumber: return !letter.isNumber
+            case .notWhiteSpace: return !letter.properties.isWhitespace
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+
+/// What a tokenizer does to a text before it is cut (tokenizer.json's `normalizer`).
+indirect enum Normalizer: Sendable {
+    case none
+    case all([Normalizer])
+    case nfc, nfd, nfkc, nfkd, lowercase
+    case replace(Pattern, with: Text)
+    case bert(clean: Bool, chinese: Bool, strip: Bool, lower: Bool)
+
+    /// Raises Failure.value for a kind that this reader does not know.
+    init(_ raw: JSON?) throws {
+        guard let raw, let type = raw["type"]?.string else {
+            self = .none
+            return
+        }
+        switch type {
+        case "Sequence": self = .all(try (raw["normalizers"]?.array ?? []).map { try Normalizer($0) })
+        case "NFC": self = .nfc
+        case "NFD": self = .nfd
+        case "NFKC": self = .nfkc
+        case "NFKD": self = .nfkd
+        case "Lowercase": self = .lowercase
+        case "Replace":
+            self = .replace(try patternOf(raw["pattern"]), with: (raw["content"]?.string ?? "").scalars)
+        case "BertNormalizer":
+            let lower = raw["lowercase"]?.bool ?? true
+            self = .bert(
+                clean: raw["clean_text"]?.bool ?? true, chinese: raw["handle_chinese_chars"]?.bool ?? true, strip: raw["strip_accents"]?.bool ?? lower,
+                lower: lower)
+        default: throw Failure.value("a tokenizer with the normalizer \(type)")
+        }
+    }
+
+    func callAsFunction(_ text: Text) -> Text {
+        switch self {
+        case .none: return text
+        case .all(let steps): return steps.reduce(text) { $1($0) }
+        case .nfc: return text.string.precomposedStringWithCanonicalMapping.scalars
+        case .nfd: return text.string.decomposedStringWithCanonicalMapping.scalars
+        case .nfkc: return text.string.precomposedStringWithCompatibilityMapping.scalars
+        case .nfkd: return text.string.decomposedStringWithCompatibilityMapping.scalars
+        case .lowercase: return Normalizer.lower(text)
+        case .replace(let pattern, let other): return pattern.replacing(text) { _ in other }
+        case .bert(let clean, let chinese, let strip, let lower):
+            var text = text
+            if clean { text = Normalizer.clean(text) }
+            if chinese { text = text.flatMap { Normalizer.isChinese($0.value) ? [" ", $0, " "] : [$0] } }
+            if strip {
+                text = text.string.decomposedStringWithCanonicalMapping.scalars.filter { $0.properties.generalCategory != .nonspacingMark }
+            }
+            return lower ? Normalizer.lower(text) : text
+        }
+    }
+
+    /// Letter by letter: unlike Python's, a final sigma is a sigma.
+    private static func lower(_ text: Text) -> Text { text.flatMap { $0.properties.lowercaseMapping.unicodeScalars } }
+
+    private static func clean(_ text: Text) -> Text {
+        text.compactMap { letter in
+            if letter.value == 0 || letter.value == 0xfffd { return nil }
+            if letter == "\t" || letter == "\n" || letter == "\r" { return " " }
+            switch letter.properties.generalCategory {
+            case .control, .format, .privateUse, .surrogate: return nil
+            default: return letter.properties.isWhitespace ? " " : letter
+            }
+        }
+    }
+
+    private static func isChinese(_ value: UInt32) -> Bool {
+        switch value {
+        case 0x4e00...0x9fff, 0x3400...0x4dbf, 0x20000...0x2a6df, 0x2a700...0x2b73f, 0x2b740...0x2b81f, 0x2b920...0x2ceaf, 0xf900...0xfaff,
+            0x2f800...0x2fa1f: return true
+        default: return false
+        }
+    }
+}
+
+/// A pattern of tokenizer.json: {"Regex": …} or {"String": …}.
+func patternOf(_ raw: JSON?) throws -> Pattern {
+    if let regex = raw?["Regex"]?.string { return try Pattern(reading: regex, unicodeSpace: true) }
+    let plain = (raw?["String"]?.string ?? "").scalars.map { "\\u" + String($0.value + 0x10000, radix: 16).suffix(4) }.joined()
+    return try Pattern(reading: plain, unicodeSpace: true)
+}
