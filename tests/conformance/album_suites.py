@@ -8,6 +8,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ def photo(n: int) -> Encoded:
     channels = {} if n % 9 == 8 else {"text": vectors([memory.text for memory in memories])} if memories else {}
     if n % 4 != 2:
         channels = channels | {"image": vectors([f"picture {n}"])}
-    mentions = (Mention(thing, "thing"), Mention("Lena" if n % 2 else "Tom Miller", "person"))
+    mentions: tuple[Mention, ...] = (Mention(thing, "thing"), Mention("Lena" if n % 2 else "Tom Miller", "person"))
     mentions += (Mention("119 euros", "price", thing),) if n % 10 == 6 else (Mention("Oslo", "place", thing),) if n % 6 == 1 else ()
     made = Photo(f"p{n:03d}.jpg", f"/photos/p{n:03d}.jpg" if n % 2 else None, taken, zone[0], lat, lon, memories, utc_offset=zone[1])  # type: ignore[arg-type]
     return Encoded(made, channels, mentions if memories else ())
@@ -139,14 +140,14 @@ def _searched(n: int, name: str, album: Album) -> Iterator[Case]:
     cubes = [[], [Cube(start=1_300_000_000_000, end=1_300_300_000_000)], [Cube(south=40.0, north=52.0, west=-20.0, east=60.0)], [Cube(end=2_000)]]
     for m, asked in enumerate(cubes):
         found = album.in_cubes(asked)
-        given = {"op": "cubes", "file": name, "cubes": [cube_json(cube) for cube in asked]}
-        yield Case(f"cubes-{n}-{m}", given, {"rows": found.rows.tolist(), "inside": found.inside.tolist()})
+        shown_cubes = {"op": "cubes", "file": name, "cubes": [cube_json(cube) for cube in asked]}
+        yield Case(f"cubes-{n}-{m}", shown_cubes, {"rows": found.rows.tolist(), "inside": found.inside.tolist()})
     everything = np.arange(len(album))
     for m, word in enumerate(["coffee", "Le", "chair", "dog", "beach"]):
         query, rows = vectors([word])[0], everything[:: 1 + m % 2]
         matches = album.match_entities(query, rows, 0.3)
         shown = [{"row": x.row, "name": x.name, "kind": x.kind, "similarity": x.similarity, "photos": list(x.photos)} for x in matches]
-        given = {"file": name, "query": floats(query), "rows": rows.tolist()}
+        given: dict[str, Any] = {"file": name, "query": floats(query), "rows": rows.tolist()}
         yield Case(f"entities-{n}-{m}", {"op": "entities", **given, "delta": 0.3}, {"matches": shown})
         for channel in album.channels():
             scores = album.scores(channel, query, rows)
@@ -160,8 +161,8 @@ def _searched(n: int, name: str, album: Album) -> Iterator[Case]:
             yield Case(f"hnsw-{n}-{m}-{channel}", graph, {"rows": walked.rows.tolist(), "scores": floats(walked.scores), "plan": walked.plan})
     ranked = [int(row) for row in np.random.default_rng(n).permutation(len(album))[:20]]
     yield Case(f"preferred-{n}", {"op": "preferred", "file": name, "ranked": ranked}, {"rows": album.preferred(ranked)})
-    given = {"op": "near", "file": name, "k": 4, "lat": 48.5, "lon": 11.0, "taken_at": None, "metres_an_hour": 1000.0}
-    yield Case(f"near-{n}", given, {"rows": album.near(4, 48.5, 11.0).tolist()})
+    nearby: dict[str, Any] = {"op": "near", "file": name, "k": 4, "lat": 48.5, "lon": 11.0, "taken_at": None, "metres_an_hour": 1000.0}
+    yield Case(f"near-{n}", nearby, {"rows": album.near(4, 48.5, 11.0).tolist()})
 
 
 def _added(folder: Path, n: int, name: str, count: int) -> Case:
@@ -214,7 +215,7 @@ def _damages(folder: Path) -> Iterator[Case]:
     yield Case("damaged-memory", given, error=_refused(folder, edits, None, lambda album: album.photo(row), "is damaged"))
     for row in (62, 10_000):
         given = {"op": "photo", "file": "album.gamer", "edits": [], "length": None, "row": row}
-        yield Case(f"no-row-{row}", given, error=_refused(folder, [], None, lambda album, row=row: album.photo(row), "no photo in row"))
+        yield Case(f"no-row-{row}", given, error=_refused(folder, [], None, methodcaller("photo", row), "no photo in row"))
 
 
 def _places(data: bytes, part: bytes) -> Iterator[int]:

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -107,13 +108,13 @@ def _manifest(folder: Path) -> Suite:
     for name, path, value, part in _WRONG:
         text = json.dumps(patched(golden, path, value))
         given = {"op": "read", "file": GOLDEN, "set": [path, value]}
-        cases.append(Case(name, given, error=refused(lambda text=text: mf.from_json(text, "x"), part)))
+        cases.append(Case(name, given, error=refused(partial(mf.from_json, text, "x"), part)))
     for name in ("recipe", "artifacts", "thresholds", "licences"):
         raw = {key: value for key, value in golden.items() if key != name}
         given = {"op": "read", "file": GOLDEN, "drop": name}
-        cases.append(Case(f"without-{name}", given, error=refused(lambda raw=raw: mf.from_json(json.dumps(raw), "x"), f"{name} missing")))
+        cases.append(Case(f"without-{name}", given, error=refused(partial(mf.from_json, json.dumps(raw), "x"), f"{name} missing")))
     for name, text, part in _TEXTS:
-        cases.append(Case(name, {"op": "read", "text": text}, error=refused(lambda text=text: mf.from_json(text, "x"), part)))
+        cases.append(Case(name, {"op": "read", "text": text}, error=refused(partial(mf.from_json, text, "x"), part)))
     return Suite("manifest", (*cases, *_asked(golden), *_paths(), *_files(golden)))
 
 
@@ -149,14 +150,14 @@ def _asked(golden: Any) -> Iterator[Case]:
         yield Case(f"artifact-{target}", given, {"path": manifest.artifact(role, target).path})
     for role, target, part in (("text_tower", "executorch", "coreml, onnx"), ("nonsense", "onnx", "no onnx artifact for nonsense")):
         given = {"op": "artifact", "file": GOLDEN, "role": role, "target": target}
-        yield Case(f"no-artifact-{role}-{target}", given, error=refused(lambda r=role, t=target: manifest.artifact(r, t), part))
+        yield Case(f"no-artifact-{role}-{target}", given, error=refused(partial(manifest.artifact, role, target), part))
     yield Case("no-file", {"op": "file", "file": GOLDEN, "name": "x"}, error=refused(lambda: manifest.file("x"), "no file 'x'"))
 
 
 def _paths() -> Iterator[Case]:
     with tempfile.TemporaryDirectory() as folder:
         for n, path in enumerate(["../secret", "/etc/passwd", "onnx/../../secret", "a/../../b", "labels\0.json", "..", "onnx/.."]):
-            yield Case(f"path-{n}", {"op": "path", "path": path}, error=refused(lambda p=path: mf.inside(Path(folder), p), "leaves the bundle"))
+            yield Case(f"path-{n}", {"op": "path", "path": path}, error=refused(partial(mf.inside, Path(folder), path), "leaves the bundle"))
         for n, path in enumerate(["labels.json", "onnx/text.onnx", "./a", "a..b/c"]):
             mf.inside(Path(folder), path)
             yield Case(f"path-good-{n}", {"op": "path", "path": path}, {"inside": True})
@@ -261,7 +262,7 @@ def _loaded(folder: Path) -> Iterator[Case]:
             manifest = mf.from_json(json.dumps(golden | {"artifacts": artifacts, "language": _LANGUAGE, "prefixes": [entry]}), "x")
             given = {"op": "load", "npy": base64_of(data), "artifacts": artifacts, "language": _LANGUAGE, "entry": entry, "ids": list(ids)}
             if part is not None:
-                yield Case(f"load-{name}", given, error=refused(lambda s=stage, m=manifest: prefix.load(s, m, "onnx", "refine", ids), part))
+                yield Case(f"load-{name}", given, error=refused(partial(prefix.load, stage, manifest, "onnx", "refine", ids), part))
                 continue
             found = prefix.load(stage, manifest, "onnx", "refine", ids)
             yield Case(
@@ -285,11 +286,11 @@ def _errors(folder: Path) -> Suite:
     for name, query, k, refined_by, mode, part in wrong:
         text = query if isinstance(query, str) else query[0] * query[1]
         given = {"op": "search", "query": query, "k": k, "refined_by": refined_by, "mode": mode}
-        cases.append(Case(name, given, error=refused(lambda t=text, k=k, r=refined_by, m=mode: ask(None, t, k, r, m), part)))
+        cases.append(Case(name, given, error=refused(partial(ask, None, text, k, refined_by, mode), part)))
     for name, file, part in (
         ("album", "album.gamer", "is not a gazetteer"),
         ("missing", "nowhere.sqlite", "no gazetteer at"),
         ("text", "README.md", "is not a gazetteer"),
     ):
-        cases.append(Case(f"gazetteer-{name}", {"op": "gazetteer", "file": file}, error=refused(lambda f=file: Gazetteer.open(folder / f), part)))
+        cases.append(Case(f"gazetteer-{name}", {"op": "gazetteer", "file": file}, error=refused(partial(Gazetteer.open, folder / file), part)))
     return Suite("errors", tuple(cases))

@@ -139,7 +139,8 @@ def _query(rng: random.Random) -> str:
     parts += [_filled(rng.choice(WHERE), rng) for _ in range(rng.choice([0, 0, 1, 1, 2]))]
     rng.shuffle(parts)
     text = rng.choice([" ", " ", " ", ", ", "  "]).join(parts)
-    text = rng.choice([str.lower, str.upper, str])(text) if rng.random() < 0.3 else text
+    if rng.random() < 0.3:
+        text = rng.choice([text.lower(), text.upper(), text])
     return text + rng.choice(["", "", "?", ".", "!"])
 
 

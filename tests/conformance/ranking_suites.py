@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from gamer.index.lexical import Word, WordScores
@@ -34,7 +35,7 @@ def _ranked(n: int, rng: np.random.Generator) -> Case:
     if count > 5 and n % 3 == 0:
         for values in features.values():
             values[4] = values[1]
-    ranking = Ranking() if n % 2 else Ranking(**{name: round(float(rng.normal(0, 3)), 3) for name in WEIGHTS})
+    ranking = Ranking() if n % 2 else replace(Ranking(), **cast(Any, {name: round(float(rng.normal(0, 3)), 3) for name in WEIGHTS}))
     parts = weighted(features, ranking)
     total = np.sum(list(parts.values()), axis=0)
     given = {
