@@ -82,8 +82,8 @@ HOME = Cube(south=47.9, north=48.1, west=11.4, east=11.7)
 EVENTS = {"fireworks": [(ms(2011, 7, 4), ms(2011, 7, 5) - 1)], "sister's wedding": [(ms(2010, 6, 12), ms(2010, 6, 14) - 1)], "marathon": []}
 
 
-def suite(queries: Sequence[str], gazetteer: Path, relative: str) -> Suite:
-    """Each query four ways in turn: with an album, without its extent, without places, south of the equator."""
+def suite(queries: Sequence[str], gazetteer: Path, relative: str, extras: bool = True) -> Suite:
+    """Each query four ways in turn: with an album, without its extent, without places, south of the equator. `extras`: what is no query, too."""
     cases = []
     with Gazetteer.open(gazetteer) as opened:
         for n, query in enumerate(queries):
@@ -103,7 +103,8 @@ def suite(queries: Sequence[str], gazetteer: Path, relative: str) -> Suite:
             known = resolve(read, lambda phrase: EVENTS.get(phrase.lower(), ()))
             cases.append(Case(f"{n:04d}", given, _shown(known)))
     shared = {"gazetteer": relative, "positions": {"album": POSITIONS}, "events": EVENTS}
-    return Suite("cues", (*cases, *_homes(), *_refined(), *_folded()), shared, tolerance=1e-9)
+    more = (*_homes(), *_refined(), *_folded()) if extras else ()
+    return Suite("cues", (*cases, *more), shared, tolerance=1e-9)
 
 
 def _same(home: Cube) -> Cube:
