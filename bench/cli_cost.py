@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -11,8 +10,6 @@ import click
 from gamer.runtime.backends import BACKENDS
 from gamer.runtime.console import one_line
 from gamer.runtime.refine import MODES as REFINE_MODES
-from rich.console import Console
-from rich.table import Table
 
 from . import sample as sample_album
 from .datasets import DatasetError
@@ -34,53 +31,57 @@ def _dims(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) ->
 
 
 @click.command()
-@click.argument("album", type=PATH)
+@click.argument("album", type=PATH, required=False)
 @bundle_option
 @click.option("-q", "--query", "queries", multiple=True, help="A query; repeat for more. [default: the sample album's]")
 @click.option("--backend", type=click.Choice(list(BACKENDS)), default="onnx", show_default=True, help="Engine that runs the bundle.")
 @click.option("--refine", "refined_by", type=click.Choice(REFINE_MODES), default="fast", show_default=True, help="Refinement inside the search.")
-@click.option("-r", "--repetitions", type=click.IntRange(1, 10_000), default=5, show_default=True, help="Counted passes over the queries.")
-@click.option("-w", "--warmup", type=click.IntRange(0, 1000), default=1, show_default=True, help="Passes that are not counted.")
+@click.option("-r", "--repetitions", type=click.IntRange(1, 10_000), default=10, show_default=True, help="Counted rounds over all rows.")
+@click.option("-w", "--warmup", type=click.IntRange(0, 1000), default=1, show_default=True, help="Rounds that are not counted.")
+@click.option("--delay", type=click.FloatRange(0, 3600), default=0.0, show_default=True, help="Seconds between rounds, for a phone to cool.")
 @click.option("--now", type=click.DateTime(), default=None, help="The day that 'last spring' counts from. [default: now]")
 @click.option("--output", type=PATH, default=None, help="Also write the JSON, with all samples, to this file.")
 @click.option("--html", type=PATH, default=None, help="Also draw a self-contained HTML report.")
-@click.option("--json", "as_json", is_flag=True, help="Print the JSON instead of the table.")
+@click.option("--json", "as_json", is_flag=True, help="The same as -o json.")
+@format_option
 @threads_option
 def latency(
-    album: Path,
+    album: Path | None,
     bundle: Path,
     queries: tuple[str, ...],
     backend: str,
     refined_by: str,
     repetitions: int,
     warmup: int,
+    delay: float,
     now: datetime | None,
     output: Path | None,
     html: Path | None,
     as_json: bool,
+    form: str,
     threads: int,
 ) -> None:
-    """Latency of every layer of a search in ALBUM and of every component of the bundle, each with its parity beside it."""
+    """Latency of every layer and step of a search in ALBUM (without one: none) and of every component of the bundle."""
     from . import latency as measuring
+    from . import latency_tables as tables
 
-    with one_line("bench latency", DatasetError, SampleError, extra="bench"), spinner() as progress:
+    if html and album is None:
+        raise click.UsageError("--html draws searches: give an ALBUM")
+    with one_line("bench latency", DatasetError, GraphError, SampleError, extra="bench"), spinner() as progress:
         task = progress.add_task("opening", total=None)
         found = measuring.measure(
-            bundle, album, queries or sample_album.QUERIES, backend, threads, warmup, repetitions, refined_by, now,
+            bundle, album, queries or sample_album.QUERIES, backend, threads, (warmup, repetitions, delay), refined_by, now,
             lambda text: progress.update(task, description=text[:60]),
         )  # fmt: skip
-        text = json.dumps(asdict(found), ensure_ascii=False)
+        whole = asdict(found)
         if output:
-            write_aside(output, text)
-        if html:
+            write_aside(output, dumps(whole))
+        if html and album:
             progress.update(task, description="drawing")
             draw(html, bundle, album, found, now)
-    if as_json:
-        click.echo(text)
-        return
-    print_latency(found)
-    if html:
-        click.echo(f"report: {html.resolve()}")
+    brief = whole | {"rows": tables.records(found, samples=False)}
+    notes = [*tables.notes(found), *([f"Report: {html.resolve()}"] if html else [])]
+    emit("json" if as_json else form, tables.sheets(found), notes, tables.records(found, samples=True), whole, brief)
 
 
 def draw(html: Path, bundle: Path, album: Path, found: object, now: datetime | None) -> None:
@@ -94,31 +95,6 @@ def draw(html: Path, bundle: Path, album: Path, found: object, now: datetime | N
     answers = [engine.search(query, refined_by=found.refined_by, now=now) for query in found.queries]
     report.write(html, engine.models.manifest, found, answers)
     engine.close()
-
-
-def print_latency(found: object) -> None:
-    from .latency import PAPER_SECONDS, Latency
-
-    assert isinstance(found, Latency)
-    console = Console()
-    table = Table(title=f"{found.photos} photos, {found.backend}, {found.quant}, {found.n_threads} threads, {found.machine.cpu_info}")
-    for name in ("row", "on", "p50 ms", "p95 ms", "stddev", "GMAC/s", "parity", "paper ms"):
-        table.add_column(name, justify="right" if name not in ("row", "on", "parity") else "left")
-    for row in (*found.layers, *found.components):
-        speed = f"{row.macs / row.p50_ns:.1f}" if row.macs else ""
-        paper = f"{PAPER_SECONDS[row.name] * 1000:.0f}" if row.name in PAPER_SECONDS else ("2717" if row.name == "all" else "")
-        table.add_row(
-            row.name,
-            row.what,
-            f"{row.p50_ns / 1e6:.2f}",
-            f"{row.p95_ns / 1e6:.2f}",
-            f"{row.stddev_ns / 1e6:.2f}",
-            speed,
-            row.parity or "",
-            paper,
-        )
-    console.print(table)
-    console.print(f"cold start to first answer {found.cold_ms} ms, peak memory {found.peak_rss_mb} MB")
 
 
 @click.command()

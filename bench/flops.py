@@ -22,6 +22,7 @@ from gamer.runtime.routing import choose
 
 from . import counting, formulas, graph, machine
 from .counting import Work
+from .dims import dims_of
 
 RHOS = tuple(n / 10 for n in range(1, 11))
 ROUTED = 64  # photos that the router is asked about
@@ -106,15 +107,6 @@ def cost(bundle: Path, manifest: Manifest, role: str, name: str, unit: str, dims
     return Cost(name, role, artifact.quant, unit, component.parameters, constants, artifact.bytes, *numbers, found)
 
 
-def dims_of(artifact: Artifact, tokens: int, past: int, given: Mapping[str, int]) -> dict[str, int]:
-    """Lengths for the named dimensions of an artifact: exporters' usual names, then what the user gave."""
-    one = dict.fromkeys(("batch", "batch_size", "wanted", "beams"), 1)
-    many = dict.fromkeys(("tokens", "sequence", "sequence_length", "seq_len", "seq", "ids"), tokens)
-    cached = dict.fromkeys(("past", "past_sequence_length", "past_tokens"), past)
-    total = dict.fromkeys(("total", "total_sequence_length", "total_tokens"), past + tokens)
-    return one | many | cached | total | dict(given)
-
-
 def measure(
     bundle: Path,
     album: Path | None,
@@ -177,7 +169,7 @@ def _components(bundle: Path, manifest: Manifest, at: _Lengths, given: Mapping[s
         artifact = manifest.artifact(role, "onnx")
         for name, unit, tokens, past, per in runs.get(role, ((role, manifest.component(role).macs_per, 1, 0, 1),)):
             fixed = _fixed_tokens(artifact) if role == "text_tower" else None
-            dims = dims_of(artifact, fixed or tokens, past, given)
+            dims = dims_of(fixed or tokens, past, given)
             out.append(cost(bundle, manifest, role, name, f"text of {fixed} tokens, fixed" if fixed else unit, dims, past, per))
     if not out:
         raise BundleError(f"{bundle}: no ONNX artifact to count: export it with --targets onnx")

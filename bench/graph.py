@@ -8,7 +8,7 @@ the graph (Shape → Gather → Concat → Reshape) come out as numbers. Weights
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -114,10 +114,15 @@ def _model(path: Path) -> Any:
 
 
 def read(path: Path, dims: Mapping[str, int], past: int = 0) -> Graph:
-    """The graph of `path` with its named dimensions bound to `dims`.
+    """The graph of `path` (a file, or a directory that holds one beside its weights) with its named dimensions bound to `dims`.
 
     Raises GraphError for a file that is no model, a dimension that is not bound, or an operator whose shapes nobody knows.
     """
+    if path.is_dir():
+        inside = sorted(path.glob("*.onnx"))
+        if len(inside) != 1:
+            raise GraphError(f"{path}: {len(inside)} .onnx files, one is wanted")
+        path = inside[0]
     model = _model(path)
     walk = _Walk(path, model, past)
     inputs = tuple(walk.declare(value, dims) for value in model.graph.input if value.name not in walk.initial)
@@ -186,9 +191,16 @@ class _Walk:
             if length < 0 or (length == 0 and not dim.dim_param):
                 raise GraphError(f"{self._path}: input {value.name!r} has no length on axis {axis}: export it with a named dimension")
             shape.append(length)
-        found = Value(value.name, tuple(shape), kind.elem_type, False, stored_bytes(kind.elem_type, shape))
+        data = self._length(value.name, shape, dims)
+        found = Value(value.name, tuple(shape), kind.elem_type, False, stored_bytes(kind.elem_type, shape), data)
         self.values[value.name] = found
         return found
+
+    def _length(self, name: str, shape: Sequence[int], dims: Mapping[str, int]) -> NDArray[Any] | None:
+        """The decoders' inputs that say how much is in the cache: shapes are computed from them."""
+        total = self._past + dims.get("tokens", 0)
+        length = {"total_seq_len": total, "total_sequence_length": total, "seqlens_k": total - 1}.get(name)
+        return None if length is None else np.full(shape, length, np.int32)
 
     def nodes(self, protos: Iterable[Any]) -> Iterator[Node]:
         for proto in protos:
@@ -234,10 +246,10 @@ class _Walk:
     def _outputs(self, proto: Any, node: Node) -> tuple[Value | None, ...]:
         fixed = [v for v in node.inputs if v is not None]
         constant = all(v.constant for v in fixed) or proto.op_type in ("Shape", "Size", "Constant")
-        evaluated = self._evaluate(proto, node) if constant else None
+        evaluated = self._evaluate(proto, node) if constant or all(v.data is not None for v in fixed) else None
         if evaluated is not None:
             limit = sum(v.stored for v in fixed) if proto.op_type == "DequantizeLinear" else None
-            return tuple(_known(name, array, limit) if name else None for name, array in zip(proto.output, evaluated, strict=True))
+            return tuple(_known(name, array, constant, limit) if name else None for name, array in zip(proto.output, evaluated, strict=True))
         kinds = self._kinds(proto, node)
         # A weight that is dequantized, transposed or cast at load is still read as it is stored; so is a tensor in 8 bits by who reads it.
         stored = sum(v.stored for v in fixed) if constant else fixed[0].stored if proto.op_type in _SAME_BYTES else None
@@ -317,12 +329,12 @@ def _concrete(path: Path, node: Node, kind: Any, name: str) -> tuple[int, tuple[
     return kind.tensor_type.elem_type, tuple(int(d.dim_value) for d in dims)
 
 
-def _known(name: str, array: NDArray[Any], limit: int | None) -> Value:
+def _known(name: str, array: NDArray[Any], constant: bool, limit: int | None) -> Value:
     from onnx import helper
 
     dtype = int(helper.np_dtype_to_tensor_dtype(array.dtype))
     size = stored_bytes(dtype, array.shape)
-    return Value(name, tuple(array.shape), dtype, True, size if limit is None else min(size, limit), array)
+    return Value(name, tuple(array.shape), dtype, constant, size if limit is None else min(size, limit), array)
 
 
 def _copy(proto: Any) -> Any:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from . import machine
 from .datasets import DatasetError
-from .latency import Timing, timing
+from .samples import Timing, timing
 
 PROMPT, DECODE = 128, 64
 QUERIES = (

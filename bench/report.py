@@ -16,7 +16,7 @@ from gamer.runtime.explain import day
 from gamer.runtime.manifest import Manifest
 
 from .files import write_aside
-from .latency import PAPER_SECONDS, Latency
+from .latency import PAPER_MS, Latency, layers
 
 THUMB = 240
 
@@ -73,8 +73,12 @@ def write(out: Path, manifest: Manifest, latency: Latency, answers: list[Answer]
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined)
-    worst = max((t.p95_ns for t in latency.layers if t.name != "all"), default=1.0) or 1.0
+    found = layers(latency)
+    worst = max((found[name].p95_ns for name in LAYERS if name in found), default=1.0) or 1.0
+    parity = {m.role: m.parity for m in latency.models}
+    parts = [r for r in latency.rows if r.layer == "component"]
     text = environment.get_template("report.html").render(
-        manifest=manifest, latency=latency, searches=[shown(a) for a in answers], layers=LAYERS, paper=PAPER_SECONDS, worst=worst
-    )
+        manifest=manifest, latency=latency, searches=[shown(a) for a in answers], layers=[found[n] for n in (*LAYERS, "all") if n in found],
+        paper=PAPER_MS, worst=worst, parts=parts, parity=parity,
+    )  # fmt: skip
     write_aside(out, text)

@@ -1,0 +1,139 @@
+"""The components of a bundle, each ready to run on one input: what `bench latency` times one by one. Knows sessions; keeps no time.
+
+A bundle need not be whole: what it lacks (a language model, tokenizers, an image tower) has no part here. Inputs are made from the artifacts'
+own specs, so that any recipe's towers run; a part of random weights costs what a trained one does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from gamer.runtime.backends import Array
+from gamer.runtime.image import prepare
+from gamer.runtime.llm import Prefix
+from gamer.runtime.manifest import Artifact
+from gamer.runtime.models import Models
+from gamer.runtime.routing import choose
+
+from .dims import dims_of
+from .graph import bound
+
+TEXT = "coffee I photographed last spring"
+TEXT_TOKENS, PROMPT_TOKENS = 8, 128  # of a bundle without tokenizers
+PHOTO = (600, 800, 3)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """`run` does it once. `tokens`, `past`, `per`: what was put in, for counting (flops.py): `role` "" has nothing to count."""
+
+    step: str
+    on: str
+    role: str
+    run: Callable[[], object]
+    tokens: int = 1
+    past: int = 0
+
+
+def parts(models: Models) -> Iterator[Part]:
+    """Every part that the bundle has, its session opened."""
+    have = {a.role for a in models.manifest.artifacts if a.target == models.backend}
+    if "image_tower" in have:
+        yield from _image(models)
+    if "text_tower" in have:
+        yield from _text(models)
+    if "dpe_router" in have:
+        yield from _dpe(models, sorted(role for role in have if role.startswith("dpe_expert_")))
+    if "llm_decoder" in have and "llm_embed" in have:
+        yield from _language(models)
+
+
+def feed(artifact: Artifact, tokens: int) -> dict[str, Array]:
+    """Inputs of the shapes that the artifact names: ones for ids and masks, noise for the rest."""
+    rng, dims, out = np.random.default_rng(0), dims_of(tokens, 0, {}), dict[str, Array]()
+    for spec in artifact.inputs:
+        shape = [d if isinstance(d, int) else bound(d, dims) or 1 for d in spec.shape]
+        if np.dtype(spec.dtype).kind == "f":
+            out[spec.name] = rng.standard_normal(shape).astype(spec.dtype)
+        else:
+            out[spec.name] = rng.integers(0, 256, shape).astype(spec.dtype) if spec.dtype == "uint8" else np.ones(shape, spec.dtype)
+    return out
+
+
+def _runs(models: Models, role: str, inputs: dict[str, Array]) -> Callable[[], object]:
+    session = models.session(role)
+    return lambda: session.run(inputs)
+
+
+def _image(models: Models) -> Iterator[Part]:
+    artifact = models.manifest.artifact("image_tower", models.backend)
+    pixels = np.random.default_rng(0).integers(0, 256, PHOTO, np.uint8)
+    if artifact.inputs[0].dtype == "uint8":  # it resizes in its own graph
+        yield Part("image_tower", "one photo, resize included", "image_tower", _runs(models, "image_tower", {artifact.inputs[0].name: pixels}))
+        return
+    spec = models.manifest.pixels()
+    yield Part("image_resize", f"one photo of {PHOTO[1]} × {PHOTO[0]}", "", lambda: prepare(pixels, spec))
+    yield Part("image_tower", "one photo", "image_tower", _runs(models, "image_tower", {artifact.inputs[0].name: prepare(pixels, spec)}))
+
+
+def _text(models: Models) -> Iterator[Part]:
+    tokens = TEXT_TOKENS
+    if models.manifest.has_file("text_tokenizer.json"):
+        tokens = len(models.text.ids(TEXT))
+        yield Part("tokenise", "one query", "", lambda: models.text.ids(TEXT))
+    artifact = models.manifest.artifact("text_tower", models.backend)
+    fixed = artifact.inputs[0].shape[-1]
+    tokens = fixed if isinstance(fixed, int) else tokens
+    yield Part("text_tower", f"one query of {tokens} tokens", "text_tower", _runs(models, "text_tower", feed(artifact, tokens)), tokens)
+
+
+def _dpe(models: Models, experts: list[str]) -> Iterator[Part]:
+    inputs = feed(models.manifest.artifact("dpe_router", models.backend), 1)
+    router = models.session("dpe_router")
+    yield Part("dpe_router", "one photo", "dpe_router", lambda: router.run(inputs))
+    for role in experts:
+        yield Part(role, "one photo", role, _runs(models, role, inputs))
+    patches = next(iter(inputs.values()))[0].astype(np.float32)
+    weights = next(iter(router.run(inputs).values()))[0].astype(np.float32)
+    chosen, _ = choose(weights, models.manifest.thresholds.rho)
+    yield Part("dpe", f"router and the experts it chose ({len(chosen)} of {len(experts)})", "", lambda: models.project(patches))
+
+
+def _language(models: Models) -> Iterator[Part]:
+    ids, prefix = _prompt(models)
+    lm, slots = models.language_model, models.manifest.decoder().max_seq
+    yield Part("llm_embed", "one token", "llm_embed", lambda: lm.embed(ids[:1]))
+    embeds, read = lm.embed(ids), getattr(lm.decoder, "read", None)
+    if read is not None:  # an encoder-decoder reads the prompt with its encoder
+        yield Part("llm_encoder", f"{len(ids)} tokens", "llm_encoder", lambda: read(embeds), len(ids))
+    else:
+
+        def prefill() -> None:
+            lm.decoder.reset()
+            lm.decoder.forward(embeds)
+
+        yield Part("llm_prefill", f"{len(ids)} tokens", "llm_decoder", prefill, len(ids))
+    if prefix is not None and read is None:
+        kept, rest = prefix, lm.embed(ids[len(prefix.ids) :])
+
+        def after() -> None:
+            lm.decoder.restore(kept.cache)
+            lm.decoder.forward(rest)
+
+        yield Part("llm_prefill_after_prefix", f"{len(rest)} tokens, {len(kept.ids)} kept", "llm_decoder", after, len(rest), len(kept.ids))
+
+    def decode() -> None:
+        if lm.decoder.past + 1 >= slots or not lm.decoder.past:
+            lm.decoder.reset()
+            lm.decoder.forward(embeds[: 1 if read is not None else len(ids)])
+        lm.decoder.forward(embeds[:1])
+
+    yield Part("llm_decode", "one token", "llm_decoder", decode, 1, 1 if read is not None else len(ids))
+
+
+def _prompt(models: Models) -> tuple[tuple[int, ...], Prefix | None]:
+    if models.manifest.has_file("llm_tokenizer.json") and "refine" in models.manifest.prompts:
+        return models.prompt("refine", TEXT)
+    return tuple(range(1, 1 + min(PROMPT_TOKENS, models.manifest.decoder().max_seq // 2))), None

@@ -1,0 +1,99 @@
+"""Statistics of nanoseconds: percentiles, and how sure a median is. Knows numbers; measures nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+DRAWS = 2000
+
+
+@dataclass(frozen=True)
+class Timing:
+    """A named measurement. `samples_ns` are the raw ones; percentiles are of them. Names follow llama-bench where it has one."""
+
+    name: str
+    what: str
+    samples_ns: tuple[int, ...]
+    avg_ns: float
+    stddev_ns: float
+    p50_ns: float
+    p90_ns: float
+    p95_ns: float
+    p99_ns: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of `bench latency`, and of what the demo apps export: a whole layer (`step` ""), or a step inside it.
+
+    `p50_low_ns`, `p50_high_ns`: a 95 % bootstrapped interval of the median, over rounds. `role`: the component that ran, "" for none.
+    """
+
+    layer: str
+    step: str
+    on: str
+    n: int
+    avg_ns: float
+    stddev_ns: float
+    p50_ns: float
+    p50_low_ns: float
+    p50_high_ns: float
+    p90_ns: float
+    p95_ns: float
+    p99_ns: float
+    samples_ns: tuple[int, ...]
+    macs: int | None = None
+    role: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.layer}: {self.step}" if self.step else self.layer
+
+
+def timing(name: str, what: str, samples: Sequence[int]) -> Timing:
+    """Statistics of nanosecond samples (at least one)."""
+    values = np.asarray(samples, np.float64)
+    return Timing(name, what, tuple(int(s) for s in samples), float(values.mean()), float(values.std()), *_percentiles(values))
+
+
+def row(layer: str, step: str, on: str, rounds: Sequence[Sequence[int]], macs: int | None = None, role: str = "") -> Row:
+    """A row of samples that were taken in rounds (at least one sample in all)."""
+    samples = [int(s) for part in rounds for s in part]
+    values = np.asarray(samples, np.float64)
+    p50, p90, p95, p99 = _percentiles(values)
+    low, high = median_interval(rounds)
+    spread = float(values.std())
+    return Row(layer, step, on, len(samples), float(values.mean()), spread, p50, low, high, p90, p95, p99, tuple(samples), macs, role)
+
+
+def _percentiles(values: NDArray[np.float64]) -> tuple[float, float, float, float]:
+    p50, p90, p95, p99 = (float(x) for x in np.percentile(values, (50, 90, 95, 99)))
+    return p50, p90, p95, p99
+
+
+def median_interval(rounds: Sequence[Sequence[int]], draws: int = DRAWS, seed: int = 0) -> tuple[float, float]:
+    """The 95 % percentile interval of the median when whole rounds are drawn again.
+
+    What disturbs a machine lasts longer than a sample: samples of one round are alike, and to draw them one by one would promise too much.
+    Pairs of neighbouring rounds stay together for the same reason, once there are enough of them.
+    """
+    kept = [np.asarray(part, np.float64) for part in rounds if len(part)]
+    blocks = [np.concatenate(kept[at : at + 2]) for at in range(len(kept) - 1)] if len(kept) >= 8 else kept
+    take = max(1, len(kept) // 2) if len(kept) >= 8 else len(kept)
+    random = np.random.default_rng(seed)
+    medians = [np.median(np.concatenate([blocks[i] for i in random.integers(len(blocks), size=take)])) for _ in range(draws)]
+    low, high = np.percentile(medians, (2.5, 97.5))
+    return float(low), float(high)
+
+
+def share_interval(changed: Sequence[int], plain: Sequence[int], draws: int = DRAWS, seed: int = 0) -> tuple[float, float, float]:
+    """(median, low, high) of changed / plain - 1 over pairs that were taken one after the other: 95 %, bootstrapped over pairs."""
+    ratios = np.asarray(changed, np.float64) / np.maximum(np.asarray(plain, np.float64), 1.0) - 1.0
+    random = np.random.default_rng(seed)
+    medians = np.median(ratios[random.integers(len(ratios), size=(draws, len(ratios)))], axis=1)
+    low, high = np.percentile(medians, (2.5, 97.5))
+    return float(np.median(ratios)), float(low), float(high)

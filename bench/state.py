@@ -1,0 +1,57 @@
+"""What state the machine is in while it is measured: frequency, heat, load, time that a host took away. What cannot be read is None."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+CPU = Path("/sys/devices/system/cpu")
+ZONES = Path("/sys/class/thermal")
+
+
+@dataclass(frozen=True)
+class State:
+    """`throttled`: how often the processor has slowed down for heat since it started. `stolen_ticks`: a virtual machine's, since its start."""
+
+    frequency_mhz: float | None
+    temperature_c: float | None
+    throttled: int | None
+    load_1min: float | None
+    stolen_ticks: int | None
+
+
+def read() -> State:
+    frequency = _number(CPU / "cpu0/cpufreq/scaling_cur_freq")
+    zones = [t for zone in sorted(ZONES.glob("thermal_zone*")) if (t := _number(zone / "temp")) is not None] if ZONES.is_dir() else []
+    throttled = _number(CPU / "cpu0/thermal_throttle/core_throttle_count")
+    hottest = max(zones) / 1000 if zones else None
+    return State(None if frequency is None else frequency / 1000, hottest, None if throttled is None else int(throttled), _load(), _stolen())
+
+
+def thermal(before: State, after: State) -> str | None:
+    """ "nominal" or "throttled" between two readings; None where the machine does not say."""
+    if before.throttled is None or after.throttled is None:
+        return None
+    return "throttled" if after.throttled > before.throttled else "nominal"
+
+
+def _number(path: Path) -> float | None:
+    try:
+        return float(path.read_text().strip())
+    except (OSError, ValueError):
+        return None
+
+
+def _load() -> float | None:
+    try:
+        return round(os.getloadavg()[0], 2)
+    except OSError:
+        return None
+
+
+def _stolen() -> int | None:
+    try:
+        return int(Path("/proc/stat").read_text().split("\n", 1)[0].split()[8])
+    except (OSError, ValueError, IndexError):
+        return None

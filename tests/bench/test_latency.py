@@ -1,0 +1,161 @@
+"""The statistics of timings, the stopwatch that changes no result, and a whole run through the shell. No time is asserted."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+from gamer.bench import cold, output, samples, state, steps
+from gamer.runtime import engine as engine_module
+from gamer.runtime.engine import Engine
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+NOW = datetime(2026, 11, 21)
+ROUNDS = st.lists(st.lists(st.integers(1, 10**9), min_size=1, max_size=5), min_size=1, max_size=12)
+
+
+def test_timing_statistics() -> None:
+    found = samples.timing("x", "y", range(1, 101))
+    assert found.avg_ns == 50.5 and found.p50_ns == 50.5 and found.p99_ns == pytest.approx(99.01)
+    assert len(found.samples_ns) == 100
+
+
+@settings(max_examples=40, deadline=None)
+@given(ROUNDS)
+def test_a_median_lies_in_its_interval(rounds: list[list[int]]) -> None:
+    found = samples.row("cube", "", "search", rounds)
+    flat = [s for part in rounds for s in part]
+    assert found.n == len(flat) == len(found.samples_ns) and found.p50_ns == np.median(flat)
+    assert min(flat) <= found.p50_low_ns <= found.p50_high_ns <= max(flat)
+    assert found.p50_ns <= found.p90_ns <= found.p95_ns <= found.p99_ns
+
+
+def test_an_interval_knows_that_rounds_differ() -> None:
+    """Two speeds of the machine, a round each: drawn one by one, a hundred samples would look sure of a median that half the rounds deny."""
+    rounds = [[100] * 10 if turn % 2 else [200] * 10 for turn in range(6)]
+    low, high = samples.median_interval(rounds)
+    assert (low, high) == (100, 200)
+    steady = samples.median_interval([[100, 101, 102]] * 6)
+    assert steady == (101, 101)
+
+
+def test_an_interval_holds_the_true_median_as_often_as_it_says() -> None:
+    """Rounds with a shift of their own, as a busy machine's: over 200 runs the 95 % interval misses in at most a tenth."""
+    random, missed = np.random.default_rng(0), 0
+    for _ in range(200):
+        rounds = [[int(1e6 + 1e5 * shift + 1e4 * x) for x in random.standard_normal(6)] for shift in random.standard_normal(20)]
+        low, high = samples.median_interval(rounds, draws=300)
+        missed += not low <= 1e6 <= high
+    assert missed <= 20
+
+
+def test_a_share_is_of_pairs() -> None:
+    share, low, high = samples.share_interval([102, 204, 306], [100, 200, 300])
+    assert share == pytest.approx(0.02) and low == pytest.approx(0.02) and high == pytest.approx(0.02)
+
+
+def test_what_cannot_be_read_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(state, "CPU", tmp_path)
+    monkeypatch.setattr(state, "ZONES", tmp_path / "none")
+    nothing = state.read()
+    assert (nothing.frequency_mhz, nothing.temperature_c, nothing.throttled) == (None, None, None) and state.thermal(nothing, nothing) is None
+    (tmp_path / "cpu0" / "cpufreq").mkdir(parents=True)
+    (tmp_path / "cpu0" / "cpufreq" / "scaling_cur_freq").write_text("2300000\n")
+    (tmp_path / "cpu0" / "thermal_throttle").mkdir()
+    (tmp_path / "cpu0" / "thermal_throttle" / "core_throttle_count").write_text("3")
+    now = state.read()
+    assert now.frequency_mhz == 2300 and now.throttled == 3
+    assert state.thermal(now, now) == "nominal" and state.thermal(now, replace(now, throttled=4)) == "throttled"
+
+
+def test_output_is_for_people_and_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
+    sheet = output.Sheet("T", ("name", "ms"), (("a|b", "1.50"), ("c", None)))
+    records: list[output.Record] = [{"name": "a|b", "samples_ns": [1, 2]}, {"name": 'c,"d', "samples_ns": []}]
+    for form in output.FORMATS:
+        output.emit(form, [sheet], ["a note"], records, {"all": records}, {"brief": 1})
+        text = capsys.readouterr().out
+        if form == "csv":
+            rows = list(csv.DictReader(io.StringIO(text)))
+            assert [row["name"] for row in rows] == ["a|b", 'c,"d'] and json.loads(rows[0]["samples_ns"]) == [1, 2]
+        else:
+            last = json.loads(text.splitlines()[-1])
+            assert last == {"md": {"brief": 1}, "json": {"all": records}, "jsonl": records[-1]}[form]
+        if form == "md":
+            assert r"| a\|b | 1.50 |" in text and "|------|-----:|" in text
+
+
+@pytest.mark.slow
+def test_a_stopwatch_changes_no_answer_and_leaves_no_trace(bundle: Path, sample_album: Path) -> None:
+    engine = Engine.open(bundle, sample_album)
+    before = {name: getattr(engine_module, name) for name in ("parse", "resolve", "_Clock")}
+    plain = engine.search("coffee I photographed last spring", now=NOW)
+    watch = steps.Stopwatch(engine)
+    with watch.running():
+        timed = engine.search("coffee I photographed last spring", now=NOW)
+    spent = watch.lap()
+    with steps.no_trace():
+        bare = engine.search("coffee I photographed last spring", now=NOW)
+    assert timed.hits == plain.hits == bare.hits and set(bare.trace.milliseconds.values()) == {0.0}
+    assert {("cube", "cue parse"), ("kdtree", "K-D query"), ("refine", "text tower"), ("graph", "entity match"), ("vectors", "re-rank")} <= set(spent)
+    assert all(value > 0 for value in spent.values()) and not watch.spent
+    assert {name: getattr(engine_module, name) for name in before} == before
+    assert not {"_refine", "_encode"} & set(vars(engine)) and "in_cubes" not in vars(engine.album)
+    engine.search("my cat", now=NOW)
+    assert not watch.spent
+    with pytest.raises(RuntimeError), watch.running():
+        raise RuntimeError
+    assert {name: getattr(engine_module, name) for name in before} == before
+    engine.close()
+
+
+@pytest.mark.slow
+def test_a_cold_start_that_fails_says_why(bundle: Path, tmp_path: Path) -> None:
+    from gamer.runtime.errors import RuntimeFailure
+
+    with pytest.raises(RuntimeFailure, match=r"cold start failed: .*no\.gamer"):
+        cold.measure(bundle, tmp_path / "no.gamer", "onnx", 1, "fast", "cat", None, 1)
+
+
+@pytest.mark.slow
+def test_latency_and_report_through_the_shell(bundle: Path, sample_album: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "gamer.runtime.main", "bench", "latency", str(sample_album), "-b", str(bundle), "-r", "1", "-w", "0"]
+    command += ["-q", "my cat <b>&", "--html", str(tmp_path / "r.html"), "--output", str(tmp_path / "l.json"), "--delay", "0.01", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found == json.loads((tmp_path / "l.json").read_text())
+    layers = {row["layer"]: row for row in found["rows"] if not row["step"]}
+    assert list(layers) == ["cube", "kdtree", "refine", "graph", "vectors", "all", "search"]
+    assert layers["search"]["avg_ns"] > layers["all"]["avg_ns"] > layers["refine"]["avg_ns"]
+    assert {("cube", "cue parse"), ("refine", "text tower"), ("answer", "rows of hits")} <= {(row["layer"], row["step"]) for row in found["rows"]}
+    components = {row["step"]: row for row in found["rows"] if row["layer"] == "component"}
+    wanted = {"image_tower", "text_tower", "tokenise", "dpe_router", "dpe_expert_0", "dpe", "llm_prefill", "llm_prefill_after_prefix", "llm_decode"}
+    assert wanted <= set(components) and all(row["samples_ns"] and row["p50_ns"] > 0 for row in components.values())
+    counted = json.loads((bundle / "manifest.json").read_text())["components"]
+    assert components["image_tower"]["macs"] == next(c["macs"] for c in counted if c["role"] == "image_tower")
+    assert found["cold"]["all_ms"] > found["cold"]["first_ms"] > 0 and found["overhead"]["pairs"] == 4
+    assert {m["model_sha256"] for m in found["models"]} and found["before"].keys() == found["after"].keys()
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "my cat &lt;b&gt;&amp;" in page and "<b>&amp;" not in page
+    # Self-contained: no script, nothing fetched.
+    assert "<script" not in page and not re.findall(r'(?:src|href)="(?!data:)', page)
+
+
+@pytest.mark.slow
+def test_components_alone_need_no_album(bundle: Path) -> None:
+    command = [sys.executable, "-m", "gamer.runtime.main", "bench", "latency", "-b", str(bundle), "-r", "1", "-w", "0", "-o", "csv", "--threads", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert {row["layer"] for row in rows} == {"component"} and {row["n_threads"] for row in rows} == {"1"}
+    assert all(json.loads(row["samples_ns"]) for row in rows)
