@@ -173,9 +173,13 @@ def _run(tasks: list[Task], jobs: int, report: Report) -> list[Made]:
             report(f"{task.role} for {task.target} (kept)", kept.artifact)
     waiting = [t for t in tasks if t not in done]
     log = str(Path(tasks[0].folder) / "records" / "workers.log")
-    # A process a task: what a converter leaves in memory goes with it.
     with ProcessPoolExecutor(
-        max_workers=max(1, min(jobs, len(waiting) or 1)), mp_context=get_context("spawn"), initializer=_quiet, initargs=(log,), max_tasks_per_child=1
+        max_workers=max(1, min(jobs, len(waiting) or 1)),
+        mp_context=get_context("spawn"),
+        initializer=_quiet,
+        initargs=(log,),
+        # One worker is for large models: a process a task, so that what a converter leaves in memory goes with it.
+        max_tasks_per_child=1 if jobs == 1 else None,
     ) as pool:
         futures = {pool.submit(run_task, task): task for task in waiting}
         try:
@@ -186,7 +190,7 @@ def _run(tasks: list[Task], jobs: int, report: Report) -> list[Made]:
         except BrokenProcessPool:
             raise ExportError("a worker was killed, most likely for want of memory: run again with --jobs 1; finished parts are kept") from None
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.shutdown(cancel_futures=True)  # what runs now is finished, and kept
             raise
     rank = {(role, target): i for i, (role, target) in enumerate((r, t) for r in ROLES for t in TARGETS)}
     return sorted(done.values(), key=lambda m: rank[m.artifact.role, m.artifact.target])

@@ -113,7 +113,7 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
 @click.option("--trust-pickle", is_flag=True, help="Open pickled checkpoints, which can run code: only for files that you trust.")
 @click.option("--config", type=click.Path(path_type=Path), callback=_from_file, is_eager=True, default=None, help="YAML file of these options.")
 @click.option("-o", "--output-dir", type=click.Path(path_type=Path), required=True, help="Directory of the bundle; written aside, then renamed.")
-@click.option("--jobs", type=click.IntRange(1, 16), default=min(2, os.cpu_count() or 1), show_default=True, help="Worker processes.")
+@click.option("--jobs", type=click.IntRange(1, 16), default=min(2, os.cpu_count() or 1), show_default=True, help="Worker processes. 1: least memory.")
 @click.option("--dry-run", is_flag=True, help="Say what would be written, how large, in how much memory; write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON.")
 def export(

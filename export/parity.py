@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 from gamer.runtime.backends import BACKENDS, open_session
-from gamer.runtime.decoder import StepDecoder, open_decoder
-from gamer.runtime.manifest import NOT_RUN, Artifact, Parity
+from gamer.runtime.decoder import EncoderDecoder, StepDecoder, open_decoder
+from gamer.runtime.manifest import NOT_RUN, Artifact, Language, Parity
 from numpy.typing import NDArray
 
 from . import components, fixtures
@@ -54,6 +54,8 @@ def measure(settings: Settings, item: ExportModule, artifact: Artifact, path: Pa
         return unproven(threshold)
     if item.role == "llm_decoder":
         parity = _decoder(settings, item, artifact, path, threshold)
+    elif item.role == "llm_encoder":
+        parity = _encoder(settings, item, artifact, path, threshold)
     else:
         parity = _outputs(settings, item, artifact, path, threshold)
     assert parity.minimum is not None
@@ -66,7 +68,7 @@ def measure(settings: Settings, item: ExportModule, artifact: Artifact, path: Pa
 
 
 def _outputs(settings: Settings, item: ExportModule, artifact: Artifact, path: Path, threshold: Threshold) -> Parity:
-    session = open_session(artifact.target, path, artifact, threads=2)
+    session = _open(artifact, path)
     fixed = all(isinstance(d, int) for t in artifact.inputs for d in t.shape)
     # The image tower's retrieval output is its first; patch features and label probabilities follow from the same trunk.
     name, worst = artifact.outputs[0].name, []
@@ -74,6 +76,10 @@ def _outputs(settings: Settings, item: ExportModule, artifact: Artifact, path: P
         got = session.run({t.name: x for t, x in zip(artifact.inputs, sample, strict=True)})[name]
         worst.append(float(cosines(got.astype(np.float32), reference(item.module, sample)[0]).min()))
     return Parity("passed", "cosine", threshold.cosine, round(min(worst), 6), round(float(np.mean(worst)), 6), inputs=len(worst))
+
+
+def _open(artifact: Artifact, path: Path) -> Any:
+    return open_session(artifact.target, path, artifact, threads=2)
 
 
 def _table(settings: Settings) -> Floats:
@@ -91,14 +97,59 @@ def teacher_force(decoder: Any, embeds: Floats) -> tuple[Floats, NDArray[np.int6
     return np.stack(hidden), np.array(best)
 
 
-def _decoder(settings: Settings, item: ExportModule, artifact: Artifact, path: Path, threshold: Threshold) -> Parity:
+class _Listener:
+    """Stands where an encoder's decoder would, and keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.cross: dict[str, Floats] = {}
+
+    def attend(self, cross: dict[str, Floats]) -> None:
+        self.cross = cross
+
+
+def _read(session: Any, embeds: Floats, language: Language) -> tuple[Floats, dict[str, Floats]]:
+    """What an encoder makes of embeds [S, H]: states [S, H], and the keys and values that a decoder attends to."""
+    listener: Any = _Listener()
+    return EncoderDecoder(session, listener, language).read(embeds), listener.cross
+
+
+def _encoder(settings: Settings, item: ExportModule, artifact: Artifact, path: Path, threshold: Threshold) -> Parity:
+    language, embeds = _language(settings), _prose(settings, item)[1]
+    want, _ = _read(_TorchSession(item), embeds, language)
+    got, _ = _read(_open(artifact, path), embeds, language)
+    close = cosines(got, want)
+    return Parity("passed", "cosine", threshold.cosine, round(float(close.min()), 6), round(float(close.mean()), 6), inputs=len(embeds))
+
+
+def _attend(settings: Settings, drivers: tuple[Any, Any], artifact: Artifact, source: Floats) -> None:
+    """Lets the decoders of an encoder-decoder attend to what the fp32 encoder makes of `source`, each in its graph's form."""
+    language = _language(settings)
+    _, cross = _read(_TorchSession(build(settings, "llm_encoder", "fp32")), source, language)
+    drivers[0].attend(cross)
+    fixed = all(isinstance(d, int) for t in artifact.inputs for d in t.shape)
+    bare = {name: np.ascontiguousarray(x[None, :, : len(source)]) for name, x in cross.items() if name != "cross_mask"}
+    drivers[1].attend(cross if fixed else bare)
+
+
+def _language(settings: Settings) -> Language:
     language = components.language(settings)
     assert language is not None
+    return language
+
+
+def _prose(settings: Settings, item: ExportModule) -> tuple[NDArray[np.int64], Floats]:
+    """Token ids of a real text and their embeddings; fewer for a model whose every token takes seconds here."""
     large = sum(p.numel() for p in item.module.parameters()) > LARGE
     ids = np.array(fixtures.prose_ids(settings)[: FEW_TOKENS if large else PROSE_TOKENS])
-    embeds = _table(settings)[ids]
-    want, best = teacher_force(StepDecoder(_TorchSession(item), language), embeds)
-    decoder = open_decoder(open_session(artifact.target, path, artifact, threads=2), language)
+    return ids, _table(settings)[ids]
+
+
+def _decoder(settings: Settings, item: ExportModule, artifact: Artifact, path: Path, threshold: Threshold) -> Parity:
+    language, (ids, embeds) = _language(settings), _prose(settings, item)
+    reference_decoder, decoder = StepDecoder(_TorchSession(item), language), open_decoder(_open(artifact, path), language)
+    if language.start_id is not None:
+        _attend(settings, (reference_decoder, decoder), artifact, embeds)
+    want, best = teacher_force(reference_decoder, embeds)
     got, ours = teacher_force(decoder, embeds)
     # Prefill must be the same computation as token-by-token decoding, in the cache as in the result.
     decoder.reset()

@@ -11,17 +11,22 @@ from gamer.runtime.backends import BACKENDS
 from gamer.runtime.models import Models
 
 FOLDER = "prefixes"
+ROOM = 64  # slots for a query and its answer
 
 
 def write(stage: Path, manifest: mf.Manifest) -> tuple[mf.PrefixFile, ...]:
     """One .npy per prompt and target that runs on this platform; none for targets that do not."""
     targets = {a.target for a in manifest.artifacts}
     (stage / FOLDER).mkdir(exist_ok=True)
-    return tuple(_write(Models(stage, manifest, target, 2), name) for target in BACKENDS if target in targets for name in manifest.prompts)
+    made = (_write(Models(stage, manifest, target, 2), name) for target in BACKENDS if target in targets for name in manifest.prompts)
+    return tuple(entry for entry in made if entry is not None)
 
 
-def _write(models: Models, name: str) -> mf.PrefixFile:
+def _write(models: Models, name: str) -> mf.PrefixFile | None:
+    """None for a prompt that leaves the decoder no room for a query: a run says so, with the query in hand."""
     fixed, _ = prefix.encode(models.llm_tokenizer, models.manifest.prompts[name], "")
+    if len(fixed) + ROOM > models.manifest.decoder().max_seq:
+        return None
     decoder = models.language_model.decoder
     decoder.reset()
     decoder.forward(models.language_model.embed(fixed))
