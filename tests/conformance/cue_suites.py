@@ -5,6 +5,7 @@ The gazetteer is a small extract of what `gamer export` writes. Knows the parser
 
 from __future__ import annotations
 
+import importlib.util
 import sqlite3
 import tempfile
 from collections.abc import Callable, Sequence
@@ -39,11 +40,19 @@ def committed(folder: Path) -> list[Suite]:
     path = folder / "gazetteer.sqlite"
     if not path.exists():
         write_gazetteer(path)
-    from tests.runtime import test_anchors, test_cues
-
-    asked = [*PLAIN, *(row[0] for table in (test_cues.TIMES, test_cues.RECURRING, test_cues.PLACES) for row in table)]
-    asked += [row[0] for row in test_anchors.READ] + generated(60, 1)
+    tables = [_table("test_cues", name) for name in ("TIMES", "RECURRING", "PLACES")] + [_table("test_anchors", "READ")]
+    asked = [*PLAIN, *(row[0] for table in tables for row in table), *generated(60, 1)]
     return [suite(list(dict.fromkeys(map(str, asked))), path, "gazetteer.sqlite")]
+
+
+def _table(module: str, name: str) -> list[Any]:
+    """A table of queries that the parser's own tests keep."""
+    spec = importlib.util.spec_from_file_location(module, Path(__file__).parents[1] / "runtime" / f"{module}.py")
+    assert spec and spec.loader
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    found: list[Any] = getattr(loaded, name)
+    return found
 
 
 def write_gazetteer(path: Path) -> None:

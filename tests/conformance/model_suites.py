@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from . import token_suites
 from .fixture import Case, Suite, base64_of, floats
 from .pixel_suites import picture
+from .words import HARD, strings
 
 NOW = "2026-11-21T00:00:00"
 TEXTS = (
@@ -65,7 +66,7 @@ def tokens(bundle: Path, name: str, texts: Sequence[str] = ()) -> Suite:
     path = bundle / name
     raw = json.loads(path.read_text(encoding="utf-8"))
     kind = "wordpiece" if raw["model"]["type"] == "WordPiece" else "bpe_clip" if raw["model"].get("end_of_word_suffix") else "bpe_bytelevel"
-    return token_suites.suite(kind, path, str(path), texts or (*token_suites.HARD, *token_suites.strings(100, 3)))
+    return token_suites.suite(kind, path, str(path), texts or (*HARD, *strings(100, 3)))
 
 
 def embed_text(bundle: Path, models: Models, texts: Sequence[str]) -> Suite:

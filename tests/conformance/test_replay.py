@@ -1,0 +1,82 @@
+"""The committed fixtures are what the reference says now, a plain second reading agrees, and the comparison notices what it should."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .fixture import COMMITTED, FORMAT, Case, Suite, read
+from .plain import opinion_of
+from .replay import differences, replay
+from .table import Tally, absent, cases_of
+
+LARGEST = 1_500_000  # bytes of all fixtures together: they are cloned by everybody
+
+
+def test_every_committed_case_passes_again() -> None:
+    failed = [line for line in replay(COMMITTED) if line[2] != "pass"]
+    assert not failed, failed[:5]
+
+
+def test_fixtures_stay_small_and_every_suite_has_cases_and_errors_where_it_can_fail() -> None:
+    suites = [read(path) for path in sorted(COMMITTED.glob("*.json"))]
+    assert sum(path.stat().st_size for path in COMMITTED.rglob("*") if path.is_file()) < LARGEST
+    assert all(suite.cases for suite in suites)
+    with_errors = {suite.name for suite in suites if any(case.error for case in suite.cases)}
+    assert with_errors == {"album", "errors", "hnsw", "kdtree", "manifest", "prefix", "resize", "routing"}
+
+
+@pytest.mark.parametrize("name", ["kdtree", "graph", "vectors", "hnsw", "routing", "album"])
+def test_the_second_opinion_is_given_and_would_object(name: str) -> None:
+    suite, opinion = read(COMMITTED / f"{name}.json"), opinion_of(name)
+    assert opinion is not None
+    given = [(case, value) for case in suite.cases if not case.error and (value := opinion(suite, case, COMMITTED)) is not None]
+    assert len(given) >= 3
+    wrong = json.loads(json.dumps(given[0][1]))
+    key = next(iter(wrong))
+    wrong[key] = [*wrong[key], 7] if isinstance(wrong[key], list) else {}
+    assert any(differences(given[0][0].out, wrong, suite.tolerance))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found", "differ"),
+    [
+        (1.0, 1.001, False),
+        (1.0, 1.1, True),
+        (1, 1, False),
+        (1, 2, True),
+        ("a", "b", True),
+        ([1, 2], [1, 2, 3], True),
+        ([1, 2], [2, 1], True),
+        ({"a": 1}, {"b": 1}, True),
+        ({"a": [None]}, {"a": [0.0]}, True),
+        (1.0, True, True),
+    ],
+)
+def test_floats_agree_within_the_tolerance_and_all_else_exactly(wanted: object, found: object, differ: bool) -> None:
+    assert bool(list(differences(wanted, found, 0.01))) == differ
+
+
+def test_a_case_that_a_port_did_not_print_has_not_passed(tmp_path: Path) -> None:
+    Suite("x", (Case("a", {}, 1), Case("b", {}, 2))).write(tmp_path)
+    cases = cases_of(tmp_path)
+    assert cases == [("x", "a"), ("x", "b")]
+    assert Tally({("x", "a"): "pass", ("y", "b"): "pass"}).passed(cases) == 1
+    assert Tally({("x", "a"): "skip", ("x", "b"): "fail"}).passed(cases) == 0
+
+
+def test_missing_tools_are_named_by_the_command_that_installs_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("GAMER_TOOLS", str(tmp_path))
+    assert absent("Kotlin") == "mobile-setup-kotlin" and absent("Swift") == "mobile-setup-swift" and absent("Python") == ""
+
+
+def test_another_format_and_two_cases_of_one_name_are_refused(tmp_path: Path) -> None:
+    path = Suite("x", (Case("a", {}, 1),)).write(tmp_path)
+    assert read(path).cases[0].out == 1
+    path.write_text(path.read_text().replace(f'"format": {FORMAT}', '"format": 99'))
+    with pytest.raises(ValueError, match="format 99"):
+        read(path)
+    with pytest.raises(ValueError, match="two cases"):
+        Suite("x", (Case("a", {}, 1), Case("a", {}, 2))).write(tmp_path)
