@@ -9,12 +9,13 @@ PIP_LINES := awk '/^(Collecting|ERROR|Successfully)/ { print substr($$0, 1, 100)
 export HF_HUB_OFFLINE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help install quickstart export sample index search bench test test-fast lint clean mobile-setup-kotlin mobile-setup-swift
+.PHONY: help install quickstart export sample index search bench test test-fast lint clean mobile-setup-kotlin mobile-setup-swift mobile-suites conformance
 
 help:
 	@echo "make quickstart   install, export, index, search, benchmark, report"
 	@echo "make test         install, lint, types, the whole test suite"
 	@echo "make test-fast    the tests that need no exported bundle"
+	@echo "make conformance  the same fixtures in Python, Kotlin and Swift (first: make mobile-setup-kotlin mobile-setup-swift)"
 	@echo "make clean        remove out/ and .venv/"
 
 install: $(VENV)/installed
@@ -55,15 +56,36 @@ lint: install
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-test: lint export
+test: lint index
 	@GAMER_BUNDLE=$(abspath $(OUT)/pocket) $(BIN)/python -m pytest
+	@$(MAKE) --no-print-directory mobile-suites
 
-# Tools of the phone demos: one command a language, cached outside the tree in $$GAMER_TOOLS (default ~/.cache/gamer-tools).
+# The phone demos. Their tools: one command a language, cached outside the tree in GAMER_TOOLS. Without a language's tools its suites are left out,
+# loudly; with MOBILE=required that is a failure.
+export GAMER_TOOLS ?= $(HOME)/.cache/gamer-tools
+MOBILE ?= when-present
+KOTLIN_READY := $(GAMER_TOOLS)/kotlin/compiler/lib/kotlin-compiler.jar
+SWIFT_READY := $(GAMER_TOOLS)/swift/root/opt/ort/lib/libonnxruntime.so.1
+TABLE = PYTHONPATH=. $(BIN)/python -m tests.conformance.table --bundle $(OUT)/pocket --album $(OUT)/album.gamer
+
 mobile-setup-kotlin:
 	@android_demo/setup.sh
 
 mobile-setup-swift:
 	@ios_demo/setup.sh
+
+# Every fixture in Python, Kotlin and Swift.
+conformance: index
+	@echo "== conformance: cases x ports"
+	@$(TABLE)
+
+mobile-suites:
+	@if [ -e $(KOTLIN_READY) ]; then echo "== Kotlin core: unit tests"; android_demo/core/test.sh; \
+	else echo "!! THE KOTLIN SUITES ARE NOT RUN: no tools in $(GAMER_TOOLS); run make mobile-setup-kotlin" >&2; [ $(MOBILE) != required ]; fi
+	@if [ -e $(SWIFT_READY) ]; then echo "== Swift core: unit tests"; ios_demo/PhotoCore/test.sh; \
+	else echo "!! THE SWIFT SUITES ARE NOT RUN: no tools in $(GAMER_TOOLS); run make mobile-setup-swift (as root)" >&2; [ $(MOBILE) != required ]; fi
+	@echo "== conformance: cases x ports"
+	@$(TABLE) $(if $(filter required,$(MOBILE)),,--lenient)
 
 test-fast: install
 	@$(BIN)/python -m pytest -m "not slow"
