@@ -53,11 +53,7 @@ enum GraphSuites {
         let whole = try suite.shared.base64("blob")
         return { one in
             var blob = whole
-            for edit in one.given["edits"]?.array ?? [] {
-                let digits = (edit[1]?.string ?? "").map { $0 }, at = edit[0]?.int ?? 0
-                for n in 0..<(digits.count / 2) { blob[at + n] = UInt8(String(digits[(2 * n)...(2 * n + 1)]), radix: 16) ?? 0 }
-            }
-            if let length = one.given["length"]?.int { blob = Array(blob[..<length]) }
+            Scratch.edit(&blob, one.given["edits"]?.array ?? [], one.given["length"]?.int)
             let behind = one.given["behind"]?.array?.compactMap(\.int) ?? []
             let graph = try HNSW(bytes: blob, vectors: vectors, behind: behind)
             return .object(["positions": .ints(graph.candidates(VectorQuery(try one.given.floats("query")), try one.given.whole("count")))])

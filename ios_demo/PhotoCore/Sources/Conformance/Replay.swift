@@ -17,6 +17,11 @@ public enum Replay {
         case "graph": return try GraphSuites.graph(suite)
         case "vectors": return try GraphSuites.vectors(suite)
         case "hnsw": return try GraphSuites.hnsw(suite)
+        case "album": return try AlbumSuite.ready(suite)
+        case "lexical": return try LexicalSuite.ready(suite)
+        case "ranking": return try RankingSuite.ready(suite)
+        case "manifest": return try BundleSuites.manifest(suite)
+        case "prefix": return try BundleSuites.prefix(suite)
         default: return nil
         }
     }

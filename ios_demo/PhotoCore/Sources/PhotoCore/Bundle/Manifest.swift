@@ -1,9 +1,17 @@
 import Foundation
 
-/// One input or output of an artifact. A nil size may vary. `dtype` is numpy's name.
+/// A size of a tensor: a number, or a name for one that may vary.
+public enum TensorSize: Sendable, Equatable {
+    case fixed(Int)
+    case named(String)
+
+    public var fixed: Int? { if case .fixed(let size) = self { return size } else { return nil } }
+}
+
+/// One input or output of an artifact. `dtype` is numpy's name.
 public struct TensorSpec: Sendable {
     public let name: String
-    public let shape: [Int?]
+    public let shape: [TensorSize]
     public let dtype: String
 }
 
@@ -31,15 +39,17 @@ public struct DataFile: Sendable {
 }
 
 /// Pixels → tensor: shorter side to `resize` (antialiased), centre crop `crop`; (x - mean) / std stands inside the graph.
+///
+/// `fit`: "cut", whole pixels of the centre are cut out and resized; "crop", exactly the centre of the whole picture's resize; "squash", both sides
+/// become `crop`.
 public struct Preprocessing: Sendable {
     public let resize: Int
     public let crop: Int
     public let interpolation: String
-    public let mean: Double
-    public let std: Double
+    public let fit: String
 
-    public init(resize: Int, crop: Int, interpolation: String, mean: Double = 0, std: Double = 1) {
-        (self.resize, self.crop, self.interpolation, self.mean, self.std) = (resize, crop, interpolation, mean, std)
+    public init(resize: Int, crop: Int, interpolation: String, fit: String = "cut") {
+        (self.resize, self.crop, self.interpolation, self.fit) = (resize, crop, interpolation, fit)
     }
 }
 
@@ -52,6 +62,8 @@ public struct LanguageSpec: Sendable {
     public let maxSeq: Int
     public let ropeTheta: Double
     public let eosIds: [Int]
+    /// What an encoder-decoder's answer begins with; nil for a decoder alone.
+    public let startId: Int?
 }
 
 /// δ of layer 2, ρ of the router (paper Eq. 1), K hits.
@@ -74,6 +86,7 @@ public struct PrefixFile: Sendable {
 /// One network of the recipe. `macs`: multiply-adds of the fp32 module.
 public struct Component: Sendable {
     public let role: String
+    public let trained: Bool
     public let macs: Int
 }
 
@@ -86,13 +99,30 @@ public struct Manifest: Sendable {
     public let dim: Int
     public let components: [Component]
     public let artifacts: [Artifact]
-    public let preprocessing: Preprocessing
-    public let language: LanguageSpec
+    /// nil without an image tower.
+    public let preprocessing: Preprocessing?
+    /// nil without a language model.
+    public let language: LanguageSpec?
     public let thresholds: Thresholds
     public let prompts: [String: String]
     public let files: [DataFile]
     public let prefixes: [PrefixFile]
     public let ranking: RankingWeights?
+    public let licences: [String: String]
+    /// What was filled with random numbers: such a bundle finds nothing.
+    public let randomParts: [String]
+
+    /// The decoder's sizes. Raises Failure.bundle for a bundle without a language model.
+    public func decoder() throws -> LanguageSpec {
+        guard let language else { throw Failure.bundle("bundle \(recipe) has no language model: use --refine fast, or export a recipe that has one") }
+        return language
+    }
+
+    /// How photos become the image tower's input. Raises Failure.bundle for a bundle without one.
+    public func pixels() throws -> Preprocessing {
+        guard let preprocessing else { throw Failure.bundle("bundle \(recipe) has no image tower: export a recipe that has one") }
+        return preprocessing
+    }
 
     public func component(_ role: String) throws -> Component { try only(components.filter { $0.role == role }, "component \(role.scalars.quoted)") }
 

@@ -104,16 +104,24 @@ public enum ManifestReader {
 
     /// Bounds on what a reader allocates by the manifest's word. Raises Failure.value naming the field.
     private static func within(_ m: Manifest, _ raw: JSON) throws {
-        let p = m.preprocessing, s = m.language
-        let bounds: [(String, Int, Int, Int)] = [
-            ("preprocessing.crop", p.crop, 1, 2048), ("preprocessing.resize", p.resize, p.crop, 4096), ("language.layers", s.layers, 1, 512),
-            ("language.kv_heads", s.kvHeads, 1, 512), ("language.head_dim", s.headDim, 2, 1024), ("language.hidden", s.hidden, 1, 65_536),
-            ("language.max_seq", s.maxSeq, 1, 1 << 17), ("thresholds.k", m.thresholds.k, 1, 1000), ("dim", m.dim, 1, 65_536),
-        ]
+        var bounds: [(String, Int, Int, Int)] = [("thresholds.k", m.thresholds.k, 1, 1000), ("dim", m.dim, 1, 65_536)]
+        if let p = m.preprocessing { bounds += [("preprocessing.crop", p.crop, 1, 2048), ("preprocessing.resize", p.resize, p.crop, 4096)] }
+        if let s = m.language {
+            func extra(_ name: String) -> Int { raw["language"]?[name]?.int ?? 0 }
+            bounds += [
+                ("language.layers", s.layers, 1, 512), ("language.kv_heads", s.kvHeads, 1, 512), ("language.head_dim", s.headDim, 2, 1024),
+                ("language.hidden", s.hidden, 1, 65_536), ("language.max_seq", s.maxSeq, 1, 1 << 17), ("language.window", extra("window"), 0, 1 << 20),
+                ("language.buckets", extra("buckets"), 0, 1024), ("language.distance", extra("distance"), 0, 1 << 20),
+            ]
+        }
         for (name, value, least, most) in bounds where !(least <= value && value <= most) {
             throw Failure.value("\(name): \(value) outside \(least)..\(most)")
         }
-        if m.prompts["refine"] == nil { throw Failure.value("prompts: refine missing") }
+        let means = raw["preprocessing"]?["channel_mean"]?.array ?? [], deviations = raw["preprocessing"]?["channel_std"]?.array ?? []
+        if [means, deviations].contains(where: { $0.count != 0 && $0.count != 3 }) || deviations.contains(where: { ($0.double ?? 0) <= 0 }) {
+            throw Failure.value("preprocessing.channel_mean, channel_std: three numbers each are wanted, deviations above zero")
+        }
+        if m.language != nil && m.prompts["refine"] == nil { throw Failure.value("prompts: refine missing") }
         if m.artifacts.contains(where: { ($0.inputs + $0.outputs).contains { $0.shape.isEmpty } }) {
             throw Failure.value("artifacts: a tensor without a shape")
         }
@@ -125,10 +133,11 @@ extension ManifestReader {
     private static func typed(_ raw: JSON) -> Manifest {
         Manifest(
             recipe: text(raw, "recipe"), quant: text(raw, "quant"), textEncoder: text(raw, "text_encoder"), imageEncoder: text(raw, "image_encoder"),
-            dim: number(raw, "dim"), components: list(raw, "components").map { Component(role: text($0, "role"), macs: number($0, "macs")) },
-            artifacts: list(raw, "artifacts").map(artifact), preprocessing: preprocessing(raw["preprocessing"]!), language: language(raw["language"]!),
-            thresholds: thresholds(raw["thresholds"]!), prompts: prompts(raw), files: list(raw, "files").map { DataFile(name: text($0, "name"), file: entry($0)) },
-            prefixes: list(raw, "prefixes").map(prefix), ranking: ranking(raw["ranking"]))
+            dim: number(raw, "dim"), components: list(raw, "components").map { Component(role: text($0, "role"), trained: $0["trained"]?.bool ?? true, macs: number($0, "macs")) },
+            artifacts: list(raw, "artifacts").map(artifact), preprocessing: raw["preprocessing"].flatMap(preprocessing), language: raw["language"].flatMap(language),
+            thresholds: thresholds(raw["thresholds"]!), prompts: texts(raw, "prompts"), files: list(raw, "files").map { DataFile(name: text($0, "name"), file: entry($0)) },
+            prefixes: list(raw, "prefixes").map(prefix), ranking: ranking(raw["ranking"]), licences: texts(raw, "licences"),
+            randomParts: list(raw, "random_parts").compactMap(\.string))
     }
 
     private static func text(_ raw: JSON, _ name: String) -> String { raw[name]?.string ?? "" }
@@ -138,7 +147,7 @@ extension ManifestReader {
     private static func entry(_ raw: JSON) -> FileEntry { FileEntry(path: text(raw, "path"), bytes: number(raw, "bytes"), sha256: text(raw, "sha256")) }
 
     private static func tensor(_ raw: JSON) -> TensorSpec {
-        TensorSpec(name: text(raw, "name"), shape: list(raw, "shape").map(\.int), dtype: text(raw, "dtype"))
+        TensorSpec(name: text(raw, "name"), shape: list(raw, "shape").map { $0.int.map(TensorSize.fixed) ?? .named($0.string ?? "") }, dtype: text(raw, "dtype"))
     }
 
     private static func artifact(_ raw: JSON) -> Artifact {
@@ -147,23 +156,23 @@ extension ManifestReader {
             outputs: list(raw, "outputs").map(tensor))
     }
 
-    private static func preprocessing(_ raw: JSON) -> Preprocessing {
-        Preprocessing(
-            resize: number(raw, "resize"), crop: number(raw, "crop"), interpolation: text(raw, "interpolation"), mean: real(raw, "mean"), std: real(raw, "std"))
+    private static func preprocessing(_ raw: JSON) -> Preprocessing? {
+        raw.isNull ? nil : Preprocessing(
+            resize: number(raw, "resize"), crop: number(raw, "crop"), interpolation: text(raw, "interpolation"), fit: raw["fit"]?.string ?? "cut")
     }
 
-    private static func language(_ raw: JSON) -> LanguageSpec {
-        LanguageSpec(
+    private static func language(_ raw: JSON) -> LanguageSpec? {
+        raw.isNull ? nil : LanguageSpec(
             layers: number(raw, "layers"), kvHeads: number(raw, "kv_heads"), headDim: number(raw, "head_dim"), hidden: number(raw, "hidden"),
-            maxSeq: number(raw, "max_seq"), ropeTheta: real(raw, "rope_theta"), eosIds: list(raw, "eos_ids").compactMap(\.int))
+            maxSeq: number(raw, "max_seq"), ropeTheta: real(raw, "rope_theta"), eosIds: list(raw, "eos_ids").compactMap(\.int), startId: raw["start_id"]?.int)
     }
 
     private static func thresholds(_ raw: JSON) -> Thresholds {
         Thresholds(delta: real(raw, "delta"), rho: real(raw, "rho"), k: number(raw, "k"), deltaFrom: text(raw, "delta_from"))
     }
 
-    private static func prompts(_ raw: JSON) -> [String: String] {
-        Dictionary((raw["prompts"]?.members ?? []).map { ($0.name, $0.value.string ?? "") }, uniquingKeysWith: { $1 })
+    private static func texts(_ raw: JSON, _ name: String) -> [String: String] {
+        Dictionary((raw[name]?.members ?? []).map { ($0.name, $0.value.string ?? "") }, uniquingKeysWith: { $1 })
     }
 
     private static func prefix(_ raw: JSON) -> PrefixFile {

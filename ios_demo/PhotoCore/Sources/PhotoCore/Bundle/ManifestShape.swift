@@ -74,10 +74,13 @@ extension Shape {
     ])
     private static let preprocessing = Shape.record("Preprocessing", [
         Field("resize", .int), Field("crop", .int), Field("interpolation", .string), Field("mean", .float), Field("std", .float),
+        Field("channel_mean", .list(.float), optional: true), Field("channel_std", .list(.float), optional: true), Field("fit", .string, optional: true),
     ])
     private static let language = Shape.record("Language", [
         Field("layers", .int), Field("kv_heads", .int), Field("head_dim", .int), Field("hidden", .int), Field("max_seq", .int),
-        Field("rope_theta", .float), Field("eos_ids", .list(.int)),
+        Field("rope_theta", .float), Field("eos_ids", .list(.int)), Field("window", .int, optional: true),
+        Field("rope_theta_local", .float, optional: true), Field("buckets", .int, optional: true), Field("distance", .int, optional: true),
+        Field("start_id", .either([.int], orNull: true), optional: true),
     ])
     private static let thresholds = Shape.record("Thresholds", [Field("delta", .float), Field("rho", .float), Field("k", .int), Field("delta_from", .string)])
     private static let ranking = Shape.record("Ranking", RankingWeights.names.map { Field($0.key, .float, optional: true) } + [Field("fitted", .string, optional: true)])
@@ -87,9 +90,10 @@ extension Shape {
 
     static let manifest = Shape.record("Manifest", [
         Field("schema_version", .int), Field("recipe", .string), Field("quant", .string), Field("text_encoder", .string), Field("image_encoder", .string),
-        Field("dim", .int), Field("components", .list(component)), Field("artifacts", .list(artifact)), Field("preprocessing", preprocessing),
-        Field("language", language), Field("thresholds", thresholds), Field("prompts", .map(.string)),
+        Field("dim", .int), Field("components", .list(component)), Field("artifacts", .list(artifact)), Field("preprocessing", .either([preprocessing], orNull: true)),
+        Field("language", .either([language], orNull: true)), Field("thresholds", thresholds), Field("prompts", .map(.string)),
         Field("files", .list(.record("DataFile", [Field("name", .string)] + file))), Field("licences", .map(.string)), Field("tools", .map(.string)),
         Field("prefixes", .list(prefix), optional: true), Field("ranking", .either([ranking], orNull: true), optional: true),
+        Field("settings", .either([.map(.string)], orNull: true), optional: true), Field("random_parts", .list(.string), optional: true),
     ])
 }

@@ -11,8 +11,8 @@ public struct Pixels: Sendable {
 
 /// Pixels → the tensor that an image tower takes (runtime/image.py).
 public enum Preprocess {
-    /// float32 [crop, crop, 3] in 0..255, row by row: shorter side to `resize` (antialiased), centre crop. Normalisation stands inside the graph.
-    /// Raises Failure.runtime for bytes that are no picture or an unknown filter.
+    /// float32 [crop, crop, 3] in 0..255, row by row: antialiased. Normalisation stands inside the graph.
+    /// Raises Failure.runtime for bytes that are no picture or an unknown filter or fit.
     public static func prepare(_ pixels: Pixels, _ spec: Preprocessing) throws -> [Float] {
         let (width, height, crop) = (pixels.width, pixels.height, spec.crop)
         guard width > 0, height > 0, pixels.bytes.count == width * height * 3 else {
@@ -21,13 +21,40 @@ public enum Preprocess {
         guard let filter = Resize.Filter(rawValue: spec.interpolation) else {
             throw Failure.runtime("unknown interpolation \(spec.interpolation.scalars.quoted); choose one of: bicubic, bilinear")
         }
+        switch spec.fit {
+        case "cut": return cut(pixels, spec, filter)
+        case "crop": return whole(pixels, centre(width, height, spec), crop, filter)
+        case "squash": return whole(pixels, (0, 0, Float(width), Float(height)), crop, filter)
+        default: throw Failure.runtime("unknown fit \(spec.fit.scalars.quoted); choose one of: cut, crop, squash")
+        }
+    }
+
+    private static func whole(_ pixels: Pixels, _ box: Resize.Box, _ crop: Int, _ filter: Resize.Filter) -> [Float] {
+        Resize.rgb(pixels.bytes, width: pixels.width, height: pixels.height, box: box, outWidth: crop, outHeight: crop, filter: filter).map(Float.init)
+    }
+
+    /// What of the picture the crop of its resize shows. Rounded down, as Hugging Face's processors do; the margin too.
+    private static func centre(_ width: Int, _ height: Int, _ spec: Preprocessing) -> Resize.Box {
+        let short = min(width, height)
+        func edges(_ side: Int) -> (Float, Float) {
+            let size = spec.resize * side / short, margin = floorDiv(size - spec.crop, 2), step = Double(side) / Double(size)
+            return (Float(Double(margin) * step), Float(min(Double(margin + spec.crop) * step, Double(side))))
+        }
+        let (across, down) = (edges(width), edges(height))
+        return (across.0, down.0, across.1, down.1)
+    }
+
+    private static func cut(_ pixels: Pixels, _ spec: Preprocessing, _ filter: Resize.Filter) -> [Float] {
+        let (width, height, crop) = (pixels.width, pixels.height, spec.crop)
         let scale = Double(spec.resize) / Double(min(width, height))
         // Cut a panorama first: only the centre can survive the crop, and resizing the rest would cost memory without bound.
         let reach = Int((Double(crop) / scale).rounded(.up)) + 2
         let left = max(0, floorDiv(width - reach, 2)), top = max(0, floorDiv(height - reach, 2))
-        let box = (left, top, width - left, height - top)
-        let size = (side(box.2 - box.0, scale, crop), side(box.3 - box.1, scale, crop))
-        let small = Resize.rgb(pixels.bytes, width: width, height: height, box: box, outWidth: size.0, outHeight: size.1, filter: filter)
+        let right = width - left, bottom = height - top
+        let size = (side(right - left, scale, crop), side(bottom - top, scale, crop))
+        let small = Resize.rgb(
+            pixels.bytes, width: width, height: height, box: (Float(left), Float(top), Float(right), Float(bottom)), outWidth: size.0, outHeight: size.1,
+            filter: filter)
         let x = (size.0 - crop) / 2, y = (size.1 - crop) / 2
         return (0..<crop).flatMap { row -> [Float] in
             let begin = 3 * ((y + row) * size.0 + x)

@@ -29,7 +29,7 @@ public struct Resize: Sendable {
             return Int32(weight < 0 ? scaled - 0.5 : scaled + 0.5)
         }
 
-        init(size: Int, low: Int, high: Int, out: Int, filter: Filter) {
+        init(size: Int, low: Float, high: Float, out: Int, filter: Filter) {
             let scale = Double(high - low) / Double(out), stretch = max(scale, 1)
             let support = filter.support * stretch
             for position in 0..<out {
@@ -45,19 +45,22 @@ public struct Resize: Sendable {
         }
     }
 
-    /// `box` (left, top, right, bottom) of `pixels` [height, width, 3] → [outHeight, outWidth, 3].
+    /// Left, top, right, bottom; float32, as Pillow passes them on.
+    public typealias Box = (left: Float, top: Float, right: Float, bottom: Float)
+
+    /// `box` of `pixels` [height, width, 3] → [outHeight, outWidth, 3].
     public static func rgb(
-        _ pixels: [UInt8], width: Int, height: Int, box: (Int, Int, Int, Int), outWidth: Int, outHeight: Int, filter: Filter
+        _ pixels: [UInt8], width: Int, height: Int, box: Box, outWidth: Int, outHeight: Int, filter: Filter
     ) -> [UInt8] {
-        let across = Weights(size: width, low: box.0, high: box.2, out: outWidth, filter: filter)
-        let down = Weights(size: height, low: box.1, high: box.3, out: outHeight, filter: filter)
+        let across = Weights(size: width, low: box.left, high: box.right, out: outWidth, filter: filter)
+        let down = Weights(size: height, low: box.top, high: box.bottom, out: outHeight, filter: filter)
         let firstRow = down.first[0], lastRow = down.first[outHeight - 1] + down.values[outHeight - 1].count
         var rows = pixels, rowWidth = width, offset = 0
-        if outWidth != width || box.0 != 0 || box.2 != outWidth {
+        if outWidth != width || box.left != 0 || box.right != Float(outWidth) {
             rows = horizontal(pixels, width: width, rows: firstRow..<lastRow, across, outWidth)
             (rowWidth, offset) = (outWidth, firstRow)
         }
-        if outHeight == height && box.1 == 0 && box.3 == outHeight { return rows }
+        if outHeight == height && box.top == 0 && box.bottom == Float(outHeight) { return rows }
         return vertical(rows, width: rowWidth, offset: offset, down, outHeight)
     }
 

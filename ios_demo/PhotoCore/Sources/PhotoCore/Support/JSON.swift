@@ -14,6 +14,8 @@ public enum JSON: Sendable {
     public struct Member: Sendable {
         public let name: String
         public let value: JSON
+
+        public init(_ name: String, _ value: JSON) { (self.name, self.value) = (name, value) }
     }
 
     /// Raises Failure.value for text that is no JSON, or nested deeper than 500 levels.
@@ -109,7 +111,7 @@ private struct Reader {
             space()
             guard take(":") else { throw wrong("Expecting ':' delimiter") }
             space()
-            members.append(JSON.Member(name: name, value: try value(depth: depth + 1)))
+            members.append(JSON.Member(name, try value(depth: depth + 1)))
             space()
             if take("}") { return .object(members) }
             guard take(",") else { throw wrong("Expecting ',' delimiter") }

@@ -15,7 +15,7 @@ extension JSON {
         }
     }
 
-    public static func object(_ pairs: KeyValuePairs<String, JSON>) -> JSON { .object(pairs.map { Member(name: $0.key, value: $0.value) }) }
+    public static func object(_ pairs: KeyValuePairs<String, JSON>) -> JSON { .object(pairs.map { Member($0.key, $0.value) }) }
 
     public static func optional(_ value: String?) -> JSON { value.map(JSON.string) ?? .null }
     public static func optional(_ value: Int?) -> JSON { value.map(JSON.int) ?? .null }

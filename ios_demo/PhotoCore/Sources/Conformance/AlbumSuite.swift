@@ -1,0 +1,118 @@
+import Foundation
+import PhotoCore
+
+/// Suite `album`: the file read, searched, damaged and added to. Each case works on a copy: readers of a WAL file make files beside it.
+enum AlbumSuite {
+    static func ready(_ suite: Suite) throws -> Replayed {
+        let scratch = try Scratch()
+        var opened: [String: Album] = [:]
+        return { one in
+            let given = one.given, name = try given.text("file"), op = try given.text("op")
+            if op == "append" { return try append(given, try scratch.copy(suite.path(name))) }
+            if op == "open" || op == "photo" {
+                let album = try Album(try scratch.copy(suite.path(name), edits: given["edits"]?.array ?? [], length: given["length"]?.int))
+                return photo(try album.photo(given["row"]?.int ?? 0))
+            }
+            let album = try opened[name] ?? Album(try scratch.copy(suite.path(name)))
+            opened[name] = album
+            return try ask(album, op, given)
+        }
+    }
+
+    private static func ask(_ album: Album, _ op: String, _ given: JSON) throws -> JSON {
+        switch op {
+        case "read": return try told(album)
+        case "cubes":
+            let found = try album.inCubes(try given.list("cubes").map(TreeSuite.cube))
+            return .object(["rows": .ints(found.rows), "inside": .ints(found.inside)])
+        case "near":
+            let rows = try album.near(
+                try given.whole("k"), lat: given["lat"]?.double, lon: given["lon"]?.double, takenAt: given["taken_at"]?.int,
+                metresAnHour: given["metres_an_hour"]?.double ?? 1000)
+            return .object(["rows": .ints(rows)])
+        case "entities":
+            let found = try album.matchEntities(try given.floats("query"), try given.integers("rows"), delta: try given.need("delta").double ?? 0)
+            return .object([
+                "matches": .array(
+                    found.map {
+                        .object([
+                            "row": .int($0.row), "name": .string($0.name), "kind": .string($0.kind), "similarity": .number(Double($0.similarity)),
+                            "photos": .ints($0.photos),
+                        ])
+                    })
+            ])
+        case "scores":
+            let scores = try album.scores(try given.text("channel"), try given.floats("query"), try given.integers("rows"))
+            return .object(["scores": .array(scores.map { $0 == -.infinity ? .null : .number(Double($0)) })])
+        case "search":
+            let plan = Estimate.Plan(rawValue: try given.text("plan"))
+            let found = try album.searchVectors(
+                try given.text("channel"), try given.floats("query"), k: try given.whole("k"), rows: given["rows"]?.array?.compactMap(\.int), plan: plan)
+            let out: [JSON.Member] = [.init("rows", .ints(found.rows)), .init("scores", .floats(found.scores))]
+            return .object(plan == .hnsw ? out + [.init("plan", .string(found.plan.rawValue))] : out)
+        case "preferred": return .object(["rows": .ints(try album.preferred(try given.integers("ranked")))])
+        default: throw Failure.value("an operation \(op)")
+        }
+    }
+
+    /// All that a reader knows of an album, the derived segments apart.
+    private static func told(_ album: Album) throws -> JSON {
+        let preferences = try album.preferences(), meta = album.meta
+        func pairs(_ found: [Preferences.Pair]) -> JSON {
+            .array(found.sorted { ($0.better, $0.worse) < ($1.better, $1.worse) }.map { .ints([$0.better, $0.worse]) })
+        }
+        let said = try album.conversations()
+        return .object([
+            "meta": .object([
+                "text_encoder": .string(meta.textEncoder), "image_encoder": .string(meta.imageEncoder), "dim": .int(meta.dim), "delta": .number(meta.delta),
+            ]),
+            "generation": .int(album.generation), "photos": .array(try (0..<album.count).map { photo(try album.photo($0)) }),
+            "channels": .object(try album.channelCounts().map { .init($0.channel, .int($0.vectors)) }), "entities": .strings(try album.entityNames(500)),
+            "conversations": .ints(said.indices.filter { said[$0] }), "preferred_photos": pairs(preferences.photos),
+            "preferred_entities": pairs(preferences.entities),
+        ])
+    }
+
+    private static func photo(_ photo: Photo) -> JSON {
+        .object([
+            "id": .string(photo.id), "path": .optional(photo.path), "taken_at": .optional(photo.takenAt), "tz_source": .string(photo.tzSource),
+            "utc_offset": .optional(photo.utcOffset), "lat": .optional(photo.lat), "lon": .optional(photo.lon), "sharing": .optional(photo.sharing),
+            "sensitivity": .optional(photo.sensitivity), "sha256": .optional(photo.sha256), "wall": .optional(photo.wall),
+            "memories": .array(
+                photo.memories.map {
+                    .object([
+                        "source": .string($0.source), "text": .string($0.text), "sharing": .optional($0.sharing), "sensitivity": .optional($0.sensitivity),
+                    ])
+                }),
+        ])
+    }
+
+    private static func append(_ given: JSON, _ path: String) throws -> JSON {
+        let vectors = try given.need("entity_vectors")
+        let writer = try AlbumWriter(path)
+        try writer.add(try given.list("photos").map(encoded))
+        try writer.embed { try $0.map { try vectors.floats($0) } }
+        writer.close()
+        let album = try Album(path)
+        guard case .object(let members) = try told(album) else { return .null }
+        album.close()
+        let crc = try Database(path, .readOnly).rows("SELECT crc FROM photos ORDER BY row").map { $0[0].integer ?? 0 }
+        return .object(members + [.init("crc", .ints(crc))])
+    }
+
+    private static func encoded(_ raw: JSON) throws -> Encoded {
+        let said = try raw.need("photo")
+        var photo = Photo(id: try said.text("id"))
+        (photo.path, photo.takenAt, photo.tzSource) = (said["path"]?.string, said["taken_at"]?.int, try said.text("tz_source"))
+        (photo.utcOffset, photo.lat, photo.lon) = (said["utc_offset"]?.int, said["lat"]?.double, said["lon"]?.double)
+        (photo.sharing, photo.sensitivity, photo.sha256) = (said["sharing"]?.string, said["sensitivity"]?.string, said["sha256"]?.string)
+        photo.memories = try said.list("memories").map {
+            Memory(try $0.text("source"), try $0.text("text"), sharing: $0["sharing"]?.string, sensitivity: $0["sensitivity"]?.string)
+        }
+        let channels = (raw["vectors"]?.members ?? []).map { member in
+            (channel: member.name, chunks: (member.value.array ?? []).map { ($0.array ?? []).map { Float($0.double ?? .nan) } })
+        }
+        let mentions = try raw.list("mentions").map { Mention(try $0.text("name"), try $0.text("kind"), parent: $0["parent"]?.string) }
+        return Encoded(photo, vectors: channels, mentions: mentions)
+    }
+}

@@ -1,0 +1,263 @@
+import Foundation
+
+/// A read-only view of one album file, with the three layers' searches (index/album.py). Loads each layer's arrays once, on first use.
+///
+/// Calls may come from any thread: all run under one lock. A segment that is behind or damaged is passed over, and the rows are scanned.
+public final class Album: @unchecked Sendable {
+    public let path: String
+    public let meta: AlbumMeta
+    public let generation: Int
+    public let count: Int
+
+    private let db: Database
+    private let lock = NSRecursiveLock()
+    private var vectorSets: [String: VectorSet] = [:]
+    private var graphs: [String: (graph: HNSW?, behind: [Int])] = [:]
+
+    /// Raises Failure.album for a file that is no album, or that is damaged.
+    public init(_ path: String) throws {
+        self.path = path
+        db = try AlbumFile.openReader(path)
+        do {
+            meta = try AlbumMeta(db, path)
+            generation = try Loader.generation(db)
+            count = try Loader.photoCount(db)
+        } catch let error as SQLiteError {
+            throw AlbumFile.damaged(path, "\(error)")
+        } catch Failure.value(let line) {
+            throw AlbumFile.damaged(path, line)
+        }
+    }
+
+    public func close() { lock.withLock { db.close() } }
+
+    // Photos
+
+    public func photo(_ row: Int) throws -> Photo {
+        try load { db in
+            guard let found = try db.first("SELECT \(Loader.photoColumns) FROM photos WHERE row=?", [.integer(row)]) else {
+                throw Failure.album("\(path): no photo in row \(row); rows are 0..\(count - 1)")
+            }
+            try prove(row)
+            let memories = try db.rows("SELECT source, text, sharing, sensitivity FROM memories WHERE photo=? ORDER BY id", [.integer(row)])
+            return Loader.photo(found, memories.map { Memory($0[0].text ?? "", $0[1].text ?? "", sharing: $0[2].text, sensitivity: $0[3].text) })
+        }
+    }
+
+    public func row(of photoId: String) throws -> Int? { try load { try $0.first("SELECT row FROM photos WHERE id=?", [.text(photoId)])?[0].integer } }
+
+    /// Wall time by row, in milliseconds as if UTC; the lowest integer where unknown.
+    public func times() throws -> [Int] { try points().map { $0[2] } }
+
+    /// Latitude and longitude in degrees by row, nil where unknown.
+    public func positions() throws -> [(lat: Double, lon: Double)?] {
+        try points().map { $0[0] == .min || $0[1] == .min ? nil : (Double($0[0]) / Double(Space.e7), Double($0[1]) / Double(Space.e7)) }
+    }
+
+    // Layer 1: space and time
+
+    public func inCubes(_ cubes: [Cube]) throws -> CubeResult { try space().inCubes(cubes) }
+
+    public func near(_ k: Int, lat: Double? = nil, lon: Double? = nil, takenAt: Int? = nil, metresAnHour: Double = 1000) throws -> [Int] {
+        try space().near(k, lat: lat, lon: lon, takenAt: takenAt, metresAnHour: metresAnHour)
+    }
+
+    // Layer 2: entities
+
+    /// Walks the graph from the entities of `rows`, keeps similarity ≥ `delta`, best first. A match names only photos among `rows`.
+    public func matchEntities(_ query: [Float], _ rows: [Int], delta: Double, limit: Int = 32) throws -> [EntityMatch] {
+        guard let vectors = try entityVectors() else { return [] }
+        try check(query, vectors.dim, "entities")
+        let entities = try entityCount(), photosOf = try self.photosOf()
+        let similarity = vectors.bestPerRow(VectorQuery(query), entities)
+        var wanted = [Bool](repeating: false, count: count)
+        for row in rows { wanted[row] = true }
+        let activated = similarity.indices.filter { similarity[$0] >= Float(delta) && photosOf.of($0).contains { wanted[$0] } }
+        var out: [EntityMatch] = []
+        for row in Graph.traverse(activated, similarity: similarity, edges: try edges(), delta: delta) {
+            let linked = photosOf.of(row).filter { wanted[$0] }
+            if !linked.isEmpty {
+                let found = try load { try $0.first("SELECT name, kind FROM entities WHERE row=?", [.integer(row)]) ?? [.null, .null] }
+                out.append(EntityMatch(row: row, name: found[0].text ?? "", kind: found[1].text ?? "", similarity: similarity[row], photos: linked))
+            }
+            if out.count >= limit { break }
+        }
+        return out
+    }
+
+    /// Names of entities, the most linked first.
+    public func entityNames(_ limit: Int) throws -> [String] {
+        let roots = try load(Loader.entityRoots), photosOf = try self.photosOf()
+        let order = roots.indices.sorted { (-photosOf.of($0).count, $0) < (-photosOf.of($1).count, $1) }.filter { roots[$0] == $0 }
+        return try order.prefix(limit).map { row in try load { try $0.first("SELECT name FROM entities WHERE row=?", [.integer(row)])?[0].text ?? "" } }
+    }
+
+    // Layer 3: vectors and words
+
+    public func channels() throws -> [String] { try dims().keys.sorted { Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) } }
+
+    /// One score for each of `rows` (all photos if nil): the best chunk, minus infinity where there is none in the channel.
+    public func scores(_ channel: String, _ query: [Float], _ rows: [Int]? = nil) throws -> [Float] {
+        let asked = rows ?? Array(0..<count)
+        guard let vectors = try vectors(channel) else { return [Float](repeating: -.infinity, count: asked.count) }
+        try check(query, vectors.dim, channel)
+        return vectors.bestOf(VectorQuery(query), asked)
+    }
+
+    /// The k best photos. `plan`: nil lets the planner choose.
+    public func searchVectors(_ channel: String, _ query: [Float], k: Int, rows: [Int]? = nil, plan: Estimate.Plan? = nil) throws -> VectorResult {
+        guard let vectors = try vectors(channel) else { return VectorResult(rows: [], scores: [], plan: .exact) }
+        try check(query, vectors.dim, channel)
+        let filter = rows.map { Set($0).sorted() }
+        // The graph segment is only read when it might be used.
+        var known = lock.withLock { graphs[channel] }
+        if known == nil && plan != .exact {
+            let costs = Estimate(total: vectors.count, left: filter?.count ?? vectors.count, dim: vectors.dim, k: k, hasGraph: true)
+            if plan == .hnsw || costs.plan == .hnsw { known = try graph(channel, vectors) }
+        }
+        return Nearest.find(vectors, graph: known?.graph, behind: known?.behind ?? [], query: query, k: k, rows: filter, plan: plan)
+    }
+
+    /// The query's words, each with the photos whose memories hold it.
+    public func words(_ query: Text) throws -> WordScores {
+        let owner = try memoryOwner(), asked = Words.spellings(query)
+        return try load { try Lexical.lookUp($0, asked, owner, photos: count) }
+    }
+
+    /// BM25 of the query's words, any of them: rows, best first.
+    public func searchText(_ query: Text, k: Int) throws -> [Int] {
+        let scores = try words(query).bm25()
+        return Array(descending(scores).filter { scores[$0] > 0 }.prefix(max(k, 0)))
+    }
+
+    /// By row: whether a message is attached, so that the messages just before and after it belong to its meaning.
+    public func conversations() throws -> [Bool] {
+        let rows = try load { try $0.rows("SELECT DISTINCT photo FROM memories WHERE source = 'chat'").map { $0[0].integer ?? -1 } }
+        try load { _ in try Loader.within(rows, count, "memories") }
+        var said = [Bool](repeating: false, count: count)
+        for row in rows { said[row] = true }
+        return said
+    }
+
+    // Feedback
+
+    /// What was said, entities as the roots that they were merged into.
+    public func preferences() throws -> Preferences {
+        let found = try load { try $0.rows("SELECT kind, better, worse FROM preferences ORDER BY kind, better, worse") }
+        let roots = found.contains { $0[0].text == "entity" } ? try load(Loader.entityRoots) : []
+        func pairs(_ kind: String) -> [Preferences.Pair] {
+            found.filter { $0[0].text == kind }.compactMap { row in row[1].integer.flatMap { a in row[2].integer.map { (a, $0) } } }
+        }
+        let entities = pairs("entity").filter { max($0.better, $0.worse) < roots.count && min($0.better, $0.worse) >= 0 }
+        return Preferences(photos: pairs("photo"), entities: entities.map { (roots[$0.better], roots[$0.worse]) })
+    }
+
+    /// `ranked` (rows that match, best first) with what was preferred before what it was preferred to.
+    public func preferred(_ ranked: [Int]) throws -> [Int] {
+        let told = try preferences()
+        if told.isEmpty { return ranked }
+        let entitiesOf = told.entities.isEmpty ? nil : try self.entitiesOf()
+        let linked = entitiesOf.map { adjacency in ranked.map { (row: $0, names: Set(adjacency.of($0))) } } ?? []
+        return Preferences.reorder(ranked, told.photos + Preferences.betweenPhotos(told.entities, linked))
+    }
+
+    public func channelCounts() throws -> [(channel: String, vectors: Int)] {
+        try load { try $0.rows("SELECT channel, count(*) FROM vectors GROUP BY channel").map { ($0[0].text ?? "", $0[1].integer ?? 0) } }
+    }
+
+    // Inside
+
+    /// A photo that is shown has been read whole and as it was written. Format 1 has nothing to hold it against.
+    private func prove(_ row: Int) throws {
+        let wanted = try db.first("SELECT crc FROM photos WHERE row=?", [.integer(row)])?[0] ?? .null
+        if !wanted.isNull, wanted.integer != (try Checksum.photo(db, row, try channels())) {
+            throw Failure.album("\(path): the photo in row \(row) is damaged (its checksum differs); run verify and index it again")
+        }
+    }
+
+    /// Reads under the lock. Pages that SQLite refuses, and values that no writer wrote, are a damaged file.
+    private func load<T>(_ read: (Database) throws -> T) throws -> T {
+        try lock.withLock {
+            do { return try read(db) } catch let error as SQLiteError {
+                throw AlbumFile.damaged(path, "\(error)")
+            } catch Failure.value(let line) {
+                throw AlbumFile.damaged(path, line)
+            }
+        }
+    }
+
+    private var kept: [String: Any] = [:]
+
+    /// Computed once, under the lock.
+    private func once<T>(_ name: String, _ make: () throws -> T) throws -> T {
+        try lock.withLock {
+            if let found = kept[name] { return found as! T }
+            let made = try make()
+            kept[name] = made
+            return made
+        }
+    }
+
+    private func points() throws -> [[Int]] { try once("points") { try space().points() } }
+
+    /// The tree of the segment with what it is behind in; without a segment that can be used, a tree of all rows.
+    private func space() throws -> Space {
+        try once("space") {
+            if let found = try load({ try Segments.load($0, Segments.kdtree, KDTree.version, photos: count) }),
+                let tree = try? KDTree(bytes: found.blob), tree.count == found.rows
+            {
+                return Space(tree: tree, count: count, late: found.behind, points: try load { try Loader.points($0, of: found.behind) })
+            }
+            return Space(tree: KDTree(points: try load(Loader.points)), count: count)
+        }
+    }
+
+    private func dims() throws -> [String: Int] { try once("dims") { try load(Loader.channelDims) } }
+    private func entityCount() throws -> Int { try once("entityCount") { try load { try $0.integer("SELECT count(*) FROM entities") } } }
+    private func entityVectors() throws -> VectorSet? { try once("entityVectors") { try load(Loader.entityVectors) } }
+    private func memoryOwner() throws -> [Int] { try once("memoryOwner") { try load { try Loader.memoryOwners($0, count) } } }
+
+    private func mentions() throws -> [(Int, Int)] { try once("mentions") { try load { try Loader.pairs($0, "mentions", photos: count) } } }
+
+    private func photosOf() throws -> Adjacency {
+        try once("photosOf") { Adjacency(try mentions().map { (source: $0.0, target: $0.1) }, count: try entityCount()) }
+    }
+
+    private func entitiesOf() throws -> Adjacency {
+        try once("entitiesOf") { Adjacency(try mentions().map { (source: $0.1, target: $0.0) }, count: count) }
+    }
+
+    private func edges() throws -> Adjacency {
+        try once("edges") {
+            let found = try load { try Loader.pairs($0, "edges", photos: count) }
+            return Adjacency(found.flatMap { [(source: $0.0, target: $0.1), (source: $0.1, target: $0.0)] }, count: try entityCount())
+        }
+    }
+
+    private func vectors(_ channel: String) throws -> VectorSet? {
+        try lock.withLock {
+            if let known = vectorSets[channel] { return known }
+            let found = try load { try Loader.vectors($0, channel, count) }
+            vectorSets[channel] = found
+            return found
+        }
+    }
+
+    /// The channel's graph, and the rows that it knows nothing of. A segment that is damaged is not there.
+    private func graph(_ channel: String, _ vectors: VectorSet) throws -> (graph: HNSW?, behind: [Int]) {
+        try lock.withLock {
+            if let known = graphs[channel] { return known }
+            let found = try load { try Segments.load($0, Segments.hnsw(channel), HNSW.version, photos: count) }
+            let graph = found.flatMap { try? HNSW(bytes: $0.blob, vectors: vectors, behind: $0.behind) }
+            let made = (graph: graph, behind: graph == nil ? [] : found?.behind ?? [])
+            graphs[channel] = made
+            return made
+        }
+    }
+
+    private func check(_ query: [Float], _ dim: Int, _ place: String) throws {
+        if query.count != dim {
+            throw Failure.album("\(path): a query of \(query.count) dimensions, but \(place) has \(dim); use the encoder that built the album")
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+
+/// What makes an SQLite file an album, and the errors for files that are none (index/schema.py).
+enum AlbumFile {
+    static let applicationId = 0x4741_4D52
+    static let version = 2
+
+    static let leafIn1 = """
+        NOT EXISTS (SELECT 1 FROM main.edges e JOIN main.mentions c ON c.entity = e.child AND c.photo = m.photo WHERE e.parent = m.entity)
+        """
+    /// A temporary view goes before a table of the same name, so that the same SQL reads both formats.
+    private static let viewsOf1 = """
+        CREATE TEMP VIEW photos AS SELECT *, NULL AS utc_offset, NULL AS crc FROM main.photos;
+        CREATE TEMP VIEW memories AS SELECT *, NULL AS sharing, NULL AS sensitivity FROM main.memories;
+        CREATE TEMP VIEW vectors AS SELECT *, NULL AS fine FROM main.vectors;
+        CREATE TEMP VIEW entities AS SELECT *, NULL AS same_as, 0 AS split, NULL AS crc FROM main.entities;
+        CREATE TEMP VIEW mentions AS SELECT m.entity, m.photo, \(leafIn1) AS leaf FROM main.mentions m;
+        CREATE TEMP VIEW segments AS SELECT name, version, generation, (SELECT count(*) FROM main.photos) AS rows, sha256, blob FROM main.segments
+            WHERE generation = (SELECT CAST(value AS INTEGER) FROM main.meta WHERE key = 'generation');
+        CREATE TEMP TABLE preferences(kind TEXT, better INTEGER, worse INTEGER);
+        CREATE TEMP TABLE changes(photo INTEGER PRIMARY KEY, generation INTEGER);
+        """
+
+    /// A connection that writes nothing and keeps one snapshot of the album for as long as it is open. Raises Failure.album.
+    static func openReader(_ path: String) throws -> Database {
+        try checkHeader(path)
+        do {
+            let db = try Database(path, .readWrite)
+            db.wait(milliseconds: 2000)
+            try pin(db)
+            try checkVersion(path, db)
+            return db
+        } catch let error as SQLiteError where error.isClosedToWriting {  // the folder cannot be written, so no reader's index of the log can stand in it
+            return try openImmutable(path)
+        } catch let error as SQLiteError {
+            throw damaged(path, "\(error)")
+        }
+    }
+
+    private static func openImmutable(_ path: String) throws -> Database {
+        guard !FileManager.default.fileExists(atPath: path + "-wal") else {
+            throw Failure.album("\(path): a log lies beside it and the folder cannot be written; copy both files to a folder that can")
+        }
+        do {
+            let db = try Database(path, .immutable)
+            try pin(db)
+            try checkVersion(path, db)
+            return db
+        } catch let error as SQLiteError {
+            throw damaged(path, "\(error)")
+        }
+    }
+
+    private static func pin(_ db: Database) throws {
+        try db.run("PRAGMA temp_store=MEMORY; PRAGMA trusted_schema=0; BEGIN; SELECT count(*) FROM main.sqlite_schema")
+        if try db.integer("PRAGMA main.user_version") == 1 { try db.run(viewsOf1) }
+        try db.run("PRAGMA query_only=1")
+    }
+
+    private static func checkVersion(_ path: String, _ db: Database) throws {
+        let found = try db.integer("PRAGMA main.user_version")  // the log may be ahead of the header that was checked
+        guard (1...version).contains(found) else { throw tooNew(path, found) }
+    }
+
+    private static func tooNew(_ path: String, _ found: Int) -> Failure {
+        .album("\(path): album format \(found), this program reads up to \(version); update the program")
+    }
+
+    /// Raises Failure.album naming the cause if the file's header is not that of an album that this program reads.
+    static func checkHeader(_ path: String) throws {
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+            throw Failure.album("\(path): no such album; build one with `gamer index build`")
+        }
+        guard !isFolder.boolValue, let handle = FileHandle(forReadingAtPath: path) else {
+            throw Failure.album("\(path): not an album (not a file); give a file that `gamer index build` wrote")
+        }
+        defer { try? handle.close() }
+        let head = [UInt8]((try? handle.read(upToCount: 100)) ?? Data()), size = Int((try? handle.seekToEnd()) ?? 0)
+        let magic = Array("SQLite format 3\0".utf8)
+        guard !head.isEmpty, head.prefix(16).elementsEqual(magic.prefix(min(16, head.count))) else {
+            throw Failure.album("\(path): not an album (not an SQLite file); give a file that `gamer index build` wrote")
+        }
+        guard head.count == 100 else { throw Failure.album("\(path): truncated (\(size) bytes); build or copy the album again") }
+        func number(_ at: Int, _ bytes: Int) -> Int { head[at..<(at + bytes)].reduce(0) { $0 << 8 | Int($1) } }
+        let application = number(68, 4), format = number(60, 4)
+        guard application == applicationId else {
+            let id = String(format: "0x%08X", application)
+            throw Failure.album("\(path): an SQLite file of another application (id \(id)); give a file that `gamer index build` wrote")
+        }
+        guard format <= version else { throw tooNew(path, format) }
+        guard format >= 1 else { throw Failure.album("\(path): album format \(format) is not a version that was ever written; build the album again") }
+        let page = number(16, 2) == 1 ? 65536 : number(16, 2), whole = page * number(28, 4)
+        guard size >= whole || FileManager.default.fileExists(atPath: path + "-wal") else {  // then the header may be behind the log
+            throw Failure.album("\(path): truncated (\(size) of \(whole) bytes); build or copy the album again")
+        }
+    }
+
+    static func damaged(_ path: String, _ why: String) -> Failure {
+        .album("\(path): damaged or unreadable (\(why.split(whereSeparator: \.isWhitespace).joined(separator: " "))); build the album again")
+    }
+}

@@ -1,0 +1,194 @@
+/// Deterministic entity extraction: memory text in, mentions out, the same every time (index/entities.py).
+///
+/// Looked for in this order: quoted names, prices, dates, capitalised names (people, places, things), noun-like phrases. A price is a child of the
+/// thing it stands next to.
+public enum Entities {
+    private static let maxMentions = 12
+    private static let maxText = 20_000
+    private static let priceReach = 48
+
+    private static let month =
+        "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+    private static let quoted = Pattern(#"["“«]([^"“”«»\n]{2,60})["”»]|(?<![\w'])'([^'\n]{2,60})'(?!\w)"#)
+    private static let price = Pattern(
+        #"[$€£¥]\s?\d[\d,]*(?:\.\d+)?|(?<![\w.])\d[\d,]*(?:\.\d+)?\s?(?:[€£¥]|(?:dollars?|euros?|pounds|yuan|yen|bucks|usd|eur|gbp|cny|rmb)\b)"#,
+        ignoringCase: true)
+    private static let date = Pattern(
+        #"\b\d{4}-\d{2}-\d{2}\b|\b"# + month + #"\.?\s+\d{1,2}(?:st|nd|rd|th)?(?:,?\s+\d{4})?\b|\b\d{1,2}(?:st|nd|rd|th)?\s+(?:of\s+)?"# + month
+            + #"(?:,?\s+\d{4})?\b|\b"# + month + #"\s+\d{4}\b|\b(?:19|20)\d{2}\b"#, ignoringCase: true)
+    private static let capital = #"[^\W\d_a-zß-öø-ÿ][\w’'\-]*"#
+    private static let name = Pattern(capital + #"(?:[ \t]+(?:(?:of|de|la|da|van|von|the|&)[ \t]+)?"# + capital + ")*")
+    private static let placeBefore = Pattern(
+        #"\b(?:in|at|from|near|to|around|toward|towards|outside|inside|visiting|visited)\s+(?:the\s+)?$"#, ignoringCase: true)
+    private static let speakerAfter = Pattern(#"\s?:\s"#)
+    private static let sentenceStart = Pattern(#"(?:^|[.!?:…\n"“(]\s*|[^\w\s,;'’&/-]\s*)$"#)
+    private static let breaks = Pattern(#"[.!?;:,\n()…—–/]"#)
+    private static let possessive = Pattern(#"['’]s\b"#)
+    private static let possessiveEnd = Pattern("['’]s$")
+    private static let priceSpace = Pattern(#"(?<=[$€£¥])\s+"#)
+
+    private struct Found {
+        let start: Int
+        let end: Int
+        let name: Text
+        let kind: String
+    }
+
+    /// The key under which mentions are one entity: case, spaces, possessive and the last word's plural are dropped.
+    public static func canonical(_ name: Text) -> Text {
+        var words = possessive.replacing(name.casefolded(), with: "").words()
+        if let last = words.last { words[words.count - 1] = Words.singular(last) }
+        return Text.join(words, " ")
+    }
+
+    /// At most 12 mentions, names before phrases, one per canonical name.
+    public static func extract(_ whole: Text) -> [Mention] {
+        let text = whole.slice(0, maxText)
+        var search = Search(text: text)
+        for match in quoted.all(text) {
+            let inner = (match[1] ?? match[2] ?? []).stripped { " ,.!?".unicodeScalars.contains($0) }
+            search.take(match.start, match.end, inner, "thing")
+        }
+        for match in price.all(text) { search.take(match.start, match.end, priceSpace.replacing(match.whole, with: ""), "price") }
+        for match in date.all(text) where match.whole != "may".scalars { search.take(match.start, match.end, match.whole.tidied(), "date") }
+        search.names()
+        search.phrases()
+        return linked(text, search.found)
+    }
+
+    private struct Search {
+        let text: Text
+        var found: [Found] = []
+        var taken: [Bool]
+
+        init(text: Text) {
+            self.text = text
+            taken = [Bool](repeating: false, count: text.count)
+        }
+
+        mutating func take(_ start: Int, _ end: Int, _ name: Text, _ kind: String) {
+            guard name.count > 1, !taken[start..<end].contains(true) else { return }
+            for at in start..<end { taken[at] = true }
+            found.append(Found(start: start, end: end, name: name, kind: kind))
+        }
+
+        /// Capitalised runs. A single one at a sentence's start is only a name if it speaks ("Anna: ...") or is a name elsewhere.
+        mutating func names() {
+            var inner = Set<Text>()
+            var kept: [(start: Int, end: Int, name: Text, speaks: Bool)] = []
+            for match in Entities.name.all(text) where !taken[match.start] {
+                var start = match.start, name = match.whole.strippedEnd { "’'-".unicodeScalars.contains($0) }
+                var atStart = Entities.sentenceStart.search(text, in: max(0, start - 8)..<start) != nil
+                var (head, rest) = Entities.partition(name)
+                while !rest.isEmpty && Words.notEntities.contains(Entities.plain(head).casefolded()) {  // "The Golden Gate" → "Golden Gate"
+                    start = match.start + (match.whole.find(rest, from: head.count) ?? 0)
+                    (name, atStart) = (rest.strippedStart(), false)
+                    (head, rest) = Entities.partition(name)
+                }
+                let single = !name.contains(" ")
+                if single && Words.notEntities.contains(Entities.plain(name).casefolded()) { continue }
+                let speaks = Entities.speakerAfter.match(text, at: match.end) != nil
+                if !atStart || !single || speaks { inner.insert(Entities.canonical(name)) }
+                kept.append((start, match.end, Entities.possessiveEnd.replacing(name.tidied(), with: ""), speaks))
+            }
+            for (start, end, name, speaks) in kept where inner.contains(Entities.canonical(name)) {
+                let place = Entities.placeBefore.search(text, in: max(0, start - 24)..<start) != nil
+                take(start, end, name, speaks ? "person" : place ? "place" : "thing")
+            }
+        }
+
+        /// Runs of one or two content words; the last two of a longer run, where English puts its head noun. Frequent first, then early.
+        mutating func phrases() {
+            var runs: [[Match]] = [[]]
+            var last = 0
+            for match in Words.word.all(text) {
+                if !runs[runs.count - 1].isEmpty && (Entities.breaks.search(text, in: last..<match.start) != nil || taken[match.start]) { runs.append([]) }
+                last = match.end
+                if taken[match.start] { continue }
+                if Entities.isContent(match.whole) {
+                    runs[runs.count - 1].append(match)
+                } else if !runs[runs.count - 1].isEmpty {
+                    runs.append([])
+                }
+            }
+            let spans = runs.compactMap { run -> [Match]? in
+                var run = run
+                while let end = run.last, Words.looksVerbal(Entities.plain(end.whole).lowered()) { run.removeLast() }
+                return run.isEmpty ? nil : Array(run.suffix(2))
+            }
+            let names = spans.map { span in
+                Text.join(span.dropLast().map { $0.whole.lowered() } + [Words.singular(span[span.count - 1].whole.lowered())], " ")
+            }
+            var counts: [Text: Int] = [:]
+            for name in names { counts[name, default: 0] += 1 }
+            let ranked = spans.indices.sorted {
+                (-counts[names[$0]]!, -spans[$0].count, spans[$0][0].start) < (-counts[names[$1]]!, -spans[$1].count, spans[$1][0].start)
+            }
+            for i in ranked { take(spans[i][0].start, spans[i][spans[i].count - 1].end, names[i], "thing") }
+        }
+    }
+
+    private static func partition(_ name: Text) -> (Text, Text) {
+        guard let at = name.firstIndex(of: " ") else { return (name, []) }
+        return (Array(name[..<at]), Array(name[(at + 1)...]))
+    }
+
+    private static func isContent(_ word: Text) -> Bool {
+        let lower = plain(word).casefolded()
+        return lower.count >= 3 && !Words.notEntities.contains(lower) && !lower.allSatisfy(\.isDigit) && !(lower.has(suffix: "ly") && lower.count > 5)
+    }
+
+    private static func plain(_ word: Text) -> Text {
+        let straight = word.map { $0 == "’" ? "'" : $0 }
+        return straight.has(suffix: "'s") ? Array(straight.dropLast(2)) : straight
+    }
+
+    /// Cap, drop repeats, and give each price, and the place beside it, the thing next to it as parent (which is then kept, whatever the cap).
+    private static func linked(_ text: Text, _ found: [Found]) -> [Mention] {
+        var keys: [Text] = [], chosen: [Text: Found] = [:]
+        func choose(_ key: Text, _ item: Found) {
+            if chosen[key] == nil {
+                chosen[key] = item
+                keys.append(key)
+            }
+        }
+        for item in found {
+            let key = canonical(item.name)
+            if !key.isEmpty && !Words.stop.contains(key) && chosen.count < maxMentions { choose(key, item) }
+        }
+        var kept = keys.map { chosen[$0]! }
+        var parents: [Text: Text] = [:]
+        for item in kept where item.kind == "price" {
+            guard let parent = neighbour(text, item, found) else { continue }
+            parents[item.name] = parent.name
+            choose(canonical(parent.name), parent)
+            // Where it was bought describes the thing as well: Chair → 119, IKEA.
+            for place in kept where place.kind == "place" && isNear(text, item, place) && parents[place.name] == nil { parents[place.name] = parent.name }
+        }
+        let extra = keys[kept.count...].map { chosen[$0]! }
+        if extra.count < maxMentions { kept = kept.prefix(maxMentions - extra.count) + extra }
+        let ordered = kept.enumerated().sorted { ($0.element.start, $0.offset) < ($1.element.start, $1.offset) }.map(\.element)
+        let names = Set(ordered.map(\.name))
+        return ordered.map { item in
+            let parent = parents[item.name].flatMap { names.contains($0) ? $0 : nil }
+            return Mention(item.name.string, item.kind, parent: parent?.string)
+        }
+    }
+
+    /// In one sentence, and not far.
+    private static func isNear(_ text: Text, _ one: Found, _ other: Found) -> Bool {
+        let (first, second) = one.start <= other.start ? (one, other) : (other, one)
+        return second.start - first.end <= priceReach && !text.slice(first.end, second.start).contains(".")
+    }
+
+    /// The nearest thing in the price's sentence, one before it rather than one after it.
+    private static func neighbour(_ text: Text, _ price: Found, _ found: [Found]) -> Found? {
+        let things = found.filter { $0.kind == "thing" }
+        func close(_ from: Int, _ to: Int) -> Bool { from <= to && to - from <= priceReach && !text.slice(from, to).contains(".") }
+        var best: Found?
+        for thing in things where close(thing.end, price.start) && (best == nil || thing.end > best!.end) { best = thing }
+        if best != nil { return best }
+        for thing in things where close(price.end, thing.start) && (best == nil || thing.start < best!.start) { best = thing }
+        return best
+    }
+}

@@ -1,0 +1,67 @@
+import Foundation
+
+/// One word of a query. `rows`: ascending photo rows that hold it; `bm25`: positive, of the photo's best memory each. `rarity`: its inverse document
+/// frequency over memories.
+public struct Word: Sendable {
+    public let text: String
+    public let rows: [Int]
+    public let bm25: [Float]
+    public let rarity: Double
+
+    public init(text: String, rows: [Int], bm25: [Float], rarity: Double) { (self.text, self.rows, self.bm25, self.rarity) = (text, rows, bm25, rarity) }
+}
+
+/// All words of a query over the `photos` rows of an album (index/lexical.py: BM25 by FTS5, word by word).
+public struct WordScores: Sendable {
+    public let words: [Word]
+    public let photos: Int
+
+    public init(words: [Word], photos: Int) { (self.words, self.photos) = (words, photos) }
+
+    /// By photo: the sum over words; 0 where none is held.
+    public func bm25() -> [Float] {
+        var total = [Float](repeating: 0, count: photos)
+        for word in words { for (row, score) in zip(word.rows, word.bm25) { total[row] += score } }
+        return total
+    }
+
+    /// By photo, in 0..1: the held share of the query's rarity.
+    public func coverage() -> [Float] {
+        let whole = words.reduce(0) { $0 + $1.rarity }
+        var held = [Float](repeating: 0, count: photos)
+        for word in words { for row in word.rows { held[row] += Float(word.rarity / whole) } }
+        return held
+    }
+}
+
+enum Lexical {
+    private static let maxWords = 64
+    private static let sql = "SELECT rowid, bm25(memories_fts) FROM memories_fts WHERE memories_fts MATCH ? LIMIT ?"
+
+    /// `spellings`: for each word its forms, the plain one first. `owner`: the photo row of each memory id. Common words are left out: vectors know
+    /// them too.
+    static func lookUp(_ db: Database, _ spellings: [[Text]], _ owner: [Int], photos: Int) throws -> WordScores {
+        let bound = min(10_000, Int(1_000 + 0.02 * Double(owner.count)))
+        var words: [Word] = []
+        for forms in spellings.prefix(maxWords) {
+            let hits = try matches(db, forms, bound + 1)
+            if hits.count <= bound { words.append(try word(forms, hits, owner)) }
+        }
+        return WordScores(words: words, photos: photos)
+    }
+
+    private static func matches(_ db: Database, _ forms: [Text], _ limit: Int) throws -> [(memory: Int, score: Double)] {
+        try forms.flatMap { form -> [(memory: Int, score: Double)] in
+            let quoted = "\"" + form.string.replacingOccurrences(of: "\"", with: "\"\"") + "\""  // no word is FTS5 syntax
+            return try db.rows(sql, [.text(quoted), .integer(limit)]).map { ($0[0].integer ?? -1, $0[1].real ?? 0) }
+        }
+    }
+
+    private static func word(_ forms: [Text], _ hits: [(memory: Int, score: Double)], _ owner: [Int]) throws -> Word {
+        try Loader.within(hits.map(\.memory), owner.count, "words of memories")
+        var best: [Int: Double] = [:]
+        for hit in hits { best[owner[hit.memory]] = max(best[owner[hit.memory]] ?? -.infinity, -hit.score) }
+        let rows = best.keys.sorted(), n = Double(owner.count), held = Double(Set(hits.map(\.memory)).count)
+        return Word(text: forms[0].string, rows: rows, bm25: rows.map { Float(best[$0]!) }, rarity: log(1 + (n - held + 0.5) / (held + 0.5)))
+    }
+}

@@ -1,0 +1,64 @@
+/// A sentence that somebody, or some program, attached to a photo. `source`: chat, social, ocr, caption, note, people, label or place.
+public struct Memory: Sendable, Equatable {
+    public let source: String
+    public let text: String
+    public let sharing: String?
+    public let sensitivity: String?
+
+    public init(_ source: String, _ text: String, sharing: String? = nil, sensitivity: String? = nil) {
+        (self.source, self.text, self.sharing, self.sensitivity) = (source, text, sharing, sensitivity)
+    }
+
+    /// Whether the device wrote it itself, anew at each encoding.
+    public var isDerived: Bool { source == "label" || source == "place" }
+}
+
+/// One photo. `takenAt`: milliseconds UTC, or wall time as if UTC when `tzSource` is "local"; `utcOffset`: whole minutes by which the clock on the wall was
+/// ahead of UTC. `lat`, `lon`: degrees, both or neither.
+public struct Photo: Sendable, Equatable {
+    public var id: String
+    public var path: String?
+    public var takenAt: Int?
+    public var tzSource = "local"
+    public var utcOffset: Int?
+    public var lat: Double?
+    public var lon: Double?
+    public var memories: [Memory] = []
+    public var sharing: String?
+    public var sensitivity: String?
+    public var sha256: String?
+
+    public init(id: String) { self.id = id }
+
+    /// What the clock on the wall said, as if UTC: what people mean by "at night".
+    public var wall: Int? { takenAt.map { $0 + 60_000 * (utcOffset ?? 0) } }
+}
+
+/// An entity found in a memory. `kind`: person, place, thing, price or date. `parent`: what it describes (119 → chair).
+public struct Mention: Sendable, Equatable {
+    public let name: String
+    public let kind: String
+    public let parent: String?
+
+    public init(_ name: String, _ kind: String, parent: String? = nil) { (self.name, self.kind, self.parent) = (name, kind, parent) }
+}
+
+/// A photo with what the models computed for it: what the writer takes. `vectors`: channel → unit vectors, one a chunk.
+public struct Encoded: Sendable {
+    public let photo: Photo
+    public let vectors: [(channel: String, chunks: [[Float]])]
+    public let mentions: [Mention]
+
+    public init(_ photo: Photo, vectors: [(channel: String, chunks: [[Float]])], mentions: [Mention]) {
+        (self.photo, self.vectors, self.mentions) = (photo, vectors, mentions)
+    }
+}
+
+/// An entity node chosen in layer 2. `photos`: rows of the photos linked to it.
+public struct EntityMatch: Sendable {
+    public let row: Int
+    public let name: String
+    public let kind: String
+    public let similarity: Float
+    public let photos: [Int]
+}

@@ -1,0 +1,86 @@
+/// The rows of one photo, written (index/rows.py): its own, its memories with their index of words, its vectors and mentions. Every function runs
+/// inside the caller's transaction.
+struct PhotoRows {
+    let db: Database
+    let path: String
+    /// Channel → dimensions, grown by the first photo that has a vector in a channel.
+    var dims: [String: Int]
+
+    func count() throws -> Int { try db.integer("SELECT coalesce(max(row), -1) + 1 FROM photos") }
+
+    mutating func insert(_ item: Encoded, generation: Int) throws {
+        let row = try count()
+        do { try photo(row, item.photo) } catch let error as SQLiteError where error.isConstraint {
+            throw Failure.album("\(path): photo id \(item.photo.id.scalars.quoted) is already in the album; give every photo its own id")
+        }
+        if row < (try db.integer("SELECT coalesce(max(rows), 0) FROM segments")) {  // a photo that was removed had this row
+            try db.rows("INSERT OR REPLACE INTO changes VALUES(?,?)", [.integer(row), .integer(generation)])
+        }
+        for memory in item.photo.memories {
+            let labels: [Value] = [.optional(memory.sharing), .optional(memory.sensitivity)]
+            try db.rows(
+                "INSERT INTO memories(photo, source, text, sharing, sensitivity) VALUES(?,?,?,?,?)",
+                [.integer(row), .text(memory.source), .text(memory.text)] + labels)
+            try db.rows("INSERT INTO memories_fts(rowid, text) VALUES(?,?)", [.integer(db.lastRow), .text(memory.text)])
+        }
+        for (channel, chunks) in item.vectors { try vectors(row, item.photo.id, channel, chunks) }
+        for mention in item.mentions { try link(row, mention) }
+        try seal(row)
+    }
+
+    func seal(_ row: Int) throws {
+        let channels = dims.keys.sorted { Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) }
+        try db.rows("UPDATE photos SET crc=? WHERE row=?", [.integer(try Checksum.photo(db, row, channels)), .integer(row)])
+    }
+
+    private func photo(_ row: Int, _ photo: Photo) throws {
+        let place = photo.lat.flatMap { lat in photo.lon.map { (Space.e7(lat), Space.e7($0)) } }
+        try db.rows(
+            "INSERT INTO photos(\(Loader.photoColumns)) VALUES(?,?,?,?,?,?,?,?,?,?,?)",
+            [
+                .integer(row), .text(photo.id), .optional(photo.path), .optional(photo.takenAt), .text(photo.tzSource), .optional(photo.utcOffset),
+                .optional(place?.0), .optional(place?.1), .optional(photo.sharing), .optional(photo.sensitivity), .optional(photo.sha256),
+            ])
+    }
+
+    private mutating func vectors(_ row: Int, _ id: String, _ channel: String, _ chunks: [[Float]]) throws {
+        let dim = dims[channel] ?? chunks.first?.count ?? -1
+        dims[channel] = dim
+        guard chunks.allSatisfy({ $0.count == dim && $0.allSatisfy(\.isFinite) }), chunks.count < 1 << 16 else {
+            let what = "photo \(id.scalars.quoted), channel \(channel.scalars.quoted): vectors of \(chunks.map(\.count))"
+            throw Failure.album("\(path): \(what) where finite [n, \(dim)] is needed; check the encoder")
+        }
+        for (number, vector) in chunks.enumerated() {
+            let made = Quantized(vector)
+            try db.rows(
+                "INSERT INTO vectors VALUES(?,?,?,?,?,?)",
+                [
+                    .text(channel), .integer(row), .integer(number), .real(Double(made.scale)), .blob(made.codes.map { UInt8(bitPattern: $0) }),
+                    .blob(made.fine),
+                ])
+        }
+    }
+
+    /// A photo is linked to the leaves that its memories name; a parent is linked to its time and place (leaf 0), and to its children.
+    private func link(_ row: Int, _ mention: Mention) throws {
+        guard let entity = try entityRow(mention.name, mention.kind) else { return }
+        try db.rows("INSERT OR IGNORE INTO mentions VALUES(?,?,1)", [.integer(entity), .integer(row)])
+        guard let name = mention.parent, let parent = try entityRow(name, "thing"), parent != entity else { return }
+        try db.rows("INSERT OR IGNORE INTO edges VALUES(?,?)", [.integer(parent), .integer(entity)])
+        try db.rows("INSERT OR REPLACE INTO mentions VALUES(?,?,0)", [.integer(parent), .integer(row)])
+    }
+
+    /// The row of a name, made if it is new. Another spelling of a known name becomes its alias, without a vector of its own.
+    private func entityRow(_ said: String, _ kind: String) throws -> Int? {
+        let name = said.scalars.tidied().string, key = Entities.canonical(name.scalars).string
+        if key.isEmpty { return nil }
+        if let found = try db.first("SELECT row FROM entities WHERE name=?", [.text(name)])?[0].integer { return found }
+        let same = try db.first("SELECT row FROM entities WHERE canonical=? ORDER BY same_as IS NOT NULL, row LIMIT 1", [.text(key)])?[0].integer
+        let row = try db.integer("SELECT coalesce(max(row), -1) + 1 FROM entities")
+        let crc = Checksum.values([.text(key), .text(name), .text(kind), .null, .null])
+        try db.rows(
+            "INSERT INTO entities(row, canonical, name, kind, same_as, crc) VALUES(?,?,?,?,?,?)",
+            [.integer(row), .text(key), .text(name), .text(kind), .optional(same), .integer(crc)])
+        return row
+    }
+}

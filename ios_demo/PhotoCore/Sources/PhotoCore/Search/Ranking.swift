@@ -1,0 +1,35 @@
+import Foundation
+
+/// What each layer knows of a photo, as summands of one score (runtime/ranking.py). A score is a log-odds: of the photos that are ranked, one is meant
+/// with probability softmax(score).
+public struct Ranking: Sendable {
+    /// Summands by name, in the order in which they are added; one value for each ranked row.
+    public typealias Parts = [(name: String, values: [Float])]
+
+    public static func weighted(_ features: Parts, _ weights: RankingWeights) -> Parts {
+        features.map { feature in
+            let weight = Float(weights[feature.name])
+            return (feature.name, feature.values.map { $0 * weight })
+        }
+    }
+
+    public static func total(_ parts: Parts) -> [Float] {
+        guard var sum = parts.first?.values else { return [] }
+        for part in parts.dropFirst() { for at in sum.indices { sum[at] += part.values[at] } }
+        return sum
+    }
+
+    /// For each ranked row the probability that it is meant, given that one of them is.
+    public static func likelihoods(_ parts: Parts) -> [Float] {
+        var total = [Double](repeating: 0, count: parts.first?.values.count ?? 0)
+        for part in parts { for at in total.indices { total[at] += Double(part.values[at]) } }
+        guard let most = total.max() else { return [] }
+        let odds = total.map { exp($0 - most) }, sum = max(odds.reduce(0, +), 1e-300)
+        return odds.map { Float($0 / sum) }
+    }
+
+    /// The probability that the album holds what is meant, from the best hit's cosine, word coverage and cue evidence.
+    public static func presence(_ weights: RankingWeights, cosine: Double, coverage: Double, cue: Double) -> Double {
+        1 / (1 + exp(-(weights.here + weights.hereCosine * cosine + weights.hereCoverage * coverage + weights.hereCue * cue)))
+    }
+}
