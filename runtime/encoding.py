@@ -49,7 +49,7 @@ class Encoder:
         channels = {} if item.code is None else {"image": item.code.embedding[None]}
         if len(text):
             channels["text"] = text
-        return Encoded(item.photo, channels, self._mentions(item.photo))
+        return Encoded(item.photo, channels, self.mentions(item.photo))
 
     def _look(self, photo: Photo, skips: list[Skip], keep: bool) -> _Seen | None:
         code, words = None, ""
@@ -78,7 +78,8 @@ class Encoder:
                 added.append(Memory("place", f"{place.name}, {place.country_code}"))
         return replace(photo, memories=old + tuple(added))
 
-    def _mentions(self, photo: Photo) -> tuple[Mention, ...]:
+    def mentions(self, photo: Photo) -> tuple[Mention, ...]:
+        """The entities that its memories name, once each."""
         found: dict[str, Mention] = {}
         for memory in photo.memories:
             for mention in self._of(memory):

@@ -59,6 +59,7 @@ class Engine:
         self.models, self.album = models, album
         self.ranking = ranking or models.manifest.ranking or Ranking()
         self.watch: Watch | None = None
+        self.without: frozenset[str] = frozenset()  # for ablations: "cube" (no cue is read), "vectors" (mode paper ranks by entity nodes alone)
         self._llm_lock, self._warm_lock, self._refinements = Lock(), Lock(), refine.Refinements()
         self._warmed = self._llm_warm = False
         times = album.times()
@@ -117,7 +118,7 @@ class Engine:
         with clock("cube"):
             # The clock of the wall, without its zone: album times are wall times.
             wall = now or datetime.now()
-            named = parse(query, wall, self.models.gazetteer, self._extent, self._near, lambda: self._home, self._southern)
+            named = self._parsed(query, wall)
             if refined_by == "llm" and HINT.search(query) and not (named.times or named.places or named.negated or named.anchors):
                 named = self._quoted(query, named, wall)
             cues = resolve(named, AlbumEvents(self.album, lambda phrase: self.models.text.encode([phrase])[0]))
@@ -142,7 +143,7 @@ class Engine:
         with clock("vectors"):
             if mode == "paper":
                 plan = f"exact scan of {len(rows)} photos"
-                features = self._cosines(plain, rows)
+                features = {"entity": linked[rows]} if "vectors" in self.without else self._cosines(plain, rows)
                 parts = {"cosine": np.max([np.zeros(len(rows), np.float32), *features.values()], axis=0)}
             else:
                 words = self.album.words(text)
@@ -210,6 +211,11 @@ class Engine:
             across = (lon >= west) & (lon <= east) if west <= east else (lon >= west) | (lon <= east)
             within |= (lat >= south) & (lat <= north) & across
         return int(within.sum())
+
+    def _parsed(self, query: str, wall: datetime) -> Cues:
+        if "cube" in self.without:
+            return Cues(rest=query, query=query)
+        return parse(query, wall, self.models.gazetteer, self._extent, self._near, lambda: self._home, self._southern)
 
     def _negated(self, cues: Cues) -> RowArray:
         """Rows that lie, by known fields, in what the query excludes ("not in Paris")."""

@@ -1,0 +1,152 @@
+"""What each layer is worth: the same queries with a layer left out, and with other thresholds (the paper's Tables 4, 6 and 10). Switches of the
+engine that is shipped: its modes, refinements and `without`, the ranking's weights set to zero, δ.
+
+Knows variants of a search and what their traces say; how sure a difference is, quality.py says. What takes other albums, bundles or the language
+model alone is in sweeps.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gamer.runtime.answer import LAYERS, Trace
+from gamer.runtime.engine import Engine
+from gamer.runtime.models import Models
+
+from . import datasets, quality
+from .albums import album_of
+from .baselines import Baseline
+from .quality import AskedUser, Sure
+from .user import User
+
+WORDS = ("words", "coverage", "context_words", "context_coverage")
+NO_NODE = 2.0  # a δ that no cosine reaches
+K = (1, 2, 3, 5, 10)
+DELTAS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A way to search. `zero`: weights of the fused ranking that are set to 0; `without`: see Engine.without; `delta`: None for the album's."""
+
+    what: str
+    mode: str = "fused"
+    refined_by: str = "fast"
+    zero: tuple[str, ...] = ()
+    without: frozenset[str] = frozenset()
+    delta: float | None = None
+
+
+VARIANTS: dict[str, Variant] = {
+    "full": Variant("the default search"),
+    "no layer 1": Variant("no cue is read: neither cubes nor evidence of time and place", without=frozenset({"cube"})),
+    "no layer 2": Variant("no entity node: δ out of reach", delta=NO_NODE),
+    "no layer 3": Variant("neither vectors nor words: cues and entity nodes alone", zero=("text", "image", *WORDS)),
+    "no words": Variant("vectors without BM25 and coverage", zero=WORDS),
+    "no refinement": Variant("the query as it was typed", refined_by="off"),
+}
+PAPER_VARIANTS: dict[str, Variant] = {
+    "paper": Variant("mode paper: cube, δ, cosine", "paper"),
+    "paper, no layer 1": Variant("the whole tree", "paper", without=frozenset({"cube"})),
+    "paper, no layer 2": Variant("no entity node: the whole cube is ranked", "paper", delta=NO_NODE),
+    "paper, no layer 3": Variant("photos of the chosen nodes, ranked by the nodes alone", "paper", without=frozenset({"vectors"})),
+    "paper, no refinement": Variant("the query as it was typed", "paper", refined_by="off"),
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One variant over all queries. `left`: photos after each layer, the mean over queries (Table 10); `layer_ms`: medians (Table 3);
+    `recall`: recall@K by K, macro."""
+
+    name: str
+    what: str
+    delta: float | None
+    scores: dict[str, Sure]
+    recall: dict[str, float]
+    left: dict[str, float]
+    layer_ms: dict[str, float]
+
+
+@dataclass
+class Trial:
+    """A variant as a method that quality.ask can ask; keeps what the traces said."""
+
+    variant: Variant
+    left: list[dict[str, int]] = field(default_factory=list)
+    spent: list[dict[str, float]] = field(default_factory=list)
+
+    def rank(self, user: User, query: str) -> list[str]:
+        with switched(user.engine, self.variant):
+            answer = user.engine.search(query, 10, mode=self.variant.mode, refined_by=self.variant.refined_by, now=user.now)
+        self._note(answer.trace)
+        return [hit.id for hit in answer.hits]
+
+    def _note(self, trace: Trace) -> None:
+        self.left.append(trace.left)
+        self.spent.append(trace.milliseconds)
+
+
+@contextmanager
+def switched(engine: Engine, variant: Variant) -> Iterator[None]:
+    """The engine as the variant wants it, and then as it was."""
+    ranking, without, meta = engine.ranking, engine.without, engine.album.meta
+    zeros: dict[str, Any] = dict.fromkeys(variant.zero, 0.0)
+    engine.ranking = replace(ranking, **zeros)
+    engine.without = variant.without
+    engine.album.meta = meta if variant.delta is None else replace(meta, delta=variant.delta)
+    try:
+        yield
+    finally:
+        engine.ranking, engine.without, engine.album.meta = ranking, without, meta
+
+
+def some(queries: Sequence[datasets.Query], most: int) -> list[datasets.Query]:
+    """At most `most` queries, evenly spread."""
+    step = -(-len(queries) // most)
+    return list(queries[::step])
+
+
+def measure(folder: Path, models: Models, home: Path, most: int, progress: Callable[[str], None]) -> dict[str, tuple[Outcome, ...]]:
+    """Outcomes of "fused", "paper" and "delta" (mode paper at each of DELTAS and at the bundle's own), on at most `most` queries a user."""
+    own = models.manifest.thresholds.delta
+    deltas = {f"δ = {delta}": Variant("mode paper", "paper", delta=delta) for delta in sorted({*DELTAS, own})}
+    groups = {"fused": VARIANTS, "paper": PAPER_VARIANTS, "delta": deltas}
+    trials = {name: Trial(variant) for group in groups.values() for name, variant in group.items()}
+    methods = {name: Baseline(trial.rank, trial.variant.what) for name, trial in trials.items()}
+    asked = []
+    for name in datasets.users(folder):
+        user = User(name, album_of(folder, name, models, home, progress), models, home)
+        progress(f"{folder.name} {name}: {len(trials)} variants")
+        asked.append(quality.ask(user, some(datasets.queries(folder, name), most), methods))
+        user.close()
+    references = {"fused": "full", "paper": "paper", "delta": f"δ = {own}"}
+    return {group: _outcomes(asked, {name: trials[name] for name in groups[group]}, references[group]) for group in groups}
+
+
+def _outcomes(asked: Sequence[AskedUser], trials: dict[str, Trial], reference: str) -> tuple[Outcome, ...]:
+    rows = quality.judge(asked, list(trials), reference)
+    return tuple(
+        Outcome(
+            row.method,
+            trials[row.method].variant.what,
+            trials[row.method].variant.delta,
+            row.scores,
+            recall_by_k(asked, row.method),
+            {layer: round(float(np.mean([left[layer] for left in trials[row.method].left])), 2) for layer in trials[row.method].left[0]},
+            {layer: round(float(np.median([spent[layer] for spent in trials[row.method].spent])), 3) for layer in LAYERS},
+        )
+        for row in rows
+    )
+
+
+def recall_by_k(asked: Sequence[AskedUser], method: str) -> dict[str, float]:
+    """Macro recall@K by K."""
+    from .metrics import recall
+
+    return {str(k): float(np.mean([np.mean([recall(q.places[method], q.relevant, k) for q in one.queries]) for one in asked])) for k in K}
