@@ -9,7 +9,7 @@ PIP_LINES := awk '/^(Collecting|ERROR|Successfully)/ { print substr($$0, 1, 100)
 export HF_HUB_OFFLINE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help install quickstart export sample index search bench test test-fast lint clean mobile-setup-kotlin mobile-setup-swift mobile-suites conformance
+.PHONY: help install quickstart export sample index search bench test test-fast lint clean mobile-setup-kotlin mobile-setup-swift mobile-suites conformance arm64-check android-apk
 
 help:
 	@echo "make quickstart   install, export, index, search, benchmark, report"
@@ -86,6 +86,14 @@ mobile-suites:
 	else echo "!! THE SWIFT SUITES ARE NOT RUN: no tools in $(GAMER_TOOLS); run make mobile-setup-swift (as root)" >&2; [ $(MOBILE) != required ]; fi
 	@echo "== conformance: cases x ports"
 	@$(TABLE) $(if $(filter required,$(MOBILE)),,--lenient)
+
+# One tiny int8 network here and on an emulated ARM64: correctness, no time is taken.
+arm64-check: install
+	@PYTHONPATH=. $(BIN)/python -m tests.conformance.arm64.check
+
+# A signed APK, where Debian's old platform packages can be had; it says so where they cannot.
+android-apk:
+	@android_demo/build_apk.sh
 
 test-fast: install
 	@$(BIN)/python -m pytest -m "not slow"

@@ -1,0 +1,28 @@
+"""A tiny network of the operators that the bundles' int8 graphs use, and its inputs. Run on both machines: the same bytes go in.
+
+`python network.py MODEL INPUTS OUTPUTS`: runs the model over the inputs (.npz) and writes what comes out. Imports numpy and onnxruntime alone, for it
+also runs under emulation, beside nothing else.
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnxruntime as ort
+
+
+def run(model: Path, inputs: Path, outputs: Path) -> None:
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = ort.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    with np.load(inputs, allow_pickle=False) as given:
+        results = {name: session.run(None, {"x": given[name]})[0] for name in given.files}
+    np.savez(outputs, **results, allow_pickle=False)
+    print(f"{platform.machine()}: onnxruntime {ort.__version__}, {len(results)} inputs")
+
+
+if __name__ == "__main__":
+    run(*map(Path, sys.argv[1:4]))

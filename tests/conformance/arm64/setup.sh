@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Sets up an emulated ARM64 Python with ONNX Runtime on Debian, x86-64: qemu-user 10, Debian's arm64 python3.11 and its C library, and the aarch64 wheels
+# of onnxruntime and numpy. Once; about 250 MB in ${GAMER_TOOLS:-$HOME/.cache/gamer-tools}/arm64. No root needed: nothing is installed, only unpacked.
+# $1: a Python with pip, whose versions of onnxruntime and numpy are taken.
+set -euo pipefail
+PYTHON="${1:-python3}"
+HOME_DIR="${GAMER_TOOLS:-$HOME/.cache/gamer-tools}/arm64"
+MIRROR="${DEBIAN_MIRROR:-http://deb.debian.org/debian}"
+KEYS=/usr/share/keyrings/debian-archive-keyring.gpg
+LIBRARIES=(python3.11-minimal libpython3.11-minimal libpython3.11-stdlib libc6 libgcc-s1 libstdc++6 zlib1g libexpat1 libffi8 libssl3 libbz2-1.0 liblzma5
+  libsqlite3-0 libuuid1)
+VERSIONS="$("$PYTHON" -c 'import numpy, onnxruntime; print(f"onnxruntime=={onnxruntime.__version__} numpy=={numpy.__version__}")')"
+STAMP="$HOME_DIR/ready-$(echo "$VERSIONS" | tr ' =' '__')"
+[ -e "$STAMP" ] && exit 0
+command -v apt-get >/dev/null && [ -e "$KEYS" ] || { echo "arm64/setup.sh: made for Debian; no apt or no Debian keyring here" >&2; exit 3; }
+rm -rf "$HOME_DIR"; mkdir -p "$HOME_DIR/root" "$HOME_DIR/qemu" "$HOME_DIR/site"
+
+# fetch ARCHITECTURE SUITE FOLDER PACKAGE...: unpacks them, by an apt of its own that knows nothing of the system's.
+fetch() {
+  local architecture="$1" suite="$2" into="$3" apt="$HOME_DIR/apt-$1"; shift 3
+  mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/debs"; : >"$apt/status"
+  echo "deb [signed-by=$KEYS] $MIRROR $suite main" >"$apt/sources.list"
+  local options=(-o "Dir::State=$apt" -o "Dir::State::lists=$apt/lists" -o "Dir::Cache=$apt/cache" -o "Dir::State::status=$apt/status"
+    -o "Dir::Etc::SourceList=$apt/sources.list" -o Dir::Etc::SourceParts=/dev/null -o "APT::Architecture=$architecture" -o "APT::Architectures=$architecture"
+    -o APT::Sandbox::User=)
+  apt-get "${options[@]}" update -qq
+  (cd "$apt/debs" && apt-get "${options[@]}" download -qq "$@")
+  for DEB in "$apt"/debs/*.deb; do dpkg -x "$DEB" "$into"; done
+  rm -rf "$apt"
+}
+echo "== ARM64: qemu-user, Debian's python3.11 for arm64, $VERSIONS"
+fetch amd64 bookworm-backports "$HOME_DIR/qemu" qemu-user   # bookworm's own 7.2 crashes in ONNX Runtime
+fetch arm64 bookworm "$HOME_DIR/root" "${LIBRARIES[@]}"
+# shellcheck disable=SC2086
+"$PYTHON" -m pip install --quiet --no-deps --target "$HOME_DIR/site" --python-version 3.11 --only-binary=:all: --platform manylinux_2_28_aarch64 \
+  --platform manylinux_2_27_aarch64 --platform manylinux2014_aarch64 --platform manylinux_2_17_aarch64 $VERSIONS
+touch "$STAMP"
