@@ -23,7 +23,7 @@ Floats = NDArray[np.float32]
 
 
 def write_network(path: Path) -> None:
-    """MatMul, bias, GELU, MatMul, a skip, normalisation; quantised as the exporter's int8 graphs are: weights by channel, activations as they come."""
+    """MatMul, bias, GELU, MatMul, a skip, normalisation; weights by channel, activations as they come."""
     import onnx
     from onnx import TensorProto, helper, numpy_helper
     from onnxruntime.quantization import QuantType, quantize_dynamic
