@@ -1,0 +1,92 @@
+package gamer.replay
+
+import gamer.album.Album
+import gamer.album.AlbumWriter
+import gamer.album.Encoded
+import gamer.album.Memory
+import gamer.album.Mention
+import gamer.album.Photo
+import gamer.album.Rows
+import gamer.jvm.JdbcDatabase
+import java.io.File
+import org.json.JSONObject
+
+/** Suite `album`. Each file is copied first: readers of a WAL file make files beside it. */
+class AlbumPlayer(private val folder: File) : Player {
+    private val opened = HashMap<String, Album>()
+
+    override fun play(case: Case): Any? {
+        val g = case.given
+        val op = g.getString("op")
+        if (op == "append") return append(g)
+        if (op == "open" || op == "photo") {
+            return Album.open(copied(g), JdbcDatabase).use { album -> if (op == "photo") told(album.photo(g.getInt("row"))) else json() }
+        }
+        val album = opened.getOrPut(g.getString("file")) { Album.open(copied(g), JdbcDatabase) }
+        return when (op) {
+            "read" -> told(album)
+            "cubes" -> album.inCubes(g.objects("cubes").map { cube(it) }).let { json("rows" to list(it.rows), "inside" to list(it.inside)) }
+            "near" -> json("rows" to list(album.near(g.getInt("k"), g.realOrNull("lat"), g.realOrNull("lon"), g.longOrNull("taken_at"), g.getDouble("metres_an_hour"))))
+            "entities" -> json("matches" to list(album.matchEntities(g.floats("query"), g.ints("rows"), g.getDouble("delta")).map {
+                json("row" to it.row, "name" to it.name, "kind" to it.kind, "similarity" to real(it.similarity), "photos" to list(it.photos))
+            }))
+            "scores" -> json("scores" to list(album.scores(g.getString("channel"), g.floats("query"), g.ints("rows"))))
+            "search" -> search(album, g)
+            "preferred" -> json("rows" to list(album.preferred(g.ints("ranked").toList())))
+            else -> throw IllegalArgumentException("op $op")
+        }
+    }
+
+    private fun search(album: Album, g: JSONObject): JSONObject {
+        val rows = if (g.isNull("rows")) null else g.ints("rows")
+        val found = album.searchVectors(g.getString("channel"), g.floats("query"), g.getInt("k"), rows, g.getString("plan"))
+        val out = json("rows" to list(found.rows), "scores" to list(found.scores))
+        return if (g.getString("plan") == "hnsw") out.put("plan", found.plan) else out
+    }
+
+    private fun append(g: JSONObject): JSONObject {
+        val path = copied(g)
+        val vectors = g.getJSONObject("entity_vectors")
+        AlbumWriter.extend(path, JdbcDatabase).use { writer ->
+            writer.add(g.objects("photos").map { encoded(it) })
+            writer.embed { names -> names.map { vectors.getJSONArray(it).floats() } }
+        }
+        return Album.open(path, JdbcDatabase).use { told(it).put("crc", list(it.checksums())) }
+    }
+
+    private fun encoded(raw: JSONObject): Encoded {
+        val channels = raw.getJSONObject("vectors")
+        val names = channels.keys().asSequence().map { it.toString() }
+        val mentions = raw.objects("mentions").map { Mention(it.getString("name"), it.getString("kind"), it.textOrNull("parent")) }
+        return Encoded(photo(raw.getJSONObject("photo")), names.associateWith { name -> channels.getJSONArray(name).arrays().map { it.floats() }.toTypedArray() }, mentions)
+    }
+
+    private fun photo(p: JSONObject): Photo = Photo(
+        p.getString("id"), p.textOrNull("path"), p.longOrNull("taken_at"), p.getString("tz_source"), p.realOrNull("lat"), p.realOrNull("lon"),
+        p.objects("memories").map { Memory(it.getString("source"), it.getString("text"), it.textOrNull("sharing"), it.textOrNull("sensitivity")) },
+        p.textOrNull("sharing"), p.textOrNull("sensitivity"), p.textOrNull("sha256"), p.longOrNull("utc_offset")?.toInt(),
+    )
+
+    private fun copied(g: JSONObject): File = Copies.of(folder, g)
+
+    private fun told(album: Album): JSONObject {
+        val told = album.preferences()
+        val pairs = { some: List<Pair<Int, Int>> -> list(some.sortedWith(compareBy({ it.first }, { it.second })).map { list(listOf(it.first, it.second)) }) }
+        return json(
+            "meta" to json("text_encoder" to album.meta.textEncoder, "image_encoder" to album.meta.imageEncoder, "dim" to album.meta.dim, "delta" to album.meta.delta),
+            "generation" to album.generation,
+            "photos" to list((0 until album.size).map { told(album.photo(it)) }),
+            "channels" to JSONObject(album.vectorCounts()),
+            "entities" to list(album.entityNames(500)),
+            "conversations" to list(Rows.where(album.conversations)),
+            "preferred_photos" to pairs(told.photos),
+            "preferred_entities" to pairs(told.entities),
+        )
+    }
+
+    private fun told(p: Photo): JSONObject = json(
+        "id" to p.id, "path" to p.path, "taken_at" to p.takenAt, "tz_source" to p.tzSource, "utc_offset" to p.utcOffset, "lat" to p.lat, "lon" to p.lon,
+        "sharing" to p.sharing, "sensitivity" to p.sensitivity, "sha256" to p.sha256, "wall" to p.wall,
+        "memories" to list(p.memories.map { json("source" to it.source, "text" to it.text, "sharing" to it.sharing, "sensitivity" to it.sensitivity) }),
+    )
+}

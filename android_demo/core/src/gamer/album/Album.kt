@@ -1,0 +1,244 @@
+package gamer.album
+
+import gamer.common.AlbumError
+import java.io.File
+
+/**
+ * A read-only view of one album file, with the three layers' searches. Loads each layer's arrays once, on first use. Knows rows, cubes, vectors
+ * and words; knows no model (queries arrive as vectors) and writes nothing. A segment that is behind or damaged is passed over for the rows.
+ *
+ * Calls may come from any thread: they take turns.
+ */
+class Album private constructor(private val db: Database, val path: File) : AutoCloseable {
+    val meta: AlbumMeta = load { Loader.meta(db, path) }
+    val generation: Long = load { Loader.generation(db) }
+
+    /** Number of photos; their rows are 0 until [size]. */
+    val size: Int = load { Loader.photoCount(db) }
+
+    private val dims: Map<String, Int> by lazy { load { Loader.channelDims(db) } }
+    private val space: Space by lazy { load { openSpace() } }
+    private val points: Array<LongArray> by lazy { space.points() }
+    private val roots: IntArray by lazy { load { Loader.entityRoots(db) } }
+    private val mentions: List<IntArray> by lazy { load { Loader.mentions(db, roots, size) } }
+    private val entitiesOf: Links by lazy { Links.of(mentions.map { it[1] }.toIntArray(), mentions.map { it[0] }.toIntArray(), size) }
+    private val photosOf: Links by lazy { Links.of(mentions.map { it[0] }.toIntArray(), mentions.map { it[1] }.toIntArray(), roots.size) }
+    private val edges: Links by lazy { load { openEdges() } }
+    private val entityVectors: VectorSet? by lazy { load { Loader.entityVectors(db) } }
+    private val memoryOwner: IntArray by lazy { load { Loader.memoryOwners(db, size) } }
+    private val wordIndex: WordIndex by lazy { load { if (ownWords || !Fts5Index.isThere(db)) ownIndex() else Fts5Index(db) } }
+    private val preferences: Preferences by lazy { load { openPreferences() } }
+    private val channels = HashMap<String, VectorSet?>()
+    private val graphs = HashMap<String, Pair<Hnsw?, IntArray>>()
+
+    /** Set before the first search of words: do without FTS5 though it is there. For comparing the two. */
+    var ownWords = false
+
+    override fun close() = synchronized(this) { db.close() }
+
+    // Photos
+
+    /** Each photo that is shown has been read whole and held against its checksum (version 1 has none). */
+    fun photo(row: Int): Photo = load {
+        val found = db.query("SELECT ${Loader.PHOTO_COLUMNS}, crc FROM photos WHERE row=?", row.toLong()).firstOrNull()
+            ?: throw AlbumError("$path: no photo in row $row; rows are 0..${size - 1}")
+        val wanted = found[11]
+        if (wanted != null && wanted != Crc.ofPhoto(db, row.toLong(), channels())) {
+            throw AlbumError("$path: the photo in row $row is damaged (its checksum differs); run verify and index it again")
+        }
+        val memories = db.query("SELECT source, text, sharing, sensitivity FROM memories WHERE photo=? ORDER BY id", row.toLong())
+        Loader.photo(found, memories.map { Memory(it[0].asText(), it[1].asText(), it[2] as String?, it[3] as String?) })
+    }
+
+    fun rowOf(photoId: String): Int = load {
+        db.query("SELECT row FROM photos WHERE id=?", photoId).firstOrNull()?.get(0)?.asInt()
+            ?: throw AlbumError("$path: no photo with id '$photoId' in this album")
+    }
+
+    /** Wall time of a row in ms, [Space.LOWEST] where unknown. */
+    fun time(row: Int): Long = points[row][2]
+
+    /** Latitude of a row in degrees, NaN where unknown. */
+    fun latitude(row: Int): Double = degrees(points[row][0])
+
+    fun longitude(row: Int): Double = degrees(points[row][1])
+
+    private fun degrees(e7: Long): Double = if (e7 == Space.LOWEST) Double.NaN else e7 / Space.E7.toDouble()
+
+    // Layer 1: space and time
+
+    fun inCubes(wanted: List<Cube>): CubeResult = space.inCubes(wanted)
+
+    /** The k photos nearest to a place, a time (wall time, ms), or both, nearest first; those whose field is unknown are never near. */
+    fun near(k: Int, lat: Double? = null, lon: Double? = null, takenAt: Long? = null, metresAnHour: Double = 1000.0): IntArray =
+        space.near(k, lat, lon, takenAt, metresAnHour)
+
+    // Layer 2: entities
+
+    /** Ascending rows of the entities that these photos mention. */
+    fun activate(rows: IntArray): IntArray = entitiesOf.of(rows)
+
+    /** Walk the graph from the entities of [rows], keep similarity ≥ [delta], best first. A match names only photos among [rows]. */
+    fun matchEntities(query: FloatArray, rows: IntArray, delta: Double, limit: Int = 32): List<EntityMatch> {
+        val vectors = entityVectors ?: return emptyList()
+        val ready = ready(query, vectors.dim, "entities")
+        val similarity = FloatArray(roots.size) { vectors.best(ready, it) }
+        val wanted = Rows.mask(rows, size)
+        val least = delta.toFloat()
+        // Only a similar node can be kept, so it is these that are asked whether a photo among `rows` activates them.
+        val activated = similarity.indices.filter { entity -> similarity[entity] >= least && photosOf.of(entity).any { wanted[it] } }
+        val out = ArrayList<EntityMatch>()
+        for (row in Links.traverse(activated.toIntArray(), similarity, edges, delta)) {
+            val linked = photosOf.of(row).filter { wanted[it] }
+            if (linked.isNotEmpty()) {
+                val (name, kind) = entity(row)
+                out.add(EntityMatch(row, name, kind, similarity[row], linked.toIntArray()))
+            }
+            if (out.size >= limit) break
+        }
+        return out
+    }
+
+    /** The most linked first. */
+    fun entityNames(limit: Int): List<String> {
+        val order = roots.indices.sortedByDescending { photosOf.of(it).size }
+        return order.filter { roots[it] == it }.take(limit).map { entity(it).first }
+    }
+
+    private fun entity(row: Int): Pair<String, String> =
+        load { db.query("SELECT name, kind FROM entities WHERE row=?", row.toLong())[0].let { it[0].asText() to it[1].asText() } }
+
+    // Layer 3: vectors and words
+
+    fun channels(): List<String> = dims.keys.sorted()
+
+    /** For each of [rows] the best chunk's cosine, -∞ where there is none in the channel. */
+    fun scores(channel: String, query: FloatArray, rows: IntArray): FloatArray {
+        val vectors = vectors(channel) ?: return FloatArray(rows.size) { Float.NEGATIVE_INFINITY }
+        val ready = ready(query, vectors.dim, channel)
+        return FloatArray(rows.size) { vectors.best(ready, rows[it]) }
+    }
+
+    /** The k best photos. [plan]: "auto" lets the planner choose, "exact" or "hnsw" say. */
+    fun searchVectors(channel: String, query: FloatArray, k: Int, rows: IntArray? = null, plan: String = "auto"): VectorResult {
+        val vectors = vectors(channel) ?: return VectorResult(IntArray(0), FloatArray(0), "exact")
+        val ready = ready(query, vectors.dim, channel)
+        val filter = rows?.let { Rows.unique(it) }
+        // The graph segment is only read when it might be used: loading it costs more than a small scan.
+        val left = filter?.size ?: vectors.size
+        val worth = plan == "hnsw" || (plan == "auto" && Estimate(vectors.size, left, vectors.dim, k, true).plan == "hnsw")
+        val (graph, behind) = if (worth || channel in graphs) graph(channel, vectors) else null to IntArray(0)
+        return Nearest(vectors, graph, behind).find(ready, k, filter, plan)
+    }
+
+    /** The query's words, each with the photos whose memories hold it. */
+    fun words(query: String): WordScores = load { WordScores.lookUp(wordIndex, Words.spellings(query), memoryOwner, size) }
+
+    /** BM25 of the query's words, any of them, over memories. */
+    fun searchText(query: String, k: Int): TextResult {
+        val scores = words(query).bm25()
+        val order = Rows.top(FloatArray(size) { if (scores[it] > 0) scores[it] else Float.NEGATIVE_INFINITY }, k)
+        return TextResult(order, FloatArray(order.size) { scores[order[it]] })
+    }
+
+    /** By row: whether a message is attached, so that what was said just before and after it belongs to its meaning. */
+    val conversations: BooleanArray by lazy {
+        load { Rows.mask(db.query("SELECT DISTINCT photo FROM memories WHERE source = 'chat'").map { it[0].asInt() }.toIntArray(), size) }
+    }
+
+    /** What a person said to prefer, entities as the roots that they were merged into. */
+    fun preferences(): Preferences = preferences
+
+    /** Number of vectors by channel. */
+    fun vectorCounts(): Map<String, Int> =
+        load { db.query("SELECT channel, count(*) FROM vectors GROUP BY channel").associate { it[0].asText() to it[1].asInt() } }
+
+    /** The checksum of each photo, by row. */
+    fun checksums(): List<Long?> = load { db.query("SELECT crc FROM photos ORDER BY row").map { it[0] as Long? } }
+
+    /** [ranked] (rows, best first) with what a person preferred before what it was preferred to. */
+    fun preferred(ranked: List<Int>): List<Int> {
+        val told = preferences
+        if (told.photos.isEmpty() && told.entities.isEmpty()) return ranked
+        val linked = if (told.entities.isEmpty()) emptyMap() else ranked.associateWith { entitiesOf.of(it).toSet() }
+        return Preferences.reorder(ranked, told.photos + Preferences.betweenPhotos(told.entities, linked))
+    }
+
+    // Inside
+
+    private fun openSpace(): Space {
+        val found = Segments.load(db, Segments.KDTREE, KdTree.VERSION, size)
+        if (found != null) {
+            val tree = try {
+                KdTree.fromBytes(found.blob)
+            } catch (error: AlbumError) {
+                null
+            }
+            if (tree != null && tree.size == found.rows) return Space(tree, size, found.behind, Loader.pointsOf(db, found.behind))
+        }
+        return Space(KdTree.build(Loader.points(db)), size, IntArray(0), emptyArray())
+    }
+
+    private fun openEdges(): Links {
+        val pairs = Loader.edges(db, roots)
+        return Links.of((pairs.map { it[0] } + pairs.map { it[1] }).toIntArray(), (pairs.map { it[1] } + pairs.map { it[0] }).toIntArray(), roots.size)
+    }
+
+    private fun openPreferences(): Preferences {
+        val found = db.query("SELECT kind, better, worse FROM preferences ORDER BY kind, better, worse").map { Triple(it[0], it[1].asInt(), it[2].asInt()) }
+        val entities = found.filter { it.first == "entity" && maxOf(it.second, it.third) < roots.size }
+        return Preferences(found.filter { it.first == "photo" }.map { it.second to it.third }, entities.map { roots[it.second] to roots[it.third] })
+    }
+
+    private fun ownIndex(): WordIndex = OwnIndex(db.query("SELECT id, text FROM memories ORDER BY id").map { it[0].asInt() to it[1].asText() })
+
+    private fun vectors(channel: String): VectorSet? = synchronized(this) {
+        if (channel !in channels) channels[channel] = load { Loader.vectors(db, channel, size) }
+        channels[channel]
+    }
+
+    private fun graph(channel: String, vectors: VectorSet): Pair<Hnsw?, IntArray> = synchronized(this) {
+        graphs.getOrPut(channel) {
+            val found = load { Segments.load(db, Segments.hnswName(channel), Hnsw.VERSION, size) }
+            try {
+                if (found == null) null to IntArray(0) else Hnsw.load(found.blob, vectors, found.behind) to found.behind
+            } catch (error: AlbumError) {
+                null to IntArray(0)
+            }
+        }
+    }
+
+    private fun ready(query: FloatArray, dim: Int, where: String): Query {
+        if (query.size != dim) {
+            throw AlbumError("$path: a query of ${query.size} dimensions, but $where has $dim; use the encoder that built the album")
+        }
+        return Query(query)
+    }
+
+    /** Pages that SQLite refuses, and values of a type that no writer wrote, are a damaged file. */
+    private fun <T> load(read: () -> T): T = synchronized(this) {
+        try {
+            read()
+        } catch (error: DatabaseError) {
+            throw Schema.damaged(path, error)
+        } catch (error: ClassCastException) {
+            throw Schema.damaged(path, error)
+        } catch (error: ArithmeticException) {
+            throw Schema.damaged(path, error)
+        } catch (error: NumberFormatException) {
+            throw Schema.damaged(path, error)
+        }
+    }
+
+    companion object {
+        fun open(path: File, opener: DatabaseOpener): Album {
+            val db = Schema.openReader(path, opener)
+            try {
+                return Album(db, path)
+            } catch (error: RuntimeException) {
+                db.close()
+                throw error
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+package gamer.album
+
+import gamer.common.AlbumError
+import gamer.common.oneLine
+import java.io.File
+
+/**
+ * Adds photos to an album file in place, as the reference's writer does (index/writer.py): each [add] is one transaction that has reached the
+ * disk when it returns, so a killed app loses at most the batch that it was at. One writer at a time: `NAME.lock` is held meanwhile.
+ *
+ * The HNSW graph is not built here: photos added on a phone are scanned on top of the segment that the toolchain built.
+ */
+class AlbumWriter private constructor(private val db: Database, private val path: File, private val lock: WriterLock) : AutoCloseable {
+    val meta: AlbumMeta = Loader.meta(db, path)
+    private val rows = RowWriter(db, path, Loader.channelDims(db))
+    private var generation = Loader.generation(db)
+
+    /** Ids of the photos that the album holds, in order of row. */
+    fun known(): List<String> = db.query("SELECT id FROM photos ORDER BY row").map { it[0].asText() }
+
+    /** SHA-256 of the pictures that the album holds, where known. */
+    fun knownContents(): Set<String> = db.query("SELECT sha256 FROM photos WHERE sha256 IS NOT NULL").map { it[0].asText() }.toSet()
+
+    fun add(batch: List<Encoded>) = commit(counts = true) { generation -> for (item in batch) rows.insert(item, generation) }
+
+    /** Gives the entity names that have none a vector (float32 [dim] each): with it a query's meaning finds them, not only its words. */
+    fun embed(encode: (List<String>) -> List<FloatArray>) = commit(counts = false) {
+        val todo = db.query("SELECT row, name FROM entities WHERE data IS NULL AND same_as IS NULL ORDER BY row")
+        for (part in todo.chunked(NAMES_A_CALL)) {
+            val vectors = encode(part.map { it[1].asText() })
+            for ((at, row) in part.withIndex()) {
+                if (vectors[at].size != meta.dim || vectors[at].any { it.isNaN() || it.isInfinite() }) {
+                    throw AlbumError("$path: entity vectors of ${vectors[at].size} where ${meta.dim} finite numbers are needed; check the encoder")
+                }
+                rows.embed(row[0].asLong(), VectorSet.quantize(vectors[at]))
+            }
+        }
+    }
+
+    /** Builds the K-D tree again if it has fallen far behind, and lets go. */
+    fun finish(encode: (List<String>) -> List<FloatArray>) {
+        embed(encode)
+        commit(counts = false) {
+            val photos = Loader.photoCount(db)
+            if (Segments.isDue(db, Segments.KDTREE, photos)) {
+                Segments.store(db, Segments.KDTREE, KdTree.VERSION, generation, photos, KdTree.build(Loader.points(db)).toBytes())
+            }
+            val oldest = db.query("SELECT min(generation) FROM segments")[0][0]
+            if (oldest != null) db.execute("DELETE FROM changes WHERE generation <= ?", oldest)
+        }
+        close()
+    }
+
+    /** Lets go; what was committed stays. */
+    override fun close() {
+        db.close() // the last connection folds the log back: a single file again
+        lock.release()
+    }
+
+    private fun commit(counts: Boolean, change: (Long) -> Unit) {
+        val next = generation + if (counts) 1 else 0
+        try {
+            db.execute("BEGIN IMMEDIATE")
+            try {
+                if (Loader.generation(db) != generation) throw AlbumError("$path: another writer has changed the album; open it again")
+                change(next)
+                if (counts) db.execute("UPDATE meta SET value = ? WHERE key = 'generation'", next.toString())
+                db.execute("COMMIT")
+            } catch (error: Throwable) {
+                rows.forget()
+                rollBack()
+                throw error
+            }
+        } catch (error: DatabaseError) {
+            if (error.kind == DatabaseError.Kind.CORRUPT) throw Schema.damaged(path, error)
+            throw AlbumError("$path: not written (${oneLine(error)}); check the free space; nothing was changed")
+        }
+        generation = next
+    }
+
+    private fun rollBack() = try {
+        db.execute("ROLLBACK")
+    } catch (error: DatabaseError) {
+        Unit // SQLite has rolled back by itself: a full disk
+    }
+
+    companion object {
+        private const val NAMES_A_CALL = 512
+
+        /** Opens an album that exists; one of version 1 becomes version 2, in one transaction. */
+        fun extend(path: File, opener: DatabaseOpener): AlbumWriter {
+            Schema.checkHeader(path)
+            return opened(path, opener, create = false) { db -> if (Schema.versionOf(db) == 1) transaction(db) { upgrade(db, path) } }
+        }
+
+        /** Makes a new album without photos. Nothing may stand at [path]. */
+        fun create(path: File, meta: AlbumMeta, opener: DatabaseOpener): AlbumWriter {
+            if (path.exists()) throw AlbumError("$path: there is a file already; choose another name or move it away")
+            return opened(path, opener, create = true) { db -> transaction(db) { make(db, meta) } }
+        }
+
+        private fun opened(path: File, opener: DatabaseOpener, create: Boolean, prepare: (Database) -> Unit): AlbumWriter {
+            val lock = WriterLock.take(path, opener)
+            var db: Database? = null
+            try {
+                db = opener.writer(path, create)
+                for (pragma in listOf("journal_mode=WAL", "synchronous=FULL", "fullfsync=1", "trusted_schema=0")) db.query("PRAGMA $pragma")
+                prepare(db)
+                return AlbumWriter(db, path, lock)
+            } catch (error: Exception) {
+                db?.close()
+                lock.release()
+                if (error is DatabaseError) throw AlbumError("$path: cannot be written (${oneLine(error)}); check permissions and the free space")
+                throw error
+            }
+        }
+
+        private fun transaction(db: Database, work: () -> Unit) {
+            db.execute("BEGIN IMMEDIATE")
+            try {
+                work()
+                db.execute("COMMIT")
+            } catch (error: Exception) {
+                db.execute("ROLLBACK")
+                throw error
+            }
+        }
+
+        private fun make(db: Database, meta: AlbumMeta) {
+            Ddl.CREATE.forEach { db.execute(it) }
+            val told = mapOf(
+                "text_encoder" to meta.textEncoder, "image_encoder" to meta.imageEncoder, "dim" to meta.dim.toString(), "delta" to meta.delta.toString(),
+            )
+            for ((key, value) in told + mapOf("crc" to Loader.metaCrc(told).toString(), "generation" to "0")) {
+                db.execute("INSERT INTO meta VALUES(?,?)", key, value)
+            }
+        }
+
+        private fun upgrade(db: Database, path: File) {
+            Ddl.UPGRADE.forEach { db.execute(it) }
+            val rows = RowWriter(db, path, Loader.channelDims(db))
+            for (row in 0 until rows.count()) rows.seal(row)
+            db.query("SELECT row FROM entities").forEach { rows.sealEntity(it[0].asLong()) }
+            val told = db.query("SELECT key, value FROM meta").associate { it[0].asText() to it[1].toString() }
+            db.execute("INSERT OR REPLACE INTO meta VALUES('crc', ?)", Loader.metaCrc(told).toString())
+        }
+    }
+}

@@ -1,0 +1,88 @@
+package gamer.album
+
+import gamer.common.AlbumError
+import java.nio.ByteBuffer
+import java.nio.ByteOrder
+
+/** The HNSW segment (FORMAT.md): links over the vectors of one channel, without the vectors. Proposes candidates; ranking is the caller's. */
+class Hnsw private constructor(private val graph: UsearchGraph, private val places: IntArray?, private val codes: ByteArray, private val dim: Int) {
+    private val norms = FloatArray(graph.size) { at ->
+        var sum = 0
+        for (i in at * dim until (at + 1) * dim) sum += codes[i] * codes[i]
+        sum.toFloat()
+    }
+
+    /** Positions (in the VectorSet) of at most [count] near vectors, nearest first by the cosine of the bytes. */
+    fun candidates(query: Query, count: Int): IntArray {
+        if (count < 1 || graph.size == 0) return IntArray(0)
+        val own = query.first.sumOf { it * it }.toFloat()
+        val found = graph.nearest(minOf(count, graph.size)) { vector -> distance(query.first, own, vector) }
+        return if (places == null) found else found.map { places[it] }.filter { it >= 0 }.toIntArray()
+    }
+
+    private fun distance(query: ByteArray, own: Float, vector: Int): Float {
+        var sum = 0
+        val begin = vector * dim
+        for (i in 0 until dim) sum += codes[begin + i] * query[i]
+        if (own == 0f && norms[vector] == 0f) return 0f
+        if (sum == 0) return 1f
+        return maxOf(0f, (1.0 - sum / (Math.sqrt(own.toDouble()) * Math.sqrt(norms[vector].toDouble()))).toFloat())
+    }
+
+    companion object {
+        const val VERSION = 2
+        private const val MAGIC = "GHNS"
+        private const val HEADER = 40
+
+        /** [behind]: rows that changed since. Raises [AlbumError] for bytes that are no graph over the other rows' vectors. */
+        fun load(blob: ByteArray, vectors: VectorSet, behind: IntArray): Hnsw {
+            if (blob.size < HEADER || String(blob, 0, 4, Charsets.ISO_8859_1) != MAGIC) throw AlbumError("HNSW segment: not a graph; rebuild the segment")
+            val head = ByteBuffer.wrap(blob).order(ByteOrder.LITTLE_ENDIAN)
+            val version = head.getShort(4).toInt()
+            val dim = head.getShort(6).toInt() and 0xFFFF
+            val n = head.getLong(8)
+            val photos = head.getLong(16)
+            if (version != VERSION || dim != vectors.dim) {
+                throw AlbumError("HNSW segment: version $version of $dim dimensions, expected $VERSION of ${vectors.dim}; rebuild the segment")
+            }
+            if (photos < 0 || photos > blob.size || blob.size < HEADER + 2 * photos) {
+                throw AlbumError("HNSW segment: shorter than its number of photos; rebuild the segment")
+            }
+            val counts = IntArray(photos.toInt()) { head.getShort(HEADER + 2 * it).toInt() and 0xFFFF }
+            if (counts.sumOf { it.toLong() } != n) throw AlbumError("HNSW segment: ${counts.sumOf { it.toLong() }} chunks where $n were promised; rebuild the segment")
+            val engine = String(blob, 24, 16, Charsets.ISO_8859_1).trimEnd('\u0000')
+            if (engine != "usearch") throw AlbumError("HNSW segment: a graph of $engine, this program walks usearch's; rebuild the segment")
+            val places = places(counts, vectors, behind)
+            val codes = if (places == null) vectors.codes else codes(vectors, places)
+            return Hnsw(UsearchGraph.parse(blob, HEADER + 2 * photos.toInt(), n.toInt()), places, codes, dim)
+        }
+
+        /** Position in the VectorSet of each of the graph's vectors, -1 where its photo changed; null where they are the same. */
+        private fun places(counts: IntArray, vectors: VectorSet, behind: IntArray): IntArray? {
+            val now = IntArray(counts.size)
+            for (owner in vectors.owners) if (owner < now.size) now[owner]++
+            val changed = Rows.mask(behind.filter { it < counts.size }.toIntArray(), counts.size)
+            val stale = BooleanArray(counts.size) { now[it] != counts[it] }
+            if (stale.none { it } && changed.none { it }) return null
+            val known = vectors.size > 0 && vectors.owners[vectors.size - 1] >= counts.size - 1
+            if (known && stale.indices.any { stale[it] && !changed[it] }) {
+                throw AlbumError("HNSW segment: its photos have other vectors than the rows; rebuild the segment")
+            }
+            val out = IntArray(counts.sum())
+            var at = 0
+            var begin = 0
+            for (row in counts.indices) {
+                for (chunk in 0 until counts[row]) out[at++] = if (stale[row] || changed[row]) -1 else begin + chunk
+                begin += now[row]
+            }
+            return out
+        }
+
+        /** A place that leads nowhere is filled with zeros, which are near to nothing. */
+        private fun codes(vectors: VectorSet, places: IntArray): ByteArray {
+            val out = ByteArray(places.size * vectors.dim)
+            for ((at, place) in places.withIndex()) if (place >= 0) vectors.codes.copyInto(out, at * vectors.dim, place * vectors.dim, (place + 1) * vectors.dim)
+            return out
+        }
+    }
+}

@@ -1,0 +1,62 @@
+package gamer.album
+
+/**
+ * The k nearest photos in one channel: by scan or by graph, as the planner chooses, ranked by everything that is stored of a vector. A walk that
+ * finds too few photos in the filter is not believed: where filter and query agree the graph's nearest are elsewhere, and the scan decides.
+ */
+internal class Nearest(private val vectors: VectorSet, private val graph: Hnsw?, private val behind: IntArray) {
+    /** [rows]: the filter, ascending without repeats, or null. [plan]: auto, exact or hnsw. */
+    fun find(query: Query, k: Int, rows: IntArray?, plan: String): VectorResult {
+        var filter = rows
+        var chunks = 1.0
+        if (!vectors.oneEach) chunks = vectors.size.toDouble() / maxOf(vectors.owners[vectors.size - 1] + 1, 1)
+        else if (filter != null && filter.isNotEmpty() && filter.last() >= vectors.size) filter = filter.filter { it < vectors.size }.toIntArray()
+        val left = if (filter == null) vectors.size else (filter.size * chunks).toInt()
+        val costs = Estimate(vectors.size, left, vectors.dim, k, graph != null, chunks)
+        if (filter != null && filter.size <= again(k) && plan == "auto") return ranked(query, filter, k, "exact")
+        if (graph != null && (if (plan == "auto") costs.plan else plan) == "hnsw") {
+            walk(query, k, filter, costs.width)?.let { return ranked(query, it, k, "hnsw") }
+        }
+        return ranked(query, scan(query, k, filter), k, "exact")
+    }
+
+    private fun again(k: Int): Int = k + maxOf(AGAIN, k / 2)
+
+    /** The photos worth ranking again. */
+    private fun scan(query: Query, k: Int, rows: IntArray?): IntArray {
+        if (rows != null && rows.size <= again(k)) return rows
+        val all = rows ?: Rows.unique(vectors.owners)
+        val scores = if (vectors.oneEach) FloatArray(all.size) { vectors.rough(query, all[it]) } else FloatArray(all.size) { vectors.best(query, all[it]) }
+        return Rows.top(scores, again(k)).map { all[it] }.sorted().toIntArray()
+    }
+
+    private fun walk(query: Query, k: Int, rows: IntArray?, width: Int): IntArray? {
+        val at = graph!!.candidates(query, width)
+        var found = if (vectors.oneEach) at else IntArray(at.size) { vectors.owners[at[it]] }
+        if (rows != null) found = found.filter { rows.binarySearch(it) >= 0 }.toIntArray()
+        if (!vectors.oneEach || behind.isNotEmpty()) found = Rows.unique(found)
+        if (found.size < minOf(k, rows?.size ?: vectors.size)) return null
+        if (vectors.oneEach && behind.isEmpty()) found = found.take(maxOf(again(k), 0)).toIntArray()
+        if (behind.isEmpty()) return found
+        val late = if (rows == null) behind else behind.filter { rows.binarySearch(it) >= 0 }.toIntArray()
+        return Rows.unique(found + scan(query, k, late))
+    }
+
+    private fun ranked(query: Query, found: IntArray, k: Int, plan: String): VectorResult {
+        val rows = ArrayList<Int>()
+        val scores = ArrayList<Float>()
+        for (row in found) {
+            var best = Float.NEGATIVE_INFINITY
+            for (at in vectors.of(row)) best = maxOf(best, vectors.fineDot(query, at))
+            if (best == Float.NEGATIVE_INFINITY) continue
+            rows.add(row)
+            scores.add(best)
+        }
+        val order = Rows.descending(scores.toFloatArray()).take(maxOf(k, 0))
+        return VectorResult(IntArray(order.size) { rows[order[it]] }, FloatArray(order.size) { scores[order[it]] }, plan)
+    }
+
+    private companion object {
+        const val AGAIN = 6 // more photos are ranked again than are wanted, by half as many and at least by so many
+    }
+}

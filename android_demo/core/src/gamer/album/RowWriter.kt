@@ -1,0 +1,100 @@
+package gamer.album
+
+import gamer.common.AlbumError
+import gamer.common.PyText
+import gamer.indexing.Entities
+import java.io.File
+
+/** The rows of one photo: its own, its memories with their index of words, its vectors and mentions. Runs inside the caller's transaction. */
+internal class RowWriter(private val db: Database, private val path: File, private val stored: Map<String, Int>) {
+    private val dims = HashMap(stored)
+
+    fun count(): Long = db.query("SELECT coalesce(max(row), -1) + 1 FROM photos")[0][0].asLong()
+
+    /** After a transaction that was rolled back. */
+    fun forget() {
+        dims.clear()
+        dims.putAll(Loader.channelDims(db))
+    }
+
+    fun insert(item: Encoded, generation: Long) {
+        val row = count()
+        if (db.query("SELECT 1 FROM photos WHERE id=?", item.photo.id).isNotEmpty()) {
+            throw AlbumError("$path: photo id '${item.photo.id}' is already in the album; give every photo its own id")
+        }
+        photo(row, item.photo)
+        if (row < db.query("SELECT coalesce(max(rows), 0) FROM segments")[0][0].asLong()) { // a photo that was removed had this row
+            db.execute("INSERT OR REPLACE INTO changes VALUES(?,?)", row, generation)
+        }
+        item.photo.memories.forEach { memory(row, it) }
+        for ((channel, vectors) in item.vectors) vectors(row, item.photo.id, channel, vectors)
+        item.mentions.forEach { mention(row, it) }
+        seal(row)
+    }
+
+    fun seal(row: Long) = db.execute("UPDATE photos SET crc=? WHERE row=?", Crc.ofPhoto(db, row, dims.keys.sorted()), row)
+
+    fun sealEntity(row: Long) {
+        val values = db.query("SELECT ${Crc.ENTITY_COLUMNS} FROM entities WHERE row=?", row).firstOrNull() ?: return
+        db.execute("UPDATE entities SET crc=? WHERE row=?", Crc.of(*values), row)
+    }
+
+    fun embed(entity: Long, vector: Quantized) {
+        db.execute("UPDATE entities SET scale=?, data=? WHERE row=?", vector.scale.toDouble(), vector.codes, entity)
+        sealEntity(entity)
+    }
+
+    private fun photo(row: Long, p: Photo) {
+        val placed = p.lat != null && p.lon != null
+        db.execute(
+            "INSERT INTO photos(${Loader.PHOTO_COLUMNS}) VALUES(?,?,?,?,?,?,?,?,?,?,?)",
+            row, p.id, p.path, p.takenAt, p.tzSource, p.utcOffset?.toLong(), if (placed) Space.toE7(p.lat!!) else null,
+            if (placed) Space.toE7(p.lon!!) else null, p.sharing, p.sensitivity, p.sha256,
+        )
+    }
+
+    private fun memory(row: Long, m: Memory) {
+        db.execute("INSERT INTO memories(photo, source, text, sharing, sensitivity) VALUES(?,?,?,?,?)", row, m.source, m.text, m.sharing, m.sensitivity)
+        db.execute("INSERT INTO memories_fts(rowid, text) VALUES(last_insert_rowid(), ?)", m.text)
+    }
+
+    private fun vectors(row: Long, id: String, channel: String, vectors: Array<FloatArray>) {
+        val dim = dims.getOrPut(channel) { vectors.firstOrNull()?.size ?: -1 }
+        if (vectors.size > MAX_CHUNKS || vectors.any { v -> v.size != dim || v.any { it.isNaN() || it.isInfinite() } }) {
+            throw AlbumError("$path: photo '$id', channel '$channel': vectors where finite [n, $dim] is needed; check the encoder")
+        }
+        for ((chunk, vector) in vectors.withIndex()) {
+            val q = VectorSet.quantize(vector)
+            db.execute("INSERT INTO vectors VALUES(?,?,?,?,?,?)", channel, row, chunk.toLong(), q.scale.toDouble(), q.codes, q.fine)
+        }
+    }
+
+    /** A photo is linked to the leaves that its memories name; a parent is linked to its time and place (leaf 0), and to its children. */
+    private fun mention(row: Long, mention: Mention) {
+        val entity = entity(mention.name, mention.kind) ?: return
+        db.execute("INSERT OR IGNORE INTO mentions VALUES(?,?,1)", entity, row)
+        val parent = mention.parent?.let { entity(it, "thing") } ?: return
+        if (parent == entity) return
+        db.execute("INSERT OR IGNORE INTO edges VALUES(?,?)", parent, entity)
+        db.execute("INSERT OR REPLACE INTO mentions VALUES(?,?,0)", parent, row)
+    }
+
+    /** The row of a name, made if it is new. Another spelling of a known name becomes its alias, without a vector of its own. */
+    private fun entity(written: String, kind: String): Long? {
+        val name = PyText.joined(written)
+        val key = Entities.canonical(name)
+        if (key.isEmpty()) return null
+        db.query("SELECT row FROM entities WHERE name=?", name).firstOrNull()?.let { return it[0].asLong() }
+        val same = db.query("SELECT row FROM entities WHERE canonical=? ORDER BY same_as IS NOT NULL, row LIMIT 1", key).firstOrNull()
+        val row = db.query("SELECT coalesce(max(row), -1) + 1 FROM entities")[0][0].asLong()
+        db.execute(
+            "INSERT INTO entities(row, canonical, name, kind, same_as, crc) VALUES(?,?,?,?,?,?)",
+            row, key, name, kind, same?.get(0), Crc.of(key, name, kind, null, null),
+        )
+        return row
+    }
+
+    private companion object {
+        const val MAX_CHUNKS = (1 shl 16) - 1 // the graph segment counts them in 16 bits
+    }
+}

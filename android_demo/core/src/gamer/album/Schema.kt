@@ -1,0 +1,108 @@
+package gamer.album
+
+import gamer.common.AlbumError
+import gamer.common.oneLine
+import java.io.File
+import java.io.IOException
+import java.nio.ByteBuffer
+
+const val APPLICATION_ID = 0x47414D52
+const val USER_VERSION = 2
+
+/**
+ * The album file's front door (index/FORMAT.md): what makes an SQLite file an album, and the errors for files that are not one. Version 1 is read
+ * through temporary views that give it the newer columns, empty.
+ */
+object Schema {
+    private const val MAGIC = "SQLite format 3\u0000"
+    private const val LEAF_IN_1 =
+        "NOT EXISTS (SELECT 1 FROM main.edges e JOIN main.mentions c ON c.entity = e.child AND c.photo = m.photo WHERE e.parent = m.entity)"
+    private val VIEWS_OF_1 = listOf(
+        "CREATE TEMP VIEW photos AS SELECT *, NULL AS utc_offset, NULL AS crc FROM main.photos",
+        "CREATE TEMP VIEW memories AS SELECT *, NULL AS sharing, NULL AS sensitivity FROM main.memories",
+        "CREATE TEMP VIEW vectors AS SELECT *, NULL AS fine FROM main.vectors",
+        "CREATE TEMP VIEW entities AS SELECT *, NULL AS same_as, 0 AS split, NULL AS crc FROM main.entities",
+        "CREATE TEMP VIEW mentions AS SELECT m.entity, m.photo, $LEAF_IN_1 AS leaf FROM main.mentions m",
+        "CREATE TEMP VIEW segments AS SELECT name, version, generation, (SELECT count(*) FROM main.photos) AS rows, sha256, blob FROM main.segments " +
+            "WHERE generation = (SELECT CAST(value AS INTEGER) FROM main.meta WHERE key = 'generation')",
+        "CREATE TEMP TABLE preferences(kind TEXT, better INTEGER, worse INTEGER)",
+        "CREATE TEMP TABLE changes(photo INTEGER PRIMARY KEY, generation INTEGER)",
+    )
+
+    /** A connection that writes nothing and keeps one snapshot of the album for as long as it is open. */
+    fun openReader(path: File, opener: DatabaseOpener): Database {
+        checkHeader(path)
+        val db = try {
+            pinned(opener.reader(path))
+        } catch (error: DatabaseError) {
+            if (error.kind != DatabaseError.Kind.CANNOT_OPEN && error.kind != DatabaseError.Kind.READ_ONLY) throw damaged(path, error)
+            immutable(path, opener) // the folder cannot be written, so no reader's index of the log can stand in it
+        }
+        val version = versionOf(db) // the log may be ahead of the header that was checked
+        if (version !in 1..USER_VERSION) {
+            db.close()
+            throw AlbumError("$path: album format $version, this program reads up to $USER_VERSION; update the program")
+        }
+        return db
+    }
+
+    private fun immutable(path: File, opener: DatabaseOpener): Database {
+        if (File(path.path + "-wal").exists()) {
+            throw AlbumError("$path: a log lies beside it and the folder cannot be written; copy both files to a folder that can")
+        }
+        return try {
+            pinned(opener.reader(path, immutable = true))
+        } catch (error: DatabaseError) {
+            throw damaged(path, error)
+        }
+    }
+
+    private fun pinned(db: Database): Database {
+        try {
+            db.execute("PRAGMA temp_store=MEMORY")
+            db.execute("PRAGMA trusted_schema=0")
+            db.execute("SAVEPOINT reader") // a read transaction: Android would make an exclusive one of BEGIN
+            db.query("SELECT count(*) FROM main.sqlite_master")
+            if (versionOf(db) == 1) VIEWS_OF_1.forEach { db.execute(it) }
+            db.execute("PRAGMA query_only=1")
+            return db
+        } catch (error: DatabaseError) {
+            db.close()
+            throw error
+        }
+    }
+
+    fun versionOf(db: Database): Int = db.query("PRAGMA main.user_version").firstOrNull()?.get(0)?.asInt() ?: 0
+
+    /** Raises [AlbumError] naming the cause unless the file's header is that of an album that this program reads. */
+    fun checkHeader(path: File) {
+        if (!path.exists()) throw AlbumError("$path: no such album; build one with `gamer index build`")
+        if (!path.isFile) throw AlbumError("$path: not an album (not a file); give a file that `gamer index build` wrote")
+        val head = try {
+            path.inputStream().use { s -> ByteArray(100).let { it.copyOf(maxOf(0, s.read(it))) } }
+        } catch (error: IOException) {
+            throw AlbumError("$path: cannot be read (${oneLine(error)}); check the path and its permissions")
+        }
+        val magic = MAGIC.toByteArray(Charsets.ISO_8859_1)
+        if (head.isEmpty() || !head.copyOf(minOf(16, head.size)).contentEquals(magic.copyOf(minOf(16, head.size)))) {
+            throw AlbumError("$path: not an album (not an SQLite file); give a file that `gamer index build` wrote")
+        }
+        if (head.size < 100) throw AlbumError("$path: truncated (${path.length()} bytes); build or copy the album again")
+        val fields = ByteBuffer.wrap(head)
+        val version = fields.getInt(60)
+        val application = fields.getInt(68)
+        if (application != APPLICATION_ID) {
+            val id = "%08X".format(application)
+            throw AlbumError("$path: an SQLite file of another application (id 0x$id); give a file that `gamer index build` wrote")
+        }
+        if (version > USER_VERSION) throw AlbumError("$path: album format $version, this program reads up to $USER_VERSION; update the program")
+        if (version < 1) throw AlbumError("$path: album format $version is not a version that was ever written; build the album again")
+        val pageSize = (fields.getShort(16).toInt() and 0xFFFF).let { if (it == 1) 65536 else it }.toLong()
+        val pages = fields.getInt(28).toLong() and 0xFFFFFFFFL
+        if (!File(path.path + "-wal").exists() && path.length() < pageSize * pages) { // with a log the header may be behind it
+            throw AlbumError("$path: truncated (${path.length()} of ${pageSize * pages} bytes); build or copy the album again")
+        }
+    }
+
+    fun damaged(path: File, error: Throwable): AlbumError = AlbumError("$path: damaged or unreadable (${oneLine(error)}); build the album again")
+}

@@ -1,0 +1,56 @@
+package gamer.album
+
+import gamer.bundle.Hex
+import java.security.MessageDigest
+
+/** A derived segment that may be used. [behind]: ascending rows, below the album's number of photos, that [blob] says nothing true about. */
+class Segment(val blob: ByteArray, val rows: Int, val behind: IntArray)
+
+/**
+ * Derived segments: blobs that can be rebuilt from the rows, kept with a hash and with what they were built from. One whose bytes do not match
+ * its hash is not there, and the caller scans the rows.
+ */
+object Segments {
+    const val KDTREE = "kdtree"
+    const val REBUILD_SHARE = 20 // a segment is built again when more than one in so many of the album's photos are behind
+    private const val PIECE = 1 shl 20 // bytes read at once: Android's cursors hold no more than two megabytes
+
+    fun hnswName(channel: String): String = "hnsw:$channel"
+
+    /** [photos]: how many the album has now. */
+    fun load(db: Database, name: String, version: Int, photos: Int): Segment? {
+        val found = db.query("SELECT version, generation, rows, sha256, length(blob), typeof(blob) FROM segments WHERE name=?", name).firstOrNull() ?: return null
+        if (found[0] != version.toLong() || found[5] != "blob") return null
+        val blob = blob(db, name, found[4].asInt())
+        if (sha256(blob) != found[3]) return null
+        return Segment(blob, found[2].asInt(), behind(db, found[1].asLong(), found[2].asInt(), photos))
+    }
+
+    private fun blob(db: Database, name: String, size: Int): ByteArray {
+        val out = ByteArray(size)
+        for (at in 0 until size step PIECE) {
+            val piece = db.query("SELECT substr(blob, ?, ?) FROM segments WHERE name=?", at + 1L, PIECE.toLong(), name)[0][0].asBytes()
+            piece.copyInto(out, at)
+        }
+        return out
+    }
+
+    fun behind(db: Database, generation: Long, rows: Int, photos: Int): IntArray {
+        val changed = db.query("SELECT photo FROM changes WHERE generation > ? AND photo < ? ORDER BY photo", generation, minOf(rows, photos).toLong())
+        return (changed.map { it[0].asInt() } + (rows until photos)).toIntArray()
+    }
+
+    /** Whether a segment is missing, or so far behind that scanning the rest costs more than building it again. */
+    fun isDue(db: Database, name: String, photos: Int): Boolean {
+        val found = db.query("SELECT generation, rows FROM segments WHERE name=?", name).firstOrNull() ?: return true
+        val gone = maxOf(0, found[1].asInt() - photos)
+        return (gone + behind(db, found[0].asLong(), found[1].asInt(), photos).size) * REBUILD_SHARE > photos
+    }
+
+    fun store(db: Database, name: String, version: Int, generation: Long, rows: Int, blob: ByteArray) = db.execute(
+        "INSERT OR REPLACE INTO segments(name, version, generation, rows, sha256, blob) VALUES(?,?,?,?,?,?)",
+        name, version.toLong(), generation, rows.toLong(), sha256(blob), blob,
+    )
+
+    private fun sha256(blob: ByteArray): String = Hex.of(MessageDigest.getInstance("SHA-256").digest(blob))
+}

@@ -1,0 +1,94 @@
+package gamer.album
+
+import gamer.common.AlbumError
+
+/**
+ * Layer 1's meaning: photos' times and places as tree points, cubes as boxes, and the rule that a cue never drops an unknown field: that is a
+ * point at [LOWEST] on its axis, which no known value takes. Degrees are compared at 1e-7 (about a centimetre), ends included.
+ *
+ * [tree]: all photos' points of some moment. [late]: rows that came or changed since, with a small tree of their own.
+ */
+class Space(private val tree: KdTree, private val n: Int, private val late: IntArray, latePoints: Array<LongArray>) {
+    private val lateTree = KdTree.build(latePoints)
+
+    /** (latitude e7, longitude e7, wall time ms) of each row. */
+    fun points(): Array<LongArray> {
+        val out = Array(n) { longArrayOf(LOWEST, LOWEST, LOWEST) }
+        for (at in 0 until tree.size) if (tree.order[at] < n) out[tree.order[at]] = LongArray(3) { tree.columns[it][at] }
+        for (at in 0 until lateTree.size) out[late[lateTree.order[at]]] = LongArray(3) { lateTree.columns[it][at] }
+        return out
+    }
+
+    /** No cubes is the paper's "N/A": every photo. */
+    fun inCubes(cubes: List<Cube>): CubeResult {
+        if (cubes.isEmpty()) return CubeResult(IntArray(n) { it }, IntArray(n) { it }, 0)
+        val known = cubes.flatMap { boxesOf(it).first }
+        val beside = cubes.flatMap { boxesOf(it).second }
+        val all = BooleanArray(n)
+        val inside = BooleanArray(n)
+        val stale = BooleanArray(maxOf(n, tree.size)) { it >= n }
+        late.forEach { stale[it] = true }
+        val found = tree.hits(known + beside)
+        for (i in found.rows.indices) {
+            val row = found.rows[i]
+            if (stale[row]) continue
+            all[row] = true
+            if (found.boxes[i] < known.size) inside[row] = true
+        }
+        val more = lateTree.hits(known + beside)
+        for (i in more.rows.indices) {
+            all[late[more.rows[i]]] = true
+            if (more.boxes[i] < known.size) inside[late[more.rows[i]]] = true
+        }
+        return CubeResult(Rows.where(all), Rows.where(inside), found.visited + more.visited)
+    }
+
+    /** The k rows nearest to a place (degrees), a time (ms), or both, nearest first. An hour apart counts as [metresAnHour] apart. */
+    fun near(k: Int, lat: Double?, lon: Double?, takenAt: Long?, metresAnHour: Double): IntArray {
+        if ((lat == null) != (lon == null) || (lat == null && takenAt == null)) {
+            throw AlbumError("nearest photos: give a place, a time, or both; a place is a latitude and a longitude")
+        }
+        val at = longArrayOf(toE7(lat ?: 0.0), toE7(lon ?: 0.0), takenAt ?: 0)
+        val east = METRES_E7 * maxOf(Math.cos(Math.toRadians(lat ?: 0.0)), 1e-3)
+        val unit = doubleArrayOf(if (lat == null) 0.0 else METRES_E7, if (lon == null) 0.0 else east, if (takenAt == null) 0.0 else metresAnHour / 3_600_000)
+        val stale = late.toHashSet()
+        val period = 360L * E7
+        val found = tree.nearest(at, unit, k + stale.size + maxOf(0, tree.size - n), period).filter { it.first < n && it.first !in stale }
+        val more = lateTree.nearest(at, unit, k, period).map { late[it.first] to it.second }
+        return (found + more).sortedWith(compareBy({ it.second }, { it.first })).take(maxOf(k, 0)).map { it.first }.toIntArray()
+    }
+
+    companion object {
+        private const val METRES_E7 = 111_320 / 1e7 // metres in 1e-7 degrees of latitude
+        const val LOWEST = Long.MIN_VALUE
+        const val E7 = 10_000_000
+
+        fun toE7(degrees: Double): Long = Math.rint(degrees * E7).toLong()
+
+        /** Boxes of photos truly inside, and boxes of photos that the cube cannot judge on some axis and that fit on the others. */
+        fun boxesOf(cube: Cube): Pair<List<Box>, List<Box>> {
+            val whole = longArrayOf(LOWEST, Long.MAX_VALUE)
+            val unknown = longArrayOf(LOWEST, LOWEST)
+            val time = if (cube.hasTime) span(cube.start, cube.end) else whole
+            val places = if (cube.hasPlace) places(cube) else listOf(whole to whole)
+            val beside = ArrayList<Box>()
+            if (cube.hasPlace) beside.add(box(unknown, unknown, time))
+            if (cube.hasTime) places.forEach { beside.add(box(it.first, it.second, unknown)) }
+            if (cube.hasPlace && cube.hasTime) beside.add(box(unknown, unknown, unknown))
+            return places.map { box(it.first, it.second, time) } to beside
+        }
+
+        private fun places(cube: Cube): List<Pair<LongArray, LongArray>> {
+            val lat = span(cube.south?.let { toE7(it) }, cube.north?.let { toE7(it) })
+            val west = cube.west?.let { toE7(it) }
+            val east = cube.east?.let { toE7(it) }
+            if (west != null && east != null && west > east) return listOf(lat to span(west, null), lat to span(null, east)) // across the antimeridian
+            return listOf(lat to span(west, east))
+        }
+
+        /** An open end reaches every known value, but not the unknown one. */
+        private fun span(low: Long?, high: Long?): LongArray = longArrayOf(if (low == null) LOWEST + 1 else maxOf(low, LOWEST + 1), high ?: Long.MAX_VALUE)
+
+        private fun box(lat: LongArray, lon: LongArray, time: LongArray): Box = Box(longArrayOf(lat[0], lon[0], time[0]), longArrayOf(lat[1], lon[1], time[1]))
+    }
+}

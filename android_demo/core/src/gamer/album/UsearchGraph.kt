@@ -1,0 +1,129 @@
+package gamer.album
+
+import gamer.common.AlbumError
+import java.nio.ByteBuffer
+import java.nio.ByteOrder
+import java.util.PriorityQueue
+
+/**
+ * usearch's links as the album keeps them (FORMAT.md, `hnsw:CHANNEL`), and the search that any HNSW has: greedily down from the entry to level 1,
+ * then the best candidates on the lowest level (Malkov and Yashunin 2016). Every link is checked when it is read.
+ */
+internal class UsearchGraph private constructor(
+    private val blob: ByteArray,
+    val size: Int,
+    private val top: Int,
+    private val entry: Int,
+    private val vectorOf: IntArray?,
+    private val lowest: Int,
+    private val upper: Int,
+    private val levels: IntArray,
+    private val firstUpper: IntArray,
+) {
+    private val words = ByteBuffer.wrap(blob).order(ByteOrder.LITTLE_ENDIAN)
+
+    private class Near(val slot: Int, val far: Float)
+
+    /** Vectors near to what [distance] measures, nearest first; [count] are kept in view. */
+    fun nearest(count: Int, distance: (Int) -> Float): IntArray {
+        fun far(slot: Int): Float = distance(vectorOf?.get(slot) ?: slot)
+        var at = entry
+        var least = far(at)
+        for (level in top downTo 1) {
+            do {
+                var moved = false
+                for (next in linksAt(at, level)) {
+                    val d = far(next)
+                    if (d < least) {
+                        least = d
+                        at = next
+                        moved = true
+                    }
+                }
+            } while (moved)
+        }
+        return around(at, least, count, ::far)
+    }
+
+    private fun around(start: Int, far: Float, count: Int, distance: (Int) -> Float): IntArray {
+        val seen = BooleanArray(size).also { it[start] = true }
+        val next = PriorityQueue<Near> { a, b -> a.far.compareTo(b.far) }
+        val kept = PriorityQueue<Near> { a, b -> b.far.compareTo(a.far) }
+        next.add(Near(start, far))
+        kept.add(Near(start, far))
+        while (next.isNotEmpty()) {
+            val candidate = next.poll()!!
+            if (candidate.far > kept.peek()!!.far && kept.size >= count) break
+            for (slot in linksAt(candidate.slot, 0)) {
+                if (seen[slot]) continue
+                seen[slot] = true
+                val d = distance(slot)
+                if (kept.size >= count && d >= kept.peek()!!.far) continue
+                next.add(Near(slot, d))
+                kept.add(Near(slot, d))
+                if (kept.size > count) kept.poll()
+            }
+        }
+        return kept.sortedWith(compareBy({ it.far }, { it.slot })).map { vectorOf?.get(it.slot) ?: it.slot }.toIntArray()
+    }
+
+    private fun linksAt(slot: Int, level: Int): IntArray {
+        if (level == 0) {
+            val begin = lowest + slot * PACKED
+            return IntArray(blob[begin].toInt() and 0xFF) { three(begin + 1 + 3 * it) }
+        }
+        if (levels[slot] < level) return IntArray(0)
+        val begin = upper + (firstUpper[slot] + level - 1) * UPPER
+        return IntArray(words.getInt(begin)) { words.getInt(begin + 4 + 4 * it) }
+    }
+
+    private fun three(at: Int): Int = (blob[at].toInt() and 0xFF) or ((blob[at + 1].toInt() and 0xFF) shl 8) or ((blob[at + 2].toInt() and 0xFF) shl 16)
+
+    private fun check() {
+        for (slot in 0 until size) {
+            if ((blob[lowest + slot * PACKED].toInt() and 0xFF) > WIDE_0) nowhere()
+            for (level in 0..levels[slot]) {
+                if (level > 0 && words.getInt(upper + (firstUpper[slot] + level - 1) * UPPER) !in 0..WIDE) nowhere()
+                for (link in linksAt(slot, level)) {
+                    if (link < 0 || link >= size) nowhere()
+                    if (levels[link] < level) throw AlbumError("HNSW segment: links to nodes that are not that high; rebuild the segment")
+                }
+            }
+        }
+    }
+
+    private fun nowhere(): Nothing = throw AlbumError("HNSW segment: links that lead nowhere; rebuild the segment")
+
+    companion object {
+        private const val HEADS = 64 + 40
+        private const val WIDE = 16
+        private const val WIDE_0 = 32
+        private const val PACKED = 1 + 3 * WIDE_0
+        private const val UPPER = 4 * (1 + WIDE)
+
+        /** The links of [n] vectors, from [begin] of [blob] to its end. */
+        fun parse(blob: ByteArray, begin: Int, n: Int): UsearchGraph {
+            fun no(why: String): Nothing = throw AlbumError("HNSW segment: $why; rebuild the segment")
+            val left = blob.size - begin
+            if (left < HEADS + 1 + n || String(blob, begin, 7, Charsets.ISO_8859_1) != "usearch" || blob[begin + HEADS] !in 0..1) no("not a graph of usearch")
+            val words = ByteBuffer.wrap(blob).order(ByteOrder.LITTLE_ENDIAN)
+            val inOrder = blob[begin + HEADS].toInt() == 1
+            val levels = IntArray(n) { blob[begin + HEADS + 1 + it].toInt() and 0xFF }
+            val firstUpper = IntArray(n)
+            for (i in 1 until n) firstUpper[i] = firstUpper[i - 1] + levels[i - 1]
+            val high = levels.sumOf { it.toLong() }
+            val keys = begin + HEADS + 1 + n
+            val lowest = keys + if (inOrder) 0 else 4 * n
+            val wanted = (lowest - begin).toLong() + n.toLong() * PACKED + high * UPPER
+            if (left.toLong() != wanted) no("$left bytes where $wanted were promised")
+            val (nodes, wide, wide0, top, entry) = List(5) { words.getLong(begin + 64 + 8 * it) }
+            val fits = nodes == n.toLong() && wide == WIDE.toLong() && wide0 == WIDE_0.toLong()
+            if (!fits || (n > 0 && (entry !in 0 until n || top != levels.max().toLong() || top != levels[entry.toInt()].toLong()))) {
+                no("its head does not fit its nodes")
+            }
+            val vectorOf = if (inOrder) null else IntArray(n) { words.getInt(keys + 4 * it) }
+            if (vectorOf != null && !vectorOf.sortedArray().contentEquals(IntArray(n) { it })) no("keys that are not 0..n-1")
+            return UsearchGraph(blob, n, top.toInt(), entry.toInt(), vectorOf, lowest, lowest + n * PACKED, levels, firstUpper).also { it.check() }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+package gamer.album
+
+import kotlin.math.abs
+
+/** A query vector as two layers of bytes: `floats` ≈ scale · (first + second / [DEPTH]). */
+class Query(val floats: FloatArray) {
+    val scale: Double
+    val first: ByteArray
+    val second: ByteArray
+
+    init {
+        var low = Float.POSITIVE_INFINITY
+        var high = Float.NEGATIVE_INFINITY
+        for (x in floats) {
+            if (x < low) low = x
+            if (x > high) high = x
+        }
+        scale = if (high < low) 0.0 else maxOf(high.toDouble(), -low.toDouble()) / 127.0
+        val by = if (scale > 0) (1.0 / scale).toFloat() else 0f
+        first = ByteArray(floats.size)
+        second = ByteArray(floats.size)
+        for (i in floats.indices) {
+            val step = floats[i] * by
+            first[i] = Math.rint(step.toDouble()).toInt().toByte()
+            second[i] = ((step - first[i]) * DEPTH.toFloat()).toInt().toByte()
+        }
+    }
+
+    companion object {
+        const val DEPTH = 254.0 // steps of a query's second byte in one of its first
+    }
+}
+
+/**
+ * One channel's vectors in memory (FORMAT.md, Vectors): component i is `scale · code`, and the finer digits of [fine] (two bits each) for the last
+ * ranking. [codes]: int8 [n · dim]; [scales]: [n]; [owners]: the photo row of each, ascending; [fine]: uint8 [n · ceil(dim / 4)] or null.
+ */
+class VectorSet(val dim: Int, val codes: ByteArray, val scales: FloatArray, val owners: IntArray, val fine: ByteArray?) {
+    val size: Int get() = owners.size
+
+    /** The vectors of photo p are starts[p] until starts[p + 1]. */
+    val starts: IntArray by lazy {
+        val rows = if (size == 0) 0 else owners[size - 1] + 1
+        val out = IntArray(rows + 1)
+        for (owner in owners) out[owner + 1]++
+        for (i in 0 until rows) out[i + 1] += out[i]
+        out
+    }
+
+    /** Whether vector i is photo i's only one, so that rows are positions. */
+    val oneEach: Boolean by lazy { owners.indices.all { owners[it] == it } }
+
+    /** The dot product of the stored bytes of vector [at] with the query: the cosine of unit vectors. */
+    fun dot(query: Query, at: Int): Float {
+        val products = product(at, query.first) + product(at, query.second) / Query.DEPTH
+        return products.toFloat() * scales[at] * query.scale.toFloat()
+    }
+
+    /** [dot] with the query's first byte alone, for choosing what [fineDot] ranks. */
+    fun rough(query: Query, at: Int): Float = product(at, query.first).toFloat() * scales[at]
+
+    /** The dot product with everything that is stored. */
+    fun fineDot(query: Query, at: Int): Float {
+        val begin = at * dim
+        val quarters = (dim + 3) / 4
+        var sum = 0.0
+        for (i in 0 until dim) {
+            var step = codes[begin + i].toFloat()
+            if (fine != null) step += ((fine[at * quarters + i / 4].toInt() shr (2 * (i % 4))) and 3) / 4f - 3 / 8f
+            sum += step * query.floats[i]
+        }
+        return sum.toFloat() * scales[at]
+    }
+
+    private fun product(at: Int, query: ByteArray): Int {
+        val begin = at * dim
+        var sum = 0
+        for (i in 0 until dim) sum += codes[begin + i] * query[i]
+        return sum
+    }
+
+    /** Positions of all vectors of a photo row. */
+    fun of(row: Int): IntRange = if (row >= starts.size - 1) IntRange.EMPTY else starts[row] until starts[row + 1]
+
+    /** The best chunk's score of a photo row, -∞ for one without a vector. */
+    fun best(query: Query, row: Int): Float {
+        var best = Float.NEGATIVE_INFINITY
+        for (at in of(row)) best = maxOf(best, dot(query, at))
+        return best
+    }
+
+    companion object {
+        const val NO_FINE: Byte = 0x99.toByte() // an eighth of a step up and down in turn: for a vector that has no finer digits
+
+        /** A vector as bytes, its scale, and what the rounding took. A zero vector has scale 0. */
+        fun quantize(vector: FloatArray): Quantized {
+            var most = 0f
+            for (x in vector) most = maxOf(most, abs(x))
+            val scale = (most / 127.0f)
+            val safe = if (scale > 0) scale else 1f
+            val codes = ByteArray(vector.size)
+            val fine = ByteArray((vector.size + 3) / 4)
+            for (i in vector.indices) {
+                val step = vector[i] / safe
+                codes[i] = Math.rint(step.toDouble()).coerceIn(-127.0, 127.0).toInt().toByte()
+                val quarter = Math.floor(((step - codes[i]) * 4 + 2).toDouble()).coerceIn(0.0, 3.0).toInt()
+                fine[i / 4] = (fine[i / 4].toInt() or (quarter shl (2 * (i % 4)))).toByte()
+            }
+            return Quantized(scale, codes, fine)
+        }
+    }
+}
+
+/** One vector as the album keeps it. */
+class Quantized(val scale: Float, val codes: ByteArray, val fine: ByteArray)

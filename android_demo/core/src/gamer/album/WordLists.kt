@@ -1,0 +1,51 @@
+package gamer.album
+
+/** The English word lists that entity extraction and text search share; the same as the reference's (index/words.py). */
+internal object WordLists {
+    val STOP: Set<String> = words(
+        """
+        a about above after again against all also am an and any are aren't as at be because been before being below between both but by can can't
+        cannot could couldn't did didn't do does doesn't doing don't down during each few for from further had hadn't has hasn't have haven't
+        having he her here hers herself him himself his how i i'd i'll i'm i've if in into is isn't it it's its itself just let let's me more most
+        much my myself no nor not now of off on once only or other our ours ourselves out over own same she should shouldn't so some such than
+        that that's the their theirs them themselves then there there's these they they're they've this those through to too under until up upon
+        us very was wasn't we we'd we'll we're we've were weren't what what's when where which while who who's whom why will with won't would
+        wouldn't yes you you'd you'll you're you've your yours yourself yourselves
+        """,
+    )
+
+    /** Words that stand in memories everywhere and name nothing: common verbs, adverbs, adjectives of praise, words about pictures. */
+    private val VAGUE: Set<String> = words(
+        """
+        able absolutely across actually add added almost along already although always amazing another anyone anything anyway appear appears
+        around ask asked away awesome back bad beautiful became become began behind best better big bit bright bring brought call called came
+        captured capturing capture casual catch caught certainly check clear clearly close come comes coming cool couple currently cute day days
+        definitely despite different directly done either else enjoy enjoyed enjoying enough especially even ever every everyone everything
+        exactly excited exciting expression face faces far feel feeling feels felt fine find first focus found front full fun funny gave general
+        get gets getting give given giving glad go goes going gone gonna good got great guess guy guys haha happened happening happy hard hear
+        heard hello help hey hi hope hoping huge image interesting keep kind kinda knew know known large last later least left less lets like
+        liked likely little lol long look looked looking looks lot lots love loved lovely made make makes making many may maybe mean might mine
+        moment moments must near need needs never new nice nicely none nothing often oh ok okay old one ones onto others part people perfect
+        perfectly perhaps photo photos picture pictures place pretty probably put quick quite rather ready real really remember right said saw say
+        says scene see seeing seem seemed seems seen sense set several shall shot shots show showed showing shows side simple simply since
+        slightly small smile snapped someone something sometimes soon sorry sort sounds standing start started still stuff suggest suggesting
+        suggests super sure take taken takes taking talk tell thank thanks thing things think thinking thought three time times today together
+        told tomorrow tonight took top totally toward towards tried truly try trying turn turned two uh um use used using usually vibe view
+        visible wait want wanted wanting wants warm was way ways well went whatever whether whole without wonderful wonder work worked working wow
+        yeah year years yesterday yet young doing captures creating create feature featuring filled lively overlooking appear partially various
+        within background foreground left-hand right-hand center middle also there here night morning afternoon evening week weekend month
+        """,
+    )
+    val NOT_ENTITIES: Set<String> = STOP + VAGUE
+
+    /** Nouns that look like verb forms. */
+    val NOUNS_IN_ING: Set<String> = words(
+        """
+        building wedding painting ceiling clothing drawing parking string spring swing railing awning clearing crossing gathering greeting icing
+        landing lighting meeting opening pudding sibling skiing sailing fishing hiking climbing surfing swimming camping shopping training
+        dumpling duckling viking
+        """,
+    )
+
+    private fun words(text: String): Set<String> = text.split(' ', '\n').filter { it.isNotEmpty() }.toHashSet()
+}

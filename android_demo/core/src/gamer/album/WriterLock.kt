@@ -1,0 +1,41 @@
+package gamer.album
+
+import gamer.common.AlbumError
+import gamer.common.oneLine
+import java.io.File
+
+/** Held from open to close by the one writer of an album: SQLite's exclusive lock of `NAME.lock`. It falls with the process, however that ends. */
+internal class WriterLock private constructor(private val db: Database, private val file: File) {
+    private var isHeld = true
+
+    /** May be called again. */
+    fun release() {
+        if (!isHeld) return
+        isHeld = false
+        file.delete()
+        db.close()
+    }
+
+    companion object {
+        fun take(album: File, opener: DatabaseOpener): WriterLock {
+            val file = File(album.path + ".lock")
+            val db = try {
+                opener.writer(file, create = true)
+            } catch (error: DatabaseError) {
+                throw AlbumError("$album: cannot be written (${oneLine(error)}); check the folder's permissions and the free space")
+            }
+            try {
+                db.query("PRAGMA busy_timeout=0")
+                db.query("PRAGMA journal_mode=MEMORY")
+                db.query("PRAGMA locking_mode=EXCLUSIVE")
+                db.execute("BEGIN EXCLUSIVE")
+                if (!file.exists()) throw DatabaseError("taken away", DatabaseError.Kind.BUSY) // by the writer before us: the next one would lock another
+            } catch (error: DatabaseError) {
+                db.close()
+                if (error.kind != DatabaseError.Kind.BUSY) throw AlbumError("$album: cannot be written (${oneLine(error)}); check the folder and the free space")
+                throw AlbumError("$album: another program is writing this album; wait until it is done, or stop it")
+            }
+            return WriterLock(db, file)
+        }
+    }
+}

@@ -1,0 +1,153 @@
+package gamer.bundle
+
+import gamer.common.BundleError
+
+const val SCHEMA_VERSION = 1
+const val MANIFEST_NAME = "manifest.json"
+
+/** One input or output of a graph. [shape] holds `Int`s, or `String` names for dimensions that may vary; [dtype] is numpy's name. */
+data class TensorSpec(val name: String, val shape: List<Any>, val dtype: String)
+
+/** A file that the manifest promises, with its size in bytes and its SHA-256 in lower-case hexadecimal. */
+interface Promised {
+    val path: String
+    val bytes: Long
+    val sha256: String
+}
+
+/** One network's file for one target. */
+data class Artifact(
+    val role: String,
+    val target: String,
+    val quant: String,
+    override val path: String,
+    override val bytes: Long,
+    override val sha256: String,
+    val inputs: List<TensorSpec>,
+    val outputs: List<TensorSpec>,
+) : Promised
+
+/** One network of the recipe. [macs] counts multiply-adds on [macsPer]; [trained] is false for random weights. */
+data class Component(
+    val role: String,
+    val architecture: String,
+    val source: String,
+    val trained: Boolean,
+    val parameters: Long,
+    val macs: Long,
+    val macsPer: String,
+)
+
+/**
+ * Pixels → tensor: shorter side to [resize] (antialiased), centre crop [crop]; (x - mean) / std stands inside the graph. [fit]: "cut", whole
+ * pixels of the picture's centre are cut out and resized; "crop", exactly the centre of the whole picture's resize; "squash", both sides
+ * become [crop], whatever the picture's shape.
+ */
+data class Preprocessing(val resize: Int, val crop: Int, val interpolation: String, val mean: Double, val std: Double, val fit: String = "cut")
+
+/** What the decoder needs beside its graph: sizes of the KV cache, rotary base, and the ids that stop generation. [startId]: of an encoder-decoder. */
+data class Language(
+    val layers: Int,
+    val kvHeads: Int,
+    val headDim: Int,
+    val hidden: Int,
+    val maxSeq: Int,
+    val ropeTheta: Double,
+    val eosIds: List<Int>,
+    val startId: Int? = null,
+)
+
+/** δ of layer 2, ρ of the router (paper Eq. 1), K hits. */
+data class Thresholds(val delta: Double, val rho: Double, val k: Int, val deltaFrom: String)
+
+/** The weights of the fused score, in log-odds, by the names of its summands; `here…`: the logistic of "is it in this album at all". */
+data class Ranking(
+    val text: Double = 7.6,
+    val image: Double = 4.6,
+    val words: Double = 0.16,
+    val coverage: Double = 1.34,
+    val contextWords: Double = 0.063,
+    val contextCoverage: Double = 4.58,
+    val entity: Double = 1.51,
+    val cue: Double = 0.84,
+    val here: Double = -4.19,
+    val hereCosine: Double = 10.14,
+    val hereCoverage: Double = 2.93,
+    val hereCue: Double = 0.55,
+) {
+    fun weight(name: String): Double = when (name) {
+        "text" -> text
+        "image" -> image
+        "words" -> words
+        "coverage" -> coverage
+        "context_words" -> contextWords
+        "context_coverage" -> contextCoverage
+        "entity" -> entity
+        "cue" -> cue
+        else -> throw IllegalArgumentException(name)
+    }
+}
+
+/** A file of the bundle that is not an artifact: tokenizer, labels, gazetteer, fixture, notice. */
+data class DataFile(val name: String, override val path: String, override val bytes: Long, override val sha256: String) : Promised
+
+/** The decoder's cache of a prompt's fixed beginning (.npy), [tokens] long. [madeFrom]: see [Prefixes]. */
+data class PrefixFile(
+    val prompt: String,
+    val target: String,
+    val tokens: Int,
+    val madeFrom: String,
+    override val path: String,
+    override val bytes: Long,
+    override val sha256: String,
+) : Promised
+
+/**
+ * Everything that a bundle promises: `manifest.json`, typed. What only reports read (parity, tools) is checked and not kept. [preprocessing]:
+ * null without an image tower; [language]: null without a language model. [randomParts]: what was filled with random numbers on demand: such a
+ * bundle finds nothing, and searches refuse it.
+ */
+data class Manifest(
+    val recipe: String,
+    val quant: String,
+    val textEncoder: String,
+    val imageEncoder: String,
+    val dim: Int,
+    val components: List<Component>,
+    val artifacts: List<Artifact>,
+    val preprocessing: Preprocessing?,
+    val language: Language?,
+    val thresholds: Thresholds,
+    val prompts: Map<String, String>,
+    val files: List<DataFile>,
+    val licences: Map<String, String>,
+    val prefixes: List<PrefixFile>,
+    val ranking: Ranking?,
+    val randomParts: List<String>,
+) {
+    /** The decoder's sizes. Raises [BundleError] for a bundle without a language model. */
+    fun decoder(): Language = language
+        ?: throw BundleError("bundle $recipe has no language model: refine fast, or export a recipe that has one")
+
+    /** How photos become the image tower's input. Raises [BundleError] for a bundle without one. */
+    fun pixels(): Preprocessing = preprocessing ?: throw BundleError("bundle $recipe has no image tower: export a recipe that has one")
+
+    fun hasFile(name: String): Boolean = files.any { it.name == name }
+
+    fun component(role: String): Component = only(components.filter { it.role == role }, "component '$role'")
+
+    /** The artifact of [role] for [target]. Raises [BundleError] with the targets that the bundle has. */
+    fun artifact(role: String, target: String): Artifact =
+        artifacts.firstOrNull { it.role == role && it.target == target } ?: throw BundleError(
+            "bundle has no $target artifact for $role; it holds ${artifacts.map { it.target }.toSortedSet().joinToString(", ")}: " +
+                "export again with --targets $target",
+        )
+
+    fun prompt(name: String): String = prompts[name]
+        ?: throw BundleError("bundle has no prompt '$name'; it holds ${prompts.keys.sorted().joinToString(", ")}: export it again")
+
+    fun file(name: String): DataFile = only(files.filter { it.name == name }, "file '$name'")
+
+    private fun <T> only(found: List<T>, what: String): T =
+        found.singleOrNull() ?: throw BundleError("bundle manifest names no $what: export it again")
+}

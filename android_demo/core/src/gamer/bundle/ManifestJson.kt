@@ -1,0 +1,158 @@
+package gamer.bundle
+
+import gamer.common.BundleError
+import org.json.JSONException
+import org.json.JSONObject
+import org.json.JSONTokener
+
+/** `manifest.json` → [Manifest]. Raises [BundleError] naming the first field that does not fit: a manifest is hostile input. */
+object ManifestJson {
+    private val HUGE = Regex("(?<=[:,\\[\\s])-?[0-9]+(?:\\.[0-9]+)?[eE]\\+?[0-9]{4,}|(?<=[:,\\[\\s])-?[0-9]+(?:\\.[0-9]+)?[eE]\\+?(?:[4-9][0-9]{2}|3[1-9][0-9])(?![0-9])") // no double, no integer
+    private val TOP = listOf(
+        "schema_version", "recipe", "quant", "text_encoder", "image_encoder", "dim", "components", "artifacts", "preprocessing", "language",
+        "thresholds", "prompts", "files", "licences", "tools",
+    )
+    private val MORE = listOf("window", "rope_theta_local", "buckets", "distance", "start_id")
+    private val WEIGHTS = listOf(
+        "text", "image", "words", "coverage", "context_words", "context_coverage", "entity", "cue", "here", "here_cosine", "here_coverage", "here_cue",
+    )
+
+    fun parse(text: String, where: String): Manifest {
+        val raw = try {
+            JSONTokener(HUGE.replace(text, "null")).nextValue()
+        } catch (error: JSONException) {
+            throw BundleError("$where: not JSON (${error.message?.take(80)})")
+        } catch (error: StackOverflowError) {
+            throw BundleError("$where: not JSON (nested too deep)")
+        }
+        val version = (raw as? JSONObject)?.opt("schema_version")
+        if (version !is Int) throw BundleError("$where: no schema_version: this is not a bundle manifest")
+        if (version != SCHEMA_VERSION) {
+            throw BundleError("$where: schema version $version, this program reads $SCHEMA_VERSION: update it, or export again")
+        }
+        try {
+            return read(raw).also { within(it) }
+        } catch (error: Misfit) {
+            throw BundleError("$where: field ${error.message}: export the bundle again")
+        }
+    }
+
+    private fun read(raw: Any?): Manifest {
+        val f = Fields(raw, "manifest", TOP, listOf("prefixes", "ranking", "settings", "random_parts"))
+        if (f.has("settings") && f.any("settings") != null) f.texts("settings")
+        f.texts("tools")
+        return Manifest(
+            f.text("recipe"), f.text("quant"), f.text("text_encoder"), f.text("image_encoder"), f.int("dim"),
+            f.list("components", ::component), f.list("artifacts", ::artifact), f.any("preprocessing")?.let { preprocessing(it) }, f.any("language")?.let { language(it) },
+            thresholds(f.any("thresholds")), f.texts("prompts"), f.list("files", ::dataFile), f.texts("licences"),
+            if (f.has("prefixes")) f.list("prefixes", ::prefixFile) else emptyList(),
+            if (f.has("ranking") && f.any("ranking") != null) ranking(f.any("ranking")) else null,
+            if (f.has("random_parts")) f.list("random_parts") { value, at -> Fields.textOf(value, at) } else emptyList(),
+        )
+    }
+
+    private fun component(raw: Any?, at: String): Component {
+        val f = Fields(raw, at, listOf("role", "architecture", "source", "trained", "parameters", "macs", "macs_per"))
+        return Component(f.text("role"), f.text("architecture"), f.text("source"), f.flag("trained"), f.long("parameters"), f.long("macs"), f.text("macs_per"))
+    }
+
+    private fun artifact(raw: Any?, at: String): Artifact {
+        val f = Fields(raw, at, listOf("role", "target", "quant", "path", "bytes", "sha256", "inputs", "outputs", "parity", "export_seconds"))
+        parity(f.any("parity"), f.at("parity"))
+        f.real("export_seconds")
+        return Artifact(
+            f.text("role"), f.text("target"), f.text("quant"), f.text("path"), f.long("bytes"), f.text("sha256"), f.list("inputs", ::tensor),
+            f.list("outputs", ::tensor),
+        )
+    }
+
+    private fun parity(raw: Any?, at: String) {
+        val f = Fields(raw, at, listOf("status", "metric", "threshold"), listOf("minimum", "mean", "top1", "top1_threshold", "inputs"))
+        f.text("status")
+        f.text("metric")
+        f.real("threshold")
+        for (name in listOf("minimum", "mean", "top1", "top1_threshold")) if (f.has(name)) f.maybeReal(name)
+        if (f.has("inputs")) f.long("inputs")
+    }
+
+    private fun tensor(raw: Any?, at: String): TensorSpec {
+        val f = Fields(raw, at, listOf("name", "shape", "dtype"))
+        val shape = f.list("shape") { value, where -> if (value is String) value else Fields.longOf(value, where).toInt() as Any }
+        return TensorSpec(f.text("name"), shape, f.text("dtype"))
+    }
+
+    private fun preprocessing(raw: Any?): Preprocessing {
+        val f = Fields(raw, "manifest.preprocessing", listOf("resize", "crop", "interpolation", "mean", "std"), listOf("channel_mean", "channel_std", "fit"))
+        for (name in listOf("channel_mean", "channel_std")) {
+            val values = if (f.has(name)) f.list(name) { value, at -> Fields.realOf(value, at) } else emptyList()
+            if (values.size !in setOf(0, 3) || (name == "channel_std" && values.any { it <= 0 })) {
+                throw Misfit("preprocessing.channel_mean, channel_std: three numbers each are wanted, deviations above zero")
+            }
+        }
+        return Preprocessing(f.int("resize"), f.int("crop"), f.text("interpolation"), f.real("mean"), f.real("std"), if (f.has("fit")) f.text("fit") else "cut")
+    }
+
+    private fun language(raw: Any?): Language {
+        val f = Fields(raw, "manifest.language", listOf("layers", "kv_heads", "head_dim", "hidden", "max_seq", "rope_theta", "eos_ids"), MORE)
+        bound("language.window", if (f.has("window")) f.int("window") else 0, 0, 1 shl 20)
+        bound("language.buckets", if (f.has("buckets")) f.int("buckets") else 0, 0, 1024)
+        bound("language.distance", if (f.has("distance")) f.int("distance") else 0, 0, 1 shl 20)
+        if (f.has("rope_theta_local")) f.real("rope_theta_local")
+        return Language(
+            f.int("layers"), f.int("kv_heads"), f.int("head_dim"), f.int("hidden"), f.int("max_seq"), f.real("rope_theta"),
+            f.list("eos_ids") { value, at -> Fields.longOf(value, at).toInt() }, if (f.has("start_id") && f.any("start_id") != null) f.int("start_id") else null,
+        )
+    }
+
+    private fun thresholds(raw: Any?): Thresholds {
+        val f = Fields(raw, "manifest.thresholds", listOf("delta", "rho", "k", "delta_from"))
+        return Thresholds(f.real("delta"), f.real("rho"), f.int("k"), f.text("delta_from"))
+    }
+
+    private fun dataFile(raw: Any?, at: String): DataFile {
+        val f = Fields(raw, at, listOf("name", "path", "bytes", "sha256"))
+        return DataFile(f.text("name"), f.text("path"), f.long("bytes"), f.text("sha256"))
+    }
+
+    private fun prefixFile(raw: Any?, at: String): PrefixFile {
+        val f = Fields(raw, at, listOf("prompt", "target", "tokens", "made_from", "path", "bytes", "sha256"))
+        return PrefixFile(f.text("prompt"), f.text("target"), f.int("tokens"), f.text("made_from"), f.text("path"), f.long("bytes"), f.text("sha256"))
+    }
+
+    private fun ranking(raw: Any?): Ranking {
+        val f = Fields(raw, "manifest.ranking", emptyList(), WEIGHTS + "fitted")
+        if (f.has("fitted")) f.text("fitted")
+        val d = Ranking()
+        fun w(name: String, default: Double) = if (f.has(name)) f.real(name) else default
+        return Ranking(
+            w("text", d.text), w("image", d.image), w("words", d.words), w("coverage", d.coverage), w("context_words", d.contextWords),
+            w("context_coverage", d.contextCoverage), w("entity", d.entity), w("cue", d.cue), w("here", d.here), w("here_cosine", d.hereCosine),
+            w("here_coverage", d.hereCoverage), w("here_cue", d.hereCue),
+        )
+    }
+
+    /** Bounds on what a reader allocates by the manifest's word. */
+    private fun within(m: Manifest) {
+        val p = m.preprocessing
+        val s = m.language
+        if (p != null) {
+            bound("preprocessing.crop", p.crop, 1, 2048)
+            bound("preprocessing.resize", p.resize, p.crop, 4096)
+        }
+        if (s != null) {
+            bound("language.layers", s.layers, 1, 512)
+            bound("language.kv_heads", s.kvHeads, 1, 512)
+            bound("language.head_dim", s.headDim, 2, 1024)
+            bound("language.hidden", s.hidden, 1, 65_536)
+            bound("language.max_seq", s.maxSeq, 1, 1 shl 17)
+        }
+        bound("thresholds.k", m.thresholds.k, 1, 1000)
+        bound("dim", m.dim, 1, 65_536)
+        if (s != null && "refine" !in m.prompts) throw Misfit("prompts: refine missing")
+        if (m.artifacts.any { a -> (a.inputs + a.outputs).any { it.shape.isEmpty() } }) throw Misfit("artifacts: a tensor without a shape")
+    }
+
+    private fun bound(name: String, value: Int, least: Int, most: Int) {
+        if (value < least || value > most) throw Misfit("$name: $value outside $least..$most")
+    }
+}

@@ -1,0 +1,50 @@
+package gamer.bundle
+
+import gamer.common.BundleError
+import java.io.File
+import java.io.RandomAccessFile
+import java.nio.ByteBuffer
+import java.nio.ByteOrder
+import java.nio.channels.FileChannel
+
+/** An array of a `.npy` file (numpy's format 1 to 3): little-endian, C order. [bytes] is positioned at the first value. */
+class Npy(val dtype: String, val shape: IntArray, val bytes: ByteBuffer) {
+    /** Float32 values, a copy. */
+    fun floats(): FloatArray {
+        require(dtype == "<f4") { "float32 is wanted, not $dtype" }
+        return FloatArray(shape.fold(1) { a, b -> a * b }).also { bytes.duplicate().order(ByteOrder.LITTLE_ENDIAN).asFloatBuffer().get(it) }
+    }
+
+    companion object {
+        private val DTYPE = Regex("'descr':\\s*'([^']+)'")
+        private val ORDER = Regex("'fortran_order':\\s*False")
+        private val SHAPE = Regex("'shape':\\s*\\(([0-9, ]*)\\)")
+        private const val MAX_HEADER = 1 shl 16
+
+        /** Mapped, not read: pages come as they are used. Objects (pickle) are refused. */
+        fun map(file: File): Npy = RandomAccessFile(file, "r").use { f ->
+            parse(f.channel.map(FileChannel.MapMode.READ_ONLY, 0, f.length()).order(ByteOrder.LITTLE_ENDIAN), file.path)
+        }
+
+        fun parse(bytes: ByteBuffer, where: String): Npy {
+            fun no(why: String): Nothing = throw BundleError("$where: no array ($why): export the bundle again")
+            if (bytes.remaining() < 12) no("shorter than its header")
+            val magic = ByteArray(6).also { bytes.get(it) }
+            if (!magic.contentEquals("\u0093NUMPY".toByteArray(Charsets.ISO_8859_1))) no("not .npy")
+            val major = bytes.get().toInt()
+            bytes.get()
+            if (major !in 1..3) no("version $major")
+            val length = if (major == 1) bytes.short.toInt() and 0xFFFF else bytes.int
+            if (length < 0 || length > MAX_HEADER || length > bytes.remaining()) no("a header of $length bytes")
+            val header = String(ByteArray(length).also { bytes.get(it) }, Charsets.ISO_8859_1)
+            val dtype = DTYPE.find(header)?.groupValues?.get(1) ?: no("no dtype")
+            if (!ORDER.containsMatchIn(header)) no("not in C order")
+            val sides = SHAPE.find(header)?.groupValues?.get(1) ?: no("no shape")
+            val shape = sides.split(',').map { it.trim() }.filter { it.isNotEmpty() }.map { it.toIntOrNull() ?: no("shape ($sides)") }.toIntArray()
+            val size = dtype.drop(2).toIntOrNull() ?: no("dtype $dtype")
+            if (dtype[0] !in "<|" || dtype[1] !in "fiub") no("dtype $dtype")
+            if (shape.fold(size.toLong()) { a, b -> Math.multiplyExact(a, b.toLong()) } != bytes.remaining().toLong()) no("${bytes.remaining()} bytes for shape ($sides)")
+            return Npy(dtype, shape, bytes.slice().order(ByteOrder.LITTLE_ENDIAN))
+        }
+    }
+}

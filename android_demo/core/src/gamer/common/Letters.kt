@@ -1,0 +1,41 @@
+package gamer.common
+
+/**
+ * A text as one `Char` for each character, so that an offset means here what it means in the reference. Characters beyond the 16-bit plane
+ * (emoji, rare letters) are stood in for by characters that the text does not hold; [original] puts them back.
+ */
+class Letters private constructor(val text: String, private val real: Map<Char, Int>) {
+    /** [some] (a piece of [text]) with the characters that were stood in for. */
+    fun original(some: String): String {
+        if (real.isEmpty()) return some
+        val out = StringBuilder(some.length + 8)
+        for (c in some) real[c]?.let { out.appendCodePoint(it) } ?: out.append(c)
+        return out.toString()
+    }
+
+    companion object {
+        fun of(source: String): Letters {
+            if (source.none { Character.isSurrogate(it) }) return Letters(source, emptyMap())
+            val real = LinkedHashMap<Char, Int>()
+            val standIn = HashMap<Int, Char>()
+            val held = source.toSet()
+            var letter = 0x3400 // CJK letters without case, rarely written
+            var other = 0xE000 // private use: no letter, no space
+            val out = StringBuilder()
+            for (cp in PyText.codePoints(source)) {
+                if (cp < 0x10000) {
+                    out.append(cp.toChar())
+                    continue
+                }
+                out.append(standIn.getOrPut(cp) {
+                    val isLetter = Character.isLetter(cp)
+                    var c: Char
+                    do c = (if (isLetter) letter++ else other++).toChar() while (c in held)
+                    real[c] = cp
+                    c
+                })
+            }
+            return Letters(out.toString(), real)
+        }
+    }
+}

@@ -1,0 +1,165 @@
+package gamer.cues
+
+import gamer.bundle.Fields
+import gamer.common.RuntimeFailure
+import org.json.JSONArray
+import org.json.JSONException
+import org.json.JSONObject
+
+/**
+ * When a holiday is, by one of: [day] (month, day), [nth] (month, weekday, n, -1 the last), [easter] or [orthodox] (days after that Sunday),
+ * [weekdayFrom] (month, day, weekday: the first such weekday from that day on), [table] (first days by year). [shift]: days from there to the
+ * day itself. [before], [after]: days around it that people photograph under its name.
+ */
+data class HolidayRule(
+    val day: List<Int>,
+    val nth: List<Int>,
+    val easter: Int?,
+    val orthodox: Int?,
+    val weekdayFrom: List<Int>,
+    val table: String,
+    val shift: Int,
+    val before: Int,
+    val after: Int,
+)
+
+/** One rule: the maker's name, the kind of cue, the word classes that a text must hold, and the pattern. */
+class RuleText(val make: String, val kind: String, val needs: List<String>, val pattern: String)
+
+/** Hours of the day (past 24: of the next one), and the share of meant photos that fit. */
+class RecurringHours(val from: Int, val to: Int, val share: Double)
+
+/** Prepositions and such. [strong] and [weak] govern a place; [uncertain] strong ones govern other things too; [wide] mean "near". */
+class PlaceWords(
+    val strong: Set<String>,
+    val weak: Set<String>,
+    val uncertain: Set<String>,
+    val wide: Set<String>,
+    val skip: Set<String>,
+    val openers: Set<String>,
+    val inner: Set<String>,
+    val capitals: Set<String>,
+    val home: String,
+)
+
+/**
+ * `runtime/cue_rules.json`, typed: the words and rules of the cue reader, one file for Python, Kotlin and Swift. Numbers: months 1..12, weekdays
+ * 0 (Monday)..6, hours of the day. Knows the file's shape; nothing of what a rule means.
+ */
+class CueTables private constructor(raw: JSONObject) {
+    val months: Map<String, Int> = numbers(raw.getJSONObject("months"))
+    private val ambiguousMonths: Set<String> = words(raw.getJSONArray("ambiguous_months"))
+    val weekdays: Map<String, Int> = numbers(raw.getJSONObject("weekdays"))
+    val seasons: Map<String, Int> = numbers(raw.getJSONObject("seasons"))
+    val numbers: Map<String, Int> = numbers(raw.getJSONObject("numbers"))
+    val ordinals: Map<String, Int> = numbers(raw.getJSONObject("ordinals"))
+    val decades: Map<String, Int> = numbers(raw.getJSONObject("decades"))
+    val thirds: Map<String, List<Int>> = lists(raw.getJSONObject("thirds"))
+    val units: Set<String> = words(raw.getJSONArray("units"))
+    val unitDays: Map<String, Int> = numbers(raw.getJSONObject("unit_days"))
+    private val reporting: Set<String> = words(raw.getJSONArray("reporting"))
+    val dayparts: Map<String, List<Int>> = lists(raw.getJSONObject("dayparts"))
+    val recurringHours: Map<String, RecurringHours> = raw.getJSONObject("recurring").getJSONObject("hours").let { hours ->
+        Fields.names(hours).associateWith { hours.getJSONArray(it).let { h -> RecurringHours(h.getInt(0), h.getInt(1), h.getDouble(2)) } }
+    }
+    val recurringWeekdays: Map<String, List<Int>> = lists(raw.getJSONObject("recurring").getJSONObject("weekdays"))
+    val holidays: Map<String, HolidayRule> = holidays(raw.getJSONArray("holidays"))
+    val tables: Map<String, Map<Int, Int>> = raw.getJSONObject("tables").let { tables ->
+        Fields.names(tables).associateWith { numbers(tables.getJSONObject(it)).mapKeys { (year, _) -> year.toInt() } }
+    }
+    private val macros: Map<String, String> = raw.getJSONObject("macros").let { macros -> Fields.names(macros).associateWith { macros.getString(it) } }
+    val rules: List<RuleText> = objects(raw.getJSONArray("rules")).map {
+        RuleText(it.getString("make"), it.getString("kind"), list(it.getJSONArray("needs")), it.getString("pattern"))
+    }
+    val places: PlaceWords = raw.getJSONObject("places").let { p ->
+        fun set(name: String) = words(p.getJSONArray(name))
+        PlaceWords(
+            set("strong"), set("weak"), set("uncertain"), set("wide"), set("skip"), set("openers"), set("inner"), set("capitals"), p.getString("home"),
+        )
+    }
+    val trust: Map<String, Double> = raw.getJSONObject("trust").let { trust -> Fields.names(trust).associateWith { trust.getDouble(it) } }
+
+    /** Month names that are nothing else: no "may", no "jan". */
+    private val clearMonths: Set<String> = months.keys.filter { it !in ambiguousMonths && it.length > 3 }.toSet()
+    private val named: Map<String, Collection<String>> = mapOf(
+        "months" to months.keys, "weekdays" to weekdays.keys, "seasons" to seasons.keys, "numbers" to numbers.keys, "ordinals" to ordinals.keys,
+        "decades" to decades.keys, "thirds" to thirds.keys, "units" to units, "unit_days" to unitDays.keys, "reporting" to reporting,
+        "dayparts" to dayparts.keys, "clear_months" to clearMonths, "ambiguous_months" to ambiguousMonths, "holidays" to holidays.keys,
+    )
+
+    /** The pattern with its macros and tables written out. Raises [RuntimeFailure] for an unknown name. */
+    fun expand(pattern: String): String {
+        var text = pattern
+        repeat(DEPTH) {
+            val m = MACRO.matcher(text)
+            val out = StringBuilder()
+            var last = 0
+            while (m.find()) {
+                out.append(text, last, m.start()).append(macro(m.group(1)!!))
+                last = m.end()
+            }
+            if (last == 0) return text
+            text = out.append(text, last, text.length).toString()
+        }
+        throw RuntimeFailure("cue_rules.json: macros that name each other")
+    }
+
+    private fun macro(name: String): String {
+        macros[name]?.let { return it }
+        val words = named[name] ?: throw RuntimeFailure("cue_rules.json: no macro and no table '$name'")
+        return words.sortedWith(compareBy({ -it.length }, { it })).joinToString("|") { escaped(it) }
+    }
+
+    companion object {
+        const val VERSION = 1
+        private const val DEPTH = 8
+        private val MACRO = java.util.regex.Pattern.compile("<<(\\w+)>>")
+
+        /** [json]: the text of cue_rules.json. Raises [RuntimeFailure] for anything but a rules file of this version. */
+        fun read(json: String): CueTables = try {
+            val raw = JSONObject(json)
+            val version = raw.getInt("version")
+            if (version != VERSION) throw RuntimeFailure("cue_rules.json: version $version, this program reads $VERSION")
+            CueTables(raw)
+        } catch (error: JSONException) {
+            throw RuntimeFailure("cue_rules.json: ${error.message}: install the program again")
+        }
+
+        /** Words as a pattern: what is special is quoted, a space is any white space. */
+        fun escaped(words: String): String {
+            val out = StringBuilder()
+            for (c in words) when {
+                c == ' ' -> out.append("\\s+")
+                c.isLetterOrDigit() || c == '_' || c.code > 127 -> out.append(c)
+                else -> out.append('\\').append(c)
+            }
+            return out.toString()
+        }
+
+        private fun objects(array: JSONArray): List<JSONObject> = (0 until array.length()).map { array.getJSONObject(it) }
+
+        private fun list(array: JSONArray): List<String> = (0 until array.length()).map { array.getString(it) }
+
+        private fun words(array: JSONArray): Set<String> = LinkedHashSet(list(array))
+
+        private fun numbers(of: JSONObject): Map<String, Int> = Fields.names(of).associateWith { of.getInt(it) }
+
+        private fun lists(of: JSONObject): Map<String, List<Int>> = Fields.names(of).associateWith { ints(of.getJSONArray(it)) }
+
+        private fun ints(array: JSONArray?): List<Int> = if (array == null) emptyList() else (0 until array.length()).map { array.getInt(it) }
+
+        private fun holidays(entries: JSONArray): Map<String, HolidayRule> {
+            val out = LinkedHashMap<String, HolidayRule>()
+            for (entry in objects(entries)) {
+                val r = entry.getJSONObject("rule")
+                val rule = HolidayRule(
+                    ints(r.optJSONArray("day")), ints(r.optJSONArray("nth")), if (r.has("easter")) r.getInt("easter") else null,
+                    if (r.has("orthodox")) r.getInt("orthodox") else null, ints(r.optJSONArray("weekday_from")), r.optString("table", ""),
+                    r.optInt("shift"), r.optInt("before"), r.optInt("after"),
+                )
+                for (name in list(entry.getJSONArray("names"))) out[name] = rule
+            }
+            return out
+        }
+    }
+}

@@ -1,0 +1,192 @@
+package gamer.cues
+
+import gamer.album.Cube
+import gamer.album.Database
+import gamer.album.DatabaseError
+import gamer.album.DatabaseOpener
+import gamer.album.asInt
+import gamer.album.asLong
+import gamer.album.asReal
+import gamer.album.asText
+import gamer.common.CombiningMarks
+import gamer.common.PyText
+import gamer.common.RuntimeFailure
+import gamer.common.oneLine
+import java.io.File
+import java.text.Normalizer
+
+/** South, north, west, east in degrees; west > east crosses the antimeridian. */
+class PlaceBox(val south: Double, val north: Double, val west: Double, val east: Double) {
+    fun holds(lat: Double, lon: Double): Boolean = lat in south..north && (if (west <= east) lon in west..east else lon >= west || lon <= east)
+
+    fun cube(): Cube = Cube(south = south, north = north, west = west, east = east)
+}
+
+/**
+ * A city, country or region with its extent. [primary]: the name asked for is the place's own, not an alternate one. [word]: that name is also an
+ * English word (Nice, Reading). [given]: that name is also a given name (Florence). [parts]: the boxes of a country with far parts.
+ */
+class Place(
+    val id: Long,
+    val name: String,
+    val kind: String,
+    val countryCode: String,
+    val lat: Double,
+    val lon: Double,
+    val extent: PlaceBox,
+    val population: Long,
+    val primary: Boolean = true,
+    val word: Boolean = false,
+    val given: Boolean = false,
+    val parts: List<PlaceBox> = emptyList(),
+) {
+    /** The whole extent, one box or several. */
+    val boxes: List<PlaceBox> get() = parts.ifEmpty { listOf(extent) }
+
+    fun contains(lat: Double, lon: Double): Boolean = boxes.any { it.holds(lat, lon) }
+}
+
+/** Reads the gazetteer file: a name → the places of that name, a position → the nearest city. Answers are cached. Calls take turns. */
+class Gazetteer private constructor(private val db: Database, private val path: File, private val hasParts: Boolean) : AutoCloseable {
+    private val cached = object : LinkedHashMap<String, List<Place>>(256, 0.75f, true) {
+        override fun removeEldestEntry(eldest: Map.Entry<String, List<Place>>): Boolean = size > CACHED
+    }
+
+    override fun close() = synchronized(this) { db.close() }
+
+    /** The places of that name (case, accents and hyphens do not matter), best first: by population, alternate names at a quarter. */
+    fun lookup(name: String): List<Place> {
+        if (name.isEmpty() || name.codePointCount(0, name.length) > 100) return emptyList()
+        val folded = fold(name)
+        if (folded.isEmpty()) return emptyList()
+        return synchronized(this) { cached.getOrPut(folded) { places(folded) } }
+    }
+
+    /** The longest run of [words] from its beginning that is a place name: (number of words, its places best first), or null. */
+    fun longestMatch(words: List<String>): Pair<Int, List<Place>>? {
+        for (length in minOf(MAX_WORDS, words.size) downTo 1) {
+            val found = lookup(words.take(length).joinToString(" "))
+            if (found.isNotEmpty()) return length to found
+        }
+        return null
+    }
+
+    /** The city whose centre is nearest to a position in degrees, within [maxKm] kilometres, or null. */
+    fun nearest(lat: Double, lon: Double, maxKm: Double = 50.0): Place? = synchronized(this) {
+        if (lat.isNaN() || lon.isNaN() || lon.isInfinite() || lat !in -90.0..90.0 || maxKm <= 0) return null
+        val x = mod360(lon + 180.0) - 180.0
+        for (reach in if (maxKm > NEARBY_KM) listOf(NEARBY_KM, maxKm) else listOf(maxKm)) { // most photos are close to a city: few rows
+            val best = citiesAround(lat, x, reach).map { distanceKm(lat, x, it[1].asReal(), it[2].asReal()) to it[0].asLong() }
+                .minWithOrNull(compareBy({ it.first }, { it.second }))
+            if (best != null && best.first <= reach) return place(query("SELECT $COLUMNS FROM places p WHERE p.id = ?", best.second)[0])
+        }
+        null
+    }
+
+    private fun citiesAround(lat: Double, lon: Double, km: Double): List<Array<Any?>> {
+        val dlat = km / KM_PER_DEGREE
+        val shrink = Math.cos(Math.toRadians(minOf(90.0, Math.abs(lat) + dlat)))
+        val dlon = if (shrink <= 0.01) 180.0 else minOf(180.0, dlat / shrink)
+        val sql = "SELECT id, lat, lon FROM places WHERE kind = 'city' AND lat BETWEEN ? AND ? AND (lon BETWEEN ? AND ?"
+        if (dlon >= 180.0) return query("$sql)", lat - dlat, lat + dlat, -180.0, 180.0)
+        val west = lon - dlon
+        val east = lon + dlon
+        if (west >= -180.0 && east <= 180.0) return query("$sql)", lat - dlat, lat + dlat, west, east)
+        val shift = if (west < -180.0) 360.0 else -360.0 // the box crosses the antimeridian: look on the other side too
+        return query("$sql OR lon BETWEEN ? AND ?)", lat - dlat, lat + dlat, west, east, west + shift, east + shift)
+    }
+
+    private fun places(folded: String): List<Place> {
+        val rows = query("SELECT $COLUMNS, n.flags FROM names n JOIN places p ON p.id = n.place_id WHERE n.name_folded = ?", folded)
+        val people = { row: Array<Any?> -> if (row[11].asInt() and PRIMARY != 0) -row[10].asReal() else -row[10].asReal() / 4 }
+        return rows.sortedWith(compareBy({ people(it) }, { it[0].asLong() })).take(MAX_CANDIDATES).map { place(it) }
+    }
+
+    private fun place(row: Array<Any?>): Place {
+        val flags = if (row.size > 11) row[11].asInt() else PRIMARY
+        val parts = if (hasParts && row.size > 11 && row[2] == "country") parts(row[0].asLong()) else emptyList()
+        return Place(
+            row[0].asLong(), row[1].asText(), row[2].asText(), row[3].asText(), row[4].asReal(), row[5].asReal(), box(row, 6), row[10].asLong(),
+            flags and PRIMARY != 0, flags and WORD != 0, flags and GIVEN != 0, parts,
+        )
+    }
+
+    private fun parts(id: Long): List<PlaceBox> =
+        query("SELECT south, north, west, east FROM parts WHERE place_id = ? ORDER BY rowid", id).map { box(it, 0) }
+
+    private fun box(row: Array<Any?>, at: Int) = PlaceBox(row[at].asReal(), row[at + 1].asReal(), row[at + 2].asReal(), row[at + 3].asReal())
+
+    private fun query(sql: String, vararg values: Any?): List<Array<Any?>> = try {
+        db.query(sql, *values)
+    } catch (error: DatabaseError) {
+        throw RuntimeFailure("cannot read the gazetteer $path: ${oneLine(error)}")
+    }
+
+    companion object {
+        const val MAX_WORDS = 4
+        private const val APPLICATION_ID = 0x476D477A
+        private const val VERSION = 2 // 1 had no parts: its countries are one box each
+        private const val PRIMARY = 1
+        private const val WORD = 2
+        private const val GIVEN = 4
+        private const val MAX_CANDIDATES = 24
+        private const val CACHED = 4096
+        private const val NEARBY_KM = 8.0
+        private const val KM_PER_DEGREE = 111.195
+        private const val COLUMNS = "p.id, p.name, p.kind, p.country_code, p.lat, p.lon, p.south, p.north, p.west, p.east, p.population"
+        private val LETTERS = mapOf('ø' to "o", 'ł' to "l", 'đ' to "d", 'ı' to "i", 'æ' to "ae", 'œ' to "oe", 'ð' to "d", 'þ' to "th")
+
+        /** Raises [RuntimeFailure] for a file that is none. */
+        fun open(path: File, opener: DatabaseOpener): Gazetteer {
+            if (!path.isFile) throw RuntimeFailure("no gazetteer at $path: export the bundle again")
+            val db = try {
+                opener.reader(path, immutable = true)
+            } catch (error: DatabaseError) {
+                throw RuntimeFailure("$path is not a gazetteer: ${oneLine(error)}")
+            }
+            try {
+                val id = db.query("PRAGMA application_id")[0][0].asInt()
+                val version = db.query("PRAGMA user_version")[0][0].asInt()
+                if (id != APPLICATION_ID) throw RuntimeFailure("$path is not a gazetteer (application_id 0x${Integer.toHexString(id)}, expected 0x476d477a)")
+                if (version !in 1..VERSION) throw RuntimeFailure("$path is a gazetteer of version $version; this program reads up to $VERSION: update it")
+                return Gazetteer(db, path, version > 1)
+            } catch (error: DatabaseError) {
+                db.close()
+                throw RuntimeFailure("$path is not a gazetteer: ${oneLine(error)}")
+            } catch (error: RuntimeFailure) {
+                db.close()
+                throw error
+            }
+        }
+
+        /** The form under which names are stored and sought: casefolded, accents and stops stripped, hyphens and whitespace to one space. */
+        fun fold(name: String): String {
+            val folded = nfkd(PyText.casefold(nfkd(name))) // "𝑨" is an A only once decomposed
+            val out = StringBuilder()
+            for (cp in PyText.codePoints(folded)) {
+                if (cp in CombiningMarks) continue
+                val c = if (cp < 0x10000) cp.toChar() else null
+                when {
+                    c != null && c in ".'’`\u0000" -> {}
+                    c != null && c in "-‐‑–_" -> out.append(' ')
+                    c != null && c in LETTERS -> out.append(LETTERS.getValue(c))
+                    else -> out.appendCodePoint(cp)
+                }
+            }
+            return PyText.joined(out.toString())
+        }
+
+        private fun nfkd(text: String): String = Normalizer.normalize(text, Normalizer.Form.NFKD)
+
+        private fun distanceKm(lat1: Double, lon1: Double, lat2: Double, lon2: Double): Double {
+            val a = Math.toRadians(lat1)
+            val b = Math.toRadians(lat2)
+            val up = Math.sin((b - a) / 2)
+            val across = Math.sin(Math.toRadians(lon2 - lon1) / 2)
+            return 2 * 6371.0 * Math.asin(minOf(1.0, Math.sqrt(up * up + Math.cos(a) * Math.cos(b) * across * across)))
+        }
+
+        /** Into [0, 360), as Python's `%`. */
+        internal fun mod360(degrees: Double): Double = (degrees % 360.0).let { if (it < 0) it + 360.0 else it }
+    }
+}

@@ -1,0 +1,121 @@
+package gamer.search
+
+import gamer.album.Rows
+import gamer.album.WordScores
+import gamer.bundle.Ranking
+import kotlin.math.exp
+import kotlin.math.ln
+
+/**
+ * A cue that was asked of the album. By row: [known], whether the field is known, and [inside], whether it fits. [trust]: the share of meant
+ * photos that lie inside such a cue (cue_rules.json, from the development data).
+ */
+class Clue(private val known: BooleanArray, val inside: BooleanArray, private val trust: Double) {
+    /** For each of [rows]: the log of the likelihood ratio; 0 where the field is unknown, or the cue tells nothing apart. */
+    fun evidence(rows: IntArray): FloatArray {
+        val count = known.count { it }
+        if (count == 0) return FloatArray(rows.size)
+        val base = minOf(maxOf(inside.count { it }, 1).toDouble() / (count + 1), 1 - 1.0 / (count + 1))
+        val most = minOf(trust, 0.98)
+        if (most <= base) return FloatArray(rows.size)
+        val fits = ln(most / base).toFloat()
+        val not = ln((1 - most) / (1 - base)).toFloat()
+        return FloatArray(rows.size) { if (!known[rows[it]]) 0f else if (inside[rows[it]]) fits else not }
+    }
+}
+
+/** Which rows are messages ([said]), and which stand next to each other in time ([times], ms) without a long silence between. */
+class Conversations(private val times: LongArray, private val said: BooleanArray) {
+    private val order: IntArray = times.indices.sortedBy { times[it] }.toIntArray()
+    private val place = IntArray(times.size)
+    private val session = IntArray(times.size)
+
+    init {
+        for (at in order.indices) {
+            place[order[at]] = at
+            if (at == 0) continue
+            val before = times[order[at - 1]]
+            // Unknown times are the least long: a difference from one would wrap.
+            val silent = before == Long.MIN_VALUE || times[order[at]] - before > SESSION_MS
+            session[at] = session[at - 1] + if (silent) 1 else 0
+        }
+    }
+
+    /** The row [step] places later (earlier when negative) if both are messages of one conversation, else -1. */
+    fun neighbour(row: Int, step: Int): Int {
+        val there = place[row] + step
+        if (there !in order.indices || session[there] != session[place[row]]) return -1
+        val other = order[there]
+        return if (said[row] && said[other]) other else -1
+    }
+
+    companion object {
+        const val SESSION_MS = 3 * 3_600_000L // a longer silence ends a conversation
+        val NEAR = intArrayOf(-2, -1, 1, 2) // messages before and after that a message is read with
+    }
+}
+
+/**
+ * The default ranking: what each layer knows of a photo, as summands of one score, a log-odds: of the photos that are ranked, one is meant with
+ * probability softmax(score). Knows arrays over album rows; no model and no text.
+ */
+object Ranker {
+    private const val LEAST = -4f // of a cue's evidence, so that no cue outvotes everything else
+    private const val MOST = 6f
+
+    /** For each of [rows]: all clues together, as if they were independent. */
+    fun evidence(clues: List<Clue>, rows: IntArray): FloatArray {
+        val total = FloatArray(rows.size)
+        for (clue in clues) clue.evidence(rows).forEachIndexed { i, value -> total[i] += value }
+        return FloatArray(rows.size) { total[it].coerceIn(LEAST, MOST) }
+    }
+
+    /**
+     * For each of [rows] that is a message: BM25 of the messages around it, summed, and the share of the query's rarity that it and they hold
+     * together. 0 for other photos, which stand for themselves.
+     */
+    fun context(words: WordScores, conversations: Conversations, rows: IntArray): Pair<FloatArray, FloatArray> {
+        val around = FloatArray(rows.size)
+        val held = FloatArray(rows.size)
+        if (words.words.isEmpty()) return around to held
+        val near = rows.map { row -> Conversations.NEAR.map { conversations.neighbour(row, it) }.filter { it >= 0 } }
+        val bm25 = words.bm25()
+        for (i in rows.indices) for (other in near[i]) around[i] += bm25[other]
+        val whole = words.words.sumOf { it.rarity }
+        for (word in words.words) {
+            val has = Rows.mask(word.rows, words.photos)
+            val worth = (word.rarity / whole).toFloat()
+            for (i in rows.indices) {
+                val own = has[rows[i]] && conversations.neighbour(rows[i], 0) >= 0
+                if (own || near[i].any { has[it] }) held[i] += worth
+            }
+        }
+        return around to held
+    }
+
+    /** Each feature times its weight, by name: the summands of the score. */
+    fun weighted(features: Map<String, FloatArray>, ranking: Ranking): Map<String, FloatArray> =
+        features.mapValues { (name, values) -> ranking.weight(name).toFloat().let { w -> FloatArray(values.size) { values[it] * w } } }
+
+    /** The summands' sum for each ranked row, in float32 and in their order, as the reference adds them. */
+    fun total(parts: Map<String, FloatArray>): FloatArray {
+        val lists = parts.values.toList()
+        val out = lists.firstOrNull()?.copyOf() ?: FloatArray(0)
+        for (list in lists.drop(1)) for (i in out.indices) out[i] += list[i]
+        return out
+    }
+
+    /** For each ranked row: the probability that it is meant, given that one of them is. */
+    fun likelihoods(parts: Map<String, FloatArray>): FloatArray {
+        val size = parts.values.firstOrNull()?.size ?: 0
+        val total = DoubleArray(size) { i -> parts.values.sumOf { it[i].toDouble() } }
+        val most = total.maxOrNull() ?: return FloatArray(0)
+        val odds = DoubleArray(size) { exp(total[it] - most) }
+        val sum = maxOf(odds.sum(), 1e-300)
+        return FloatArray(size) { (odds[it] / sum).toFloat() }
+    }
+
+    /** The probability that the album holds what is meant, from the best hit's text cosine, word coverage and cue evidence (logistic). */
+    fun presence(ranking: Ranking, cosine: Double, coverage: Double, evidence: Double): Double =
+        1 / (1 + exp(-(ranking.here + ranking.hereCosine * cosine + ranking.hereCoverage * coverage + ranking.hereCue * evidence)))
+}

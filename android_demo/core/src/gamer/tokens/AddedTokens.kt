@@ -1,0 +1,52 @@
+package gamer.tokens
+
+import org.json.JSONObject
+
+/** A stretch of text, or the id of the added token that stood there. */
+internal class Part(val text: String, val id: Int)
+
+/** The tokens that are taken out of a text before anything else sees it, the longest at each place first: `<|im_start|>`, `[SEP]`. */
+internal class AddedTokens(entries: List<JSONObject>) {
+    private val ids = HashMap<String, Int>()
+    private val contents = HashMap<Int, String>()
+    private val byFirst = HashMap<Char, MutableList<String>>()
+
+    /** Ids that `decode` leaves out. */
+    val special = HashSet<Int>()
+
+    init {
+        for (entry in entries) {
+            for (name in listOf("single_word", "lstrip", "rstrip")) if (entry.optBoolean(name)) throw UnknownPart("an added token with $name")
+            val content = entry.getString("content")
+            if (content.isEmpty()) continue
+            ids[content] = entry.getInt("id")
+            contents[entry.getInt("id")] = content
+            if (entry.optBoolean("special")) special.add(entry.getInt("id"))
+            byFirst.getOrPut(content[0]) { ArrayList() }.add(content)
+        }
+        byFirst.values.forEach { found -> found.sortByDescending { it.length } }
+    }
+
+    fun idOf(token: String): Int? = ids[token]
+
+    fun contentOf(id: Int): String? = contents[id]
+
+    fun cut(text: String): List<Part> {
+        val out = ArrayList<Part>()
+        var begin = 0
+        var i = 0
+        while (i < text.length) {
+            val token = byFirst[text[i]]?.firstOrNull { text.startsWith(it, i) }
+            if (token == null) {
+                i++
+                continue
+            }
+            if (i > begin) out.add(Part(text.substring(begin, i), -1))
+            out.add(Part(token, ids.getValue(token)))
+            i += token.length
+            begin = i
+        }
+        if (begin < text.length) out.add(Part(text.substring(begin), -1))
+        return out
+    }
+}
