@@ -50,15 +50,17 @@ class DictWeights:
         return fit(self.state[name], name, shape, self.source)
 
 
-def tiny(family: str) -> tuple[Any, dict[str, Any], DictWeights]:
+def tiny(family: str, layers: int | None = None) -> tuple[Any, dict[str, Any], DictWeights]:
     """(transformers' model, config.json's contents, weights): the same random numbers whenever it is called, norms and biases among them."""
     kind, sizes = FAMILIES[family]
+    if layers is not None:
+        sizes = sizes | {"n_layer" if kind == "GPT2" else "num_layers" if kind == "T5" else "num_hidden_layers": layers}
     config = getattr(transformers, "Gemma3TextConfig" if kind == "Gemma3" else f"{kind}Config")(**sizes)
     ends = {"GPT2": "LMHeadModel", "T5": "ForConditionalGeneration"}
     torch.manual_seed(7)
     model = getattr(transformers, f"{kind}{ends.get(kind, 'ForCausalLM')}")(config).eval()
     with torch.no_grad():
-        for name, parameter in model.named_parameters():
+        for parameter in model.parameters():
             # Large enough that every part matters: the default initialisation leaves most of a model near the identity.
             parameter.add_(torch.randn_like(parameter) * (0.3 if parameter.dim() < 2 else 0.05 if kind == "T5" else 0.1))
     return model, config.to_dict(), DictWeights(model.state_dict())

@@ -1,0 +1,68 @@
+"""Language models on XNNPACK: one delegate, the same states as torch with the same quantized weights, driven by the runtime's own code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the export extra")
+pytest.importorskip("executorch", reason="needs the export extra")
+pytest.importorskip("transformers", reason="needs the export extra")
+from gamer.export import decoders, parity, to_executorch  # noqa: E402
+from gamer.export.errors import ExportError  # noqa: E402
+from gamer.runtime.backends import Session, open_session  # noqa: E402
+from gamer.runtime.decoder import EncoderDecoder, open_decoder  # noqa: E402
+from gamer.runtime.manifest import Artifact, Language, Parity  # noqa: E402
+
+from tests.export.tiny_llms import SLOTS, ids, tiny, torch_decoder, torch_session  # noqa: E402
+
+READ, SAID = ids(13), ids(12)
+
+
+def session(item: Any, language: Language, quant: str, path: Path) -> Session:
+    inputs, outputs = to_executorch.write(item, quant, language, [], path)
+    return open_session("executorch", path, Artifact(item.role, "executorch", quant, "", 0, "", inputs, outputs, Parity("", "", 0.0), 0.0), 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("family", "layers", "quant", "least"), [("gemma3", 2, "fp32", 0.99999), ("gpt2", 1, "int8", 0.999), ("qwen2", 1, "8da4w", 0.999)]
+)
+def test_a_decoder_is_one_delegate_and_the_same_model(family: str, layers: int, quant: str, least: float, tmp_path: Path) -> None:
+    _, config, weights = tiny(family, layers)
+    language, item = decoders.language(config, SLOTS), decoders.decoder(config, weights, SLOTS)
+    table = decoders.embed(config, weights, "fp32").module.get_buffer("rows").numpy()
+    decoder = open_decoder(session(item, language, quant, tmp_path / "d.pte"), language)
+    _, hidden = decoder.forward(table[SAID])
+    # The module was quantized in place: torch computes with the same weights and rounds the same activations.
+    _, want = torch_decoder(item, language).forward(table[SAID])
+    assert parity.cosines(hidden, want).min() >= least
+    if quant == "fp32":
+        np.testing.assert_allclose(hidden, want, atol=1e-4)
+
+
+@pytest.mark.slow
+def test_t5_reads_and_answers(tmp_path: Path) -> None:
+    _, config, weights = tiny("flan-t5", 1)
+    language = decoders.language(config, SLOTS)
+    made = decoders.decoder(config, weights, SLOTS), decoders.encoder(config, weights, SLOTS)
+    table = decoders.embed(config, weights, "fp32").module.get_buffer("rows").numpy()
+    sessions = [session(item, language, "fp32", tmp_path / f"{item.role}.pte") for item in made]
+    decoder = open_decoder(sessions[0], language, sessions[1])
+    plain = EncoderDecoder(torch_session(made[1]), torch_decoder(made[0], language), language)
+    assert isinstance(decoder, EncoderDecoder)
+    for prompt in (READ, READ[:5]):
+        np.testing.assert_allclose(decoder.read(table[prompt]), plain.read(table[prompt]), atol=1e-4)
+        np.testing.assert_allclose(decoder.forward(table[SAID])[1], plain.forward(table[SAID])[1], atol=1e-4)
+
+
+@pytest.mark.parametrize(("quant", "group", "said"), [("8da4w", 48, "multiple of 32"), ("int3", 32, "choose one of: fp32, int8, 8da4w")])
+def test_what_xnnpack_does_not_do_is_named(quant: str, group: int, said: str, tmp_path: Path) -> None:
+    _, config, weights = tiny("llama")
+    item, language = decoders.decoder(config, weights, SLOTS), decoders.language(config, SLOTS)
+    with pytest.raises(ExportError, match=said):
+        to_executorch.write(item, quant, language, [], tmp_path / "d.pte", group)
+    assert not list(tmp_path.iterdir())
