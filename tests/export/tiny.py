@@ -34,11 +34,12 @@ def _save(model: Any, folder: Path, text: str) -> Path:
 
 
 def clip(folder: Path) -> Path:
-    text = dict(
-        hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2, vocab_size=VOCAB, max_position_embeddings=48,
-        eos_token_id=257, bos_token_id=256,
-    )  # fmt: skip
-    vision = dict(hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2, image_size=32, patch_size=8)
+    text = {
+        "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2,
+        "vocab_size": VOCAB, "max_position_embeddings": 48,
+        "eos_token_id": 257, "bos_token_id": 256,
+    }  # fmt: skip
+    vision = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "image_size": 32, "patch_size": 8}
     torch.manual_seed(3)
     model = transformers.CLIPModel(transformers.CLIPConfig(text_config=text, vision_config=vision, projection_dim=24))
     processor = {"size": {"shortest_edge": 32}, "crop_size": {"height": 32, "width": 32}, "do_center_crop": True, "resample": 3,
@@ -49,11 +50,12 @@ def clip(folder: Path) -> Path:
 
 
 def siglip(folder: Path) -> Path:
-    text = dict(
-        hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2, vocab_size=VOCAB, max_position_embeddings=48,
-        projection_size=32, pad_token_id=256, eos_token_id=256, bos_token_id=257,
-    )  # fmt: skip
-    vision = dict(hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2, image_size=32, patch_size=8)
+    text = {
+        "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2,
+        "vocab_size": VOCAB, "max_position_embeddings": 48,
+        "projection_size": 32, "pad_token_id": 256, "eos_token_id": 256, "bos_token_id": 257,
+    }  # fmt: skip
+    vision = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "image_size": 32, "patch_size": 8}
     torch.manual_seed(4)
     return _save(transformers.SiglipModel(transformers.SiglipConfig(text_config=text, vision_config=vision)), folder, tokenizer(None, "</s>"))
 

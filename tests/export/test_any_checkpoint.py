@@ -1,0 +1,118 @@
+"""A real person's checkpoint, as Hugging Face saves it, through the whole exporter: every architecture, every target, and a search with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="needs the export extra")
+pytest.importorskip("transformers", reason="needs the export extra")
+from gamer.export import bundle
+from gamer.export.errors import ExportError
+from gamer.export.settings import Settings
+from gamer.runtime import manifest as mf
+from gamer.runtime.engine import Engine
+from gamer.runtime.errors import RuntimeFailure
+from gamer.runtime.indexing import build
+from gamer.runtime.llm import ENDS, Request
+from gamer.runtime.models import Models
+from PIL import Image
+
+from tests.export import tiny
+
+pytestmark = pytest.mark.slow
+Export = Callable[..., mf.Manifest]
+
+
+@pytest.fixture
+def export(monkeypatch: pytest.MonkeyPatch) -> Export:
+    """The exporter with its tasks in this process: a worker takes longer to start than a tiny model to export."""
+    monkeypatch.setattr(bundle, "_run", lambda tasks, jobs, report: [bundle.run_task(task) for task in tasks])
+    return lambda settings, out, targets=("onnx",): bundle.export(settings, targets, out, 1, lambda text, artifact: None)
+
+
+def settings(name: str, folder: Path, quant: str = "int8") -> Settings:
+    source = str(tiny.TINY[name](folder / name))
+    if name in ("clip", "siglip"):
+        return Settings("towers", quant, (("image", source), ("text", source)))
+    return Settings("llm", quant, (("llm", source),))
+
+
+@pytest.mark.parametrize("name", tiny.TINY)
+def test_every_architecture_for_onnx(name: str, tmp_path: Path, export: Export) -> None:
+    manifest = export(settings(name, tmp_path), tmp_path / "out")
+    mf.check(tmp_path / "out", mf.read(tmp_path / "out"))
+    assert all(a.parity.status == "passed" and a.quant == "int8" for a in manifest.artifacts)
+    assert all(c.trained and c.source == f"local:{name}" for c in manifest.components)
+    assert str(tmp_path) not in (tmp_path / "out" / "manifest.json").read_text(encoding="utf-8")
+    if manifest.language is not None:
+        models = Models.open(tmp_path / "out")
+        ids = tuple(models.llm_tokenizer.encode("a red boat").ids)
+        said = models.language_model.generate(Request(ids, 4))
+        assert said.ended in ENDS and said.prompt_tokens == len(ids)
+
+
+@pytest.mark.parametrize("target", ["executorch", "coreml"])
+@pytest.mark.parametrize("name", ["clip", "gemma3"])
+def test_the_other_targets(name: str, target: str, tmp_path: Path, export: Export) -> None:
+    manifest = export(settings(name, tmp_path), tmp_path / "out", (target,))
+    assert all(a.target == target and a.parity.minimum is not None for a in manifest.artifacts)
+
+
+@pytest.mark.parametrize("quant", ["fp32", "fp16", "int4"])
+def test_quantizations_of_a_tower(quant: str, tmp_path: Path, export: Export, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gamer.export import recipe
+
+    if quant == "int4":  # 32 numbers a row are one block: a tower this small is as rough as that
+        monkeypatch.setitem(
+            recipe.THRESHOLDS, "int4", {**recipe.THRESHOLDS["int4"], "image_tower": recipe.Threshold(0.9), "text_tower": recipe.Threshold(0.9)}
+        )
+    manifest = export(settings("clip", tmp_path, quant), tmp_path / "out")
+    assert {a.quant for a in manifest.artifacts} == {quant}
+
+
+def test_photos_are_found_by_ones_own_clip(tmp_path: Path, export: Export) -> None:
+    export(settings("clip", tmp_path), tmp_path / "out")
+    rng, photos = np.random.default_rng(0), tmp_path / "photos"
+    photos.mkdir()
+    for n in range(3):
+        Image.fromarray(rng.integers(0, 255, (40 + n, 60, 3), np.uint8)).save(photos / f"{n}.png")
+    models = Models.open(tmp_path / "out")
+    assert models.labels == () and build(photos, models, tmp_path / "a.gamer").photos == 3
+    engine = Engine.open(tmp_path / "out", tmp_path / "a.gamer")
+    assert len(engine.search("a boat", k=3).hits) == 3
+    with pytest.raises(mf.BundleError, match="has no language model"):
+        engine.search("a boat", refined_by="llm")
+
+
+def test_random_weights_are_marked_and_refused(tmp_path: Path, export: Export, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gamer.export import models as named
+
+    small = json.loads((tiny.clip(tmp_path / "clip") / "config.json").read_text())
+    monkeypatch.setattr(named, "config", lambda name: small)
+    manifest = export(Settings("clip-vit-b32", "int8", (("image", "random:1"), ("text", "random:1"))), tmp_path / "out")
+    assert manifest.random_parts == ("image", "text") and not any(c.trained for c in manifest.components)
+    with pytest.raises(RuntimeFailure, match=r"random weights \(image, text\).*--allow-random"):
+        Models.open(tmp_path / "out")
+    assert Models.open(tmp_path / "out", allow_random=True).manifest == manifest
+
+
+def test_weights_that_the_config_does_not_fit_leave_nothing_behind(tmp_path: Path, export: Export) -> None:
+    asked = settings("qwen2", tmp_path)
+    config = tmp_path / "qwen2" / "config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"intermediate_size": 128}))
+    with pytest.raises(ExportError, match=r"local:qwen2: model\.layers\.0\.mlp\.\w+\.weight has shape .* config and weights disagree"):
+        export(asked, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_architecture_that_is_not_known_is_named(tmp_path: Path, export: Export) -> None:
+    asked = settings("qwen2", tmp_path)
+    config = tmp_path / "qwen2" / "config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"model_type": "mamba"}))
+    with pytest.raises(ExportError, match="mamba"):
+        export(asked, tmp_path / "out")

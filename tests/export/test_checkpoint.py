@@ -1,0 +1,126 @@
+"""Checkpoints of every kind behind one interface, and what is said of those that cannot be read."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the export extra")
+pytest.importorskip("transformers", reason="needs the export extra")
+from gamer.export import models  # noqa: E402
+from gamer.export.checkpoint import open_checkpoint  # noqa: E402
+from gamer.export.errors import ExportError  # noqa: E402
+from gamer.export.weights import RandomWeights  # noqa: E402
+
+from tests.export import tiny  # noqa: E402
+
+Q = "model.layers.0.self_attn.q_proj.weight"
+
+
+@pytest.fixture(scope="module")
+def qwen2(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny.qwen2(tmp_path_factory.mktemp("hf") / "qwen2")
+
+
+def test_a_directory_gives_tensors_by_name_and_shape(qwen2: Path) -> None:
+    found = open_checkpoint(None, str(qwen2))
+    assert found.config["model_type"] == "qwen2" and found.weights.source == "local:qwen2" and found.weights.trained
+    assert found.weights.get(Q, 64, 64).dtype == torch.float32
+    assert not found.weights.has("lm_head.weight") and found.tokenizer is not None and "<|im_start|>" in found.tokenizer()
+    with pytest.raises(ExportError, match=r"local:qwen2: no tensor model\.layers\.7"):
+        found.weights.get("model.layers.7.self_attn.q_proj.weight", 64, 64)
+    with pytest.raises(ExportError, match=r"q_proj\.weight has shape \[64, 64\], the architecture wants \[32, 64\]"):
+        found.weights.get(Q, 32, 64)
+
+
+def test_random_weights_are_the_same_on_every_machine_and_of_the_true_architecture() -> None:
+    one, two, other = RandomWeights(7), RandomWeights(7), RandomWeights(8)
+    assert torch.equal(one.get(Q, 64, 32), two.get(Q, 64, 32)) and not torch.equal(one.get(Q, 64, 32), other.get(Q, 64, 32))
+    assert not torch.equal(one.get(Q, 64, 32), one.get(Q.replace("q_proj", "k_proj"), 64, 32))
+    assert (one.get("model.norm.weight", 8) == 1).all()
+    found = open_checkpoint("qwen2-1.5b", "random:7")
+    assert found.config["num_hidden_layers"] == 28 and found.weights.source == "random:7" and not found.weights.trained
+
+
+@pytest.mark.parametrize("name", models.MODELS)
+def test_every_model_has_a_configuration(name: str) -> None:
+    assert models.config(name)["model_type"]
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("random:x", "the seed is a whole number"),
+        ("/nowhere/at/all", "no such directory or file"),
+        ("missing.gguf", "no such directory or file"),
+        ("a/b/c", "no hub id"),
+        ("nobody/nothing", "cannot be fetched from the hub .* give a local directory with -m, or --weights random"),
+    ],
+)
+def test_what_is_not_there_is_said_in_one_line(source: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(ExportError, match=message) as error:
+        open_checkpoint("qwen2-1.5b", source)
+    assert "\n" not in str(error.value)
+
+
+def test_random_needs_an_architecture() -> None:
+    with pytest.raises(ExportError, match="name a recipe"):
+        open_checkpoint(None, "random")
+
+
+def test_a_pickled_checkpoint_is_refused_unless_trusted(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "qwen2"}')
+    torch.save({Q: torch.ones(2, 2)}, tmp_path / "pytorch_model.bin")
+    with pytest.raises(ExportError, match=r"only pickled weights \(pytorch_model\.bin\), which can run code"):
+        open_checkpoint(None, str(tmp_path))
+    assert open_checkpoint(None, str(tmp_path), trust_pickle=True).weights.get(Q, 2, 2).sum() == 4
+
+
+def test_safetensors_are_preferred_and_the_pickle_beside_them_is_never_opened(qwen2: Path, tmp_path: Path) -> None:
+    for file in ("config.json", "model.safetensors", "tokenizer.json"):
+        (tmp_path / file).write_bytes((qwen2 / file).read_bytes())
+    (tmp_path / "pytorch_model.bin").write_bytes(pickle.dumps(print))
+    assert open_checkpoint(None, str(tmp_path), trust_pickle=True).weights.get(Q, 64, 64).shape == (64, 64)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "[" * 100_000, '{"model_type": NaN'])
+def test_a_config_that_is_none_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "config.json").write_text(text)
+    (tmp_path / "model.safetensors").write_bytes(b"")
+    with pytest.raises(ExportError, match=r"config\.json: not"):
+        open_checkpoint(None, str(tmp_path))
+
+
+def test_a_directory_without_what_it_needs(tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match=r"no config\.json"):
+        open_checkpoint(None, str(tmp_path))
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(ExportError, match=r"no \.safetensors file"):
+        open_checkpoint(None, str(tmp_path))
+
+
+@pytest.mark.parametrize("cut", [0, 4, 100, 5000])
+def test_a_cut_safetensors_file_is_no_checkpoint(qwen2: Path, tmp_path: Path, cut: int) -> None:
+    (tmp_path / "config.json").write_bytes((qwen2 / "config.json").read_bytes())
+    (tmp_path / "model.safetensors").write_bytes((qwen2 / "model.safetensors").read_bytes()[:cut])
+    with pytest.raises(ExportError, match="not a whole safetensors file"):
+        open_checkpoint(None, str(tmp_path))
+
+
+@pytest.mark.parametrize("data", [b"", b"GGUF", b"GGUF" + b"\xff" * 200, b"not at all"])
+def test_a_file_that_is_no_gguf(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "x.gguf").write_bytes(data)
+    with pytest.raises(ExportError, match="not a whole GGUF file"):
+        open_checkpoint("smollm2-135m", str(tmp_path / "x.gguf"))
+
+
+def test_a_gguf_gives_hugging_faces_names_and_keys() -> None:
+    found = open_checkpoint("smollm2-135m")
+    packaged = models.config("smollm2-135m")
+    assert {key: found.config[key] for key in packaged if key != "rms_norm_eps"} == {k: v for k, v in packaged.items() if k != "rms_norm_eps"}
+    assert found.weights.get(Q, 576, 576).std() > 0
+    assert json.loads(found.tokenizer() if found.tokenizer else "")["model"]["type"] == "BPE"

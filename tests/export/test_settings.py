@@ -1,0 +1,94 @@
+"""What the user asks of an export: sources by part, rules for tensors, and the way through the manifest and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch", reason="needs the export extra")
+from gamer.export import plan
+from gamer.export.errors import ExportError
+from gamer.export.recipe import QUANTS, RECIPES, ROLES, TARGETS, THRESHOLDS
+from gamer.export.settings import Settings, from_strings, parse_keep, parse_sources, recipe_for
+
+
+def test_a_source_goes_to_its_part_or_to_all() -> None:
+    assert parse_sources("clip-vit-l14", "./clip", ()) == (("image", "./clip"), ("text", "./clip"))
+    assert dict(parse_sources("gamer-qwen2-1.5b", None, ("random:1", "llm=./qwen"))) == {"image": "random:1", "text": "random:1", "llm": "./qwen"}
+    with pytest.raises(ExportError, match=r"made of several models: say which part \./q is, as in --weights llm=\./q"):
+        parse_sources("gamer-qwen2-1.5b", "./q", ())
+
+
+def test_a_path_with_an_equals_sign_is_a_path() -> None:
+    assert dict(parse_sources("clip-vit-b32", None, ("run=3/model",))) == {"image": "run=3/model", "text": "run=3/model"}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"recipe": "gamer-9000"}, "unknown recipe"),
+        ({"quant": "int3"}, "choose one of: fp32"),
+        ({"sources": (("llm", "x"),), "recipe": "clip-vit-b32"}, "has no part 'llm'; it has: image, text"),
+        ({"group_size": 33}, "group size 33: choose"),
+        ({"recipe": "llm"}, "no weights of its own: give -m"),
+        ({"image_input": "jpeg"}, "choose prepared or any"),
+    ],
+)
+def test_what_no_export_can_follow_is_said(change: dict[str, object], message: str) -> None:
+    with pytest.raises(ExportError, match=message):
+        Settings(**({"recipe": "pocket"} | change))  # type: ignore[arg-type]
+
+
+def test_settings_survive_the_manifest() -> None:
+    asked = Settings("gamer-gpt2-xl", "int4", (("llm", "random:3"),), (("head", "int8"),), 64, 256, image_input="any")
+    assert from_strings(asked.to_strings()) == asked
+    assert from_strings({"recipe": "pocket"}) == Settings("pocket")  # a bundle from before there were any
+    with pytest.raises(ExportError, match="cannot be followed"):
+        from_strings(asked.to_strings() | {"group_size": "many"})
+
+
+def test_a_manifest_tells_nothing_of_the_machine(tmp_path: Path) -> None:
+    told = Settings("llm", sources=(("llm", str(tmp_path)),)).to_strings()
+    assert told["sources"] == f"llm={tmp_path.name}"
+
+
+def test_keep_rules() -> None:
+    assert parse_keep("embed,head=int8") == (("embed", "int8"), ("head", "int8")) and parse_keep("") == ()
+    for wrong in ("embed", "embed=int5", "=int8", "a b=int8"):
+        with pytest.raises(ExportError, match="--keep embed,head=int8"):
+            parse_keep(wrong)
+
+
+def test_every_quantization_that_a_recipe_can_give_has_a_threshold() -> None:
+    for recipe in RECIPES.values():
+        for quant in QUANTS:
+            for target in TARGETS:
+                for role in ROLES:
+                    given = recipe.quant_of(role, target, quant)
+                    assert given in THRESHOLDS and recipe.threshold(given, role).cosine > 0.8
+                    assert given == quant or quant != "fp32"
+
+
+def test_a_checkpoint_says_what_it_is() -> None:
+    assert recipe_for({"model_type": "siglip"}) == "towers" and recipe_for({"model_type": "qwen2"}) == "llm"
+
+
+@pytest.mark.parametrize(
+    ("recipe", "role", "parameters"),
+    [
+        ("clip-vit-l14", "image_tower", 303_966_208),
+        ("clip-vit-l14", "text_tower", 123_650_304),
+        ("gamer-qwen2-1.5b", "llm_embed", 233_373_696),
+        ("gamer-gpt2-xl", "llm_embed", 80_411_200),
+        ("gamer-flan-t5-xl", "llm_embed", 65_798_144),
+    ],
+)
+def test_a_plan_knows_the_published_sizes(recipe: str, role: str, parameters: int) -> None:
+    found = plan.parameters(Settings(recipe, sources=tuple((p, "random") for p in RECIPES[recipe].parts() if p != "dpe")))
+    assert found[role] == pytest.approx(parameters, rel=1e-4)
+
+
+def test_a_plan_needs_less_at_fewer_bits() -> None:
+    full, small = (plan.predict(Settings("clip-vit-b32", quant, (("image", "random"), ("text", "random"))), ("onnx",)) for quant in ("fp32", "int4"))
+    assert small.bytes < full.bytes / 5 and {p.quant for p in small.artifacts} == {"int4"}
