@@ -134,4 +134,32 @@ def flops(
     emit(form, tables.sheets(found, operators), tables.notes(found), records, whole, brief)
 
 
-COMMANDS = (latency, flops)
+def _share(ctx: click.Context, param: click.Parameter, given: str) -> float:
+    from .compare import share
+
+    try:
+        return share(given)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+@click.command()
+@click.argument("a", type=PATH)
+@click.argument("b", type=PATH)
+@click.option("--bound", default="10%", show_default=True, callback=_share, help="How much slower a row may be.")
+@format_option
+def compare(a: Path, b: Path, bound: float, form: str) -> None:
+    """Tell noise from change between two runs of `bench latency` (--output): exit code 1 when a row of B is slower by more than the bound."""
+    from . import compare as comparing
+    from . import compare_tables as tables
+    from . import imported
+
+    with one_line("bench compare", extra="bench"):
+        found = comparing.compare(imported.read(a), imported.read(b), bound)
+    records = [asdict(change) for change in found.changes]
+    emit(form, [tables.sheet(found)], tables.notes(found), records, asdict(found), asdict(found))
+    if found.regressions:
+        raise SystemExit(1)
+
+
+COMMANDS = (latency, flops, compare)

@@ -1,0 +1,122 @@
+"""Two runs of `bench latency` (or an app's export) row by row: noise, or change? Knows samples; measures nothing.
+
+A row has changed when two things hold: the 95 % bootstrapped interval of the ratio of medians leaves out 1 (for a regression: lies wholly beyond
+the bound), and a Mann-Whitney test over the samples, corrected for the number of rows (Holm), says that the distributions differ. One of them
+alone is noise: a machine that was busy for a while moves many samples a little, a single stall moves few by much.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .imported import Imported, ImportedRow
+
+DRAWS, LEVEL = 4000, 0.05
+FEWEST = 4  # samples a row, below which nothing can be told
+
+
+@dataclass(frozen=True)
+class Change:
+    """`ratio`: B's median over A's, with its interval. `verdict`: "slower", "faster", "same", or "too few samples".
+    `regression`: slower beyond the bound."""
+
+    layer: str
+    step: str
+    a_ms: float
+    b_ms: float
+    ratio: float
+    low: float
+    high: float
+    p: float
+    verdict: str
+    regression: bool
+
+
+@dataclass(frozen=True)
+class Comparison:
+    a: str
+    b: str
+    bound: float
+    changes: tuple[Change, ...]
+    only_a: tuple[str, ...]
+    only_b: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def regressions(self) -> tuple[Change, ...]:
+        return tuple(c for c in self.changes if c.regression)
+
+
+def share(text: str) -> float:
+    """ "10%" or "0.1" → 0.1. Raises ValueError."""
+    found = re.fullmatch(r"\s*(\d{1,6}(?:\.\d{1,6})?)\s*(%?)\s*", text)
+    if not found:
+        raise ValueError(f"{text!r}: a share such as 10% is wanted")
+    return float(found[1]) / (100 if found[2] else 1)
+
+
+def compare(a: Imported, b: Imported, bound: float) -> Comparison:
+    """The rows that both have, in A's order."""
+    left, right = ({(r.layer, r.step): r for r in x.rows} for x in (a, b))
+    both = [key for key in left if key in right]
+    raw = [_test(left[key], right[key]) for key in both]
+    changes = tuple(_change(left[key], right[key], p, bound) for key, p in zip(both, _holm(raw), strict=True))
+    notes = [f"{name} differs: {x} and {y}" for name, x, y in _facts(a, b) if x != y]
+    only_a, only_b = (tuple(": ".join(k) for k in x if k not in y) for x, y in ((left, right), (right, left)))
+    return Comparison(a.device, b.device, bound, changes, only_a, only_b, tuple(notes))
+
+
+def _facts(a: Imported, b: Imported) -> list[tuple[str, str | None, str | None]]:
+    return [(name, getattr(a, name), getattr(b, name)) for name in ("device", "os", "backend", "bundle_sha256", "thermal")]
+
+
+def _test(a: ImportedRow, b: ImportedRow) -> float:
+    """Two-sided p of Mann-Whitney; 1 where there is too little to test."""
+    from scipy.stats import mannwhitneyu
+
+    if min(len(a.samples_ns), len(b.samples_ns)) < FEWEST:
+        return 1.0
+    p = float(mannwhitneyu(a.samples_ns, b.samples_ns, alternative="two-sided").pvalue)
+    return p if np.isfinite(p) else 1.0
+
+
+def _holm(raw: Sequence[float]) -> list[float]:
+    """Holm's step-down correction."""
+    out, worst = [0.0] * len(raw), 0.0
+    for rank, at in enumerate(sorted(range(len(raw)), key=lambda i: raw[i])):
+        worst = max(worst, min(1.0, raw[at] * (len(raw) - rank)))
+        out[at] = worst
+    return out
+
+
+def _change(a: ImportedRow, b: ImportedRow, p: float, bound: float) -> Change:
+    if min(len(a.samples_ns), len(b.samples_ns)) < FEWEST:
+        ratio = b.p50_ns / max(a.p50_ns, 1.0)
+        return Change(a.layer, a.step, a.p50_ns / 1e6, b.p50_ns / 1e6, ratio, ratio, ratio, 1.0, "too few samples", False)
+    first, second = np.asarray(a.samples_ns, np.float64), np.asarray(b.samples_ns, np.float64)
+    low, high = _ratio_interval(first, second)
+    verdict = "slower" if p < LEVEL and low > 1 else "faster" if p < LEVEL and high < 1 else "same"
+    ratio = float(np.median(second) / max(np.median(first), 1.0))
+    regression = verdict == "slower" and low > 1 + bound
+    return Change(a.layer, a.step, float(np.median(first)) / 1e6, float(np.median(second)) / 1e6, ratio, low, high, p, verdict, regression)
+
+
+def _ratio_interval(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[float, float]:
+    """95 % of the ratio of medians. Samples stand in the order they were taken in: blocks of neighbours are drawn, for a disturbance lasts."""
+    random = np.random.default_rng(0)
+    ratios = _medians(b, random) / np.maximum(_medians(a, random), 1.0)
+    low, high = np.percentile(ratios, (2.5, 97.5))
+    return float(low), float(high)
+
+
+def _medians(x: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
+    block = max(1, round(len(x) ** (1 / 3)))
+    count = -(-len(x) // block)
+    starts = random.integers(0, len(x) - block + 1, (DRAWS, count))
+    rows = (starts[:, :, None] + np.arange(block)).reshape(DRAWS, -1)[:, : len(x)]
+    return np.asarray(np.median(x[rows], axis=1), np.float64)
