@@ -34,15 +34,38 @@ def quantize_blocks(matrix: Floats, size: int = BLOCK) -> tuple[Codes, Floats]:
 
 
 def affine_blocks(matrix: Floats, size: int = BLOCK) -> Blocks4:
-    """[N, K] → 4-bit codes between each block's extremes; `rest` is what the whole zero point misses of the minimum, within half a scale
-    where the block spans zero."""
-    blocks = _split(matrix, size).astype(np.float64)
+    """[N, K] → 4-bit codes between each block's extremes, scale and minimum fitted to them by least squares (a block that lies on such a grid
+    keeps it); `rest` is what the whole zero point misses of the minimum, within half a scale where the block spans zero."""
+    blocks = _split(matrix, size)
     low = blocks.min(axis=2)
-    scales = np.maximum((blocks.max(axis=2) - low) / 15.0, 1e-12)
-    codes = np.clip(np.rint((blocks - low[..., None]) / scales[..., None]), 0, 15)
+    scales = np.maximum((blocks.max(axis=2) - low) / np.float32(15.0), np.float32(1e-12))
+    codes = _codes(blocks, low, scales)
+    low, scales = _fitted(blocks, codes, low, scales)
+    codes = _codes(blocks, low, scales)
+    low, scales = _fitted(blocks, codes, low, scales)
     zeros = np.clip(np.rint(-low / scales), 0, 15)
-    rest = low + scales * zeros
-    return Blocks4(codes.astype(np.uint8), scales.astype(np.float32), zeros.astype(np.uint8), rest.astype(np.float32))
+    return Blocks4(codes.astype(np.uint8), scales, zeros.astype(np.uint8), low + scales * zeros)
+
+
+def _codes(blocks: Floats, low: Floats, scales: Floats) -> Floats:
+    codes = blocks - low[..., None]
+    codes *= (np.float32(1.0) / scales)[..., None]
+    np.rint(codes, out=codes)
+    return np.clip(codes, 0.0, 15.0, out=codes)
+
+
+def _fitted(blocks: Floats, codes: Floats, low: Floats, scales: Floats) -> tuple[Floats, Floats]:
+    """Minimum and scale that make least of the squared error of these codes; as they were where the codes are all one."""
+    mean = codes.mean(axis=2)
+    spread = np.einsum("nbk,nbk->nb", codes, codes) / codes.shape[2] - mean * mean
+    # Against the old grid rather than the weights themselves: a block on the grid then has differences of zero, and stays where it is.
+    missed = codes * scales[..., None]
+    np.subtract(blocks - low[..., None], missed, out=missed)
+    off = missed.mean(axis=2)
+    slope = np.einsum("nbk,nbk->nb", codes, missed) / codes.shape[2] - mean * off
+    slope = np.where(spread > 1e-6, slope / np.maximum(spread, 1e-6), 0.0).astype(np.float32)
+    good = scales + slope > 0
+    return np.where(good, low + off - slope * mean, low), np.where(good, scales + slope, scales)
 
 
 def nearest_blocks(matrix: Floats, size: int = BLOCK) -> Blocks4:

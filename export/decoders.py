@@ -53,12 +53,12 @@ def encoder(config: Config, weights: Weights, max_seq: int) -> ExportModule:
 
 
 def embed(config: Config, weights: Weights, quant: str) -> ExportModule:
-    """The token table, as the decoder wants its rows (Gemma's scale is in them); int8 rows unless `quant` is fp32 or fp16."""
+    """The token table, as the decoder wants its rows (Gemma's scale is in them); in int8 unless `quant` is fp32 or fp16."""
     text = text_config(config)
     table = token_table(config, weights)
     if text["model_type"].startswith("gemma3"):
         table = table * table.shape[1] ** 0.5
-    module = Embedding(table) if quant in ("fp32", "fp16") else Int8Embedding(table)
+    module = Embedding(table.half() if quant == "fp16" else table) if quant in ("fp32", "fp16") else Int8Embedding(table)
     inputs, outputs = (TensorSpec("ids", ("tokens",), "int64"),), (TensorSpec("embeds", ("tokens", table.shape[1]), "float32"),)
     example = (torch.zeros(1, dtype=torch.int64),)
     return ExportModule(

@@ -208,11 +208,11 @@ class Int8Embedding(nn.Module):
 
 
 class Embedding(nn.Module):
-    """The token table as it is: ids int64 [S] → embeds float32 [S, H]."""
+    """The token table as it is, fp32 or fp16: ids int64 [S] → embeds float32 [S, H]."""
 
     def __init__(self, weight: Tensor) -> None:
         super().__init__()
         self.register_buffer("rows", weight)
 
     def forward(self, ids: Tensor) -> Tensor:
-        return torch.index_select(self.get_buffer("rows"), 0, ids)
+        return torch.index_select(self.get_buffer("rows"), 0, ids).to(torch.float32)

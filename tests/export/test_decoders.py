@@ -114,6 +114,15 @@ def test_gemmas_scale_is_in_the_table_and_not_in_the_tied_head() -> None:
     assert torch.equal(decoders.decoder(config, weights, SLOTS).module.head.weight, stored)
 
 
+@pytest.mark.parametrize(("quant", "kind", "off"), [("fp32", torch.float32, 0.0), ("fp16", torch.float16, 5e-4), ("int4", torch.int8, 4e-3)])
+def test_the_table_is_held_as_asked(quant: str, kind: Any, off: float) -> None:
+    _, config, weights = tiny("llama")
+    table, stored = decoders.embed(config, weights, quant).module, weights.get("model.embed_tokens.weight", 80, 64)
+    got = table(torch.tensor([3, 3, 70]))
+    assert table.get_buffer("rows").dtype == kind and got.dtype == torch.float32
+    assert (got - stored[[3, 3, 70]]).abs().max() <= off * stored.abs().max()
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
