@@ -11,7 +11,7 @@ from gamer.runtime.console import one_line
 from rich.console import Console
 from rich.table import Table
 
-from . import cli_ablation, cli_cost, cli_quality
+from . import cli_ablation, cli_cost, cli_fleet, cli_quality
 from . import sample as sample_album
 from .datasets import DatasetError
 from .files import write_aside
@@ -24,7 +24,7 @@ def bench() -> None:
     """Measure latency per layer and component, measure quality, draw the report."""
 
 
-for _command in (*cli_quality.COMMANDS, *cli_ablation.COMMANDS, *cli_cost.COMMANDS):
+for _command in (*cli_quality.COMMANDS, *cli_ablation.COMMANDS, *cli_fleet.COMMANDS, *cli_cost.COMMANDS):
     bench.add_command(_command)
 
 

@@ -164,8 +164,9 @@ def judge(asked: Sequence[AskedUser], names: Sequence[str], reference: str) -> t
 def _sure(scores: Mapping[str, list[list[metrics.Scores]]], metric: str, reference: int) -> list[Sure]:
     users = range(len(next(iter(scores.values()))))
     table = [np.array([[getattr(row, metric) for row in rows[user]] for rows in scores.values()]) for user in users]
-    means, ends, p = stats.macro(table), stats.intervals(table), stats.permutation(table, reference)
+    means, ends = stats.macro(table), stats.intervals(table)
     others = [at for at in range(len(means)) if at != reference]
+    p = stats.permutation(table, reference) if others else means
     corrected = dict(zip(others, stats.holm([float(p[at]) for at in others]), strict=True))
     return [
         Sure(float(means[at]), float(ends[at, 0]), float(ends[at, 1]), float(p[at]) if at in corrected else None, corrected.get(at))

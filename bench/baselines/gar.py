@@ -3,7 +3,7 @@
 As adapted: one greedy sentence of at most 32 tokens by the bundle's own small model, shown three examples, where GAR trains a generator of answers,
 sentences and titles; the two BM25 lists (the query; the query and the sentence) are fused by reciprocal rank, as GAR fuses its lists. The prompt's
 fixed beginning is computed once a process. Sentences are kept on disk by model, prompt and query, a line each: a run that was interrupted asks for
-none twice.
+none twice, and is then timed without the writing.
 """
 
 from __future__ import annotations
