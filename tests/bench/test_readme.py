@@ -1,0 +1,59 @@
+"""What bench/README.md tells people to write works as it stands there, and is short."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from gamer.bench import methods
+from gamer.bench.baselines import Baseline
+from gamer.bench.cli import bench
+
+from .data_sets import write
+
+README = Path(__file__).resolve().parents[2] / "bench" / "README.md"
+
+
+def blocks(title: str) -> list[str]:
+    """The Python blocks of a section."""
+    section = README.read_text(encoding="utf-8").split(f"### {title}\n")[1].split("\n#")[0]
+    return re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+
+
+@pytest.mark.slow
+def test_a_baseline_is_added(bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, line = blocks("Add a baseline")
+    assert len((code + line).splitlines()) < 30
+    (tmp_path / "newest.py").write_text(code, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location("gamer.bench.baselines.newest", tmp_path / "newest.py")
+    assert spec is not None and spec.loader is not None
+    newest = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(newest)
+    said = re.fullmatch(r'    "newest": Baseline\(newest\.rank, "(.*)"\),\n', line)
+    assert said is not None
+    monkeypatch.setitem(methods.METHODS, "newest", Baseline(newest.rank, said[1]))
+    folder = write(tmp_path / "small")
+    # The command's choices were read before the test added one: what the command calls is asked instead.
+    from gamer.bench.quality import evaluate
+
+    found, runs = evaluate(bundle, folder, ("ours", "newest"), "ours", 1, tmp_path / "cache", print)
+    assert [row.method for row in found.methods] == ["ours", "newest"] and found.methods[1].what == said[1]
+    assert runs["newest"]["ann-q4"][0] == "ann7"  # "boats in the harbour": two photos say harbour, and this is the newer one
+
+
+@pytest.mark.slow
+def test_a_data_set_is_added(bundle: Path, tmp_path: Path) -> None:
+    (code,) = blocks("Add a data set")
+    assert len(code.splitlines()) < 30
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, timeout=60)
+    command = ["quality", str(tmp_path / "my-set"), "-b", str(bundle), "--output", str(tmp_path / "q.json")]
+    done = CliRunner().invoke(bench, command)
+    assert done.exit_code == 0, done.output
+    found = json.loads((tmp_path / "q.json").read_text(encoding="utf-8"))
+    assert found["dataset"] == "my-set" and found["methods"][0]["scores"]["recall5"]["mean"] == 1.0
