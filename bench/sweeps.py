@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from gamer.index import Encoded, FloatArray, Photo, load_pixels, scan
-from gamer.runtime import refine
+from gamer.runtime.answer import REFINEMENTS
 from gamer.runtime.llm import Request
 from gamer.runtime.models import Models
 from gamer.runtime.routing import choose
@@ -22,6 +22,7 @@ from .baselines import Baseline
 from .methods import METHODS
 from .user import User
 
+REFINEMENTS = ("off", "fast", "llm")
 RHOS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 Progress = Callable[[str], None]
 
@@ -119,7 +120,7 @@ def prefix(models: Models, queries: Sequence[str]) -> PrefixEffect | None:
 
 def refined(folder: Path, models: Models, home: Path, most: int, progress: Progress) -> Refined:
     """At most `most` queries a user: each costs a generation."""
-    variants = {how: ablation.Trial(ablation.Variant(how, refined_by=how)) for how in refine.MODES}
+    variants = {how: ablation.Trial(ablation.Variant(how, refined_by=how)) for how in REFINEMENTS}
     asked, taken = [], 0
     for name in datasets.users(folder):
         progress(f"{folder.name} {name}: refining by the language model")
