@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from gamer.index import Encoded, FloatArray, Photo, load_pixels, scan
-from gamer.runtime.answer import REFINEMENTS
+from gamer.runtime import refine
 from gamer.runtime.llm import Request
 from gamer.runtime.models import Models
 from gamer.runtime.routing import choose
