@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 from gamer.runtime.backends import BACKENDS
 from gamer.runtime.console import one_line
-from gamer.runtime.refine import MODES as REFINE_MODES
 
 from . import sample as sample_album
 from .datasets import DatasetError
@@ -35,7 +34,9 @@ def _dims(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) ->
 @bundle_option
 @click.option("-q", "--query", "queries", multiple=True, help="A query; repeat for more. [default: the sample album's]")
 @click.option("--backend", type=click.Choice(list(BACKENDS)), default="onnx", show_default=True, help="Engine that runs the bundle.")
-@click.option("--refine", "refined_by", type=click.Choice(REFINE_MODES), default="fast", show_default=True, help="Refinement inside the search.")
+@click.option(
+    "--refine", "refined_by", type=click.Choice(("off", "fast", "llm")), default="fast", show_default=True, help="Refinement inside the search."
+)
 @click.option("-r", "--repetitions", type=click.IntRange(1, 10_000), default=10, show_default=True, help="Counted rounds over all rows.")
 @click.option("-w", "--warmup", type=click.IntRange(0, 1000), default=1, show_default=True, help="Rounds that are not counted.")
 @click.option("--delay", type=click.FloatRange(0, 3600), default=0.0, show_default=True, help="Seconds between rounds, for a phone to cool.")
@@ -162,4 +163,68 @@ def compare(a: Path, b: Path, bound: float, form: str) -> None:
         raise SystemExit(1)
 
 
-COMMANDS = (latency, flops, compare)
+def _budget(ctx: click.Context, param: click.Parameter, given: str | None) -> object:
+    from .budget import parse
+
+    try:
+        return None if given is None else parse(given)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def _losses(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
+    out = {}
+    for text in given:
+        name, _, number = text.rpartition("=")
+        try:
+            out[name] = float(number)
+        except ValueError:
+            raise click.BadParameter(f"{text!r}: BUNDLE=NUMBER is wanted") from None
+    return out
+
+
+@click.command()
+@click.option("-b", "--bundle", "bundles", type=PATH, multiple=True, required=True, help="Bundle directory; repeat to choose among several.")
+@click.option("--device", "names", multiple=True, help="A phone of the profiles; repeat for more. [default: all]")
+@click.option("--profiles", type=PATH, default=None, help="A JSON list of profiles. [default: bench/devices.json]")
+@click.option("--budget", default=None, callback=_budget, help="Seconds a query and memory, such as 3s,1.5GB: what fits which phone.")
+@click.option("--loss", "given", multiple=True, callback=_losses, help="BUNDLE=NUMBER: its measured loss of quality. [default: 1 - worst parity]")
+@click.option("--import", "imports", type=PATH, multiple=True, help="Measurements that an app exported, to set beside; repeat for more.")
+@click.option("-r", "--rounds", type=click.IntRange(1, 1000), default=6, show_default=True, help="Rounds over ceilings and components; best counts.")
+@click.option("--output", type=PATH, default=None, help="Also write the JSON to this file.")
+@format_option
+@threads_option
+def device(
+    bundles: tuple[Path, ...],
+    names: tuple[str, ...],
+    profiles: Path | None,
+    budget: object,
+    given: dict[str, float],
+    imports: tuple[Path, ...],
+    rounds: int,
+    output: Path | None,
+    form: str,
+    threads: int,
+) -> None:
+    """What a phone will do with a bundle: latency, energy class and memory by roofline, calibrated on this machine, with the error on it shown."""
+    from . import budget as budgets
+    from . import device as predicting
+    from . import device_tables as tables
+    from . import devices, imported
+
+    with one_line("bench device", GraphError, SampleError, extra="bench"), spinner() as progress:
+        known = devices.load(profiles or devices.PROFILES)
+        chosen = devices.choose(known, names)
+        measured = [imported.read(path) for path in imports]
+        task = progress.add_task("measuring this machine", total=None)
+        found = predicting.forecast(bundles, chosen, threads, rounds, lambda text: progress.update(task, description=text[:60]))
+        found = predicting.beside(found, measured, bundles)
+        choices = budgets.choices(found.tasks, budget, budgets.losses(bundles, given)) if isinstance(budget, budgets.Budget) else ()
+        whole = asdict(found) | {"budget": asdict(budget) if isinstance(budget, budgets.Budget) else None, "choices": [asdict(c) for c in choices]}
+        if output:
+            write_aside(output, dumps(whole))
+    records = [asdict(o) for o in found.outlooks]
+    emit(form, tables.sheets(found, choices), tables.notes(found, measured), records, whole, whole)
+
+
+COMMANDS = (latency, flops, compare, device)

@@ -18,12 +18,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from .contrib_shapes import heads
-from .graph import MS, Graph, GraphError, Node, Value
+from .graph import MS, Graph, GraphError, Node, Value, stored_bytes
 
 
 @dataclass(frozen=True)
 class Work:
-    """One operator's work. `parameters`: the trained numbers among its constants, at their logical count."""
+    """One operator's work. `parameters`: the trained numbers among its constants, at their logical count.
+
+    `precision`: what a product is computed in ("fp32", "fp16", "int8", "int4"; "depthwise" for a convolution channel by channel; "" for no
+    product). `rows`: rows of the product, the pixels of a convolution: few rows leave a processor waiting for weights.
+    """
 
     name: str
     op: str
@@ -33,6 +37,8 @@ class Work:
     parameters: int
     weight_bytes: int
     activation_bytes: int
+    precision: str = ""
+    rows: int = 0
 
     @property
     def bytes(self) -> int:
@@ -206,7 +212,8 @@ def _work(graph: Graph, node: Node, read: set[str]) -> Work:
     kind, macs, arithmetic = _kind(graph, node)
     fresh = frozenset(v.name for v in node.inputs if v is not None and v.constant) - read
     weights, activations = _traffic(graph, node, kind, fresh)
-    work = Work(node.name, node.op, kind, macs, arithmetic, _parameters(node, fresh), weights, activations)
+    precision, rows = (_precision(node), _rows(node)) if macs else ("", 0)
+    work = Work(node.name, node.op, kind, macs, arithmetic, _parameters(node, fresh), weights, activations, precision, rows)
     read |= fresh
     return work
 
@@ -232,6 +239,34 @@ def _kind(graph: Graph, node: Node) -> tuple[str, int, int]:
     if op in MOVES or op in VIEWS:
         return "move" if op in MOVES else "view", 0, 0
     raise GraphError(f"{graph.path}: {op} ({node.name!r}) is an operator that the counter does not know: add it to bench/counting.py")
+
+
+def _precision(node: Node) -> str:
+    """Of the weight as it is stored: a product whose weight is dequantized from 8 bits runs in 8 bits."""
+    if "Conv" in node.op and node.number("group", 1) > 1 and _weight(node).shape[1] == 1:
+        return "depthwise"
+    if node.op == f"{MS}:MatMulNBits":
+        return "int4"  # its kernel, whatever the bits
+    if node.op in ("MatMulInteger", "ConvInteger") or any(part in node.op for part in ("QLinear", "QGemm", "QAttention", "Quantize", "Integer")):
+        return "int8"
+    weight = _weight(node)
+    if weight.constant and weight.stored * 2 < stored_bytes(weight.dtype, weight.shape):
+        return "int8"
+    return "fp16" if node.input(0).dtype == 10 else "fp32"
+
+
+def _weight(node: Node) -> Value:
+    return node.input(3 if node.op == "QLinearConv" else 1) if len(node.inputs) > 1 and node.inputs[1] is not None else node.input(0)
+
+
+def _rows(node: Node) -> int:
+    out = node.output()
+    if "Conv" in node.op:
+        return math.prod((out.shape[0], *out.shape[2:]))
+    if node.op in ATTENTIONS:
+        return node.input(0).shape[-2]
+    # Products of a batch follow one another: a head's scores are as many products as heads.
+    return out.shape[-2] if len(out.shape) > 1 and not _weight(node).constant else out.size // max(1, out.shape[-1])
 
 
 def _traffic(graph: Graph, node: Node, kind: str, fresh: frozenset[str]) -> tuple[int, int]:

@@ -23,6 +23,12 @@ from .graph import bound
 TEXT = "coffee I photographed last spring"
 TEXT_TOKENS, PROMPT_TOKENS = 8, 128  # of a bundle without tokenizers
 PHOTO = (600, 800, 3)
+# What a person does → the components that are in memory for it.
+TASK_ROLES = {
+    "query, refined by rules": ("text_tower",),
+    "query, refined by the language model": ("text_tower", "llm_embed", "llm_encoder", "llm_decoder"),
+    "photo indexed": ("image_tower", "text_tower"),
+}
 
 
 @dataclass(frozen=True, eq=False)
