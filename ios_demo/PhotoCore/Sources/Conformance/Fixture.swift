@@ -63,6 +63,7 @@ extension JSON {
     }
 
     static func ints(_ values: [Int]) -> JSON { .array(values.map(JSON.int)) }
-    static func floats(_ values: [Float]) -> JSON { .array(values.map { .number(Double($0)) }) }
+    /// Each as the shortest decimal that means it, as the fixtures have them.
+    static func floats(_ values: [Float]) -> JSON { .array(values.map { .number(Double("\($0)") ?? .nan) }) }
     static func strings(_ values: [String]) -> JSON { .array(values.map(JSON.string)) }
 }

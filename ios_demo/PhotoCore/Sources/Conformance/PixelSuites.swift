@@ -7,7 +7,9 @@ enum PixelSuites {
         { one in
             let given = one.given
             let pixels = Pixels(bytes: try given.base64("rgb"), width: try given.whole("width"), height: try given.whole("height"))
-            let spec = Preprocessing(resize: try given.whole("resize"), crop: try given.whole("crop"), interpolation: try given.text("interpolation"))
+            let spec = Preprocessing(
+                resize: try given.whole("resize"), crop: try given.whole("crop"), interpolation: try given.text("interpolation"),
+                fit: given["fit"]?.string ?? "cut")
             let out = try Preprocess.prepare(pixels, spec).map { UInt8($0) }
             return .object(["pixels": .string(Data(out).base64EncodedString())])
         }

@@ -22,6 +22,7 @@ public enum Replay {
         case "ranking": return try RankingSuite.ready(suite)
         case "manifest": return try BundleSuites.manifest(suite)
         case "prefix": return try BundleSuites.prefix(suite)
+        case "cues": return try CueSuite.ready(suite)
         default: return nil
         }
     }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Pillow's antialiased resize of 8-bit RGB, bit for bit: coefficients in double precision, then fixed point of 22 bits, rows first, then
-/// columns, each rounded to a byte (Pillow's Resample.c).
+/// Pillow's antialiased resize of 8-bit RGB, bit for bit: coefficients in double precision, then fixed point of 22 bits, rows and
+/// columns one after the other, each rounded to a byte (Pillow's Resample.c).
 public struct Resize: Sendable {
     public enum Filter: String, Sendable {
         case bicubic, bilinear
@@ -54,14 +54,20 @@ public struct Resize: Sendable {
     ) -> [UInt8] {
         let across = Weights(size: width, low: box.left, high: box.right, out: outWidth, filter: filter)
         let down = Weights(size: height, low: box.top, high: box.bottom, out: outHeight, filter: filter)
-        let firstRow = down.first[0], lastRow = down.first[outHeight - 1] + down.values[outHeight - 1].count
-        var rows = pixels, rowWidth = width, offset = 0
-        if outWidth != width || box.left != 0 || box.right != Float(outWidth) {
-            rows = horizontal(pixels, width: width, rows: firstRow..<lastRow, across, outWidth)
-            (rowWidth, offset) = (outWidth, firstRow)
+        let needsAcross = outWidth != width || box.left != 0 || box.right != Float(outWidth)
+        let needsDown = outHeight != height || box.top != 0 || box.bottom != Float(outHeight)
+        // Each pass rounds to bytes, so that their order shows. Pillow 13 goes down the columns first where that leaves less to do.
+        if needsAcross && needsDown && height > outHeight && height - outHeight > 2 * (width - outWidth) {
+            let small = vertical(pixels, width: width, offset: 0, down, outHeight)
+            return horizontal(small, width: width, rows: 0..<outHeight, across, outWidth)
         }
-        if outHeight == height && box.top == 0 && box.bottom == Float(outHeight) { return rows }
-        return vertical(rows, width: rowWidth, offset: offset, down, outHeight)
+        var rows = pixels, rowWidth = width, offset = 0
+        if needsAcross {
+            offset = down.first[0]
+            rows = horizontal(pixels, width: width, rows: offset..<(down.first[outHeight - 1] + down.values[outHeight - 1].count), across, outWidth)
+            rowWidth = outWidth
+        }
+        return needsDown ? vertical(rows, width: rowWidth, offset: offset, down, outHeight) : rows
     }
 
     private static func horizontal(_ pixels: [UInt8], width: Int, rows: Range<Int>, _ weights: Weights, _ outWidth: Int) -> [UInt8] {

@@ -1,0 +1,89 @@
+import Foundation
+import PhotoCore
+
+/// Suite `cues`: a query, a day and an album's places → times, places, cubes and what is left of the text; and what refinement is made of.
+enum CueSuite {
+    /// The rules file, which Python, Kotlin and Swift share: in the repository, above the fixtures, or where PHOTO_RULES says.
+    static func rules(_ suite: Suite) -> String {
+        ProcessInfo.processInfo.environment["PHOTO_RULES"] ?? suite.path("../../../runtime/cue_rules.json")
+    }
+
+    static func ready(_ suite: Suite) throws -> Replayed {
+        let reader = try CueReader(rules: rules(suite))
+        let gazetteer = try Gazetteer(suite.path(try suite.shared.text("gazetteer")))
+        return { one in
+            let given = one.given
+            func said(_ name: String) throws -> Text { try given.text(name).scalars }
+            switch try given.text("op") {
+            case "parse": return try parse(suite, given, reader, gazetteer)
+            case "home":
+                let positions = try given.list("positions").map { place in place[0]?.double.flatMap { lat in place[1]?.double.map { (lat: lat, lon: $0) } } }
+                guard let box = Home.learn(positions, try given.integers("times")) else { return .object(["box": .null]) }
+                return .object(["box": .array([box.south, box.north, box.west, box.east].map { .number($0 ?? 0) })])
+            case "fast": return .object(["text": .string(Refine.fast(try said("text")).string)])
+            case "clean": return .object(["text": .string(Refine.clean(try said("text"), try given.whole("limit")).string)])
+            case "content_words":
+                let words = Refine.contentWords(try said("text")).sorted { $0.lexicographicallyPrecedes($1) }
+                return .object(["words": .strings(words.map(\.string))])
+            case "objection":
+                let context = Refine.Context(names: try given.strings("names").map(\.scalars))
+                return .object(["text": .string(Refine.objection(try said("text"), query: try said("query"), plain: try said("plain"), context))])
+            case "fitting":
+                return .object(["notes": .string(Refine.Context.fitting(try given.strings("names").map(\.scalars), try said("query")).notes())])
+            case "fold": return .object(["text": .string(Gazetteer.fold(try said("text")).string)])
+            case let other: throw Failure.value("an operation \(other)")
+            }
+        }
+    }
+
+    private static func parse(_ suite: Suite, _ given: JSON, _ reader: CueReader, _ gazetteer: Gazetteer) throws -> JSON {
+        guard let now = WallClock(try given.text("now")) else { throw Failure.value("no day") }
+        let extent = given["extent"]?.array.flatMap { list in list[0].int.flatMap { low in list[1].int.map { (low: low, high: $0) } } }
+        var near: ((Place) -> Int)?
+        if let name = given["positions"]?.string, let listed = suite.shared["positions"]?[name]?.array {
+            let positions = listed.map { ($0[0]?.double ?? 0, $0[1]?.double ?? 0) }
+            near = { place in positions.filter { place.contains($0.0, $0.1) }.count }
+        }
+        let sides = given["home"]?.array?.compactMap(\.double) ?? []
+        let home: (() throws -> Cube?)? = sides.count == 4 ? { Cube(south: sides[0], north: sides[1], west: sides[2], east: sides[3]) } : nil
+        let read = try reader.parse(
+            try given.text("query").scalars, now: now, gazetteer: gazetteer, extent: extent, near: near, home: home,
+            southern: given["southern"]?.bool ?? false)
+        let events = suite.shared["events"]
+        return told(
+            reader.resolve(read) { phrase in
+                (events?[phrase.scalars.lowered().string]?.array ?? []).map { Interval($0[0]?.int, $0[1]?.int) }
+            })
+    }
+
+    private static func told(_ cues: Cues) -> JSON {
+        .object([
+            "times": .array(cues.times.map(time)), "negated_times": .array(cues.negatedTimes.map(time)), "places": .array(cues.places.map(place)),
+            "negated_places": .array(cues.negatedPlaces.map(place)),
+            "recurring": .array(
+                cues.recurring.map {
+                    .object([
+                        "text": .string($0.text), "kind": .string($0.kind), "weekdays": .ints($0.weekdays), "minutes": .ints($0.minutes),
+                        "confidence": .number($0.confidence),
+                    ])
+                }), "anchors": .array(cues.anchors.map { .object(["text": .string($0.text), "phrase": .string($0.phrase)]) }),
+            "cubes": .array(cues.cubes.map(TreeSuite.json)), "rest": .string(cues.rest), "refined": .string(Refine.fast(cues.rest.scalars).string),
+            "lines": .strings(Explain.cueLines(cues)), "cube_lines": .strings(Explain.cubeLines(cues)),
+        ])
+    }
+
+    private static func time(_ cue: TimeCue) -> JSON {
+        .object([
+            "text": .string(cue.text), "start": .optional(cue.start), "end": .optional(cue.end), "kind": .string(cue.kind),
+            "confidence": .number(cue.confidence),
+        ])
+    }
+
+    private static func place(_ cue: PlaceCue) -> JSON {
+        let boxes = cue.boxes.map { box in JSON.array([box.south, box.north, box.west, box.east].map { .optional($0) }) }
+        return .object([
+            "text": .string(cue.text), "name": .string(cue.name), "kind": .string(cue.kind), "photos": .optional(cue.photos),
+            "confidence": .number(cue.confidence), "boxes": .array(boxes),
+        ])
+    }
+}

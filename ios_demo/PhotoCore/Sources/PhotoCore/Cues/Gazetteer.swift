@@ -1,0 +1,155 @@
+import Foundation
+
+/// Reads the gazetteer file: a name → the places of that name, a position → the nearest city (runtime/gazetteer.py). Read-only, no network.
+public final class Gazetteer: @unchecked Sendable {
+    static let maxWords = 4
+    private static let applicationId = 0x476D_477A  // "GmGz"
+    private static let version = 2  // 1 had no parts: its countries are one box each
+    private static let columns = "p.id, p.name, p.kind, p.country_code, p.lat, p.lon, p.south, p.north, p.west, p.east, p.population"
+    private static let kmPerDegree = 111.195
+
+    public let path: String
+    private let db: Database
+    private let hasParts: Bool
+    private let lock = NSLock()
+    private var known: [Text: [Place]] = [:]
+
+    /// Raises Failure.runtime for anything but a gazetteer.
+    public init(_ path: String) throws {
+        self.path = path
+        guard FileManager.default.fileExists(atPath: path) else { throw Failure.runtime("no gazetteer at \(path)") }
+        do {
+            db = try Database(path, .immutable)
+            let id = try db.integer("PRAGMA application_id"), version = try db.integer("PRAGMA user_version")
+            guard id == Gazetteer.applicationId else {
+                throw Failure.runtime(
+                    "\(path) is not a gazetteer (application_id 0x\(String(id, radix: 16)), expected 0x\(String(Gazetteer.applicationId, radix: 16)))")
+            }
+            guard (1...Gazetteer.version).contains(version) else {
+                throw Failure.runtime("\(path) is a gazetteer of version \(version); this program reads up to \(Gazetteer.version): update it")
+            }
+            hasParts = version > 1
+        } catch let error as SQLiteError {
+            throw Failure.runtime("\(path) is not a gazetteer: \(error)")
+        }
+    }
+
+    /// The form under which names are stored and sought: casefolded, accents and stops stripped, hyphens and white space to one space.
+    public static func fold(_ name: Text) -> Text {
+        let decomposed = name.string.decomposedStringWithCompatibilityMapping.scalars.casefolded()
+        var out = Text()
+        for letter in decomposed.string.decomposedStringWithCompatibilityMapping.unicodeScalars {
+            if letter.properties.canonicalCombiningClass != .notReordered { continue }
+            switch letter {
+            case ".", "'", "’", "`", "\0": continue
+            case "-", "‐", "‑", "–", "_": out.append(" ")
+            case "ø": out.append("o")
+            case "ł": out.append("l")
+            case "đ", "ð": out.append("d")
+            case "ı": out.append("i")
+            case "æ": out += ["a", "e"]
+            case "œ": out += ["o", "e"]
+            case "þ": out += ["t", "h"]
+            default: out.append(letter)
+            }
+        }
+        return out.tidied()
+    }
+
+    /// The places of that name (case, accents and hyphens do not matter), best first: by population, alternate names at a quarter.
+    public func lookup(_ name: Text) throws -> [Place] {
+        if name.isEmpty || name.count > 100 { return [] }
+        let folded = Gazetteer.fold(name)
+        if folded.isEmpty { return [] }
+        return try lock.withLock {
+            if let found = known[folded] { return found }
+            let found = try read(folded)
+            if known.count > 4096 { known.removeAll() }
+            known[folded] = found
+            return found
+        }
+    }
+
+    /// The longest run of words from the beginning that is a place name: how many words, and its places, best first.
+    func longestMatch(_ words: [Text]) throws -> (count: Int, places: [Place])? {
+        for length in stride(from: min(Gazetteer.maxWords, words.count), to: 0, by: -1) {
+            let found = try lookup(Text.join(Array(words[..<length]), " "))
+            if !found.isEmpty { return (length, found) }
+        }
+        return nil
+    }
+
+    private func read(_ folded: Text) throws -> [Place] {
+        let sql = "SELECT \(Gazetteer.columns), n.flags FROM names n JOIN places p ON p.id = n.place_id WHERE n.name_folded = ?"
+        var found: [(place: Place, weight: Double)] = []
+        for row in try query(sql, [.text(folded.string)]) {
+            let flags = row[11].integer ?? 0
+            var place = Gazetteer.place(row)
+            (place.isPrimary, place.isWord, place.isGiven) = (flags & 1 != 0, flags & 2 != 0, flags & 4 != 0)
+            if hasParts && place.kind == "country" {
+                place.parts = try query("SELECT south, north, west, east FROM parts WHERE place_id = ? ORDER BY rowid", [.integer(place.id)])
+                    .map { Gazetteer.box($0[...]) }
+            }
+            found.append((place, place.isPrimary ? Double(place.population) : Double(place.population) / 4))
+        }
+        found.sort { $0.weight != $1.weight ? $0.weight > $1.weight : $0.place.id < $1.place.id }
+        return found.prefix(24).map(\.place)
+    }
+
+    private static func place(_ row: [Value]) -> Place {
+        Place(
+            id: row[0].integer ?? 0, name: row[1].text ?? "", kind: row[2].text ?? "", countryCode: row[3].text ?? "", lat: row[4].real ?? 0,
+            lon: row[5].real ?? 0, box: box(row[6..<10]), population: row[10].integer ?? 0)
+    }
+
+    private static func box(_ row: ArraySlice<Value>) -> PlaceBox {
+        let sides = row.map { $0.real ?? 0 }
+        return PlaceBox(south: sides[0], north: sides[1], west: sides[2], east: sides[3])
+    }
+
+    private func query(_ sql: String, _ values: [Value]) throws -> [[Value]] {
+        do { return try db.rows(sql, values) } catch { throw Failure.runtime("cannot read the gazetteer \(path): \(error)") }
+    }
+
+    /// The city whose centre is nearest to a position in degrees, within `maxKm`; nil on the open sea.
+    public func nearest(_ lat: Double, _ lon: Double, maxKm: Double = 50) throws -> Place? {
+        guard lat.isFinite, lon.isFinite, (-90.0...90.0).contains(lat), maxKm > 0 else { return nil }
+        let lon = floorMod(lon + 180, 360) - 180
+        return try lock.withLock {
+            for reach in maxKm > 8 ? [8, maxKm] : [maxKm] {  // most photos are close to a city: few rows
+                var best: (far: Double, id: Int)?
+                for row in try citiesAround(lat, lon, reach) {
+                    let far = Gazetteer.distance(lat, lon, row[1].real ?? 0, row[2].real ?? 0), id = row[0].integer ?? 0
+                    if best == nil || (far, id) < best! { best = (far, id) }
+                }
+                if let best, best.far <= reach {
+                    return try query("SELECT \(Gazetteer.columns) FROM places p WHERE p.id = ?", [.integer(best.id)]).first.map(Gazetteer.place)
+                }
+            }
+            return nil
+        }
+    }
+
+    /// (id, lat, lon) of the cities in the box that reaches `km` kilometres each way.
+    private func citiesAround(_ lat: Double, _ lon: Double, _ km: Double) throws -> [[Value]] {
+        let dlat = km / Gazetteer.kmPerDegree, shrink = cos(min(90, abs(lat) + dlat) * .pi / 180)
+        let dlon = shrink <= 0.01 ? 180 : min(180, dlat / shrink), west = lon - dlon, east = lon + dlon
+        var sql = "SELECT id, lat, lon FROM places WHERE kind = 'city' AND lat BETWEEN ? AND ? AND (lon BETWEEN ? AND ?"
+        var bounds = [lat - dlat, lat + dlat, west, east]
+        if dlon < 180 && (west < -180 || east > 180) {  // the box crosses the antimeridian: look on the other side too
+            let shift: Double = west < -180 ? 360 : -360
+            sql += " OR lon BETWEEN ? AND ?"
+            bounds += [west + shift, east + shift]
+        } else if dlon >= 180 {
+            bounds = [lat - dlat, lat + dlat, -180, 180]
+        }
+        return try query(sql + ")", bounds.map(Value.real))
+    }
+
+    /// Great-circle distance in km between two positions in degrees.
+    private static func distance(_ lat1: Double, _ lon1: Double, _ lat2: Double, _ lon2: Double) -> Double {
+        let a = lat1 * .pi / 180, b = lat2 * .pi / 180, dlon = (lon2 - lon1) * .pi / 180
+        let h = pow(sin((b - a) / 2), 2) + cos(a) * cos(b) * pow(sin(dlon / 2), 2)
+        return 2 * 6371 * asin(min(1, h.squareRoot()))
+    }
+}

@@ -1,0 +1,36 @@
+/// A box in degrees; `west > east` crosses the antimeridian.
+public struct PlaceBox: Sendable, Equatable {
+    public let south: Double, north: Double, west: Double, east: Double
+
+    public init(south: Double, north: Double, west: Double, east: Double) { (self.south, self.north, self.west, self.east) = (south, north, west, east) }
+
+    func contains(_ lat: Double, _ lon: Double) -> Bool {
+        south <= lat && lat <= north && (west <= east ? west <= lon && lon <= east : lon >= west || lon <= east)
+    }
+
+    var cube: Cube { Cube(south: south, north: north, west: west, east: east) }
+}
+
+/// A city, country or region with its extent.
+///
+/// `isPrimary`: the name asked for is the place's own. `isWord`: it is also an English word (Nice). `isGiven`: it is also a given name (Florence).
+/// `parts`: the boxes of a country with far parts; none when one will do.
+public struct Place: Sendable, Equatable {
+    public let id: Int
+    public let name: String
+    public let kind: String
+    public let countryCode: String
+    public let lat: Double
+    public let lon: Double
+    public let box: PlaceBox
+    public let population: Int
+    public var isPrimary = true
+    public var isWord = false
+    public var isGiven = false
+    public var parts: [PlaceBox] = []
+
+    /// The place's whole extent.
+    public var boxes: [PlaceBox] { parts.isEmpty ? [box] : parts }
+
+    public func contains(_ lat: Double, _ lon: Double) -> Bool { boxes.contains { $0.contains(lat, lon) } }
+}
