@@ -64,7 +64,9 @@ def parity_text(parity: mf.Parity) -> str:
     if parity.minimum is None:
         return parity.status
     text = f"cosine ≥ {parity.minimum:.5f} ({parity.threshold})"
-    return text if parity.top1 is None else f"{text}, top-1 {parity.top1:.1%} ({parity.top1_threshold:.0%})"
+    text += "" if parity.top1 is None else f", top-1 {parity.top1:.1%} ({parity.top1_threshold:.0%})"
+    # The target's own runtime needs no word; what stood in for it does.
+    return f"{text}, {parity.executed_by}" if "MIL" in parity.executed_by else text
 
 
 def _from_file(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
@@ -148,10 +150,15 @@ def export(
     """
     from . import bundle
 
+    if recipe is not None and recipe not in RECIPES:
+        raise click.BadParameter(f"{recipe!r} is no recipe; choose one of: {', '.join(RECIPES)}", param_hint="RECIPE")
+    try:
+        wanted = bundle.parse_targets(targets)
+    except ExportError as error:
+        raise click.BadParameter(str(error), param_hint="--targets") from None
     kept = "interrupted; finished parts are kept, run the same command to go on"
     with one_line("export", ExportError, extra="export", interrupted=kept):
         settings = _settings(recipe, model, weights, dtype if quant == "none" else quant, keep, group_size, max_seq, opset, image_input, trust_pickle)
-        wanted = bundle.parse_targets(targets)
         if dry_run:
             _print_plan(settings, wanted, as_json)
             return

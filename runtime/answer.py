@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from gamer.index import Cube, EntityMatch
 
+MODES = ("fused", "paper")  # how an engine ranks
+REFINEMENTS = ("off", "fast", "llm")
 LAYERS = ("cube", "kdtree", "refine", "graph", "vectors")
 
 

@@ -10,17 +10,17 @@ import os
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import click
 
-from .answer import LAYERS, Answer, Hit
+from .answer import LAYERS, MODES, REFINEMENTS, Answer, Hit
 from .console import one_line, plain
-from .engine import MODES, Engine
 from .errors import RuntimeFailure
 from .explain import day
+from .models import Models
 from .options import PATH, backend_option, json_option, memory_option, random_option, threads_option
-from .refine import MODES as REFINE_MODES
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @click.option(
     "--refine",
     "refined_by",
-    type=click.Choice(REFINE_MODES),
+    type=click.Choice(REFINEMENTS),
     default="fast",
     show_default=True,
     help="llm: ask the bundle's language model.",
@@ -68,7 +68,14 @@ def search(
     gamer search out/album.gamer "coffee I photographed last spring" -k 5 --explain
     """
     with one_line("search"):
-        engine = Engine.open(bundle or find_bundle(album), album, backend, threads, max_memory and max_memory * 1_000_000, allow_random)
+        models = Models.open(bundle or find_bundle(album), backend, threads, max_memory and max_memory * 1_000_000, allow_random)
+        # The text tower loads outside Python's lock: by the time the engine is imported and the album open, it stands.
+        ahead = Thread(target=models.load_text)
+        ahead.start()
+        from .engine import Engine
+
+        engine = Engine.over(models, album)
+        ahead.join()
         answer = engine.search(query, k, refined_by=refined_by, mode=mode, now=now)
     say_what_is_gone(album, answer.hits)
     if as_json:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from . import ranking, refine
 from .anchors import AlbumEvents
-from .answer import Answer, Hit, Trace
+from .answer import MODES, REFINEMENTS, Answer, Hit, Trace
 from .cues import Cues, parse, resolve, with_quotes
 from .cues_calendar import TimeContext
 from .cues_time import merged
@@ -33,7 +33,6 @@ from .home import learn_home
 from .manifest import Ranking
 from .models import Models
 
-MODES = ("fused", "paper")
 CHANNELS = ("text", "image")
 EXACT_ROWS = 20_000  # up to here a scan of every photo left costs less than choosing among them
 CANDIDATES = 200
@@ -77,7 +76,11 @@ class Engine:
 
         Raises BundleError, AlbumError, or RuntimeFailure when another encoder made the album's vectors.
         """
-        models = Models.open(bundle, backend, threads, max_memory, allow_random)
+        return cls.over(Models.open(bundle, backend, threads, max_memory, allow_random), album)
+
+    @classmethod
+    def over(cls, models: Models, album: Path) -> Engine:
+        """The engine of models that are open already. Raises as `open` does."""
         opened = Album.open(album)
         for ours, theirs in (
             (models.manifest.text_encoder, opened.meta.text_encoder),
@@ -85,7 +88,7 @@ class Engine:
         ):
             if ours != theirs:
                 opened.close()
-                raise RuntimeFailure(f"{album}: its vectors are {theirs}'s, the bundle has {ours}: run `gamer index update {album} -b {bundle}`")
+                raise RuntimeFailure(f"{album}: made by {theirs}, the bundle has {ours}: run `gamer index update {album} -b {models.bundle}`")
         try:
             return cls(models, opened)
         except BaseException:
@@ -193,8 +196,8 @@ class Engine:
             raise RuntimeFailure(f"the query has {len(query)} characters: give at most {MAX_QUERY}")
         if not 1 <= k <= MAX_K:
             raise RuntimeFailure(f"k = {k}: choose 1 to {MAX_K}")
-        if refined_by not in refine.MODES:
-            raise RuntimeFailure(f"unknown refinement {refined_by!r}; choose one of: {', '.join(refine.MODES)}")
+        if refined_by not in REFINEMENTS:
+            raise RuntimeFailure(f"unknown refinement {refined_by!r}; choose one of: {', '.join(REFINEMENTS)}")
         if mode not in MODES:
             raise RuntimeFailure(f"unknown mode {mode!r}; choose one of: {', '.join(MODES)}")
 

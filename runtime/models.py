@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -119,6 +120,11 @@ class Models:
     def text(self) -> TextEncoder:
         fixed = self.manifest.artifact("text_tower", self.backend).inputs[0].shape[1]
         return TextEncoder(self.session("text_tower"), self.data("text_tokenizer.json"), fixed if isinstance(fixed, int) else 128)
+
+    def load_text(self) -> None:
+        """Opens the text tower ahead of its first use, from a thread of its own; what stands in the way is said at that use."""
+        with suppress(Exception):
+            self.text.encode([""])
 
     @cached_property
     def gazetteer(self) -> Gazetteer:

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from .llm import Request
 from .models import Models
 
-MODES = ("off", "fast", "llm")
 MAX_NEW = 32
 MAX_ADDED = 8  # words that a refinement without context may add
 MAX_NAMES, MAX_NAME, MAX_NAME_WORDS = 8, 40, 4

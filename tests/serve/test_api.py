@@ -11,7 +11,7 @@ from typing import Any, get_args
 import httpx
 import pytest
 from gamer.index import Album
-from gamer.runtime import refine
+from gamer.runtime.answer import REFINEMENTS
 from gamer.runtime.engine import MAX_QUERY, MODES, Engine
 from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.settings import Settings
@@ -58,7 +58,7 @@ def test_a_search_answers_with_photos_reasons_layers_and_the_walk(client: TestCl
 
 
 def test_the_options_are_the_engines(client: TestClient) -> None:
-    assert get_args(Mode) == MODES and get_args(Refine) == refine.MODES
+    assert get_args(Mode) == MODES and get_args(Refine) == REFINEMENTS
     assert search(client, "my cat", mode="paper", refine="off")["answer"]["trace"]["refined_by"] == "off"
     assert len(search(client, "photo", k=19)["answer"]["hits"]) == 19
 
