@@ -38,7 +38,8 @@ class Parity:
 
     `status`: "passed", or NOT_RUN where the target cannot be executed here (then no figure is given). `metric` is "cosine" (worst input
     in `minimum`, all inputs in `mean`) or "top1" (share of positions of a fixed text whose likeliest token is the same; cosine of the
-    hidden state in `minimum` and `mean`).
+    hidden state in `minimum` and `mean`). `executed_by`: "onnxruntime", "executorch", "Core ML", "MIL interpreter"; "" in bundles from
+    before it was said.
     """
 
     status: str
@@ -49,6 +50,7 @@ class Parity:
     top1: float | None = None
     top1_threshold: float | None = None
     inputs: int = 0
+    executed_by: str = ""
 
 
 @dataclass(frozen=True)
@@ -264,6 +266,9 @@ def to_json(manifest: Manifest) -> str:
         for field in dataclasses.fields(kind) if raw[part] else ():
             if field.default is not dataclasses.MISSING and raw[part][field.name] == field.default:
                 del raw[part][field.name]
+    for artifact in raw["artifacts"]:
+        if not artifact["parity"]["executed_by"]:
+            del artifact["parity"]["executed_by"]
     return json.dumps(raw, indent=2, ensure_ascii=False) + "\n"
 
 
