@@ -148,7 +148,7 @@ def _timed(user: User, method: Baseline, query: str) -> tuple[list[str], int]:
 def judge(asked: Sequence[AskedUser], names: Sequence[str], reference: str) -> tuple[MethodScores, ...]:
     """The table's rows, from places alone. Every method must have been asked of every user."""
     scores = {name: [[metrics.from_places(q.places[name], q.relevant) for q in one.queries] for one in asked] for name in names}
-    sure = {metric: _sure(scores, metric, list(names).index(reference)) for metric in metrics.METRICS}
+    sure = _sure(scores, list(names).index(reference))
     return tuple(
         MethodScores(
             name,
@@ -161,14 +161,25 @@ def judge(asked: Sequence[AskedUser], names: Sequence[str], reference: str) -> t
     )
 
 
-def _sure(scores: Mapping[str, list[list[metrics.Scores]]], metric: str, reference: int) -> list[Sure]:
-    users = range(len(next(iter(scores.values()))))
-    table = [np.array([[getattr(row, metric) for row in rows[user]] for rows in scores.values()]) for user in users]
+def _sure(scores: Mapping[str, list[list[metrics.Scores]]], reference: int) -> dict[str, list[Sure]]:
+    """By metric, for each method. All metrics of all methods are rows of one table, metric by metric, so that they share their draws."""
+    count, users = len(scores), range(len(next(iter(scores.values()))))
+    table = [np.array([[getattr(row, metric) for row in rows[user]] for metric in metrics.METRICS for rows in scores.values()]) for user in users]
     means, ends = stats.macro(table), stats.intervals(table)
-    others = [at for at in range(len(means)) if at != reference]
-    p = stats.permutation(table, reference) if others else means
-    corrected = dict(zip(others, stats.holm([float(p[at]) for at in others]), strict=True))
-    return [
-        Sure(float(means[at]), float(ends[at, 0]), float(ends[at, 1]), float(p[at]) if at in corrected else None, corrected.get(at))
-        for at in range(len(means))
-    ]
+    compared = [first + reference for first in range(0, len(means), count) for _ in range(count)]
+    p = stats.permutation(table, compared) if count > 1 else means
+    others = [at for at in range(count) if at != reference]
+    out = {}
+    for first, metric in zip(range(0, len(means), count), metrics.METRICS, strict=True):
+        corrected = dict(zip(others, stats.holm([float(p[first + at]) for at in others]), strict=True))
+        out[metric] = [
+            Sure(
+                float(means[first + at]),
+                float(ends[first + at, 0]),
+                float(ends[first + at, 1]),
+                float(p[first + at]) if at in corrected else None,
+                corrected.get(at),
+            )
+            for at in range(count)
+        ]
+    return out

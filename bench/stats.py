@@ -31,15 +31,16 @@ def bootstrap(table: Table, draws: int = DRAWS, seed: int = 0) -> Floats:
 
 
 def _resampled(table: Table, draws: int, random: np.random.Generator) -> Floats:
-    users = len(table)
-    chosen = random.integers(users, size=(draws, users))
-    means = np.zeros((draws, users, table[0].shape[0]))
-    for user, values in enumerate(table):
-        at = chosen == user
+    users, rows = len(table), table[0].shape[0]
+    chosen = random.integers(users, size=draws * users)
+    order, counts = np.argsort(chosen, kind="stable"), np.bincount(chosen, minlength=users)
+    means, start = np.zeros((draws * users, rows)), 0
+    for values, count in zip(table, counts, strict=True):
         n = values.shape[1]
-        weights = random.multinomial(n, np.full(n, 1 / n), size=int(at.sum())) / n
-        means[at] = weights @ values.T
-    return np.asarray(means.mean(axis=1), np.float64)
+        weights = random.multinomial(n, np.full(n, 1 / n), size=int(count)) / n
+        means[order[start : start + count]] = weights @ values.T
+        start += count
+    return np.asarray(means.reshape(draws, users, rows).mean(axis=1), np.float64)
 
 
 def intervals(table: Table, draws: int = DRAWS, seed: int = 0) -> Floats:
@@ -47,13 +48,15 @@ def intervals(table: Table, draws: int = DRAWS, seed: int = 0) -> Floats:
     return np.asarray(np.percentile(bootstrap(table, draws, seed), [2.5, 97.5], axis=0).T, np.float64)
 
 
-def permutation(table: Table, reference: int, permutations: int = PERMUTATIONS, seed: int = 0) -> Floats:
+def permutation(table: Table, reference: int | Sequence[int], permutations: int = PERMUTATIONS, seed: int = 0) -> Floats:
     """[methods]: two-sided p that a method's macro mean differs from the reference's by chance; 1 for the reference itself.
+
+    `reference`: a row, or for each row the row that it is compared with (the same method's values of several metrics are rows of one table).
 
     Each query's two values change places at random (Fisher's paired test), so what is asked is: on these users, would other queries have said
     the same? One more than was counted over one more than was drawn: no p is 0.
     """
-    differences = [values - values[reference] for values in table]
+    differences = [values - values[np.asarray(reference)] for values in table]
     observed = np.abs(macro(differences)) - 1e-12  # sums of the same numbers in another order are no smaller
     random, reached = np.random.default_rng(seed), np.zeros(len(observed))
     for start in range(0, permutations, _BLOCK):

@@ -31,6 +31,15 @@ def test_an_interval_of_one_user_is_the_plain_bootstrap_over_queries() -> None:
     assert (low, high) == pytest.approx(np.percentile(plain, [2.5, 97.5]), abs=0.006)
 
 
+def test_an_interval_of_several_users_is_the_plain_bootstrap_of_both_levels() -> None:
+    values, random = table(7, (30, 8, 60)), np.random.default_rng(1)
+    plain = []
+    for _ in range(6000):
+        drawn = [values[user][2] for user in random.integers(3, size=3)]
+        plain.append(np.mean([random.choice(own, len(own)).mean() for own in drawn]))
+    assert stats.intervals(values, draws=6000)[2] == pytest.approx(np.percentile(plain, [2.5, 97.5]), abs=0.012)
+
+
 def test_users_that_differ_widen_an_interval() -> None:
     alike, differing = [np.full((1, 50), 0.5)] * 4, [np.full((1, 50), value) for value in (0.1, 0.4, 0.6, 0.9)]
     assert np.ptp(stats.intervals(alike)[0]) == pytest.approx(0)
@@ -62,6 +71,13 @@ def test_permutation_tells_a_real_difference_from_none() -> None:
     found = stats.permutation(table(1, shift=0.05), 0)
     assert found[0] == 1.0 and found[1] < 0.001
     assert stats.permutation([np.stack([v[0], v[0]]) for v in table(2)], 0)[1] == 1.0
+
+
+def test_rows_may_each_have_their_own_reference() -> None:
+    values = table(4, shift=0.05)
+    doubled = [np.concatenate([v, 1 - v]) for v in values]
+    found = stats.permutation(doubled, [0, 0, 0, 3, 3, 3])
+    assert found[:3].tolist() == found[3:].tolist() == stats.permutation(values, 0).tolist()
 
 
 def test_no_p_is_zero_and_chance_alone_is_rarely_called_a_difference() -> None:
