@@ -81,7 +81,7 @@ class ManifestPlayer(private val folder: File) : Player {
 
 /** Suite `prefix`. */
 class PrefixPlayer(private val suite: Suite) : Player {
-    private val tokenizer = Tokenizer.read(File(suite.folder, suite.shared.getString("tokenizer")))
+    private val tokenizer = Tokenizer.read(suite.file(suite.shared.getString("tokenizer")))
 
     override fun play(case: Case): Any? {
         val g = case.given

@@ -23,7 +23,7 @@ import org.json.JSONObject
 
 /** Suite `cues`. */
 class CuePlayer(private val suite: Suite) : Player {
-    private val gazetteer = Gazetteer.open(File(suite.folder, suite.shared.getString("gazetteer")), JdbcDatabase)
+    private val gazetteer = Gazetteer.open(suite.file(suite.shared.getString("gazetteer")), JdbcDatabase)
     private val reader = CueReader(CueTables.read(File(System.getProperty("gamer.rules")).readText()), gazetteer)
 
     override fun play(case: Case): Any? {

@@ -34,11 +34,13 @@ object Players {
         "manifest" -> ManifestPlayer(suite.folder)
         "prefix" -> PrefixPlayer(suite)
         "errors" -> Player { ErrorPlayer.play(it.given, suite.folder) }
+        "embed_text", "embed_image", "dpe", "llm" -> ModelPlayer(suite)
+        "search" -> SearchPlayer(suite)
         else -> null
     }
 
     private fun tokens(suite: Suite): Player {
-        val tokenizer = Tokenizer.read(File(suite.folder, suite.shared.getString("tokenizer")))
+        val tokenizer = Tokenizer.read(suite.file(suite.shared.getString("tokenizer")))
         return Player { case ->
             val ids = tokenizer.encode(case.given.getString("text"))
             if (suite.name == "bpe_bytelevel") json("ids" to list(ids), "text" to tokenizer.decode(ids)) else json("ids" to list(ids))

@@ -9,6 +9,9 @@ class Case(val id: String, val given: JSONObject, val out: Any?, val error: Stri
 
 /** A conformance fixture (tests/golden/conformance/README.md). [folder]: what its paths are relative to. */
 class Suite(val name: String, val tolerance: Double, val shared: JSONObject, val cases: List<Case>, val folder: File) {
+    /** A path of the fixture. */
+    fun file(path: String): File = File(path).let { if (it.isAbsolute) it else File(folder, path) }
+
     companion object {
         private const val FORMAT = 1
 

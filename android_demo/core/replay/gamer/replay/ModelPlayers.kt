@@ -1,0 +1,84 @@
+package gamer.replay
+
+import gamer.image.Pixels
+import gamer.jvm.JdbcDatabase
+import gamer.models.CueQuotes
+import gamer.models.Generate
+import gamer.models.Models
+import gamer.models.OrtBackend
+import gamer.search.Answer
+import gamer.search.Engine
+import java.io.File
+import java.time.LocalDateTime
+import org.json.JSONObject
+
+/** Suites `embed_text`, `embed_image`, `dpe` and `llm`: a bundle's models. */
+class ModelPlayer(private val suite: Suite) : Player {
+    private val models = suite.shared.getString("bundle").let { bundle -> opened.getOrPut(bundle) { Models.open(File(bundle), OrtBackend, JdbcDatabase) } }
+
+    override fun play(case: Case): Any? = when (suite.name) {
+        "embed_text" -> text(case.given)
+        "embed_image" -> models.see(pixels(case.given)).let { code ->
+            json("embedding" to list(code.embedding), "labels" to list(code.labels.map { (name, share) -> list(listOf(name, real(share))) }))
+        }
+        "dpe" -> dpe(case.given)
+        "llm" -> llm(case.given)
+        else -> throw IllegalArgumentException(suite.name)
+    }
+
+    private fun text(g: JSONObject): JSONObject =
+        if (g.optString("op") == "chunks") json("chunks" to list(models.text.chunks(g.getString("text")))) else json("embedding" to list(models.text.encode(g.getString("text"))))
+
+    private fun pixels(g: JSONObject) = Pixels(g.getInt("width"), g.getInt("height"), g.bytes("rgb"))
+
+    private fun dpe(g: JSONObject): JSONObject {
+        val out = models.project(models.see(pixels(g)).patches!!, g.getDouble("rho"))
+        return json(
+            "experts" to list(out.route.experts), "weights" to list(out.route.weights), "shape" to list(out.shape.toList()),
+            "first" to list(out.prompts.copyOf(8)),
+        )
+    }
+
+    private fun llm(g: JSONObject): Any? {
+        if (g.getString("op") == "cues") {
+            return CueQuotes.read(models, g.getString("query"))?.let { json("time" to it.time, "place" to it.place, "text" to it.text) }
+        }
+        val prompt = models.prompt(g.getString("prompt"), g.getString("query"), g.getString("notes"))
+        val said = models.languageModel.generate(Generate(prompt.ids, g.getInt("max_new"), g.texts("stop"), prefix = if (g.getBoolean("prefix")) prompt.prefix else null))
+        return json("prompt_ids" to list(prompt.ids), "ids" to list(said.ids), "text" to said.text, "ended" to said.ended, "computed" to said.computed)
+    }
+
+    private companion object {
+        val opened = HashMap<String, Models>()
+    }
+}
+
+/** Suite `search`: whole searches. */
+class SearchPlayer(suite: Suite) : Player {
+    private val engine = Engine.open(
+        File(suite.shared.getString("bundle")), File(suite.shared.getString("album")), File(System.getProperty("gamer.rules")).readText(), OrtBackend, JdbcDatabase,
+    )
+
+    override fun play(case: Case): Any? {
+        val g = case.given
+        return told(engine.search(g.getString("query"), g.getInt("k"), g.getString("refined_by"), g.getString("mode"), LocalDateTime.parse(g.getString("now"))))
+    }
+
+    private fun told(answer: Answer): JSONObject {
+        val t = answer.trace
+        return json(
+            "hits" to list(answer.hits.map {
+                json(
+                    "id" to it.id, "row" to it.row, "taken_at" to it.takenAt, "score" to it.score, "probability" to it.probability,
+                    "parts" to JSONObject(it.parts), "memory" to it.memory, "matched" to list(it.matched.sorted()),
+                )
+            }),
+            "trace" to json(
+                "cues" to list(t.cues), "cube_lines" to list(t.cubeLines), "refined" to t.refined, "refined_by" to t.refinedBy, "delta" to t.delta,
+                "entities" to list(t.entities.map { it.name }.sorted()), "left" to JSONObject(t.left), "linked" to t.linked, "widened" to t.widened,
+                "plan" to t.plan, "mode" to t.mode,
+            ),
+            "here" to answer.here,
+        )
+    }
+}

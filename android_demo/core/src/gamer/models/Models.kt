@@ -1,0 +1,113 @@
+package gamer.models
+
+import gamer.bundle.Bundle
+import gamer.bundle.Prefix
+import gamer.bundle.Prefixes
+import gamer.common.RuntimeFailure
+import gamer.cues.Gazetteer
+import gamer.album.DatabaseOpener
+import gamer.image.Pixels
+import gamer.image.Prepare
+import gamer.tokens.Tokenizer
+import java.io.File
+import org.json.JSONArray
+
+/** What the image tower says of a photo: embedding [D] (unit length), patches [P][F] row by row, labels as (name, probability), best first. */
+class ImageCode(val embedding: FloatArray, val patches: Tensor?, val labels: List<Pair<String, Float>>)
+
+/** The DPE's output [P, H] row by row, which experts ran with which weights, and the multiply-adds that routing saved. */
+class SoftPrompts(val prompts: FloatArray, val shape: LongArray, val route: Route, val macsSaved: Long)
+
+/** A prompt's token ids, and the shipped cache of its beginning. */
+class Prompt(val ids: IntArray, val prefix: Prefix?)
+
+/** A bundle's models, opened when first needed, after the hashes of their files were checked. Not thread-safe. */
+class Models private constructor(val bundle: Bundle, private val backend: Backend, private val threads: Int, private val databases: DatabaseOpener) : AutoCloseable {
+    val manifest get() = bundle.manifest
+    private val sessions = LinkedHashMap<String, Session>()
+    private val prefixes = HashMap<String, Prefix?>()
+
+    val text: TextEncoder by lazy { TextEncoder(session("text_tower"), Tokenizer.read(bundle.data("text_tokenizer.json"))) }
+    val gazetteer: Gazetteer by lazy { Gazetteer.open(bundle.data("gazetteer.sqlite"), databases) }
+    private val labels: List<String> by lazy {
+        // A tower that puts pixels beside words needs no labels between them.
+        if (!manifest.hasFile("labels.json")) emptyList()
+        else JSONArray(bundle.data("labels.json").readText()).let { a -> (0 until a.length()).map { a.getString(it) } }
+    }
+    val llmTokenizer: Tokenizer by lazy { Tokenizer.read(bundle.data("llm_tokenizer.json")) }
+    val llmVocabulary: Vocabulary by lazy { Vocabulary.read(bundle.data("llm_tokenizer.json").readText()) }
+    val languageModel: LanguageModel by lazy {
+        val language = manifest.decoder()
+        if (language.startId != null) throw RuntimeFailure("${bundle.folder}: its language model has an encoder, which this program does not run: refine fast")
+        LanguageModel(session("llm_embed"), BoundDecoder(session("llm_decoder"), language), language, llmTokenizer::decode)
+    }
+
+    /** The session of a component, loaded on first use, after the hash of its artifact was checked. */
+    fun session(role: String): Session = sessions.getOrPut(role) {
+        val artifact = manifest.artifact(role, backend.target)
+        backend.open(bundle.checked(artifact), artifact, threads)
+    }
+
+    /** Backend, threads and what is loaded, for a trace. */
+    fun describe(): String {
+        val loaded = sessions.keys.joinToString(", ") { "$it ${gamer.common.PyText.fixed(manifest.artifact(it, backend.target).bytes / 1e6, 0)}" }
+        return "${backend.target}, $threads threads, no affinity, CPU arena; in memory, MB: ${loaded.ifEmpty { "nothing" }}"
+    }
+
+    /** Token ids of the bundle's prompt [name], filled in, and the shipped cache of its beginning. */
+    fun prompt(name: String, query: String, notes: String = ""): Prompt {
+        val ids = Prefixes.encode(llmTokenizer, manifest.prompt(name), query, notes)
+        if (name !in prefixes) prefixes[name] = Prefixes.load(bundle, backend.target, name, ids.fixed)
+        return Prompt(ids.all, prefixes[name])
+    }
+
+    /** Embedding, patches, and the five likeliest labels (first lemma of each; none from a tower without labels). */
+    fun see(pixels: Pixels): ImageCode {
+        val tower = session("image_tower")
+        val wanted = tower.artifact.inputs[0]
+        // A tower that takes bytes resizes in its own graph.
+        val input = if (wanted.dtype == "uint8") Tensor.bytes(pixels.bytes, pixels.height.toLong(), pixels.width.toLong(), 3)
+        else manifest.pixels().let { spec -> Tensor.floats(Prepare.tensor(pixels, spec), 1, spec.crop.toLong(), spec.crop.toLong(), 3) }
+        val out = tower.run(mapOf(wanted.name to input))
+        val found = out["label_probs"]?.toFloats()?.let { best(it) } ?: emptyList()
+        return ImageCode(TextEncoder.unit(out.getValue("embedding").toFloats()), out["patches"], found)
+    }
+
+    private fun best(probabilities: FloatArray): List<Pair<String, Float>> =
+        gamer.album.Rows.descending(probabilities).take(5).map { labels[it].split(",")[0].trim() to probabilities[it] }
+
+    /** Patches [1, P, F] → soft prompts in the LLM's space: the router, then only the experts that Eq. 1 chooses. */
+    fun project(patches: Tensor, rho: Double = manifest.thresholds.rho): SoftPrompts {
+        val weights = session("dpe_router").run(mapOf("patches" to patches)).getValue("weights").toFloats()
+        val route = Routing.choose(weights, rho)
+        var sum: FloatArray? = null
+        var shape = LongArray(0)
+        for ((at, expert) in route.experts.withIndex()) {
+            val out = session("dpe_expert_$expert").run(mapOf("patches" to patches)).getValue("prompts")
+            val values = out.toFloats()
+            shape = out.shape.drop(1).toLongArray()
+            if (sum == null) sum = FloatArray(values.size)
+            for (i in values.indices) sum[i] += route.weights[at] * values[i]
+        }
+        val saved = weights.indices.filter { it !in route.experts }.sumOf { manifest.component("dpe_expert_$it").macs }
+        return SoftPrompts(sum!!, shape, route, saved)
+    }
+
+    override fun close() {
+        sessions.values.forEach { it.close() }
+        sessions.clear()
+    }
+
+    companion object {
+        /** Checks the hashes of the files that are read here. A bundle of random weights is refused unless [allowRandom]. */
+        fun open(folder: File, backend: Backend, databases: DatabaseOpener, threads: Int = 2, allowRandom: Boolean = false): Models {
+            val bundle = Bundle.open(folder)
+            if (bundle.manifest.randomParts.isNotEmpty() && !allowRandom) {
+                throw RuntimeFailure("$folder: random weights (${bundle.manifest.randomParts.joinToString(", ")}), for sizes and speed: it finds nothing")
+            }
+            bundle.manifest.artifact("text_tower", backend.target)
+            bundle.checkFiles()
+            return Models(bundle, backend, threads, databases)
+        }
+    }
+}

@@ -1,0 +1,81 @@
+package gamer.models
+
+import ai.onnxruntime.OnnxJavaType
+import ai.onnxruntime.OnnxTensor
+import ai.onnxruntime.OrtEnvironment
+import ai.onnxruntime.OrtException
+import ai.onnxruntime.OrtLoggingLevel
+import ai.onnxruntime.OrtSession
+import gamer.bundle.Artifact
+import gamer.common.RuntimeFailure
+import java.io.File
+
+/** ONNX Runtime on the CPU, by its Java API: the same classes on Android and on the JVM. */
+object OrtBackend : Backend {
+    override val target = "onnx"
+    private val environment: OrtEnvironment by lazy { OrtEnvironment.getEnvironment() }
+
+    override fun open(path: File, artifact: Artifact, threads: Int): Session = try {
+        OrtSession.SessionOptions().use { options ->
+            options.setIntraOpNumThreads(threads)
+            options.setInterOpNumThreads(1)
+            options.setSessionLogLevel(OrtLoggingLevel.ORT_LOGGING_LEVEL_ERROR)
+            options.setCPUArenaAllocator(true)
+            // Operators are short: to wake a sleeping thread for each would cost more than they do.
+            options.addConfigEntry("session.intra_op.allow_spinning", if (threads > 1) "1" else "0")
+            Opened(environment.createSession(path.path, options), artifact)
+        }
+    } catch (error: OrtException) {
+        throw RuntimeFailure("$path: ONNX Runtime refuses it (${error.message?.lines()?.first()?.take(200)}): export again")
+    }
+
+    private fun tensor(value: Tensor): OnnxTensor = when (value.type) {
+        Tensor.Type.FLOAT32 -> OnnxTensor.createTensor(environment, value.floats, value.shape)
+        Tensor.Type.INT64 -> OnnxTensor.createTensor(environment, value.longs, value.shape)
+        Tensor.Type.INT32 -> OnnxTensor.createTensor(environment, value.ints, value.shape)
+        Tensor.Type.UINT8 -> OnnxTensor.createTensor(environment, value.bytes.duplicate(), value.shape, OnnxJavaType.UINT8)
+    }
+
+    private class Opened(private val native: OrtSession, override val artifact: Artifact) : Session {
+        override fun run(inputs: Map<String, Tensor>): Map<String, Tensor> {
+            val given = inputs.mapValues { tensor(it.value) }
+            try {
+                native.run(given, artifact.outputs.map { it.name }.toSet()).use { found ->
+                    return artifact.outputs.associate { spec ->
+                        val out = found.get(spec.name).get() as OnnxTensor
+                        spec.name to Tensor.floats(FloatArray(out.floatBuffer.remaining()).also { out.floatBuffer.get(it) }, *out.info.shape)
+                    }
+                }
+            } catch (error: OrtException) {
+                throw RuntimeFailure("${artifact.role}: ONNX Runtime failed (${error.message?.lines()?.first()?.take(200)})")
+            } finally {
+                given.values.forEach { it.close() }
+            }
+        }
+
+        override fun bind(inputs: Map<String, Tensor>, outputs: Map<String, Tensor>): Binding {
+            val shared = java.util.IdentityHashMap<Tensor, OnnxTensor>()
+            fun native(of: Map<String, Tensor>) = of.mapValues { shared.getOrPut(it.value) { tensor(it.value) } }
+            return Bound(native, native(inputs), native(outputs), shared.values.toList())
+        }
+
+        override fun close() = native.close()
+    }
+
+    private class Bound(
+        private val session: OrtSession,
+        private val inputs: Map<String, OnnxTensor>,
+        private val outputs: Map<String, OnnxTensor>,
+        private val all: List<OnnxTensor>,
+    ) : Binding {
+        override fun run() {
+            try {
+                session.run(inputs, outputs) // the result owns nothing: it is `outputs` again
+            } catch (error: OrtException) {
+                throw RuntimeFailure("ONNX Runtime failed (${error.message?.lines()?.first()?.take(200)})")
+            }
+        }
+
+        override fun close() = all.forEach { it.close() }
+    }
+}

@@ -1,0 +1,65 @@
+package gamer.search
+
+import gamer.album.Album
+import gamer.album.Space
+import gamer.album.Words
+import gamer.common.PyText
+import gamer.cues.Anchors
+import gamer.cues.Calendar.Companion.DAY_MS
+import gamer.cues.Calendar.Companion.EPOCH
+import gamer.cues.Calendar.Companion.msOf
+import gamer.cues.Days
+import gamer.cues.Interval
+
+/**
+ * Finds an event in an album by the words and the vector of its phrase: its days, likeliest first, or none. Sure by words when memories hold every
+ * content word of the phrase on a few days; else by vector when one day stands out.
+ */
+class AlbumEvents(private val album: Album, private val encode: (String) -> FloatArray) {
+    fun find(phrase: String): List<Interval> = byWords(phrase).ifEmpty { byVector(phrase) }
+
+    private fun byWords(phrase: String): List<Interval> {
+        val wanted = stems(phrase)
+        if (wanted.isEmpty()) return emptyList()
+        val photos = album.searchText(phrase, CANDIDATES).rows.map { album.photo(it) }
+        val whole = photos.filter { p -> p.wall != null && stems(p.memories.joinToString(" ") { it.text }).containsAll(wanted) }
+        val days = days(whole.map { it.wall!! })
+        return if (days.size <= Anchors.MAX_EVENTS) days else emptyList()
+    }
+
+    private fun byVector(phrase: String): List<Interval> {
+        if ("text" !in album.channels() || album.size == 0) return emptyList()
+        val rows = IntArray(album.size) { it }
+        val scores = album.scores("text", encode(phrase), rows)
+        for (row in rows) if (album.time(row) == Space.LOWEST || scores[row] == Float.NEGATIVE_INFINITY) scores[row] = -1f
+        val best = rows.maxByOrNull { scores[it] }!!
+        if (scores[best] < SURE_COSINE) return emptyList()
+        val day = days(listOf(album.time(best))).single()
+        val elsewhere = rows.filter { album.time(it) < day.start!! || album.time(it) > day.end!! }.maxOfOrNull { scores[it] }
+        return if (elsewhere == null || scores[best] - elsewhere >= SURE_MARGIN) listOf(day) else emptyList()
+    }
+
+    /** The content words, cut so that "wedding" meets "weddings". */
+    private fun stems(text: String): Set<String> = Words.queryTerms(text).map { PyText.head(Words.singular(it), 6) }.toSet()
+
+    /** Times, likeliest first, as whole days; neighbouring days are one event. */
+    private fun days(times: List<Long>): List<Interval> {
+        val out = ArrayList<LongArray>()
+        for (ms in times) {
+            val day = Math.floorDiv(ms, DAY_MS) + EPOCH
+            val event = out.firstOrNull { day in it[0] - 1..it[1] + 1 }
+            if (event == null) out.add(longArrayOf(day, day))
+            else {
+                event[0] = minOf(event[0], day)
+                event[1] = maxOf(event[1], day)
+            }
+        }
+        return out.map { msOf(Days(it[0], it[1])) }
+    }
+
+    private companion object {
+        const val CANDIDATES = 40
+        const val SURE_COSINE = 0.55f
+        const val SURE_MARGIN = 0.05f
+    }
+}

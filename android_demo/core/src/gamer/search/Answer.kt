@@ -1,0 +1,52 @@
+package gamer.search
+
+import gamer.album.Cube
+import gamer.album.EntityMatch
+
+/**
+ * One photo. [takenAt]: ms of wall time as if UTC, to be shown as it is. [score] is comparable within one answer only; [parts] are its summands by
+ * name. [probability]: that it is one that is meant.
+ */
+class Hit(
+    val row: Int,
+    val id: String,
+    val path: String?,
+    val takenAt: Long?,
+    val lat: Double?,
+    val lon: Double?,
+    val score: Double,
+    val probability: Double,
+    val parts: Map<String, Double>,
+    val memory: String?,
+    val matched: List<String>,
+)
+
+/**
+ * What happened between the query and the hits. [cues]: one line each, as understood. [cubes]: the boxes that the K-D tree was asked for; none: the
+ * whole tree. [left]: photos after each layer, the album's size first. [linked]: how many of them a chosen entity node leads to. [milliseconds] by
+ * layer; [loadMs]: opening what this query was the first to need. [widened]: no photo of known time and place fits the cues, so all were ranked.
+ */
+class Trace(
+    val query: String,
+    val cues: List<String>,
+    val cubeLines: List<String>,
+    val cubes: List<Cube>,
+    val refined: String,
+    val refinedBy: String,
+    val delta: Double,
+    val entities: List<EntityMatch>,
+    val left: Map<String, Int>,
+    val linked: Int,
+    val widened: Boolean,
+    val loadMs: Double,
+    val milliseconds: Map<String, Double>,
+    val plan: String,
+    val mode: String,
+    val models: String,
+)
+
+/** Hits, best first, and the trace. [here]: the probability that the album holds what is meant at all; say so when it is small. */
+class Answer(val hits: List<Hit>, val trace: Trace, val here: Double) {
+    /** Whether what is meant is likelier not in this album. */
+    val isDoubtful: Boolean get() = here < 0.5
+}

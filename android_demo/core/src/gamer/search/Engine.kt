@@ -1,0 +1,309 @@
+package gamer.search
+
+import gamer.album.Album
+import gamer.album.Cube
+import gamer.album.DatabaseOpener
+import gamer.album.EntityMatch
+import gamer.album.Rows
+import gamer.album.Space
+import gamer.album.WordScores
+import gamer.bundle.Ranking
+import gamer.common.Patterns
+import gamer.common.PyText
+import gamer.common.RuntimeFailure
+import gamer.common.found
+import gamer.cues.CueReader
+import gamer.cues.CueTables
+import gamer.cues.Cues
+import gamer.cues.Explain
+import gamer.cues.Situation
+import gamer.cues.TimeContext
+import gamer.cues.Times
+import gamer.models.Backend
+import gamer.models.CueQuotes
+import gamer.models.Generate
+import gamer.models.Models
+import java.io.File
+import java.time.LocalDateTime
+
+/**
+ * A bundle and an album in, `search` out (paper section 3.2). Knows layers and their order; each layer lives elsewhere. Mode "fused" ranks by all
+ * that the layers know; "paper" is the paper's form: cube, nodes over δ, then v_Q · v_I alone. Not thread-safe: searches take turns.
+ */
+class Engine(val models: Models, val album: Album, private val rules: CueTables) : AutoCloseable {
+    private val ranking: Ranking = models.manifest.ranking ?: Ranking()
+    private val reader: CueReader by lazy { CueReader(rules, models.gazetteer) }
+    private val every = IntArray(album.size) { it }
+    private val extent: LongRange?
+    private val isSouthern: Boolean
+    private val home: Cube? by lazy {
+        Home.learn(DoubleArray(album.size) { album.latitude(it) }, DoubleArray(album.size) { album.longitude(it) }, LongArray(album.size) { album.time(it) })
+    }
+    private val conversations: Conversations by lazy { Conversations(LongArray(album.size) { album.time(it) }, album.conversations) }
+    private val names: List<String> by lazy { album.entityNames(NAMES) }
+    private val refinements = HashMap<String, Pair<String, String>>()
+    private var isWarm = false
+
+    init {
+        val known = every.map { album.time(it) }.filter { it != Space.LOWEST }
+        extent = if (known.isEmpty()) null else known.min()..known.max()
+        val placed = every.map { album.latitude(it) }.filter { !it.isNaN() }
+        isSouthern = placed.isNotEmpty() && placed.count { it < 0 } * 2 > placed.size
+    }
+
+    /** The [k] photos (default: the bundle's K) that [query] means, with the trace. [now]: the person's wall clock, for "last spring". */
+    fun search(query: String, k: Int = models.manifest.thresholds.k, refinedBy: String = "fast", mode: String = "fused", now: LocalDateTime = LocalDateTime.now()): Answer =
+        synchronized(this) {
+            Request.check(query, k, refinedBy, mode)
+            Search(query, k, refinedBy, mode, now).run()
+        }
+
+    override fun close() {
+        album.close()
+        models.close()
+    }
+
+    /** One search: what each layer hands to the next. */
+    private inner class Search(private val query: String, private val k: Int, private val refinedBy: String, private val mode: String, private val now: LocalDateTime) {
+        private val milliseconds = LinkedHashMap<String, Double>()
+        private val left = LinkedHashMap<String, Int>()
+
+        private fun <T> timed(layer: String, work: () -> T): T {
+            val begin = System.nanoTime()
+            val out = work()
+            milliseconds[layer] = PyText.round((System.nanoTime() - begin) / 1e6, 3)
+            return out
+        }
+
+        fun run(): Answer {
+            timed("load") { warm(refinedBy) }
+            val cues = timed("cube") { understood() }
+            var (rows, allRows, widened) = timed("kdtree") { inside(cues) }
+            val (refined, vectors) = timed("refine") { refine(cues).let { it to encoded(it.first) } }
+            val delta = album.meta.delta
+            val (matches, linked) = timed("graph") { album.matchEntities(vectors.first, rows, delta).let { it to linked(it, delta) } }
+            val found = rows.count { linked[it] > 0 }
+            if (mode == "paper" && found > 0) rows = rows.filter { linked[it] > 0 }.toIntArray()
+            left["graph"] = rows.size
+            var plan = "exact scan of ${rows.size} photos"
+            val (features, parts, order) = timed("vectors") {
+                val features: Map<String, FloatArray>
+                val parts: Map<String, FloatArray>
+                if (mode == "paper") {
+                    features = cosines(vectors.first, rows)
+                    parts = mapOf("cosine" to FloatArray(rows.size) { i -> maxOf(0f, features.values.maxOfOrNull { it[i] } ?: 0f) })
+                } else {
+                    val words = album.words(refined.first)
+                    val chosen = candidates(words, vectors.second, rows, allRows, linked)
+                    rows = chosen.first
+                    plan = chosen.second
+                    features = features(words, vectors.second, rows, linked, clues(cues))
+                    parts = Ranker.weighted(features, ranking)
+                }
+                Triple(features, parts, order(parts, rows, k))
+            }
+            left["vectors"] = order.size
+            val here = presence(features, order)
+            val load = milliseconds.remove("load")!!
+            val trace = Trace(
+                query, Explain.cueLines(cues), Explain.cubeLines(cues), cues.cubes, refined.first, refined.second, delta, matches.take(8), left, found,
+                widened, load, milliseconds, plan, mode, models.describe(),
+            )
+            return Answer(hits(rows, order, parts, matches, here), trace, PyText.round(here, 4))
+        }
+
+        private fun understood(): Cues {
+            val situation = Situation(TimeContext(now, extent, isSouthern), { place -> every.count { place.contains(album.latitude(it), album.longitude(it)) } }, { home })
+            var named = reader.parse(query, situation)
+            val saidNothing = named.times.isEmpty() && named.places.isEmpty() && !named.isNegated && named.anchors.isEmpty()
+            if (refinedBy == "llm" && saidNothing && HINT.found(query) != null && "cues" in models.manifest.prompts) {
+                CueQuotes.read(models, query)?.let { named = reader.withQuotes(named, it.time, it.place, situation) }
+            }
+            val events = AlbumEvents(album, models.text::encode)
+            return reader.resolve(named, events::find)
+        }
+
+        private fun inside(cues: Cues): Triple<IntArray, IntArray, Boolean> {
+            val cube = album.inCubes(cues.cubes)
+            // A cue that fits no photo was misread or mistaken: ranking all beats showing the undated few.
+            val widened = cues.cubes.isNotEmpty() && cube.inside.isEmpty()
+            val gone = negated(cues)
+            val rows = Rows.without(if (widened) every else cube.rows, gone)
+            left["album"] = album.size
+            left["cube"] = rows.size
+            return Triple(rows, Rows.without(every, gone), widened)
+        }
+
+        private fun refine(cues: Cues): Pair<String, String> {
+            if (refinedBy == "off") return query to "off"
+            val plain = Refine.fast(cues.rest)
+            return if (refinedBy == "fast") plain to "fast" else byModel(query, plain)
+        }
+    }
+
+    /** Opens what a search needs, once, so that no layer's time holds a file's. */
+    private fun warm(refinedBy: String) {
+        if (refinedBy == "llm") models.languageModel
+        if (isWarm) return
+        val zero = FloatArray(album.meta.dim)
+        reader
+        models.text.encode("")
+        album.inCubes(listOf(Cube(start = 0)))
+        album.matchEntities(zero, IntArray(0), 2.0)
+        album.words("photo")
+        conversations
+        for (channel in album.channels()) album.scores(channel, zero, every.copyOf(minOf(1, every.size)))
+        isWarm = true
+    }
+
+    /** Rows that lie, by known fields, in what the query excludes ("not in Paris"). */
+    private fun negated(cues: Cues): IntArray {
+        val boxes = cues.negatedTimes.map { Cube(it.start, it.end) } + cues.negatedPlaces.flatMap { it.boxes }
+        return if (boxes.isEmpty()) IntArray(0) else album.inCubes(boxes).inside
+    }
+
+    /** (Q̂, "llm") or (plain, "llm (rejected: reason)"). Asked again, it answers without the model. */
+    private fun byModel(query: String, plain: String): Pair<String, String> {
+        val context = Context.fitting(names, query)
+        return refinements.getOrPut(listOf(query, plain, context.notes()).joinToString("\u0000")) {
+            val prompt = models.prompt("refine", Refine.clean(query, 300), context.notes())
+            if (prompt.ids.size + MAX_NEW > models.manifest.decoder().maxSeq) return plain to "llm (rejected: the query is too long)"
+            val said = models.languageModel.generate(Generate(prompt.ids, MAX_NEW, listOf("\n"), prefix = prompt.prefix))
+            val text = Refine.line(said.text)
+            val against = Refine.objection(text, query, plain, context)
+            if (against.isEmpty()) text to "llm" else plain to "llm (rejected: $against)"
+        }
+    }
+
+    /** The query's vector, and its blend with the vector of a sentence about it. */
+    private fun encoded(text: String): Pair<FloatArray, FloatArray> {
+        val plain = models.text.encode(text)
+        val sentence = models.text.encode("This photo shows ${text.trimEnd { it in " .?!" }}.")
+        return plain to FloatArray(plain.size) { (1 - PHRASED).toFloat() * plain[it] + PHRASED.toFloat() * sentence[it] }
+    }
+
+    /** For each photo, how far its best entity node stands over δ, as a share of what is possible. */
+    private fun linked(matches: List<EntityMatch>, delta: Double): FloatArray {
+        val out = FloatArray(album.size)
+        for (match in matches) {
+            val share = maxOf(0.05, (match.similarity - delta) / maxOf(1e-6, 1.0 - delta)).toFloat()
+            for (row in match.photos) out[row] = maxOf(out[row], share)
+        }
+        return out
+    }
+
+    /** A photo with no vector in a channel gets 0 there: unknown is neither like nor unlike. */
+    private fun cosines(vector: FloatArray, rows: IntArray): Map<String, FloatArray> =
+        CHANNELS.filter { it in album.channels() }.associateWith { channel ->
+            album.scores(channel, vector, rows).also { s -> for (i in s.indices) if (s[i] == Float.NEGATIVE_INFINITY) s[i] = 0f }
+        }
+
+    private fun features(words: WordScores, vector: FloatArray, rows: IntArray, linked: FloatArray, clues: List<Clue>): Map<String, FloatArray> {
+        val (around, held) = Ranker.context(words, conversations, rows)
+        val bm25 = words.bm25()
+        val coverage = words.coverage()
+        val out = LinkedHashMap(cosines(vector, rows))
+        out["words"] = FloatArray(rows.size) { bm25[rows[it]] }
+        out["coverage"] = FloatArray(rows.size) { coverage[rows[it]] }
+        out["context_words"] = around
+        out["context_coverage"] = held
+        out["entity"] = FloatArray(rows.size) { linked[rows[it]] }
+        out["cue"] = Ranker.evidence(clues, rows)
+        return out
+    }
+
+    /** What the query says of when and where, asked of the album: time and place apart, so that one that is unknown or wrong spares the other. */
+    private fun clues(cues: Cues): List<Clue> {
+        val dated = BooleanArray(album.size) { album.time(it) != Space.LOWEST }
+        val placed = BooleanArray(album.size) { !album.latitude(it).isNaN() }
+        val out = ArrayList<Clue>()
+        if (cues.times.isNotEmpty()) {
+            out.add(Clue(dated, mask(Times.merged(cues.times).map { Cube(it.start, it.end) }), cues.times.maxOf { it.confidence }))
+        }
+        val places = cues.places.filter { it.photos != 0 }
+        if (places.isNotEmpty()) out.add(Clue(placed, mask(places.flatMap { it.boxes }), places.maxOf { it.confidence }))
+        for (cue in cues.recurring) out.add(Clue(dated, BooleanArray(album.size) { dated[it] && cue.holds(album.time(it)) }, cue.confidence))
+        // A cue that fits no photo was misread or mistaken: it would only favour the photos without a date.
+        return out.filter { clue -> clue.inside.any { it } }
+    }
+
+    private fun mask(boxes: List<Cube>): BooleanArray = Rows.mask(album.inCubes(boxes).inside, album.size)
+
+    /** The rows to score, and how they were found: all, or beyond EXACT_ROWS the best that each layer names, in the cube and outside it. */
+    private fun candidates(words: WordScores, vector: FloatArray, cube: IntArray, rows: IntArray, linked: FloatArray): Pair<IntArray, String> {
+        val channels = CHANNELS.filter { it in album.channels() }
+        if (rows.size <= EXACT_ROWS) return rows to "exact scan of ${rows.size} photos, channels ${channels.joinToString(" + ").ifEmpty { "none" }}"
+        val whole = if (rows.size == album.size) null else rows
+        val found = channels.associateWith { album.searchVectors(it, vector, CANDIDATES, whole) }
+        val named = ArrayList(found.values.map { it.rows })
+        if (cube.size < rows.size) channels.mapTo(named) { album.searchVectors(it, vector, CANDIDATES, cube).rows }
+        val bm25 = words.bm25()
+        for (among in listOf(rows, cube)) {
+            named.add(greatest(bm25, among))
+            named.add(greatest(linked, among))
+        }
+        val first = named.flatMap { it.asIterable() }.toSortedSet()
+        val beside = first.flatMap { row -> Conversations.NEAR.map { conversations.neighbour(row, it) }.filter { it >= 0 } }
+        val left = Rows.mask(rows, album.size)
+        val kept = (first + beside).filter { left[it] }.sorted().toIntArray()
+        val plans = found.entries.joinToString(", ") { "${it.key} by ${it.value.plan}" }
+        return kept to "${kept.size} candidates of ${rows.size} photos ($plans), re-ranked exactly"
+    }
+
+    private fun greatest(scores: FloatArray, among: IntArray): IntArray {
+        val positive = among.filter { scores[it] > 0 }
+        return positive.sortedWith { a, b -> scores[b].compareTo(scores[a]) }.take(CANDIDATES).toIntArray()
+    }
+
+    /** Positions in [rows] of the k best, best first; what a person said to prefer goes before what it was preferred to. */
+    private fun order(parts: Map<String, FloatArray>, rows: IntArray, k: Int): IntArray {
+        val best = Rows.descending(Ranker.total(parts)).take(maxOf(k, PREFERRED))
+        val place = best.associateBy { rows[it] }
+        return album.preferred(best.map { rows[it] }).take(k).map { place.getValue(it) }.toIntArray()
+    }
+
+    private fun presence(features: Map<String, FloatArray>, order: IntArray): Double {
+        if (order.isEmpty()) return 0.0
+        fun own(name: String) = features[name]?.get(order[0])?.toDouble() ?: 0.0
+        return Ranker.presence(ranking, CHANNELS.maxOf { own(it) }, maxOf(own("coverage"), own("context_coverage")), own("cue"))
+    }
+
+    private fun hits(rows: IntArray, order: IntArray, parts: Map<String, FloatArray>, matches: List<EntityMatch>, here: Double): List<Hit> {
+        val likely = Ranker.likelihoods(parts)
+        return order.map { at ->
+            val photo = album.photo(rows[at])
+            val own = parts.mapValues { PyText.round(it.value[at].toDouble(), 4) }
+            val said = photo.memories.filter { it.source != "label" && it.source != "place" }.ifEmpty { photo.memories }
+            Hit(
+                rows[at], photo.id, photo.path, photo.wall, photo.lat, photo.lon, PyText.round(own.values.sum(), 4),
+                PyText.round(here * likely[at], 4), own, said.firstOrNull()?.text, matches.filter { rows[at] in it.photos }.map { it.name }.take(4),
+            )
+        }
+    }
+
+    companion object {
+        private val CHANNELS = listOf("text", "image")
+        private const val EXACT_ROWS = 20_000 // up to here a scan of every photo left costs less than choosing among them
+        private const val CANDIDATES = 200
+        private const val PREFERRED = 50 // hits among which a person's preferences may change the order
+        private const val NAMES = 500 // the most linked entities that a refinement may choose its context from
+        private const val MAX_NEW = 32
+        private const val PHRASED = 1.0 / 3 // a title reads unlike a memory; a sentence about it stands nearer, and both count
+        // Words that may say when or where though the rules read nothing: worth half a second of the language model.
+        private val HINT = Patterns.of(
+            "\\b(?:when|while|during|ago|since|until|before|after|back then|that (?:day|night|week|summer|winter|year))\\b|\\b(?:in|at|near|from) [A-Z]",
+        )
+
+        /** Opens both. Raises RuntimeFailure when another encoder made the album's vectors. [rules]: the text of cue_rules.json. */
+        fun open(bundle: File, album: File, rules: String, backend: Backend, databases: DatabaseOpener, threads: Int = 2): Engine {
+            val models = Models.open(bundle, backend, databases, threads)
+            val opened = Album.open(album, databases)
+            for ((ours, theirs) in listOf(models.manifest.textEncoder to opened.meta.textEncoder, models.manifest.imageEncoder to opened.meta.imageEncoder)) {
+                if (ours == theirs) continue
+                opened.close()
+                throw RuntimeFailure("$album: its vectors are $theirs's, the bundle has $ours: run `gamer index update $album -b $bundle`")
+            }
+            return Engine(models, opened, CueTables.read(rules))
+        }
+    }
+}
