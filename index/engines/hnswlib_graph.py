@@ -32,7 +32,12 @@ class HnswlibWalk:
         count = min(count, int(self._index.element_count))
         with self._lock:  # the width belongs to the index, not to the call: another reader's would be searched with
             self._index.set_ef(count)
-            return np.asarray(self._index.knn_query(query.astype(np.float32), count)[0][0], np.int64)
+            while count:
+                try:
+                    return np.asarray(self._index.knn_query(query.astype(np.float32), count)[0][0], np.int64)
+                except RuntimeError:  # fewer than `count` can be reached: vectors that crowd together cut others off
+                    count //= 2
+        return np.zeros(0, np.int64)
 
 
 def build(codes: Int8Array) -> bytes:

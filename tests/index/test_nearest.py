@@ -155,3 +155,12 @@ def test_an_album_keeps_the_engine_that_its_writer_was_given(engine: str, tmp_pa
         got = album.search_vectors("text", x[7], 3, plan="hnsw")
         assert (got.plan, got.rows[0]) == ("hnsw", 7)
         assert album._graphs["text"][0].engine == engine  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_graph_whose_parts_are_cut_off_gives_what_it_reaches(name: str) -> None:
+    """Hundreds of equal vectors link among themselves only: hnswlib raises where fewer can be reached than are asked for."""
+    codes = np.repeat(np.random.default_rng(0).integers(-127, 127, (3, 16)).astype(np.int8), 400, axis=0)
+    engine = engines.engine(name)
+    found = engine.load(engine.build(codes), codes).nearest(codes[0], 1000)
+    assert len(found) and len(set(found.tolist())) == len(found) and (codes[found[0]] == codes[0]).all()
