@@ -24,6 +24,11 @@ class Blocks4(NamedTuple):
     zeros: Codes
     rest: Floats
 
+    def whole(self) -> Floats:
+        """The matrix [N, K] that these blocks stand for."""
+        blocks = self.scales[..., None] * (self.codes.astype(np.float32) - self.zeros[..., None]) + self.rest[..., None]
+        return np.asarray(blocks.reshape(len(blocks), -1), np.float32)
+
 
 def quantize_blocks(matrix: Floats, size: int = BLOCK) -> tuple[Codes, Floats]:
     """[N, K] → uint8 [N, K/size, size] around zero point 128 and scales [N, K/size], as MatMulNBits with bits=8 reads them."""

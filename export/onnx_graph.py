@@ -140,18 +140,20 @@ class Graph:
         main = affine_blocks(matrix, group)
         rest = np.zeros((len(matrix), _sums(matrix.shape[1], group)), np.float32)
         rest[:, : main.rest.shape[1]] = main.rest
-        side = nearest_blocks(rest, group)
-        codes, scales, zeros = (np.concatenate([a, b], axis=1) for a, b in zip(main[:3], side[:3], strict=True))
+        # In 4 bits the constants themselves would be half of the model's whole error: what the first four miss, a second four hold.
+        coarse = nearest_blocks(rest, group)
+        fine = nearest_blocks(rest - coarse.whole(), group)
+        codes, scales, zeros = (np.concatenate(parts, axis=1) for parts in zip(main[:3], coarse[:3], fine[:3], strict=True))
         return pack_nibbles(np.asarray(codes, np.uint8)), np.asarray(scales, np.float32), pack_nibbles(np.asarray(zeros, np.uint8))
 
     def _with_sums(self, x: str, width: int) -> str:
-        """x [..., K] and, beside it, its sums over each block (zeros up to a whole block): [..., K + sums]."""
+        """x [..., K] and, beside it, its sums over each block (zeros up to a whole block), twice: [..., K + 2 · sums]."""
         group, both = self.scheme.group, f"{x}.both"
         if both in self._names:  # another matrix reads the same activations
             return both
         self._names.add(both)
         columns = np.arange(width)[:, None] // group == np.arange(_sums(width, group))
-        ones = self.constant(f"sums.{width}", columns.astype(np.float32))
+        ones = self.constant(f"sums.{width}", np.concatenate([columns, columns], axis=1).astype(np.float32))
         return self.node("Concat", [x, self.node("MatMul", [x, ones], [f"{x}.sums"])], [both], axis=-1)
 
     def _product(

@@ -45,7 +45,7 @@ def on_the_grid(step: DecoderStep) -> DecoderStep:
     changed = copy.deepcopy(step)
     for layer in changed.layers:
         for linear in (layer.qkv, layer.out, layer.gate_up, layer.down):
-            linear.weight.data = torch.from_numpy(dequantized(block_codes.affine_blocks(linear.weight.detach().numpy())))
+            linear.weight.data = torch.from_numpy(block_codes.affine_blocks(linear.weight.detach().numpy()).whole())
     return changed
 
 
@@ -138,11 +138,6 @@ def test_blocks_quantize_to_half_a_step() -> None:
     assert np.abs(back.reshape(8, 64) - matrix).max() <= scales.max() / 2 + 1e-6
 
 
-def dequantized(blocks: block_codes.Blocks4) -> Floats:
-    whole = blocks.scales[..., None] * (blocks.codes.astype(np.float32) - blocks.zeros[..., None]) + blocks.rest[..., None]
-    return np.asarray(whole.reshape(len(whole), -1), np.float32)
-
-
 def test_a_q4_1_matrix_gets_its_own_codes_back() -> None:
     """GGUF's Q4_1: half-precision scale and minimum, codes that reach both ends of the grid, as min-max quantization gives them."""
     random = np.random.default_rng(2)
@@ -153,7 +148,7 @@ def test_a_q4_1_matrix_gets_its_own_codes_back() -> None:
     matrix = (codes * scale + minimum).reshape(6, 96)
     found = block_codes.affine_blocks(matrix)
     assert (found.codes == codes).all()
-    np.testing.assert_allclose(dequantized(found), matrix, atol=1e-6)
+    np.testing.assert_allclose(found.whole(), matrix, atol=1e-6)
     inside = (minimum <= 0) & (minimum + 15 * scale >= 0)
     assert (np.abs(found.rest) <= 0.51 * scale[..., 0])[inside[..., 0]].all()
 
@@ -162,9 +157,16 @@ def test_the_searched_blocks_beat_the_plain_ones() -> None:
     matrix = np.random.default_rng(4).standard_normal((16, 64)).astype(np.float32)
     found = block_codes.nearest_blocks(matrix)
     plain = block_codes.affine_blocks(matrix)
-    rounded = dequantized(plain._replace(rest=np.zeros_like(plain.rest)))
+    rounded = plain._replace(rest=np.zeros_like(plain.rest)).whole()
     assert not found.rest.any() and found.codes.max() <= 15 and found.zeros.max() <= 15
-    assert np.square(dequantized(found) - matrix).sum() < np.square(rounded - matrix).sum()
+    assert np.square(found.whole() - matrix).sum() < np.square(rounded - matrix).sum()
+
+
+def test_a_second_four_bits_hold_what_the_first_miss() -> None:
+    rest = np.random.default_rng(8).standard_normal((16, 64)).astype(np.float32)
+    coarse = block_codes.nearest_blocks(rest).whole()
+    fine = block_codes.nearest_blocks(rest - coarse).whole()
+    assert np.abs(rest - coarse - fine).max() < np.abs(rest - coarse).max() / 8
 
 
 @pytest.mark.parametrize("count", [1, 4, 5])
@@ -187,7 +189,7 @@ def test_int4_is_the_matrix_product_of_the_blocks(tmp_path: Path) -> None:
         graph.save((TensorSpec("x", (1, "s", 64), "float32"),), (TensorSpec("y", (1, "s", 24), "float32"),))
     x = (random.standard_normal((1, 5, 64)) + 1.0).astype(np.float32)
     got = ort.InferenceSession(str(path), providers=["CPUExecutionProvider"]).run(None, {"x": x})[0]
-    want = x @ dequantized(block_codes.affine_blocks(weight)).T
+    want = x @ block_codes.affine_blocks(weight).whole().T
     # int8 activations and the 4-bit rest are what is left of the error.
     assert np.abs(got - want).max() < 0.015 * np.abs(want).max()
 

@@ -97,6 +97,5 @@ def on_the_grid(module: torch.nn.Module, group: int) -> None:
     """Puts the layers' matrices where 4-bit blocks of `group` weights hold them exactly: as a file that was quantized before."""
     for name, linear in module.named_modules():
         if isinstance(linear, torch.nn.Linear) and name != "head":
-            blocks = affine_blocks(linear.weight.detach().numpy(), group)
-            whole = blocks.scales[..., None] * (blocks.codes.astype(np.float32) - blocks.zeros[..., None]) + blocks.rest[..., None]
-            linear.weight = torch.nn.Parameter(torch.from_numpy(whole.reshape(linear.weight.shape).astype(np.float32)), requires_grad=False)
+            whole = affine_blocks(linear.weight.detach().numpy(), group).whole()
+            linear.weight = torch.nn.Parameter(torch.from_numpy(whole), requires_grad=False)
