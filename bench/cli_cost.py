@@ -227,4 +227,27 @@ def device(
     emit(form, tables.sheets(found, choices), tables.notes(found, measured), records, whole, whole)
 
 
-COMMANDS = (latency, flops, compare, device)
+@click.command()
+@click.argument("components", nargs=-1)
+@bundle_option
+@click.option("-r", "--repetitions", type=click.IntRange(1, 1000), default=5, show_default=True, help="Profiled runs; medians count.")
+@click.option("--top", type=click.IntRange(1, 1000), default=12, show_default=True, help="Rows a table, the dearest first.")
+@click.option("--output", type=PATH, default=None, help="Also write the JSON, with every node, to this file.")
+@format_option
+@threads_option
+def ops(components: tuple[str, ...], bundle: Path, repetitions: int, top: int, output: Path | None, form: str, threads: int) -> None:
+    """Operators of BUNDLE's COMPONENTS (default: all) by time, multiply-adds and share of the roofline; what runs a slower kernel, and why."""
+    from . import ops as profiling
+    from . import ops_tables as tables
+
+    with one_line("bench ops", GraphError, extra="bench"), spinner() as progress:
+        task = progress.add_task("profiling", total=None)
+        found = profiling.measure(bundle, components, threads, repetitions, lambda text: progress.update(task, description=text[:60]))
+        whole = asdict(found)
+        if output:
+            write_aside(output, dumps(whole))
+    records = tables.records(found)
+    emit(form, tables.sheets(found, top), tables.notes(found), records, whole, tables.brief(found))
+
+
+COMMANDS = (latency, flops, ops, device, compare)

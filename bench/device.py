@@ -29,10 +29,9 @@ from .dims import dims_of
 from .imported import Imported
 from .latency import bundle_sha256
 from .parts import TASK_ROLES, parts
-from .roofline import GIGA, Predicted
+from .roofline import CACHE, GIGA, Predicted
 
 STREAM_SHARE = 0.6  # of a data sheet's bandwidth that the cores of a phone draw: an assumption
-CACHE = 32e6  # bytes of weights that stay in this machine's cache between runs
 PREDICTED = ("image_tower", "text_tower", "dpe_router", "dpe_expert_0", "llm_encoder", "llm_prefill", "llm_prefill_after_prefix", "llm_decode")
 DECODED = 12
 PULL = 0.03  # weight of the belief that a factor is 1

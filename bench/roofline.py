@@ -12,6 +12,7 @@ from .ceilings import Ceilings
 from .counting import Work
 
 GIGA = 1e9
+CACHE = 32e6  # bytes of weights that stay in a server's cache between runs
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ def _rate(w: Work, ceilings: Ceilings) -> float:
     return ceilings.rate("fp32" if w.precision == "fp16" else w.precision, w.rows)
 
 
-def attainable_seconds(macs: float, bytes_moved: float, precision: str, ceilings: Ceilings) -> float:
-    """The classic roofline of one group: no faster than its peak's rate, no faster than the stream."""
-    peak = ceilings.depthwise_gmacs if precision == "depthwise" else ceilings.peak("fp32" if precision in ("", "fp16") else precision)
-    return max(macs / GIGA / peak, bytes_moved / GIGA / max(ceilings.stream_gbs, ceilings.cached_gbs))
+def attainable_seconds(macs: float, bytes_moved: float, precision: str, ceilings: Ceilings, cold: bool) -> float:
+    """The classic roofline of one operator: no faster than the peak's rate, no faster than its bytes come (`cold`: from beyond the caches)."""
+    peak = ceilings.peak(precision if precision in ("int8", "int4") else "fp32")
+    return max(macs / GIGA / peak, bytes_moved / GIGA / (ceilings.stream_gbs if cold else max(ceilings.stream_gbs, ceilings.cached_gbs)))

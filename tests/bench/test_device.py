@@ -52,7 +52,7 @@ def runs(factor: float) -> list[device.Run]:
     """Components whose measured time is the prediction times a factor."""
     out = []
     for n, works in enumerate(([product(10**9, 8)], [product(10**8, 10**7), *[ADD] * 4], [ADD] * 5, [product(3 * 10**9, 8, "int8")])):
-        seconds = roofline.predict(works, HERE, device.CACHE).seconds * factor
+        seconds = roofline.predict(works, HERE, roofline.CACHE).seconds * factor
         out.append(device.Run("b", f"c{n}", "one", "text_tower", tuple(works), lambda: None, seconds * 1e3))
     return out
 
