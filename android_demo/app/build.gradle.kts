@@ -1,0 +1,37 @@
+plugins {
+    id("com.android.application") version "8.7.3"
+    id("org.jetbrains.kotlin.android") version "2.1.0"
+}
+
+android {
+    namespace = "gamer.app"
+    compileSdk = 34
+    defaultConfig {
+        applicationId = "gamer.app"
+        minSdk = 26
+        targetSdk = 34
+        versionCode = 1
+        versionName = "0.1"
+        ndk { abiFilters += listOf("arm64-v8a") }
+    }
+    // The core is compiled with the app; the rules of cues are the ones that Python and Swift read.
+    sourceSets["main"].apply {
+        kotlin.srcDirs("src/main/kotlin", "../core/src")
+        assets.srcDir(layout.buildDirectory.dir("rules"))
+    }
+    compileOptions {
+        sourceCompatibility = JavaVersion.VERSION_1_8
+        targetCompatibility = JavaVersion.VERSION_1_8
+    }
+    kotlinOptions { jvmTarget = "1.8" }
+}
+
+val rules = tasks.register<Copy>("rules") {
+    from("../../runtime/cue_rules.json")
+    into(layout.buildDirectory.dir("rules"))
+}
+tasks.named("preBuild") { dependsOn(rules) }
+
+dependencies {
+    implementation("com.microsoft.onnxruntime:onnxruntime-android:1.22.0")
+}

@@ -1,0 +1,46 @@
+package gamer.app
+
+import android.Manifest
+import android.app.Activity
+import android.content.Context
+import android.content.pm.PackageManager.PERMISSION_GRANTED
+import android.os.Build
+
+/** Which photos the person lets the app see. Knows Android's permissions of each version; asks only when told to. */
+enum class Access {
+    ALL,
+
+    /** From Android 14: some photos that the person chose; asking again lets them choose others. */
+    CHOSEN,
+    NONE;
+
+    companion object {
+        // Names newer than the platform that this is compiled against.
+        private const val IMAGES = "android.permission.READ_MEDIA_IMAGES"
+        private const val CHOSEN_IMAGES = "android.permission.READ_MEDIA_VISUAL_USER_SELECTED"
+        private const val LOCATION = "android.permission.ACCESS_MEDIA_LOCATION"
+        const val REQUEST = 1
+
+        fun of(context: Context): Access = when {
+            Build.VERSION.SDK_INT >= 33 && granted(context, IMAGES) -> ALL
+            Build.VERSION.SDK_INT >= 34 && granted(context, CHOSEN_IMAGES) -> CHOSEN
+            Build.VERSION.SDK_INT < 33 && granted(context, Manifest.permission.READ_EXTERNAL_STORAGE) -> ALL
+            else -> NONE
+        }
+
+        /** Whether positions may be read out of the pictures: without it MediaStore hands them out blanked. */
+        fun places(context: Context): Boolean = Build.VERSION.SDK_INT < 29 || granted(context, LOCATION)
+
+        fun ask(activity: Activity) {
+            val wanted = when {
+                Build.VERSION.SDK_INT >= 34 -> arrayOf(IMAGES, CHOSEN_IMAGES, LOCATION)
+                Build.VERSION.SDK_INT == 33 -> arrayOf(IMAGES, LOCATION)
+                Build.VERSION.SDK_INT >= 29 -> arrayOf(Manifest.permission.READ_EXTERNAL_STORAGE, LOCATION)
+                else -> arrayOf(Manifest.permission.READ_EXTERNAL_STORAGE)
+            }
+            activity.requestPermissions(wanted, REQUEST)
+        }
+
+        private fun granted(context: Context, permission: String) = context.checkSelfPermission(permission) == PERMISSION_GRANTED
+    }
+}

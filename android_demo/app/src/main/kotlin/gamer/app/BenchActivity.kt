@@ -1,0 +1,67 @@
+package gamer.app
+
+import android.app.Activity
+import android.content.Intent
+import android.graphics.Typeface
+import android.os.Build
+import android.os.Bundle
+import android.widget.Button
+import android.widget.EditText
+import android.widget.LinearLayout
+import android.widget.ScrollView
+import android.widget.TextView
+import java.util.concurrent.Executors
+
+/** Measures every layer of a search over N rounds, shows p50 and p90, and shares them as JSON. */
+class BenchActivity : Activity() {
+    private val work = Executors.newSingleThreadExecutor()
+    private lateinit var report: TextView
+    private lateinit var rounds: EditText
+    private lateinit var share: Button
+    private var json: String? = null
+
+    override fun onCreate(saved: Bundle?) {
+        super.onCreate(saved)
+        report = TextView(this).apply { typeface = Typeface.MONOSPACE; setPadding(32, 32, 32, 32) }
+        rounds = EditText(this).apply { setText("20"); inputType = android.text.InputType.TYPE_CLASS_NUMBER; hint = "rounds" }
+        share = Button(this).apply { text = "Share as JSON"; isEnabled = false; setOnClickListener { send() } }
+        setContentView(LinearLayout(this).apply {
+            orientation = LinearLayout.VERTICAL
+            addView(rounds)
+            addView(Button(context).apply { text = "Measure"; setOnClickListener { measure() } })
+            addView(share)
+            addView(ScrollView(context).apply { addView(report) })
+        })
+    }
+
+    override fun onDestroy() {
+        work.shutdownNow()
+        super.onDestroy()
+    }
+
+    private fun measure() {
+        val count = (rounds.text.toString().toIntOrNull() ?: 20).coerceIn(1, 1_000)
+        report.text = "Measuring…"
+        work.execute {
+            val text = try {
+                val before = Thermal.now(this)
+                val measured = Cores.search(this).use { finder -> finder.measure(QUERIES, count) { runOnUiThread { report.text = "Round $it of $count" } } }
+                val made = Measurement(measured, "${Build.MANUFACTURER} ${Build.MODEL}", "Android ${Build.VERSION.RELEASE}", Thermal(before, Thermal.now(this)))
+                json = made.json().toString(1)
+                (made.lines() + "thermal $before" + "backend ${measured.backend}" + "bundle ${measured.bundleSha256.take(12)}").joinToString("\n")
+            } catch (error: Exception) { // one line for the person
+                error.message ?: error.javaClass.simpleName
+            }
+            runOnUiThread { report.text = text; share.isEnabled = json != null }
+        }
+    }
+
+    private fun send() {
+        val intent = Intent(Intent.ACTION_SEND).setType("application/json").putExtra(Intent.EXTRA_SUBJECT, "gamer-latency.json").putExtra(Intent.EXTRA_TEXT, json)
+        startActivity(Intent.createChooser(intent, "Share the measurement"))
+    }
+
+    private companion object {
+        val QUERIES = listOf("coffee I photographed last spring", "a dog on the beach", "dinner with friends at night")
+    }
+}

@@ -1,0 +1,18 @@
+package gamer.app
+
+import android.content.Context
+import java.io.File
+
+/** Where the bundle and the album lie on the phone: the app's own folder, into which `adb push` can write. */
+class Files(context: Context) {
+    private val home: File = context.getExternalFilesDir(null) ?: context.filesDir
+    val bundle = File(home, "bundle")
+    val album = File(home, "album.gamer")
+    val measurements = File(context.cacheDir, "measurements")
+
+    fun hasBundle(): Boolean = File(bundle, "manifest.json").isFile
+
+    fun hasAlbum(): Boolean = album.isFile
+
+    override fun toString(): String = home.path
+}

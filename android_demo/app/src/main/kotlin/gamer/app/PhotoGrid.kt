@@ -1,0 +1,53 @@
+package gamer.app
+
+import android.content.Context
+import android.net.Uri
+import android.os.Handler
+import android.os.Looper
+import android.view.View
+import android.view.ViewGroup
+import android.widget.BaseAdapter
+import android.widget.ImageView
+import java.util.concurrent.Executors
+
+/** The pictures of the photos that were found, read beside the screen's thread. A memory without a picture is an empty square. */
+class PhotoGrid(private val context: Context, private val photos: List<FoundPhoto>) : BaseAdapter() {
+    private val pictures = Pictures(PhotoStore(context))
+
+    override fun getCount(): Int = photos.size
+
+    override fun getItem(at: Int): Any = photos[at]
+
+    override fun getItemId(at: Int): Long = at.toLong()
+
+    override fun getView(at: Int, old: View?, parent: ViewGroup): View {
+        val view = old as? ImageView ?: ImageView(context).apply {
+            scaleType = ImageView.ScaleType.CENTER_CROP
+            layoutParams = ViewGroup.LayoutParams(ViewGroup.LayoutParams.MATCH_PARENT, SIDE)
+            setBackgroundColor(0xFFDDDDDD.toInt())
+        }
+        val photo = photos[at]
+        view.contentDescription = photo.memory ?: photo.id
+        view.tag = photo.id
+        view.setImageBitmap(null)
+        READER.execute { load(photo, view) }
+        return view
+    }
+
+    private fun load(photo: FoundPhoto, view: ImageView) {
+        val uri = photo.path?.takeIf { it.startsWith("content:") } ?: return
+        val bitmap = try {
+            val shot = Shot(0, Uri.parse(uri), null, 0)
+            pictures.bitmap(shot, PhotoStore(context).particulars(shot).turn, SIDE / 2)
+        } catch (error: Exception) { // deleted since it was indexed
+            null
+        }
+        SCREEN.post { if (view.tag == photo.id) view.setImageBitmap(bitmap) }
+    }
+
+    private companion object {
+        const val SIDE = 360
+        val READER = Executors.newFixedThreadPool(2)!!
+        val SCREEN = Handler(Looper.getMainLooper())
+    }
+}

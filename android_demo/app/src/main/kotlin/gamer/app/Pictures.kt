@@ -1,0 +1,44 @@
+package gamer.app
+
+import android.graphics.Bitmap
+import android.graphics.BitmapFactory
+import android.graphics.Matrix
+import gamer.image.Pixels
+
+/** Photos → pixels, in bounded memory: what is larger than needed is decoded at a half, a quarter…, as long as the short side stays above [LEAST]. */
+class Pictures(private val store: PhotoStore) {
+    fun bitmap(shot: Shot, turn: Int, least: Int = LEAST): Bitmap? {
+        val bounds = BitmapFactory.Options().apply { inJustDecodeBounds = true }
+        store.open(shot).use { BitmapFactory.decodeStream(it, null, bounds) }
+        val short = minOf(bounds.outWidth, bounds.outHeight)
+        if (short < 1) return null
+        val options = BitmapFactory.Options().apply {
+            inSampleSize = 1
+            while (short / (inSampleSize * 2) >= least) inSampleSize *= 2
+        }
+        val decoded = store.open(shot).use { BitmapFactory.decodeStream(it, null, options) } ?: return null
+        if (turn == 0) return decoded
+        return Bitmap.createBitmap(decoded, 0, 0, decoded.width, decoded.height, Matrix().apply { postRotate(turn.toFloat()) }, true)
+    }
+
+    fun pixels(shot: Shot, turn: Int): Pixels? = bitmap(shot, turn)?.let(::rgb)
+
+    private fun rgb(bitmap: Bitmap): Pixels {
+        val row = IntArray(bitmap.width)
+        val out = ByteArray(3 * bitmap.width * bitmap.height)
+        for (y in 0 until bitmap.height) {
+            bitmap.getPixels(row, 0, bitmap.width, 0, y, bitmap.width, 1)
+            for (x in row.indices) {
+                val at = 3 * (y * row.size + x)
+                out[at] = (row[x] shr 16).toByte()
+                out[at + 1] = (row[x] shr 8).toByte()
+                out[at + 2] = row[x].toByte()
+            }
+        }
+        return Pixels(bitmap.width, bitmap.height, out)
+    }
+
+    private companion object {
+        const val LEAST = 512 // twice what the image towers take, so that the antialiased resize still sees detail
+    }
+}

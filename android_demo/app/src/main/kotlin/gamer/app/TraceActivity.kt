@@ -1,0 +1,25 @@
+package gamer.app
+
+import android.app.Activity
+import android.graphics.Typeface
+import android.os.Bundle
+import android.widget.ScrollView
+import android.widget.TextView
+
+/** Lines of text: the trace of a search, or why a photo was found. */
+class TraceActivity : Activity() {
+    override fun onCreate(saved: Bundle?) {
+        super.onCreate(saved)
+        val text = TextView(this).apply {
+            text = intent.getStringArrayExtra(LINES)?.joinToString("\n\n").orEmpty()
+            typeface = Typeface.MONOSPACE
+            setTextIsSelectable(true)
+            setPadding(32, 32, 32, 32)
+        }
+        setContentView(ScrollView(this).apply { addView(text) })
+    }
+
+    companion object {
+        const val LINES = "lines"
+    }
+}

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Builds a signed APK for arm64-v8a with Debian's own tools: android_demo/build_apk.sh [OUT.apk]. No Android SDK, no Gradle.
+# aapt, zipalign, apksigner and ProGuard are bookworm's; the platform (API 23) and the dexer are of its predecessor, bullseye, unpacked, not installed.
+# Where they cannot be had it says so and builds nothing (exit status 0; 3 with APK=required).
+set -euo pipefail
+HERE="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)"
+TOOLS="${GAMER_TOOLS:-$HOME/.cache/gamer-tools}"
+HOME_DIR="$TOOLS/android"
+ROOT="$HOME_DIR/root"
+OUT="${1:-$TOOLS/gamer.apk}"
+MIRROR="${DEBIAN_MIRROR:-http://deb.debian.org/debian}"
+KEYS=/usr/share/keyrings/debian-archive-keyring.gpg
+MIN_SDK=26
+NEW=(aapt android-libaapt android-libandroidfw android-libbase android-libcutils android-liblog android-libutils android-libziparchive
+  android-libbacktrace libprotobuf-lite32 libzopfli1 p7zip-full zipalign apksigner libapksig-java proguard-cli libproguard-java android-framework-res)
+OLD=(libandroid-23-java dalvik-exchange)
+skip() { echo "!! NO APK IS BUILT: $*" >&2; [ "${APK:-}" != required ] || exit 3; exit 0; }
+
+"$HERE/setup.sh" >&2
+if [ ! -e "$HOME_DIR/ready-1" ]; then
+  command -v apt-get >/dev/null && [ -e "$KEYS" ] || skip "no apt, or no Debian keyring, here"
+  rm -rf "$HOME_DIR"; mkdir -p "$ROOT"
+  # An apt of its own a suite, which knows nothing of the system's.
+  fetch() {
+    local suite="$1" apt="$HOME_DIR/apt-$1"; shift
+    mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/debs"; : >"$apt/status"
+    echo "deb [signed-by=$KEYS] $MIRROR $suite main" >"$apt/sources.list"
+    local options=(-o "Dir::State=$apt" -o "Dir::State::lists=$apt/lists" -o "Dir::Cache=$apt/cache" -o "Dir::State::status=$apt/status"
+      -o "Dir::Etc::SourceList=$apt/sources.list" -o Dir::Etc::SourceParts=/dev/null -o APT::Sandbox::User=)
+    apt-get "${options[@]}" update -qq && (cd "$apt/debs" && apt-get "${options[@]}" download -qq "$@") || return 1
+    for DEB in "$apt"/debs/*.deb; do dpkg -x "$DEB" "$ROOT"; done
+    rm -rf "$apt"
+  }
+  fetch bookworm "${NEW[@]}" || skip "bookworm's Android tools cannot be fetched"
+  fetch bullseye "${OLD[@]}" || skip "bullseye, which has the platform jar and the dexer, cannot be fetched any more"
+  touch "$HOME_DIR/ready-1"
+fi
+
+export LD_LIBRARY_PATH="$ROOT/usr/lib/x86_64-linux-gnu/android:$ROOT/usr/lib/x86_64-linux-gnu:$ROOT/usr/lib/p7zip"
+BIN="$ROOT/usr/lib/android-sdk/build-tools/debian"
+JAVA="$ROOT/usr/share/java"
+PLATFORM="$JAVA/com.android.android-23.jar"
+FRAMEWORK="$ROOT/usr/share/android-framework-res/framework-res.apk"
+STDLIB="$TOOLS/kotlin/compiler/lib/kotlin-stdlib.jar"
+ORT="$TOOLS/kotlin/ort"
+WORK="$(mktemp -d)"; trap 'rm -rf "$WORK"' EXIT
+mkdir -p "$WORK/apk/lib/arm64-v8a"
+
+echo "== Kotlin → Java 8 classes"
+FLAGS=(-jvm-target 1.8 -Xlambdas=class -Xsam-conversions=class -Xstring-concat=inline -nowarn)
+# The core against Java 8's library, which API 26 has; the app against the platform's own jar (API 23; newer calls go by reflection).
+"$HERE/kotlinc.sh" -d "$WORK/core" -Xjdk-release=1.8 "${FLAGS[@]}" "$HERE/core/src"
+"$HERE/kotlinc.sh" -d "$WORK/app" -cp "$WORK/core:$PLATFORM" -no-jdk "${FLAGS[@]}" "$HERE/app/src/main/kotlin"
+mkdir -p "$WORK/assets" && cp "$HERE/../runtime/cue_rules.json" "$WORK/assets/"
+echo "== shrink and dex"
+python3 "$HERE/lower_classes.py" "$ORT/onnxruntime.jar" "$WORK/ort.jar"
+(cd "$WORK/core" && jar cf "$WORK/app.jar" . && cd "$WORK/app" && jar uf "$WORK/app.jar" .)
+java -Xmx1g -jar "$JAVA/proguard.jar" -injars "$WORK/app.jar" -injars "$WORK/ort.jar" -injars "$STDLIB(!META-INF/versions/**,!module-info.class)" \
+  -libraryjars "$PLATFORM" -outjars "$WORK/shrunk.jar" -target 1.7 @"$HERE/app/proguard.pro" >"$WORK/proguard.log" || { tail -20 "$WORK/proguard.log" >&2; exit 1; }
+java -Xmx1g -jar "$JAVA/com.android.dx.jar" --dex --min-sdk-version=$MIN_SDK --output="$WORK/apk/classes.dex" "$WORK/shrunk.jar"
+echo "== package, align, sign"
+python3 -m zipfile -e "$ORT/onnxruntime.aar" "$WORK/aar"
+cp "$WORK/aar/jni/arm64-v8a/"*.so "$WORK/apk/lib/arm64-v8a/"
+"$BIN/aapt" package -f -M "$HERE/app/src/main/AndroidManifest.xml" -S "$HERE/app/src/main/res" -A "$WORK/assets" -I "$FRAMEWORK" -F "$WORK/unsigned.apk"
+(cd "$WORK/apk" && find . -type f -printf '%P\n' | sort | xargs "$BIN/aapt" add "$WORK/unsigned.apk" >/dev/null)
+"$BIN/zipalign" -f -p 4 "$WORK/unsigned.apk" "$WORK/aligned.apk"
+# A debug key, made once on this machine: good for adb install, not for a store.
+KEY="$HOME_DIR/debug.keystore"
+[ -e "$KEY" ] || keytool -genkeypair -keystore "$KEY" -storepass android -keypass android -alias debug -keyalg RSA -validity 10000 -dname "CN=GAMER debug" 2>/dev/null
+java -jar "$JAVA/apksigner.jar" sign --ks "$KEY" --ks-pass pass:android --min-sdk-version $MIN_SDK --out "$WORK/signed.apk" "$WORK/aligned.apk"
+java -jar "$JAVA/apksigner.jar" verify --verbose --min-sdk-version $MIN_SDK "$WORK/signed.apk" | grep -E '^Verif|v[23] scheme'
+mkdir -p "$(dirname "$OUT")"
+mv "$WORK/signed.apk" "$OUT"
+"$BIN/aapt" dump badging "$OUT" | grep -E '^(package|sdkVersion|targetSdkVersion|native-code|launchable)'
+echo "$OUT: $(stat -c %s "$OUT") bytes"
