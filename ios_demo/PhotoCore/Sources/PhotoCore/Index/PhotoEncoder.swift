@@ -1,0 +1,60 @@
+import Foundation
+
+/// A photo with its pixels → what the models say of it (runtime/encoding.py): vectors, labels, place, mentions. Writes nothing.
+public final class PhotoEncoder {
+    private static let labelFloor: Float = 0.10  // below this probability a label is a guess; it stays in the vector and makes no entity
+    private static let maxChunks = 1024
+
+    private let models: Models
+
+    public init(_ models: Models) { self.models = models }
+
+    /// `pixels`: nil when they cannot be had now (in the cloud, deleted): the photo's memories are indexed all the same.
+    public func encode(_ photo: Photo, pixels: Pixels?) throws -> Encoded {
+        let code = try pixels.map { try models.see($0) }
+        let whole = try completed(photo, code)
+        let texts = whole.memories.filter { !$0.isDerived }.flatMap { TextEncoder.chunks($0.text.scalars) }.prefix(PhotoEncoder.maxChunks)
+        var vectors: [(channel: String, chunks: [[Float]])] = []
+        if let code { vectors.append(("image", [code.embedding])) }
+        if !texts.isEmpty {
+            let encoder = try models.text()
+            vectors.append(("text", try texts.map { try encoder.encode($0.string) }))
+        }
+        return Encoded(whole, vectors: vectors, mentions: PhotoEncoder.mentions(whole))
+    }
+
+    /// Vectors of entity names, for the writer.
+    public func names(_ names: [String]) throws -> [[Float]] {
+        let encoder = try models.text()
+        return try names.map { try encoder.encode($0) }
+    }
+
+    /// Adds what the device itself knows: labels from the pixels, the place from the position. Each is marked as such.
+    private func completed(_ photo: Photo, _ code: ImageCode?) throws -> Photo {
+        var out = photo
+        out.memories = photo.memories.filter { !$0.isDerived || ($0.source == "label" && code == nil) }
+        let names = code?.labels.filter { $0.share >= PhotoEncoder.labelFloor }.map(\.name) ?? []
+        if !names.isEmpty { out.memories.append(Memory("label", names.joined(separator: ", "))) }
+        if let lat = photo.lat, let lon = photo.lon, let place = try models.gazetteer.get().nearest(lat, lon) {
+            out.memories.append(Memory("place", "\(place.name), \(place.countryCode)"))
+        }
+        return out
+    }
+
+    private static func mentions(_ photo: Photo) -> [Mention] {
+        var seen = Set<Text>()
+        return photo.memories.flatMap(of).filter { seen.insert(Entities.canonical($0.name.scalars)).inserted }
+    }
+
+    private static func of(_ memory: Memory) -> [Mention] {
+        switch memory.source {
+        case "label": return memory.text.components(separatedBy: ", ").map { Mention($0, "thing") }
+        case "people": return memory.text.components(separatedBy: ", ").map { Mention($0, "person") }
+        case "place":
+            var parts = memory.text.components(separatedBy: ", ")
+            if parts.count > 1 { parts.removeLast() }
+            return [Mention(parts.joined(separator: ", "), "place")]
+        default: return Entities.extract(memory.text.scalars)
+        }
+    }
+}

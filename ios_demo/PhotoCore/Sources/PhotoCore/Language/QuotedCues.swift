@@ -1,0 +1,48 @@
+/// What the language model reads out of a query where the rules found nothing (runtime/cues_llm.py): substrings of the query, "" where it sees none. It
+/// cannot invent: a grammar over the query's own words allows no token that would leave it.
+public struct QuotedCues: Sendable {
+    public let time: String
+    public let place: String
+    public let text: String
+
+    private static let maxNew = 96
+    private static let split = Pattern(#"["\\<>{}\x00-\x1f\x7f-\x9f\ufffd]|\s{2,}|[^\S ]"#)
+
+    /// The stretches of the query that may be quoted.
+    static func pieces(_ query: Text) -> [Text] {
+        let text = query.slice(0, 300)
+        var out: [Text] = [], last = 0
+        for found in split.all(text) {
+            out.append(Array(text[last..<found.start]))
+            last = found.end
+        }
+        out.append(Array(text[last...]))
+        return out.map { $0.stripped() }.filter { !$0.isEmpty }
+    }
+
+    /// nil when the model did not come to an end, or the query holds no word. Raises Failure.bundle for a bundle without this prompt.
+    public static func ask(_ models: Models, _ query: Text) throws -> QuotedCues? {
+        let spans = pieces(query)
+        if spans.isEmpty { return nil }
+        let (ids, prefix) = try models.prompt("cues", query: Text.join(spans, " ").string)
+        if ids.count + maxNew > (try models.manifest.decoder().maxSeq) { return nil }
+        var grammar = Grammar()
+        for (n, name) in ["time", "place", "text"].enumerated() {
+            grammar.literal((n == 0 ? "{" : "\",") + "\"\(name)\":\"")
+            grammar.span(of: spans)
+        }
+        grammar.literal("\"}")
+        grammar.done()
+        let vocabulary = try models.llmVocabulary(), constraint = Constraint(grammar, vocabulary)
+        let said = try models.languageModel().generate(ids, maxNew: maxNew, prefix: prefix, constraint: constraint)
+        guard constraint.isComplete else { return nil }
+        let found = try JSON.parse(said.ids.flatMap { vocabulary.bytesOf[$0] ?? [] })
+        let (time, place, text) = (found["time"]?.string ?? "", found["place"]?.string ?? "", found["text"]?.string ?? "")
+        return QuotedCues(time: overlap(time, text) ? "" : time, place: overlap(place, text) ? "" : place, text: text)
+    }
+
+    /// Whether a time or place is quoted from what is seen, or the other way round: a small model that has no answer repeats the question.
+    private static func overlap(_ value: String, _ text: String) -> Bool {
+        !text.isEmpty && (text.scalars.find(value.scalars) != nil || value.scalars.find(text.scalars) != nil)
+    }
+}

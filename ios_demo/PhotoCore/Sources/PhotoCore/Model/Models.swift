@@ -1,0 +1,146 @@
+import Foundation
+
+/// What the image tower says of a photo: embedding of length 1, patches [P, F] in one row, the likeliest labels, best first.
+public struct ImageCode: Sendable {
+    public let embedding: [Float]
+    public let patches: [Float]
+    public let patchShape: [Int]
+    public let labels: [(name: String, share: Float)]
+}
+
+/// The DPE's output [P, H] in one row, and which experts ran with which weights.
+public struct SoftPrompts: Sendable {
+    public let prompts: [Float]
+    public let shape: [Int]
+    public let routing: Routing
+}
+
+/// A bundle's models on one backend, opened when first needed (runtime/models.py). One thread at a time.
+public final class Models {
+    public let bundle: String
+    public let manifest: Manifest
+    public let backend: ModelBackend
+
+    private var sessions: [(role: String, session: ModelSession)] = []
+    private var prefixes: [String: Prefix?] = [:]
+
+    /// Checks the files that are no artifacts. Raises Failure.bundle for a bundle that is not what it promises.
+    public init(_ bundle: String, _ backend: ModelBackend) throws {
+        (self.bundle, self.backend) = (bundle, backend)
+        manifest = try ManifestReader.read(bundle)
+        if !manifest.randomParts.isEmpty {
+            let parts = manifest.randomParts.joined(separator: ", ")
+            throw Failure.runtime("\(bundle): random weights (\(parts)), for sizes and speed: it finds nothing")
+        }
+        try ManifestReader.checkFiles(bundle, manifest)
+    }
+
+    /// The session of a component, loaded on first use, after the hash of its artifact was checked.
+    public func session(_ role: String) throws -> ModelSession {
+        if let at = sessions.firstIndex(where: { $0.role == role }) {
+            sessions.append(sessions.remove(at: at))  // the last used stands last
+            return sessions[sessions.count - 1].session
+        }
+        let artifact = try manifest.artifact(role, backend.target)
+        let made = try backend.open(try ManifestReader.checkOne(bundle, artifact.file), artifact)
+        sessions.append((role, made))
+        return made
+    }
+
+    /// Lets the sessions go that `keep` does not name: a phone has little memory for a language model beside the towers.
+    public func release(keeping keep: Set<String> = []) {
+        sessions.removeAll { !keep.contains($0.role) }
+        if !keep.contains("text_tower") { textEncoder = nil }
+        if !keep.contains("llm_decoder") { model = nil }
+    }
+
+    /// Backend, allocation and what is loaded, for a trace.
+    public func described() -> String {
+        let loaded = sessions.map { String(format: "%@ %.0f", $0.role, Double($0.session.artifact.file.bytes) / 1e6) }.joined(separator: ", ")
+        return "\(backend.described); in memory, MB: \(loaded.isEmpty ? "nothing" : loaded)"
+    }
+
+    private var textEncoder: TextEncoder?
+
+    public func text() throws -> TextEncoder {
+        if let textEncoder { return textEncoder }
+        let made = TextEncoder(try session("text_tower"), try Tokenizer(try data("text_tokenizer.json")))
+        textEncoder = made
+        return made
+    }
+
+    public private(set) lazy var gazetteer = Result { try Gazetteer(try data("gazetteer.sqlite")) }
+
+    private lazy var labels = Result { () throws -> [String] in
+        guard manifest.files.contains(where: { $0.name == "labels.json" }) else { return [] }  // a tower that puts pixels beside words needs none
+        return (try JSON.read(try data("labels.json")).array ?? []).compactMap(\.string)
+    }
+
+    public private(set) lazy var llmTokenizer = Result { try Tokenizer(try data("llm_tokenizer.json")) }
+    private var vocabulary: Vocabulary?
+
+    func llmVocabulary() throws -> Vocabulary {
+        if let vocabulary { return vocabulary }
+        let made = Vocabulary(try llmTokenizer.get().byteTokens())
+        vocabulary = made
+        return made
+    }
+
+    private var model: LanguageModel?
+
+    public func languageModel() throws -> LanguageModel {
+        if let model { return model }
+        let language = try manifest.decoder()
+        guard language.startId == nil else { throw Failure.runtime("an encoder-decoder is not run on this device: use --refine fast") }
+        let tokenizer = try llmTokenizer.get()
+        let made = LanguageModel(
+            embed: try session("llm_embed"), decoder: try backend.decoder(try session("llm_decoder"), language), language: language,
+            decode: { tokenizer.decode($0) })
+        model = made
+        return made
+    }
+
+    /// Token ids of the bundle's prompt `name`, filled in, and the shipped cache of its beginning. Raises Failure.bundle.
+    public func prompt(_ name: String, query: String, notes: String = "") throws -> (ids: [Int], prefix: Prefix?) {
+        let ids = try Prefix.encode(try llmTokenizer.get(), try manifest.prompt(name), query: query, notes: notes)
+        if prefixes[name] == nil { prefixes[name] = .some(try Prefix.load(bundle, manifest, target: backend.target, prompt: name, ids: ids.fixed)) }
+        return (ids.fixed + ids.rest, prefixes[name] ?? nil)
+    }
+
+    /// Path of a data file of the bundle.
+    public func data(_ name: String) throws -> String { try ManifestReader.inside(bundle, try manifest.file(name).file.path) }
+
+    /// Embedding, patches, the five likeliest labels (first lemma of each; none from a tower without labels).
+    public func see(_ pixels: Pixels) throws -> ImageCode {
+        let tower = try session("image_tower"), wanted = tower.artifact.inputs[0]
+        let input: Tensor
+        if wanted.dtype == "uint8" {  // a tower that takes bytes resizes in its own graph
+            input = .bytes(pixels.bytes, shape: [pixels.height, pixels.width, 3])
+        } else {
+            let spec = try manifest.pixels()
+            input = .float(try Preprocess.prepare(pixels, spec), shape: [1, spec.crop, spec.crop, 3])
+        }
+        let out = try tower.run([wanted.name: input]), shares = out["label_probs"]?.floats ?? []
+        let names = try labels.get()
+        let best = descending(shares).prefix(5).map { at in
+            (name: names.indices.contains(at) ? names[at].split(separator: ",")[0].trimmingCharacters(in: .whitespaces) : "", share: shares[at])
+        }
+        let patches = out["patches"] ?? .float([], shape: [1, 0, 0])
+        return ImageCode(
+            embedding: TextEncoder.unit(out["embedding"]?.floats ?? []), patches: patches.floats, patchShape: Array(patches.shape.dropFirst()), labels: best)
+    }
+
+    /// Patches → soft prompts in the LLM's space: the router, then only the experts that Eq. 1 chooses.
+    public func project(_ code: ImageCode, rho: Double? = nil) throws -> SoftPrompts {
+        let patches = Tensor.float(code.patches, shape: [1] + code.patchShape)
+        let weights = try session("dpe_router").run(["patches": patches])["weights"]?.floats ?? []
+        let routing = try Routing.choose(weights, rho: rho ?? manifest.thresholds.rho)
+        var sum: [Float] = [], shape: [Int] = []
+        for (expert, weight) in zip(routing.experts, routing.weights) {
+            let out = try session("dpe_expert_\(expert)").run(["patches": patches])["prompts"] ?? .float([], shape: [1])
+            if sum.isEmpty { (sum, shape) = ([Float](repeating: 0, count: out.floats.count), Array(out.shape.dropFirst())) }
+            for (at, value) in out.floats.enumerated() { sum[at] += weight * value }
+        }
+        return SoftPrompts(prompts: sum, shape: shape, routing: routing)
+    }
+}

@@ -1,0 +1,55 @@
+/// Finds an event in an album by the words and the vector of its phrase (runtime/anchors.py): its days, likeliest first, or none when unsure.
+struct AlbumEvents {
+    let album: Album
+    let encode: (String) throws -> [Float]
+
+    private static let maxEvents = 5  // an event that happened on more days is a habit, and anchors nothing
+
+    func find(_ phrase: String) throws -> [Interval] {
+        let found = try byWords(phrase.scalars)
+        return found.isEmpty ? try byVector(phrase) : found
+    }
+
+    /// Sure when memories hold every content word of the phrase on at most five days.
+    private func byWords(_ phrase: Text) throws -> [Interval] {
+        let wanted = AlbumEvents.stems(phrase)
+        if wanted.isEmpty { return [] }
+        var times: [Int] = []
+        for row in try album.searchText(phrase, k: 40) {
+            let photo = try album.photo(row)
+            let said = AlbumEvents.stems(photo.memories.map(\.text).joined(separator: " ").scalars)
+            if let wall = photo.wall, wanted.isSubset(of: said) { times.append(wall) }
+        }
+        let days = AlbumEvents.days(times)
+        return days.count <= AlbumEvents.maxEvents ? days : []
+    }
+
+    /// Sure when one day stands out.
+    private func byVector(_ phrase: String) throws -> [Interval] {
+        guard try album.channels().contains("text") else { return [] }
+        let times = try album.times()
+        let scores = zip(try album.scores("text", try encode(phrase)), times).map { $0.isFinite && $1 != .min ? $0 : -1 }
+        guard let best = descending(scores).first, scores[best] >= 0.55 else { return [] }
+        let day = AlbumEvents.days([times[best]])[0]
+        let elsewhere = scores.indices.filter { times[$0] < (day.start ?? 0) || times[$0] > (day.end ?? 0) }.map { scores[$0] }
+        guard let next = elsewhere.max() else { return [day] }
+        return Double(scores[best] - next) >= 0.05 ? [day] : []
+    }
+
+    /// The content words, cut so that "wedding" meets "weddings".
+    private static func stems(_ text: Text) -> Set<Text> { Set(Words.queryTerms(text).map { Array(Words.singular($0).prefix(6)) }) }
+
+    /// Times, likeliest first, as whole days; neighbouring days are one event.
+    private static func days(_ times: [Int]) -> [Interval] {
+        var out: [Days] = []
+        for ms in times {
+            let day = floorDiv(ms, CueCalendar.dayMs) + CueCalendar.epoch
+            if let at = out.firstIndex(where: { $0.first - 1 <= day && day <= $0.last + 1 }) {
+                out[at] = Days(min(out[at].first, day), max(out[at].last, day))
+            } else {
+                out.append(Days(day, day))
+            }
+        }
+        return out.map(CueCalendar.interval)
+    }
+}

@@ -1,0 +1,81 @@
+/// One photo. `takenAt`: wall time in ms as if UTC. `score` is comparable within one answer only; `parts` are its summands. `probability`: that it is one
+/// that is meant.
+public struct Hit: Sendable {
+    public let row: Int
+    public let photo: Photo
+    public let score: Double
+    public let probability: Double
+    public let parts: [(name: String, value: Double)]
+    public let memory: String?
+    public let matched: [String]
+}
+
+/// What happened between the query and the hits (runtime/answer.py). `left`: photos after each layer, the album's size first. `milliseconds` by layer;
+/// `loadMs`: opening what this query was the first to need, outside the layers.
+public struct Trace: Sendable {
+    public static let layers = ["cube", "kdtree", "refine", "graph", "vectors"]
+
+    public let query: String
+    public let cues: [String]
+    public let cubeLines: [String]
+    public let cubes: [Cube]
+    public let refined: String
+    public let refinedBy: String
+    public let delta: Double
+    public let entities: [EntityMatch]
+    public let left: [(layer: String, photos: Int)]
+    public let linked: Int
+    public let widened: Bool
+    public let loadMs: Double
+    public let milliseconds: [(layer: String, spent: Double)]
+    public let plan: String
+    public let mode: String
+    public let models: String
+}
+
+/// Hits, best first, and the trace. `here`: the probability that the album holds what is meant at all; say so when it is small.
+public struct Answer: Sendable {
+    public let hits: [Hit]
+    public let trace: Trace
+    public let here: Double
+
+    public var isDoubtful: Bool { here < 0.5 }
+}
+
+extension Answer {
+    /// As `gamer search --json` prints it.
+    public var json: JSON {
+        let t = trace
+        let cubes = t.cubes.map { cube -> JSON in
+            .object([
+                "start": .optional(cube.start), "end": .optional(cube.end), "south": .optional(cube.south), "north": .optional(cube.north),
+                "west": .optional(cube.west), "east": .optional(cube.east),
+            ])
+        }
+        let entities = t.entities.map { match -> JSON in
+            .object([
+                "row": .int(match.row), "name": .string(match.name), "kind": .string(match.kind), "similarity": .number(Double(match.similarity)),
+                "photos": .array(match.photos.map(JSON.int)),
+            ])
+        }
+        let told: [JSON.Member] = [
+            .init("query", .string(t.query)), .init("cues", .array(t.cues.map(JSON.string))), .init("cube_lines", .array(t.cubeLines.map(JSON.string))),
+            .init("cubes", .array(cubes)), .init("refined", .string(t.refined)), .init("refined_by", .string(t.refinedBy)), .init("delta", .number(t.delta)),
+            .init("entities", .array(entities)), .init("left", .object(t.left.map { .init($0.layer, .int($0.photos)) })), .init("linked", .int(t.linked)),
+            .init("widened", .bool(t.widened)), .init("load_ms", .number(t.loadMs)),
+            .init("milliseconds", .object(t.milliseconds.map { .init($0.layer, .number($0.spent)) })), .init("plan", .string(t.plan)),
+            .init("mode", .string(t.mode)), .init("models", .string(t.models)),
+        ]
+        return .object(["hits": .array(hits.map(\.json)), "trace": .object(told), "here": .number(here)])
+    }
+}
+
+extension Hit {
+    var json: JSON {
+        .object([
+            "row": .int(row), "id": .string(photo.id), "path": .optional(photo.path), "taken_at": .optional(photo.wall), "lat": .optional(photo.lat),
+            "lon": .optional(photo.lon), "score": .number(score), "probability": .number(probability),
+            "parts": .object(parts.map { .init($0.name, .number($0.value)) }), "memory": .optional(memory), "matched": .array(matched.map(JSON.string)),
+        ])
+    }
+}

@@ -1,0 +1,290 @@
+import Foundation
+
+/// How a search is asked for. `k`: nil for the bundle's. `now`: the person's wall clock, for "last spring".
+public struct SearchRequest: Sendable {
+    public var query: String
+    public var k: Int?
+    public var refinedBy = "fast"
+    public var mode = "fused"
+    public var now: WallClock
+
+    public init(_ query: String, now: WallClock) { (self.query, self.now) = (query, now) }
+
+    /// Raises Failure.runtime for an empty or absurdly long query, k out of bounds, or an unknown mode.
+    public func check(k: Int) throws {
+        let text = query.scalars
+        if text.allSatisfy(\.isSpace) { throw Failure.runtime("the query is empty: say what is in the photo") }
+        if text.count > 100_000 { throw Failure.runtime("the query has \(text.count) characters: give at most 100000") }
+        if !(1...1000).contains(k) { throw Failure.runtime("k = \(k): choose 1 to 1000") }
+        for (what, value, choices) in [("refinement", refinedBy, Refine.modes), ("mode", mode, ["fused", "paper"])] where !choices.contains(value) {
+            throw Failure.runtime("unknown \(what) \(value.scalars.quoted); choose one of: \(choices.joined(separator: ", "))")
+        }
+    }
+}
+
+/// A bundle and an album in, answers out (runtime/engine.py, paper section 3.2). Knows layers and their order; each layer lives elsewhere.
+///
+/// Mode "fused" ranks by all that the layers know: a cue is evidence there, and only a "not" removes a photo. Mode "paper" is the paper's form: cube,
+/// nodes over δ, then v_Q · v_I alone. One search at a time.
+public final class Engine {
+    public let models: Models
+    public let album: Album
+    private let reader: CueReader
+    private let weights: RankingWeights
+    private let times: [Int]
+    private let positions: [(lat: Double, lon: Double)?]
+    private let extent: (low: Int, high: Int)?
+    private let southern: Bool
+    private let talk: Conversations
+    private var isWarm = false
+    private lazy var home = Home.learn(positions, times)
+
+    static let channels = ["text", "image"]
+    private static let exactRows = 20_000  // up to here a scan of every photo left costs less than choosing among them
+    private static let candidates = 200
+    private static let preferred = 50  // hits among which a person's preferences may change the order
+    private static let hint = Pattern(
+        #"\b(?:when|while|during|ago|since|until|before|after|back then|that (?:day|night|week|summer|winter|year))\b|\b(?:in|at|near|from) [A-Z]"#)
+
+    /// `rules`: the path of cue_rules.json. Raises Failure when the bundle's encoders did not make the album's vectors.
+    public init(_ models: Models, _ album: Album, rules: String) throws {
+        (self.models, self.album) = (models, album)
+        for (ours, theirs) in [(models.manifest.textEncoder, album.meta.textEncoder), (models.manifest.imageEncoder, album.meta.imageEncoder)] where ours != theirs {
+            throw Failure.runtime(
+                "\(album.path): its vectors are \(theirs)'s, the bundle has \(ours): run `gamer index update \(album.path) -b \(models.bundle)`")
+        }
+        reader = try CueReader(rules: rules)
+        weights = models.manifest.ranking ?? RankingWeights()
+        (times, positions) = (try album.times(), try album.positions())
+        let known = times.filter { $0 != .min }
+        extent = known.min().flatMap { low in known.max().map { (low, $0) } }
+        let placed = positions.compactMap { $0 }
+        southern = placed.filter { $0.lat < 0 }.count * 2 > placed.count
+        talk = Conversations(times: times, said: try album.conversations())
+    }
+
+    public func search(_ request: SearchRequest) throws -> Answer {
+        let k = request.k ?? models.manifest.thresholds.k
+        try request.check(k: k)
+        let query = request.query.scalars
+        var clock = Clock()
+        try clock("load") { try warm(request.refinedBy) }
+        let cues = try clock("cube") { try read(query, request) }
+        let every = Array(0..<album.count)
+        let (rows, all, widened) = try clock("kdtree") { () throws -> ([Int], [Int], Bool) in
+            let cube = try album.inCubes(cues.cubes)
+            // A cue that fits no photo was misread or mistaken: ranking all beats showing the undated few.
+            let widened = !cues.cubes.isEmpty && cube.inside.isEmpty, gone = try negated(cues)
+            return ((widened ? every : cube.rows).filter { !gone.contains($0) }, every.filter { !gone.contains($0) }, widened)
+        }
+        var left = [("album", album.count), ("cube", rows.count)]
+        let (refined, how, plain, phrased) = try clock("refine") { () throws -> (Text, String, [Float], [Float]) in
+            let (text, how) = try refine(query, cues, request.refinedBy), vectors = try encode(text)
+            return (text, how, vectors.plain, vectors.phrased)
+        }
+        let delta = album.meta.delta
+        var ranked = rows
+        let (matches, linked, found) = try clock("graph") { () throws -> ([EntityMatch], [Float], Int) in
+            let matches = try album.matchEntities(plain, rows, delta: delta), linked = Engine.linked(matches, album.count, delta)
+            let hit = rows.filter { linked[$0] > 0 }
+            if request.mode == "paper" && !hit.isEmpty { ranked = hit }
+            return (matches, linked, hit.count)
+        }
+        left.append(("graph", ranked.count))
+        var plan = "", features: Ranking.Parts = [], parts: Ranking.Parts = []
+        let order = try clock("vectors") { () throws -> [Int] in
+            if request.mode == "paper" {
+                plan = "exact scan of \(ranked.count) photos"
+                features = try cosines(plain, ranked)
+                let best = ranked.indices.map { at in features.reduce(Float(0)) { max($0, $1.values[at]) } }
+                parts = [("cosine", best)]
+            } else {
+                let words = try album.words(refined)
+                (ranked, plan) = try candidates(words, phrased, rows, all, linked)
+                features = try self.features(words, phrased, ranked, linked, try clues(cues))
+                parts = Ranking.weighted(features, weights)
+            }
+            return try self.order(parts, ranked, k)
+        }
+        left.append(("vectors", order.count))
+        let here = presence(features, order)
+        let hits = try self.hits(ranked, order, parts, matches, here)
+        let trace = Trace(
+            query: request.query, cues: Explain.cueLines(cues), cubeLines: Explain.cubeLines(cues), cubes: cues.cubes, refined: refined.string, refinedBy: how,
+            delta: delta, entities: Array(matches.prefix(8)), left: left.map { (layer: $0.0, photos: $0.1) }, linked: found, widened: widened,
+            loadMs: clock.spent["load"] ?? 0, milliseconds: Trace.layers.map { ($0, clock.spent[$0] ?? 0) }, plan: plan, mode: request.mode,
+            models: models.described())
+        return Answer(hits: hits, trace: trace, here: rounded(here, 4))
+    }
+
+    /// Opens what a search needs, once, so that no layer's time holds a file's.
+    private func warm(_ refinedBy: String) throws {
+        if refinedBy == "llm" { _ = try models.languageModel() }
+        if isWarm { return }
+        _ = try models.gazetteer.get().lookup([])
+        _ = try models.text().encode("")
+        _ = try album.inCubes([Cube(start: 0)])
+        let zero = [Float](repeating: 0, count: album.meta.dim)
+        _ = try album.matchEntities(zero, [], delta: 2)
+        _ = try album.words("photo".scalars)
+        for channel in try album.channels() { _ = try album.scores(channel, zero) }
+        isWarm = true
+    }
+
+    // Layer 1
+
+    private func read(_ query: Text, _ request: SearchRequest) throws -> Cues {
+        let gazetteer = try models.gazetteer.get()
+        var cues = try reader.parse(
+            query, now: request.now, gazetteer: gazetteer, extent: extent, near: near, home: { [self] in home }, southern: southern)
+        let unread = cues.times.isEmpty && cues.places.isEmpty && !cues.hasNegated && cues.anchors.isEmpty
+        if request.refinedBy == "llm", unread, Engine.hint.search(query) != nil, models.manifest.prompts["cues"] != nil,
+            let said = try QuotedCues.ask(models, query)
+        {
+            cues = try reader.withQuotes(
+                cues, time: said.time.scalars, place: said.place.scalars, now: request.now, gazetteer: gazetteer, extent: extent, near: near,
+                southern: southern)
+        }
+        let events = AlbumEvents(album: album) { [models] in try models.text().encode($0) }
+        return try reader.resolve(cues, events.find)
+    }
+
+    /// How many of the album's photos lie in a place.
+    private func near(_ place: Place) -> Int { positions.filter { $0.map { place.contains($0.lat, $0.lon) } ?? false }.count }
+
+    /// Rows that lie, by known fields, in what the query excludes ("not in Paris").
+    private func negated(_ cues: Cues) throws -> Set<Int> {
+        let boxes = cues.negatedTimes.map { Cube(start: $0.start, end: $0.end) } + cues.negatedPlaces.flatMap(\.boxes)
+        return boxes.isEmpty ? [] : Set(try album.inCubes(boxes).inside)
+    }
+
+    // Layer 2
+
+    private func refine(_ query: Text, _ cues: Cues, _ refinedBy: String) throws -> (Text, String) {
+        if refinedBy == "off" { return (query, "off") }
+        let plain = Refine.fast(cues.rest.scalars)
+        if refinedBy == "fast" { return (plain, "fast") }
+        let context = Refine.Context.fitting(try album.entityNames(500).map(\.scalars), query)
+        return try Refine.byModel(models, query, plain, context)
+    }
+
+    /// The query's vector, and its blend with the vector of a sentence about it: a title reads unlike a memory, a sentence stands nearer, both count.
+    private func encode(_ text: Text) throws -> (plain: [Float], phrased: [Float]) {
+        let encoder = try models.text(), plain = try encoder.encode(text.string)
+        let sentence = try encoder.encode("This photo shows \(text.strippedEnd { " .?!".unicodeScalars.contains($0) }.string).")
+        let share = Float(1.0 / 3.0), rest = Float(1 - 1.0 / 3.0)
+        return (plain, zip(plain, sentence).map { rest * $0 + share * $1 })
+    }
+
+    /// For each photo, how far its best entity node stands over δ, as a share of what is possible.
+    private static func linked(_ matches: [EntityMatch], _ photos: Int, _ delta: Double) -> [Float] {
+        var out = [Float](repeating: 0, count: photos)
+        for match in matches {
+            let share = Float(max(0.05, (Double(match.similarity) - delta) / max(1e-6, 1 - delta)))
+            for row in match.photos { out[row] = max(out[row], share) }
+        }
+        return out
+    }
+
+    // Layer 3
+
+    /// What the query says of when and where, asked of the album: time and place apart, so that one that is unknown or wrong spares the other.
+    private func clues(_ cues: Cues) throws -> [Clue] {
+        let dated = times.map { $0 != .min }, placed = positions.map { $0 != nil }
+        var out: [Clue] = []
+        if !cues.times.isEmpty {
+            let boxes = TimeCue.merged(cues.times).map { Cube(start: $0.start, end: $0.end) }
+            out.append(Clue(known: dated, inside: try mask(boxes), trust: cues.times.map(\.confidence).max()!))
+        }
+        let places = cues.places.filter { $0.photos != 0 }
+        if !places.isEmpty {
+            out.append(Clue(known: placed, inside: try mask(places.flatMap(\.boxes)), trust: places.map(\.confidence).max()!))
+        }
+        out += cues.recurring.map { cue in Clue(known: dated, inside: times.map { $0 != .min && cue.holds($0) }, trust: cue.confidence) }
+        // A cue that fits no photo was misread or mistaken: it would only favour the photos without a date.
+        return out.filter { $0.inside.contains(true) }
+    }
+
+    private func mask(_ boxes: [Cube]) throws -> [Bool] {
+        var out = [Bool](repeating: false, count: album.count)
+        for row in try album.inCubes(boxes).inside { out[row] = true }
+        return out
+    }
+
+    /// The rows to score, and how they were found: all of them, or in a large album the best that each layer names, in the cube and outside it.
+    private func candidates(_ words: WordScores, _ vector: [Float], _ cube: [Int], _ rows: [Int], _ linked: [Float]) throws -> ([Int], String) {
+        let have = try album.channels(), channels = Engine.channels.filter(have.contains)
+        if rows.count <= Engine.exactRows {
+            return (rows, "exact scan of \(rows.count) photos, channels \(channels.isEmpty ? "none" : channels.joined(separator: " + "))")
+        }
+        var named: [Int] = [], plans: [String] = []
+        for channel in channels {
+            let found = try album.searchVectors(channel, vector, k: Engine.candidates, rows: rows.count == album.count ? nil : rows)
+            plans.append("\(channel) by \(found.plan.rawValue)")
+            named += found.rows
+            if cube.count < rows.count { named += try album.searchVectors(channel, vector, k: Engine.candidates, rows: cube).rows }
+        }
+        let scores = words.bm25()
+        for among in [rows, cube] { named += Engine.greatest(scores, among) + Engine.greatest(linked, among) }
+        named += Set(named).flatMap { row in Conversations.near.compactMap { talk.neighbour(row, $0) } }
+        let kept = Set(named).intersection(rows).sorted()
+        return (kept, "\(kept.count) candidates of \(rows.count) photos (\(plans.joined(separator: ", "))), re-ranked exactly")
+    }
+
+    private static func greatest(_ scores: [Float], _ among: [Int]) -> [Int] {
+        let positive = among.filter { scores[$0] > 0 }
+        return descending(positive.map { scores[$0] }).prefix(candidates).map { positive[$0] }
+    }
+
+    /// A photo with no vector in a channel gets 0 there: unknown is neither like nor unlike.
+    private func cosines(_ vector: [Float], _ rows: [Int]) throws -> Ranking.Parts {
+        let have = try album.channels()
+        return try Engine.channels.filter(have.contains).map { ($0, try album.scores($0, vector, rows).map { $0.isFinite ? $0 : 0 }) }
+    }
+
+    /// What the layers know of each of `rows`, unweighted, by the names of the weights.
+    private func features(_ words: WordScores, _ vector: [Float], _ rows: [Int], _ linked: [Float], _ clues: [Clue]) throws -> Ranking.Parts {
+        let around = talk.context(words, rows), bm25 = words.bm25(), coverage = words.coverage()
+        return try cosines(vector, rows) + [
+            ("words", rows.map { bm25[$0] }), ("coverage", rows.map { coverage[$0] }), ("context_words", around.words),
+            ("context_coverage", around.coverage), ("entity", rows.map { linked[$0] }), ("cue", Clue.evidence(clues, rows)),
+        ]
+    }
+
+    /// Positions in `rows` of the k best, best first; what a person said to prefer goes before what it was preferred to.
+    private func order(_ parts: Ranking.Parts, _ rows: [Int], _ k: Int) throws -> [Int] {
+        let best = descending(Ranking.total(parts)).prefix(max(k, Engine.preferred))
+        let place = Dictionary(uniqueKeysWithValues: best.map { (rows[$0], $0) })
+        return try album.preferred(best.map { rows[$0] }).prefix(k).map { place[$0]! }
+    }
+
+    private func presence(_ features: Ranking.Parts, _ order: [Int]) -> Double {
+        guard let first = order.first else { return 0 }
+        func own(_ name: String) -> Double { features.first { $0.name == name }.map { Double($0.values[first]) } ?? 0 }
+        return Ranking.presence(
+            weights, cosine: Engine.channels.map(own).max()!, coverage: max(own("coverage"), own("context_coverage")), cue: own("cue"))
+    }
+
+    private func hits(_ rows: [Int], _ order: [Int], _ parts: Ranking.Parts, _ matches: [EntityMatch], _ here: Double) throws -> [Hit] {
+        let likely = Ranking.likelihoods(parts)
+        return try order.map { at in
+            let row = rows[at], photo = try album.photo(row)
+            let own = parts.map { (name: $0.name, value: rounded(Double($0.values[at]), 4)) }
+            let said = photo.memories.first { !$0.isDerived } ?? photo.memories.first
+            return Hit(
+                row: row, photo: photo, score: rounded(own.reduce(0) { $0 + $1.value }, 4), probability: rounded(here * Double(likely[at]), 4), parts: own,
+                memory: said?.text, matched: Array(matches.filter { $0.photos.contains(row) }.map(\.name).prefix(4)))
+        }
+    }
+}
+
+/// Milliseconds by layer.
+private struct Clock {
+    var spent: [String: Double] = [:]
+
+    mutating func callAsFunction<T>(_ layer: String, _ body: () throws -> T) rethrows -> T {
+        let begin = DispatchTime.now().uptimeNanoseconds
+        defer { spent[layer] = rounded(Double(DispatchTime.now().uptimeNanoseconds - begin) / 1e6, 3) }
+        return try body()
+    }
+}

@@ -1,0 +1,73 @@
+import COnnxRuntime
+import PhotoCore
+
+/// One .onnx file in ONNX Runtime, on the CPU.
+final class OrtSession: ModelSession {
+    let artifact: Artifact
+    private var session: OpaquePointer?
+
+    init(_ path: String, _ artifact: Artifact, threads: Int) throws {
+        self.artifact = artifact
+        let api = Runtime.api
+        var options: OpaquePointer?
+        try Runtime.check(api.CreateSessionOptions!(&options), path)
+        defer { api.ReleaseSessionOptions!(options) }
+        try Runtime.check(api.SetIntraOpNumThreads!(options, Int32(threads)), path)
+        try Runtime.check(api.SetInterOpNumThreads!(options, 1), path)
+        // Operators are short: to wake a sleeping thread for each would cost more than they do.
+        try Runtime.check(api.AddSessionConfigEntry!(options, "session.intra_op.allow_spinning", threads > 1 ? "1" : "0"), path)
+        try Runtime.check(api.CreateSession!(Runtime.environment, path, options, &session), "\(path): ONNX Runtime refuses it")
+    }
+
+    deinit { if let session { Runtime.api.ReleaseSession!(session) } }
+
+    func run(_ inputs: [String: Tensor]) throws -> [String: Tensor] {
+        let given = try artifact.inputs.map { spec -> Value in
+            guard let tensor = inputs[spec.name] else { throw Failure.runtime("\(artifact.role): no input \(spec.name)") }
+            return try Value(tensor)
+        }
+        let names = artifact.outputs.map(\.name)
+        var found = [OpaquePointer?](repeating: nil, count: names.count)
+        defer { found.forEach { if let value = $0 { Runtime.api.ReleaseValue!(value) } } }
+        try call(artifact.inputs.map(\.name), given.map { Optional($0.pointer) }, names, &found)
+        return Dictionary(uniqueKeysWithValues: try zip(names, found).map { ($0, try OrtSession.tensor($1!)) })
+    }
+
+    /// Runs with values of the caller's; those in `found` that are not nil are written in place.
+    func call(_ inputNames: [String], _ inputs: [OpaquePointer?], _ outputNames: [String], _ found: inout [OpaquePointer?]) throws {
+        try withCStrings(inputNames) { inputNames in
+            try withCStrings(outputNames) { outputNames in
+                let status = Runtime.api.Run!(session, nil, inputNames, inputs, inputs.count, outputNames, found.count, &found)
+                try Runtime.check(status, "\(artifact.role): ONNX Runtime cannot run it")
+            }
+        }
+    }
+
+    private static func tensor(_ value: OpaquePointer) throws -> Tensor {
+        let api = Runtime.api
+        var info: OpaquePointer?
+        try Runtime.check(api.GetTensorTypeAndShape!(value, &info), "an output")
+        defer { api.ReleaseTensorTypeAndShapeInfo!(info) }
+        var rank = 0, type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED
+        try Runtime.check(api.GetDimensionsCount!(info, &rank), "an output")
+        try Runtime.check(api.GetTensorElementType!(info, &type), "an output")
+        var sizes = [Int64](repeating: 0, count: rank)
+        try Runtime.check(api.GetDimensions!(info, &sizes, rank), "an output")
+        let shape = sizes.map(Int.init), count = shape.reduce(1, *)
+        var memory: UnsafeMutableRawPointer?
+        try Runtime.check(api.GetTensorMutableData!(value, &memory), "an output")
+        guard type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, let memory else { throw Failure.runtime("an output that is not float32") }
+        return .float(Array(UnsafeBufferPointer(start: memory.assumingMemoryBound(to: Float.self), count: count)), shape: shape)
+    }
+}
+
+/// The texts as C strings, for as long as `body` runs.
+private func withCStrings<T>(_ texts: [String], _ body: ([UnsafePointer<CChar>?]) throws -> T) rethrows -> T {
+    let copies = texts.map { text -> UnsafeMutablePointer<CChar> in
+        let bytes = Array(text.utf8CString), copy = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count)
+        copy.initialize(from: bytes, count: bytes.count)
+        return copy
+    }
+    defer { copies.forEach { $0.deallocate() } }
+    return try body(copies.map { UnsafePointer($0) })
+}

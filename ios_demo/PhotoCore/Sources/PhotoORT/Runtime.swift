@@ -1,0 +1,73 @@
+import COnnxRuntime
+import PhotoCore
+
+/// ONNX Runtime's C API, opened once, and its errors as ours.
+enum Runtime {
+    static let api: OrtApi = OrtGetApiBase()!.pointee.GetApi!(UInt32(ORT_API_VERSION))!.pointee
+    nonisolated(unsafe) static let environment: OpaquePointer? = {
+        var environment: OpaquePointer?
+        _ = api.CreateEnv!(ORT_LOGGING_LEVEL_ERROR, "photo", &environment)
+        return environment
+    }()
+    nonisolated(unsafe) static let memory: OpaquePointer? = {
+        var memory: OpaquePointer?
+        _ = api.CreateCpuMemoryInfo!(OrtArenaAllocator, OrtMemTypeDefault, &memory)
+        return memory
+    }()
+
+    /// Raises Failure.runtime with the first line of what ONNX Runtime says.
+    static func check(_ status: OpaquePointer?, _ what: @autoclosure () -> String) throws {
+        guard let status else { return }
+        let said = String(cString: api.GetErrorMessage!(status)!).split(whereSeparator: \.isNewline).first.map { String($0.prefix(200)) } ?? ""
+        api.ReleaseStatus!(status)
+        throw Failure.runtime("\(what()) (\(said)): export again")
+    }
+}
+
+/// A tensor over memory that it owns and keeps in its place.
+final class Value {
+    let pointer: OpaquePointer
+    private let memory: UnsafeMutableRawPointer
+
+    /// Room for the elements of `shape`, zeroed.
+    init(_ type: ONNXTensorElementDataType, _ stride: Int, _ shape: [Int]) throws {
+        let count = max(1, shape.reduce(1, *) * stride)
+        memory = .allocate(byteCount: count, alignment: 64)
+        memory.initializeMemory(as: UInt8.self, repeating: 0, count: count)
+        var value: OpaquePointer?
+        let sizes = shape.map(Int64.init)
+        let status = Runtime.api.CreateTensorWithDataAsOrtValue!(
+            Runtime.memory, memory, shape.reduce(1, *) * stride, sizes, sizes.count, type, &value)
+        do { try Runtime.check(status, "a tensor of \(shape)") } catch {
+            memory.deallocate()
+            throw error
+        }
+        pointer = value!
+    }
+
+    convenience init(_ tensor: Tensor) throws {
+        switch tensor {
+        case .float(let values, let shape): try self.init(ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, 4, shape, values)
+        case .int64(let values, let shape): try self.init(ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64, 8, shape, values)
+        case .bytes(let values, let shape): try self.init(ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8, 1, shape, values)
+        }
+    }
+
+    private convenience init<T>(_ type: ONNXTensorElementDataType, _ stride: Int, _ shape: [Int], _ values: [T]) throws {
+        guard values.count == shape.reduce(1, *) else { throw Failure.runtime("\(values.count) values for a tensor of \(shape)") }
+        try self.init(type, stride, shape)
+        set(values)
+    }
+
+    deinit {
+        Runtime.api.ReleaseValue!(pointer)
+        memory.deallocate()
+    }
+
+    /// Writes values at the front.
+    func set<T>(_ values: [T]) { values.withUnsafeBytes { if let base = $0.baseAddress { memory.copyMemory(from: base, byteCount: $0.count) } } }
+
+    func floats(_ count: Int) -> [Float] { Array(UnsafeBufferPointer(start: memory.assumingMemoryBound(to: Float.self), count: count)) }
+
+    var storage: UnsafeMutablePointer<Float> { memory.assumingMemoryBound(to: Float.self) }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import PhotoCore
+import PhotoORT
+
+/// The runner's arguments: words, and options with a value each.
+struct Command {
+    private var words: [String] = []
+    private var options: [String: String] = [:]
+
+    init(_ arguments: [String]) throws {
+        var at = 0
+        while at < arguments.count {
+            if arguments[at].hasPrefix("-") && arguments[at].count > 1 {
+                guard at + 1 < arguments.count else { throw Failure.runtime("\(arguments[at]) needs a value") }
+                options[arguments[at]] = arguments[at + 1]
+                at += 2
+            } else {
+                words.append(arguments[at])
+                at += 1
+            }
+        }
+    }
+
+    func run() throws -> String {
+        switch (words.first, words.count) {
+        case ("bench", 3): return try Benchmark(engine(words[1], words[2]), now: now(), runs: number("-n", 20)).measure().text
+        case ("index", 7): return try index()
+        case (_, 3):
+            var request = SearchRequest(words[2], now: try now())
+            request.k = try options["-k"].map { _ in try number("-k", 5) }
+            (request.mode, request.refinedBy) = (options["--mode"] ?? "fused", options["--refine"] ?? "fast")
+            return try engine(words[0], words[1]).search(request).json.text
+        default: throw Failure.runtime("give BUNDLE ALBUM QUERY, or bench BUNDLE ALBUM, or index BUNDLE ALBUM FILE WIDTH HEIGHT ID")
+        }
+    }
+
+    private func number(_ name: String, _ otherwise: Int) throws -> Int {
+        guard let text = options[name] else { return otherwise }
+        guard let value = Int(text) else { throw Failure.runtime("\(name) \(text): a number is wanted") }
+        return value
+    }
+
+    private func now() throws -> WallClock {
+        if let text = options["--now"] {
+            guard let found = WallClock(text) else { throw Failure.runtime("--now \(text): a date such as 2026-11-21 is wanted") }
+            return found
+        }
+        let parts = Calendar(identifier: .gregorian).dateComponents([.year, .month, .day, .hour, .minute, .second], from: Date())
+        return WallClock(
+            year: parts.year ?? 1970, month: parts.month ?? 1, day: parts.day ?? 1, hour: parts.hour ?? 0, minute: parts.minute ?? 0, second: parts.second ?? 0)
+    }
+
+    private func engine(_ bundle: String, _ album: String) throws -> Engine {
+        let rules = options["--rules"] ?? ProcessInfo.processInfo.environment["PHOTO_RULES"] ?? "runtime/cue_rules.json"
+        return try Engine(try Models(bundle, OrtBackend()), try Album(album), rules: rules)
+    }
+
+    private func index() throws -> String {
+        guard let width = Int(words[4]), let height = Int(words[5]), let bytes = FileManager.default.contents(atPath: words[3]) else {
+            throw Failure.runtime("index: FILE of WIDTH x HEIGHT x 3 bytes is wanted")
+        }
+        let models = try Models(words[1], OrtBackend()), encoder = PhotoEncoder(models)
+        var photo = Photo(id: words[6])
+        photo.memories = options["--memory"].map { [Memory("note", $0)] } ?? []
+        if let place = options["--at"]?.split(separator: ",").compactMap({ Double($0) }), place.count == 2 { (photo.lat, photo.lon) = (place[0], place[1]) }
+        photo.takenAt = try options["--taken"].map { _ in try number("--taken", 0) }
+        let m = models.manifest
+        if !FileManager.default.fileExists(atPath: words[2]) {
+            let meta = AlbumMeta(textEncoder: m.textEncoder, imageEncoder: m.imageEncoder, dim: m.dim, delta: m.thresholds.delta)
+            try AlbumWriter.create(words[2], meta)
+        }
+        let writer = try AlbumWriter(words[2])
+        try writer.add([try encoder.encode(photo, pixels: Pixels(bytes: [UInt8](bytes), width: width, height: height))])
+        try writer.finish(encoder.names)
+        return "\(words[2]): \(photo.id) added"
+    }
+}
