@@ -131,7 +131,7 @@ class Graph:
 
     def _linear4(self, x: str, matrix: Floats, name: str, bias: Tensor | None) -> str:
         parts = [self._blocks4(rows) for rows in _chunks(matrix)]
-        codes, scales, zeros = (np.concatenate([part[i] for part in parts]) for i in range(3))
+        codes, scales, zeros = (np.concatenate(column) for column in zip(*parts, strict=True))
         x = self._with_sums(x, matrix.shape[1])
         return self._product(x, name, 4, np.asarray(codes, np.uint8), np.asarray(scales, np.float32), np.asarray(zeros, np.uint8), bias)
 
@@ -143,8 +143,11 @@ class Graph:
         # In 4 bits the constants themselves would be half of the model's whole error: what the first four miss, a second four hold.
         coarse = nearest_blocks(rest, group)
         fine = nearest_blocks(rest - coarse.whole(), group)
-        codes, scales, zeros = (np.concatenate(parts, axis=1) for parts in zip(main[:3], coarse[:3], fine[:3], strict=True))
-        return pack_nibbles(np.asarray(codes, np.uint8)), np.asarray(scales, np.float32), pack_nibbles(np.asarray(zeros, np.uint8))
+        parts = (main, coarse, fine)
+        codes = np.concatenate([part.codes for part in parts], axis=1)
+        scales = np.concatenate([part.scales for part in parts], axis=1)
+        zeros = np.concatenate([part.zeros for part in parts], axis=1)
+        return pack_nibbles(codes), scales, pack_nibbles(zeros)
 
     def _with_sums(self, x: str, width: int) -> str:
         """x [..., K] and, beside it, its sums over each block (zeros up to a whole block), twice: [..., K + 2 · sums]."""
