@@ -1,7 +1,8 @@
-"""ONNX: one file per component, weights inside. `write` lowers and quantizes; it proves nothing (see parity.py).
+"""ONNX: `write` traces, fuses, lowers and quantizes a component; it proves nothing (see parity.py).
 
-Small networks go through torch's TorchScript exporter: on these graphs it gives the same operators as the dynamo exporter in a twentieth
-of the time, without the stale value_info that breaks ONNX Runtime's quantizer. The decoder is written directly (onnx_llm.py).
+Networks go through torch's TorchScript exporter: on these graphs it gives the same operators as the dynamo exporter in a twentieth of the
+time. It is asked for the graph alone: the weights are put in afterwards, quantized one by one (onnx_lower.py). int8 convolutions are ONNX
+Runtime's static quantizer's, calibrated on photographs. Language models are written directly (onnx_llm.py).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import logging
 import tempfile
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,33 +19,70 @@ import numpy as np
 import torch
 from gamer.runtime.manifest import Language, TensorSpec
 from numpy.typing import NDArray
+from torch import nn
 
 from . import onnx_llm
 from .components import ExportModule
-from .onnx_graph import Scheme
+from .onnx_fusion import fuse_attention
+from .onnx_graph import Graph, Scheme
+from .onnx_lower import Lowering, Mix
 
-OPSET = 17
 SUFFIX = ".onnx"
 # The stem and the first block see raw contrast: in int8 they cost the worst fixture 0.024 of its cosine, in fp32 nothing measurable in time.
 FP32_CONVOLUTIONS = 3
+STATIC_OPSET = 17
+# LayerNormalization, Gelu and an antialiased Resize are operators of their own here, and the graph that is written says so (onnx_graph.py).
+OPSET = 20
 Specs = tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]
+Samples = list[tuple[NDArray[Any], ...]]
 
 
-def write(item: ExportModule, quant: str, language: Language, samples: list[tuple[NDArray[Any], ...]], path: Path) -> Specs:
-    """Writes `item` to `path` in `quant` (fp32 | int8). `samples` calibrate static int8. Returns the artifact's tensor specs."""
+@dataclass(frozen=True)
+class Options:
+    """What the command may ask of this target. `keep`: (part of a tensor's name, its quantization) pairs. `group`: weights that share a scale
+    in int4."""
+
+    keep: tuple[tuple[str, str], ...] = ()
+    group: int = 32
+
+
+DEFAULT = Options()
+
+
+def write(item: ExportModule, quant: str, language: Language, samples: Samples, path: Path, options: Options = DEFAULT) -> Specs:
+    """Writes `item` to `path` in `quant` (fp32 | fp16 | int8 | int4): one file, or a directory where one file cannot hold the weights.
+
+    `samples` calibrate int8 convolutions. Returns the artifact's tensor specs. Raises ExportError.
+    """
     if item.role in onnx_llm.ROLES:
-        return onnx_llm.write(item.module, language, Scheme(quant), path)
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        plain = Path(folder) / "fp32.onnx"
-        _trace(item, plain)
-        if quant == "int8" and item.role != "llm_embed":
-            _quantize(item, samples, plain, path)
-        else:
-            plain.replace(path)
+        head = dict(options.keep).get("head")
+        return onnx_llm.write(item.module, language, Scheme(quant, options.group, head), path)
+    if quant == "int8" and any(isinstance(m, nn.Conv2d) for m in item.module.modules()):
+        _static(item, samples, path)
+        return item.inputs, item.outputs
+    # A token table was quantized before it came here.
+    mix = Mix("fp32" if item.role == "llm_embed" else quant, options.keep, options.group)
+    model, tensors = _traced(item, path)
+    fuse_attention(model)
+    inputs, outputs = ([t.name for t in ends] for ends in (item.inputs, item.outputs))
+    with Graph(Scheme("fp32"), path) as graph:
+        Lowering(graph, tensors, mix).run(model, inputs, outputs)
+        graph.save(item.inputs, item.outputs)
     return item.inputs, item.outputs
 
 
-def _trace(item: ExportModule, path: Path) -> None:
+def _traced(item: ExportModule, path: Path) -> tuple[Any, dict[str, torch.Tensor]]:
+    """The graph, whose weights are further inputs, and the tensors of those names."""
+    import onnx
+
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        file = Path(folder) / "graph.onnx"
+        _trace(item, file, OPSET, weights=False)
+        model = onnx.load(str(file))
+    return model, {**dict(item.module.named_parameters()), **dict(item.module.named_buffers())}
+
+
+def _trace(item: ExportModule, path: Path, opset: int, weights: bool) -> None:
     axes = {item.inputs[i].name: names for i, names in item.dynamic.items()}
     axes |= {out.name: {d: n for d, n in enumerate(out.shape) if isinstance(n, str)} for out in item.outputs}
     # Two rows where the batch may vary: a batch of one would be traced as a constant.
@@ -55,7 +94,9 @@ def _trace(item: ExportModule, path: Path) -> None:
             example,
             str(path),
             dynamo=False,
-            opset_version=OPSET,
+            opset_version=opset,
+            export_params=weights,
+            do_constant_folding=weights,
             input_names=[t.name for t in item.inputs],
             output_names=[t.name for t in item.outputs],
             dynamic_axes={k: v for k, v in axes.items() if v},
@@ -68,18 +109,13 @@ def _first_convolutions(path: Path, count: int) -> list[str]:
     return [node.name for node in onnx.load(str(path), load_external_data=False).graph.node if node.op_type == "Conv"][:count]
 
 
-def _quantize(item: ExportModule, samples: list[tuple[NDArray[Any], ...]], plain: Path, path: Path) -> None:
-    """int8: convolutions statically (per channel, calibrated on `samples`), matrix products dynamically."""
-    from onnxruntime.quantization import QuantFormat, QuantType, quantize_dynamic, quantize_static
+def _static(item: ExportModule, samples: Samples, path: Path) -> None:
+    """int8 convolutions: per channel, activations calibrated on `samples`."""
+    from onnxruntime.quantization import QuantFormat, QuantType, quantize_static
     from onnxruntime.quantization.calibrate import CalibrationDataReader
     from onnxruntime.quantization.shape_inference import quant_pre_process
 
     logging.getLogger().setLevel(logging.ERROR)  # the quantizer recommends its own pre-processing, which is done here
-    ready = plain.with_name("ready.onnx")
-    quant_pre_process(str(plain), str(ready), skip_symbolic_shape=True)
-    if item.role != "image_tower":
-        quantize_dynamic(str(ready), str(path), per_channel=True, weight_type=QuantType.QInt8, op_types_to_quantize=["MatMul", "Gemm", "Gather"])
-        return
 
     class Reader(CalibrationDataReader):
         def __init__(self) -> None:
@@ -89,15 +125,19 @@ def _quantize(item: ExportModule, samples: list[tuple[NDArray[Any], ...]], plain
             row = next(self._rows, None)
             return None if row is None else {spec.name: value for spec, value in zip(item.inputs, row, strict=True)}
 
-    quantize_static(
-        str(ready),
-        str(path),
-        Reader(),
-        quant_format=QuantFormat.QDQ,
-        per_channel=True,
-        activation_type=QuantType.QUInt8,
-        weight_type=QuantType.QInt8,
-        op_types_to_quantize=["Conv", "Add", "Clip"],
-        nodes_to_exclude=_first_convolutions(ready, FP32_CONVOLUTIONS),
-        extra_options={"ActivationSymmetric": False, "WeightSymmetric": True},
-    )
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        plain, ready = Path(folder) / "fp32.onnx", Path(folder) / "ready.onnx"
+        _trace(item, plain, STATIC_OPSET, weights=True)
+        quant_pre_process(str(plain), str(ready), skip_symbolic_shape=True)
+        quantize_static(
+            str(ready),
+            str(path),
+            Reader(),
+            quant_format=QuantFormat.QDQ,
+            per_channel=True,
+            activation_type=QuantType.QUInt8,
+            weight_type=QuantType.QInt8,
+            op_types_to_quantize=["Conv", "Add", "Clip"],
+            nodes_to_exclude=_first_convolutions(ready, FP32_CONVOLUTIONS),
+            extra_options={"ActivationSymmetric": False, "WeightSymmetric": True},
+        )

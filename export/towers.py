@@ -81,7 +81,7 @@ def text_tower(config: Config, weights: Weights, pad: int | None = None) -> Expo
     shape, kind = text_shape(config, pad), model_type(config)
     with torch.device("meta"):
         module: ClipText | SiglipText = ClipText(shape) if kind == "clip" else SiglipText(shape)
-    _fill(module, weights, "text_model", {"words": ("embeddings.token_embedding",), "norm": ("final_layer_norm",)})
+    _fill(module, weights, "text_model", {"embed": ("embeddings.token_embedding",), "norm": ("final_layer_norm",)})
     module.positions = _constant(weights.get("text_model.embeddings.position_embedding.weight", shape.positions, shape.encoder.width))
     _fill(module, weights, "", {"project": ("text_projection" if kind == "clip" else "text_model.head",)})
     _fill_encoder(module.encoder, weights, "text_model")

@@ -45,7 +45,7 @@ class ClipText(nn.Module):
         super().__init__()
         width = shape.encoder.width
         self.eos = shape.eos
-        self.words = nn.Embedding(shape.vocab, width)
+        self.embed = nn.Embedding(shape.vocab, width)
         self.positions = nn.Parameter(torch.zeros(shape.positions, width))
         self.encoder = Encoder(shape.encoder)
         self.norm = nn.LayerNorm(width, eps=shape.encoder.eps)
@@ -56,7 +56,7 @@ class ClipText(nn.Module):
         length = input_ids.shape[1]
         padding = (1.0 - attention_mask.to(torch.float32))[:, None, None, :] * MASKED
         bias = self.get_buffer("future")[:length, :length] + padding
-        x = self.encoder(self.words(input_ids) + self.positions[:length], bias)
+        x = self.encoder(self.embed(input_ids) + self.positions[:length], bias)
         ends = input_ids == (input_ids.amax(dim=1, keepdim=True) if self.eos == LEGACY_EOS else self.eos)
         return F.normalize(self.project(self.norm(pool_at(ends, x))), dim=-1)
 
@@ -72,7 +72,7 @@ class SiglipText(nn.Module):
         super().__init__()
         width = shape.encoder.width
         self.pad = shape.pad
-        self.words = nn.Embedding(shape.vocab, width)
+        self.embed = nn.Embedding(shape.vocab, width)
         self.positions = nn.Parameter(torch.zeros(shape.positions, width))
         self.encoder = Encoder(shape.encoder)
         self.norm = nn.LayerNorm(width, eps=shape.encoder.eps)
@@ -80,5 +80,5 @@ class SiglipText(nn.Module):
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         ids = input_ids * attention_mask + self.pad * (1 - attention_mask)
-        x = self.encoder(self.words(ids) + self.positions)
+        x = self.encoder(self.embed(ids) + self.positions)
         return F.normalize(self.project(self.norm(x[:, -1])), dim=-1)

@@ -42,13 +42,16 @@ class EncoderShape:
     eps: float
 
 
-def attention(q: Tensor, k: Tensor, v: Tensor, heads: int, bias: Tensor | None) -> Tensor:
-    """q [B, S, W], k and v [B, T, W] → [B, S, W]; `bias` is added to the products [B, heads, S, T]. Every target has these operators."""
-    dim = q.shape[-1] // heads
-    q, k, v = (x.unflatten(-1, (heads, dim)).transpose(1, 2) for x in (q, k, v))
-    scores = (q * dim**-0.5) @ k.transpose(-1, -2)
+def attention(q: Tensor, k: Tensor, v: Tensor, heads: int, dim: int, bias: Tensor | None = None) -> Tensor:
+    """q [B, S, heads · dim], k and v [B, T, heads · dim] → as q; `bias` is added to the products [B, heads, S, T].
+
+    In operators that every target has. ONNX Runtime has one for the whole, which `onnx_fusion.py` puts in the place of these.
+    """
+    batch = q.shape[0]
+    q, k, v = (x.reshape(batch, -1, heads, dim).transpose(1, 2) for x in (q, k, v))
+    scores = q @ k.transpose(-1, -2) * dim**-0.5
     weights = torch.softmax(scores if bias is None else scores + bias, dim=-1)
-    return (weights @ v).transpose(1, 2).flatten(2)
+    return (weights @ v).transpose(1, 2).reshape(batch, -1, heads * dim)
 
 
 class Mlp(nn.Module):
@@ -66,15 +69,15 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, shape: EncoderShape) -> None:
         super().__init__()
-        self.heads = shape.heads
+        self.heads, self.dim = shape.heads, shape.width // shape.heads
         self.attention_norm = nn.LayerNorm(shape.width, eps=shape.eps)
         self.qkv, self.out = nn.Linear(shape.width, 3 * shape.width), nn.Linear(shape.width, shape.width)
         self.norm = nn.LayerNorm(shape.width, eps=shape.eps)
         self.mlp = Mlp(shape)
 
     def forward(self, x: Tensor, bias: Tensor | None = None) -> Tensor:
-        q, k, v = self.qkv(self.attention_norm(x)).chunk(3, dim=-1)
-        x = x + self.out(attention(q, k, v, self.heads, bias))
+        q, k, v = self.qkv(self.attention_norm(x)).split(self.heads * self.dim, dim=-1)
+        x = x + self.out(attention(q, k, v, self.heads, self.dim, bias))
         return x + self.mlp(self.norm(x))
 
 

@@ -46,7 +46,8 @@ class Patches(nn.Module):
     def forward(self, pixels: Tensor) -> Tensor:
         grid, side = self.shape.grid, self.shape.patch
         x = (pixels - self.get_buffer("mean")) / self.get_buffer("std")
-        x = x[:, : grid * side, : grid * side]  # what does not fill a patch is left out, as by the convolution
+        if grid * side < self.shape.image:  # what does not fill a patch is left out, as by the convolution
+            x = x[:, : grid * side, : grid * side]
         # Not more than five dimensions: Core ML has no sixth.
         x = x.reshape(-1, grid, side, grid, side * 3).transpose(2, 3)
         return self.linear(x.reshape(-1, grid * grid, side * side * 3))
@@ -83,7 +84,7 @@ class SiglipImage(nn.Module):
     def __init__(self, shape: VitShape) -> None:
         super().__init__()
         encoder = shape.encoder
-        self.heads = encoder.heads
+        self.heads, self.dim = encoder.heads, encoder.width // encoder.heads
         self.patch = Patches(shape, bias=True)
         self.positions = nn.Parameter(torch.zeros(1, shape.patches, encoder.width))
         self.encoder = Encoder(encoder)
@@ -95,6 +96,6 @@ class SiglipImage(nn.Module):
 
     def forward(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
         x = self.post_norm(self.encoder(self.patch(pixels) + self.positions))
-        k, v = self.kv(x).chunk(2, dim=-1)
-        pooled = self.out(attention(self.query.expand(x.shape[0], -1, -1), k, v, self.heads, None))[:, 0]
+        k, v = self.kv(x).split(self.heads * self.dim, dim=-1)
+        pooled = self.out(attention(self.query.expand(x.shape[0], -1, -1), k, v, self.heads, self.dim))[:, 0]
         return F.normalize(pooled + self.mlp(self.head_norm(pooled)), dim=-1), x

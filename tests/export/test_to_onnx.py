@@ -1,0 +1,148 @@
+"""Towers through ONNX Runtime in every quantization, against the torch module: cosine, bytes, operators, mixtures, any batch, odd requests."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the export extra")
+onnx = pytest.importorskip("onnx")
+import onnxruntime as ort  # noqa: E402
+from gamer.export.components import ExportModule  # noqa: E402
+from gamer.export.errors import ExportError  # noqa: E402
+from gamer.export.onnx_fusion import fuse_attention  # noqa: E402
+from gamer.export.parity import cosines  # noqa: E402
+from gamer.export.to_onnx import Options, write  # noqa: E402
+from gamer.export.towers import image_tower, text_tower  # noqa: E402
+from gamer.export.weights import RandomWeights  # noqa: E402
+from gamer.runtime.manifest import Language  # noqa: E402
+from numpy.typing import NDArray  # noqa: E402
+from torch import nn  # noqa: E402
+
+VISION = {"hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 3, "num_attention_heads": 4, "image_size": 48, "patch_size": 16}
+TEXT = {"hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 500}
+CLIP: dict[str, Any] = {
+    "model_type": "clip",
+    "projection_dim": 64,
+    "vision_config": VISION,
+    "text_config": {**TEXT, "max_position_embeddings": 20, "eos_token_id": 499},
+}
+SIGLIP: dict[str, Any] = {"model_type": "siglip", "vision_config": VISION, "text_config": {**TEXT, "max_position_embeddings": 20}}
+NO_LANGUAGE = Language(1, 1, 1, 1, 1, 1.0, ())
+TOWERS = [(CLIP, "image"), (CLIP, "text"), (SIGLIP, "image"), (SIGLIP, "text")]
+NAMES = ["clip-image", "clip-text", "siglip-image", "siglip-text"]
+# Worst cosine of an embedding, and most bytes of the fp32 file's. The towers are narrow and random: trained wide ones lose less.
+HELD = {"fp32": (0.999999, 1.0), "fp16": (0.9999, 0.56), "int8": (0.998, 0.40), "int4": (0.95, 0.34)}
+
+
+def tower(config: dict[str, Any], kind: str) -> ExportModule:
+    return (image_tower if kind == "image" else text_tower)(config, RandomWeights(5))
+
+
+def inputs(item: ExportModule, rows: int) -> dict[str, NDArray[Any]]:
+    rng = np.random.default_rng(6)
+    if item.role == "image_tower":
+        return {"pixels": rng.integers(0, 256, (rows, 48, 48, 3)).astype(np.float32)}
+    ids, mask = rng.integers(3, 499, (rows, 20)), np.ones((rows, 20), np.int64)
+    for row in range(rows):
+        ids[row, 9 + row :] = 499
+        mask[row, 10 + row :] = 0
+    return {"input_ids": ids, "attention_mask": mask}
+
+
+def run(path: Path, given: dict[str, NDArray[Any]]) -> list[NDArray[np.float32]]:
+    file = path / "model.onnx" if path.is_dir() else path
+    return list(ort.InferenceSession(str(file), providers=["CPUExecutionProvider"]).run(None, given))
+
+
+def reference(item: ExportModule, given: dict[str, NDArray[Any]]) -> list[NDArray[np.float32]]:
+    with torch.no_grad():
+        out = item.module(*(torch.from_numpy(x) for x in given.values()))
+    return [x.numpy() for x in (out if isinstance(out, tuple) else (out,))]
+
+
+def operators(path: Path) -> Counter[str]:
+    return Counter(node.op_type for node in onnx.load(str(path)).graph.node)
+
+
+@pytest.mark.parametrize("quant", HELD)
+@pytest.mark.parametrize(("config", "kind"), TOWERS, ids=NAMES)
+def test_a_tower_is_itself_in_every_quantization(config: dict[str, Any], kind: str, quant: str, tmp_path: Path) -> None:
+    item, path = tower(config, kind), tmp_path / "tower.onnx"
+    specs = write(item, quant, NO_LANGUAGE, [], path)
+    assert specs == (item.inputs, item.outputs) and [p.name for p in tmp_path.iterdir()] == ["tower.onnx"]
+    onnx.checker.check_model(str(path))
+    cosine, share = HELD[quant]
+    for rows in (1, 3):
+        given = inputs(item, rows)
+        for spec, got, want in zip(item.outputs, run(path, given), reference(item, given), strict=True):
+            assert got.shape == want.shape and got.dtype == spec.dtype
+            assert cosines(got, want).min() >= cosine, spec.name
+    # Of the weights; the graph itself is a third of so small a file.
+    weights = sum(p.numel() * 4 for p in item.module.parameters())
+    assert path.stat().st_size <= share * weights + 60_000
+    assert operators(path)["MultiHeadAttention"] == (3 if kind == "image" else 2) + (config is SIGLIP and kind == "image")
+    assert operators(path)["Softmax"] == 0
+
+
+@pytest.mark.parametrize(("quant", "op"), [("int8", "MatMulInteger"), ("int4", "MatMulNBits")])
+def test_every_matrix_but_the_first_is_quantized(quant: str, op: str, tmp_path: Path) -> None:
+    item = tower(CLIP, "image")
+    write(item, quant, NO_LANGUAGE, [], tmp_path / "tower.onnx")
+    found = operators(tmp_path / "tower.onnx")
+    assert (found[op], found["MatMul"]) == (3 * 4 + 1, 1)
+
+
+def test_a_mixture_follows_its_rules(tmp_path: Path) -> None:
+    item, path = tower(CLIP, "text"), tmp_path / "tower.onnx"
+    write(item, "int4", NO_LANGUAGE, [], path, Options(keep=(("project", "int8"), ("mlp", "fp16"), ("embed", "fp32"), ("qkv", "fp32")), group=64))
+    found = operators(path)
+    assert (found["MatMulInteger"], found["MatMulNBits"], found["MatMul"]) == (1, 2, 6)
+    given = inputs(item, 2)
+    assert cosines(run(path, given)[0], reference(item, given)[0]).min() > 0.98
+    sizes = {t.name: (t.data_type, list(t.dims)) for t in onnx.load(str(path)).graph.initializer}
+    assert sizes["embed.weight"] == (onnx.TensorProto.FLOAT, [500, 128])
+    assert sizes["encoder.layers.0.out.weight/codes"] == (onnx.TensorProto.UINT8, [128, 2, 32])
+    assert sizes["encoder.layers.1.mlp.up.weight/half"] == (onnx.TensorProto.FLOAT16, [128, 256])
+
+
+def test_quantized_matrices_stand_in_a_half_precision_graph(tmp_path: Path) -> None:
+    item, path = tower(CLIP, "text"), tmp_path / "tower.onnx"
+    write(item, "fp16", NO_LANGUAGE, [], path, Options(keep=(("mlp", "int8"), ("project", "int4"), ("embed", "int8"))))
+    given = inputs(item, 2)
+    assert cosines(run(path, given)[0], reference(item, given)[0]).min() > 0.995
+    assert operators(path)["MatMulInteger"] == 4
+
+
+def test_odd_requests_are_one_line(tmp_path: Path) -> None:
+    item = tower(CLIP, "image")
+    with pytest.raises(ExportError, match=r"project\.weight: 128 columns are no multiple of group size 96"):
+        write(item, "int4", NO_LANGUAGE, [], tmp_path / "a.onnx", Options(group=96, keep=(("encoder", "int8"),)))
+    with pytest.raises(ExportError, match="no quantization 'int3'"):
+        write(item, "int3", NO_LANGUAGE, [], tmp_path / "a.onnx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_weights_of_more_than_one_file_lie_beside_the_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gamer.export.onnx_graph.INSIDE", 1000)
+    item, path = tower(CLIP, "image"), tmp_path / "tower.onnx"
+    write(item, "int8", NO_LANGUAGE, [], path)
+    assert sorted(p.name for p in path.iterdir()) == ["model.onnx", "model.onnx.data"]
+    assert (path / "model.onnx").stat().st_size < 0.2 * (path / "model.onnx.data").stat().st_size
+    given = inputs(item, 1)
+    assert cosines(run(path, given)[0], reference(item, given)[0]).min() > 0.998
+
+
+def test_what_is_no_attention_stays(tmp_path: Path) -> None:
+    class Softmaxes(nn.Module):  # type: ignore[misc]
+        def forward(self, x: Any) -> Any:
+            return torch.softmax(x @ x.transpose(-1, -2) * 0.5, dim=-1) @ x
+
+    torch.onnx.export(Softmaxes(), (torch.randn(1, 2, 3, 4),), str(tmp_path / "m.onnx"), dynamo=False, opset_version=20)
+    model = onnx.load(str(tmp_path / "m.onnx"))
+    before = [n.op_type for n in model.graph.node]
+    assert fuse_attention(model) == 0 and [n.op_type for n in model.graph.node] == before
