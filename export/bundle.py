@@ -222,9 +222,10 @@ def run_task(task: Task) -> Made:
     """Makes, proves and records one artifact; runs in a worker process."""
     import torch
 
-    from . import components, fixtures, parity
+    from . import components, fixtures, memory, parity
 
     torch.set_num_threads(1)
+    memory.mark()
     settings, begin = task.settings, time.perf_counter()
     writer = import_module(f".{WRITERS[task.target]}", __package__)
     folder = Path(task.folder) / task.target
@@ -255,6 +256,7 @@ def run_task(task: Task) -> Made:
         aside.rename(path)
     finally:
         shutil.rmtree(aside, ignore_errors=True) if aside.is_dir() else aside.unlink(missing_ok=True)
-    made = Made(replace(draft, parity=proven, export_seconds=round(time.perf_counter() - begin, 2)), component)
+    cost = round(time.perf_counter() - begin, 2), memory.peak()
+    made = Made(replace(draft, parity=proven, export_seconds=cost[0], export_peak_bytes=cost[1]), component)
     _record(task).write_text(json.dumps(asdict(made)))
     return made

@@ -55,7 +55,10 @@ class Parity:
 
 @dataclass(frozen=True)
 class Artifact:
-    """One file (or one .mlpackage directory) for one component and one target."""
+    """One file (or one directory: an .mlpackage, ONNX with its weights beside) for one component and one target.
+
+    `export_seconds`, `export_peak_bytes`: what making and proving it took; 0 bytes where that was not counted.
+    """
 
     role: str
     target: str
@@ -67,6 +70,7 @@ class Artifact:
     outputs: tuple[TensorSpec, ...]
     parity: Parity
     export_seconds: float
+    export_peak_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -269,6 +273,8 @@ def to_json(manifest: Manifest) -> str:
     for artifact in raw["artifacts"]:
         if not artifact["parity"]["executed_by"]:
             del artifact["parity"]["executed_by"]
+        if not artifact["export_peak_bytes"]:
+            del artifact["export_peak_bytes"]
     return json.dumps(raw, indent=2, ensure_ascii=False) + "\n"
 
 
