@@ -9,7 +9,7 @@ PIP_LINES := awk '/^(Collecting|ERROR|Successfully)/ { print substr($$0, 1, 100)
 export HF_HUB_OFFLINE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help install quickstart export sample index search bench test test-fast lint clean mobile-setup-kotlin mobile-setup-swift mobile-suites conformance arm64-check android-apk
+.PHONY: help install quickstart export sample index search bench full-size test test-fast lint clean mobile-setup-kotlin mobile-setup-swift mobile-suites conformance arm64-check android-apk
 
 help:
 	@echo "make quickstart   install, export, index, search, benchmark, report"
@@ -50,6 +50,13 @@ bench: search
 
 quickstart: bench
 	@echo "== done. Next: $(BIN)/gamer index build YOUR_PHOTOS -b $(OUT)/pocket -o $(OUT)/mine.gamer"
+
+# Every recipe at full size from random numbers, all targets, one process at a time; hours on two cores. FULL=... chooses some of them.
+FULL ?= clip-vit-l14 siglip-base gamer-qwen2.5-0.5b gamer-qwen2-1.5b gamer-gemma3-1b gamer-gpt2-xl gamer-flan-t5-xl
+full-size: install
+	@for recipe in $(FULL); do echo "== $$recipe"; \
+	  $(BIN)/gamer export $$recipe --weights random:0 --quant int4 --jobs 1 -o $(OUT)/full/$$recipe || exit 1; done
+	@$(BIN)/gamer bench exports $(FULL:%=$(OUT)/full/%) --output $(OUT)/exports-full-size.json
 
 lint: install
 	@$(BIN)/ruff check .

@@ -29,6 +29,20 @@ for _command in (*cli_quality.COMMANDS, *cli_ablation.COMMANDS, *cli_fleet.COMMA
 
 
 @bench.command()
+@click.argument("bundles", nargs=-1, required=True, type=PATH)
+@click.option("--output", type=PATH, default=None, help="Write the JSON to this file.")
+def exports(bundles: tuple[Path, ...], output: Path | None) -> None:
+    """What making BUNDLES took and what they weigh: parameters, multiply-adds, bytes, seconds, peak memory, parity."""
+    from . import exports as made
+
+    with one_line("bench exports"):
+        found = made.read(bundles)
+        if output:
+            made.save(found, output)
+    click.echo(made.sheet(found).markdown())
+
+
+@bench.command()
 @click.option("-n", "--vectors", type=click.IntRange(100, 5_000_000), default=100_000, show_default=True, help="Clustered vectors to make.")
 @click.option("--dim", type=click.IntRange(8, 4096), default=768, show_default=True, help="Their dimensions.")
 @click.option("--data", type=PATH, default=None, help="Instead: the memories and queries of the data sets in this folder; needs --bundle.")

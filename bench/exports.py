@@ -1,0 +1,94 @@
+"""What exports cost and weigh, out of bundles' own manifests: parameters, multiply-adds, bytes, seconds, peak memory, parity. Runs nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from gamer.runtime import manifest as mf
+
+from . import machine
+from .files import write_aside
+from .output import Sheet
+
+COMMAND = "make full-size"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One artifact. `peak_bytes`: of the process that made and proved it; 0 where it was not counted. `cosine`: worst input, None: not run."""
+
+    recipe: str
+    role: str
+    source: str
+    parameters: int
+    macs: int
+    macs_per: str
+    target: str
+    quant: str
+    bytes: int
+    share_of_fp32: float
+    seconds: float
+    peak_bytes: int
+    cosine: float | None
+    executed_by: str
+
+
+@dataclass(frozen=True)
+class Exports:
+    """The table of one or several bundles, with the machine that made it."""
+
+    machine: machine.Machine
+    command: str
+    rows: tuple[Row, ...]
+
+
+def read(bundles: Sequence[Path], command: str = COMMAND) -> Exports:
+    """Rows of all `bundles`, in their manifests' order. Raises BundleError."""
+    return Exports(machine.read(), command, tuple(row for bundle in bundles for row in _rows(mf.read(bundle))))
+
+
+def _rows(manifest: mf.Manifest) -> list[Row]:
+    rows = []
+    for artifact in manifest.artifacts:
+        part, proof = manifest.component(artifact.role), artifact.parity
+        share, run_by = round(artifact.bytes / (4 * part.parameters), 4), proof.executed_by or proof.status
+        rows.append(
+            Row(
+                manifest.recipe, part.role, part.source, part.parameters, part.macs, part.macs_per, artifact.target, artifact.quant,
+                artifact.bytes, share, artifact.export_seconds, artifact.export_peak_bytes, proof.minimum, run_by,
+            )
+        )  # fmt: skip
+    return rows
+
+
+def sheet(found: Exports) -> Sheet:
+    """The table for people."""
+    columns = (
+        "recipe",
+        "component",
+        "parameters",
+        "multiply-adds",
+        "target",
+        "quantization",
+        "MB",
+        "of fp32",
+        "s",
+        "peak GB",
+        "worst cosine",
+        "run by",
+    )
+    rows = tuple(
+        (
+            r.recipe, r.role, f"{r.parameters:,}", f"{r.macs / 1e6:,.0f} M/{r.macs_per.split()[0]}", r.target, r.quant, f"{r.bytes / 1e6:,.1f}",
+            f"{r.share_of_fp32:.1%}", f"{r.seconds:.0f}", f"{r.peak_bytes / 1e9:.1f}", "" if r.cosine is None else f"{r.cosine:.5f}", r.executed_by,
+        )
+        for r in found.rows
+    )  # fmt: skip
+    return Sheet("Exports", columns, rows)
+
+
+def save(found: Exports, path: Path) -> None:
+    write_aside(path, json.dumps(asdict(found), ensure_ascii=False, indent=1))
