@@ -89,7 +89,7 @@ conformance: index
 mobile-suites:
 	@if [ -e $(KOTLIN_READY) ]; then echo "== Kotlin core: unit tests"; android_demo/core/test.sh; \
 	else echo "!! THE KOTLIN SUITES ARE NOT RUN: no tools in $(GAMER_TOOLS); run make mobile-setup-kotlin" >&2; [ $(MOBILE) != required ]; fi
-	@if [ -e $(SWIFT_READY) ]; then echo "== Swift core: unit tests"; ios_demo/PhotoCore/test.sh; \
+	@if [ -e $(SWIFT_READY) ]; then echo "== Swift core: unit tests; the app's files parsed"; ios_demo/PhotoCore/test.sh && ios_demo/App/check.sh; \
 	else echo "!! THE SWIFT SUITES ARE NOT RUN: no tools in $(GAMER_TOOLS); run make mobile-setup-swift (as root)" >&2; [ $(MOBILE) != required ]; fi
 	@echo "== conformance: cases x ports"
 	@$(TABLE) $(if $(filter required,$(MOBILE)),,--lenient)

@@ -1,0 +1,25 @@
+import CoreML
+import PhotoCore
+import PhotoORT
+
+/// What runs the models: chosen by the person, kept in the settings. A bundle must have been exported for it (`--targets onnx,coreml`).
+enum Backend: String, CaseIterable, Identifiable {
+    case onnx = "ONNX Runtime, CPU"
+    case all = "Core ML, all units"
+    case cpuAndGPU = "Core ML, CPU and GPU"
+    case cpuAndNeuralEngine = "Core ML, CPU and Neural Engine"
+    case cpuOnly = "Core ML, CPU"
+
+    static let key = "backend"
+    var id: String { rawValue }
+
+    var engine: ModelBackend {
+        switch self {
+        case .onnx: return OrtBackend(threads: 2)
+        case .all: return CoreMLBackend(units: .all, described: "coreml, all units")
+        case .cpuAndGPU: return CoreMLBackend(units: .cpuAndGPU, described: "coreml, CPU and GPU")
+        case .cpuAndNeuralEngine: return CoreMLBackend(units: .cpuAndNeuralEngine, described: "coreml, CPU and Neural Engine")
+        case .cpuOnly: return CoreMLBackend(units: .cpuOnly, described: "coreml, CPU")
+        }
+    }
+}

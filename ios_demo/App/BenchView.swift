@@ -1,0 +1,56 @@
+import PhotoCore
+import SwiftUI
+import UIKit
+
+/// Measures every layer of a search and every component over N rounds, and shares the figures as JSON for `gamer bench device --import`.
+struct BenchView: View {
+    @AppStorage(Backend.key) private var backend = Backend.onnx.rawValue
+    @State private var rounds = 20
+    @State private var report: JSON?
+    @State private var said = ""
+
+    var body: some View {
+        NavigationStack {
+            Form {
+                Picker("Models run by", selection: $backend) {
+                    ForEach(Backend.allCases) { Text($0.rawValue).tag($0.rawValue) }
+                }
+                Stepper("\(rounds) rounds", value: $rounds, in: 1...500)
+                Button("Measure") { measure() }.disabled(!Places.hasBundle || !Places.hasAlbum)
+                Text(said).font(.footnote)
+                if let report {
+                    ShareLink("Share as JSON", item: report.text, preview: SharePreview("gamer-latency.json"))
+                    Text(report.text).font(.system(.caption2, design: .monospaced)).lineLimit(200)
+                }
+            }
+            .navigationTitle("Benchmark")
+        }
+    }
+
+    private func measure() {
+        let (chosen, count, device) = (Backend(rawValue: backend) ?? .onnx, rounds, UIDevice.current.name)
+        said = "Measuring…"
+        Task.detached(priority: .userInitiated) {
+            do {
+                var benchmark = Benchmark(try Session.engine(chosen), now: Session.now(), runs: count)
+                benchmark.device = device
+                benchmark.thermal = { BenchView.thermal(ProcessInfo.processInfo.thermalState) }
+                let made = try benchmark.measure()
+                await MainActor.run { (report, said) = (made, "") }
+            } catch {
+                let message = "\(error)"
+                await MainActor.run { said = message }
+            }
+        }
+    }
+
+    nonisolated private static func thermal(_ state: ProcessInfo.ThermalState) -> String {
+        switch state {
+        case .nominal: return "none"
+        case .fair: return "light"
+        case .serious: return "severe"
+        case .critical: return "critical"
+        @unknown default: return "unknown"
+        }
+    }
+}

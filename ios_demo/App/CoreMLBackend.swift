@@ -1,0 +1,89 @@
+import CoreML
+import Foundation
+import PhotoCore
+
+/// Core ML beside the core's ONNX Runtime, behind the same protocol. The language model is not run by it: refinement by the model needs the ONNX bundle.
+struct CoreMLBackend: ModelBackend {
+    let target = "coreml"
+    let units: MLComputeUnits
+    let described: String
+
+    func open(_ path: String, _ artifact: Artifact) throws -> ModelSession {
+        do {
+            let configuration = MLModelConfiguration()
+            configuration.computeUnits = units
+            return CoreMLSession(artifact, try MLModel(contentsOf: try compiled(path, artifact), configuration: configuration))
+        } catch let failure as Failure {
+            throw failure
+        } catch {
+            throw Failure.runtime("\(path): Core ML refuses it (\(error.localizedDescription)): export the bundle again with --targets coreml")
+        }
+    }
+
+    func decoder(_ session: ModelSession, _ language: LanguageSpec) throws -> Decoder {
+        throw Failure.runtime("Core ML does not run the language model here: choose ONNX Runtime, or refine fast")
+    }
+
+    /// The package compiled for this device, kept under its hash: compiling takes seconds, and is done once.
+    private func compiled(_ path: String, _ artifact: Artifact) throws -> URL {
+        let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask)[0]
+        let kept = caches.appendingPathComponent("\(artifact.role)-\(artifact.file.sha256).mlmodelc")
+        if FileManager.default.fileExists(atPath: kept.path) { return kept }
+        let fresh = try MLModel.compileModel(at: URL(fileURLWithPath: path))
+        try FileManager.default.moveItem(at: fresh, to: kept)
+        return kept
+    }
+}
+
+/// One loaded package.
+final class CoreMLSession: ModelSession {
+    let artifact: Artifact
+    private let model: MLModel
+
+    init(_ artifact: Artifact, _ model: MLModel) { (self.artifact, self.model) = (artifact, model) }
+
+    func run(_ inputs: [String: Tensor]) throws -> [String: Tensor] {
+        do {
+            let given = try MLDictionaryFeatureProvider(dictionary: inputs.mapValues { MLFeatureValue(multiArray: try CoreMLSession.array($0)) })
+            let found = try model.prediction(from: given)
+            var out: [String: Tensor] = [:]
+            for name in found.featureNames {
+                guard let array = found.featureValue(for: name)?.multiArrayValue else { continue }
+                out[name] = .float(CoreMLSession.floats(array), shape: array.shape.map(\.intValue))
+            }
+            return out
+        } catch {
+            throw Failure.runtime("\(artifact.role): Core ML failed (\(error.localizedDescription))")
+        }
+    }
+
+    /// Core ML has no 64-bit integers: ids become 32-bit ones, which hold every vocabulary.
+    private static func array(_ tensor: Tensor) throws -> MLMultiArray {
+        let shape = tensor.shape.map { NSNumber(value: $0) }
+        switch tensor {
+        case .float(let values, _):
+            let out = try MLMultiArray(shape: shape, dataType: .float32)
+            out.withUnsafeMutableBufferPointer(ofType: Float.self) { buffer, _ in
+                for (at, value) in values.enumerated() { buffer[at] = value }
+            }
+            return out
+        case .int64(let values, _):
+            let out = try MLMultiArray(shape: shape, dataType: .int32)
+            out.withUnsafeMutableBufferPointer(ofType: Int32.self) { buffer, _ in
+                for (at, value) in values.enumerated() { buffer[at] = Int32(truncatingIfNeeded: value) }
+            }
+            return out
+        case .bytes(let values, _):
+            let out = try MLMultiArray(shape: shape, dataType: .float32)
+            out.withUnsafeMutableBufferPointer(ofType: Float.self) { buffer, _ in
+                for (at, value) in values.enumerated() { buffer[at] = Float(value) }
+            }
+            return out
+        }
+    }
+
+    /// By index, whatever the strides and the type (Core ML pads rows, and may answer in half precision).
+    private static func floats(_ array: MLMultiArray) -> [Float] {
+        (0..<array.count).map { array[$0].floatValue }
+    }
+}

@@ -1,0 +1,25 @@
+import SwiftUI
+
+/// The app: search, the trace of a search, a benchmark. Indexing goes on in the background (Indexing.swift).
+@main
+struct GamerApp: App {
+    @StateObject private var session = Session()
+    @Environment(\.scenePhase) private var phase
+
+    init() {
+        Indexing.register()
+    }
+
+    var body: some Scene {
+        WindowGroup {
+            TabView {
+                SearchView().tabItem { Label("Search", systemImage: "magnifyingglass") }
+                BenchView().tabItem { Label("Benchmark", systemImage: "speedometer") }
+            }
+            .environmentObject(session)
+        }
+        .onChange(of: phase) { _, now in
+            if now == .background { Indexing.schedule() }
+        }
+    }
+}

@@ -1,0 +1,13 @@
+import Foundation
+
+/// Where the bundle and the album lie: the app's Documents, which Finder and the Files app can write.
+enum Places {
+    static var documents: URL { FileManager.default.urls(for: .documentDirectory, in: .userDomainMask)[0] }
+    static var bundle: URL { documents.appendingPathComponent("bundle") }
+    static var album: URL { documents.appendingPathComponent("album.gamer") }
+    static var hasBundle: Bool { FileManager.default.fileExists(atPath: bundle.appendingPathComponent("manifest.json").path) }
+    static var hasAlbum: Bool { FileManager.default.fileExists(atPath: album.path) }
+
+    /// The rules of cues, copied into the app when it is built: the file that Python and Kotlin read.
+    static var rules: String { Foundation.Bundle.main.path(forResource: "cue_rules", ofType: "json") ?? "" }
+}

@@ -1,0 +1,111 @@
+import PhotoCore
+import SwiftUI
+
+/// A line to write in, a grid of what was found, and above it what is missing before anything can be found.
+struct SearchView: View {
+    @EnvironmentObject private var session: Session
+    @State private var query = ""
+
+    var body: some View {
+        NavigationStack {
+            ScrollView {
+                notice.padding()
+                LazyVGrid(columns: [GridItem(.adaptive(minimum: 110), spacing: 4)], spacing: 4) {
+                    ForEach(session.answer?.hits ?? [], id: \.row) { hit in
+                        NavigationLink(destination: HitView(hit: hit)) { Thumbnail(id: hit.photo.id) }
+                    }
+                }
+            }
+            .navigationTitle("GAMER")
+            .searchable(text: $query, prompt: "coffee I photographed last spring")
+            .onSubmit(of: .search) { session.search(query) }
+            .toolbar {
+                if let trace = session.answer?.trace { NavigationLink("Trace") { TraceView(trace: trace) } }
+                Button("Index", systemImage: "arrow.clockwise") { session.index() }.disabled(!Places.hasBundle)
+            }
+            .task { session.look() }
+        }
+    }
+
+    @ViewBuilder private var notice: some View {
+        switch session.state {
+        case .noBundle: Text("No model bundle. Copy one into this app's folder as “bundle”, with Finder or the Files app.")
+        case .noAccess:
+            VStack(alignment: .leading) {
+                Text("No photo may be seen yet. Photos never leave this phone.")
+                Button("Allow photos") { Task { await session.allow() } }
+            }
+        case .noPhotos: Button("No photos indexed yet. Index now") { session.index() }
+        case .indexing(let done, let all):
+            ProgressView(value: Double(done), total: Double(max(all, 1))) { Text("Indexing: \(done) of \(all) photos") }
+        case .failed(let message): Text(message).foregroundStyle(.red)
+        case .ready: ready
+        }
+    }
+
+    @ViewBuilder private var ready: some View {
+        if session.isBusy {
+            ProgressView("Searching…")
+        } else if let answer = session.answer, answer.isDoubtful {
+            Text("Probably not in this album (\(Int(answer.here * 100)) %); the nearest:")
+        } else if PhotoLibrary.current == .limited {
+            Text("Only the photos that you chose are seen.").font(.footnote)
+        }
+    }
+}
+
+/// The picture of a photo of this phone; a grey square for one that is not here.
+struct Thumbnail: View {
+    let id: String
+    @State private var image: UIImage?
+
+    var body: some View {
+        Color.gray.opacity(0.2)
+            .aspectRatio(1, contentMode: .fit)
+            .overlay {
+                if let image { Image(uiImage: image).resizable().scaledToFill() }
+            }
+            .clipped()
+            .task(id: id) {
+                let id = id
+                image = await Task.detached { PhotoLibrary.asset(id).flatMap { PhotoLibrary.image($0, least: 240) } }.value
+            }
+    }
+}
+
+/// One photo, and why it ranks where it does.
+struct HitView: View {
+    let hit: Hit
+
+    var body: some View {
+        List {
+            Thumbnail(id: hit.photo.id)
+            LabeledContent("Likely", value: "\(Int(hit.probability * 100)) %")
+            if let memory = hit.memory { LabeledContent("Memory", value: memory) }
+            ForEach(hit.parts.filter { $0.value != 0 }, id: \.name) { part in
+                LabeledContent(part.name, value: String(format: "%+.2f", part.value))
+            }
+            if !hit.matched.isEmpty { LabeledContent("Nodes", value: hit.matched.joined(separator: ", ")) }
+        }
+    }
+}
+
+/// What each layer did, photos left, milliseconds.
+struct TraceView: View {
+    let trace: Trace
+
+    var body: some View {
+        List {
+            ForEach(trace.milliseconds, id: \.layer) { part in
+                LabeledContent(part.layer, value: String(format: "%.1f ms", part.spent))
+            }
+            ForEach(trace.cues + trace.cubeLines, id: \.self) { Text($0) }
+            LabeledContent(trace.refinedBy, value: trace.refined)
+            LabeledContent("Nodes over δ \(trace.delta.formatted())", value: trace.entities.map(\.name).joined(separator: ", "))
+            ForEach(trace.left, id: \.layer) { part in LabeledContent("Photos after \(part.layer)", value: "\(part.photos)") }
+            Text(trace.plan)
+            Text(trace.models).font(.footnote)
+        }
+        .navigationTitle("What was done")
+    }
+}
