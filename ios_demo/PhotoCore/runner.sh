@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Searches an album with the Swift core: ios_demo/PhotoCore/runner.sh BUNDLE ALBUM "query" --now DATE; hits and trace as JSON, as `gamer search --json`.
+# `runner.sh bench BUNDLE ALBUM --now DATE [-n RUNS]` measures; `runner.sh index BUNDLE ALBUM PHOTO.rgb WIDTH HEIGHT ID [--memory TEXT]` adds a photo.
+. "$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)/build.sh"
+COMMAND=()
+case "${1:-}" in bench | index) COMMAND=("$1"); shift ;; esac
+[ $# -ge 2 ] || { sed -n 2,3p "${BASH_SOURCE[0]}" >&2; exit 2; }
+BUNDLE="$(cd "$1" && pwd -P)"
+ALBUM="$(cd "$(dirname "$2")" && pwd -P)/$(basename "$2")"
+shift 2
+PLACES=("$BUNDLE")
+[ -e "$ALBUM" ] && [ "${COMMAND[*]:-}" != index ] && PLACES+=("$ALBUM")
+if [ "${COMMAND[*]:-}" = index ] && [ "$(uname -s)" != Darwin ]; then
+  # An album is written in its own folder, which the tools' folder sees only below the repository; a copy goes there and comes back.
+  WORK="$(mktemp -d "$TOOLS/swift/build/index-XXXXXX")"
+  trap 'rm -rf "$WORK" "$LOG"' EXIT
+  [ -e "$ALBUM" ] && cp "$ALBUM" "$WORK/album.gamer"
+  cp "$1" "$WORK/photo.rgb"
+  shift
+  bind "${PLACES[@]}"
+  INSIDE="/build/$(basename "$WORK")"
+  swift_run env PHOTO_RULES="$RULES" "$SCRATCH/release/photo-runner" index "$BUNDLE" "$INSIDE/album.gamer" "$INSIDE/photo.rgb" "$@"
+  cp "$WORK/album.gamer" "$ALBUM"
+  exit 0
+fi
+bind "${PLACES[@]}"
+swift_run env PHOTO_RULES="$RULES" "$SCRATCH/release/photo-runner" "${COMMAND[@]}" "$BUNDLE" "$ALBUM" "$@"
