@@ -177,9 +177,9 @@ class Graph:
         import onnx
         from onnx import TensorProto, helper
 
-        types = {"float32": TensorProto.FLOAT, "int32": TensorProto.INT32, "int64": TensorProto.INT64}
+        types = {"float32": TensorProto.FLOAT, "int32": TensorProto.INT32, "int64": TensorProto.INT64, "uint8": TensorProto.UINT8}
         ins, outs = ([helper.make_tensor_value_info(t.name, types[t.dtype], list(t.shape)) for t in ends] for ends in (inputs, outputs))
-        graph = helper.make_graph(self.nodes, "language_model", ins, outs, self.weights)
+        graph = helper.make_graph(self.nodes, "gamer", ins, outs, self.weights)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20), helper.make_opsetid(MS, 1)], ir_version=10)
         target = self.path
         if self._stream.tell() <= INSIDE:

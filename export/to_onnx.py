@@ -17,12 +17,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from gamer.runtime.manifest import Language, TensorSpec
+from gamer.runtime.manifest import Language, Preprocessing, TensorSpec
 from numpy.typing import NDArray
 from torch import nn
 
-from . import onnx_llm
+from . import onnx_llm, preprocess_graph
 from .components import ExportModule
+from .errors import ExportError
 from .onnx_fusion import fuse_attention
 from .onnx_graph import Graph, Scheme
 from .onnx_lower import Lowering, Mix
@@ -40,10 +41,11 @@ Samples = list[tuple[NDArray[Any], ...]]
 @dataclass(frozen=True)
 class Options:
     """What the command may ask of this target. `keep`: (part of a tensor's name, its quantization) pairs. `group`: weights that share a scale
-    in int4."""
+    in int4. `resize`: the image tower takes uint8 RGB of any size, and prepares it so in its own graph."""
 
     keep: tuple[tuple[str, str], ...] = ()
     group: int = 32
+    resize: Preprocessing | None = None
 
 
 DEFAULT = Options()
@@ -57,18 +59,23 @@ def write(item: ExportModule, quant: str, language: Language, samples: Samples, 
     if item.role in onnx_llm.ROLES:
         head = dict(options.keep).get("head")
         return onnx_llm.write(item.module, language, Scheme(quant, options.group, head), path)
+    resize = options.resize if item.role == "image_tower" else None
     if quant == "int8" and any(isinstance(m, nn.Conv2d) for m in item.module.modules()):
+        if resize is not None:
+            raise ExportError("int8 convolutions take prepared pixels only: leave out --image-input any, or choose another --quant")
         _static(item, samples, path)
         return item.inputs, item.outputs
     # A token table was quantized before it came here.
     mix = Mix("fp32" if item.role == "llm_embed" else quant, options.keep, options.group)
     model, tensors = _traced(item, path)
     fuse_attention(model)
-    inputs, outputs = ([t.name for t in ends] for ends in (item.inputs, item.outputs))
+    inputs, outputs = (item.inputs, item.outputs) if resize is None else preprocess_graph.specs(item.outputs)
     with Graph(Scheme("fp32"), path) as graph:
-        Lowering(graph, tensors, mix).run(model, inputs, outputs)
-        graph.save(item.inputs, item.outputs)
-    return item.inputs, item.outputs
+        if resize is not None:
+            preprocess_graph.write(graph, resize, item.inputs[0].name)
+        Lowering(graph, tensors, mix).run(model, [t.name for t in item.inputs], [t.name for t in item.outputs])
+        graph.save(inputs, outputs)
+    return inputs, outputs
 
 
 def _traced(item: ExportModule, path: Path) -> tuple[Any, dict[str, torch.Tensor]]:

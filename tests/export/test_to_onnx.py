@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,16 @@ onnx = pytest.importorskip("onnx")
 import onnxruntime as ort  # noqa: E402
 from gamer.export.components import ExportModule  # noqa: E402
 from gamer.export.errors import ExportError  # noqa: E402
+from gamer.export.fixtures import PHOTOS, photo_path  # noqa: E402
 from gamer.export.onnx_fusion import fuse_attention  # noqa: E402
 from gamer.export.parity import cosines  # noqa: E402
+from gamer.export.preprocessing import preprocessing  # noqa: E402
 from gamer.export.to_onnx import Options, write  # noqa: E402
 from gamer.export.towers import image_tower, text_tower  # noqa: E402
 from gamer.export.weights import RandomWeights  # noqa: E402
-from gamer.runtime.manifest import Language  # noqa: E402
+from gamer.index import load_pixels  # noqa: E402
+from gamer.runtime.image import prepare  # noqa: E402
+from gamer.runtime.manifest import Language, Preprocessing, TensorSpec  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 from torch import nn  # noqa: E402
 
@@ -146,3 +151,53 @@ def test_what_is_no_attention_stays(tmp_path: Path) -> None:
     model = onnx.load(str(tmp_path / "m.onnx"))
     before = [n.op_type for n in model.graph.node]
     assert fuse_attention(model) == 0 and [n.op_type for n in model.graph.node] == before
+
+
+# Sizes of photos: wide, tall, square, smaller than the tower, a line.
+SIZES = ((90, 150), (150, 90), (48, 48), (20, 31), (1, 1), (3, 300))
+
+
+@pytest.mark.parametrize("config", [CLIP, SIGLIP], ids=["crop", "squash"])
+@pytest.mark.parametrize("quant", ["fp32", "fp16", "int8"])
+def test_a_tower_takes_bytes_of_any_size(config: dict[str, Any], quant: str, tmp_path: Path) -> None:
+    item, spec, path = tower(config, "image"), preprocessing(config), tmp_path / "tower.onnx"
+    inputs, outputs = write(item, quant, NO_LANGUAGE, [], path, Options(resize=spec))
+    assert [(t.name, t.shape, t.dtype) for t in inputs] == [("image", ("height", "width", 3), "uint8")]
+    assert [t.shape[0] for t in outputs] == [1, 1]
+    y, x = np.mgrid[:150, :300]
+    scene = np.stack([128 + 90 * np.sin(x / 9), 128 + 90 * np.cos(y / 7), (x + y) % 256], axis=-1).astype(np.uint8)
+    for height, width in SIZES:
+        photo = np.ascontiguousarray(scene[:height, :width])
+        got = run(path, {"image": photo})
+        want = reference(item, {"pixels": prepare(photo, spec)})
+        # A line of 100:1 is cut to its middle first, which shifts its few pixels.
+        least = 0.95 if width / height > 16 else HELD[quant][0] - 2e-4
+        assert [g.shape for g in got] == [w.shape for w in want]
+        assert cosines(got[0], want[0]).min() >= least, (height, width)
+
+
+def test_photographs_are_prepared_in_the_graph_as_by_pillow(tmp_path: Path) -> None:
+    class Bare(nn.Module):  # type: ignore[misc]
+        def forward(self, pixels: Any) -> Any:
+            return pixels * 1.0
+
+    spec = preprocessing({"model_type": "clip"})
+    whole: tuple[int | str, ...] = ("batch", 224, 224, 3)
+    item = replace(tower(CLIP, "image"), module=Bare(), example=(torch.zeros(1, 224, 224, 3),))
+    item = replace(item, inputs=(TensorSpec("pixels", whole, "float32"),), outputs=(TensorSpec("prepared", whole, "float32"),))
+    write(item, "fp32", NO_LANGUAGE, [], tmp_path / "m.onnx", Options(resize=spec))
+    session = ort.InferenceSession(str(tmp_path / "m.onnx"), providers=["CPUExecutionProvider"])
+    for package, (_, names) in PHOTOS.items():
+        for name in names[:6]:
+            photo = load_pixels(photo_path(package, name))
+            off = np.abs(session.run(None, {"image": photo})[0] - prepare(photo, spec))
+            assert off.mean() < 0.02 and off.max() <= 12, (name, off.mean(), off.max())
+
+
+def test_a_panorama_of_bytes_has_a_bound(tmp_path: Path) -> None:
+    item = tower(CLIP, "image")
+    write(item, "fp32", NO_LANGUAGE, [], tmp_path / "m.onnx", Options(resize=preprocessing(CLIP)))
+    embedding, _ = run(tmp_path / "m.onnx", {"image": np.zeros((2, 60_000, 3), np.uint8)})
+    assert np.isfinite(embedding).all()
+    with pytest.raises(ExportError, match="fitted by 'cut'"):
+        write(item, "fp32", NO_LANGUAGE, [], tmp_path / "n.onnx", Options(resize=Preprocessing(64, 48, "bicubic", 0.0, 1.0)))
