@@ -1,12 +1,6 @@
 package gamer.app
 
 import android.content.Context
-import gamer.album.AlbumMeta
-import gamer.album.AlbumWriter
-import gamer.album.Encoded
-import gamer.album.Memory
-import gamer.album.Mention
-import gamer.album.Photo
 import gamer.models.Models
 import gamer.models.OrtBackend
 import gamer.search.Answer
@@ -21,11 +15,7 @@ object Cores {
         Files(context).run { Engine.open(bundle, album, rules(context), OrtBackend, AndroidDatabase, threads()) }, Files(context),
     )
 
-    fun index(context: Context): Indexer = Files(context).run {
-        val models = Models.open(bundle, OrtBackend, AndroidDatabase, threads())
-        val meta = models.manifest.run { AlbumMeta(textEncoder, imageEncoder, dim, thresholds.delta) }
-        Indexer(models, if (hasAlbum()) AlbumWriter.extend(album, AndroidDatabase) else AlbumWriter.create(album, meta, AndroidDatabase))
-    }
+    fun models(context: Context): Models = Models.open(Files(context).bundle, OrtBackend, AndroidDatabase, threads())
 
     private fun rules(context: Context): String = context.assets.open("cue_rules.json").use { it.readBytes().toString(Charsets.UTF_8) }
 
@@ -83,38 +73,5 @@ class Finder(private val engine: Engine, private val files: Files) : AutoCloseab
 
     private companion object {
         val LAYERS = listOf("cube", "kdtree", "refine", "graph", "vectors")
-    }
-}
-
-/** Encodes photos and writes them into the album, one transaction a batch. What a photo says of itself: its labels, and the place of its position. */
-class Indexer(private val models: Models, private val writer: AlbumWriter) : AutoCloseable {
-    /** Ids of the photos that the album holds already: an interrupted run goes on after them. */
-    val known: Set<String> = writer.known().toSet()
-
-    fun add(batch: List<NewPhoto>) = writer.add(batch.map(::encoded))
-
-    /** Encodes the names of new entities, and builds the segments that searches use. */
-    fun finish() = writer.finish { names -> names.map(models.text::encode) }
-
-    override fun close() {
-        writer.close()
-        models.close()
-    }
-
-    private fun encoded(photo: NewPhoto): Encoded {
-        val code = photo.pixels()?.let(models::see)
-        val labels = code?.labels.orEmpty().filter { it.second >= LABEL_FLOOR }.map { it.first }
-        val place = if (photo.lat == null || photo.lon == null) null else models.gazetteer.nearest(photo.lat, photo.lon)
-        val memories = listOfNotNull(
-            if (labels.isEmpty()) null else Memory("label", labels.joinToString(", ")), place?.let { Memory("place", "${it.name}, ${it.countryCode}") },
-        )
-        val mentions = labels.map { Mention(it, "thing") } + listOfNotNull(place?.let { Mention(it.name, "place") })
-        val zone = if (photo.offsetMinutes == null) "local" else "position"
-        val row = Photo(photo.id, photo.path, photo.takenAt, zone, photo.lat, photo.lon, memories, utcOffset = photo.offsetMinutes)
-        return Encoded(row, if (code == null) emptyMap() else mapOf("image" to arrayOf(code.embedding)), mentions)
-    }
-
-    private companion object {
-        const val LABEL_FLOOR = 0.10f // as runtime/encoding.py: below it a label is a guess
     }
 }

@@ -7,6 +7,9 @@ import android.app.job.JobService
 import android.content.ComponentName
 import android.content.Context
 import android.util.Log
+import gamer.album.Photo
+import gamer.indexing.Indexer
+import gamer.indexing.Taken
 import java.util.concurrent.atomic.AtomicBoolean
 
 /**
@@ -44,31 +47,41 @@ class IndexJob : JobService() {
         if (!files.hasBundle() || Access.of(this) == Access.NONE) return true
         val store = PhotoStore(this)
         val pictures = Pictures(store)
-        Cores.index(this).use { indexer ->
+        Cores.models(this).use { models ->
+            val indexer = Indexer(models, files.album, AndroidDatabase)
             val shots = store.list()
-            val missing = shots.filter { it.key !in indexer.known }
-            var done = shots.size - missing.size
-            Progress.set(this, done, shots.size)
-            for (batch in missing.chunked(BATCH)) {
-                if (stopped.get()) return false
-                indexer.add(batch.map { photo(it, store, pictures) })
-                done += batch.size
-                Progress.set(this, done, shots.size)
+            val known = indexer.known()
+            val missing = shots.filter { it.key !in known }
+            val before = shots.size - missing.size
+            Progress.set(this, before, shots.size)
+            if (missing.isEmpty()) return true
+            val done = indexer.add(missing.asSequence().map { it.key to lazy { taken(it, store, pictures) } }) { added ->
+                Progress.set(this, before + added, shots.size)
+                !stopped.get()
             }
-            if (missing.isNotEmpty()) indexer.finish()
+            if (done.isWhole) Progress.set(this, shots.size, shots.size)
+            return done.isWhole
         }
-        return true
     }
 
-    private fun photo(shot: Shot, store: PhotoStore, pictures: Pictures): NewPhoto {
+    /** MediaStore knows the moment, not the zone: the phone's own is taken, for most photos are from home. */
+    private fun taken(shot: Shot, store: PhotoStore, pictures: Pictures): Taken {
         val own = store.particulars(shot)
-        return NewPhoto(shot.key, shot.uri.toString(), shot.takenAt, shot.takenAt?.let(store::offsetMinutes), own.lat, own.lon) { pictures.pixels(shot, own.turn) }
+        val offset = shot.takenAt?.let(store::offsetMinutes)
+        val zone = if (offset == null) "local" else "position"
+        val photo = Photo(shot.key, shot.uri.toString(), shot.takenAt, zone, own.lat, own.lon, utcOffset = offset)
+        val pixels = try {
+            pictures.pixels(shot, own.turn)
+        } catch (error: Exception) { // one picture that no codec reads must not end the run; it is tried again in the next
+            Log.w(TAG, "${shot.uri}: not read (${error.message})")
+            null
+        }
+        return Taken(photo, pixels)
     }
 
     companion object {
         private const val TAG = "GAMER"
         private const val ID = 7
-        private const val BATCH = 16
 
         /** Starts it soon; a job that is already there is left as it is. */
         fun schedule(context: Context) {

@@ -1,18 +1,5 @@
 package gamer.app
 
-import gamer.image.Pixels
-
-/** A photo of the phone on its way into the album. [pixels] are read when it is its turn; null when they cannot be. */
-class NewPhoto(
-    val id: String,
-    val path: String?,
-    val takenAt: Long?,
-    val offsetMinutes: Int?,
-    val lat: Double?,
-    val lon: Double?,
-    val pixels: () -> Pixels?,
-)
-
 class FoundPhoto(val id: String, val path: String?, val probability: Double, val memory: String?, val why: String)
 
 /** [here]: the probability that the album holds what is meant at all. [trace]: one paragraph a layer. */
