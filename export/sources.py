@@ -47,7 +47,7 @@ def image_network(source: str | None = None) -> EfficientNetLite0:
         if source.partition(":")[0] != "random":
             raise ExportError(f"{source}: the {EFFICIENTNET.source} network has one checkpoint: leave its source out, or give random")
         return folded(model.eval())
-    path = next((package_dir(EFFICIENTNET.module, EFFICIENTNET.source) / "models").glob("*.pth"), None)
+    path = next((package_dir(EFFICIENTNET) / "models").glob("*.pth"), None)
     if path is None:
         raise ExportError(f"weights package {EFFICIENTNET.source} holds no .pth file: reinstall it")
     tensors = list(torch.load(path, map_location="cpu", weights_only=True).values())
@@ -66,7 +66,7 @@ def folded(model: EfficientNetLite0) -> EfficientNetLite0:
 
 def class_names() -> tuple[str, ...]:
     """The 1,000 ImageNet classes in the network's order, each as its WordNet lemmas ("tabby, tabby cat")."""
-    folder = package_dir(models.LABELS.module, models.LABELS.source) / "data" / "_info"
+    folder = package_dir(models.LABELS) / "data" / "_info"
     lemmas = dict(line.split("\t")[:2] for line in (folder / "imagenet_synset_to_lemma.txt").read_text().splitlines() if "\t" in line)
     synsets = (folder / "imagenet_synsets.txt").read_text().split()
     if len(synsets) != LABELS or any(s not in lemmas for s in synsets):
