@@ -42,13 +42,21 @@ def on_ray(jobs: Sequence[Job], settings: Settings, workers: int, address: str |
             room = {"num_cpus": workers, "object_store_memory": STORE, "_temp_dir": aside}
             ray.init("local", include_dashboard=False, log_to_driver=False, logging_level="error", **room)
         else:
-            ray.init(address=address, log_to_driver=False, logging_level="error")
+            _join(ray, address)
         try:
             if address is None and not ray.util.get_node_ip_address().startswith("127."):
                 raise DatasetError("Ray was imported before with other settings and would listen beyond loopback: start the command anew")
             return _driven(ray, jobs, settings, workers, told)
         finally:
             ray.shutdown()
+
+
+def _join(ray: Any, address: str) -> None:
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level="error")
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise DatasetError(f"--address {address}: {reason}: check that the cluster runs, and set RAY_AUTH_MODE=token if it wants its token") from None
 
 
 def _driven(ray: Any, jobs: Sequence[Job], settings: Settings, workers: int, told: Told) -> int:

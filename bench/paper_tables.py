@@ -87,7 +87,7 @@ def _ablated(found: Any) -> list[str]:
         _table3(found),
         _table4(found),
         _table6(found),
-        _table7(found),
+        *_table7(found),
         _table10(found),
         *_figure3(found),
         *_bundles(found),
@@ -147,18 +147,20 @@ def _table6(found: Any) -> str:
     )
 
 
-def _table7(found: Any) -> str:
+def _table7(found: Any) -> list[str]:
+    if not found["rho"]:
+        return []
     rows = [
         [str(row["rho"]), f"{row['experts']:.2f} of {row['of']}", f"{row['macs_share']:.0%}",
          f"{PAPER_EXPERTS} of 3" if row["rho"] == PAPER_RHO else NOT_QUOTED]
         for row in found["rho"]
     ]  # fmt: skip
     trained = "" if all(row["trained"] for row in found["rho"]) else " Ours is untrained: an indifferent router needs more experts for the same ρ."
-    return (
+    return [
         "## Table 7: ρ\n\n"
         + table(["ρ", "experts run", "of their multiply-adds", "the paper"], rows)
         + f"\n\nWhat differs: {found['rho'][0]['photos']} packaged photographs, and no quality, for the DPE is not in the search.{trained}"
-    )
+    ]
 
 
 def _table10(found: Any) -> str:

@@ -86,7 +86,9 @@ class Refined:
 
 
 def rho(models: Models) -> tuple[Routed, ...]:
-    """Over the sample's photographs."""
+    """Over the sample's photographs; nothing for a bundle without a DPE."""
+    if not any((a.role, a.target) == ("dpe_router", models.backend) for a in models.manifest.artifacts):
+        return ()
     with tempfile.TemporaryDirectory() as aside:
         lines = Path(aside) / "sample.jsonl"
         sample_album.write(lines)

@@ -17,7 +17,7 @@ from gamer.runtime.llm import Prefix, Request
 from gamer.runtime.models import Models
 from gamer.runtime.refine import clean
 
-from ..user import User
+from ..user import NotApplicable, User
 from . import bm25, rrf
 
 MAX_NEW, MAX_QUERY = 32, 300
@@ -83,6 +83,8 @@ def _read(path: Path) -> list[tuple[str, str]]:
 
 
 def _sentences(user: User) -> Sentences:
+    if not any((a.role, a.target) == ("llm_decoder", user.models.backend) for a in user.models.manifest.artifacts):
+        raise NotApplicable("the bundle has no language model")
     return Sentences.of(user.models, user.cache)
 
 

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
+import socket
+import subprocess
 import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -135,6 +142,47 @@ def test_ray_gives_what_local_gives_on_loopback_alone(bundle: Path, tmp_path: Pa
     assert done == {"local": 6, "ray": 6} and heard == []
     ours = results(tmp_path / "local")
     assert len(ours) == 6 and ours == results(tmp_path / "ray")
-    broken = [*jobs, fleet.Job("made-up", str(tmp_path / "nowhere"), "nobody")]
-    with pytest.raises(DatasetError, match=r"made-up: .*nowhere"):
-        ENGINES["ray"](broken, replace(how, results=str(tmp_path / "ray")), 1, None, lambda *_: None)
+
+
+@pytest.mark.slow
+def test_an_existing_cluster_does_users_and_names_one_that_fails(bundle: Path, tmp_path: Path) -> None:
+    if find_spec("ray") is None:
+        pytest.skip("needs the fleet extra")
+    with cluster(tmp_path) as address:
+        command = [sys.executable, "-m", "gamer.runtime.main", "bench", "fleet", "-b", str(bundle), "--results", str(tmp_path / "r"), "-m", "dense"]
+        command += ["--synthetic", "2", "--photos", "4", "--engine", "ray", "--workers", "1", "--address", address]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=os.environ | TOKEN)
+        (write(tmp_path / "bad", ("eve",)) / "eve.corpus.jsonl.gz").write_bytes(gzip.compress(b"[]"))
+        failed = subprocess.run([*command, str(tmp_path / "bad")], capture_output=True, text=True, timeout=120, env=os.environ | TOKEN)
+    assert failed.returncode == 1 and "gamer bench fleet: bad-eve: " in failed.stderr and "eve.corpus.jsonl.gz:1" in failed.stderr
+    assert done.returncode == 0 and "2 users in" in done.stdout, done.stderr[-2000:]
+    assert set(results(tmp_path / "r")) == {"made-0-00000", "made-0-00001"}
+
+
+TOKEN = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0123456789abcdef" * 4}
+
+
+@contextmanager
+def cluster(folder: Path) -> Iterator[str]:
+    """A Ray cluster of one machine, as `ray start` makes it, on loopback; ended by its own process."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with tempfile.TemporaryDirectory(prefix="gr-", ignore_cleanup_errors=True) as aside, (folder / "ray.log").open("w") as log:
+        command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block", "--disable-usage-stats", "--include-dashboard", "false"]
+        command += ["--port", str(port), "--num-cpus", "1", "--object-store-memory", str(80 * 2**20), "--temp-dir", aside]
+        head = subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | TOKEN)
+        try:
+            for _ in range(240):
+                if "Local node IP" in (folder / "ray.log").read_text() and _answers(port):
+                    break
+                time.sleep(0.25)
+            yield f"127.0.0.1:{port}"
+        finally:
+            head.terminate()
+            head.wait(40)
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as asked:
+        return asked.connect_ex(("127.0.0.1", port)) == 0
