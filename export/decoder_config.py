@@ -6,6 +6,8 @@ a model that is nearly right is wrong.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from gamer.runtime.manifest import Language
@@ -25,7 +27,8 @@ def text_config(config: Config) -> Config:
     """The language model's part: Gemma 3's multimodal configuration holds it as `text_config`. Raises ExportError for an unknown model_type."""
     kind = config.get("model_type")
     if kind == "gemma3":
-        config = {**config.get("text_config", {}), "model_type": "gemma3"}
+        inner = config.get("text_config")
+        config = {**(inner if isinstance(inner, dict) else {}), "model_type": "gemma3"}
     if kind not in (*DECODERS, *ENCODER_DECODERS):
         raise ExportError(f"language model of type {kind!r} is not supported; supported are: {', '.join((*DECODERS, *ENCODER_DECODERS))}")
     return config
@@ -34,14 +37,25 @@ def text_config(config: Config) -> Config:
 def decoder_shape(config: Config, max_seq: int) -> DecoderShape:
     """Sizes of a decoder-only model. Raises ExportError naming what is missing or not supported."""
     config = text_config(config)
-    if config["model_type"] == "gpt2":
-        return _gpt2(config, max_seq)
-    return _llama_like(config)
+    with _readable(config):
+        shape = _gpt2(config, max_seq) if config["model_type"] == "gpt2" else _llama_like(config)
+        _fit_together(shape.layers, shape.heads, shape.kv_heads, shape.head_dim, shape.intermediate, shape.vocab, shape.hidden)
+        if shape.heads % shape.kv_heads or (shape.rope_theta and shape.head_dim % 2) or len(shape.local) not in (0, shape.layers):
+            raise ValueError(f"{shape.layers} layers, {shape.heads} heads and {shape.kv_heads} of keys do not fit together")
+    return shape
 
 
 def t5_shape(config: Config) -> T5Shape:
     """Sizes of T5. Raises ExportError naming what is missing or not supported."""
     config = text_config(config)
+    with _readable(config):
+        shape = _t5(config)
+        sizes = (shape.layers, shape.encoder_layers, shape.heads, shape.head_dim, shape.intermediate, shape.vocab, shape.hidden)
+        _fit_together(*sizes, shape.buckets // 4, shape.distance - shape.buckets // 4)
+    return shape
+
+
+def _t5(config: Config) -> T5Shape:
     feed = str(_need(config, "feed_forward_proj"))
     if feed not in ("relu", "gated-gelu", "gated-silu"):
         raise ExportError(f"t5: feed_forward_proj {feed!r} is not supported; supported are: relu, gated-gelu, gated-silu")
@@ -73,6 +87,22 @@ def language(config: Config, max_seq: int) -> Language:
         return Language(t.layers, t.heads, t.head_dim, t.hidden, max_seq, 0.0, eos, buckets=t.buckets, distance=t.distance, start_id=start)
     s = decoder_shape(config, max_seq)
     return Language(s.layers, s.kv_heads, s.head_dim, s.hidden, max_seq, s.rope_theta, eos, window=s.window, rope_theta_local=s.rope_theta_local)
+
+
+@contextmanager
+def _readable(config: Config) -> Iterator[None]:
+    """What a configuration says that is no size at all becomes one line."""
+    try:
+        yield
+    except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise ExportError(
+            f"{config['model_type']}: the configuration cannot be read ({str(error)[:120]}): is it the model's own config.json?"
+        ) from None
+
+
+def _fit_together(*sizes: int) -> None:
+    if not all(1 <= size <= 1 << 24 for size in sizes):
+        raise ValueError(f"a size of {min(sizes)} or {max(sizes)}")
 
 
 def _need(config: Config, key: str) -> Any:

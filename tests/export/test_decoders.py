@@ -132,11 +132,28 @@ def test_the_table_is_held_as_asked(quant: str, kind: Any, off: float) -> None:
         ({"hidden_act": "xielu"}, "activation 'xielu'"),
         ({"mlp_bias": True}, "mlp_bias True"),
         ({"num_hidden_layers": None}, "no num_hidden_layers"),
+        ({"num_hidden_layers": 0}, "cannot be read .a size of 0"),
+        ({"num_key_value_heads": 3}, "do not fit together"),
+        ({"hidden_size": "wide"}, "cannot be read .invalid literal"),
+        ({"rope_parameters": [1]}, "cannot be read"),
     ],
 )
 def test_what_is_not_supported_is_named(change: dict[str, Any], said: str) -> None:
     _, config, weights = tiny("llama")
     with pytest.raises(ExportError, match=said):
+        decoders.decoder(config | change, weights, SLOTS)
+
+
+@pytest.mark.parametrize(
+    "change", [{"sliding_window_pattern": 0, "layer_types": None}, {"layer_types": ["full_attention"]}, {"sliding_window": None}]
+)
+def test_a_window_that_cannot_be_is_named(change: dict[str, Any]) -> None:
+    _, config, weights = tiny("gemma3")
+    config.pop("_sliding_window_pattern", None)
+    if change.get("sliding_window_pattern") == 0:
+        assert decoders.language(config | change, SLOTS).window  # none said: the model's own pattern
+        return
+    with pytest.raises(ExportError, match="fit together|no sliding_window"):
         decoders.decoder(config | change, weights, SLOTS)
 
 
