@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 from gamer.runtime.backends import BACKENDS
@@ -17,6 +18,9 @@ from .graph import GraphError
 from .options import PATH, bundle_option, spinner, threads_option
 from .output import dumps, emit, format_option
 from .sample import SampleError
+
+if TYPE_CHECKING:
+    from .latency import Latency
 
 
 def _dims(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, int]:
@@ -79,23 +83,37 @@ def latency(
             write_aside(output, dumps(whole))
         if html and album:
             progress.update(task, description="drawing")
-            draw(html, bundle, album, found, now)
+            draw(html, bundle, album, found, whole, now)
     brief = whole | {"rows": tables.records(found, samples=False)}
     notes = [*tables.notes(found), *([f"Report: {html.resolve()}"] if html else [])]
     emit("json" if as_json else form, tables.sheets(found), notes, tables.records(found, samples=True), whole, brief)
 
 
-def draw(html: Path, bundle: Path, album: Path, found: object, now: datetime | None) -> None:
+def draw(html: Path, bundle: Path, album: Path, found: Latency, whole: dict[str, Any], now: datetime | None) -> None:
+    """The report of one run: its searches, its times, its bundle."""
     from gamer.runtime.engine import Engine
 
     from . import report
-    from .latency import Latency
 
-    assert isinstance(found, Latency)
     engine = Engine.open(bundle, album, found.backend, found.n_threads)
     answers = [engine.search(query, refined_by=found.refined_by, now=now) for query in found.queries]
-    report.write(html, engine.models.manifest, found, answers)
+    report.write(html, [engine.models.manifest], [whole], answers)
     engine.close()
+
+
+@click.command("report")
+@click.argument("files", type=PATH, nargs=-1, required=True)
+@click.option("--html", type=PATH, required=True, help="Where the page goes.")
+@click.option("-b", "--bundle", "bundles", type=PATH, multiple=True, help="Also list this bundle's artifacts; repeat for more.")
+def report_command(files: tuple[Path, ...], html: Path, bundles: tuple[Path, ...]) -> None:
+    """Draw FILES (JSON of bench latency, flops, ops, device, quality, index) as one self-contained HTML page, readable on a phone."""
+    from gamer.runtime import manifest as mf
+
+    from . import report
+
+    with one_line("bench report", extra="bench"):
+        report.write(html, [mf.read(bundle) for bundle in bundles], [report.read(path) for path in files], [])
+    click.echo(f"{html.resolve()}")
 
 
 @click.command()
@@ -250,4 +268,4 @@ def ops(components: tuple[str, ...], bundle: Path, repetitions: int, top: int, o
     emit(form, tables.sheets(found, top), tables.notes(found), records, whole, tables.brief(found))
 
 
-COMMANDS = (latency, flops, ops, device, compare)
+COMMANDS = (latency, flops, ops, device, compare, report_command)

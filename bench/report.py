@@ -1,4 +1,4 @@
-"""Draws a run as one self-contained HTML file: what was asked, what was found, what each layer did and cost. JSON first, then this.
+"""Draws results as one self-contained HTML file: what was asked and found, what each layer did and cost, plots. JSON first, then this.
 
 No script, no external file; photographs are embedded as small JPEGs. Everything that came from outside is escaped by the template engine.
 """
@@ -7,18 +7,32 @@ from __future__ import annotations
 
 import base64
 import io
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from gamer.index import IngestError, load_pixels
 from gamer.runtime.answer import LAYERS, Answer
+from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.explain import day
 from gamer.runtime.manifest import Manifest
 
 from .files import write_aside
-from .latency import PAPER_MS, Latency, layers
+from .latency import PAPER_MS
+from .report_plots import Document, draw
 
 THUMB = 240
+MAX_BYTES = 256 << 20
+# What is drawn, and the fields by which a file is known for it.
+KINDS: dict[str, tuple[str, ...]] = {
+    "latency": ("schema", "rows", "album", "machine"),
+    "flops": ("components", "sums", "routing", "candidates"),
+    "ops": ("tables", "ceilings", "executorch"),
+    "device": ("checked", "outlooks", "tasks"),
+    "quality": ("dataset", "methods", "reference"),
+    "index": ("sizes", "dim", "queries"),
+}
 
 
 @dataclass(frozen=True)
@@ -68,17 +82,34 @@ def shown(answer: Answer) -> Search:
     return Search(answer, tuple(hits))
 
 
-def write(out: Path, manifest: Manifest, latency: Latency, answers: list[Answer]) -> None:
-    """Writes the page aside and renames it to `out`."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+def write(out: Path, manifests: Sequence[Manifest], documents: Sequence[Document], answers: Sequence[Answer]) -> None:
+    """Writes the page aside and renames it to `out`. Raises RuntimeFailure for a document that is not what its kind says."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 
     environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined)
-    found = layers(latency)
-    worst = max((found[name].p95_ns for name in LAYERS if name in found), default=1.0) or 1.0
-    parity = {m.role: m.parity for m in latency.models}
-    parts = [r for r in latency.rows if r.layer == "component"]
-    text = environment.get_template("report.html").render(
-        manifest=manifest, latency=latency, searches=[shown(a) for a in answers], layers=[found[n] for n in (*LAYERS, "all") if n in found],
-        paper=PAPER_MS, worst=worst, parts=parts, parity=parity,
-    )  # fmt: skip
+    sorted_out = {kind: [d for d in documents if kind_of(d) == kind] for kind in KINDS}
+    try:
+        text = environment.get_template("report.html").render(
+            manifests=manifests, docs=sorted_out, plots=draw(sorted_out), searches=[shown(a) for a in answers], layers=LAYERS, paper=PAPER_MS,
+        )  # fmt: skip
+    except (KeyError, ValueError, TypeError, AttributeError, StopIteration, OverflowError, TemplateError) as error:
+        raise RuntimeFailure(f"{out}: a result file lacks what its kind has ({type(error).__name__}: {str(error)[:80]}): measure it again") from None
     write_aside(out, text)
+
+
+def read(path: Path) -> Document:
+    """A result file of a bench command. Raises RuntimeFailure for one that the report does not know."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise RuntimeFailure(f"{path}: {path.stat().st_size} bytes are no result: at most {MAX_BYTES}")
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise RuntimeFailure(f"{path}: not JSON ({str(error)[:80]}): give files that the bench commands wrote with --output") from None
+    if not isinstance(found, dict) or kind_of(found) not in KINDS:
+        raise RuntimeFailure(f"{path}: no result that the report draws: {', '.join(KINDS)}")
+    return found
+
+
+def kind_of(found: Document) -> str:
+    """The kind whose fields the document has; "" for none."""
+    return next((kind for kind, names in KINDS.items() if all(name in found for name in names)), "")
