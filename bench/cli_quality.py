@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 @click.option("--reference", type=click.Choice(list(METHODS)), default="ours", show_default=True, help="What p-values compare with.")
 @click.option("--cache", type=PATH, default=None, help="Keep the albums, and what the language model wrote, here between runs.")
 @click.option("--runs", type=PATH, default=None, help="Write METHOD.json, {query id: [ids]}, into this folder for an outside scorer.")
+@click.option("--parts", type=PATH, default=None, help="Keep each user's answers here; the same command, interrupted, goes on.")
 @click.option("--output", type=PATH, default=None, help="Write the figures, with each query's, as JSON.")
 @click.option("--json", "as_json", is_flag=True, help="Print the JSON instead of the table.")
 @threads_option
@@ -41,6 +42,7 @@ def quality(
     reference: str,
     cache: Path | None,
     runs: Path | None,
+    parts: Path | None,
     output: Path | None,
     as_json: bool,
     threads: int,
@@ -54,12 +56,14 @@ def quality(
     names = tuple(METHODS) if every else tuple(dict.fromkeys(methods)) or ("ours",)
     if reference not in names:
         raise click.UsageError(f"--reference {reference}: not among the methods asked ({', '.join(names)})")
+    if runs and parts:
+        raise click.UsageError("--runs with --parts: users that were asked before have no runs; give one of the two")
     with one_line("bench quality", DatasetError, SampleError, extra="bench"):
         with spinner() as progress:
             task = progress.add_task("opening", total=None)
             found, ranked = measuring.evaluate(
                 bundle, dataset, names, reference, threads, cache, lambda text: progress.update(task, description=text),
-                shown_command(f"quality {dataset.name}", bundle, ("--all",) if every else tuple(f"-m {name}" for name in names)),
+                shown_command(f"quality {dataset.name}", bundle, ("--all",) if every else tuple(f"-m {name}" for name in names)), parts,
             )  # fmt: skip
         text = json.dumps(asdict(found), ensure_ascii=False)
         for name, run in ranked.items() if runs else ():

@@ -23,7 +23,7 @@ from gamer.runtime.models import Models
 from . import datasets, machine, quality, synthetic
 from .files import write_aside
 from .methods import METHODS
-from .quality import Asked, AskedUser, MethodScores
+from .quality import AskedUser, MethodScores
 from .user import User
 
 PAPER_USERS = 58_522
@@ -150,12 +150,7 @@ def read(path: Path) -> UserResult | None:
     """A user's file, or None when there is none that can be read: the user is then done again."""
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
-        asked = raw["asked"]
-        queries = tuple(
-            Asked(q["id"], q["user"], q["relevant"], {name: tuple(found) for name, found in q["places"].items()}) for q in asked["queries"]
-        )
-        one = AskedUser(asked["user"], asked["photos"], queries, asked["milliseconds"], asked["skipped"])
-        return UserResult(raw["key"], one, raw["build_seconds"], raw["ask_seconds"], raw["album_bytes"])
+        return UserResult(raw["key"], quality.asked_from(raw["asked"]), raw["build_seconds"], raw["ask_seconds"], raw["album_bytes"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 

@@ -6,12 +6,14 @@ that alone). A result file holds both, so that anyone can compute its figures ag
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from time import perf_counter_ns
+from typing import Any
 
 import numpy as np
 from gamer.runtime.models import Models
@@ -19,6 +21,7 @@ from gamer.runtime.models import Models
 from . import datasets, machine, metrics, stats
 from .albums import album_of
 from .baselines import Baseline
+from .files import write_aside
 from .methods import METHODS
 from .user import NotApplicable, User
 
@@ -90,9 +93,18 @@ class Quality:
 
 
 def evaluate(
-    bundle: Path, folder: Path, names: Sequence[str], reference: str, threads: int, cache: Path | None, progress: Progress, command: str = ""
+    bundle: Path,
+    folder: Path,
+    names: Sequence[str],
+    reference: str,
+    threads: int,
+    cache: Path | None,
+    progress: Progress,
+    command: str = "",
+    parts: Path | None = None,
 ) -> tuple[Quality, Runs]:
-    """Asks every user of the data set `folder`. `cache`: a directory that keeps albums and written sentences between runs. Raises DatasetError."""
+    """Asks every user of the data set `folder`. `cache`: a directory that keeps albums and written sentences between runs. `parts`: a directory
+    of users that an interrupted run of the same command has asked; they are not asked again, and have no runs. Raises DatasetError."""
     if reference not in names:
         raise datasets.DatasetError(f"the reference {reference!r} is not among the methods asked: {', '.join(names)}")
     models = Models.open(bundle, "onnx", threads)
@@ -101,10 +113,16 @@ def evaluate(
         home = cache or Path(aside)
         home.mkdir(parents=True, exist_ok=True)
         for name in datasets.users(folder):
+            part = parts and parts / f"{folder.name}-{name}.json"
+            if part is not None and (known := read_asked(part, names)) is not None:
+                asked.append(known)
+                continue
             user = User(name, album_of(folder, name, models, home, progress), models, home)
             progress(f"{name}: asking")
             asked.append(ask(user, datasets.queries(folder, name), {method: METHODS[method] for method in names}, runs))
             user.close()
+            if part is not None:
+                write_aside(part, json.dumps(asdict(asked[-1])))
     skipped = {method: why for one in asked for method, why in one.skipped.items()}
     if reference in skipped:
         raise datasets.DatasetError(f"{folder}: the reference {reference!r} cannot be asked: {skipped[reference]}")
@@ -113,6 +131,21 @@ def evaluate(
     made = f"{models.manifest.recipe} {models.manifest.quant}"
     head = (machine.read(), command, folder.name, made, models.manifest.text_encoder, reference)
     return Quality(*head, rows, skipped, 0, stats.DRAWS, stats.PERMUTATIONS, tuple(asked), when), runs
+
+
+def read_asked(path: Path, names: Sequence[str]) -> AskedUser | None:
+    """A user who was asked by just these methods; None for a file that does not hold one."""
+    try:
+        found = asked_from(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return found if {*found.milliseconds, *found.skipped} == set(names) else None
+
+
+def asked_from(raw: Any) -> AskedUser:
+    """From JSON. Raises KeyError, TypeError or AttributeError for what is no AskedUser."""
+    queries = tuple(Asked(q["id"], q["user"], q["relevant"], {name: tuple(found) for name, found in q["places"].items()}) for q in raw["queries"])
+    return AskedUser(raw["user"], raw["photos"], queries, raw["milliseconds"], raw["skipped"])
 
 
 def ask(user: User, queries: Sequence[datasets.Query], methods: Mapping[str, Baseline], runs: Runs | None = None) -> AskedUser:

@@ -61,16 +61,7 @@ def test_the_scorer_gives_the_same_numbers_and_the_file_can_be_judged_again(bund
     assert done.exit_code == 0, done.output
     found = json.loads((tmp_path / "q.json").read_text())
     assert found["skipped"] == {"image": "no image vectors in these albums"} and found["command"].startswith("gamer bench quality small -b")
-    asked_again = tuple(
-        quality.AskedUser(
-            one["user"],
-            one["photos"],
-            tuple(quality.Asked(q["id"], q["user"], q["relevant"], {m: tuple(p) for m, p in q["places"].items()}) for q in one["queries"]),
-            one["milliseconds"],
-            one["skipped"],
-        )
-        for one in found["users"]
-    )
+    asked_again = tuple(quality.asked_from(one) for one in found["users"])
     again = quality.judge(asked_again, ["ours", "bm25", "rrf"], "ours")
     assert json.loads(json.dumps([asdict(row) for row in again])) == found["methods"]
     for row in again:
@@ -85,3 +76,21 @@ def test_the_scorer_gives_the_same_numbers_and_the_file_can_be_judged_again(bund
         theirs = json.loads(subprocess.run(scorer, capture_output=True, text=True, check=True).stdout)["small"]["macro"]
         for ours, name in (("recall5", "recall@5"), ("map5", "map@5"), ("map5_std", "map@5_std"), ("recall10", "recall@10"), ("mrr10", "mrr@10")):
             assert row.scores[ours].mean == pytest.approx(theirs[name]), (row.method, ours)
+
+
+@pytest.mark.slow
+def test_an_interrupted_run_goes_on_and_another_command_does_not_take_its_parts(bundle: Path, tmp_path: Path) -> None:
+    folder, parts = write(tmp_path / "small"), tmp_path / "parts"
+
+    def run(*names: str) -> quality.Quality:
+        return quality.evaluate(bundle, folder, names, names[0], 1, tmp_path / "cache", said.append, "", parts)[0]
+
+    said: list[str] = []
+    first = run("dense", "image")
+    assert said[-1] == "bob: asking" and len(list(parts.glob("*.json"))) == 2
+    (parts / "small-bob.json").write_text("{")
+    said.clear()
+    again = run("dense", "image")
+    assert said == ["bob: asking"] and again.users[0] == first.users[0] and again.methods[0].scores == first.methods[0].scores
+    said.clear()
+    assert [row.method for row in run("dense", "bm25").methods] == ["dense", "bm25"] and len(said) == 2
