@@ -268,4 +268,17 @@ def ops(components: tuple[str, ...], bundle: Path, repetitions: int, top: int, o
     emit(form, tables.sheets(found, top), tables.notes(found), records, whole, tables.brief(found))
 
 
-COMMANDS = (latency, flops, ops, device, compare, report_command)
+@click.command("table")
+@click.argument("files", type=PATH, nargs=-1, required=True)
+@format_option
+def table_command(files: tuple[Path, ...], form: str) -> None:
+    """The README's tables from FILES of `bench ops` and `bench latency`: components by cost, time and roofline; layers beside the paper."""
+    from . import readme_table, report
+
+    with one_line("bench table", extra="bench"):
+        found = readme_table.make([report.read(path) for path in files])
+    whole = asdict(found)
+    emit(form, readme_table.sheets(found), readme_table.notes(found), whole["rows"], whole, whole)
+
+
+COMMANDS = (latency, flops, ops, device, compare, report_command, table_command)

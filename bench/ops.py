@@ -66,12 +66,17 @@ class Group:
 
 @dataclass(frozen=True)
 class Table:
-    """One artifact on one input. `profiled_us` is the run with the profiler, `plain_us` without."""
+    """One artifact on one input. `profiled_us` is the run with the profiler, `plain_us` without; `attainable_us`: what the roofline allows, every
+    exported operator by itself. `bytes`: weights and activations, as counting.py defines them."""
 
     step: str
     on: str
     role: str
     quant: str
+    parameters: int
+    macs: int
+    bytes: int
+    attainable_us: float
     runs: int
     profiled_us: float
     plain_us: float
@@ -153,7 +158,10 @@ def _table(bundle: Path, step: str, threads: int, runs: int, here: Ceilings, pro
     works = counting.count(exported)
     nodes, cold = assign(ran, works, exported), sum(w.weight_bytes for w in works) > CACHE
     kernels, layers = (groups(nodes, key, here, cold) for key in (lambda n: n.op, lambda n: n.layer))
-    return Table(step, part.on, part.role, artifact.quant, runs, whole, plain, kernels, layers, nodes, fallbacks.find(nodes, exported))
+    least = sum(attainable_seconds(w.macs, w.bytes, w.precision, here, cold) for w in works) * 1e6
+    head = (step, part.on, part.role, artifact.quant, models.manifest.component(part.role).parameters)
+    counts = (sum(w.macs for w in works), sum(w.bytes for w in works), least)
+    return Table(*head, *counts, runs, whole, plain, kernels, layers, nodes, fallbacks.find(nodes, exported))
 
 
 def _part(models: Models, step: str) -> Part:

@@ -98,6 +98,27 @@ def test_a_profile_that_does_not_fit_is_named(tmp_path: Path, change: dict[str, 
         devices.load(tmp_path / "d.json")
 
 
+def readme(heading: str, language: str) -> str:
+    """The first code block of a section of bench/README.md."""
+    text = (devices.PROFILES.parent / "README.md").read_text(encoding="utf-8")
+    return text.split(f"### {heading}\n", 1)[1].split(f"```{language}\n", 1)[1].split("```", 1)[0]
+
+
+def test_the_documented_profile_is_one(tmp_path: Path) -> None:
+    """As a person would: the block is run, in fewer than 30 lines, and the file that it writes is read."""
+    code = readme("Add a device profile", "python")
+    assert len(code.splitlines()) < 30
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, timeout=60)
+    (phone,) = devices.load(tmp_path / "my-devices.json")
+    assert phone.cpu_int8_gmacs == 768 and device.carried(HERE, phone).peak("int8") == pytest.approx(40 * 768 / 80)
+
+
+def test_the_documented_export_is_read(tmp_path: Path) -> None:
+    (tmp_path / "app.json").write_text(readme("What the demo apps export", "json"))
+    found = imported.read(tmp_path / "app.json")
+    assert found.device == "Pixel 8" and found.rows[0].samples_ns == (18000000, 20000000)
+
+
 def task(name: str, bundle: str, ms: float, megabytes: float, fits: bool = True) -> device.Task:
     return device.Task("P", bundle, name, ms, 0.1, "B", megabytes, fits)
 

@@ -48,7 +48,7 @@ def latency() -> dict[str, Any]:
 def operators() -> dict[str, Any]:
     nodes = [ops.Ran("/l.0/MatMul", "MatMulNBits", "l.0", 50.0, 10**6, 10**5, "int4"), ops.Ran("Gelu", "Gelu", "l.0", 5.0, 0, 0, "")]
     groups = ops.groups(nodes, lambda n: n.op, HERE, False)
-    table = ops.Table("llm_decode", "one token", "llm_decoder", "int4", 3, 70.0, 60.0, groups, groups, tuple(nodes), ())
+    table = ops.Table("llm_decode", "one token", "llm_decoder", "int4", 10**7, 10**6, 10**5, 20.0, 3, 70.0, 60.0, groups, groups, tuple(nodes), ())
     return {"bundle": "pocket", "ceilings": asdict(HERE), "tables": [asdict(table)], "executorch": ""}
 
 
@@ -81,6 +81,25 @@ def page(tmp_path: Path) -> Path:
     done = CliRunner().invoke(bench, ["report", *files, "--html", str(tmp_path / "r.html")])
     assert done.exit_code == 0, done.output
     return tmp_path / "r.html"
+
+
+def test_the_readmes_table_is_made_of_results(tmp_path: Path) -> None:
+    """Time from the latency run where it has the row, else from the operators' own; the shares are what can be computed by hand."""
+    (tmp_path / "o.json").write_text(json.dumps(operators()))
+    (tmp_path / "l.json").write_text(json.dumps(latency()))
+    alone = CliRunner().invoke(bench, ["table", str(tmp_path / "o.json"), "-o", "json"])
+    (row,) = json.loads(alone.output)["rows"]
+    assert (row["component"], row["parameters"], row["macs"], row["bytes"], row["ms"]) == ("llm_decode", 10**7, 10**6, 10**5, 0.06)
+    assert row["gflops"] == pytest.approx(2 * 10**6 / 60e-6 / 1e9) and row["roofline"] == pytest.approx(20 / 60)
+    timed = latency()
+    timed["rows"].append(asdict(samples.row("component", "llm_decode", "one token", [[80_000]])))
+    (tmp_path / "l.json").write_text(json.dumps(timed))
+    both = CliRunner().invoke(bench, ["table", str(tmp_path / "o.json"), str(tmp_path / "l.json")])
+    assert both.exit_code == 0, both.output
+    assert "| llm_decode, one token " in both.output and json.loads(both.output.splitlines()[-1])["rows"][0]["roofline"] == pytest.approx(0.25)
+    assert "2717" in both.output and "2.717 s" in both.output
+    nothing = CliRunner().invoke(bench, ["table", str(tmp_path / "l.json")])
+    assert nothing.exit_code == 1 and "bench ops" in nothing.output
 
 
 def test_a_page_of_everything_is_self_contained(tmp_path: Path) -> None:
