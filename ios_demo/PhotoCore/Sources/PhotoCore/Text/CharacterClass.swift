@@ -26,12 +26,14 @@ struct CharacterClass: Sendable {
     private func holds(_ letter: Unicode.Scalar) -> Bool {
         var found = listed(letter)
         if !found && ignoresCase {
-            let low = letter.simpleLower
-            found = listed(low) || letter.properties.uppercaseMapping.unicodeScalars.count == 1
-                && listed(letter.properties.uppercaseMapping.unicodeScalars.first!)
+            var low = letter.simpleLower
             // The other letters that Python takes for these when it ignores case.
-            if !found && low == "\u{17F}" { found = listed("s") }
-            if !found && low == "\u{131}" { found = listed("i") }
+            if low == "\u{17F}" { low = "s" }
+            if low == "\u{131}" { low = "i" }
+            found = listed(low) || [letter, low].contains { one in
+                let high = one.properties.uppercaseMapping.unicodeScalars
+                return high.count == 1 && listed(high.first!)
+            }
         }
         return found != negated
     }

@@ -1,0 +1,104 @@
+import XCTest
+
+@testable import PhotoCore
+
+/// A small random source, the same on every machine.
+struct Dice {
+    private var state: UInt64
+    init(_ seed: UInt64) { state = seed &* 0x9e37_79b9_7f4a_7c15 | 1 }
+
+    mutating func below(_ limit: Int) -> Int {
+        state ^= state << 13
+        state ^= state >> 7
+        state ^= state << 17
+        return Int(state % UInt64(limit))
+    }
+
+    mutating func unit(_ count: Int) -> [Float] { TextEncoder.unit((0..<count).map { _ in Float(below(2001) - 1000) / 1000 }) }
+}
+
+final class IndexTests: XCTestCase {
+    func testTreeFindsWhatAScanFinds() throws {
+        var dice = Dice(5)
+        for size in [0, 1, 5, 33, 400] {
+            let points = (0..<size).map { _ in (0..<3).map { _ in dice.below(8) == 0 ? Int.min : dice.below(40) } }
+            let tree = try KDTree(bytes: KDTree(points: points, leaf: 4).bytes())
+            for _ in 0..<50 {
+                let low = (0..<3).map { _ in dice.below(4) == 0 ? Int.min : dice.below(40) }, high = low.map { $0 == .min ? dice.below(40) : $0 + dice.below(20) }
+                let wanted = points.indices.filter { row in (0..<3).allSatisfy { points[row][$0] >= low[$0] && points[row][$0] <= high[$0] } }
+                XCTAssertEqual(tree.range([KDTree.Box(low: low, high: high)]), Array(wanted))
+            }
+        }
+    }
+
+    func testQuantisedVectorsComeBackToAnEighthOfAStep() {
+        var dice = Dice(9)
+        for size in [1, 7, 384] {
+            let vector = dice.unit(size), made = Quantized(vector)
+            for at in vector.indices {
+                let quarter = Float(made.fine[at / 4] >> UInt8(2 * (at % 4)) & 3)
+                XCTAssertEqual(made.scale * (Float(made.codes[at]) + quarter / 4 - 0.375), vector[at], accuracy: made.scale * 0.126)
+            }
+        }
+        XCTAssertEqual(Quantized([0, 0, 0]).scale, 0)
+    }
+
+    func testAnAlbumIsWrittenReadAndSearched() throws {
+        let folder = NSTemporaryDirectory() + UUID().uuidString
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let path = folder + "/a.gamer"
+        try AlbumWriter.create(path, AlbumMeta(textEncoder: "t", imageEncoder: "i", dim: 16, delta: 0.5))
+        var dice = Dice(3)
+        let vectors = (0..<60).map { _ in dice.unit(16) }
+        let writer = try AlbumWriter(path)
+        XCTAssertThrowsError(try AlbumWriter(path), "two writers")
+        for n in 0..<60 {
+            var photo = Photo(id: "p\(n)")
+            (photo.takenAt, photo.lat, photo.lon) = (n % 5 == 0 ? nil : n * 1000, Double(n) / 10, 20)
+            photo.memories = [Memory("chat", n == 7 ? "a red kite for 12 euros" : "message \(n)")]
+            try writer.add([Encoded(photo, vectors: [("text", [vectors[n]])], mentions: Entities.extract(photo.memories[0].text.scalars))])
+        }
+        XCTAssertThrowsError(try writer.add([Encoded(Photo(id: "p3"), vectors: [], mentions: [])]), "an id twice")
+        try writer.finish { $0.map { _ in vectors[0] } }
+
+        let album = try Album(path)
+        XCTAssertEqual(album.count, 60)
+        XCTAssertEqual(album.generation, 60)
+        XCTAssertEqual(try album.photo(7).memories.first?.text, "a red kite for 12 euros")
+        XCTAssertEqual(try album.searchVectors("text", vectors[31], k: 1).rows, [31])
+        XCTAssertEqual(try album.searchText("kites".scalars, k: 5), [7])
+        let found = try album.inCubes([Cube(start: 1000, end: 4000)])
+        XCTAssertEqual(found.inside, [1, 2, 3, 4])
+        XCTAssertTrue(found.rows.contains(0), "an unknown time is kept")
+        XCTAssertTrue(try album.entityNames(50).contains("red kite"))
+        album.close()
+        XCTAssertFalse(FileManager.default.fileExists(atPath: path + ".lock"))
+    }
+
+    func testAPhotoWithAFlippedByteIsNotShown() throws {
+        let folder = NSTemporaryDirectory() + UUID().uuidString, path = folder + "/a.gamer"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try AlbumWriter.create(path, AlbumMeta(textEncoder: "t", imageEncoder: "i", dim: 4, delta: 0.5))
+        let writer = try AlbumWriter(path)
+        try writer.add([Encoded(Photo(id: "one"), vectors: [], mentions: [])])
+        writer.close()
+        try Database(path, .readWrite).run("UPDATE photos SET taken_at = 5")
+        XCTAssertThrowsError(try Album(path).photo(0)) { XCTAssertTrue("\($0)".contains("is damaged"), "\($0)") }
+    }
+
+    func testMentionsOfAPriceBelongToTheThing() {
+        let found = Entities.extract("Anna: the wooden chair at IKEA was 119 euros on 2011-04-25".scalars)
+        XCTAssertEqual(found.first { $0.kind == "price" }?.parent, "wooden chair")
+        XCTAssertEqual(found.first { $0.name == "IKEA" }, Mention("IKEA", "place", parent: "wooden chair"))
+        XCTAssertEqual(found.first { $0.name == "Anna" }?.kind, "person")
+        XCTAssertEqual(found.first { $0.kind == "date" }?.name, "2011-04-25")
+    }
+
+    func testGraphKeepsOnlyWhatIsSimilarAndReached() {
+        let edges = Adjacency([(0, 1), (1, 0), (1, 2), (2, 1), (3, 4), (4, 3)].map { (source: $0.0, target: $0.1) }, count: 5)
+        XCTAssertEqual(Graph.traverse([0], similarity: [0.6, 0.9, 0.7, 0.9, 0.9], edges: edges, delta: 0.55), [1, 2, 0])
+        XCTAssertEqual(Graph.traverse([0], similarity: [0.6, 0.5, 0.7, 0.9, 0.9], edges: edges, delta: 0.55), [0])
+    }
+}
