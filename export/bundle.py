@@ -235,7 +235,9 @@ def run_task(task: Task) -> Made:
     component = item.describe()
     samples = fixtures.samples(settings, item, fixed=task.target != "onnx") if task.role == "image_tower" else []
     try:
-        inputs, outputs = writer.write(item, task.quant, components.language(settings), samples, aside)
+        given = (item, task.quant, components.language(settings), samples, aside)
+        inputs, outputs = writer.write(*given, writer.options(settings)) if task.target == "onnx" else writer.write(*given)
+        del given
         # A writer may quantize the module that it was given, to hold no second copy: parity is held against a fresh one.
         del item
         threshold = settings.chosen.threshold(task.quant, task.role)

@@ -21,12 +21,13 @@ from gamer.runtime.manifest import Language, Preprocessing, TensorSpec
 from numpy.typing import NDArray
 from torch import nn
 
-from . import onnx_llm, preprocess_graph
+from . import components, onnx_llm, preprocess_graph
 from .components import ExportModule
 from .errors import ExportError
 from .onnx_fusion import fuse_attention
 from .onnx_graph import Graph, Scheme
 from .onnx_lower import Lowering, Mix
+from .settings import Settings
 
 SUFFIX = ".onnx"
 # The stem and the first block see raw contrast: in int8 they cost the worst fixture 0.024 of its cosine, in fp32 nothing measurable in time.
@@ -49,6 +50,12 @@ class Options:
 
 
 DEFAULT = Options()
+
+
+def options(settings: Settings) -> Options:
+    """What the command asked of this target. Raises ExportError."""
+    resize = components.preprocessing(settings) if settings.image_input == "any" else None
+    return Options(settings.keep, settings.group_size, resize)
 
 
 def write(item: ExportModule, quant: str, language: Language, samples: Samples, path: Path, options: Options = DEFAULT) -> Specs:
