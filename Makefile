@@ -85,6 +85,7 @@ mobile-setup-swift:
 conformance: index
 	@echo "== conformance: cases x ports"
 	@$(TABLE)
+	@$(subst table,runners,$(TABLE))
 
 mobile-suites:
 	@if [ -e $(KOTLIN_READY) ]; then echo "== Kotlin core: unit tests"; android_demo/core/test.sh; \
@@ -93,6 +94,7 @@ mobile-suites:
 	else echo "!! THE SWIFT SUITES ARE NOT RUN: no tools in $(GAMER_TOOLS); run make mobile-setup-swift (as root)" >&2; [ $(MOBILE) != required ]; fi
 	@echo "== conformance: cases x ports"
 	@$(TABLE) $(if $(filter required,$(MOBILE)),,--lenient)
+	@$(subst table,runners,$(TABLE))
 
 # One tiny int8 network here and on an emulated ARM64: correctness, no time is taken.
 arm64-check: install

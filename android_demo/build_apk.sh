@@ -36,7 +36,7 @@ if [ ! -e "$HOME_DIR/ready-1" ]; then
   touch "$HOME_DIR/ready-1"
 fi
 
-export LD_LIBRARY_PATH="$ROOT/usr/lib/x86_64-linux-gnu/android:$ROOT/usr/lib/x86_64-linux-gnu:$ROOT/usr/lib/p7zip"
+export LD_LIBRARY_PATH="$ROOT/usr/lib:$ROOT/usr/lib/x86_64-linux-gnu/android:$ROOT/usr/lib/x86_64-linux-gnu:$ROOT/usr/lib/p7zip"
 BIN="$ROOT/usr/lib/android-sdk/build-tools/debian"
 JAVA="$ROOT/usr/share/java"
 PLATFORM="$JAVA/com.android.android-23.jar"
@@ -55,7 +55,7 @@ mkdir -p "$WORK/assets" && cp "$HERE/../runtime/cue_rules.json" "$WORK/assets/"
 echo "== shrink and dex"
 python3 "$HERE/lower_classes.py" "$ORT/onnxruntime.jar" "$WORK/ort.jar"
 (cd "$WORK/core" && jar cf "$WORK/app.jar" . && cd "$WORK/app" && jar uf "$WORK/app.jar" .)
-java -Xmx1g -jar "$JAVA/proguard.jar" -injars "$WORK/app.jar" -injars "$WORK/ort.jar" -injars "$STDLIB(!META-INF/versions/**,!module-info.class)" \
+java -Xmx1g -jar "$JAVA/proguard.jar" -injars "$WORK/app.jar" -injars "$WORK/ort.jar" -injars "$STDLIB(!META-INF/**,!module-info.class)" \
   -libraryjars "$PLATFORM" -outjars "$WORK/shrunk.jar" -target 1.7 @"$HERE/app/proguard.pro" >"$WORK/proguard.log" || { tail -20 "$WORK/proguard.log" >&2; exit 1; }
 java -Xmx1g -jar "$JAVA/com.android.dx.jar" --dex --min-sdk-version=$MIN_SDK --output="$WORK/apk/classes.dex" "$WORK/shrunk.jar"
 echo "== package, align, sign"
