@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import torch
 from torch import Tensor
@@ -11,7 +11,7 @@ from torch import Tensor
 from ..errors import ExportError
 from .program import Named, Operation, Stored, Text
 
-Result = Tensor | tuple[Tensor, ...]
+Result: TypeAlias = "Tensor | tuple[Tensor, ...]"
 
 
 class Values(Protocol):

@@ -34,7 +34,7 @@ class Blob:
             self._bytes: NDArray[np.uint8] = np.memmap(path, np.uint8, "r")
         except (OSError, ValueError) as error:
             raise ExportError(f"{path}: the weight file cannot be read ({error}): export again") from None
-        if len(self._bytes) < 64 or struct.unpack_from("<II", self._bytes)[1] != VERSION:
+        if len(self._bytes) < 64 or struct.unpack_from("<II", self._bytes[:8].tobytes())[1] != VERSION:
             raise ExportError(f"{path}: not a weight file of storage format {VERSION}: export again")
 
     def read(self, offset: int, dtype: DType, shape: tuple[int, ...]) -> Tensor:
@@ -42,7 +42,7 @@ class Blob:
         count = math.prod(shape)
         if offset < 64 or offset + 64 > len(self._bytes):
             raise ExportError(f"{self.path}: no record at offset {offset} of {len(self._bytes)} bytes: export again")
-        sentinel, code, size, start, unused = RECORD.unpack_from(self._bytes, offset)
+        sentinel, code, size, start, unused = RECORD.unpack_from(self._bytes[offset : offset + 64].tobytes())
         if sentinel != SENTINEL or code != dtype.blob or not dtype.blob:
             raise ExportError(f"{self.path}: the record at offset {offset} holds type {code}, not {dtype.name}: export again")
         if size != (count * dtype.bits + 7) // 8 or start < 64 or start + size > len(self._bytes) or unused > 7:

@@ -21,7 +21,7 @@ class DType:
 
     @property
     def floating(self) -> bool:
-        return self.held.is_floating_point
+        return bool(self.held.is_floating_point)
 
 
 # torch's uint16 and uint32 cannot compute, so wider signed types hold their values.

@@ -14,10 +14,10 @@ PAD_MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge"}
 
 
 def _reshape(a: Arguments) -> Tensor:
+    """0 keeps the size that stands there, counted from the last axis; where none stands, it is 1."""
     x, wanted = a.tensor("x"), a.ints("shape")
-    # 0 keeps the size that stands there.
-    shape = [x.shape[i] if n == 0 and i < x.dim() else n for i, n in enumerate(wanted)]
-    return x.reshape(shape)
+    ahead = x.dim() - len(wanted)
+    return x.reshape([n or (x.shape[i + ahead] if i + ahead >= 0 else 1) for i, n in enumerate(wanted)])
 
 
 def _transpose(a: Arguments) -> Tensor:
@@ -63,7 +63,7 @@ def _split(a: Arguments) -> tuple[Tensor, ...]:
     axis = axis_of(a.int_("axis"), x.dim())
     count = a.int_("num_splits", len(a.outputs))
     sizes = a.ints("split_sizes", [x.shape[axis] // max(count, 1)] * min(count, x.shape[axis]))
-    return torch.split(x, sizes, axis)
+    return tuple(torch.split(x, sizes, axis))
 
 
 def _cut(x: Tensor, a: Arguments) -> tuple[list[range], list[bool]]:

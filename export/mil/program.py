@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -49,8 +49,8 @@ class Text:
     text: str
 
 
-Constant = Tensor | Text | Stored
-Bound = str | Constant
+Constant: TypeAlias = "Tensor | Text | Stored"
+Bound: TypeAlias = "str | Constant"
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,6 @@ class Program:
 def read(package: Path) -> Program:
     """The program of an .mlpackage directory. Raises ExportError, in one line, for anything that is not a program that it can represent."""
     from coremltools.proto import Model_pb2
-    from google.protobuf.message import DecodeError
 
     path, model = package / MODEL, Model_pb2.Model()
     try:
@@ -93,7 +92,9 @@ def read(package: Path) -> Program:
         model.ParseFromString(path.read_bytes())
     except OSError as error:
         raise ExportError(f"{path}: cannot be read ({error.strerror}): export again") from None
-    except DecodeError as error:
+    except ExportError:
+        raise
+    except Exception as error:  # protobuf's own, which has no types
         raise ExportError(f"{path}: not a Core ML model ({str(error)[:80]}): export again") from None
     if model.WhichOneof("Type") != "mlProgram":
         raise ExportError(f"{path}: holds {model.WhichOneof('Type')}, not an ML program: export again")
