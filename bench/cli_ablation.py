@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 from gamer.runtime.console import one_line
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -74,7 +75,7 @@ def paper(results: Path, output: Path | None) -> None:
 
 
 def print_outcomes(title: str, outcomes: tuple[Outcome, ...]) -> None:
-    table = Table(title=title)
+    table = Table(title=title, box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for name in ("variant", "R@5", "95 %", "p", "MAP@5", "cube", "graph", "ms"):
         table.add_column(name, justify="left" if name == "variant" else "right", no_wrap=True)
     for row in outcomes:

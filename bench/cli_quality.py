@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 from gamer.runtime.console import one_line
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -84,7 +85,12 @@ def shown_command(what: str, bundle: Path, options: tuple[str, ...]) -> str:
 def print_quality(found: Quality) -> None:
     console = Console()
     photos, queries = sum(one.photos for one in found.users), sum(len(one.queries) for one in found.users)
-    table = Table(title=f"{found.dataset}: {len(found.users)} users, {photos} photos, {queries} queries; macro over users")
+    table = Table(
+        title=f"{found.dataset}: {len(found.users)} users, {photos} photos, {queries} queries; macro over users",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
     for name in ("method", "R@5", "95 %", "p", "MAP@5", "std", "R@10", "MRR", "ms"):
         table.add_column(name, justify="left" if name == "method" else "right", no_wrap=True)
     for row in found.methods:
