@@ -25,7 +25,7 @@ BASELINES: dict[str, Baseline] = {
     "rrf": Baseline(rrf.rank, "reciprocal-rank fusion of bm25 and dense"),
     "st": Baseline(st.rank, "time and place written out as text, matched by BM25"),
     "image": Baseline(image.rank, "cosine of the image vectors"),
-    "gar": Baseline(gar.rank, "BM25 of the query, fused with BM25 of the query and the language model's sentence about it"),
+    "gar": Baseline(gar.rank, "BM25 of the query, fused with BM25 of it and the language model's sentence (kept sentences cost no time)"),
     "minirag": Baseline(minirag.rank, "MiniRAG-like: paths of two steps through the entity graph, and the text's cosine"),
     "graphrag": Baseline(graphrag.rank, "GraphRAG-like: communities of the entity graph, and the text's cosine"),
     "reminisce": Baseline(reminisce.rank, "Reminisce-like: coarse short vectors first, the best of them by the whole vector"),
