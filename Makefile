@@ -95,6 +95,7 @@ mobile-suites:
 	@echo "== conformance: cases x ports"
 	@$(TABLE) $(if $(filter required,$(MOBILE)),,--lenient)
 	@$(subst table,runners,$(TABLE))
+	@if [ $(MOBILE) = required ]; then $(MAKE) --no-print-directory android-apk arm64-check; fi
 
 # One tiny int8 network here and on an emulated ARM64: correctness, no time is taken.
 arm64-check: install
