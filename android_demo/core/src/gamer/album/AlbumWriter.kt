@@ -14,6 +14,7 @@ class AlbumWriter private constructor(private val db: Database, private val path
     val meta: AlbumMeta = Loader.meta(db, path)
     private val rows = RowWriter(db, path, Loader.channelDims(db))
     private var generation = Loader.generation(db)
+    private var isClosed = false
 
     /** Ids of the photos that the album holds, in order of row. */
     fun known(): List<String> = db.query("SELECT id FROM photos ORDER BY row").map { it[0].asText() }
@@ -51,8 +52,10 @@ class AlbumWriter private constructor(private val db: Database, private val path
         close()
     }
 
-    /** Lets go; what was committed stays. */
+    /** Lets go; what was committed stays. May be called again. */
     override fun close() {
+        if (isClosed) return
+        isClosed = true
         db.close() // the last connection folds the log back: a single file again
         lock.release()
     }

@@ -8,6 +8,8 @@ import gamer.common.replaced
 /** Small word rules of text search and entity extraction. English; other languages pass through unharmed. */
 object Words {
     internal val WORD = Patterns.of("[^\\W_]+(?:['’\\-][^\\W_]+)*")
+    internal val stopWords: Set<String> = WordLists.STOP
+    internal val notEntities: Set<String> = WordLists.NOT_ENTITIES
     private val POSSESSIVE = Patterns.of("['’]s$", ignoreCase = true)
 
     /** A light plural rule for lower-case English words; leaves what it does not know. */

@@ -1,17 +1,188 @@
 package gamer.indexing
 
+import gamer.album.Mention
 import gamer.album.Words
 import gamer.common.Patterns
 import gamer.common.PyText
+import gamer.common.found
+import gamer.common.matchAt
 import gamer.common.replaced
+import java.util.regex.Matcher
+import java.util.regex.Pattern
 
-/** Names as entities. */
+/**
+ * Deterministic entity extraction: memory text in, mentions out. Looked for in this order: quoted names, prices, dates, capitalised names, noun-like
+ * phrases (runs of words between stop words). A price is a child of the thing it stands next to, as the paper's Chair → 119.
+ */
 object Entities {
+    private const val MAX_MENTIONS = 12
+    private const val MAX_TEXT = 20_000 // characters; a longer memory is a document, and its beginning says what it is about
+    private const val PRICE_REACH = 48 // characters between a price and the thing it belongs to
+    private const val MONTH =
+        "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+    private const val CAPITAL = "[^\\W\\d_a-zß-öø-ÿ][\\w’'\\-]*"
     private val POSSESSIVE = Patterns.of("['’]s\\b")
+    private val POSSESSIVE_END = Patterns.of("['’]s$")
+    private val QUOTED = Patterns.of("[\"“«]([^\"“”«»\\n]{2,60})[\"”»]|(?<![\\w'])'([^'\\n]{2,60})'(?!\\w)")
+    private val PRICE = Patterns.of(
+        "[\$€£¥]\\s?\\d[\\d,]*(?:\\.\\d+)?|(?<![\\w.])\\d[\\d,]*(?:\\.\\d+)?\\s?(?:[€£¥]|(?:dollars?|euros?|pounds|yuan|yen|bucks|usd|eur|gbp|cny|rmb)\\b)",
+        ignoreCase = true,
+    )
+    private val PRICE_SPACE = Patterns.of("(?<=[\$€£¥])\\s+")
+    private val DATE = Patterns.of(
+        "\\b\\d{4}-\\d{2}-\\d{2}\\b|\\b$MONTH\\.?\\s+\\d{1,2}(?:st|nd|rd|th)?(?:,?\\s+\\d{4})?\\b" +
+            "|\\b\\d{1,2}(?:st|nd|rd|th)?\\s+(?:of\\s+)?$MONTH(?:,?\\s+\\d{4})?\\b|\\b$MONTH\\s+\\d{4}\\b|\\b(?:19|20)\\d{2}\\b",
+        ignoreCase = true,
+    )
+    private val NAME = Patterns.of("$CAPITAL(?:[ \\t]+(?:(?:of|de|la|da|van|von|the|&)[ \\t]+)?$CAPITAL)*")
+    private val PLACE_BEFORE =
+        Patterns.of("\\b(?:in|at|from|near|to|around|toward|towards|outside|inside|visiting|visited)\\s+(?:the\\s+)?$", ignoreCase = true)
+    private val SPEAKER_AFTER = Patterns.of("\\s?:\\s")
+    private val SENTENCE_START = Patterns.of("(?:^|[.!?:…\\n\"“(]\\s*|[^\\w\\s,;'’&/-]\\s*)$")
+    private val BREAK = Patterns.of("[.!?;:,\\n()…—–/]")
+
+    private class Found(val start: Int, val end: Int, val name: String, val kind: String)
+
+    private class Name(val start: Int, val end: Int, val text: String, val speaks: Boolean)
+
+    private class Span(val start: Int, val end: Int, val text: String)
 
     /** The key under which mentions are one entity: case, spaces, possessive and the last word's plural are dropped. */
     fun canonical(name: String): String {
         val words = PyText.split(POSSESSIVE.replaced(PyText.casefold(name), ""))
         return if (words.isEmpty()) "" else (words.dropLast(1) + Words.singular(words.last())).joinToString(" ")
+    }
+
+    /** At most MAX_MENTIONS mentions, names before phrases, one per canonical name. */
+    fun extract(text: String): List<Mention> = Reading(PyText.head(text, MAX_TEXT)).mentions()
+
+    private fun plain(word: String): String = word.replace('’', '\'').removeSuffix("'s")
+
+    private fun isStop(word: String): Boolean = PyText.casefold(plain(word)) in Words.notEntities
+
+    private fun isContent(word: String): Boolean {
+        val lower = PyText.casefold(plain(word))
+        val size = lower.codePointCount(0, lower.length)
+        return size >= 3 && lower !in Words.notEntities && !PyText.codePoints(lower).all { Character.isDigit(it) } && !(lower.endsWith("ly") && size > 5)
+    }
+
+    /** One text, and which of its characters are spoken for. */
+    private class Reading(private val text: String) {
+        private val taken = BooleanArray(text.length)
+        private val found = ArrayList<Found>()
+
+        fun mentions(): List<Mention> {
+            each(QUOTED) { take(it.start(), it.end(), (it.group(1) ?: it.group(2)).trim { c -> c in " ,.!?" }, "thing") }
+            each(PRICE) { take(it.start(), it.end(), PRICE_SPACE.replaced(it.group(), ""), "price") }
+            each(DATE) { if (it.group() != "may") take(it.start(), it.end(), PyText.joined(it.group()), "date") }
+            names()
+            phrases()
+            return linked()
+        }
+
+        private fun each(pattern: Pattern, use: (Matcher) -> Unit) {
+            val m = pattern.matcher(text)
+            while (m.find()) use(m)
+        }
+
+        private fun take(start: Int, end: Int, name: String, kind: String) {
+            if (name.codePointCount(0, name.length) <= 1 || (start until end).any { taken[it] }) return
+            for (i in start until end) taken[i] = true
+            found.add(Found(start, end, name, kind))
+        }
+
+        /** Capitalised runs. A single one at a sentence's start is only a name if it speaks ("Anna: ...") or is a name elsewhere. */
+        private fun names() {
+            val inner = HashSet<String>()
+            val kept = ArrayList<Name>()
+            val candidates = ArrayList<Span>()
+            each(NAME) { if (!taken[it.start()]) candidates.add(Span(it.start(), it.end(), it.group())) }
+            for (match in candidates) {
+                var start = match.start
+                var name = match.text.trimEnd { it in "’'-" }
+                var atStart = SENTENCE_START.found(text.substring(maxOf(0, start - 8), start)) != null
+                while (' ' in name && isStop(name.substringBefore(' ')) && name.substringAfter(' ').isNotEmpty()) { // "The Golden Gate" → "Golden Gate"
+                    val rest = name.substringAfter(' ')
+                    start = match.start + match.text.indexOf(rest, name.substringBefore(' ').length)
+                    name = rest.trimStart { PyText.isSpace(it) }
+                    atStart = false
+                }
+                if (' ' !in name && isStop(name)) continue
+                val speaks = SPEAKER_AFTER.matchAt(text, match.end) != null
+                if (!atStart || ' ' in name || speaks) inner.add(canonical(name))
+                kept.add(Name(start, match.end, POSSESSIVE_END.replaced(PyText.joined(name), ""), speaks))
+            }
+            for (name in kept) {
+                if (canonical(name.text) !in inner) continue
+                val isPlace = PLACE_BEFORE.found(text.substring(maxOf(0, name.start - 24), name.start)) != null
+                take(name.start, name.end, name.text, if (name.speaks) "person" else if (isPlace) "place" else "thing")
+            }
+        }
+
+        /** Runs of one or two content words; the last two of a longer run, where English puts its head noun. Frequent first, then early. */
+        private fun phrases() {
+            val spans = runs().mapNotNull { run ->
+                val kept = run.dropLastWhile { Words.looksVerbal(plain(it.text).lowercase()) } // "line stretching" → "line", but "dining table" stays
+                kept.takeLast(2).takeIf { it.isNotEmpty() }
+            }
+            val names = spans.map { span -> (span.dropLast(1).map { it.text.lowercase() } + Words.singular(span.last().text.lowercase())).joinToString(" ") }
+            val counts = names.groupingBy { it }.eachCount()
+            val ranked = spans.indices.sortedWith(compareBy({ -counts.getValue(names[it]) }, { -spans[it].size }, { spans[it][0].start }))
+            for (i in ranked) take(spans[i].first().start, spans[i].last().end, names[i], "thing")
+        }
+
+        private fun runs(): List<List<Span>> {
+            val runs = arrayListOf(ArrayList<Span>())
+            var last = 0
+            each(Words.WORD) { m ->
+                if (runs.last().isNotEmpty() && (BREAK.found(text.substring(last, m.start())) != null || taken[m.start()])) runs.add(ArrayList())
+                last = m.end()
+                if (!taken[m.start()]) {
+                    if (isContent(m.group())) runs.last().add(Span(m.start(), m.end(), m.group()))
+                    else if (runs.last().isNotEmpty()) runs.add(ArrayList())
+                }
+            }
+            return runs.filter { it.isNotEmpty() }
+        }
+
+        /** Cap, drop repeats, and give each price, and the place beside it, the thing next to it as parent (kept, whatever the cap). */
+        private fun linked(): List<Mention> {
+            val chosen = LinkedHashMap<String, Found>()
+            for (item in found) {
+                val key = canonical(item.name)
+                if (key.isNotEmpty() && key !in Words.stopWords && chosen.size < MAX_MENTIONS && key !in chosen) chosen[key] = item
+            }
+            val kept = chosen.values.toList()
+            val parents = HashMap<String, String>()
+            for (item in kept) {
+                if (item.kind != "price") continue
+                val parent = neighbour(item) ?: continue
+                parents[item.name] = parent.name
+                if (canonical(parent.name) !in chosen) chosen[canonical(parent.name)] = parent
+                // Where it was bought describes the thing as well: Chair → 119, IKEA.
+                for (place in kept) if (place.kind == "place" && isNear(item, place) && place.name !in parents) parents[place.name] = parent.name
+            }
+            val extra = chosen.values.drop(kept.size)
+            val all = if (extra.size < MAX_MENTIONS) kept.take(MAX_MENTIONS - extra.size) + extra else kept
+            val ordered = all.sortedBy { it.start }
+            val names = ordered.map { it.name }.toSet()
+            return ordered.map { Mention(it.name, it.kind, parents[it.name].takeIf { parent -> parent in names }) }
+        }
+
+        /** In one sentence, and not far. */
+        private fun isNear(one: Found, other: Found): Boolean {
+            val (first, second) = listOf(one, other).sortedBy { it.start }
+            return second.start - first.end <= PRICE_REACH && '.' !in between(first.end, second.start)
+        }
+
+        private fun between(from: Int, to: Int): String = if (from < to) text.substring(from, to) else ""
+
+        /** The nearest thing in the price's sentence, one before it rather than one after it. */
+        private fun neighbour(price: Found): Found? {
+            val things = found.filter { it.kind == "thing" }
+            val before = things.filter { it.end <= price.start && price.start - it.end <= PRICE_REACH && '.' !in between(it.end, price.start) }
+            if (before.isNotEmpty()) return before.maxByOrNull { it.end }
+            return things.filter { it.start >= price.end && it.start - price.end <= PRICE_REACH && '.' !in between(price.end, it.start) }.minByOrNull { it.start }
+        }
     }
 }

@@ -1,0 +1,113 @@
+package gamer.replay
+
+import gamer.album.AlbumWriter
+import gamer.album.Memory
+import gamer.album.Photo
+import gamer.bench.Bench
+import gamer.bench.Measurement
+import gamer.common.GamerError
+import gamer.image.Pixels
+import gamer.indexing.PhotoEncoder
+import gamer.jvm.JdbcDatabase
+import gamer.models.Models
+import gamer.models.OrtBackend
+import gamer.search.Answer
+import gamer.search.Engine
+import java.io.File
+import java.time.LocalDate
+import java.time.LocalDateTime
+import kotlin.system.exitProcess
+import org.json.JSONObject
+
+/**
+ * The whole flow on the JVM. `BUNDLE ALBUM QUERY [--now DATE] [-k N] [--refine off|fast|llm] [--mode fused|paper]` prints the answer and the trace as
+ * JSON, in the form of `gamer search --json`. `--bench N` measures instead and prints the measurement. `--add PHOTO.json` encodes one photo and adds it
+ * to the album: id, path, taken_at, lat, lon, memories, and pixels as width, height and rgb (base64).
+ */
+object Runner {
+    @JvmStatic
+    fun main(arguments: Array<String>) {
+        try {
+            val (options, plain) = parsed(arguments)
+            require(plain.size >= 2) { "BUNDLE ALBUM [QUERY] are wanted" }
+            println(if ("add" in options) added(plain[0], plain[1], options.getValue("add")) else answered(plain, options))
+        } catch (error: GamerError) {
+            System.err.println(error.message)
+            exitProcess(1)
+        } catch (error: IllegalArgumentException) {
+            System.err.println(error.message)
+            exitProcess(2)
+        }
+    }
+
+    private fun parsed(arguments: Array<String>): Pair<Map<String, String>, List<String>> {
+        val options = HashMap<String, String>()
+        val plain = ArrayList<String>()
+        var i = 0
+        while (i < arguments.size) {
+            if (arguments[i].startsWith("-") && i + 1 < arguments.size) options[arguments[i].trimStart('-')] = arguments[++i] else plain.add(arguments[i])
+            i++
+        }
+        return options to plain
+    }
+
+    private fun answered(plain: List<String>, options: Map<String, String>): JSONObject {
+        val rules = File(System.getProperty("gamer.rules")).readText()
+        val now = options["now"]?.let { if ('T' in it) LocalDateTime.parse(it) else LocalDate.parse(it).atStartOfDay() } ?: LocalDateTime.now()
+        return Engine.open(File(plain[0]), File(plain[1]), rules, OrtBackend, JdbcDatabase).use { engine ->
+            if ("bench" in options) return measured(engine, plain.drop(2), options.getValue("bench").toInt(), now)
+            val k = options["k"]?.toInt() ?: engine.models.manifest.thresholds.k
+            told(engine.search(plain[2], k, options["refine"] ?: "fast", options["mode"] ?: "fused", now))
+        }
+    }
+
+    private fun measured(engine: Engine, queries: List<String>, rounds: Int, now: LocalDateTime): JSONObject {
+        val bench = Bench(engine)
+        val asked = queries.ifEmpty { listOf("coffee I photographed last spring", "my cat", "rocket launch in Florida last summer") }
+        val rows = bench.layers(asked, rounds, now) + bench.components(rounds)
+        val system = "${System.getProperty("os.name")} ${System.getProperty("os.version")}, Java ${System.getProperty("java.version")}"
+        return Measurement(System.getProperty("os.arch"), system, OrtBackend.target, bench.bundleSha256(), null, rows).json()
+    }
+
+    private fun added(bundle: String, album: String, photo: String): JSONObject {
+        val g = JSONObject(File(photo).readText())
+        val known = Photo(
+            g.getString("id"), g.textOrNull("path"), g.longOrNull("taken_at"), lat = g.realOrNull("lat"), lon = g.realOrNull("lon"),
+            memories = if (g.has("memories")) g.objects("memories").map { Memory(it.getString("source"), it.getString("text")) } else emptyList(),
+        )
+        val pixels = if (g.has("rgb")) Pixels(g.getInt("width"), g.getInt("height"), g.bytes("rgb")) else null
+        Models.open(File(bundle), OrtBackend, JdbcDatabase).use { models ->
+            val encoder = PhotoEncoder(models)
+            val encoded = encoder.encode(known, pixels) ?: throw IllegalArgumentException("$photo: neither pixels nor memories")
+            AlbumWriter.extend(File(album), JdbcDatabase).use { writer ->
+                writer.add(listOf(encoded))
+                writer.finish(encoder::names)
+            }
+            return json(
+                "id" to encoded.photo.id, "memories" to list(encoded.photo.memories.map { json("source" to it.source, "text" to it.text) }),
+                "mentions" to list(encoded.mentions.map { list(listOf(it.name, it.kind, it.parent)) }),
+                "vectors" to JSONObject(encoded.vectors.mapValues { it.value.size }),
+            )
+        }
+    }
+
+    private fun told(answer: Answer): JSONObject {
+        val t = answer.trace
+        return json(
+            "hits" to list(answer.hits.map {
+                json(
+                    "row" to it.row, "id" to it.id, "path" to it.path, "taken_at" to it.takenAt, "lat" to it.lat, "lon" to it.lon, "score" to it.score,
+                    "probability" to it.probability, "parts" to JSONObject(it.parts), "memory" to it.memory, "matched" to list(it.matched),
+                )
+            }),
+            "trace" to json(
+                "query" to t.query, "cues" to list(t.cues), "cube_lines" to list(t.cubeLines), "cubes" to list(t.cubes.map { json(it) }), "refined" to t.refined,
+                "refined_by" to t.refinedBy, "delta" to t.delta,
+                "entities" to list(t.entities.map { json("row" to it.row, "name" to it.name, "kind" to it.kind, "similarity" to it.similarity.toDouble(), "photos" to list(it.photos)) }),
+                "left" to JSONObject(t.left), "linked" to t.linked, "widened" to t.widened, "load_ms" to t.loadMs, "milliseconds" to JSONObject(t.milliseconds),
+                "plan" to t.plan, "mode" to t.mode, "models" to t.models,
+            ),
+            "here" to answer.here,
+        )
+    }
+}
