@@ -25,7 +25,6 @@ from . import ceilings, counting, graph, machine, roofline
 from .ceilings import Ceilings, Rate
 from .counting import Work
 from .devices import Profile
-from .dims import dims_of
 from .imported import Imported
 from .latency import bundle_sha256
 from .parts import TASK_ROLES, parts
@@ -144,7 +143,7 @@ def countable(bundle: Path, threads: int) -> list[Run]:
     out = []
     for part in (p for p in parts(models) if p.step in PREDICTED):
         path = mf.check_one(bundle, models.manifest.artifact(part.role, "onnx"))
-        works = counting.count(graph.read(path, dims_of(part.tokens, part.past, {}), part.past))
+        works = counting.count(graph.read(path, part.dims(), part.past))
         out.append(Run(bundle.name, part.step, part.on, part.role, works, part.run))
     return out
 

@@ -23,6 +23,7 @@ from gamer.runtime.routing import choose
 from . import counting, formulas, graph, machine
 from .counting import Work
 from .dims import dims_of
+from .parts import TEXT_TOKENS, prompt_of
 
 RHOS = tuple(n / 10 for n in range(1, 11))
 ROUTED = 64  # photos that the router is asked about
@@ -117,7 +118,7 @@ def measure(
     progress: Callable[[str], None],
 ) -> Flops:
     """Counts every component of `bundle`; asks the router about the photos of `album` (default: the sample's)."""
-    models = Models.open(bundle, "onnx", threads)
+    models = Models.open(bundle, "onnx", threads, allow_random=True)
     lengths = _Lengths.of(models, queries)
     costs = tuple(_components(bundle, models.manifest, lengths, given, progress))
     progress("router")
@@ -142,38 +143,50 @@ class _Lengths:
 
     @classmethod
     def of(cls, models: Models, queries: Sequence[str]) -> _Lengths:
-        ids = models.text.ids
-        alone = float(np.mean([len(ids(q)) for q in queries]))
-        phrased = float(np.mean([len(ids(PHRASING.format(q))) for q in queries]))
-        prompt, prefix = models.prompt("refine", queries[0])
-        return cls(round(alone, 1), round(phrased, 1), len(ids(MEMORY_WORDS)), len(prompt), 0 if prefix is None else len(prefix.ids))
+        alone, phrased, memory = float(TEXT_TOKENS), 2.0 * TEXT_TOKENS, 3 * TEXT_TOKENS
+        if models.manifest.has_file("text_tokenizer.json") and any(a.role == "text_tower" for a in models.manifest.artifacts):
+            ids = models.text.ids
+            alone = float(np.mean([len(ids(q)) for q in queries]))
+            phrased, memory = float(np.mean([len(ids(PHRASING.format(q))) for q in queries])), len(ids(MEMORY_WORDS))
+        prompt, prefix = prompt_of(models, queries[0]) if models.manifest.language else ((), None)
+        return cls(round(alone, 1), round(phrased, 1), memory, len(prompt), 0 if prefix is None else len(prefix.ids))
 
 
 def _components(bundle: Path, manifest: Manifest, at: _Lengths, given: Mapping[str, int], progress: Callable[[str], None]) -> list[Cost]:
-    prompt, fresh = max(2, at.prompt), max(1, at.prompt - at.prefix)
-    runs: dict[str, tuple[tuple[str, str, int, int, int], ...]] = {
-        "text_tower": (
-            ("text_tower", f"text of {round(at.text)} tokens", round(at.text), 0, 1),
-            ("text_memory", f"memory of {at.memory} tokens", at.memory, 0, 1),
-        ),
-        "llm_embed": (("llm_embed", "token", 1, 0, 1),),
-        "llm_decoder": (
-            ("llm_prefill", f"prompt token, of {prompt}", prompt, 0, prompt),
-            ("llm_prefill_after_prefix", f"prompt token, of {fresh} after {at.prefix} in the prefix", fresh, at.prefix, fresh),
-            ("llm_decode", f"decoded token, at {prompt} in the cache", 1, prompt, 1),
-        ),
-    }
+    runs = _runs(manifest, at)
     out = []
     for role in dict.fromkeys(a.role for a in manifest.artifacts if a.target == "onnx"):
         progress(role)
         artifact = manifest.artifact(role, "onnx")
         for name, unit, tokens, past, per in runs.get(role, ((role, manifest.component(role).macs_per, 1, 0, 1),)):
             fixed = _fixed_tokens(artifact) if role == "text_tower" else None
-            dims = dims_of(fixed or tokens, past, given)
+            source = {"source": max(2, at.prompt)} if name == "llm_decode" else {}
+            dims = dims_of(fixed or tokens, past, source | dict(given))
             out.append(cost(bundle, manifest, role, name, f"text of {fixed} tokens, fixed" if fixed else unit, dims, past, per))
     if not out:
         raise BundleError(f"{bundle}: no ONNX artifact to count: export it with --targets onnx")
     return out
+
+
+def _runs(manifest: Manifest, at: _Lengths) -> dict[str, tuple[tuple[str, str, int, int, int], ...]]:
+    """Role → its rows: (name, unit, tokens, past, divided by). What is not named here has one row, on one of what the manifest says."""
+    prompt, fresh, text = max(2, at.prompt), max(1, at.prompt - at.prefix), max(1, round(at.text))
+    prefill = (
+        ("llm_prefill", f"prompt token, of {prompt}", prompt, 0, prompt),
+        ("llm_prefill_after_prefix", f"prompt token, of {fresh} after {at.prefix} in the prefix", fresh, at.prefix, fresh),
+    )
+    # An encoder-decoder reads the prompt with its encoder and answers from its first token on.
+    reads = any(a.role == "llm_encoder" for a in manifest.artifacts)
+    decode = ("llm_decode", f"decoded token, {prompt} read" if reads else f"decoded token, at {prompt} in the cache", 1, 1 if reads else prompt, 1)
+    return {
+        "text_tower": (
+            ("text_tower", f"text of {text} tokens", text, 0, 1),
+            ("text_memory", f"memory of {at.memory} tokens", at.memory, 0, 1),
+        ),
+        "llm_embed": (("llm_embed", "token", 1, 0, 1),),
+        "llm_encoder": (("llm_encoder", f"prompt token, of {prompt}", prompt, 0, prompt),),
+        "llm_decoder": (decode,) if reads else (*(prefill if at.prefix else prefill[:1]), decode),
+    }
 
 
 def _fixed_tokens(artifact: Artifact) -> int | None:
@@ -188,9 +201,10 @@ def _sums(costs: Sequence[Cost], at: _Lengths, photos: int, dim: int) -> tuple[S
     out = [Sum("scan of the album", f"{photos} photos × {dim} int8 × 2 channels", 2 * photos * dim, 2 * photos * dim)]
     if text:
         out.append(_add("query, refined by rules", "2 × text_tower, scan", [(text, 2.0)], out[0]))
-        if "llm_decode" in have and "llm_prefill_after_prefix" in have:
+        read = have.get("llm_prefill_after_prefix") or have.get("llm_prefill") or have.get("llm_encoder")
+        if "llm_decode" in have and read:
             fresh = max(1, at.prompt - at.prefix)
-            parts = [(text, 2.0), (have["llm_prefill_after_prefix"], float(fresh)), (have["llm_decode"], float(DECODED))]
+            parts = [(text, 2.0), (read, float(fresh)), (have["llm_decode"], float(DECODED))]
             out.append(_add("query, refined by the language model", f"the same, {fresh} prompt tokens, {DECODED} decoded", parts, out[0]))
     if image and memory:
         out.append(_add("photo indexed", "image_tower, one memory", [(image, 1.0), (memory, 1.0)], None))

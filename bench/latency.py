@@ -26,7 +26,6 @@ from gamer.runtime.manifest import MANIFEST_NAME, Manifest
 from gamer.runtime.models import Models
 
 from . import cold, machine, state, steps
-from .dims import dims_of
 from .parts import Part, parts
 from .samples import Row, row, share_interval
 
@@ -234,7 +233,7 @@ def _macs(part: Part, models: Models) -> int | None:
         from . import flops
     except ImportError:
         return None
-    found = flops.cost(models.bundle, models.manifest, part.role, "", "", dims_of(part.tokens, part.past, {}), part.past)
+    found = flops.cost(models.bundle, models.manifest, part.role, "", "", part.dims(), part.past)
     return round(found.macs)
 
 

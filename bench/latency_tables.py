@@ -48,6 +48,8 @@ def notes(found: Latency) -> list[str]:
             f"Measuring costs, over {o.pairs} interleaved searches of each kind: the trace {o.trace:+.2%} ({o.trace_low:+.2%} … "
             f"{o.trace_high:+.2%}), the stopwatch of the steps {o.stopwatch:+.2%} ({o.stopwatch_low:+.2%} … {o.stopwatch_high:+.2%})."
         )
+    if not found.album:
+        return out
     return [*out, "The paper's column is its Table 3 (Flickr), on its authors' machine: the layers correspond, hardware, models and albums do not."]
 
 

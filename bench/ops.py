@@ -28,7 +28,6 @@ from gamer.runtime.models import Models
 from . import ceilings, counting, fallbacks, graph, machine
 from .ceilings import Ceilings
 from .counting import Work
-from .dims import dims_of
 from .fallbacks import Fallback
 from .parts import Part, parts
 from .roofline import CACHE, attainable_seconds
@@ -135,7 +134,7 @@ def measure(bundle: Path, steps: Sequence[str], threads: int, runs: int, progres
     known = [p.step for p in parts(Models.open(bundle, "onnx", threads, allow_random=True)) if p.role]
     if unknown := set(steps) - set(known):
         raise RuntimeFailure(f"unknown component {min(unknown)!r}; choose from: {', '.join(known)}")
-    here = ceilings.measure(threads, 2, progress)
+    here = ceilings.measure(threads, min(runs, 4), progress)
     tables = tuple(_table(bundle, step, threads, runs, here, progress) for step in steps or known)
     when = datetime.now().astimezone().isoformat(timespec="seconds")
     return Ops(machine.read(), bundle.name, threads, here, tables, fallbacks.executorch(bundle), when)
@@ -153,7 +152,7 @@ def _table(bundle: Path, step: str, threads: int, runs: int, here: Ceilings, pro
         for _ in range(runs + 2):
             part.run()
         events = json.loads(Path(getattr(profiled.session(part.role), "native").end_profiling()).read_text())  # noqa: B009
-    exported = graph.read(mf.check_one(bundle, artifact), dims_of(part.tokens, part.past, {}), part.past)
+    exported = graph.read(mf.check_one(bundle, artifact), part.dims(), part.past)
     whole, ran = read_profile(events, runs)
     works = counting.count(exported)
     nodes, cold = assign(ran, works, exported), sum(w.weight_bytes for w in works) > CACHE

@@ -22,6 +22,7 @@ from .graph import bound
 
 TEXT = "coffee I photographed last spring"
 TEXT_TOKENS, PROMPT_TOKENS = 8, 128  # of a bundle without tokenizers
+ANSWER = 32  # slots kept for what is decoded
 PHOTO = (600, 800, 3)
 # What a person does → the components that are in memory for it.
 TASK_ROLES = {
@@ -33,7 +34,7 @@ TASK_ROLES = {
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """`run` does it once. `tokens`, `past`, `per`: what was put in, for counting (flops.py): `role` "" has nothing to count."""
+    """`run` does it once. `tokens`, `past`, `source` (what an encoder read): what was put in, for counting; `role` "" has nothing to count."""
 
     step: str
     on: str
@@ -41,6 +42,11 @@ class Part:
     run: Callable[[], object]
     tokens: int = 1
     past: int = 0
+    source: int = 0
+
+    def dims(self) -> dict[str, int]:
+        """The lengths of this run, by the graph's names."""
+        return dims_of(self.tokens, self.past, {"source": self.source} if self.source else {})
 
 
 def parts(models: Models) -> Iterator[Part]:
@@ -108,7 +114,7 @@ def _dpe(models: Models, experts: list[str]) -> Iterator[Part]:
 
 
 def _language(models: Models) -> Iterator[Part]:
-    ids, prefix = _prompt(models)
+    ids, prefix = prompt_of(models, TEXT)
     lm, slots = models.language_model, models.manifest.decoder().max_seq
     yield Part("llm_embed", "one token", "llm_embed", lambda: lm.embed(ids[:1]))
     embeds, read = lm.embed(ids), getattr(lm.decoder, "read", None)
@@ -136,10 +142,14 @@ def _language(models: Models) -> Iterator[Part]:
             lm.decoder.forward(embeds[: 1 if read is not None else len(ids)])
         lm.decoder.forward(embeds[:1])
 
-    yield Part("llm_decode", "one token", "llm_decoder", decode, 1, 1 if read is not None else len(ids))
+    past, source = (len(ids), 0) if read is None else (1, len(ids))
+    yield Part("llm_decode", "one token", "llm_decoder", decode, 1, past, source)
 
 
-def _prompt(models: Models) -> tuple[tuple[int, ...], Prefix | None]:
-    if models.manifest.has_file("llm_tokenizer.json") and "refine" in models.manifest.prompts:
-        return models.prompt("refine", TEXT)
-    return tuple(range(1, 1 + min(PROMPT_TOKENS, models.manifest.decoder().max_seq // 2))), None
+def prompt_of(models: Models, query: str) -> tuple[tuple[int, ...], Prefix | None]:
+    """A refinement's prompt and its shipped prefix; some ids where the bundle has no tokenizer; cut where it does not fit the cache."""
+    slots = models.manifest.decoder().max_seq
+    if not models.manifest.has_file("llm_tokenizer.json") or "refine" not in models.manifest.prompts:
+        return tuple(range(1, 1 + min(PROMPT_TOKENS, slots // 2))), None
+    ids, prefix = models.prompt("refine", query)
+    return (ids, prefix) if len(ids) + ANSWER <= slots else (ids[: max(1, slots - ANSWER)], None)
