@@ -1,13 +1,17 @@
-"""Core ML: one .mlpackage (ML program, fp16, iOS 18) per component, fixed shapes. Converts on Linux; executes nowhere but on Apple's systems.
+"""Core ML: one .mlpackage (ML program, iOS 18) per component, fixed shapes. Converts anywhere; mil/ evaluates what is written here.
 
-int8 is linear and symmetric, per output channel, on weights only.
+Quantization is of weights only: int8 linear and symmetric per output channel; int4 likewise in blocks of 32 inputs; pal6 and pal4 palettes,
+one for each group of 16 output channels. A weight that a scheme cannot take (too small, blocks that do not divide it) stays fp16.
+
+All but fp32 compute in fp16, except what fp16 cannot hold: the mean of squares in a norm overflows from an activation of 256 on, which
+every language model has; the few operations from the square to the root stay fp32.
 """
 
 from __future__ import annotations
 
 import logging
 import warnings
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +21,20 @@ from numpy.typing import NDArray
 
 from .components import ExportModule
 from .errors import ExportError
+from .palette import palette
 
 SUFFIX = ".mlpackage"
+BLOCK, GROUP = 32, 16
 Specs = tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]
+# What leads from a square to the root of its mean.
+ROOT_OPS = ("linear", "matmul", "reduce_mean", "reduce_sum", "add", "sqrt", "rsqrt")
 
 
 def write(item: ExportModule, quant: str, language: Language, samples: list[tuple[NDArray[Any], ...]], path: Path) -> Specs:
-    """Writes `item` to `path` in `quant` (fp32: fp16 here, Core ML's compute precision | int8). Returns specs with fixed shapes."""
+    """Writes `item` to `path` in `quant` (fp32 | fp16 | int8 | int4 | pal6 | pal4). Returns names, fixed shapes and types as the file has them."""
     logging.getLogger("coremltools").setLevel(logging.ERROR)
     import coremltools as ct
 
-    inputs, outputs = _specs(item)
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
         try:
@@ -35,42 +42,91 @@ def write(item: ExportModule, quant: str, language: Language, samples: list[tupl
             program = torch.export.export(item.module, item.example, strict=False).run_decompositions({})
             model = ct.convert(
                 program,
-                outputs=[ct.TensorType(name=t.name) for t in outputs],
+                # Names without dots, which MIL does not allow.
+                outputs=[ct.TensorType(name=t.name.replace(".", "_")) for t in item.outputs],
                 minimum_deployment_target=ct.target.iOS18,
-                compute_precision=ct.precision.FLOAT16,
+                compute_precision=_precision(quant),
                 pass_pipeline=_pipeline(quant),
                 skip_model_load=True,
             )
+        except ExportError:
+            raise
         except Exception as error:
-            raise ExportError(f"{item.role}: Core ML cannot convert it ({str(error).splitlines()[0][:200]})") from error
+            raise ExportError(f"{item.role}: Core ML cannot convert it ({(str(error) or repr(error)).splitlines()[0][:200]})") from error
     model.save(str(path))
-    # The converter keeps the module's argument names; the manifest says what the file says.
-    names = [i.name for i in model.get_spec().description.input]
-    return tuple(replace(t, name=n) for t, n in zip(inputs, names, strict=True)), outputs
+    description = model.get_spec().description
+    return tuple(_spec(f) for f in description.input), tuple(_spec(f) for f in description.output)
+
+
+def _precision(quant: str) -> Any:
+    import coremltools as ct
+
+    if quant == "fp32":
+        return ct.precision.FLOAT32
+    return ct.transform.FP16ComputePrecision(op_selector=lambda op: not _overflows(op, {}))
+
+
+def _overflows(op: Any, seen: dict[str, bool]) -> bool:
+    """Whether `op` squares a tensor, or leads from such a square to the root of its mean."""
+    if op.name not in seen:
+        seen[op.name] = False
+        makers = [v.op for v in op.inputs.values() if not isinstance(v, (list, tuple)) and getattr(v, "op", None) is not None]
+        seen[op.name] = _square(op) or (op.op_type in ROOT_OPS and any(_overflows(m, seen) for m in makers if m.op_type not in ("sqrt", "rsqrt")))
+    return seen[op.name]
+
+
+def _square(op: Any) -> bool:
+    if op.op_type == "mul":
+        return bool(op.x is op.y)
+    if op.op_type == "pow":
+        return bool(op.y.val is not None and op.y.val.ndim == 0 and op.y.val == 2)
+    return op.op_type in ("square", "reduce_sum_square", "reduce_l2_norm")
+
+
+def _linear(dtype: str) -> Any:
+    from coremltools.optimize.coreml import OpLinearQuantizerConfig
+
+    if dtype == "int4":
+        return OpLinearQuantizerConfig(mode="linear_symmetric", dtype=dtype, granularity="per_block", block_size=BLOCK)
+    return OpLinearQuantizerConfig(mode="linear_symmetric", dtype=dtype)
+
+
+def _palette(bits: int) -> Any:
+    from coremltools.optimize.coreml import OpPalettizerConfig
+
+    # Not coremltools' own k-means, which takes hours for a language model.
+    return OpPalettizerConfig(mode="custom", lut_function=lambda values: palette(values, bits), granularity="per_grouped_channel", group_size=GROUP)
+
+
+# quantization → (the converter's pass, its configuration); those not here leave the weights as they compute
+PASSES: dict[str, tuple[str, Callable[[], Any]]] = {
+    "int8": ("linear_quantize_weights", lambda: _linear("int8")),
+    "int4": ("linear_quantize_weights", lambda: _linear("int4")),
+    "pal6": ("palettize_weights", lambda: _palette(6)),
+    "pal4": ("palettize_weights", lambda: _palette(4)),
+}
+QUANTS = ("fp32", "fp16", *PASSES)
 
 
 def _pipeline(quant: str) -> Any:
     """The converter's passes, with the weights quantized among them: doing that to the finished model loads and saves it all again."""
     import coremltools as ct
-    from coremltools.optimize.coreml import OpLinearQuantizerConfig, OptimizationConfig
+    from coremltools.optimize.coreml import OptimizationConfig
 
+    if quant not in QUANTS:
+        raise ExportError(f"Core ML has no quantization {quant!r}; choose one of: {', '.join(QUANTS)}")
     pipeline = ct.PassPipeline.DEFAULT
-    if quant == "int8":
-        name = "compression::linear_quantize_weights"
-        pipeline.append_pass(name)
-        config = OpLinearQuantizerConfig(mode="linear_symmetric", dtype="int8")
-        pipeline.set_options(name, {"config": OptimizationConfig(global_config=config)})
+    if quant in PASSES:
+        name, config = PASSES[quant]
+        pipeline.append_pass(f"compression::{name}")
+        pipeline.set_options(f"compression::{name}", {"config": OptimizationConfig(global_config=config())})
     return pipeline
 
 
-def _specs(item: ExportModule) -> Specs:
-    """Fixed shapes, and int32 where torch has int64: Core ML has no 64-bit integers. Names without dots, which MIL does not allow."""
-    with torch.no_grad():
-        out = item.module(*item.example)
-    results = out if isinstance(out, tuple) else (out,)
+def _spec(feature: Any) -> TensorSpec:
+    """An input or output as the file describes it: Core ML has no 64-bit integers, and gives what it computed in fp16 as such."""
+    from coremltools.proto import FeatureTypes_pb2
 
-    def fixed(spec: TensorSpec, shape: torch.Size) -> TensorSpec:
-        return TensorSpec(spec.name.replace(".", "_"), tuple(shape), "int32" if spec.dtype == "int64" else spec.dtype)
-
-    inputs = tuple(fixed(s, x.shape) for s, x in zip(item.inputs, item.example, strict=True))
-    return inputs, tuple(fixed(s, x.shape) for s, x in zip(item.outputs, results, strict=True))
+    array = feature.type.multiArrayType
+    kind = FeatureTypes_pb2.ArrayFeatureType.ArrayDataType.Name(array.dataType)
+    return TensorSpec(feature.name, tuple(int(n) for n in array.shape), kind.lower())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import struct
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ def quantized() -> dict[str, tuple[Any, Any]]:
         lut = RNG.standard_normal((4, 1, 1 << bits, 1)).astype(np.float32)
         narrow = indices.astype(types.nptype_from_builtin(types.string_to_builtin(f"uint{bits}")))
         want = np.stack([lut[row // 6, 0, indices[row], 0] for row in range(SIDE)])
-        made[name] = (lambda narrow=narrow, lut=lut: mb.constexpr_lut_to_dense(indices=narrow, lut=lut), want)
+        made[name] = (partial(mb.constexpr_lut_to_dense, indices=narrow, lut=lut), want)
     vectors = RNG.integers(0, 4, (SIDE, SIDE // 2)).astype(np.uint8)
     pairs = RNG.standard_normal((1, 1, 4, 2)).astype(np.float32)
     two = vectors.astype(types.nptype_from_builtin(types.uint2))

@@ -1,0 +1,92 @@
+"""What the Core ML writer writes, in every quantization, evaluated from the file: a small decoder whose activations fp16 cannot square."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the export extra")
+pytest.importorskip("coremltools", reason="needs the export extra")
+from gamer.export import to_coreml  # noqa: E402
+from gamer.export.components import ExportModule  # noqa: E402
+from gamer.export.errors import ExportError  # noqa: E402
+from gamer.export.mil.interpreter import Interpreter  # noqa: E402
+from gamer.export.mil.program import read  # noqa: E402
+from gamer.export.modules.decoder import DecoderShape, DecoderStep  # noqa: E402
+from gamer.export.palette import palette  # noqa: E402
+from gamer.runtime.manifest import TensorSpec  # noqa: E402
+
+SHAPE = DecoderShape(vocab=96, hidden=64, layers=2, heads=4, kv_heads=2, head_dim=16, intermediate=128, eps=1e-5, rope_theta=1e4)
+SLOTS = 8
+LANGUAGE: Any = None  # the writer asks nothing of it
+# scheme → (least cosine, the operation that its weights come from)
+SCHEMES = {
+    "fp32": (0.999999, "const"),
+    "fp16": (0.9999, "const"),
+    "int8": (0.999, "constexpr_blockwise_shift_scale"),
+    "int4": (0.97, "constexpr_blockwise_shift_scale"),
+    "pal6": (0.995, "constexpr_lut_to_dense"),
+    "pal4": (0.95, "constexpr_lut_to_dense"),
+}
+
+
+@pytest.fixture(scope="module")
+def item() -> ExportModule:
+    torch.manual_seed(5)
+    step = DecoderStep(SHAPE).eval()
+    half, cache = SHAPE.head_dim // 2, (SHAPE.kv_heads, SLOTS, SHAPE.head_dim)
+    sizes = [("embeds", (1, SHAPE.hidden)), ("cos", (1, 1, half)), ("sin", (1, 1, half)), ("place", (SLOTS, 1)), ("mask", (1, 1, SLOTS))]
+    sizes += [(f"past_{x}.{n}", cache) for n in range(SHAPE.layers) for x in "kv"]
+    example = tuple(torch.randn(size) for _, size in sizes)
+    # A residual stream as language models have it: its squares are beyond 65,504.
+    example[0].mul_(3000.0)
+    example[3].zero_()[3] = 1.0
+    example[4].zero_()[..., 4:] = -1e4
+    names = ["logits", "hidden", *(f"{x}.{n}" for n in range(SHAPE.layers) for x in "kv")]
+    inputs = tuple(TensorSpec(name, size, "float32") for name, size in sizes)
+    outputs = tuple(TensorSpec(name, (1,), "float32") for name in names)
+    return ExportModule("llm_decoder", step, example, inputs, outputs, {}, "", "", True, "")
+
+
+def cosine(got: Any, want: Any) -> float:
+    a, b = got.astype(np.float64).reshape(-1), want.astype(np.float64).reshape(-1)
+    return float(a @ b / math.sqrt((a @ a) * (b @ b)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("quant", SCHEMES)
+def test_a_decoder_in_every_scheme_is_the_torch_module(item: ExportModule, quant: str, tmp_path: Path) -> None:
+    least, source = SCHEMES[quant]
+    inputs, outputs = to_coreml.write(item, quant, LANGUAGE, [], tmp_path / "d.mlpackage")
+    interpreter = Interpreter(tmp_path / "d.mlpackage")
+    got = interpreter.run({t.name: x for t, x in zip(inputs, item.example, strict=True)})
+    with torch.no_grad():
+        want = item.module(*item.example)
+    for spec, w in zip(outputs, want, strict=True):
+        assert spec.shape == tuple(w.shape) and spec.dtype == str(got[spec.name].numpy().dtype)
+        assert cosine(got[spec.name].numpy(), w.numpy()) >= least
+    assert source in {o.type for o in read(tmp_path / "d.mlpackage").operations}
+
+
+def test_an_unknown_scheme_lists_the_known(item: ExportModule, tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match="no quantization 'int3'; choose one of: fp32, fp16, int8, int4, pal6, pal4"):
+        to_coreml.write(item, "int3", LANGUAGE, [], tmp_path / "d.mlpackage")
+
+
+@pytest.mark.parametrize("bits", [4, 6])
+def test_a_palette_is_at_least_as_close_as_even_steps_and_indices_are_the_nearest(bits: int) -> None:
+    values = np.random.default_rng(1).standard_t(4, (16, 300)).astype(np.float32)
+    lut, indices = palette(values, bits)
+    flat = values.reshape(-1)
+    assert lut.shape == (1 << bits,) and np.array_equal(indices, np.abs(flat[:, None] - lut[None]).argmin(1))
+    even = np.linspace(flat.min(), flat.max(), 1 << bits)
+    assert ((flat - lut[indices]) ** 2).mean() < ((flat[:, None] - even[None]) ** 2).min(1).mean()
+
+
+def test_a_palette_of_one_value_is_that_value() -> None:
+    lut, indices = palette(np.full((4, 4), 0.5, np.float16), 4)
+    assert set(lut[indices]) == {np.float16(0.5)}
