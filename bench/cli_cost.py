@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from gamer.runtime.answer import REFINEMENTS
 from gamer.runtime.backends import BACKENDS
 from gamer.runtime.console import one_line
 
@@ -39,7 +40,7 @@ def _dims(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) ->
 @click.option("-q", "--query", "queries", multiple=True, help="A query; repeat for more. [default: the sample album's]")
 @click.option("--backend", type=click.Choice(list(BACKENDS)), default="onnx", show_default=True, help="Engine that runs the bundle.")
 @click.option(
-    "--refine", "refined_by", type=click.Choice(("off", "fast", "llm")), default="fast", show_default=True, help="Refinement inside the search."
+    "--refine", "refined_by", type=click.Choice(REFINEMENTS), default="fast", show_default=True, help="Refinement inside the search."
 )
 @click.option("-r", "--repetitions", type=click.IntRange(1, 10_000), default=10, show_default=True, help="Counted rounds over all rows.")
 @click.option("-w", "--warmup", type=click.IntRange(0, 1000), default=1, show_default=True, help="Rounds that are not counted.")
