@@ -1,6 +1,11 @@
 package gamer.app
 
 import android.content.Context
+import gamer.album.AlbumMeta
+import gamer.album.AlbumWriter
+import gamer.album.Photo
+import gamer.image.Pixels
+import gamer.indexing.PhotoEncoder
 import gamer.models.Models
 import gamer.models.OrtBackend
 import gamer.search.Answer
@@ -15,7 +20,12 @@ object Cores {
         Files(context).run { Engine.open(bundle, album, rules(context), OrtBackend, AndroidDatabase, threads()) }, Files(context),
     )
 
-    fun models(context: Context): Models = Models.open(Files(context).bundle, OrtBackend, AndroidDatabase, threads())
+    /** Models, and the album to write into: the one that is there, else a new one. */
+    fun index(context: Context): Indexing = Files(context).run {
+        val models = Models.open(bundle, OrtBackend, AndroidDatabase, threads())
+        val meta = models.manifest.run { AlbumMeta(textEncoder, imageEncoder, dim, thresholds.delta) }
+        Indexing(models, if (hasAlbum()) AlbumWriter.extend(album, AndroidDatabase) else AlbumWriter.create(album, meta, AndroidDatabase))
+    }
 
     private fun rules(context: Context): String = context.assets.open("cue_rules.json").use { it.readBytes().toString(Charsets.UTF_8) }
 
@@ -73,5 +83,24 @@ class Finder(private val engine: Engine, private val files: Files) : AutoCloseab
 
     private companion object {
         val LAYERS = listOf("cube", "kdtree", "refine", "graph", "vectors")
+    }
+}
+
+/** Photos on their way into the album, one transaction a batch. */
+class Indexing(private val models: Models, private val writer: AlbumWriter) : AutoCloseable {
+    private val encoder = PhotoEncoder(models)
+
+    /** Ids of the photos that the album holds already: an interrupted run goes on after them. */
+    val known: Set<String> = writer.known().toSet()
+
+    /** Photos of which nothing can be said are left out, and tried again in the next run. */
+    fun add(batch: List<Pair<Photo, Pixels?>>) = writer.add(batch.mapNotNull { (photo, pixels) -> encoder.encode(photo, pixels) })
+
+    /** Encodes the names of new entities, and builds the segments that searches use. */
+    fun finish() = writer.finish(encoder::names)
+
+    override fun close() {
+        writer.close()
+        models.close()
     }
 }

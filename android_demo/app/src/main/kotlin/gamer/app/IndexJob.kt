@@ -8,8 +8,7 @@ import android.content.ComponentName
 import android.content.Context
 import android.util.Log
 import gamer.album.Photo
-import gamer.indexing.Indexer
-import gamer.indexing.Taken
+import gamer.image.Pixels
 import java.util.concurrent.atomic.AtomicBoolean
 
 /**
@@ -47,25 +46,24 @@ class IndexJob : JobService() {
         if (!files.hasBundle() || Access.of(this) == Access.NONE) return true
         val store = PhotoStore(this)
         val pictures = Pictures(store)
-        Cores.models(this).use { models ->
-            val indexer = Indexer(models, files.album, AndroidDatabase)
+        Cores.index(this).use { index ->
             val shots = store.list()
-            val known = indexer.known()
-            val missing = shots.filter { it.key !in known }
-            val before = shots.size - missing.size
-            Progress.set(this, before, shots.size)
-            if (missing.isEmpty()) return true
-            val done = indexer.add(missing.asSequence().map { it.key to lazy { taken(it, store, pictures) } }) { added ->
-                Progress.set(this, before + added, shots.size)
-                !stopped.get()
+            val missing = shots.filter { it.key !in index.known }
+            var done = shots.size - missing.size
+            Progress.set(this, done, shots.size)
+            for (batch in missing.chunked(BATCH)) {
+                if (stopped.get()) return false
+                index.add(batch.map { taken(it, store, pictures) })
+                done += batch.size
+                Progress.set(this, done, shots.size)
             }
-            if (done.isWhole) Progress.set(this, shots.size, shots.size)
-            return done.isWhole
+            if (missing.isNotEmpty()) index.finish()
         }
+        return true
     }
 
     /** MediaStore knows the moment, not the zone: the phone's own is taken, for most photos are from home. */
-    private fun taken(shot: Shot, store: PhotoStore, pictures: Pictures): Taken {
+    private fun taken(shot: Shot, store: PhotoStore, pictures: Pictures): Pair<Photo, Pixels?> {
         val own = store.particulars(shot)
         val offset = shot.takenAt?.let(store::offsetMinutes)
         val zone = if (offset == null) "local" else "position"
@@ -76,12 +74,13 @@ class IndexJob : JobService() {
             Log.w(TAG, "${shot.uri}: not read (${error.message})")
             null
         }
-        return Taken(photo, pixels)
+        return photo to pixels
     }
 
     companion object {
         private const val TAG = "GAMER"
         private const val ID = 7
+        private const val BATCH = 16
 
         /** Starts it soon; a job that is already there is left as it is. */
         fun schedule(context: Context) {
