@@ -16,7 +16,7 @@ from gamer.export.errors import ExportError
 from gamer.export.settings import Settings
 from gamer.runtime import manifest as mf
 from gamer.runtime.engine import Engine
-from gamer.runtime.errors import RuntimeFailure
+from gamer.runtime.errors import BundleError, RuntimeFailure
 from gamer.runtime.indexing import build
 from gamer.runtime.llm import ENDS, Request
 from gamer.runtime.models import Models
@@ -85,7 +85,7 @@ def test_photos_are_found_by_ones_own_clip(tmp_path: Path, export: Export) -> No
     assert models.labels == () and build(photos, models, tmp_path / "a.gamer").photos == 3
     engine = Engine.open(tmp_path / "out", tmp_path / "a.gamer")
     assert len(engine.search("a boat", k=3).hits) == 3
-    with pytest.raises(mf.BundleError, match="has no language model"):
+    with pytest.raises(BundleError, match="has no language model"):
         engine.search("a boat", refined_by="llm")
 
 

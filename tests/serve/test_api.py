@@ -11,8 +11,8 @@ from typing import Any, get_args
 import httpx
 import pytest
 from gamer.index import Album
-from gamer.runtime.answer import REFINEMENTS
-from gamer.runtime.engine import MAX_QUERY, MODES, Engine
+from gamer.runtime.answer import MODES, REFINEMENTS
+from gamer.runtime.engine import MAX_QUERY, Engine
 from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.settings import Settings
 from gamer.runtime.serve.views import Mode, Refine
