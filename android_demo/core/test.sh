@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# The core's own tests on the JVM: prints `N passed, N failed`; 1 if any failed.
+set -euo pipefail
+HERE="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+OUT="$("$HERE/build.sh")"
+STATUS=0
+LOG="$("$HERE/../java.sh" -cp "$OUT" -Dgamer.test="$HERE/test" org.junit.platform.console.ConsoleLauncher --scan-classpath "$OUT" \
+  --include-classname '.*Test' --disable-banner --disable-ansi-colors --details=tree 2>&1)" || STATUS=$?
+[ "$STATUS" -eq 0 ] || echo "$LOG" >&2
+count() { grep -oE "[0-9]+ tests $1" <<< "$LOG" | grep -oE '^[0-9]+' || echo 0; }
+echo "$(count successful) passed, $(count failed) failed"
+[ "$STATUS" -eq 0 ] && [ "$(count successful)" -gt 0 ]
