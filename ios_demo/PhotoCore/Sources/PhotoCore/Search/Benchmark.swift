@@ -15,7 +15,7 @@ public struct Benchmark {
     public init(_ engine: Engine, now: WallClock, runs: Int) { (self.engine, self.now, self.runs) = (engine, now, max(1, runs)) }
 
     public func measure() throws -> JSON {
-        var samples: [(layer: String, step: String, values: [Int])] = Trace.layers.map { ($0, "search", []) } + [("all", "search", [])]
+        var samples: [(layer: String, step: String, values: [Int])] = Trace.layers.map { ($0, "", []) } + [("all", "", [])]
         for run in 0...runs {  // the first is not counted
             for query in Benchmark.queries {
                 progress(query)
@@ -28,30 +28,30 @@ public struct Benchmark {
         samples += try components()
         let manifest = try ManifestReader.digest(try ManifestReader.inside(engine.models.bundle, ManifestReader.name))
         return .object([
-            "device": .string(device), "os": .string(ProcessInfo.processInfo.operatingSystemVersionString),
-            "backend": .string(engine.models.backend.described), "bundle_sha256": .string(manifest.sha256), "thermal": .string(thermal()),
+            "schema": .string("gamer-latency/1"), "device": .string(device), "os": .string(ProcessInfo.processInfo.operatingSystemVersionString),
+            "backend": .string(engine.models.backend.target), "runtime": .string(engine.models.backend.described), "bundle_sha256": .string(manifest.sha256), "thermal": .string(thermal()),
             "rows": .array(samples.map { Benchmark.row($0.layer, $0.step, $0.values) }),
         ])
     }
 
-    /// Each component on one input: a sentence, a picture, the experts, a prompt, a token.
+    /// Each component on one input: a sentence, a picture with its resize, router and chosen experts, a whole prompt, a token.
     private func components() throws -> [(layer: String, step: String, values: [Int])] {
         let models = engine.models, pixels = Pixels(bytes: (0..<(300 * 400 * 3)).map { UInt8(truncatingIfNeeded: $0 &* 37) }, width: 400, height: 300)
-        var out = [(layer: "text_tower", step: "one query", values: try repeated { _ = try models.text().encode(Benchmark.queries[0]) })]
+        var out = [(layer: "component", step: "text_tower", values: try repeated { _ = try models.text().encode(Benchmark.queries[0]) })]
         if models.manifest.preprocessing != nil {
             let code = try models.see(pixels)
-            out.append(("image_tower", "one photo, resize included", try repeated { _ = try models.see(pixels) }))
+            out.append(("component", "image_tower", try repeated { _ = try models.see(pixels) }))
             if models.manifest.artifacts.contains(where: { $0.role == "dpe_router" && $0.target == models.backend.target }) {
-                out.append(("dpe", "router and the experts it chose", try repeated { _ = try models.project(code) }))
+                out.append(("component", "dpe", try repeated { _ = try models.project(code) }))
             }
         }
         if models.manifest.language != nil, let model = try? models.languageModel() {
             let prompt = try models.prompt("refine", query: "coffee in spring"), embeds = try model.embed(prompt.ids), hidden = model.language.hidden
-            out.append(("llm_prefill", "\(prompt.ids.count) tokens", try repeated {
+            out.append(("component", "llm_prefill", try repeated {
                 model.decoder.reset()
                 _ = try model.decoder.forward(embeds, count: prompt.ids.count)
             }))
-            out.append(("llm_decode", "one token", try repeated {
+            out.append(("component", "llm_decode", try repeated {
                 if model.decoder.past + 1 >= model.language.maxSeq { model.decoder.reset() }
                 _ = try model.decoder.forward(Array(embeds[..<hidden]), count: 1)
             }))
