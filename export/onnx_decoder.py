@@ -62,8 +62,22 @@ def write(step: DecoderStep, language: Language, quant: str | Scheme, path: Path
 
 
 def head(g: Graph, normed: str, weight: Tensor) -> None:
+    """Logits of the wanted positions. An int8 head gets each position as two rows, what 8 bits hold of it and what they miss: its activations'
+    rounding would decide near-ties (SmolLM2: top-1 agreement 0.959 without, 0.974 with exact ones), and the weights are read once for both."""
     rows = g.node("Gather", [normed, "last"], ["last_hidden"], axis=1)
-    g.node("Identity", [g.linear(rows, weight, "head")], ["logits"])
+    if g.scheme.of("head") != "int8":
+        g.node("Identity", [g.linear(rows, weight, "head")], ["logits"])
+        return
+    blocks = g.node("Reshape", [rows, g.constant("in_blocks", np.array([0, 0, -1, g.scheme.group], np.int64))], ["last_blocks"])
+    peak = g.node("ReduceMax", [g.node("Abs", [blocks], ["last_sizes"]), g.constant("last_axis", np.array([3], np.int64))], ["last_peaks"])
+    floored = g.node("Max", [peak, g.constant("least", np.array(1e-12, np.float32))], ["last_floored"])
+    step = g.node("Div", [floored, g.constant("levels", np.array(127, np.float32))], ["last_steps"])
+    held = g.node("Mul", [g.node("Round", [g.node("Div", [blocks, step], ["last_codes"])], ["last_rounded"]), step], ["last_held"])
+    missed = g.node("Sub", [blocks, held], ["last_missed"])
+    both = g.node("Concat", [held, missed], ["last_both"], axis=1)
+    flat = g.node("Reshape", [both, g.constant("flat", np.array([0, 0, -1], np.int64))], ["last_rows"])
+    g.node("Split", [g.linear(flat, weight, "head")], ["logits_held", "logits_missed"], axis=1, num_outputs=2)
+    g.node("Add", ["logits_held", "logits_missed"], ["logits"])
 
 
 def _positions(g: Graph, step: LearnedStep) -> str:
