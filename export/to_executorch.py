@@ -37,7 +37,7 @@ def write(item: ExportModule, quant: str, language: Language, samples: list[tupl
     module = _quantized(item, quant, samples, group)
     try:
         program = torch.export.export(module, item.example, strict=False)
-        with _passes_for(item.role):
+        with _passes_for(item.module):
             edge = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()])
             left = _left_over(edge.exported_program().graph)
             lowered = edge.to_executorch()
@@ -60,13 +60,17 @@ def _left_over(graph: Any) -> list[str]:
 def _quantized(item: ExportModule, quant: str, samples: list[tuple[NDArray[Any], ...]], group: int) -> nn.Module:
     if quant == "fp32" or item.role == "llm_embed":  # the token table comes in its quantization
         return item.module
-    if quant == "int8" and item.role == "image_tower" and samples:
+    if quant == "int8" and _convolves(item.module) and samples:
         return _static_int8(item, samples)
     module = item.module if item.role.startswith("llm_") else _apart(item.module)
     for name, linear in module.named_modules():
         if isinstance(linear, nn.Linear):
             _quantize(linear, name, "int8" if name == "head" else quant, group)
     return module
+
+
+def _convolves(module: nn.Module) -> bool:
+    return any(isinstance(part, nn.Conv2d) for part in module.modules())
 
 
 def _apart(module: nn.Module) -> nn.Module:
@@ -102,13 +106,13 @@ def _static_int8(item: ExportModule, samples: list[tuple[NDArray[Any], ...]]) ->
 
 
 @contextlib.contextmanager
-def _passes_for(role: str) -> Iterator[None]:
+def _passes_for(module: nn.Module) -> Iterator[None]:
     """Runs only the XNNPACK passes that can change the graph at hand.
 
     The backend runs 17 passes, each of which re-traces the whole graph; on the 30-layer decoder those for convolutions, paddings and
     upsampling cost more than the rest of the lowering and find nothing. There is no option for it in executorch 1.4. Parity proves the result.
     """
-    if role == "image_tower":  # convolutions need nearly all of them
+    if _convolves(module):  # convolutions need nearly all of them
         yield
         return
     from executorch.backends.xnnpack import _passes, xnnpack_preprocess
