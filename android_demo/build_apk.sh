@@ -66,7 +66,7 @@ cp "$WORK/aar/jni/arm64-v8a/"*.so "$WORK/apk/lib/arm64-v8a/"
 "$BIN/zipalign" -f -p 4 "$WORK/unsigned.apk" "$WORK/aligned.apk"
 # A debug key, made once on this machine: good for adb install, not for a store.
 KEY="$HOME_DIR/debug.keystore"
-[ -e "$KEY" ] || keytool -genkeypair -keystore "$KEY" -storepass android -keypass android -alias debug -keyalg RSA -validity 10000 -dname "CN=GAMER debug" 2>/dev/null
+[ -e "$KEY" ] || keytool -genkeypair -keystore "$KEY" -storepass android -keypass android -alias debug -keyalg RSA -validity 10000 -dname "CN=GAMER debug" >/dev/null 2>&1
 java -jar "$JAVA/apksigner.jar" sign --ks "$KEY" --ks-pass pass:android --min-sdk-version $MIN_SDK --out "$WORK/signed.apk" "$WORK/aligned.apk"
 java -jar "$JAVA/apksigner.jar" verify --verbose --min-sdk-version $MIN_SDK "$WORK/signed.apk" | grep -E '^Verif|v[23] scheme'
 mkdir -p "$(dirname "$OUT")"
