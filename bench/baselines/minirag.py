@@ -4,8 +4,9 @@ MiniRAG indexes chunks and entities in one heterogeneous graph, so that a small 
 walks paths from them, and takes the chunks that lie on strong ones. Here: chunks are photos, entities and links are the album's own (layer 2).
 Start nodes are the START entities nearest to the query, and those nearest to each name that the album's extractor finds in it. Activation is the
 cosine and passes on to joined entities, damped by DAMPING and shared by degree, for two steps; a photo's graph score is the sum of its entities'
-activation over the square root of their number, scaled to 1 for the best photo; it is added to the cosine of its text. What differs: no language
-model names the answer's type and no edge has a description; the weights are set by eye, not fitted.
+activation over the square root of their number, scaled to 1 for the best photo; WEIGHT times it is added to the cosine of its text. What differs:
+no language model names the answer's type and no edge has a description; WEIGHT is the best of six on a sample of the development queries, as our
+own weights are fitted to them.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ..user import User
 from .entity_graph import EntityGraph, entity_graph
 
 START, DAMPING, STEPS = 10, 0.5, 2
+WEIGHT = 0.1
 
 
 def activation(graph: EntityGraph, seeds: FloatArray) -> FloatArray:
@@ -44,4 +46,4 @@ def rank(user: User, query: str) -> list[str]:
     active = activation(graph, seeds_of(user, graph, query))
     mentioned = np.maximum(np.asarray(graph.mentions.sum(axis=0)).reshape(-1), 1)
     linked = (graph.mentions.T @ active) / np.sqrt(mentioned)
-    return user.best(user.cosines("text", query) + linked / max(float(linked.max()), 1e-9))
+    return user.best(user.cosines("text", query) + WEIGHT * linked / max(float(linked.max()), 1e-9))
