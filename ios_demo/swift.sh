@@ -18,6 +18,8 @@ exec unshare -m bash -euc '
   mount --bind "$TOOLS/build" "$ROOT/build"
   mount -t proc proc "$ROOT/proc"
   mount --bind /dev "$ROOT/dev"
+  # Another ONNX Runtime library: the one of the reference, for int8 kernels round differently from version to version.
+  if [ -n "${GAMER_ORT:-}" ]; then mount --bind "$GAMER_ORT" "$ROOT/opt/ort/lib/libonnxruntime.so.1"; fi
   IFS=:
   for ONE in ${GAMER_BIND:-}; do
     if [ -d "$ONE" ]; then mkdir -p "$ROOT$ONE"; else mkdir -p "$(dirname "$ROOT$ONE")"; touch "$ROOT$ONE"; fi

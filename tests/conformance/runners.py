@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ from gamer.runtime.engine import Engine
 
 from . import model_suites
 from .replay import differences
-from .table import LIMIT_S, ROOT, absent
+from .table import LIMIT_S, ROOT, absent, environment
 
 COMMANDS = {"Kotlin": "android_demo/core/runner.sh", "Swift": "ios_demo/PhotoCore/runner.sh"}
 QUERIES = ("coffee I photographed last spring", "my cat asleep on the sofa", "photos from 2021 but not in May")
@@ -29,8 +28,7 @@ DAY = model_suites.NOW[:10]
 def asked(port: str, bundle: Path, album: Path, query: str) -> Any:
     """What the port's command printed, as JSON. Raises subprocess.CalledProcessError, ValueError."""
     command = [COMMANDS[port], str(bundle), str(album), query, "--now", DAY]
-    environment = os.environ | {"GAMER_BIND": f"{bundle}:{album.parent}"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=True)
+    done = subprocess.run(command, cwd=ROOT, env=environment([bundle, album.parent]), capture_output=True, text=True, timeout=LIMIT_S, check=True)
     return json.loads(done.stdout)
 
 

@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import onnxruntime
+
 from . import model_suites, properties
 from .fixture import COMMITTED, read
 
@@ -50,12 +52,18 @@ def absent(port: str) -> str:
     return target if file and not (home / file).exists() else ""
 
 
+def environment(bound: Sequence[Path]) -> dict[str, str]:
+    """What a port's program is started with: the paths outside the repository that it reads, and the reference's own ONNX Runtime library."""
+    library = next(Path(onnxruntime.__file__).parent.glob("capi/libonnxruntime.so.*"), None)
+    named = {} if library is None else {"GAMER_ORT": str(library)}
+    return os.environ | {"PYTHONPATH": str(ROOT), "GAMER_BIND": ":".join(map(str, bound))} | named
+
+
 def run(port: str, folder: Path, bound: Sequence[Path]) -> Tally:
     """`bound`: paths outside the repository that the port reads."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "GAMER_BIND": ":".join(map(str, bound))}
     out = Tally()
     try:
-        done = subprocess.run([*PORTS[port], str(folder)], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=LIMIT_S)
+        done = subprocess.run([*PORTS[port], str(folder)], cwd=ROOT, env=environment(bound), capture_output=True, text=True, timeout=LIMIT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         print(f"{port}: {error}", file=sys.stderr)
         return out
