@@ -25,6 +25,7 @@ from gamer.runtime import manifest as mf
 from gamer.runtime.errors import BundleError
 
 from .errors import ExportError
+from .form import form_of
 from .recipe import ROLES, TARGETS
 from .settings import Settings
 
@@ -235,12 +236,12 @@ def run_task(task: Task) -> Made:
     component = item.describe()
     samples = fixtures.samples(settings, item, fixed=task.target != "onnx") if task.role == "image_tower" else []
     try:
-        given = (item, task.quant, components.language(settings), samples, aside)
-        inputs, outputs = writer.write(*given, writer.options(settings)) if task.target == "onnx" else writer.write(*given)
+        given = (item, task.quant, components.language(settings), samples, aside, form_of(settings, components.preprocessing(settings)))
+        inputs, outputs = writer.write(*given)
         del given
         # A writer may quantize the module that it was given, to hold no second copy: parity is held against a fresh one.
         del item
-        threshold = settings.chosen.threshold(task.quant, task.role)
+        threshold = settings.threshold(task.quant, task.role)
         draft = mf.Artifact(
             task.role,
             task.target,

@@ -104,7 +104,6 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
 @click.option("--group-size", type=int, default=32, show_default=True, help="Weights that share a scale in int4.")
 @click.option("--keep", default="", metavar="NAMES=QUANT", help="Tensors that get another quantization, e.g. embed,head=int8.")
 @click.option("--max-seq-len", "max_seq", type=click.IntRange(0, 1 << 17), default=0, help="Cache slots of the decoder. [default: the recipe's]")
-@click.option("--opset", type=int, default=17, show_default=True, help="ONNX operator set of what is traced.")
 @click.option(
     "--image-input",
     type=click.Choice(("prepared", "any")),
@@ -128,7 +127,6 @@ def export(
     group_size: int,
     keep: str,
     max_seq: int,
-    opset: int,
     image_input: str,
     trust_pickle: bool,
     config: Path | None,
@@ -158,7 +156,9 @@ def export(
         raise click.BadParameter(str(error), param_hint="--targets") from None
     kept = "interrupted; finished parts are kept, run the same command to go on"
     with one_line("export", ExportError, extra="export", interrupted=kept):
-        settings = _settings(recipe, model, weights, dtype if quant == "none" else quant, keep, group_size, max_seq, opset, image_input, trust_pickle)
+        settings = _settings(recipe, model, weights, dtype if quant == "none" else quant, keep, group_size, max_seq, image_input, trust_pickle)
+        if settings.keep and wanted != ("onnx",):
+            raise ExportError("--keep is ONNX's alone: give --targets onnx with it")
         if dry_run:
             _print_plan(settings, wanted, as_json)
             return
@@ -185,7 +185,6 @@ def _settings(
     keep: str,
     group_size: int,
     max_seq: int,
-    opset: int,
     image_input: str,
     trust_pickle: bool,
 ) -> Settings:
@@ -196,7 +195,7 @@ def _settings(
             raise ExportError(f"say what to export: a recipe ({', '.join(RECIPES)}), or -m with a checkpoint")
         recipe = recipe_for(open_checkpoint(None, model, trust_pickle=trust_pickle).config)
     sources = parse_sources(recipe, model, weights)
-    return Settings(recipe, quant, sources, parse_keep(keep), group_size, max_seq, opset, image_input, trust_pickle)
+    return Settings(recipe, quant, sources, parse_keep(keep), group_size, max_seq, image_input, trust_pickle)
 
 
 def _print_plan(settings: Settings, targets: tuple[str, ...], as_json: bool) -> None:

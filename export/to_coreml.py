@@ -1,7 +1,7 @@
 """Core ML: one .mlpackage (ML program, iOS 18) per component, fixed shapes. Converts anywhere; mil/ evaluates what is written here.
 
-Quantization is of weights only: int8 linear and symmetric per output channel; int4 likewise in blocks of 32 inputs; pal6 and pal4 palettes,
-one for each group of 16 output channels. A weight that a scheme cannot take (too small, blocks that do not divide it) stays fp16.
+Quantization is of weights only: int8 linear and symmetric per output channel; int4 likewise in blocks of --group-size inputs; pal6 and pal4
+palettes, one for each group of 16 output channels. A weight that a scheme cannot take (too small, blocks that do not divide it) stays fp16.
 
 All but fp32 compute in fp16, except what fp16 cannot hold: the mean of squares in a norm overflows from an activation of 256 on, which
 every language model has; the few operations from the square to the root stay fp32.
@@ -21,16 +21,17 @@ from numpy.typing import NDArray
 
 from .components import ExportModule
 from .errors import ExportError
+from .form import DEFAULT, Form
 from .palette import palette
 
 SUFFIX = ".mlpackage"
-BLOCK, GROUP = 32, 16
+GROUP = 16
 Specs = tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]
 # What leads from a square to the root of its mean.
 ROOT_OPS = ("linear", "matmul", "reduce_mean", "reduce_sum", "add", "sqrt", "rsqrt")
 
 
-def write(item: ExportModule, quant: str, language: Language, samples: list[tuple[NDArray[Any], ...]], path: Path) -> Specs:
+def write(item: ExportModule, quant: str, language: Language, samples: list[tuple[NDArray[Any], ...]], path: Path, form: Form = DEFAULT) -> Specs:
     """Writes `item` to `path` in `quant` (fp32 | fp16 | int8 | int4 | pal6 | pal4). Returns names, fixed shapes and types as the file has them."""
     logging.getLogger("coremltools").setLevel(logging.ERROR)
     import coremltools as ct
@@ -46,7 +47,7 @@ def write(item: ExportModule, quant: str, language: Language, samples: list[tupl
                 outputs=[ct.TensorType(name=t.name.replace(".", "_")) for t in item.outputs],
                 minimum_deployment_target=ct.target.iOS18,
                 compute_precision=_precision(quant),
-                pass_pipeline=_pipeline(quant),
+                pass_pipeline=_pipeline(quant, form.group),
                 skip_model_load=True,
             )
         except ExportError:
@@ -83,11 +84,11 @@ def _square(op: Any) -> bool:
     return op.op_type in ("square", "reduce_sum_square", "reduce_l2_norm")
 
 
-def _linear(dtype: str) -> Any:
+def _linear(dtype: str, block: int) -> Any:
     from coremltools.optimize.coreml import OpLinearQuantizerConfig
 
     if dtype == "int4":
-        return OpLinearQuantizerConfig(mode="linear_symmetric", dtype=dtype, granularity="per_block", block_size=BLOCK)
+        return OpLinearQuantizerConfig(mode="linear_symmetric", dtype=dtype, granularity="per_block", block_size=block)
     return OpLinearQuantizerConfig(mode="linear_symmetric", dtype=dtype)
 
 
@@ -99,16 +100,16 @@ def _palette(bits: int) -> Any:
 
 
 # quantization → (the converter's pass, its configuration); those not here leave the weights as they compute
-PASSES: dict[str, tuple[str, Callable[[], Any]]] = {
-    "int8": ("linear_quantize_weights", lambda: _linear("int8")),
-    "int4": ("linear_quantize_weights", lambda: _linear("int4")),
-    "pal6": ("palettize_weights", lambda: _palette(6)),
-    "pal4": ("palettize_weights", lambda: _palette(4)),
+PASSES: dict[str, tuple[str, Callable[[int], Any]]] = {
+    "int8": ("linear_quantize_weights", lambda group: _linear("int8", group)),
+    "int4": ("linear_quantize_weights", lambda group: _linear("int4", group)),
+    "pal6": ("palettize_weights", lambda group: _palette(6)),
+    "pal4": ("palettize_weights", lambda group: _palette(4)),
 }
 QUANTS = ("fp32", "fp16", *PASSES)
 
 
-def _pipeline(quant: str) -> Any:
+def _pipeline(quant: str, group: int) -> Any:
     """The converter's passes, with the weights quantized among them: doing that to the finished model loads and saves it all again."""
     import coremltools as ct
     from coremltools.optimize.coreml import OptimizationConfig
@@ -119,7 +120,7 @@ def _pipeline(quant: str) -> Any:
     if quant in PASSES:
         name, config = PASSES[quant]
         pipeline.append_pass(f"compression::{name}")
-        pipeline.set_options(f"compression::{name}", {"config": OptimizationConfig(global_config=config())})
+        pipeline.set_options(f"compression::{name}", {"config": OptimizationConfig(global_config=config(group))})
     return pipeline
 
 

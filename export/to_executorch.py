@@ -20,21 +20,22 @@ from torch import nn
 
 from .components import ExportModule
 from .errors import ExportError
+from .form import DEFAULT, Form
 
 SUFFIX = ".pte"
 Specs = tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]
 
 
-def write(item: ExportModule, quant: str, language: Language, samples: list[tuple[NDArray[Any], ...]], path: Path, group: int = 32) -> Specs:
+def write(item: ExportModule, quant: str, language: Language, samples: list[tuple[NDArray[Any], ...]], path: Path, form: Form = DEFAULT) -> Specs:
     """Writes `item` to `path` in `quant` (fp32 | int8 | 8da4w) with the example's shapes. Returns the tensor specs with those shapes.
 
-    `group`: weights that share a scale in 8da4w. A language model's module is quantized itself. Raises ExportError.
+    A language model's module is quantized itself. Raises ExportError.
     """
     from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
     from executorch.exir import to_edge_transform_and_lower
 
     specs = _fixed(item.inputs, item.example), _fixed_outputs(item)
-    module = _quantized(item, quant, samples, group)
+    module = _quantized(item, quant, samples, form.group)
     try:
         program = torch.export.export(module, item.example, strict=False)
         with _passes_for(item.module):

@@ -11,23 +11,22 @@ import logging
 import tempfile
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from gamer.runtime.manifest import Language, Preprocessing, TensorSpec
+from gamer.runtime.manifest import Language, TensorSpec
 from numpy.typing import NDArray
 from torch import nn
 
-from . import components, onnx_llm, preprocess_graph
+from . import onnx_llm, preprocess_graph
 from .components import ExportModule
 from .errors import ExportError
+from .form import DEFAULT, Form
 from .onnx_fusion import fuse_attention
 from .onnx_graph import Graph, Scheme
 from .onnx_lower import Lowering, Mix
-from .settings import Settings
 
 SUFFIX = ".onnx"
 # The stem and the first block see raw contrast: in int8 they cost the worst fixture 0.024 of its cosine, in fp32 nothing measurable in time.
@@ -39,41 +38,22 @@ Specs = tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]
 Samples = list[tuple[NDArray[Any], ...]]
 
 
-@dataclass(frozen=True)
-class Options:
-    """What the command may ask of this target. `keep`: (part of a tensor's name, its quantization) pairs. `group`: weights that share a scale
-    in int4. `resize`: the image tower takes uint8 RGB of any size, and prepares it so in its own graph."""
-
-    keep: tuple[tuple[str, str], ...] = ()
-    group: int = 32
-    resize: Preprocessing | None = None
-
-
-DEFAULT = Options()
-
-
-def options(settings: Settings) -> Options:
-    """What the command asked of this target. Raises ExportError."""
-    resize = components.preprocessing(settings) if settings.image_input == "any" else None
-    return Options(settings.keep, settings.group_size, resize)
-
-
-def write(item: ExportModule, quant: str, language: Language, samples: Samples, path: Path, options: Options = DEFAULT) -> Specs:
+def write(item: ExportModule, quant: str, language: Language, samples: Samples, path: Path, form: Form = DEFAULT) -> Specs:
     """Writes `item` to `path` in `quant` (fp32 | fp16 | int8 | int4): one file, or a directory where one file cannot hold the weights.
 
     `samples` calibrate int8 convolutions. Returns the artifact's tensor specs. Raises ExportError.
     """
     if item.role in onnx_llm.ROLES:
-        head = dict(options.keep).get("head")
-        return onnx_llm.write(item.module, language, Scheme(quant, options.group, head), path)
-    resize = options.resize if item.role == "image_tower" else None
+        head = dict(form.keep).get("head")
+        return onnx_llm.write(item.module, language, Scheme(quant, form.group, head), path)
+    resize = form.resize if item.role == "image_tower" else None
     if quant == "int8" and any(isinstance(m, nn.Conv2d) for m in item.module.modules()):
         if resize is not None:
             raise ExportError("int8 convolutions take prepared pixels only: leave out --image-input any, or choose another --quant")
         _static(item, samples, path)
         return item.inputs, item.outputs
     # A token table was quantized before it came here.
-    mix = Mix("fp32" if item.role == "llm_embed" else quant, options.keep, options.group)
+    mix = Mix("fp32" if item.role == "llm_embed" else quant, form.keep, form.group)
     model, tensors = _traced(item, path)
     fuse_attention(model)
     inputs, outputs = (item.inputs, item.outputs) if resize is None else preprocess_graph.specs(item.outputs)

@@ -18,7 +18,7 @@ def verify(bundle: Path, manifest: mf.Manifest, report: Callable[[str], None], s
     proven = []
     for artifact in manifest.artifacts:
         item = components.build(settings, artifact.role, "fp32")
-        threshold = settings.chosen.threshold(artifact.quant, artifact.role)
+        threshold = settings.threshold(artifact.quant, artifact.role)
         proven.append(replace(artifact, parity=parity.measure(settings, item, artifact, mf.inside(bundle, artifact.path), threshold)))
         report(f"{artifact.role} for {artifact.target}")
     return replace(manifest, artifacts=tuple(proven))

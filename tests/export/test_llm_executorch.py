@@ -13,6 +13,7 @@ pytest.importorskip("executorch", reason="needs the export extra")
 pytest.importorskip("transformers", reason="needs the export extra")
 from gamer.export import decoders, parity, to_executorch  # noqa: E402
 from gamer.export.errors import ExportError  # noqa: E402
+from gamer.export.form import Form  # noqa: E402
 from gamer.runtime.backends import Session, open_session  # noqa: E402
 from gamer.runtime.decoder import EncoderDecoder, open_decoder  # noqa: E402
 from gamer.runtime.manifest import Artifact, Language, Parity  # noqa: E402
@@ -64,5 +65,5 @@ def test_what_xnnpack_does_not_do_is_named(quant: str, group: int, said: str, tm
     _, config, weights = tiny("llama")
     item, language = decoders.decoder(config, weights, SLOTS), decoders.language(config, SLOTS)
     with pytest.raises(ExportError, match=said):
-        to_executorch.write(item, quant, language, [], tmp_path / "d.pte", group)
+        to_executorch.write(item, quant, language, [], tmp_path / "d.pte", Form(group=group))
     assert not list(tmp_path.iterdir())

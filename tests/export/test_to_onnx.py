@@ -16,10 +16,11 @@ import onnxruntime as ort  # noqa: E402
 from gamer.export.components import ExportModule  # noqa: E402
 from gamer.export.errors import ExportError  # noqa: E402
 from gamer.export.fixtures import PHOTOS, photo_path  # noqa: E402
+from gamer.export.form import Form  # noqa: E402
 from gamer.export.onnx_fusion import fuse_attention  # noqa: E402
 from gamer.export.parity import cosines  # noqa: E402
 from gamer.export.preprocessing import preprocessing  # noqa: E402
-from gamer.export.to_onnx import Options, write  # noqa: E402
+from gamer.export.to_onnx import write  # noqa: E402
 from gamer.export.towers import image_tower, text_tower  # noqa: E402
 from gamer.export.weights import RandomWeights  # noqa: E402
 from gamer.index import load_pixels  # noqa: E402
@@ -104,7 +105,7 @@ def test_every_matrix_but_the_first_is_quantized(quant: str, op: str, tmp_path: 
 
 def test_a_mixture_follows_its_rules(tmp_path: Path) -> None:
     item, path = tower(CLIP, "text"), tmp_path / "tower.onnx"
-    write(item, "int4", NO_LANGUAGE, [], path, Options(keep=(("project", "int8"), ("mlp", "fp16"), ("embed", "fp32"), ("qkv", "fp32")), group=64))
+    write(item, "int4", NO_LANGUAGE, [], path, Form(keep=(("project", "int8"), ("mlp", "fp16"), ("embed", "fp32"), ("qkv", "fp32")), group=64))
     found = operators(path)
     assert (found["MatMulInteger"], found["MatMulNBits"], found["MatMul"]) == (1, 2, 6)
     given = inputs(item, 2)
@@ -117,7 +118,7 @@ def test_a_mixture_follows_its_rules(tmp_path: Path) -> None:
 
 def test_quantized_matrices_stand_in_a_half_precision_graph(tmp_path: Path) -> None:
     item, path = tower(CLIP, "text"), tmp_path / "tower.onnx"
-    write(item, "fp16", NO_LANGUAGE, [], path, Options(keep=(("mlp", "int8"), ("project", "int4"), ("embed", "int8"))))
+    write(item, "fp16", NO_LANGUAGE, [], path, Form(keep=(("mlp", "int8"), ("project", "int4"), ("embed", "int8"))))
     given = inputs(item, 2)
     assert cosines(run(path, given)[0], reference(item, given)[0]).min() > 0.995
     assert operators(path)["MatMulInteger"] == 4
@@ -126,7 +127,7 @@ def test_quantized_matrices_stand_in_a_half_precision_graph(tmp_path: Path) -> N
 def test_odd_requests_are_one_line(tmp_path: Path) -> None:
     item = tower(CLIP, "image")
     with pytest.raises(ExportError, match=r"project\.weight: 128 columns are no multiple of group size 96"):
-        write(item, "int4", NO_LANGUAGE, [], tmp_path / "a.onnx", Options(group=96, keep=(("encoder", "int8"),)))
+        write(item, "int4", NO_LANGUAGE, [], tmp_path / "a.onnx", Form(group=96, keep=(("encoder", "int8"),)))
     with pytest.raises(ExportError, match="no quantization 'int3'"):
         write(item, "int3", NO_LANGUAGE, [], tmp_path / "a.onnx")
     assert not list(tmp_path.iterdir())
@@ -161,7 +162,7 @@ SIZES = ((90, 150), (150, 90), (48, 48), (20, 31), (1, 1), (3, 300))
 @pytest.mark.parametrize("quant", ["fp32", "fp16", "int8"])
 def test_a_tower_takes_bytes_of_any_size(config: dict[str, Any], quant: str, tmp_path: Path) -> None:
     item, spec, path = tower(config, "image"), preprocessing(config), tmp_path / "tower.onnx"
-    inputs, outputs = write(item, quant, NO_LANGUAGE, [], path, Options(resize=spec))
+    inputs, outputs = write(item, quant, NO_LANGUAGE, [], path, Form(resize=spec))
     assert [(t.name, t.shape, t.dtype) for t in inputs] == [("image", ("height", "width", 3), "uint8")]
     assert [t.shape[0] for t in outputs] == [1, 1]
     y, x = np.mgrid[:150, :300]
@@ -185,7 +186,7 @@ def test_photographs_are_prepared_in_the_graph_as_by_pillow(tmp_path: Path) -> N
     whole: tuple[int | str, ...] = ("batch", 224, 224, 3)
     item = replace(tower(CLIP, "image"), module=Bare(), example=(torch.zeros(1, 224, 224, 3),))
     item = replace(item, inputs=(TensorSpec("pixels", whole, "float32"),), outputs=(TensorSpec("prepared", whole, "float32"),))
-    write(item, "fp32", NO_LANGUAGE, [], tmp_path / "m.onnx", Options(resize=spec))
+    write(item, "fp32", NO_LANGUAGE, [], tmp_path / "m.onnx", Form(resize=spec))
     session = ort.InferenceSession(str(tmp_path / "m.onnx"), providers=["CPUExecutionProvider"])
     for package, (_, names) in PHOTOS.items():
         for name in names[:6]:
@@ -196,8 +197,8 @@ def test_photographs_are_prepared_in_the_graph_as_by_pillow(tmp_path: Path) -> N
 
 def test_a_panorama_of_bytes_has_a_bound(tmp_path: Path) -> None:
     item = tower(CLIP, "image")
-    write(item, "fp32", NO_LANGUAGE, [], tmp_path / "m.onnx", Options(resize=preprocessing(CLIP)))
+    write(item, "fp32", NO_LANGUAGE, [], tmp_path / "m.onnx", Form(resize=preprocessing(CLIP)))
     embedding, _ = run(tmp_path / "m.onnx", {"image": np.zeros((2, 60_000, 3), np.uint8)})
     assert np.isfinite(embedding).all()
     with pytest.raises(ExportError, match="fitted by 'cut'"):
-        write(item, "fp32", NO_LANGUAGE, [], tmp_path / "n.onnx", Options(resize=Preprocessing(64, 48, "bicubic", 0.0, 1.0)))
+        write(item, "fp32", NO_LANGUAGE, [], tmp_path / "n.onnx", Form(resize=Preprocessing(64, 48, "bicubic", 0.0, 1.0)))

@@ -1,0 +1,27 @@
+"""What every writer may be asked beside the quantization. Knows no target: each takes what it can follow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gamer.runtime.manifest import Preprocessing
+
+from .settings import Settings
+
+
+@dataclass(frozen=True)
+class Form:
+    """`keep`: (part of a tensor's name, its quantization) pairs; ONNX only. `group`: weights that share a scale in 4 bits. `resize`: the image
+    tower takes uint8 RGB of any size, and prepares it so in its own graph; ONNX only."""
+
+    keep: tuple[tuple[str, str], ...] = ()
+    group: int = 32
+    resize: Preprocessing | None = None
+
+
+DEFAULT = Form()
+
+
+def form_of(settings: Settings, preprocessing: Preprocessing | None) -> Form:
+    """What the command asked of the writers."""
+    return Form(settings.keep, settings.group_size, preprocessing if settings.image_input == "any" else None)
