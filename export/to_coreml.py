@@ -40,7 +40,7 @@ def write(item: ExportModule, quant: str, language: Language, samples: list[tupl
         warnings.simplefilter("ignore")
         try:
             # torch.export rather than a trace: its graph has no shape arithmetic left, which the converter cannot fold.
-            program = torch.export.export(item.module, item.example, strict=False).run_decompositions({})
+            program = _bare(torch.export.export(item.module, item.example, strict=False).run_decompositions({}))
             model = ct.convert(
                 program,
                 # Names without dots, which MIL does not allow.
@@ -57,6 +57,17 @@ def write(item: ExportModule, quant: str, language: Language, samples: list[tupl
     model.save(str(path))
     description = model.get_spec().description
     return tuple(_spec(f) for f in description.input), tuple(_spec(f) for f in description.output)
+
+
+def _bare(program: Any) -> Any:
+    """The program without its "alias" nodes, which say nothing and which the converter does not know."""
+    graph = program.graph_module.graph
+    for node in list(graph.nodes):
+        if node.target is torch.ops.aten.alias.default:
+            node.replace_all_uses_with(node.args[0])
+            graph.erase_node(node)
+    program.graph_module.recompile()
+    return program
 
 
 def _precision(quant: str) -> Any:
