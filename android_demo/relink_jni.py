@@ -8,7 +8,7 @@ from pathlib import Path
 
 RENAMED = {"libc.so": "libc.so.6", "libm.so": "libm.so.6", "libdl.so": "libdl.so.2", "libonnxruntime.so": "libonnxruntime.so.1"}
 ABSENT = ("liblog.so", "libandroid.so")
-VERSION_TAGS = {0x6FFFFFFE, 0x6FFFFFFF, 0x6FFFFFF0}  # verneed, verneednum, versym: they name Android's libc versions, which glibc has not
+VERSION_TAGS = {0x6FFFFFFE, 0x6FFFFFFF, 0x6FFFFFFC, 0x6FFFFFFD, 0x6FFFFFF0}  # versions needed, defined, of each symbol: glibc has not Android's
 PT_DYNAMIC = 2
 
 

@@ -9,7 +9,17 @@ TOOLS="${GAMER_TOOLS:-$HOME/.cache/gamer-tools}/swift"
 FOLDER="$(pwd -P)"
 case "$FOLDER/" in "$HERE"/*) INSIDE="/src${FOLDER#"$HERE"}" ;; *) INSIDE=/src ;; esac
 mkdir -p "$TOOLS/build"
-export HERE TOOLS INSIDE
+# Another ONNX Runtime library: the one of the reference, for int8 kernels round differently from version to version. A program is linked to the names
+# of one version, so these are left out of a copy.
+if [ -n "${GAMER_ORT:-}" ]; then
+  OTHER="$TOOLS/ort-$(echo "$GAMER_ORT" | sha256sum | cut -c1-12).so"
+  if [ ! -e "$OTHER" ]; then
+    cp "$GAMER_ORT" "$OTHER.part"
+    python3 -c 'import sys; sys.path.insert(0, sys.argv[1]); import pathlib, relink_jni; relink_jni.drop_versions(pathlib.Path(sys.argv[2]))' "$HERE/android_demo" "$OTHER.part"
+    mv "$OTHER.part" "$OTHER"
+  fi
+fi
+export HERE TOOLS INSIDE OTHER
 # The mounts live in a name space of their own and vanish with it.
 exec unshare -m bash -euc '
   ROOT="$TOOLS/root"
@@ -18,8 +28,7 @@ exec unshare -m bash -euc '
   mount --bind "$TOOLS/build" "$ROOT/build"
   mount -t proc proc "$ROOT/proc"
   mount --bind /dev "$ROOT/dev"
-  # Another ONNX Runtime library: the one of the reference, for int8 kernels round differently from version to version.
-  if [ -n "${GAMER_ORT:-}" ]; then mount --bind "$GAMER_ORT" "$ROOT/opt/ort/lib/libonnxruntime.so.1"; fi
+  if [ -n "${OTHER:-}" ]; then mount --bind "$OTHER" "$ROOT/opt/ort/lib/libonnxruntime.so.1"; fi
   IFS=:
   for ONE in ${GAMER_BIND:-}; do
     if [ -d "$ONE" ]; then mkdir -p "$ROOT$ONE"; else mkdir -p "$(dirname "$ROOT$ONE")"; touch "$ROOT$ONE"; fi
