@@ -39,9 +39,7 @@ def _dims(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) ->
 @bundle_option
 @click.option("-q", "--query", "queries", multiple=True, help="A query; repeat for more. [default: the sample album's]")
 @click.option("--backend", type=click.Choice(list(BACKENDS)), default="onnx", show_default=True, help="Engine that runs the bundle.")
-@click.option(
-    "--refine", "refined_by", type=click.Choice(REFINEMENTS), default="fast", show_default=True, help="Refinement inside the search."
-)
+@click.option("--refine", "refined_by", type=click.Choice(REFINEMENTS), default="fast", show_default=True, help="Refinement inside the search.")
 @click.option("-r", "--repetitions", type=click.IntRange(1, 10_000), default=10, show_default=True, help="Counted rounds over all rows.")
 @click.option("-w", "--warmup", type=click.IntRange(0, 1000), default=1, show_default=True, help="Rounds that are not counted.")
 @click.option("--delay", type=click.FloatRange(0, 3600), default=0.0, show_default=True, help="Seconds between rounds, for a phone to cool.")

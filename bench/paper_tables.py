@@ -172,7 +172,8 @@ def _table10(found: Any) -> str:
     return (
         "## Table 10: photos left after each layer (mean), and K\n\n"
         + table(["search", "album", "cube", "graph", "vectors", "the paper"], rows)
-        + f"\n\nBy K, default search: {k}. What differs: by default a cue is evidence and only a negated one drops photos; "
+        + f"\n\nBy K, default search: {k}. What differs: by default a cue is evidence, "
+        "the cube column says how many photos fit, and only a negated cue drops any; "
         "mode paper narrows the album as the paper does."
     )
 
