@@ -8,7 +8,8 @@ TOOLS="${GAMER_TOOLS:-$HOME/.cache/gamer-tools}"
 HOME_DIR="$TOOLS/android"
 ROOT="$HOME_DIR/root"
 OUT="${1:-$TOOLS/gamer.apk}"
-MIRROR="${DEBIAN_MIRROR:-http://deb.debian.org/debian}"
+# The mirror that this machine's own apt uses.
+MIRROR="${DEBIAN_MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | sed -n 's#/debian/*$#/debian#p' | sort -u | head -n 1 || true)}"
 KEYS=/usr/share/keyrings/debian-archive-keyring.gpg
 MIN_SDK=26
 NEW=(aapt android-libaapt android-libandroidfw android-libbase android-libcutils android-liblog android-libutils android-libziparchive
@@ -18,7 +19,7 @@ skip() { echo "!! NO APK IS BUILT: $*" >&2; [ "${APK:-}" != required ] || exit 3
 
 "$HERE/setup.sh" >&2
 if [ ! -e "$HOME_DIR/ready-1" ]; then
-  command -v apt-get >/dev/null && [ -e "$KEYS" ] || skip "no apt, or no Debian keyring, here"
+  command -v apt-get >/dev/null && [ -e "$KEYS" ] && [ -n "$MIRROR" ] || skip "no apt, no Debian keyring, or no mirror named by apt (DEBIAN_MIRROR), here"
   rm -rf "$HOME_DIR"; mkdir -p "$ROOT"
   # An apt of its own a suite, which knows nothing of the system's.
   fetch() {

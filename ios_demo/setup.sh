@@ -6,7 +6,8 @@ set -euo pipefail
 TOOLS="${GAMER_TOOLS:-$HOME/.cache/gamer-tools}"
 HOME_DIR="$TOOLS/swift"
 ROOT="$HOME_DIR/root"
-MIRROR="${DEBIAN_MIRROR:-http://deb.debian.org/debian}"
+# The mirror that this machine's own apt uses.
+MIRROR="${DEBIAN_MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | sed -n 's#/debian/*$#/debian#p' | sort -u | head -n 1 || true)}"
 ORT=com.github.asus4.onnxruntime
 ORT_VERSION=0.4.9   # holds ONNX Runtime 1.29
 ORT_SHA512="BkzxduSZ9IkeDP6Q8lz2TFU2ie7hSSvS7ZIfzMooExoq0CNzJnuuGaUJ7IsojBgqO4ouD1jXah8OYyJbCN29Fg=="
@@ -19,6 +20,7 @@ if [ "$(id -u)" != 0 ] || ! unshare -m true 2>/dev/null; then
   echo "ios_demo/setup.sh: debootstrap and chroot need root and the right to unshare mounts; run it as root: sudo GAMER_TOOLS=$TOOLS $0" >&2
   exit 3
 fi
+[ -n "$MIRROR" ] || { echo "ios_demo/setup.sh: apt names no Debian mirror; set DEBIAN_MIRROR" >&2; exit 1; }
 command -v npm >/dev/null || { echo "ios_demo/setup.sh: npm not found; install Node.js" >&2; exit 1; }
 mkdir -p "$HOME_DIR"
 

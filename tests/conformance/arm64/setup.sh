@@ -5,14 +5,15 @@
 set -euo pipefail
 PYTHON="${1:-python3}"
 HOME_DIR="${GAMER_TOOLS:-$HOME/.cache/gamer-tools}/arm64"
-MIRROR="${DEBIAN_MIRROR:-http://deb.debian.org/debian}"
+# The mirror that this machine's own apt uses.
+MIRROR="${DEBIAN_MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | sed -n 's#/debian/*$#/debian#p' | sort -u | head -n 1 || true)}"
 KEYS=/usr/share/keyrings/debian-archive-keyring.gpg
 LIBRARIES=(python3.11-minimal libpython3.11-minimal libpython3.11-stdlib libc6 libgcc-s1 libstdc++6 zlib1g libexpat1 libffi8 libssl3 libbz2-1.0 liblzma5
   libsqlite3-0 libuuid1)
 VERSIONS="$("$PYTHON" -c 'import numpy, onnxruntime; print(f"onnxruntime=={onnxruntime.__version__} numpy=={numpy.__version__}")')"
 STAMP="$HOME_DIR/ready-$(echo "$VERSIONS" | tr ' =' '__')"
 [ -e "$STAMP" ] && exit 0
-command -v apt-get >/dev/null && [ -e "$KEYS" ] || { echo "arm64/setup.sh: made for Debian; no apt or no Debian keyring here" >&2; exit 3; }
+command -v apt-get >/dev/null && [ -e "$KEYS" ] && [ -n "$MIRROR" ] || { echo "arm64/setup.sh: made for Debian; no apt, keyring or mirror (DEBIAN_MIRROR) here" >&2; exit 3; }
 rm -rf "$HOME_DIR"; mkdir -p "$HOME_DIR/root" "$HOME_DIR/qemu" "$HOME_DIR/site"
 
 # fetch ARCHITECTURE SUITE FOLDER PACKAGE...: unpacks them, by an apt of its own that knows nothing of the system's.
