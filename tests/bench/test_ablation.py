@@ -68,7 +68,7 @@ def test_each_switch_takes_its_layer_away_and_is_put_back(user: User) -> None:
     with ablation.switched(engine, variants["paper, no layer 2"]):
         assert engine.search("lighthouse", 8, mode="paper").trace.left["graph"] == 8
     cosine, node = (search(variants[name])[1]["cosine"] for name in ("paper", "paper, no layer 3"))
-    assert cosine != node and 0 <= node <= 1
+    assert cosine != node and 0 <= node <= 1.01  # vectors of bytes: one with itself may be a little over one
 
 
 @pytest.mark.slow

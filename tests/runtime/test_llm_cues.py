@@ -35,7 +35,7 @@ def models(seed: int, most: int = 10_000) -> tuple[Models, list[str]]:
             constraint.advance(out[-1])
         return Generation(tuple(out), "", "grammar", 3, 3, 0, 0)
 
-    manifest = SimpleNamespace(language=SimpleNamespace(max_seq=512))
+    manifest = SimpleNamespace(decoder=lambda: SimpleNamespace(max_seq=512))
     lm = SimpleNamespace(generate=generate)
     return cast(Models, SimpleNamespace(prompt=prompt, manifest=manifest, language_model=lm, llm_vocabulary=BYTES)), asked
 

@@ -41,7 +41,7 @@ def models(answer: str, max_seq: int = 512) -> tuple[Models, list[tuple[str, str
         return (1,) * (len(query + notes) // 4), None
 
     lm = SimpleNamespace(generate=lambda request: SimpleNamespace(text=answer.split(request.stop[0])[0]))
-    manifest = SimpleNamespace(language=SimpleNamespace(max_seq=max_seq), artifact=lambda role, target: SimpleNamespace(sha256="ab"))
+    manifest = SimpleNamespace(decoder=lambda: SimpleNamespace(max_seq=max_seq), artifact=lambda role, target: SimpleNamespace(sha256="ab"))
     double = SimpleNamespace(manifest=manifest, backend="onnx", prompt=prompt, language_model=lm)
     return cast(Models, double), asked
 

@@ -9,6 +9,7 @@ import schemathesis
 from gamer.runtime.serve.app import SCHEMA
 from hypothesis import HealthCheck, given, settings
 from schemathesis import GenerationMode
+from schemathesis.specs.openapi.checks import negative_data_rejection
 
 pytestmark = pytest.mark.slow
 OPERATIONS = (
@@ -48,6 +49,8 @@ def test_every_answer_keeps_the_promise(promised: Any, method: str, path: str, m
     def fuzz(case: Any) -> None:
         if isinstance(case.body, dict) and case.body.get("refine") == "llm":
             case.body["refine"] = "fast"  # the language model takes a second a query, and has its own tests
-        case.call_and_validate(timeout=60)
+        answer = case.call(timeout=60)
+        # A body beyond the server's bound is refused before it is read: promised, though not among the statuses that the check knows.
+        case.validate_response(answer, excluded_checks=[negative_data_rejection] if answer.status_code == 413 else [])
 
     fuzz()
