@@ -31,7 +31,7 @@ exec unshare -m bash -euc '
   if [ -n "${OTHER:-}" ]; then mount --bind "$OTHER" "$ROOT/opt/ort/lib/libonnxruntime.so.1"; fi
   IFS=:
   for ONE in ${GAMER_BIND:-}; do
-    if [ -d "$ONE" ]; then mkdir -p "$ROOT$ONE"; else mkdir -p "$(dirname "$ROOT$ONE")"; touch "$ROOT$ONE"; fi
+    if [ -d "$ONE" ]; then mkdir -p "$ROOT$ONE"; elif [ ! -e "$ROOT$ONE" ]; then mkdir -p "$(dirname "$ROOT$ONE")"; touch "$ROOT$ONE"; fi  # or it lies in a folder bound before
     mount --bind "$ONE" "$ROOT$ONE"
     mount -o remount,bind,ro "$ROOT$ONE"
   done

@@ -57,9 +57,10 @@ object ManifestJson {
     }
 
     private fun artifact(raw: Any?, at: String): Artifact {
-        val f = Fields(raw, at, listOf("role", "target", "quant", "path", "bytes", "sha256", "inputs", "outputs", "parity", "export_seconds"))
+        val f = Fields(raw, at, listOf("role", "target", "quant", "path", "bytes", "sha256", "inputs", "outputs", "parity", "export_seconds"), listOf("export_peak_bytes"))
         parity(f.any("parity"), f.at("parity"))
         f.real("export_seconds")
+        if (f.has("export_peak_bytes")) f.long("export_peak_bytes")
         return Artifact(
             f.text("role"), f.text("target"), f.text("quant"), f.text("path"), f.long("bytes"), f.text("sha256"), f.list("inputs", ::tensor),
             f.list("outputs", ::tensor),
@@ -67,12 +68,13 @@ object ManifestJson {
     }
 
     private fun parity(raw: Any?, at: String) {
-        val f = Fields(raw, at, listOf("status", "metric", "threshold"), listOf("minimum", "mean", "top1", "top1_threshold", "inputs"))
+        val f = Fields(raw, at, listOf("status", "metric", "threshold"), listOf("minimum", "mean", "top1", "top1_threshold", "inputs", "executed_by"))
         f.text("status")
         f.text("metric")
         f.real("threshold")
         for (name in listOf("minimum", "mean", "top1", "top1_threshold")) if (f.has(name)) f.maybeReal(name)
         if (f.has("inputs")) f.long("inputs")
+        if (f.has("executed_by")) f.text("executed_by")
     }
 
     private fun tensor(raw: Any?, at: String): TensorSpec {

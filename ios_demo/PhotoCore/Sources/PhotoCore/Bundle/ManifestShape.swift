@@ -62,12 +62,13 @@ extension Shape {
     private static let parity = Shape.record("Parity", [
         Field("status", .string), Field("metric", .string), Field("threshold", .float), Field("minimum", maybeFloat, optional: true),
         Field("mean", maybeFloat, optional: true), Field("top1", maybeFloat, optional: true), Field("top1_threshold", maybeFloat, optional: true),
-        Field("inputs", .int, optional: true),
+        Field("inputs", .int, optional: true), Field("executed_by", .string, optional: true),
     ])
     private static let file = [Field("path", .string), Field("bytes", .int), Field("sha256", .string)]
     private static let artifact = Shape.record("Artifact", [
         Field("role", .string), Field("target", .string), Field("quant", .string),
-    ] + file + [Field("inputs", .list(tensor)), Field("outputs", .list(tensor)), Field("parity", parity), Field("export_seconds", .float)])
+    ] + file + [Field("inputs", .list(tensor)), Field("outputs", .list(tensor)), Field("parity", parity), Field("export_seconds", .float),
+        Field("export_peak_bytes", .int, optional: true)])
     private static let component = Shape.record("Component", [
         Field("role", .string), Field("architecture", .string), Field("source", .string), Field("trained", .bool), Field("parameters", .int),
         Field("macs", .int), Field("macs_per", .string),
