@@ -10,12 +10,12 @@ FOLDER="$(pwd -P)"
 case "$FOLDER/" in "$HERE"/*) INSIDE="/src${FOLDER#"$HERE"}" ;; *) INSIDE=/src ;; esac
 mkdir -p "$TOOLS/build"
 # Another ONNX Runtime library: the one of the reference, for int8 kernels round differently from version to version. A program is linked to the names
-# of one version, so these are left out of a copy.
+# of one version, so a copy defines none.
 if [ -n "${GAMER_ORT:-}" ]; then
-  OTHER="$TOOLS/ort-$(echo "$GAMER_ORT" | sha256sum | cut -c1-12).so"
+  OTHER="$TOOLS/ort-unversioned-$(sha256sum <"$GAMER_ORT" | cut -c1-12).so"
   if [ ! -e "$OTHER" ]; then
     cp "$GAMER_ORT" "$OTHER.part"
-    python3 -c 'import sys; sys.path.insert(0, sys.argv[1]); import pathlib, relink_jni; relink_jni.drop_versions(pathlib.Path(sys.argv[2]))' "$HERE/android_demo" "$OTHER.part"
+    python3 -c 'import sys; sys.path.insert(0, sys.argv[1]); import pathlib, relink_jni; relink_jni.drop_versions(pathlib.Path(sys.argv[2]), relink_jni.DEFINED)' "$HERE/android_demo" "$OTHER.part"
     mv "$OTHER.part" "$OTHER"
   fi
 fi

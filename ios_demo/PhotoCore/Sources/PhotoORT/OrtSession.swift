@@ -29,7 +29,8 @@ final class OrtSession: ModelSession {
         let names = artifact.outputs.map(\.name)
         var found = [OpaquePointer?](repeating: nil, count: names.count)
         defer { found.forEach { if let value = $0 { Runtime.api.ReleaseValue!(value) } } }
-        try call(artifact.inputs.map(\.name), given.map { Optional($0.pointer) }, names, &found)
+        // A value dies after its last use in Swift's eyes, which a pointer taken from it is not.
+        try withExtendedLifetime(given) { try call(artifact.inputs.map(\.name), given.map { Optional($0.pointer) }, names, &found) }
         return Dictionary(uniqueKeysWithValues: try zip(names, found).map { ($0, try OrtSession.tensor($1!)) })
     }
 
