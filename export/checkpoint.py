@@ -122,7 +122,14 @@ def _random(name: str | None, source: str) -> Checkpoint:
         raise ExportError(f"{source!r}: the seed is a whole number, as in random:7")
     if name is None:
         raise ExportError("random weights need an architecture: name a recipe")
-    return Checkpoint(models.config(name), RandomWeights(int(seed)), None, None, f"random numbers in the shape of {models.model(name).source}")
+    config = models.config(name)
+    return Checkpoint(config, RandomWeights(int(seed), _depth(config)), None, None, f"random numbers in the shape of {models.model(name).source}")
+
+
+def _depth(config: Config) -> int:
+    """Blocks of the deepest stack."""
+    stacks = [config, *(value for value in config.values() if isinstance(value, dict))]
+    return max(int(stack.get(key, 1)) for stack in stacks for key in ("num_hidden_layers", "num_layers", "n_layer"))
 
 
 def package_dir(known: models.Model) -> Path:

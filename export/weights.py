@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from .errors import ExportError
+
+# The last matrix of attention and of the feed-forward, by the names of CLIP and SigLIP, Llama, Qwen and Gemma, GPT-2, T5.
+_RESIDUAL = re.compile(r"\.(out_proj|fc2|o_proj|down_proj|c_proj|(Self|EncDec)Attention\.o|wo)\.weight$")
 
 
 class Weights(Protocol):
@@ -33,14 +37,15 @@ class Weights(Protocol):
 class RandomWeights:
     """Numbers from a seed and the tensor's name: the same on every machine, whatever the order of asking. For latency, size and FLOPs.
 
-    Matrices are normal with variance 1/fan-in and norm scales are one, so that activations keep their size through any depth. Vectors and
-    tables of embeddings are normal with deviation 0.02.
+    Matrices are normal with variance 1/fan-in and norm scales are one, so that activations keep their size through a block. Those that write
+    into the residual stream are smaller by sqrt(2 · depth), as GPT-2 and CLIP are initialised (Radford et al. 2019, section 2.3; 2021), so that
+    they keep it through any depth. Vectors and tables of embeddings are normal with deviation 0.02.
     """
 
     trained = False
 
-    def __init__(self, seed: int) -> None:
-        self.seed, self.source = seed, f"random:{seed}"
+    def __init__(self, seed: int, depth: int = 1) -> None:
+        self.seed, self.depth, self.source = seed, depth, f"random:{seed}"
 
     def has(self, name: str) -> bool:
         return name != "lm_head.weight"
@@ -52,7 +57,7 @@ class RandomWeights:
         generator = torch.Generator().manual_seed(int.from_bytes(digest[:8], "little") >> 1)
         embedding = "embed" in name or name.endswith(("wte.weight", "wpe.weight", "shared.weight"))
         spread = 0.02 if len(shape) < 2 or (embedding and len(shape) == 2) else 1.0 / math.sqrt(math.prod(shape[1:]))
-        return torch.randn(shape, generator=generator).mul_(spread)
+        return torch.randn(shape, generator=generator).mul_(spread / math.sqrt(2 * self.depth) if _RESIDUAL.search(name) else spread)
 
 
 def fit(tensor: Tensor, name: str, shape: tuple[int, ...], source: str) -> Tensor:

@@ -41,7 +41,12 @@ def test_random_weights_are_the_same_on_every_machine_and_of_the_true_architectu
     assert torch.equal(one.get(Q, 64, 32), two.get(Q, 64, 32)) and not torch.equal(one.get(Q, 64, 32), other.get(Q, 64, 32))
     assert not torch.equal(one.get(Q, 64, 32), one.get(Q.replace("q_proj", "k_proj"), 64, 32))
     assert (one.get("model.norm.weight", 8) == 1).all()
+    into = Q.replace("q_proj", "o_proj")
+    assert one.get(Q, 256, 256).std() == pytest.approx(1 / 16, rel=0.02)
+    assert RandomWeights(7, depth=8).get(into, 256, 256).std() == pytest.approx(1 / 64, rel=0.02)
+    assert RandomWeights(7, depth=8).get(Q, 256, 256).std() == pytest.approx(1 / 16, rel=0.02)
     found = open_checkpoint("qwen2-1.5b", "random:7")
+    assert isinstance(found.weights, RandomWeights) and found.weights.depth == 28
     assert found.config["num_hidden_layers"] == 28 and found.weights.source == "random:7" and not found.weights.trained
 
 
