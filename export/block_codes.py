@@ -6,12 +6,14 @@ extremes are the grid's ends. No second quantization is added to the first.
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 BLOCK = 32
+_SHRINKS = (0.88, 0.96, 1.04)  # of a block's range; with the scale fitted twice as near as twelve of them without
 Floats = NDArray[np.float32]
 Codes = NDArray[np.uint8]
 
@@ -77,18 +79,29 @@ def nearest_blocks(matrix: Floats, size: int = BLOCK) -> Blocks4:
     """[N, K] → 4-bit codes whose scale and whole zero point are searched for the least squared error; `rest` is zero."""
     blocks = _split(matrix, size)
     low, high = np.minimum(blocks.min(axis=2), 0.0), np.maximum(blocks.max(axis=2), 0.0)
+    power = np.einsum("nbk,nbk->nb", blocks, blocks)
     least = np.full(low.shape, np.inf, np.float32)
     best = Blocks4(np.zeros(blocks.shape, np.uint8), np.ones_like(low), np.zeros(low.shape, np.uint8), np.zeros_like(low))
-    for shrink in np.linspace(0.86, 1.08, 12, dtype=np.float32):
-        scales = np.maximum((high - low) * shrink / 15.0, 1e-12)
-        for nudge in (0.0, 1.0):
-            zeros = np.clip(np.floor(-low * shrink / scales) + nudge, 0, 15)
-            codes = np.clip(np.rint(blocks / scales[..., None]) + zeros[..., None], 0, 15)
-            error = np.square((codes - zeros[..., None]) * scales[..., None] - blocks).sum(axis=2)
-            better = error < least
-            least[better] = error[better]
-            best.codes[better], best.scales[better], best.zeros[better] = codes[better], scales[better], zeros[better]
+    for shrink, nudge in itertools.product(_SHRINKS, (0.0, 1.0)):
+        scales = np.maximum((high - low) * np.float32(shrink / 15.0), np.float32(1e-12))
+        zeros = np.clip(np.floor(-low * np.float32(shrink) / scales) + np.float32(nudge), 0, 15)
+        for _ in range(2):  # a second time on the scale that suits the first time's codes
+            steps = _steps(blocks, scales, zeros)
+            along, own = np.einsum("nbk,nbk->nb", steps, blocks), np.einsum("nbk,nbk->nb", steps, steps)
+            scales = np.where(along > 0, along / np.maximum(own, np.float32(1e-6)), scales).astype(np.float32)
+        error = power - 2 * scales * along + scales * scales * own
+        better = error < least
+        least[better] = error[better]
+        steps += zeros[..., None]
+        best.codes[better], best.scales[better], best.zeros[better] = steps[better], scales[better], zeros[better]
     return best
+
+
+def _steps(blocks: Floats, scales: Floats, zeros: Floats) -> Floats:
+    """Codes less their zero point, as floats."""
+    steps = blocks * (np.float32(1.0) / scales)[..., None]
+    np.rint(steps, out=steps)
+    return np.clip(steps, -zeros[..., None], 15.0 - zeros[..., None], out=steps)
 
 
 def pack_nibbles(codes: Codes) -> Codes:
