@@ -128,7 +128,7 @@ def fingerprint(settings: Settings, targets: Iterable[str]) -> str:
     rooms = Path(__file__).parent, Path(str(mf.__file__)).parent
     for room in rooms:
         for file in sorted(f for kind in ("*.py", "*.json") for f in room.rglob(kind)):
-            if room == rooms[0] or file.name in ("image.py", "decoder.py", "prefix.py", "manifest.py"):
+            if room == rooms[0] or file.name in ("image.py", "decoder.py", "step_cache.py", "prefix.py", "manifest.py"):
                 sha.update(file.read_bytes())
     return sha.hexdigest()
 

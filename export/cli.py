@@ -16,7 +16,7 @@ from rich.table import Table
 
 from .errors import ExportError
 from .recipe import QUANTS, RECIPES, TARGETS
-from .settings import Settings, parse_keep, parse_sources, recipe_for
+from .settings import COREML_CACHES, Settings, parse_keep, parse_sources, recipe_for
 
 ERR = Console(stderr=True)
 
@@ -111,6 +111,9 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
     show_default=True,
     help="any: ONNX towers take uint8 RGB of any size and resize in their own graph.",
 )
+@click.option(
+    "--coreml-cache", type=click.Choice(COREML_CACHES), default="tensors", show_default=True, help="state: the Core ML decoder keeps its cache."
+)
 @click.option("--trust-pickle", is_flag=True, help="Open pickled checkpoints, which can run code: only for files that you trust.")
 @click.option("--config", type=click.Path(path_type=Path), callback=_from_file, is_eager=True, default=None, help="YAML file of these options.")
 @click.option("-o", "--output-dir", type=click.Path(path_type=Path), required=True, help="Directory of the bundle; written aside, then renamed.")
@@ -128,6 +131,7 @@ def export(
     keep: str,
     max_seq: int,
     image_input: str,
+    coreml_cache: str,
     trust_pickle: bool,
     config: Path | None,
     output_dir: Path,
@@ -156,7 +160,9 @@ def export(
         raise click.BadParameter(str(error), param_hint="--targets") from None
     kept = "interrupted; finished parts are kept, run the same command to go on"
     with one_line("export", ExportError, extra="export", interrupted=kept):
-        settings = _settings(recipe, model, weights, dtype if quant == "none" else quant, keep, group_size, max_seq, image_input, trust_pickle)
+        settings = _settings(
+            recipe, model, weights, dtype if quant == "none" else quant, keep, group_size, max_seq, image_input, trust_pickle, coreml_cache
+        )
         if settings.keep and wanted != ("onnx",):
             raise ExportError("--keep is ONNX's alone: give --targets onnx with it")
         if dry_run:
@@ -187,6 +193,7 @@ def _settings(
     max_seq: int,
     image_input: str,
     trust_pickle: bool,
+    coreml_cache: str,
 ) -> Settings:
     if recipe is None:
         from .checkpoint import open_checkpoint
@@ -195,7 +202,7 @@ def _settings(
             raise ExportError(f"say what to export: a recipe ({', '.join(RECIPES)}), or -m with a checkpoint")
         recipe = recipe_for(open_checkpoint(None, model, trust_pickle=trust_pickle).config)
     sources = parse_sources(recipe, model, weights)
-    return Settings(recipe, quant, sources, parse_keep(keep), group_size, max_seq, image_input, trust_pickle)
+    return Settings(recipe, quant, sources, parse_keep(keep), group_size, max_seq, image_input, trust_pickle, coreml_cache)
 
 
 def _print_plan(settings: Settings, targets: tuple[str, ...], as_json: bool) -> None:

@@ -23,6 +23,7 @@ from .components import ExportModule, build, reference
 from .errors import ExportError
 from .recipe import Threshold
 from .settings import Settings
+from .stateful import inputs_of, outputs_of
 
 PROSE_TOKENS = 110
 EXECUTED_BY = {"onnx": "onnxruntime", "executorch": "executorch"}
@@ -79,14 +80,25 @@ class _ByPlace:
 
     def __init__(self, session: Any, item: ExportModule) -> None:
         self._session, named = session, session.artifact
-        self._inputs = list(zip(named.inputs, item.inputs, strict=True))
-        self._outputs = list(zip(named.outputs, item.outputs, strict=True))
+        within = len(named.inputs) < len(item.inputs)  # the cache is the program's own
+        self._inputs = list(zip(named.inputs, inputs_of(item) if within else item.inputs, strict=True))
+        self._outputs = list(zip(named.outputs, outputs_of(item) if within else item.outputs, strict=True))
         kept = [[replace(t, name=o.name) for t, o in pairs] for pairs in (self._inputs, self._outputs)]
         self.artifact = replace(named, inputs=tuple(kept[0]), outputs=tuple(kept[1]))
 
     def run(self, inputs: dict[str, Any]) -> dict[str, Any]:
         out = self._session.run({t.name: inputs[o.name] for t, o in self._inputs})
         return {o.name: out[t.name] for t, o in self._outputs}
+
+    def reset(self) -> None:
+        self._session.reset()
+
+    def states(self) -> dict[str, Any]:
+        states: dict[str, Any] = self._session.states()
+        return states
+
+    def set_states(self, values: dict[str, Any]) -> None:
+        self._session.set_states(values)
 
 
 def _measure(settings: Settings, item: ExportModule, artifact: Artifact, session: Any, threshold: Threshold, by: str) -> Parity:

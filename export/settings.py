@@ -12,6 +12,7 @@ from .recipe import PARTS, QUANTS, Recipe, Threshold, recipe
 
 GROUP_SIZES = (16, 32, 64, 128, 256)
 RANDOM_LLM = 0.85
+COREML_CACHES = ("tensors", "state")
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Settings:
     """`sources`: (part, source) pairs, see checkpoint.py. `keep`: (part of a tensor's name, quantization) pairs that override `quant`.
 
     `max_seq`: cache slots of the decoder, 0 for the recipe's. `image_input`: "prepared" (float pixels of the tower's size) or "any" (uint8
-    RGB of any size, resized in the graph; ONNX only).
+    RGB of any size, resized in the graph; ONNX only). `coreml_cache`: the Core ML decoder's, "tensors" in and out, or "state" (see stateful.py).
     """
 
     recipe: str
@@ -30,6 +31,7 @@ class Settings:
     max_seq: int = 0
     image_input: str = "prepared"
     trust_pickle: bool = False
+    coreml_cache: str = "tensors"
 
     def __post_init__(self) -> None:
         """Raises ExportError for what no export can follow."""
@@ -43,6 +45,8 @@ class Settings:
             raise ExportError(f"group size {self.group_size}: choose one of: {', '.join(map(str, GROUP_SIZES))}")
         if self.image_input not in ("prepared", "any"):
             raise ExportError(f"image input {self.image_input!r}: choose prepared or any")
+        if self.coreml_cache not in COREML_CACHES:
+            raise ExportError(f"Core ML cache {self.coreml_cache!r}: choose {' or '.join(COREML_CACHES)}")
         if any(part != "dpe" and self.source(part) is None and self.model(part) is None for part in chosen.parts()):
             raise ExportError(f"recipe {self.recipe} has no weights of its own: give -m with a directory, a .gguf file or a hub id")
 
@@ -91,7 +95,7 @@ def from_strings(raw: dict[str, str], sources: tuple[tuple[str, str], ...] = ())
         named = dict(_pairs(said["sources"])) | dict(sources)
         return Settings(
             said["recipe"], said["quant"], tuple(named.items()), _pairs(said["keep"]), int(said["group_size"]), int(said["max_seq"]),
-            said["image_input"], said["trust_pickle"] == "True",
+            said["image_input"], said["trust_pickle"] == "True", said["coreml_cache"],
         )  # fmt: skip
     except (KeyError, ValueError) as error:
         raise ExportError(f"the manifest's settings cannot be followed ({error}): export the bundle again") from None

@@ -1,5 +1,7 @@
 """Core ML: one .mlpackage (ML program, iOS 18) per component, fixed shapes. Converts anywhere; mil/ evaluates what is written here.
 
+A decoder's cache is its inputs and outputs, or (Form.cache) states of the program, fp16 as iOS 18 has them, which no call copies.
+
 Quantization is of weights only: int8 linear and symmetric per output channel; int4 likewise in blocks of --group-size inputs; pal6 and pal4
 palettes, one for each group of 16 output channels. A weight that a scheme cannot take (too small, blocks that do not divide it) stays fp16.
 
@@ -15,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from gamer.runtime.manifest import Language, TensorSpec
 from numpy.typing import NDArray
@@ -23,6 +26,7 @@ from .components import ExportModule
 from .errors import ExportError
 from .form import DEFAULT, Form
 from .palette import palette
+from .stateful import stateful
 
 SUFFIX = ".mlpackage"
 GROUP = 16
@@ -36,6 +40,8 @@ def write(item: ExportModule, quant: str, language: Language, samples: list[tupl
     logging.getLogger("coremltools").setLevel(logging.ERROR)
     import coremltools as ct
 
+    if form.cache == "state" and item.role == "llm_decoder":
+        item = stateful(item)
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
         try:
@@ -44,6 +50,7 @@ def write(item: ExportModule, quant: str, language: Language, samples: list[tupl
             model = ct.convert(
                 program,
                 # Names without dots, which MIL does not allow.
+                inputs=[_input(t.name, x) for t, x in zip(item.inputs, item.example, strict=True)],
                 outputs=[ct.TensorType(name=t.name.replace(".", "_")) for t in item.outputs],
                 minimum_deployment_target=ct.target.iOS18,
                 compute_precision=_precision(quant),
@@ -57,6 +64,13 @@ def write(item: ExportModule, quant: str, language: Language, samples: list[tupl
     model.save(str(path))
     description = model.get_spec().description
     return tuple(_spec(f) for f in description.input), tuple(_spec(f) for f in description.output)
+
+
+def _input(name: str, example: torch.Tensor) -> Any:
+    """The model's input: fp32, or the widest integers that Core ML has."""
+    import coremltools as ct
+
+    return ct.TensorType(name.replace(".", "_"), tuple(example.shape), np.float32 if example.is_floating_point() else np.int32)
 
 
 def _bare(program: Any) -> Any:

@@ -1,8 +1,8 @@
 """Drivers of a decoder: embeds in, logits of the last token and hidden states out, keys and values kept between calls.
 
 Two graphs hide behind one interface: the ONNX one takes any number of tokens and updates a bound cache in place (GroupQueryAttention);
-the step graph of the other targets takes one token and returns its key and value, which the host writes into the cache. An encoder-decoder
-is either of them beside its encoder's session. Knows no tokens, no text and no sampling.
+the step graph of the other targets takes one token and returns its key and value, which the host writes into the cache, or keeps them itself
+in states of its session (Core ML). An encoder-decoder is either of them beside its encoder's session. Knows no tokens, no text and no sampling.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from .backends import Array, Session
 from .errors import RuntimeFailure
 from .manifest import Language
+from .step_cache import step_cache
 
 Floats = NDArray[np.float32]
 
@@ -77,14 +78,13 @@ def _fits(language: Language, cache: Floats) -> int:
 
 
 class StepDecoder:
-    """Drives the step graphs (export/modules/decoder.py, t5.py): one token a call, keys and values written here."""
+    """Drives the step graphs (export/modules/decoder.py, t5.py, stateful.py): one token a call."""
 
     def __init__(self, session: Session, language: Language) -> None:
         self.session, self.language, self.past = session, language, 0
-        # [layers, 2, KV, T, Dh]: the graph's inputs past_k.N, past_v.N are views of it
-        self._all = np.zeros((language.layers, 2, language.kv_heads, language.max_seq, language.head_dim), np.float32)
-        self._cache = {f"past_{x}.{n}": self._all[n, i] for n in range(language.layers) for i, x in enumerate("kv")}
+        self._cache = step_cache(session, language)
         self._cross: dict[str, Floats] = {}
+        self._cache.reset()
 
     def attend(self, cross: dict[str, Floats]) -> None:
         """Starts anew beside an encoder's keys and values."""
@@ -93,15 +93,14 @@ class StepDecoder:
 
     def reset(self) -> None:
         self.past = 0
-        self._all[:] = 0.0
+        self._cache.reset()
 
     def keep(self) -> Floats:
-        return self._all[:, :, :, : self.past].copy()
+        return self._cache.read(self.past)
 
     def restore(self, cache: Floats) -> None:
         tokens = _fits(self.language, cache)
-        self.reset()
-        self._all[:, :, :, :tokens] = cache
+        self._cache.write(cache)
         self.past = tokens
 
     def forward(self, embeds: Floats) -> tuple[Floats, Floats]:
@@ -113,9 +112,8 @@ class StepDecoder:
         return logits, np.stack(hidden)
 
     def _step(self, embed: Floats) -> tuple[Floats, Floats]:
-        out = self.session.run({"embeds": embed, **self._where(), **self._cache, **self._cross})
-        for name, cache in self._cache.items():
-            cache[:, self.past] = out[name.removeprefix("past_")][:, 0]
+        out = self.session.run({"embeds": embed, **self._where(), **self._cache.inputs(), **self._cross})
+        self._cache.take(out, self.past)
         self.past += 1
         return out["logits"][0].astype(np.float32), out["hidden"][0].astype(np.float32)
 

@@ -49,6 +49,18 @@ class Interpreter:
         for state in self.program.states:
             self._memory.add_state(state.name, torch.zeros(state.type.shape, dtype=state.type.dtype.held))
 
+    def states(self) -> dict[str, Tensor]:
+        """Copies of all states."""
+        return {name: value.clone() for name, value in self._memory.states().items()}
+
+    def set_states(self, values: dict[str, Tensor]) -> None:
+        """Takes over these values, each rounded to its state's type. Raises ExportError for a state that the program does not have so."""
+        held = self._memory.states()
+        for name, value in values.items():
+            if name not in held or value.shape != held[name].shape:
+                raise ExportError(f"{self.package}: no state {name} of shape {list(value.shape)}")
+            self._memory.add_state(name, value.to(held[name].dtype, copy=True))
+
     def run(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
         """Raises ExportError for inputs that are not the program's, and for an operation that cannot be computed."""
         live = self._memory.live

@@ -116,18 +116,20 @@ def _program(model: Any) -> Program:
     block = main.block_specializations[main.opset]
     values = tuple(Named(v.name, _type(v.type, v.name)) for v in main.inputs)
     inputs = tuple(v for v in values if not v.type.state)
-    _interface(model.description, inputs, tuple(block.outputs))
     states = tuple(v for v in values if v.type.state)
+    _interface(model.description, inputs, states, tuple(block.outputs))
     return Program(inputs, states, tuple(block.outputs), tuple(_operation(o) for o in block.operations))
 
 
-def _interface(description: Any, inputs: tuple[Named, ...], outputs: tuple[str, ...]) -> None:
+def _interface(description: Any, inputs: tuple[Named, ...], states: tuple[Named, ...], outputs: tuple[str, ...]) -> None:
     """What the app sees must be what the program takes and gives: arrays, of the same names."""
     for feature in (*description.input, *description.output):
         if feature.type.WhichOneof("Type") != "multiArrayType":
             raise ExportError(f"{feature.name} is {feature.type.WhichOneof('Type')}: the MIL interpreter takes and gives arrays")
     if {f.name for f in description.input} != {i.name for i in inputs} or {f.name for f in description.output} != set(outputs):
         raise ExportError("the model's description and its program name different inputs or outputs: export again")
+    if {f.name for f in description.state} != {s.name for s in states}:
+        raise ExportError("the model's description and its program name different states: export again")
 
 
 def _type(proto: Any, name: str) -> Type:

@@ -32,6 +32,12 @@ class MilSession:
         """Empties the program's states."""
         self._interpreter.reset()
 
+    def states(self) -> dict[str, Array]:
+        return {name: value.numpy() for name, value in self._interpreter.states().items()}
+
+    def set_states(self, values: dict[str, Array]) -> None:
+        self._interpreter.set_states({name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in values.items()})
+
 
 def open_session(path: Path, artifact: Artifact) -> MilSession:
     """Loads a .mlpackage. Raises ExportError for one that the interpreter cannot run as it stands."""

@@ -1,0 +1,150 @@
+"""A Core ML decoder that keeps its cache in states of the program: held to torch token by token, through the driver that parity uses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the export extra")
+pytest.importorskip("coremltools", reason="needs the export extra")
+pytest.importorskip("transformers", reason="needs the export extra")
+from gamer.export import decoders, mil, parity, to_coreml  # noqa: E402
+from gamer.export.errors import ExportError  # noqa: E402
+from gamer.export.form import Form  # noqa: E402
+from gamer.export.recipe import THRESHOLDS  # noqa: E402
+from gamer.export.stateful import stateful  # noqa: E402
+from gamer.runtime.decoder import StepDecoder, open_decoder  # noqa: E402
+from gamer.runtime.errors import RuntimeFailure  # noqa: E402
+from gamer.runtime.manifest import Artifact, Language, Parity  # noqa: E402
+
+from tests.export.tiny_llms import SLOTS, ids, tiny, torch_decoder, torch_session  # noqa: E402
+
+FIRST, SECOND = ids(14), ids(11)
+
+
+def session(item: Any, language: Language, quant: str, path: Path, cache: str = "state") -> Any:
+    """What parity runs: the saved program, its tensors under the module's names."""
+    inputs, outputs = to_coreml.write(item, quant, language, [], path, Form(cache=cache))
+    artifact = Artifact(item.role, "coreml", quant, "", 0, "", inputs, outputs, Parity("", "", 0.0), 0.0)
+    return parity._ByPlace(mil.open_session(path, artifact), item)
+
+
+@pytest.fixture(scope="module", params=["llama", "qwen2"])
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Language, Any, Any]:
+    """(the torch step, its language, its token table, the session of the fp16 program with states)."""
+    _, config, weights = tiny(request.param, 2)
+    language, item = decoders.language(config, SLOTS), decoders.decoder(config, weights, SLOTS)
+    table = decoders.embed(config, weights, "fp32").module.get_buffer("rows").numpy()
+    return item, language, table, session(item, language, "fp16", tmp_path_factory.mktemp("mil") / "d.mlpackage")
+
+
+@pytest.mark.slow
+def test_every_token_is_torchs_and_so_is_a_second_sequence(made: tuple[Any, Language, Any, Any]) -> None:
+    item, language, table, program = made
+    decoder, held = open_decoder(program, language), THRESHOLDS["fp16"]["llm_decoder"]
+    for sequence in (FIRST, SECOND):
+        want, best = parity.teacher_force(torch_decoder(item, language), table[sequence])
+        got, ours = parity.teacher_force(decoder, table[sequence])
+        assert parity.cosines(got, want).min() >= held.cosine
+        # Of two tokens that torch finds as likely, fp16 may choose the other.
+        logits, row = want @ item.module.head.weight.detach().numpy().T, np.arange(len(best))
+        assert (logits[row, best] - logits[row, ours]).max() < 0.01 * logits.std()
+    # Without the reset, the first sequence would still be seen.
+    decoder.reset()
+    decoder.forward(table[FIRST])
+    stale = [decoder.forward(table[[token]])[1][-1] for token in SECOND]
+    assert parity.cosines(np.stack(stale), want).min() < held.cosine
+
+
+@pytest.mark.slow
+def test_the_cache_does_not_cross_over(made: tuple[Any, Language, Any, Any]) -> None:
+    _, language, table, program = made
+    assert [t.name for t in program.artifact.inputs] == ["embeds", "cos", "sin", "place", "mask"]
+    assert [t.name for t in program.artifact.outputs] == ["logits", "hidden"]
+    states = program.states()
+    assert sorted(states) == sorted(f"past_{x}_{n}" for n in range(2) for x in "kv")
+    assert {(x.shape, x.dtype) for x in states.values()} == {((language.kv_heads, SLOTS, language.head_dim), np.dtype(np.float16))}
+    decoder = open_decoder(program, language)
+    decoder.reset()
+    decoder.forward(table[FIRST[:3]])
+    for value in program.states().values():
+        assert np.abs(value[:, :3]).min(axis=(0, 2)).all() and not value[:, 3:].any()
+
+
+@pytest.mark.slow
+def test_a_prefix_restores(made: tuple[Any, Language, Any, Any]) -> None:
+    """A cache that the same program kept, and one that torch computed."""
+    item, language, table, program = made
+    decoder, plain = open_decoder(program, language), torch_decoder(item, language)
+    decoder.reset()
+    want = np.stack([decoder.forward(table[[token]])[1][-1] for token in FIRST])
+    decoder.reset()
+    decoder.forward(table[FIRST[:6]])
+    kept = decoder.keep()
+    plain.forward(table[FIRST[:6]])
+    np.testing.assert_allclose(kept, plain.keep(), atol=0.03)
+    decoder.forward(table[SECOND])  # what comes after is forgotten
+    for cache in (kept, plain.keep()):
+        decoder.restore(cache)
+        assert decoder.past == 6
+        assert parity.cosines(decoder.forward(table[FIRST[6:]])[1], want[6:]).min() > 0.9999
+    with pytest.raises(RuntimeFailure, match="does not fit the decoder"):
+        decoder.restore(kept[:1])
+    with pytest.raises(ExportError, match=r"no state past_q_0 of shape \[2\]"):
+        program.set_states({"past_q_0": np.zeros(2, np.float32)})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("family", "quant"), [("llama", "fp32"), ("qwen2", "int8"), ("gemma3", "int4"), ("gpt2", "fp16")])
+def test_states_give_what_tensors_give(family: str, quant: str, tmp_path: Path) -> None:
+    """The same weights in the same quantization: only the cache is rounded, to fp16."""
+    _, config, weights = tiny(family, 2)
+    language, item = decoders.language(config, SLOTS), decoders.decoder(config, weights, SLOTS)
+    table = decoders.embed(config, weights, "fp32").module.get_buffer("rows").numpy()
+    hidden = {}
+    for cache in ("tensors", "state"):
+        program = session(item, language, quant, tmp_path / f"{cache}.mlpackage", cache)
+        hidden[cache] = open_decoder(program, language).forward(table[FIRST])[1]
+    assert parity.cosines(hidden["state"], hidden["tensors"]).min() > 0.9995
+
+
+@pytest.mark.slow
+def test_an_encoder_decoder_keeps_its_own_cache_and_takes_the_encoders(tmp_path: Path) -> None:
+    _, config, weights = tiny("flan-t5", 1)
+    language, item = decoders.language(config, SLOTS), decoders.decoder(config, weights, SLOTS)
+    table = decoders.embed(config, weights, "fp32").module.get_buffer("rows").numpy()
+    reader = decoders.encoder(config, weights, SLOTS)
+    _, cross = parity._read(torch_session(reader), table[FIRST], language)
+    program = session(item, language, "fp32", tmp_path / "d.mlpackage")
+    decoder, plain = StepDecoder(program, language), torch_decoder(item, language)
+    for driver in (decoder, plain):
+        driver.attend(cross)
+    np.testing.assert_allclose(decoder.forward(table[SECOND])[1], plain.forward(table[SECOND])[1], atol=0.02)
+    assert {t.name for t in program.artifact.inputs} >= {"cross_k.0", "cross_v.0"} and len(program.states()) == 2
+
+
+def test_the_step_keeps_what_the_host_would_have_kept() -> None:
+    """In torch alone: the buffers after some tokens are the cache of the driver that passes it in and out."""
+    _, config, weights = tiny("gemma3", 2)
+    language, item = decoders.language(config, SLOTS), decoders.decoder(config, weights, SLOTS)
+    table, own = decoders.embed(config, weights, "fp32").module.get_buffer("rows").numpy(), stateful(item)
+    assert own.module.step is item.module and len(own.example) == len(own.inputs) == 8
+    plain, driver = torch_decoder(item, language), torch_decoder(item, language)
+    _, want = plain.forward(table[FIRST])
+    for n, token in enumerate(FIRST):
+        given = {"embeds": table[[token]], **driver._where()}
+        _, hidden = parity._TorchSession(own).run(given).values()
+        driver.past += 1
+        np.testing.assert_allclose(hidden[0], want[n], rtol=1e-5, atol=1e-5)
+    buffers = [own.module.get_buffer(f"past_{x}_{n}").numpy()[:, : len(FIRST)] for n in range(2) for x in "kv"]
+    np.testing.assert_allclose(np.stack(buffers).reshape(plain.keep().shape), plain.keep(), rtol=1e-5, atol=1e-5)
+
+
+def test_a_decoder_without_a_cache_of_any_kind_is_refused() -> None:
+    _, config, weights = tiny("llama", 1)
+    language, own = decoders.language(config, SLOTS), stateful(decoders.decoder(config, weights, SLOTS))
+    with pytest.raises(RuntimeFailure, match="keeps no states"):
+        StepDecoder(torch_session(own), language)
