@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from gamer.runtime.answer import REFINEMENTS
-from gamer.runtime.backends import BACKENDS
 from gamer.runtime.console import one_line
+from gamer.runtime.options import backend_option
 
 from . import sample as sample_album
 from .datasets import DatasetError
@@ -38,7 +38,7 @@ def _dims(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) ->
 @click.argument("album", type=PATH, required=False)
 @bundle_option
 @click.option("-q", "--query", "queries", multiple=True, help="A query; repeat for more. [default: the sample album's]")
-@click.option("--backend", type=click.Choice(list(BACKENDS)), default="onnx", show_default=True, help="Engine that runs the bundle.")
+@backend_option
 @click.option("--refine", "refined_by", type=click.Choice(REFINEMENTS), default="fast", show_default=True, help="Refinement inside the search.")
 @click.option("-r", "--repetitions", type=click.IntRange(1, 10_000), default=10, show_default=True, help="Counted rounds over all rows.")
 @click.option("-w", "--warmup", type=click.IntRange(0, 1000), default=1, show_default=True, help="Rounds that are not counted.")

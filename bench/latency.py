@@ -119,7 +119,7 @@ def measure(
         SCHEMA, here.cpu_info, here.system, backend, bundle.name, bundle_sha256(bundle), manifest.recipe, manifest.quant,
         state.thermal(before, after), before, after, here,
         album.name if album else "", photos, threads, refined_by, tuple(queries), plan[1], plan[0], frozen, overhead,
-        machine.peak_rss_mb(), tuple(_models(manifest, backend)), rows, datetime.now().astimezone().isoformat(timespec="seconds"),
+        machine.peak_rss_mb(), tuple(_models(manifest, models.backend)), rows, datetime.now().astimezone().isoformat(timespec="seconds"),
     )  # fmt: skip
 
 

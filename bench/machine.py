@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-PACKAGES = ("gamer-on-device", "numpy", "onnxruntime", "executorch", "torch", "usearch", "apsw")
+PACKAGES = ("gamer-on-device", "numpy", "onnxruntime", "executorch", "coremltools", "torch", "usearch", "apsw")
 
 
 @dataclass(frozen=True)

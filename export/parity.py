@@ -6,14 +6,14 @@ program itself (mil/), and each figure says what executed the artifact. What can
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gamer.runtime.backends import BACKENDS, open_session
+from gamer.runtime.backends import open_session, runs_here
+from gamer.runtime.backends.coreml_backend import shared
 from gamer.runtime.decoder import EncoderDecoder, StepDecoder, open_decoder
 from gamer.runtime.manifest import NOT_RUN, Artifact, Language, Parity
 from numpy.typing import NDArray
@@ -23,10 +23,9 @@ from .components import ExportModule, build, reference
 from .errors import ExportError
 from .recipe import Threshold
 from .settings import Settings
-from .stateful import inputs_of, outputs_of
 
 PROSE_TOKENS = 110
-EXECUTED_BY = {"onnx": "onnxruntime", "executorch": "executorch"}
+EXECUTED_BY = {"onnx": "onnxruntime", "executorch": "executorch", "coreml": "Core ML"}
 LARGE, FEW_TOKENS = 500_000_000, 24  # parameters from which on a token in fp32 torch takes seconds
 Floats = NDArray[np.float32]
 
@@ -56,49 +55,21 @@ def unproven(threshold: Threshold) -> Parity:
 
 def measure(settings: Settings, item: ExportModule, artifact: Artifact, path: Path, threshold: Threshold) -> Parity:
     """Runs the artifact and compares. Raises ExportError naming component, target and figure when it is below `threshold`."""
-    proven = [_measure(settings, item, artifact, session, threshold, by) for by, session in _sessions(item, artifact, path)]
+    proven = [_measure(settings, item, artifact, session, threshold, by) for by, session in _sessions(artifact, path)]
     if not proven:
         return unproven(threshold)
     others = [f"{p.executed_by} cosine ≥ {p.minimum:.5f}" for p in proven[1:]]
     return replace(proven[0], executed_by="; ".join((proven[0].executed_by, *others)))
 
 
-def _sessions(item: ExportModule, artifact: Artifact, path: Path) -> Iterator[tuple[str, Any]]:
+def _sessions(artifact: Artifact, path: Path) -> Iterator[tuple[str, Any]]:
     """All that can execute the artifact here, each with its name."""
-    if artifact.target in BACKENDS:
+    if runs_here(artifact.target):
         yield EXECUTED_BY[artifact.target], open_session(artifact.target, path, artifact, threads=2)
     if artifact.target == "coreml":
         from . import mil
 
-        if sys.platform == "darwin":
-            yield "Core ML", _ByPlace(mil.open_native(path, artifact), item)
-        yield "MIL interpreter", _ByPlace(mil.open_session(path, artifact), item)
-
-
-class _ByPlace:
-    """A session whose tensors are called as the module's are: Core ML allows no dots in names, and names arguments in its own way."""
-
-    def __init__(self, session: Any, item: ExportModule) -> None:
-        self._session, named = session, session.artifact
-        within = len(named.inputs) < len(item.inputs)  # the cache is the program's own
-        self._inputs = list(zip(named.inputs, inputs_of(item) if within else item.inputs, strict=True))
-        self._outputs = list(zip(named.outputs, outputs_of(item) if within else item.outputs, strict=True))
-        kept = [[replace(t, name=o.name) for t, o in pairs] for pairs in (self._inputs, self._outputs)]
-        self.artifact = replace(named, inputs=tuple(kept[0]), outputs=tuple(kept[1]))
-
-    def run(self, inputs: dict[str, Any]) -> dict[str, Any]:
-        out = self._session.run({t.name: inputs[o.name] for t, o in self._inputs})
-        return {o.name: out[t.name] for t, o in self._outputs}
-
-    def reset(self) -> None:
-        self._session.reset()
-
-    def states(self) -> dict[str, Any]:
-        states: dict[str, Any] = self._session.states()
-        return states
-
-    def set_states(self, values: dict[str, Any]) -> None:
-        self._session.set_states(values)
+        yield "MIL interpreter", shared(mil.open_session(path, artifact), artifact)
 
 
 def _measure(settings: Settings, item: ExportModule, artifact: Artifact, session: Any, threshold: Threshold, by: str) -> Parity:

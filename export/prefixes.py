@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from gamer.runtime import manifest as mf
 from gamer.runtime import prefix
-from gamer.runtime.backends import BACKENDS
+from gamer.runtime.backends import BACKENDS, runs_here
 from gamer.runtime.models import Models
 
 FOLDER = "prefixes"
@@ -18,7 +18,8 @@ def write(stage: Path, manifest: mf.Manifest) -> tuple[mf.PrefixFile, ...]:
     """One .npy per prompt and target that runs on this platform; none for targets that do not."""
     targets = {a.target for a in manifest.artifacts}
     (stage / FOLDER).mkdir(exist_ok=True)
-    made = (_write(Models(stage, manifest, target, 2), name) for target in BACKENDS if target in targets for name in manifest.prompts)
+    here = [target for target in BACKENDS if target in targets and runs_here(target)]
+    made = (_write(Models(stage, manifest, target, 2), name) for target in here for name in manifest.prompts)
     return tuple(entry for entry in made if entry is not None)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from . import manifest as mf
 from . import prefix
-from .backends import BACKENDS, Session, open_session
+from .backends import Session, open_session, split
 from .decoder import open_decoder
 from .errors import RuntimeFailure
 from .gazetteer import Gazetteer
@@ -26,7 +26,8 @@ from .routing import choose
 from .text import TextEncoder
 
 Floats = NDArray[np.float32]
-ARENA = "CPU arena"
+# How a backend is set up, for a trace.
+SET_UP = {"onnx": "{threads} threads, no affinity, CPU arena", "executorch": "its own pool of threads", "coreml": "its own threads"}
 _USERS = {"text": ("text",), "llm": ("language_model",)}  # what holds a family's sessions, and must be made anew when they go
 
 
@@ -56,22 +57,24 @@ class SoftPrompts:
 class Models:
     """Sessions of one bundle on one backend. `open` checks the hashes of the files that this backend will read.
 
+    `backend` is its name, the artifacts' target; `chosen` the same with the processors that were asked for ("coreml:cpu_and_ne").
+
     With `max_memory` (bytes of artifacts held at once), a session that does not fit beside the others sends away those that were used longest
     ago; the language model's two stay together. What was sent away is loaded again when it is needed again.
     """
 
     def __init__(self, bundle: Path, manifest: mf.Manifest, backend: str, threads: int, max_memory: int | None = None) -> None:
-        self.bundle, self.manifest, self.backend, self.threads, self.max_memory = bundle, manifest, backend, threads, max_memory
+        self.bundle, self.manifest, self.threads, self.max_memory = bundle, manifest, threads, max_memory
+        self.chosen, self.backend = backend, backend.partition(":")[0]
         self._sessions: dict[str, Session] = {}
         self._prefixes: dict[str, Prefix | None] = {}
         self._lock = Lock()
 
     @classmethod
     def open(cls, bundle: Path, backend: str = "onnx", threads: int = 2, max_memory: int | None = None, allow_random: bool = False) -> Models:
-        """Raises BundleError for a bundle that is not what it promises, RuntimeFailure for an unknown backend, and for a bundle of random
-        weights unless `allow_random`."""
-        if backend not in BACKENDS:
-            raise RuntimeFailure(f"unknown backend {backend!r}; choose one of: {', '.join(BACKENDS)}")
+        """Raises BundleError for a bundle that is not what it promises, RuntimeFailure for a backend that is unknown or of another system, and
+        for a bundle of random weights unless `allow_random`."""
+        split(backend)
         manifest = mf.read(bundle)
         if manifest.random_parts and not allow_random:
             parts = ", ".join(manifest.random_parts)
@@ -87,7 +90,7 @@ class Models:
                 artifact = self.manifest.artifact(role, self.backend)
                 path = mf.check_one(self.bundle, artifact)
                 self._make_room(role)
-                self._sessions[role] = open_session(self.backend, path, artifact, self.threads)
+                self._sessions[role] = open_session(self.chosen, path, artifact, self.threads)
             self._sessions[role] = self._sessions.pop(role)  # the last used stands last
             return self._sessions[role]
 
@@ -99,7 +102,7 @@ class Models:
         """Backend, threads, allocation and what is loaded, for a trace."""
         bound = "" if self.max_memory is None else f" of at most {self.max_memory / 1e6:.0f}"
         loaded = ", ".join(f"{role} {size / 1e6:.0f}" for role, size in self.held().items())
-        return f"{self.backend}, {self.threads} threads, no affinity, {ARENA}; in memory, MB{bound}: {loaded or 'nothing'}"
+        return f"{self.chosen}, {SET_UP[self.backend].format(threads=self.threads)}; in memory, MB{bound}: {loaded or 'nothing'}"
 
     def _make_room(self, role: str) -> None:
         if self.max_memory is None:

@@ -1,11 +1,12 @@
 """Backends: one file per engine with the same names, chosen from a literal table; the heavy import stands inside `open_session`.
 
-A `Session` runs one artifact: named arrays in, named arrays out.
+A `Session` runs one artifact: named arrays in, named arrays out. A backend may name the processors that it is to use: `coreml:cpu_and_ne`.
 """
 
 from __future__ import annotations
 
 import importlib
+import sys
 from pathlib import Path
 from typing import Protocol
 
@@ -16,7 +17,10 @@ from ..errors import RuntimeFailure
 from ..manifest import Artifact
 
 Array = NDArray[np.generic]
-BACKENDS = {"onnx": "onnx_backend", "executorch": "executorch_backend"}
+BACKENDS = {"onnx": "onnx_backend", "executorch": "executorch_backend", "coreml": "coreml_backend"}
+PLATFORMS = {"coreml": ("darwin", "macOS")}  # what runs on one system alone: its sys.platform and its name
+UNITS = {"coreml": ("all", "cpu_only", "cpu_and_gpu", "cpu_and_ne")}  # the first is what a backend without any takes
+CHOICES = (*BACKENDS, *(f"{name}:{unit}" for name, units in UNITS.items() for unit in units))
 
 
 class Session(Protocol):
@@ -27,10 +31,24 @@ class Session(Protocol):
     def run(self, inputs: dict[str, Array]) -> dict[str, Array]: ...
 
 
+def runs_here(name: str) -> bool:
+    """Whether this system can have the backend called `name` at all."""
+    return name in BACKENDS and (name not in PLATFORMS or PLATFORMS[name][0] == sys.platform)
+
+
+def split(backend: str) -> tuple[str, str]:
+    """ "coreml:cpu_and_ne" → ("coreml", "cpu_and_ne"). Raises RuntimeFailure for an unknown one, and for one of another system."""
+    if backend not in CHOICES:
+        raise RuntimeFailure(f"unknown backend {backend!r}; choose one of: {', '.join(CHOICES)}")
+    name, _, units = backend.partition(":")
+    if not runs_here(name):
+        raise RuntimeFailure(f"the {name} backend runs on {PLATFORMS[name][1]} alone, this is {sys.platform}: use --backend onnx")
+    return name, units or UNITS.get(name, ("",))[0]
+
+
 def open_session(backend: str, path: Path, artifact: Artifact, threads: int) -> Session:
     """Loads one artifact. Raises RuntimeFailure for an unknown backend, a missing package or a file that the engine refuses."""
-    if backend not in BACKENDS:
-        raise RuntimeFailure(f"unknown backend {backend!r}; choose one of: {', '.join(BACKENDS)}")
-    module = importlib.import_module(f".{BACKENDS[backend]}", __name__)
-    session: Session = module.open_session(path, artifact, threads)
+    name, units = split(backend)
+    module = importlib.import_module(f".{BACKENDS[name]}", __name__)
+    session: Session = module.open_session(path, artifact, threads, units)
     return session

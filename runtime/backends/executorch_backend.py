@@ -38,6 +38,6 @@ class ExecutorchSession:
         return {spec.name: tensor.numpy() for spec, tensor in zip(self.artifact.outputs, out, strict=True)}
 
 
-def open_session(path: Path, artifact: Artifact, threads: int) -> ExecutorchSession:
-    """Loads a .pte file. `threads` is not adjustable through this binding: XNNPACK uses its own pool. Raises RuntimeFailure."""
+def open_session(path: Path, artifact: Artifact, threads: int, units: str) -> ExecutorchSession:
+    """Loads a .pte file. `threads` is not adjustable through this binding: XNNPACK uses its own pool, on the CPU alone. Raises RuntimeFailure."""
     return ExecutorchSession(path, artifact)

@@ -37,6 +37,6 @@ class OnnxSession:
         return dict(zip(names, self.native.run(names, inputs), strict=True))
 
 
-def open_session(path: Path, artifact: Artifact, threads: int) -> OnnxSession:
-    """Loads an .onnx file with `threads` intra-op threads. Raises RuntimeFailure."""
+def open_session(path: Path, artifact: Artifact, threads: int, units: str) -> OnnxSession:
+    """Loads an .onnx file with `threads` intra-op threads; there are no `units` to choose from. Raises RuntimeFailure."""
     return OnnxSession(path, artifact, threads)
