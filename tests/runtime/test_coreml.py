@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from dataclasses import replace
 from datetime import datetime
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from gamer.runtime import backends
+from gamer.runtime import manifest as mf
 from gamer.runtime.backends import Array, coreml_backend, open_session
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.manifest import Artifact, Parity, TensorSpec
@@ -21,8 +23,8 @@ NOW = datetime(2026, 11, 21)
 
 
 def artifact(role: str, inputs: dict[str, tuple[Any, str]], outputs: dict[str, tuple[Any, str]], path: str = "a.mlpackage") -> Artifact:
-    sides = (tuple(TensorSpec(n, shape, dtype) for n, (shape, dtype) in side.items()) for side in (inputs, outputs))
-    return Artifact(role, "coreml", "fp16", path, 0, "", *sides, Parity("", "", 0.0), 0.0)
+    given, made = (tuple(TensorSpec(n, shape, dtype) for n, (shape, dtype) in side.items()) for side in (inputs, outputs))
+    return Artifact(role, "coreml", "fp16", path, 0, "", given, made, Parity("", "", 0.0), 0.0)
 
 
 def step(inputs: list[str], outputs: list[str]) -> Artifact:
@@ -167,7 +169,7 @@ def test_what_core_ml_refuses_is_one_line(mac: Any, package: tuple[Path, Artifac
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("family", "layers"), [("llama", 2), ("gemma3", 2), ("gpt2", 1), ("flan-t5", 2)])
+@pytest.mark.parametrize(("family", "layers"), [("gemma3", 2), ("gpt2", 1), ("flan-t5", 2)])
 def test_every_family_decodes_as_torch_does(mac: Any, family: str, layers: int, tmp_path: Path) -> None:
     """Names by place, fp16 results, the cache kept here; a T5's encoder beside its decoder."""
     from gamer.export import decoders, parity
@@ -199,51 +201,76 @@ def test_every_family_decodes_as_torch_does(mac: Any, family: str, layers: int, 
     np.testing.assert_array_equal(decoder.forward(table[[5]])[0], after)
 
 
-@pytest.mark.slow
-def test_a_mac_proves_with_both_and_ships_a_prefix(mac: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`gamer export` and `gamer verify` where there is a Core ML: it and the interpreter, each held to the threshold."""
-    from gamer.export import bundle, verify
-    from gamer.export.cli import parity_text
-    from gamer.export.errors import ExportError
-    from gamer.export.settings import Settings
-
-    from tests.export import tiny
-
-    monkeypatch.setattr(bundle, "_run", lambda tasks, jobs, report: [bundle.run_task(task) for task in tasks])
-    settings = Settings("llm", "int8", (("llm", str(tiny.qwen2(tmp_path / "qwen2"))),))
-    manifest = bundle.export(settings, ("coreml",), tmp_path / "out", 1, lambda text, artifact: None)
-    for artifact in manifest.artifacts:
-        assert artifact.parity.executed_by.startswith("Core ML; MIL interpreter cosine ≥ 0.9")
-        assert "Core ML; MIL interpreter" in parity_text(artifact.parity)
-    assert {p.target for p in manifest.prefixes} == {"coreml"}
-    again = verify.verify(tmp_path / "out", manifest, lambda text: None, settings.sources)
-    assert [a.parity for a in again.artifacts] == [a.parity for a in manifest.artifacts]
-    models = Models.open(tmp_path / "out", "coreml")
-    ids, kept = models.prompt("refine", "my cat")
-    assert kept is not None and kept.ids == ids[: len(kept.ids)]
-    mac.disturbed = 0.5
-    with pytest.raises(ExportError, match="for coreml"):
-        verify.verify(tmp_path / "out", manifest, lambda text: None, settings.sources)
-
-
-@pytest.mark.slow
-def test_bench_latency_times_it(mac: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command, over a bundle of towers."""
-    from click.testing import CliRunner
-    from gamer.bench.cli_cost import latency
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    """A tiny language model's bundle as a Mac exports it, and the settings it was exported with."""
+    pytest.importorskip("coremltools", reason="needs the export extra")
     from gamer.export import bundle
     from gamer.export.settings import Settings
 
     from tests.export import tiny
+    from tests.runtime import coreml_double
 
-    monkeypatch.setattr(bundle, "_run", lambda tasks, jobs, report: [bundle.run_task(task) for task in tasks])
-    source = str(tiny.clip(tmp_path / "clip"))
-    manifest = bundle.export(Settings("towers", "int8", (("image", source), ("text", source))), ("coreml",), tmp_path / "out", 1, lambda *a: None)
-    done = CliRunner().invoke(latency, ["-b", str(tmp_path / "out"), "--backend", "coreml:cpu_only", "-r", "2", "-w", "0", "--json"])
+    folder = tmp_path_factory.mktemp("exported")
+    settings = Settings("llm", "int8", (("llm", str(tiny.qwen2(folder / "qwen2"))),))
+    with pytest.MonkeyPatch.context() as patched:
+        coreml_double.install(patched)
+        patched.setattr(bundle, "_run", lambda tasks, jobs, report: [bundle.run_task(task) for task in tasks])
+        bundle.export(settings, ("coreml",), folder / "out", 1, lambda text, artifact: None)
+    return folder / "out", settings
+
+
+@pytest.mark.slow
+def test_a_mac_proves_with_both(mac: Any, exported: tuple[Path, Any]) -> None:
+    """`gamer export` and `gamer verify` where there is a Core ML: it and the interpreter, each held to the threshold."""
+    from gamer.export import verify
+    from gamer.export.cli import parity_text
+    from gamer.export.errors import ExportError
+
+    folder, settings = exported
+    manifest = mf.read(folder)
+    for artifact in manifest.artifacts:
+        assert artifact.parity.executed_by.startswith("Core ML; MIL interpreter cosine ≥ 0.9")
+        assert "Core ML; MIL interpreter" in parity_text(artifact.parity)
+    again = verify.verify(folder, manifest, lambda text: None, settings.sources)
+    assert [a.parity for a in again.artifacts] == [a.parity for a in manifest.artifacts] and mac.loaded
+    mac.disturbed = 0.5  # the interpreter alone would pass
+    with pytest.raises(ExportError, match="for coreml"):
+        verify.verify(folder, manifest, lambda text: None, settings.sources)
+    mac.refuses = "Error compiling model"
+    with pytest.warns(RuntimeWarning), pytest.raises(RuntimeFailure, match="Core ML refuses it"):
+        verify.verify(folder, manifest, lambda text: None, settings.sources)
+
+
+@pytest.mark.slow
+def test_a_prefix_is_made_and_used_where_core_ml_runs(mac: Any, exported: tuple[Path, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gamer.export import prefixes
+    from gamer.runtime.llm import Request
+
+    folder = tmp_path / "out"
+    shutil.copytree(exported[0], folder)
+    manifest = replace(mf.read(folder), prompts={"refine": "Say: {query}."})
+    made = prefixes.write(folder, manifest)
+    assert [(p.prompt, p.target) for p in made] == [("refine", "coreml")]
+    models = Models(folder, replace(manifest, prefixes=made), "coreml:cpu_only", 1)
+    ids, kept = models.prompt("refine", "my cat")
+    assert kept is not None and kept.ids == ids[: made[0].tokens] and len(kept.ids) > 4
+    with_it, without = (models.language_model.generate(Request(ids, 6, prefix=p)) for p in (kept, None))
+    assert with_it.ids == without.ids and with_it.computed == without.computed - len(kept.ids)
+    monkeypatch.setitem(backends.PLATFORMS, "coreml", ("another", "another system"))
+    assert prefixes.write(folder, manifest) == ()
+
+
+@pytest.mark.slow
+def test_bench_latency_times_it(mac: Any, exported: tuple[Path, Any]) -> None:
+    from click.testing import CliRunner
+    from gamer.bench.cli_cost import latency
+
+    done = CliRunner().invoke(latency, ["-b", str(exported[0]), "--backend", "coreml:cpu_only", "-r", "1", "-w", "0", "--json"])
     assert done.exit_code == 0, done.stderr
     found = json.loads(done.stdout)
-    assert found["backend"] == "coreml:cpu_only" and {m["role"] for m in found["models"]} == {a.role for a in manifest.artifacts}
-    assert {row["step"] for row in found["rows"]} >= {"image_tower", "text_tower"} and mac.loaded[-1][1] == "CPU_ONLY"
+    assert found["backend"] == "coreml:cpu_only" and {m["role"] for m in found["models"]} == {"llm_embed", "llm_decoder"}
+    assert {row["step"] for row in found["rows"]} >= {"llm_embed", "llm_prefill", "llm_decode"} and mac.loaded[-1][1] == "CPU_ONLY"
 
 
 @pytest.fixture
@@ -272,11 +299,11 @@ def test_photos_are_seen_and_found_as_on_onnx(mac: Any, pocket: tuple[Models, Mo
     wanted = ("coffee", "chelsea", "rocket")
     photos = {hit.id: hit.path for hit in engines[1].search("a photo", 19, now=NOW).hits if hit.id in wanted}
     for path in photos.values():
-        one, other = (models.see(load_pixels(Path(str(path)))) for models in pocket)
-        assert cosine(one.embedding, other.embedding) > 0.97 and one.labels[0][0] == other.labels[0][0]
-        assert one.embedding.dtype == one.patches.dtype == np.float32
+        seen, there = (models.see(load_pixels(Path(str(path)))) for models in pocket)
+        assert cosine(seen.embedding, there.embedding) > 0.97 and seen.labels[0][0] == there.labels[0][0]
+        assert seen.embedding.dtype == seen.patches.dtype == np.float32
         # The experts of both on the same patches: routing must not hang on how the tower was quantized.
-        mine, theirs = (models.project(other.patches) for models in pocket)
+        mine, theirs = (models.project(there.patches) for models in pocket)
         assert mine.experts == theirs.experts and mine.macs_saved == theirs.macs_saved
         assert cosine(mine.prompts, theirs.prompts) > 0.98
     for query in ("coffee I photographed last spring", "my cat", "rocket launch in Florida last summer", "Roman coins"):
