@@ -88,8 +88,8 @@ def shared_names(artifact: Artifact) -> Artifact:
 
 
 def _step_inputs(artifact: Artifact, layers: int) -> list[str]:
-    """Names of a step's inputs in their order. `layers`: how many give their key and value; 0 where all keep them in states. Which step it
-    is follows from the count alone: the heads' lengths differ by odd numbers, the caches come in pairs."""
+    """Names of a step's inputs in their order. `layers`: how many give their key and value; 0 where all keep them in states. The count
+    alone says which step it is."""
     count, past = len(artifact.inputs), _pairs("past", layers)
     for head in _HEADS:
         if len(head) + len(past) == count:

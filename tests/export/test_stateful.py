@@ -16,6 +16,7 @@ from gamer.export.errors import ExportError  # noqa: E402
 from gamer.export.form import Form  # noqa: E402
 from gamer.export.recipe import THRESHOLDS  # noqa: E402
 from gamer.export.stateful import stateful  # noqa: E402
+from gamer.runtime.backends.coreml_backend import shared  # noqa: E402
 from gamer.runtime.decoder import StepDecoder, open_decoder  # noqa: E402
 from gamer.runtime.errors import RuntimeFailure  # noqa: E402
 from gamer.runtime.manifest import Artifact, Language, Parity  # noqa: E402
@@ -29,7 +30,7 @@ def session(item: Any, language: Language, quant: str, path: Path, cache: str = 
     """What parity runs: the saved program, its tensors under the module's names."""
     inputs, outputs = to_coreml.write(item, quant, language, [], path, Form(cache=cache))
     artifact = Artifact(item.role, "coreml", quant, "", 0, "", inputs, outputs, Parity("", "", 0.0), 0.0)
-    return parity._ByPlace(mil.open_session(path, artifact), item)
+    return shared(mil.open_session(path, artifact), artifact)
 
 
 @pytest.fixture(scope="module", params=["llama", "qwen2"])

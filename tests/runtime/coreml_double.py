@@ -15,6 +15,22 @@ from gamer.runtime import backends
 from gamer.runtime.backends import Array
 
 
+class State:
+    """What a new state of Core ML is to MLState: named arrays of fp16, zero at first."""
+
+    def __init__(self, values: dict[str, Array]) -> None:
+        self.values = {name: np.zeros_like(value) for name, value in values.items()}
+
+    def read_state(self, name: str) -> Array:
+        return self.values[name].copy()
+
+    def write_state(self, name: str, value: Array) -> None:
+        held = self.values[name]
+        if (value.shape, value.dtype) != (held.shape, held.dtype):
+            raise RuntimeError(f"state {name} is {held.dtype} {held.shape}, not {value.dtype} {value.shape}")
+        self.values[name] = value.copy()
+
+
 class Proxy:
     """What libcoremlpython's _MLModelProxy does, as far as MLModel asks it. `loaded`: (file name, compute units) of all that were made."""
 
@@ -39,7 +55,10 @@ class Proxy:
     def get_compiled_model_path(self) -> str:
         return self._path
 
-    def predict(self, data: dict[str, Array], state: None) -> dict[str, Array]:
+    def newState(self) -> State:
+        return State({name: value.numpy() for name, value in self._interpreter.states().items()})
+
+    def predict(self, data: dict[str, Array], state: State | None) -> dict[str, Array]:
         import torch
 
         given = {}
@@ -52,7 +71,13 @@ class Proxy:
             if value.dtype != wanted:
                 raise RuntimeError(f"MultiArray of {value.dtype} for {spec.name}: {np.dtype(wanted)} is wanted")
             given[spec.name] = torch.from_numpy(np.ascontiguousarray(value)).to(spec.type.dtype.held)
+        if (state is not None) != bool(self._interpreter.states()):
+            raise RuntimeError("The model is stateful, and wants a state" if state is None else "The model has no states")
+        if state is not None:
+            self._interpreter.set_states({name: torch.from_numpy(value) for name, value in state.values.items()})
         out = {name: value.numpy() + self.disturbed for name, value in self._interpreter.run(given).items()}
+        if state is not None:
+            state.values = {name: value.numpy() for name, value in self._interpreter.states().items()}
         return {name: value.astype(self.half_out) if value.dtype == np.float16 else value for name, value in out.items()}
 
 
@@ -65,4 +90,6 @@ def install(monkeypatch: pytest.MonkeyPatch) -> type[Proxy]:
 
     monkeypatch.setitem(backends.PLATFORMS, "coreml", (sys.platform, "this system"))
     monkeypatch.setattr(model, "_MLModelProxy", Own)
+    monkeypatch.setattr(model, "_is_macos", lambda: True)
+    monkeypatch.setattr(model, "_macos_version", lambda: (15, 0))
     return Own

@@ -18,6 +18,7 @@ from gamer.runtime.backends import Array, coreml_backend, open_session
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.manifest import Artifact, Parity, TensorSpec
 from gamer.runtime.models import Models
+from gamer.runtime.step_cache import StateSession
 
 NOW = datetime(2026, 11, 21)
 
@@ -39,39 +40,52 @@ PAST, CROSS = ([f"{kind}_{x}.{n}" for n in (0, 1) for x in "kv"] for kind in ("p
 FRESH = ["logits", "hidden", "k_0", "v_0", "k_1", "v_1"]
 
 
-@pytest.mark.parametrize(
-    ("own", "shared"),
-    [
-        (["embeds", "cos", "sin", "place", "mask"], PAST),
-        (["embeds", "cos", "sin", "place", "mask"], ["cos_local", "sin_local", "mask_local", *PAST]),
-        (["embeds", "place", "mask", "buckets", "cross_mask"], [*PAST, *CROSS]),
-    ],
-)
-@pytest.mark.parametrize("listed", ["rest", "past"])
-def test_a_step_gets_the_names_of_the_other_backends(own: list[str], shared: list[str], listed: str) -> None:
-    found = coreml_backend.shared_names(step([*own, *(f"{listed}_{n}" for n in range(len(shared)))], FRESH))
-    assert names(found) == ([*own, *shared], ["logits", "hidden", "k.0", "v.0", "k.1", "v.1"])
+ROTATED = ["embeds", "cos", "sin", "place", "mask"]
+LEARNED = ["embeds", "place", "mask"]
+LOCAL = [*ROTATED, "cos_local", "sin_local", "mask_local"]
+RELATIVE = [*LEARNED, "buckets", "cross_mask"]
 
 
-def test_a_step_that_fits_no_decoder_is_refused() -> None:
-    with pytest.raises(RuntimeFailure, match="5 inputs without names for 2 layers"):
-        coreml_backend.shared_names(step(["embeds", *(f"rest_{n}" for n in range(5))], FRESH))
+@pytest.mark.parametrize("head", [LEARNED, ROTATED, LOCAL, RELATIVE])
+@pytest.mark.parametrize("states", [False, True])
+def test_a_step_gets_the_names_of_the_other_backends(head: list[str], states: bool) -> None:
+    """Whatever the program calls them: by place, with the cache as inputs or in states."""
+    wanted = [*head, *([] if states else PAST), *(CROSS if head is RELATIVE else [])]
+    found = coreml_backend.shared_names(step([f"given_{n}" for n in range(len(wanted))], FRESH[:2] if states else FRESH))
+    assert names(found) == (wanted, ["logits", "hidden"] if states else ["logits", "hidden", "k.0", "v.0", "k.1", "v.1"])
+
+
+@pytest.mark.parametrize(("inputs", "fresh"), [(6, FRESH), (8, FRESH), (11, FRESH), (14, FRESH), (4, FRESH[:2]), (6, FRESH[:2]), (0, FRESH)])
+def test_a_step_that_fits_no_decoder_is_refused(inputs: int, fresh: list[str]) -> None:
+    with pytest.raises(RuntimeFailure, match=f"{inputs} inputs, .*: no decoder's step"):
+        coreml_backend.shared_names(step([f"rest_{n}" for n in range(inputs)], fresh))
+
+
+class Fixed:
+    """A program without states that keeps what it was given, and always gives the same."""
+
+    def run(self, inputs: dict[str, Array]) -> dict[str, Array]:
+        self.seen = inputs
+        return {"embeds": np.ones((1, 4), np.float32)}
+
+    def reset(self) -> None: ...
+
+    def states(self) -> dict[str, Array]:
+        return {}
+
+    def set_states(self, values: dict[str, Array]) -> None: ...
 
 
 def test_numbers_are_cast_to_what_the_program_declares() -> None:
     """Token ids are 64 bits to the drivers; results may be handed over wider than they were computed."""
-    seen: dict[str, Array] = {}
-
-    def predict(inputs: dict[str, Array]) -> dict[str, Array]:
-        seen.update(inputs)
-        return {"embeds": np.ones((1, 4), np.float32)}
-
-    session = coreml_backend.Renamed(predict, artifact("llm_embed", {"ids": ((1,), "int32")}, {"embeds": ((1, 4), "float16")}))
+    program = Fixed()
+    session = coreml_backend.shared(program, artifact("llm_embed", {"ids": ((1,), "int32")}, {"embeds": ((1, 4), "float16")}))
     assert session.run({"ids": np.array([7], np.int64)})["embeds"].dtype == np.float16
-    assert seen["ids"].dtype == np.int32 and seen["ids"].tolist() == [7]
-    turned = coreml_backend.Renamed(predict, artifact("text_tower", {"x": ((4, 2), "float32")}, {"embeds": ((1, 4), "float16")}))
+    assert program.seen["ids"].dtype == np.int32 and program.seen["ids"].tolist() == [7]
+    turned = coreml_backend.shared(program, artifact("text_tower", {"x": ((4, 2), "float32")}, {"embeds": ((1, 4), "float16")}))
     turned.run({"x": np.zeros((2, 4), np.float64).T})
-    assert seen["x"].flags.c_contiguous and seen["x"].dtype == np.float32
+    assert program.seen["x"].flags.c_contiguous and program.seen["x"].dtype == np.float32
+    assert not isinstance(session, StateSession)
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="a Mac has Core ML")
@@ -128,11 +142,12 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Artifact]:
     return written(decoders.embed(config, weights, "fp32"), "fp16", None, tmp_path_factory.mktemp("table"))
 
 
-def written(item: Any, quant: str, language: Any, folder: Path) -> tuple[Path, Artifact]:
+def written(item: Any, quant: str, language: Any, folder: Path, cache: str = "tensors") -> tuple[Path, Artifact]:
     from gamer.export import to_coreml
+    from gamer.export.form import Form
 
     path = folder / f"{item.role}.mlpackage"
-    inputs, outputs = to_coreml.write(item, quant, language, [], path)
+    inputs, outputs = to_coreml.write(item, quant, language, [], path, Form(cache=cache))
     return path, Artifact(item.role, "coreml", quant, path.name, 0, "", inputs, outputs, Parity("", "", 0.0), 0.0)
 
 
@@ -152,10 +167,10 @@ def test_a_package_runs_on_the_units_that_were_named(mac: Any, package: tuple[Pa
 @pytest.mark.slow
 def test_what_core_ml_refuses_is_one_line(mac: Any, package: tuple[Path, Artifact], tmp_path: Path) -> None:
     session = open_session("coreml:cpu_and_ne", *package, 1)
-    with pytest.raises(RuntimeFailure, match=r"Core ML fails on cpu_and_ne \(MultiArray shape \(2,\) .*: try --backend coreml:cpu_only$"):
+    with pytest.raises(RuntimeFailure, match=r"on cpu_and_ne: Core ML fails \(MultiArray shape \(2,\) .*: try --backend coreml:cpu_only$"):
         session.run({"ids": np.array([1, 2])})
     renamed = replace(package[1], inputs=(TensorSpec("tokens", (1,), "int32"),))
-    with pytest.raises(RuntimeFailure, match=r'Core ML fails on all \(.*Provided key \\?"tokens\\?"'):
+    with pytest.raises(RuntimeFailure, match=r'on all: Core ML fails \(.*Provided key \\?"tokens\\?"'):
         open_session("coreml", package[0], renamed, 1).run({"tokens": np.array([1])})
     mac.refuses = "Error compiling model: no such operation\nand more lines"
     refusal = pytest.raises(RuntimeFailure, match=r"llm_embed.mlpackage: Core ML refuses it \(.*\): export again$")
@@ -169,21 +184,24 @@ def test_what_core_ml_refuses_is_one_line(mac: Any, package: tuple[Path, Artifac
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("family", "layers"), [("gemma3", 2), ("gpt2", 1), ("flan-t5", 2)])
-def test_every_family_decodes_as_torch_does(mac: Any, family: str, layers: int, tmp_path: Path) -> None:
-    """Names by place, fp16 results, the cache kept here; a T5's encoder beside its decoder."""
+@pytest.mark.parametrize(("family", "cache"), [("gemma3", "tensors"), ("gpt2", "state"), ("flan-t5", "tensors")])
+def test_every_family_decodes_as_torch_does(mac: Any, family: str, cache: str, tmp_path: Path) -> None:
+    """Names by place, fp16 results, the cache kept here or in Core ML's states; a T5's encoder beside its decoder."""
     from gamer.export import decoders, parity
+    from gamer.export.stateful import inputs_of, outputs_of
     from gamer.runtime.decoder import EncoderDecoder, StepDecoder, open_decoder
 
     from tests.export.tiny_llms import SLOTS, ids, tiny, torch_decoder, torch_session
 
-    _, config, weights = tiny(family, layers)
+    _, config, weights = tiny(family, 2)
     language, made = decoders.language(config, SLOTS), [decoders.decoder(config, weights, SLOTS)]
     if family == "flan-t5":
         made.append(decoders.encoder(config, weights, SLOTS))
-    sessions = [open_session("coreml", *written(item, "fp16", language, tmp_path), 1) for item in made]
+    sessions = [open_session("coreml", *written(item, "fp16", language, tmp_path, cache), 1) for item in made]
     for session, item in zip(sessions, made, strict=True):
-        assert names(session.artifact) == ([t.name for t in item.inputs], [t.name for t in item.outputs])
+        sides = (item.inputs, item.outputs) if cache == "tensors" else (inputs_of(item), outputs_of(item))
+        assert names(session.artifact) == tuple([t.name for t in side] for side in sides)
+    assert isinstance(sessions[0], StateSession) == (cache == "state")
     table = np.asarray(decoders.embed(config, weights, "fp32").module.get_buffer("rows").numpy())
     decoder, plain = open_decoder(sessions[0], language, *sessions[1:]), torch_decoder(made[0], language)
     if isinstance(decoder, EncoderDecoder):
