@@ -2,7 +2,8 @@
 
 The node of a range [lo, hi) of the permutation is its middle, (lo + hi) // 2; its left child is [lo, mid), its right child
 [mid + 1, hi). The axis cycles with depth: latitude, longitude, time. A range of LEAF points or fewer is a leaf and is scanned.
-Queries walk all boxes down level by level with numpy arrays, so that Python's own cost is one step per level, not one per node.
+Queries walk all boxes down level by level: a level of few nodes in plain Python, a wide one with numpy arrays, whose calls cost the same for
+one node and for hundreds.
 
 Knows integers and boxes. Knows nothing of photos, degrees, or what an unknown field means (the album gives those a value).
 """
@@ -13,6 +14,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +23,14 @@ from .errors import AlbumError
 
 Int64Array = NDArray[np.int64]
 
+Range = tuple[int, int, int]  # begin, end, number of the box
+
 LOWEST = int(np.iinfo(np.int64).min)
 HIGHEST = int(np.iinfo(np.int64).max)
 LEAF = 32
 MASK_BELOW = 50_000
+NARROW = 64  # nodes of a level
+WALKED = 25  # what a point costs that a walk comes to, in comparisons of a whole column's point with one side of a box
 MAGIC = b"GKDT"
 VERSION = 1
 _HEADER = struct.Struct("<4sHHQ")  # magic, version, leaf size, points
@@ -36,6 +42,15 @@ class Box:
 
     low: tuple[int, int, int] = (LOWEST, LOWEST, LOWEST)
     high: tuple[int, int, int] = (HIGHEST, HIGHEST, HIGHEST)
+
+
+class _Walk(NamedTuple):
+    """Where a walk stands: middles and the box that each may lie in, leaves, the ranges of the next level, and its depth."""
+
+    mids: list[tuple[int, int]]
+    leaves: list[Range]
+    ranges: list[Range]
+    depth: int
 
 
 class KDTree:
@@ -52,7 +67,8 @@ class KDTree:
 
     def range(self, boxes: Sequence[Box]) -> Int64Array:
         """Sorted, unique row numbers of the points in any of the boxes."""
-        return np.asarray(np.unique(self.hits(boxes)[0]), np.int64)
+        rows = np.sort(self.hits(boxes)[0])  # not numpy's unique, which hashes: six times the time
+        return np.asarray(rows[np.diff(rows, prepend=-1) > 0], np.int64)
 
     def hits(self, boxes: Sequence[Box]) -> tuple[Int64Array, Int64Array, int]:
         """Row numbers, unsorted, each with the index of a box that holds it; and the number of comparisons of a point with a box."""
@@ -62,7 +78,10 @@ class KDTree:
             return self._by_mask(boxes)
         lows = np.array([box.low for box in boxes], np.int64)  # [b, 3]
         highs = np.array([box.high for box in boxes], np.int64)
-        positions, owner = self._candidates(lows, highs)
+        walk = self._narrow(lows.tolist(), highs.tolist())
+        if WALKED * sum(hi - lo for lo, hi, _ in walk.ranges) > len(self) * sum(map(_sides, boxes)):
+            return self._by_mask(boxes)
+        positions, owner = self._candidates(walk, lows, highs)
         inside = np.ones(positions.size, np.bool_)
         for axis in range(3):
             values = self.columns[axis][positions]
@@ -70,7 +89,7 @@ class KDTree:
         return self.order[positions[inside]].astype(np.int64), owner[inside], int(positions.size)
 
     def _by_mask(self, boxes: Sequence[Box]) -> tuple[Int64Array, Int64Array, int]:
-        """A comparison of whole columns: below MASK_BELOW points it costs less than the steps of a walk."""
+        """A comparison of whole columns: for few points, or boxes that hold many of them, it costs less than the steps of a walk."""
         found, owners = [], []
         for at, box in enumerate(boxes):
             inside = np.ones(len(self), np.bool_)
@@ -122,14 +141,13 @@ class KDTree:
                 total += (apart * unit[axis]) ** 2
         return np.asarray(np.sqrt(total), np.float64)
 
-    def _candidates(self, lows: Int64Array, highs: Int64Array) -> tuple[Int64Array, Int64Array]:
+    def _candidates(self, walk: _Walk, lows: Int64Array, highs: Int64Array) -> tuple[Int64Array, Int64Array]:
         """Positions in tree order that may lie in a box, each with the number of its box."""
-        lo = np.zeros(len(lows), np.int64)
-        hi = np.full(len(lows), len(self), np.int64)
-        owner = np.arange(len(lows), dtype=np.int64)
-        found: list[Int64Array] = []
-        owners: list[Int64Array] = []
-        depth = 0
+        depth, mids = walk.depth, np.array(walk.mids, np.int64).reshape(-1, 2)
+        leaves, ranges = (np.array(some, np.int64).reshape(-1, 3).T for some in (walk.leaves, walk.ranges))
+        positions, which = _spread(leaves[0], leaves[1])
+        found, owners = [mids[:, 0], positions], [mids[:, 1], leaves[2][which]]
+        lo, hi, owner = ranges
         while lo.size:
             is_leaf = hi - lo <= self.leaf
             positions, which = _spread(lo[is_leaf], hi[is_leaf])
@@ -148,6 +166,31 @@ class KDTree:
             owner = np.concatenate([owner[left], owner[right]])
             depth += 1
         return np.concatenate(found), np.concatenate(owners)
+
+    def _narrow(self, lows: list[list[int]], highs: list[list[int]]) -> _Walk:
+        """The walk through the upper levels: a level of so few nodes costs less than numpy's calls."""
+        walk = _Walk([], [], [(0, len(self), owner) for owner in range(len(lows))], 0)
+        while walk.ranges and len(walk.ranges) <= NARROW:
+            axis, below = walk.depth % 3, list[Range]()
+            column = self._views[axis]
+            for lo, hi, owner in walk.ranges:
+                if hi - lo <= self.leaf:
+                    walk.leaves.append((lo, hi, owner))
+                    continue
+                mid = (lo + hi) // 2
+                value = column[mid]
+                walk.mids.append((mid, owner))
+                if lows[owner][axis] <= value:
+                    below.append((lo, mid, owner))
+                if highs[owner][axis] >= value:
+                    below.append((mid + 1, hi, owner))
+            walk = _Walk(walk.mids, walk.leaves, below, walk.depth + 1)
+        return walk
+
+    @cached_property
+    def _views(self) -> list[memoryview]:
+        """The columns for Python's own integers, which a memoryview gives faster than numpy."""
+        return [memoryview(np.ascontiguousarray(column).data) for column in self.columns]
 
     def to_bytes(self) -> bytes:
         """Header, then latitude, longitude, time (int64 [n] each, tree order), then the permutation (int32 [n]); little-endian."""
@@ -168,6 +211,11 @@ class KDTree:
         if n and (order.min() < 0 or order.max() >= n):
             raise AlbumError("K-D tree segment: a row number out of range; rebuild the segment")
         return cls(order, columns, leaf)
+
+
+def _sides(box: Box) -> int:
+    """Comparisons that decide whether a point is in the box."""
+    return sum(low > LOWEST for low in box.low) + sum(high < HIGHEST for high in box.high)
 
 
 def _around(point: tuple[int, int, int], unit: tuple[float, float, float], radius: float, period: int) -> tuple[list[Box], bool]:

@@ -12,7 +12,7 @@ from typing import Literal
 
 Plan = Literal["exact", "hnsw"]
 
-MIN_WALK = 56  # vectors that a walk keeps in view at least: recall@10 near 0.99 without a filter; `gamer bench ann` says how near
+MIN_WALK = 76  # vectors that a walk keeps in view at least: recall@10 near 0.99 without a filter; `gamer bench ann` says how near
 _PER_WANTED = 1.6  # vectors kept in view for each that must be found: its tail is less complete than its head
 _SCAN = (45.0, 0.02, 0.00012)  # a call, a vector, a dimension of one read in its place
 _GATHERED = (0.03, 0.00008)  # more for one that stands alone

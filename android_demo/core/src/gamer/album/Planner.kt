@@ -23,7 +23,7 @@ class Estimate(private val total: Int, private val left: Int, private val dim: I
     val plan: String get() = if (hasGraph && left > 0 && graphUs < exactUs) "hnsw" else "exact"
 
     companion object {
-        const val MIN_WALK = 56
+        const val MIN_WALK = 76
         const val PER_WANTED = 1.6
     }
 }

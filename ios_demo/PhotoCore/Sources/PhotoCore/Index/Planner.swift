@@ -11,7 +11,7 @@ public struct Estimate: Sendable, Equatable {
     public var chunks = 1.0
 
     /// Vectors that a walk would keep in view.
-    public var width: Int { min(total, max(56, 2 * k, Int((1.6 * Double(k) * chunks * Double(total) / Double(max(left, 1))).rounded(.up)))) }
+    public var width: Int { min(total, max(76, 2 * k, Int((1.6 * Double(k) * chunks * Double(total) / Double(max(left, 1))).rounded(.up)))) }
 
     public var exactMicroseconds: Double {
         let gathered = left < total
