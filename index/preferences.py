@@ -14,7 +14,6 @@ from pathlib import Path
 import apsw
 
 from .errors import AlbumError
-from .merging import root_of
 
 Pair = tuple[int, int]  # (better, worse)
 
@@ -85,6 +84,8 @@ def _resolve(db: apsw.Connection, path: Path, better: str, worse: str) -> tuple[
     if photos[0] or photos[1]:
         stranger = worse if photos[0] else better
         raise AlbumError(f"{path}: no photo with id {stranger!r} in this album; give two photo ids, or two entity names")
+    from .merging import root_of  # whoever only reads an album merges no entities
+
     first, second = (root_of(db, path, name) for name in (better, worse))
     return "entity", first, second
 

@@ -18,7 +18,6 @@ import click
 from .answer import LAYERS, MODES, REFINEMENTS, Answer, Hit
 from .console import one_line, plain
 from .errors import RuntimeFailure
-from .explain import day
 from .models import Models
 from .options import PATH, backend_option, json_option, memory_option, random_option, threads_option
 
@@ -73,6 +72,10 @@ def search(
         ahead = Thread(target=models.load_text)
         ahead.start()
         from .engine import Engine
+
+        if not as_json:
+            import rich.console
+            import rich.table  # noqa: F401 - what printing needs, in the time that there is
 
         engine = Engine.over(models, album)
         ahead.join()
@@ -146,6 +149,8 @@ def print_trace(console: Console, answer: Answer) -> None:
 def print_hits(console: Console, hits: tuple[Hit, ...], explain: bool) -> None:
     from rich.markup import escape
     from rich.table import Table
+
+    from .explain import day
 
     table = Table()
     for name in ("", "photo", "taken", "likely", "score", *(("why",) if explain else ()), "memory"):

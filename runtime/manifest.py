@@ -9,14 +9,12 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import math
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path, PurePosixPath
-from types import UnionType
-from typing import Any, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any
 
 from .errors import BundleError
+from .reading import read_as
 
 SCHEMA_VERSION = 1
 MANIFEST_NAME = "manifest.json"
@@ -289,7 +287,7 @@ def from_json(text: str, where: str) -> Manifest:
     if raw["schema_version"] != SCHEMA_VERSION:
         raise BundleError(f"{where}: schema version {raw['schema_version']}, this program reads {SCHEMA_VERSION}: update it, or export again")
     try:
-        manifest: Manifest = _read(Manifest, raw, "manifest")
+        manifest: Manifest = read_as(Manifest, raw, "manifest")
         _within(manifest)
     except ValueError as error:
         raise BundleError(f"{where}: field {error}: export the bundle again") from None
@@ -298,40 +296,8 @@ def from_json(text: str, where: str) -> Manifest:
 
 def artifact_from(raw: Any) -> Artifact:
     """One artifact's JSON object, type-checked. Raises ValueError."""
-    found: Artifact = _read(Artifact, raw, "artifact")
+    found: Artifact = read_as(Artifact, raw, "artifact")
     return found
-
-
-def _read(kind: Any, raw: Any, at: str) -> Any:
-    """`raw` (from JSON) as `kind`: a dataclass, tuple[X, ...], dict[str, str], a union, or a scalar. Raises ValueError saying where."""
-    origin, args = get_origin(kind), get_args(kind)
-    if dataclasses.is_dataclass(kind) and isinstance(raw, dict):
-        hints, fields = _fields(cast(Any, kind))
-        missing = [n for n, f in fields.items() if n not in raw and f.default is dataclasses.MISSING]
-        if missing or set(raw) - set(fields):
-            raise ValueError(f"{at}: {', '.join(missing or sorted(set(raw) - set(fields)))} {'missing' if missing else 'unknown'}")
-        return cast(Any, kind)(**{n: _read(hints[n], value, f"{at}.{n}") for n, value in raw.items()})
-    if origin is tuple and isinstance(raw, list):
-        return tuple(_read(args[0], value, f"{at}[{n}]") for n, value in enumerate(raw))
-    if origin is dict and isinstance(raw, dict):
-        return {str(name): _read(args[1], value, f"{at}.{name}") for name, value in raw.items()}
-    if origin in (Union, UnionType) and isinstance(raw, dict):
-        return _read(args[0], raw, at)
-    if origin in (Union, UnionType) and type(raw) in args:
-        return raw
-    if kind is float and type(raw) in (int, float) and math.isfinite(raw):
-        return float(raw)
-    if type(raw) is kind:
-        return raw
-    if origin in (Union, UnionType) and float in args and type(raw) is int:
-        return float(raw)
-    raise ValueError(f"{at}: {getattr(kind, '__name__', kind)} is wanted, not {type(raw).__name__}")
-
-
-@cache
-def _fields(kind: Any) -> tuple[dict[str, Any], dict[str, dataclasses.Field[Any]]]:
-    """Resolved types and fields of a dataclass, once a class: a manifest holds thousands of its objects."""
-    return get_type_hints(kind), {f.name: f for f in dataclasses.fields(kind)}
 
 
 def _within(manifest: Manifest) -> None:

@@ -1,4 +1,7 @@
-"""A bundle's models, opened when first needed: image tower, text tower, DPE, language model. Knows the manifest; knows no album."""
+"""A bundle's models, opened when first needed: image tower, text tower, DPE, language model. Knows the manifest; knows no album.
+
+What only some of them need is imported with them: a search by text loads no language model's code.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +11,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import manifest as mf
-from . import prefix
 from .backends import Session, open_session, split
-from .decoder import open_decoder
 from .errors import RuntimeFailure
-from .gazetteer import Gazetteer
-from .grammar import Vocabulary
-from .image import prepare
-from .llm import LanguageModel, Prefix
-from .routing import choose
 from .text import TextEncoder
+
+if TYPE_CHECKING:
+    from .gazetteer import Gazetteer
+    from .grammar import Vocabulary
+    from .llm import LanguageModel, Prefix
 
 Floats = NDArray[np.float32]
 # How a backend is set up, for a trace.
@@ -127,10 +128,12 @@ class Models:
     def load_text(self) -> None:
         """Opens the text tower ahead of its first use, from a thread of its own; what stands in the way is said at that use."""
         with suppress(Exception):
-            self.text.encode([""])
+            _ = self.text
 
     @cached_property
     def gazetteer(self) -> Gazetteer:
+        from .gazetteer import Gazetteer
+
         return Gazetteer.open(self.data("gazetteer.sqlite"))
 
     @cached_property
@@ -141,6 +144,9 @@ class Models:
 
     @cached_property
     def language_model(self) -> LanguageModel:
+        from .decoder import open_decoder
+        from .llm import LanguageModel
+
         language = self.manifest.decoder()
         encoder = None if language.start_id is None else self.session("llm_encoder")
         decoder = open_decoder(self.session("llm_decoder"), language, encoder)
@@ -154,10 +160,14 @@ class Models:
 
     @cached_property
     def llm_vocabulary(self) -> Vocabulary:
+        from .grammar import Vocabulary
+
         return Vocabulary.read(self.data("llm_tokenizer.json").read_text(encoding="utf-8"))
 
     def prompt(self, name: str, query: str, notes: str = "") -> tuple[tuple[int, ...], Prefix | None]:
         """Token ids of the bundle's prompt `name`, filled in, and the shipped cache of its beginning. Raises BundleError."""
+        from . import prefix
+
         fixed, rest = prefix.encode(self.llm_tokenizer, self.manifest.prompt(name), query, notes)
         if name not in self._prefixes:
             self._prefixes[name] = prefix.load(self.bundle, self.manifest, self.backend, name, fixed)
@@ -169,6 +179,8 @@ class Models:
 
     def see(self, pixels: NDArray[np.uint8]) -> ImageCode:
         """uint8 RGB [H, W, 3] → embedding, patches, the five likeliest labels (first lemma of each; none from a tower without labels)."""
+        from .image import prepare
+
         tower = self.session("image_tower")
         wanted = tower.artifact.inputs[0]
         # A tower that takes bytes resizes in its own graph.
@@ -183,6 +195,8 @@ class Models:
 
     def project(self, patches: Floats, rho: float | None = None) -> SoftPrompts:
         """patches [P, F] → soft prompts in the LLM's space: the router, then only the experts that Eq. 1 chooses."""
+        from .routing import choose
+
         rho = self.manifest.thresholds.rho if rho is None else rho
         weights = self.session("dpe_router").run({"patches": patches[None]})["weights"][0].astype(np.float32)
         experts, shares = choose(weights, rho)

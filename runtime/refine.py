@@ -16,9 +16,10 @@ import unicodedata
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from .llm import Request
-from .models import Models
+if TYPE_CHECKING:
+    from .models import Models
 
 MAX_NEW = 32
 MAX_ADDED = 8  # words that a refinement without context may add
@@ -119,6 +120,8 @@ def by_llm(
 
 
 def _ask(models: Models, query: str, plain: str, context: Context) -> tuple[str, str]:
+    from .llm import Request  # a search that asks no language model loads none of its code
+
     ids, prefix = models.prompt("refine", clean(query, 300), context.notes())
     if len(ids) + MAX_NEW > models.manifest.decoder().max_seq:
         return plain, "llm (rejected: the query is too long)"
