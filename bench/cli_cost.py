@@ -203,7 +203,7 @@ def _losses(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) 
 @click.command()
 @click.option("-b", "--bundle", "bundles", type=PATH, multiple=True, required=True, help="Bundle directory; repeat to choose among several.")
 @click.option("--device", "names", multiple=True, help="A phone of the profiles; repeat for more. [default: all]")
-@click.option("--profiles", type=PATH, default=None, help="A JSON list of profiles. [default: bench/devices.json]")
+@click.option("--profiles", type=PATH, default=None, help="A JSON list of profiles. [default: export/devices.json]")
 @click.option("--budget", default=None, callback=_budget, help="Seconds a query and memory, such as 3s,1.5GB: what fits which phone.")
 @click.option("--loss", "given", multiple=True, callback=_losses, help="BUNDLE=NUMBER: its measured loss of quality. [default: 1 - worst parity]")
 @click.option("--import", "imports", type=PATH, multiple=True, help="Measurements that an app exported, to set beside; repeat for more.")
@@ -224,10 +224,12 @@ def device(
     threads: int,
 ) -> None:
     """What a phone will do with a bundle: latency, energy class and memory by roofline, calibrated on this machine, with the error on it shown."""
+    from gamer.export import devices
+
     from . import budget as budgets
     from . import device as predicting
     from . import device_tables as tables
-    from . import devices, imported
+    from . import imported
 
     with one_line("bench device", GraphError, SampleError, extra="bench"), spinner() as progress:
         known = devices.load(profiles or devices.PROFILES)

@@ -17,6 +17,8 @@ from datetime import datetime
 from pathlib import Path
 
 import numpy as np
+from gamer.export.devices import Profile
+from gamer.export.fit import RUNTIME_BYTES, cache_bytes
 from gamer.runtime import manifest as mf
 from gamer.runtime.manifest import Manifest
 from gamer.runtime.models import Models
@@ -24,7 +26,6 @@ from gamer.runtime.models import Models
 from . import ceilings, counting, graph, machine, roofline
 from .ceilings import Ceilings, Rate
 from .counting import Work
-from .devices import Profile
 from .imported import Imported
 from .latency import bundle_sha256
 from .parts import TASK_ROLES, parts
@@ -34,7 +35,6 @@ STREAM_SHARE = 0.6  # of a data sheet's bandwidth that the cores of a phone draw
 PREDICTED = ("image_tower", "text_tower", "dpe_router", "dpe_expert_0", "llm_encoder", "llm_prefill", "llm_prefill_after_prefix", "llm_decode")
 DECODED = 12
 PULL = 0.03  # weight of the belief that a factor is 1
-BASE_MB = 60  # runtime, tokenizers, album
 CLASSES = ((0.1, "A"), (1.0, "B"), (10.0, "C"), (float("inf"), "D"))  # joules
 Progress = Callable[[str], None]
 
@@ -220,9 +220,8 @@ def memory_mb(manifest: Manifest, roles: Sequence[str]) -> float:
     """Artifacts in memory as they lie on disk, the decoder's cache in float32, and the runtime."""
     size = sum(a.bytes for a in manifest.artifacts if a.target == "onnx" and a.role in roles)
     if "llm_decoder" in roles and manifest.language is not None:
-        s = manifest.language
-        size += 2 * s.layers * s.kv_heads * s.head_dim * s.max_seq * 4
-    return size / 1e6 + BASE_MB
+        size += cache_bytes(manifest.language)
+    return (size + RUNTIME_BYTES) / 1e6
 
 
 TASKS = {

@@ -123,6 +123,8 @@ def read(path: Path, dims: Mapping[str, int], past: int = 0) -> Graph:
         if len(inside) != 1:
             raise GraphError(f"{path}: {len(inside)} .onnx files, one is wanted")
         path = inside[0]
+    if path.suffix == ".ort":
+        raise GraphError(f"{path}: ORT format holds no graph that can be counted: export the same with --onnx-format onnx, and count that")
     model = _model(path)
     walk = _Walk(path, model, past)
     inputs = tuple(walk.declare(value, dims) for value in model.graph.input if value.name not in walk.initial)

@@ -29,7 +29,7 @@ from .form import form_of
 from .recipe import ROLES, TARGETS
 from .settings import Settings
 
-WRITERS = {"onnx": "to_onnx", "executorch": "to_executorch", "coreml": "to_coreml"}
+WRITERS = {"onnx": "to_onnx", "executorch": "to_executorch", "coreml": "to_coreml", "ort": "to_ort"}
 # Longest first: the decoder decides how long the whole takes.
 ORDER = ("llm_decoder", "llm_encoder", "image_tower", "text_tower", "dpe_expert_0", "dpe_expert_1", "dpe_expert_2", "llm_embed", "dpe_router")
 TOOLS = ("torch", "executorch", "torchao", "coremltools", "onnx", "onnxruntime", "numpy", "tokenizers", "transformers", "gguf")
@@ -71,6 +71,9 @@ def export(settings: Settings, targets: tuple[str, ...], out: Path, jobs: int, r
 
     Raises ExportError (weights missing, parity below threshold, `out` is something else) and BundleError.
     """
+    from . import limits
+
+    limits.check(settings, targets)
     out = out.resolve()
     mark = fingerprint(settings, targets)
     if out.exists():
@@ -119,18 +122,33 @@ def _swap(stage: Path, out: Path) -> None:
 
 
 def fingerprint(settings: Settings, targets: Iterable[str]) -> str:
-    """A hash of all that decides what an export writes: settings, recipe, sources, targets, tool versions, and this room's own source."""
+    """A hash of all that decides what an export writes: settings, recipe, sources, photographs, targets, tool versions, and this room's own
+    source."""
+    from . import calibration
+
     sha = hashlib.sha256(repr((settings, settings.chosen, sorted(targets), [(t, version(t)) for t in TOOLS])).encode())
     for _, source in settings.sources:
         path = Path(source)
         for file in sorted(path.iterdir()) if path.is_dir() else [path] if path.is_file() else []:
-            sha.update(repr((file.name, file.stat().st_size, file.stat().st_mtime_ns)).encode())
+            sha.update(_stamp(file))
+    for file in calibration.chosen(Path(settings.calibrate)) if settings.calibrate else ():
+        sha.update(_stamp(file))
     rooms = Path(__file__).parent, Path(str(mf.__file__)).parent
     for room in rooms:
         for file in sorted(f for kind in ("*.py", "*.json") for f in room.rglob(kind)):
-            if room == rooms[0] or file.name in ("image.py", "decoder.py", "step_cache.py", "prefix.py", "manifest.py"):
+            if (room == rooms[0] and file.name != "devices.json") or file.name in (
+                "image.py",
+                "decoder.py",
+                "step_cache.py",
+                "prefix.py",
+                "manifest.py",
+            ):
                 sha.update(file.read_bytes())
     return sha.hexdigest()
+
+
+def _stamp(file: Path) -> bytes:
+    return repr((file.name, file.stat().st_size, file.stat().st_mtime_ns)).encode()
 
 
 def _up_to_date(out: Path, mark: str) -> mf.Manifest | None:
@@ -223,18 +241,18 @@ def run_task(task: Task) -> Made:
     """Makes, proves and records one artifact; runs in a worker process."""
     import torch
 
-    from . import components, fixtures, memory, parity
+    from . import calibration, components, memory, parity
 
     torch.set_num_threads(1)
     memory.mark()
     settings, begin = task.settings, time.perf_counter()
-    writer = import_module(f".{WRITERS[task.target]}", __package__)
+    writer = import_module(f".{WRITERS[settings.onnx_format if task.target == 'onnx' else task.target]}", __package__)
     folder = Path(task.folder) / task.target
     folder.mkdir(exist_ok=True)
     path, aside = folder / f"{task.role}{writer.SUFFIX}", folder / f"partial-{os.getpid()}-{task.role}{writer.SUFFIX}"
     item = components.build(settings, task.role, task.quant)
     component = item.describe()
-    samples = fixtures.samples(settings, item, fixed=task.target != "onnx") if task.role == "image_tower" else []
+    samples = calibration.samples(settings, item, task.target, task.quant)
     try:
         given = (item, task.quant, components.language(settings), samples, aside, form_of(settings, components.preprocessing(settings)))
         inputs, outputs = writer.write(*given)

@@ -6,6 +6,7 @@ import json
 import os
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from gamer.runtime import manifest as mf
@@ -14,9 +15,13 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from . import devices, fit
 from .errors import ExportError
 from .recipe import QUANTS, RECIPES, TARGETS
-from .settings import COREML_CACHES, Settings, parse_keep, parse_sources, recipe_for
+from .settings import COREML_CACHES, DEPLOYMENT_TARGETS, ONNX_FORMATS, Settings, parse_keep, parse_sources, recipe_for
+
+if TYPE_CHECKING:
+    from .plan import Plan
 
 ERR = Console(stderr=True)
 
@@ -114,10 +119,17 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
 @click.option(
     "--coreml-cache", type=click.Choice(COREML_CACHES), default="tensors", show_default=True, help="state: the Core ML decoder keeps its cache."
 )
+@click.option(
+    "--onnx-format", type=click.Choice(ONNX_FORMATS), default="onnx", show_default=True, help="ort: ONNX Runtime's own, for its mobile builds."
+)
+@click.option("--opset", type=int, default=20, show_default=True, help="ONNX's operator set; 20 is the least.")
+@click.option("--deployment-target", type=click.Choice(DEPLOYMENT_TARGETS), default="iOS18", show_default=True, help="The oldest system for Core ML.")
+@click.option("--calibrate", default="", metavar="FOLDER", help="Photographs that calibrate int8 convolutions. [default: those that packages carry]")
 @click.option("--trust-pickle", is_flag=True, help="Open pickled checkpoints, which can run code: only for files that you trust.")
 @click.option("--config", type=click.Path(path_type=Path), callback=_from_file, is_eager=True, default=None, help="YAML file of these options.")
 @click.option("-o", "--output-dir", type=click.Path(path_type=Path), required=True, help="Directory of the bundle; written aside, then renamed.")
 @click.option("--jobs", type=click.IntRange(1, 16), default=min(2, os.cpu_count() or 1), show_default=True, help="Worker processes. 1: least memory.")
+@click.option("--device-profile", default=None, metavar="NAME", help="A phone (export/devices.json): say what it runs and what fits its memory.")
 @click.option("--dry-run", is_flag=True, help="Say what would be written, how large, in how much memory; write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON.")
 def export(
@@ -132,10 +144,15 @@ def export(
     max_seq: int,
     image_input: str,
     coreml_cache: str,
+    onnx_format: str,
+    opset: int,
+    deployment_target: str,
+    calibrate: str,
     trust_pickle: bool,
     config: Path | None,
     output_dir: Path,
     jobs: int,
+    device_profile: str | None,
     dry_run: bool,
     as_json: bool,
 ) -> None:
@@ -160,13 +177,16 @@ def export(
         raise click.BadParameter(str(error), param_hint="--targets") from None
     kept = "interrupted; finished parts are kept, run the same command to go on"
     with one_line("export", ExportError, extra="export", interrupted=kept):
-        settings = _settings(
-            recipe, model, weights, dtype if quant == "none" else quant, keep, group_size, max_seq, image_input, trust_pickle, coreml_cache
-        )
+        name = _recipe(recipe, model, trust_pickle)
+        settings = Settings(
+            name, dtype if quant == "none" else quant, parse_sources(name, model, weights), parse_keep(keep), group_size, max_seq, image_input,
+            trust_pickle, coreml_cache, onnx_format, opset, deployment_target, calibrate,
+        )  # fmt: skip
         if settings.keep and wanted != ("onnx",):
             raise ExportError("--keep is ONNX's alone: give --targets onnx with it")
+        phone = None if device_profile is None else devices.choose(devices.load(), [device_profile])[0]
         if dry_run:
-            _print_plan(settings, wanted, as_json)
+            _print_plan(settings, wanted, phone, as_json)
             return
         with bar() as progress:
             task = progress.add_task("loading weights", total=len(bundle.tasks(settings, wanted, "")))
@@ -181,37 +201,46 @@ def export(
 
             manifest = bundle.export(settings, wanted, output_dir, jobs, report)
     print_manifest(manifest, output_dir, as_json)
+    if phone is not None:
+        _print_fits(phone, fit.fits(phone, manifest.artifacts, manifest.language), ERR if as_json else Console())
 
 
-def _settings(
-    recipe: str | None,
-    model: str | None,
-    weights: tuple[str, ...],
-    quant: str,
-    keep: str,
-    group_size: int,
-    max_seq: int,
-    image_input: str,
-    trust_pickle: bool,
-    coreml_cache: str,
-) -> Settings:
-    if recipe is None:
-        from .checkpoint import open_checkpoint
+def _recipe(recipe: str | None, model: str | None, trust_pickle: bool) -> str:
+    if recipe is not None:
+        return recipe
+    from .checkpoint import open_checkpoint
 
-        if model is None:
-            raise ExportError(f"say what to export: a recipe ({', '.join(RECIPES)}), or -m with a checkpoint")
-        recipe = recipe_for(open_checkpoint(None, model, trust_pickle=trust_pickle).config)
-    sources = parse_sources(recipe, model, weights)
-    return Settings(recipe, quant, sources, parse_keep(keep), group_size, max_seq, image_input, trust_pickle, coreml_cache)
+    if model is None:
+        raise ExportError(f"say what to export: a recipe ({', '.join(RECIPES)}), or -m with a checkpoint")
+    return recipe_for(open_checkpoint(None, model, trust_pickle=trust_pickle).config)
 
 
-def _print_plan(settings: Settings, targets: tuple[str, ...], as_json: bool) -> None:
-    from . import plan
+def _print_plan(settings: Settings, targets: tuple[str, ...], phone: devices.Profile | None, as_json: bool) -> None:
+    """Raises ExportError for a component that `phone` cannot run, after all was printed."""
+    from . import components, plan
 
     found = plan.predict(settings, targets)
+    fits = () if phone is None else fit.fits(phone, found.artifacts, components.language(settings))
     if as_json:
-        click.echo(json.dumps(asdict(found), ensure_ascii=False))
-        return
+        click.echo(json.dumps(asdict(found) | ({"fits": [asdict(f) for f in fits]} if fits else {}), ensure_ascii=False))
+    else:
+        _print_artifacts(settings, found)
+    if phone is not None and not as_json:
+        _print_fits(phone, fits, Console())
+    if phone is not None and (none := fit.cannot(fits)):
+        raise ExportError(f"{phone.name} cannot run {', '.join(none)}: choose fewer bits, a smaller --max-seq-len, or a target that it has")
+
+
+def _print_fits(phone: devices.Profile, found: tuple[fit.Fit, ...], console: Console) -> None:
+    out = Table(title=f"{phone.name}: {phone.app_memory_gb:g} GB for one app; {phone.os} runs {', '.join(fit.RUNS.get(phone.os, ()))}")
+    for name in ("component", "target", "MB in memory", "fits"):
+        out.add_column(name, justify="right" if name == "MB in memory" else "left")
+    for row in found:
+        out.add_row(row.role, row.target, f"{row.bytes / 1e6:,.0f}", ("yes" if row.fits else "no") if row.runs else f"not on {phone.os}")
+    console.print(out)
+
+
+def _print_artifacts(settings: Settings, found: Plan) -> None:
     out = Table(title=f"{settings.recipe}, {settings.quant}: would be written")
     for name in ("component", "target", "quantization", "parameters", "MB", "peak memory, GB"):
         out.add_column(name, justify="left" if name in ("component", "target", "quantization") else "right")

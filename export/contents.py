@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from gamer.runtime import manifest as mf
 
-from . import components, fixtures, gazetteer, models, prefixes, sources
+from . import components, fixtures, gazetteer, models, prefixes, sources, to_ort
 from .prompts import prompts
 from .settings import Settings
 
@@ -55,7 +55,7 @@ def licences(settings: Settings) -> dict[str, str]:
     return found | ({"geonames": gazetteer.NOTICE} if "text" in have else {})
 
 
-def _write_files(settings: Settings, stage: Path) -> tuple[mf.DataFile, ...]:
+def _write_files(settings: Settings, stage: Path, artifacts: tuple[mf.Artifact, ...]) -> tuple[mf.DataFile, ...]:
     names = []
     for name, text in _texts(settings).items():
         (stage / name).write_text(text, encoding="utf-8")
@@ -63,6 +63,9 @@ def _write_files(settings: Settings, stage: Path) -> tuple[mf.DataFile, ...]:
     if "text" in settings.chosen.parts():
         gazetteer.build_gazetteer(stage / "gazetteer.sqlite")
         names.append("gazetteer.sqlite")
+    if ort := [stage / a.path for a in artifacts if a.path.endswith(to_ort.SUFFIX)]:
+        names.append(f"onnx/{to_ort.CONFIG}")
+        (stage / names[-1]).write_text(to_ort.required_operators(ort), encoding="utf-8")
     fixtures.write_golden(settings, stage / "fixtures")
     names += [f"fixtures/{p.name}" for p in sorted((stage / "fixtures").iterdir())]
     return tuple(mf.DataFile(n, n, *mf.digest(stage / n)) for n in names)
@@ -73,7 +76,7 @@ def finish(
 ) -> mf.Manifest:
     """Writes the data files into `stage` and returns the manifest of the whole."""
     chosen, language = settings.chosen, components.language(settings)
-    files = _write_files(settings, stage)
+    files = _write_files(settings, stage, artifacts)
     template: dict[str, str] = {}
     if language is not None:
         tokenizer, ends = components.llm_tokenizer(settings)

@@ -12,12 +12,15 @@ from .settings import Settings
 @dataclass(frozen=True)
 class Form:
     """`keep`: (part of a tensor's name, its quantization) pairs; ONNX only. `group`: weights that share a scale in 4 bits. `resize`: the image
-    tower takes uint8 RGB of any size, and prepares it so in its own graph; ONNX only. `cache`: of a Core ML decoder, "tensors" or "state"."""
+    tower takes uint8 RGB of any size, and prepares it so in its own graph; ONNX only. `cache`: of a Core ML decoder, "tensors" or "state".
+    `opset`: of ONNX. `ios`: the oldest that Core ML's programs run on."""
 
     keep: tuple[tuple[str, str], ...] = ()
     group: int = 32
     resize: Preprocessing | None = None
     cache: str = "tensors"
+    opset: int = 20
+    ios: str = "iOS18"
 
 
 DEFAULT = Form()
@@ -26,4 +29,4 @@ DEFAULT = Form()
 def form_of(settings: Settings, preprocessing: Preprocessing | None) -> Form:
     """What the command asked of the writers."""
     resize = preprocessing if settings.image_input == "any" else None
-    return Form(settings.keep, settings.group_size, resize, settings.coreml_cache)
+    return Form(settings.keep, settings.group_size, resize, settings.coreml_cache, settings.opset, settings.deployment_target)

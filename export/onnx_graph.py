@@ -27,6 +27,8 @@ from .errors import ExportError
 
 MS = "com.microsoft"
 QUANTS = ("fp32", "fp16", "int8", "int4")
+# LayerNormalization, Gelu and an antialiased Resize are operators of their own here; torch traces no further.
+OPSET = 20
 GROUPS = (16, 32, 64, 128, 256)
 INSIDE = 1_500_000_000  # bytes of weights that still go into one file: protobuf ends at 2 GiB
 INLINE = 1024  # bytes: smaller tensors stand in the graph itself
@@ -36,11 +38,13 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Scheme:
-    """How matrices are written. `group`: weights that share a scale (int8, int4). `head`: the output matrix's own, else int8 in int4 models."""
+    """How matrices are written. `group`: weights that share a scale (int8, int4). `head`: the output matrix's own, else int8 in int4 models.
+    `opset`: of the graph, whose operators have not changed from OPSET on but in the types that they take (parity runs what is written)."""
 
     quant: str
     group: int = 32
     head: str | None = None
+    opset: int = OPSET
 
     def __post_init__(self) -> None:
         for quant in (self.quant, self.head or self.quant):
@@ -180,7 +184,8 @@ class Graph:
         types = {"float32": TensorProto.FLOAT, "int32": TensorProto.INT32, "int64": TensorProto.INT64, "uint8": TensorProto.UINT8}
         ins, outs = ([helper.make_tensor_value_info(t.name, types[t.dtype], list(t.shape)) for t in ends] for ends in (inputs, outputs))
         graph = helper.make_graph(self.nodes, "gamer", ins, outs, self.weights)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20), helper.make_opsetid(MS, 1)], ir_version=10)
+        model = helper.make_model(graph)
+        stamp(model, self.scheme.opset)
         target = self.path
         if self._stream.tell() <= INSIDE:
             self._take_in(model)
@@ -201,6 +206,16 @@ class Graph:
                 tensor.raw_data = self._stream.read(int(where["length"]))
                 tensor.ClearField("external_data")
                 tensor.data_location = TensorProto.DEFAULT
+
+
+def stamp(model: Any, opset: int) -> None:
+    """Says that the model's operators are those of `opset`, and that ONNX Runtime's own may be among them."""
+    from onnx import helper
+
+    imports = [helper.make_opsetid("", opset), helper.make_opsetid(MS, 1)]
+    del model.opset_import[:]
+    model.opset_import.extend(imports)
+    model.ir_version = max(10, helper.find_min_ir_version_for(imports, ignore_unknown=True))
 
 
 def _chunks(matrix: Floats) -> list[Floats]:

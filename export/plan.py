@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from . import components
+from . import components, limits
+from .errors import ExportError
 from .recipe import TARGETS
 from .settings import Settings
 
@@ -56,11 +57,14 @@ def parameters(settings: Settings) -> dict[str, int]:
 
 def predict(settings: Settings, targets: tuple[str, ...] = TARGETS) -> Plan:
     """The plan of an export. Raises ExportError where a configuration is not supported."""
+    limits.check(settings, targets)
     sizes = parameters(settings)
     found = []
     for role in components.roles(settings):
         for target in targets:
             quant = settings.chosen.quant_of(role, target, settings.quant)
             size = int(sizes[role] * _BYTES[quant] + 100_000)
+            if target == "onnx" and settings.onnx_format == "ort" and size > limits.ORT_BYTES:
+                raise ExportError(limits.too_large(role, quant, size))
             found.append(Planned(role, target, quant, sizes[role], size, int(_BASE + 4 * sizes[role] * _COPIES[target] + size)))
     return Plan(tuple(found), sum(p.bytes for p in found), max(p.peak for p in found))

@@ -11,8 +11,10 @@ from .errors import ExportError
 from .recipe import PARTS, QUANTS, Recipe, Threshold, recipe
 
 GROUP_SIZES = (16, 32, 64, 128, 256)
-RANDOM_LLM = 0.85
+ONNX_FORMATS = ("onnx", "ort")
+DEPLOYMENT_TARGETS = ("iOS17", "iOS18")
 COREML_CACHES = ("tensors", "state")
+RANDOM_LLM = 0.85
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,8 @@ class Settings:
 
     `max_seq`: cache slots of the decoder, 0 for the recipe's. `image_input`: "prepared" (float pixels of the tower's size) or "any" (uint8
     RGB of any size, resized in the graph; ONNX only). `coreml_cache`: the Core ML decoder's, "tensors" in and out, or "state" (see stateful.py).
+    `onnx_format`: of the target "onnx"; "ort" is ONNX Runtime's flatbuffer. `opset`: ONNX's operator set. `deployment_target`: the oldest system that
+    Core ML's programs run on. `calibrate`: a folder of photographs for static int8, "" for those that packages carry.
     """
 
     recipe: str
@@ -32,6 +36,10 @@ class Settings:
     image_input: str = "prepared"
     trust_pickle: bool = False
     coreml_cache: str = "tensors"
+    onnx_format: str = "onnx"
+    opset: int = 20
+    deployment_target: str = "iOS18"
+    calibrate: str = ""
 
     def __post_init__(self) -> None:
         """Raises ExportError for what no export can follow."""
@@ -47,6 +55,10 @@ class Settings:
             raise ExportError(f"image input {self.image_input!r}: choose prepared or any")
         if self.coreml_cache not in COREML_CACHES:
             raise ExportError(f"Core ML cache {self.coreml_cache!r}: choose {' or '.join(COREML_CACHES)}")
+        if self.onnx_format not in ONNX_FORMATS:
+            raise ExportError(f"ONNX format {self.onnx_format!r}: choose one of: {', '.join(ONNX_FORMATS)}")
+        if self.deployment_target not in DEPLOYMENT_TARGETS:
+            raise ExportError(f"deployment target {self.deployment_target!r}: choose one of: {', '.join(DEPLOYMENT_TARGETS)}")
         if any(part != "dpe" and self.source(part) is None and self.model(part) is None for part in chosen.parts()):
             raise ExportError(f"recipe {self.recipe} has no weights of its own: give -m with a directory, a .gguf file or a hub id")
 
@@ -84,6 +96,7 @@ class Settings:
         """For the manifest: field → text. A local path is cut to its name: a bundle tells nothing of the machine that made it."""
         raw = dataclasses.asdict(self)
         raw["sources"] = ",".join(f"{part}={Path(s).name if Path(s).exists() else s}" for part, s in self.sources)
+        raw["calibrate"] = self.calibrate and Path(self.calibrate).resolve().name
         raw["keep"] = ",".join(f"{name}={quant}" for name, quant in self.keep)
         return {name: str(value) for name, value in raw.items()}
 
@@ -96,6 +109,7 @@ def from_strings(raw: dict[str, str], sources: tuple[tuple[str, str], ...] = ())
         return Settings(
             said["recipe"], said["quant"], tuple(named.items()), _pairs(said["keep"]), int(said["group_size"]), int(said["max_seq"]),
             said["image_input"], said["trust_pickle"] == "True", said["coreml_cache"],
+            said["onnx_format"], int(said["opset"]), said["deployment_target"], said["calibrate"],
         )  # fmt: skip
     except (KeyError, ValueError) as error:
         raise ExportError(f"the manifest's settings cannot be followed ({error}): export the bundle again") from None

@@ -1,4 +1,4 @@
-"""Core ML: one .mlpackage (ML program, iOS 18) per component, fixed shapes. Converts anywhere; mil/ evaluates what is written here.
+"""Core ML: one .mlpackage (ML program, iOS 18 unless told) per component, fixed shapes. Converts anywhere; mil/ evaluates what is written here.
 
 A decoder's cache is its inputs and outputs, or (Form.cache) states of the program, fp16 as iOS 18 has them, which no call copies.
 
@@ -52,7 +52,7 @@ def write(item: ExportModule, quant: str, language: Language, samples: list[tupl
                 # Names without dots, which MIL does not allow.
                 inputs=[_input(t.name, x) for t, x in zip(item.inputs, item.example, strict=True)],
                 outputs=[ct.TensorType(name=t.name.replace(".", "_")) for t in item.outputs],
-                minimum_deployment_target=ct.target.iOS18,
+                minimum_deployment_target=getattr(ct.target, form.ios),
                 compute_precision=_precision(quant),
                 pass_pipeline=_pipeline(quant, form.group),
                 skip_model_load=True,

@@ -18,22 +18,19 @@ import numpy as np
 import torch
 from gamer.runtime.manifest import Language, TensorSpec
 from numpy.typing import NDArray
-from torch import nn
 
 from . import onnx_llm, preprocess_graph
+from .calibration import convolves
 from .components import ExportModule
 from .errors import ExportError
 from .form import DEFAULT, Form
 from .onnx_fusion import fuse_attention
-from .onnx_graph import Graph, Scheme
+from .onnx_graph import OPSET, Graph, Scheme, stamp
 from .onnx_lower import Lowering, Mix
 
 SUFFIX = ".onnx"
 # The stem and the first block see raw contrast: in int8 they cost the worst fixture 0.024 of its cosine, in fp32 nothing measurable in time.
 FP32_CONVOLUTIONS = 3
-STATIC_OPSET = 17
-# LayerNormalization, Gelu and an antialiased Resize are operators of their own here, and the graph that is written says so (onnx_graph.py).
-OPSET = 20
 Specs = tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]
 Samples = list[tuple[NDArray[Any], ...]]
 
@@ -45,19 +42,19 @@ def write(item: ExportModule, quant: str, language: Language, samples: Samples, 
     """
     if item.role in onnx_llm.ROLES:
         head = dict(form.keep).get("head")
-        return onnx_llm.write(item.module, language, Scheme(quant, form.group, head), path)
+        return onnx_llm.write(item.module, language, Scheme(quant, form.group, head, form.opset), path)
     resize = form.resize if item.role == "image_tower" else None
-    if quant == "int8" and any(isinstance(m, nn.Conv2d) for m in item.module.modules()):
+    if quant == "int8" and convolves(item.module):
         if resize is not None:
             raise ExportError("int8 convolutions take prepared pixels only: leave out --image-input any, or choose another --quant")
-        _static(item, samples, path)
+        _static(item, samples, path, form.opset)
         return item.inputs, item.outputs
     # A token table was quantized before it came here.
     mix = Mix("fp32" if item.role == "llm_embed" else quant, form.keep, form.group)
     model, tensors = _traced(item, path)
     fuse_attention(model)
     inputs, outputs = (item.inputs, item.outputs) if resize is None else preprocess_graph.specs(item.outputs)
-    with Graph(Scheme("fp32"), path) as graph:
+    with Graph(Scheme("fp32", opset=form.opset), path) as graph:
         if resize is not None:
             preprocess_graph.write(graph, resize, item.inputs[0].name)
         Lowering(graph, tensors, mix).run(model, [t.name for t in item.inputs], [t.name for t in item.outputs])
@@ -71,12 +68,12 @@ def _traced(item: ExportModule, path: Path) -> tuple[Any, dict[str, torch.Tensor
 
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         file = Path(folder) / "graph.onnx"
-        _trace(item, file, OPSET, weights=False)
+        _trace(item, file, weights=False)
         model = onnx.load(str(file))
     return model, {**dict(item.module.named_parameters()), **dict(item.module.named_buffers())}
 
 
-def _trace(item: ExportModule, path: Path, opset: int, weights: bool) -> None:
+def _trace(item: ExportModule, path: Path, weights: bool) -> None:
     axes = {item.inputs[i].name: names for i, names in item.dynamic.items()}
     axes |= {out.name: {d: n for d, n in enumerate(out.shape) if isinstance(n, str)} for out in item.outputs}
     # Two rows where the batch may vary: a batch of one would be traced as a constant.
@@ -88,7 +85,7 @@ def _trace(item: ExportModule, path: Path, opset: int, weights: bool) -> None:
             example,
             str(path),
             dynamo=False,
-            opset_version=opset,
+            opset_version=OPSET,
             export_params=weights,
             do_constant_folding=weights,
             input_names=[t.name for t in item.inputs],
@@ -103,8 +100,9 @@ def _first_convolutions(path: Path, count: int) -> list[str]:
     return [node.name for node in onnx.load(str(path), load_external_data=False).graph.node if node.op_type == "Conv"][:count]
 
 
-def _static(item: ExportModule, samples: Samples, path: Path) -> None:
+def _static(item: ExportModule, samples: Samples, path: Path, opset: int) -> None:
     """int8 convolutions: per channel, activations calibrated on `samples`."""
+    import onnx
     from onnxruntime.quantization import QuantFormat, QuantType, quantize_static
     from onnxruntime.quantization.calibrate import CalibrationDataReader
     from onnxruntime.quantization.shape_inference import quant_pre_process
@@ -120,12 +118,12 @@ def _static(item: ExportModule, samples: Samples, path: Path) -> None:
             return None if row is None else {spec.name: value for spec, value in zip(item.inputs, row, strict=True)}
 
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        plain, ready = Path(folder) / "fp32.onnx", Path(folder) / "ready.onnx"
-        _trace(item, plain, STATIC_OPSET, weights=True)
+        plain, ready, quantized = (Path(folder) / f"{name}.onnx" for name in ("fp32", "ready", "int8"))
+        _trace(item, plain, weights=True)
         quant_pre_process(str(plain), str(ready), skip_symbolic_shape=True)
         quantize_static(
             str(ready),
-            str(path),
+            str(quantized),
             Reader(),
             quant_format=QuantFormat.QDQ,
             per_channel=True,
@@ -135,3 +133,6 @@ def _static(item: ExportModule, samples: Samples, path: Path) -> None:
             nodes_to_exclude=_first_convolutions(ready, FP32_CONVOLUTIONS),
             extra_options={"ActivationSymmetric": False, "WeightSymmetric": True},
         )
+        model = onnx.load(str(quantized))
+        stamp(model, opset)
+        onnx.save(model, str(path))

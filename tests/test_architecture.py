@@ -70,7 +70,13 @@ def test_wheel_holds_every_module(tmp_path: Path) -> None:
     for room in ROOMS:
         for path in modules(room):
             assert "gamer/" + path.relative_to(ROOT).as_posix() in names
-    assert {"gamer/bench/report.html", "gamer/bench/sample.jsonl", "gamer/index/FORMAT.md", "gamer/runtime/cue_rules.json"} <= names
+    assert {
+        "gamer/bench/report.html",
+        "gamer/bench/sample.jsonl",
+        "gamer/export/devices.json",
+        "gamer/index/FORMAT.md",
+        "gamer/runtime/cue_rules.json",
+    } <= names
 
 
 def test_no_eval_no_pickle_no_shell() -> None:

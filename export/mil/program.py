@@ -162,11 +162,14 @@ def _operation(proto: Any) -> Operation:
     where = f"{proto.type} → {', '.join(v.name for v in outputs)}"
     if proto.blocks:
         raise ExportError(f"operation {where}: control flow, which the MIL interpreter does not run")
-    extra = sorted(set(proto.attributes) - {"name", "val" if proto.type == "const" else "name"})
+    # Before iOS 18 a compressed constant's parameters are attributes.
+    given = sorted(set(proto.attributes) - {"name"}) if proto.type.startswith("constexpr_") else []
+    extra = sorted(set(proto.attributes) - {"name", "val" if proto.type == "const" else "name", *given} | set(proto.inputs).intersection(given))
     if extra or (proto.type == "const" and ("val" not in proto.attributes or len(outputs) != 1 or proto.inputs)):
         raise ExportError(f"operation {where}: attributes {extra or sorted(proto.attributes)}, which the MIL interpreter does not know")
     value = _constant(proto.attributes["val"], where) if proto.type == "const" else None
     bound = {name: tuple(_binding(b, f"{where}, {name}") for b in argument.arguments) for name, argument in proto.inputs.items()}
+    bound |= {name: (_constant(proto.attributes[name], f"{where}, {name}"),) for name in given}
     return Operation(proto.type, bound, outputs, value)
 
 

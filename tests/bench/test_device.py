@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gamer.bench import budget, device, devices, imported, roofline
+from gamer.bench import budget, device, imported, roofline
 from gamer.bench.ceilings import Ceilings, Rate
 from gamer.bench.counting import Work
+from gamer.export import devices
 from gamer.runtime.errors import RuntimeFailure
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -100,7 +101,7 @@ def test_a_profile_that_does_not_fit_is_named(tmp_path: Path, change: dict[str, 
 
 def readme(heading: str, language: str) -> str:
     """The first code block of a section of bench/README.md."""
-    text = (devices.PROFILES.parent / "README.md").read_text(encoding="utf-8")
+    text = (Path(device.__file__).parent / "README.md").read_text(encoding="utf-8")
     return text.split(f"### {heading}\n", 1)[1].split(f"```{language}\n", 1)[1].split("```", 1)[0]
 
 

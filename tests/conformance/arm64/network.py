@@ -1,7 +1,7 @@
 """A tiny network of the operators that the bundles' int8 graphs use, and its inputs. Run on both machines: the same bytes go in.
 
-`python network.py MODEL INPUTS OUTPUTS`: runs the model over the inputs (.npz) and writes what comes out. Imports numpy and onnxruntime alone, for it
-also runs under emulation, beside nothing else.
+`python network.py INPUTS OUTPUTS MODEL...`: runs each model over the inputs (.npz) and writes what comes out. Imports numpy and onnxruntime alone,
+for it also runs under emulation, beside nothing else.
 """
 
 from __future__ import annotations
@@ -12,16 +12,19 @@ from pathlib import Path
 
 import numpy as np
 import onnxruntime as ort
+from numpy.typing import NDArray
 
 
-def run(model: Path, inputs: Path, outputs: Path) -> None:
+def run(inputs: Path, outputs: Path, *models: Path) -> None:
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1
-    session = ort.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    results: dict[str, NDArray[np.float32]] = {}
     with np.load(inputs, allow_pickle=False) as given:
-        results = {name: session.run(None, {"x": given[name]})[0] for name in given.files}
+        for model in models:
+            session = ort.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+            results |= {f"{model.suffix}:{name}": session.run(None, {"x": given[name]})[0] for name in given.files}
     np.savez(outputs, **results, allow_pickle=False)
-    print(f"{platform.machine()}: onnxruntime {ort.__version__}, {len(results)} inputs")
+    print(f"{platform.machine()}: onnxruntime {ort.__version__}, {len(models)} files, {len(results)} results")
 
 
 if __name__ == "__main__":

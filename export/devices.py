@@ -43,9 +43,9 @@ def load(path: Path = PROFILES) -> tuple[Profile, ...]:
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise RuntimeFailure(f"{path}: no profiles ({str(error)[:80]}): a JSON list of them is wanted, see bench/devices.json") from None
+        raise RuntimeFailure(f"{path}: no profiles ({str(error)[:80]}): a JSON list of them is wanted, see export/devices.json") from None
     if not isinstance(raw, list) or not raw:
-        raise RuntimeFailure(f"{path}: a JSON list of profiles is wanted, see bench/devices.json")
+        raise RuntimeFailure(f"{path}: a JSON list of profiles is wanted, see export/devices.json")
     found = tuple(_profile(item, f"{path}: profile {at}") for at, item in enumerate(raw))
     if len({p.name for p in found}) < len(found):
         raise RuntimeFailure(f"{path}: two profiles have one name: name each device once")

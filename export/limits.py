@@ -1,0 +1,75 @@
+"""What an export is asked that a target cannot follow: said in one line, before a weight is read. Knows settings; builds nothing."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from . import calibration, components
+from .errors import ExportError
+from .onnx_graph import OPSET
+from .settings import Settings
+
+ORT_BYTES = (1 << 31) - 1  # of a flatbuffer, whose offsets have 31 bits
+IOS18_QUANTS = ("int4", "pal6", "pal4")  # blocks, and a palette for each group of channels
+DECODERS = ("llm_decoder", "llm_encoder")
+
+
+def check(settings: Settings, targets: tuple[str, ...]) -> None:
+    """Raises ExportError."""
+    if "onnx" in targets and not OPSET <= settings.opset <= greatest_opset():
+        raise ExportError(f"opset {settings.opset}: the graphs need {OPSET}, ONNX Runtime here opens no more than {greatest_opset()}: choose between")
+    if "onnx" in targets and settings.onnx_format == "ort":
+        _ort(settings)
+    if settings.calibrate and not any(settings.chosen.quant_of("image_tower", t, settings.quant) == "int8" for t in _calibrated(settings, targets)):
+        raise ExportError("--calibrate: no image tower becomes int8 for ONNX or ExecuTorch here: leave it out, or choose --quant int8")
+    if "coreml" in targets and settings.deployment_target != "iOS18":
+        _before_ios18(settings)
+
+
+@lru_cache(maxsize=1)
+def greatest_opset() -> int:
+    """The greatest operator set of ONNX that the installed ONNX Runtime opens: it refuses those that ONNX had not released when it was built."""
+    from onnx import defs
+
+    return next(opset for opset in range(defs.onnx_opset_version(), OPSET - 1, -1) if _opens(opset))
+
+
+def _opens(opset: int) -> bool:
+    import onnxruntime as ort
+    from onnx import TensorProto, helper
+
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in "xy"]
+    model = helper.make_model(helper.make_graph([helper.make_node("Neg", ["x"], ["y"])], "g", ends[:1], ends[1:]), ir_version=10)
+    model.opset_import[0].version = opset
+    try:
+        ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    except Exception:  # onnxruntime raises many unrelated classes
+        return False
+    return True
+
+
+def _calibrated(settings: Settings, targets: tuple[str, ...]) -> tuple[str, ...]:
+    """The targets for which an image tower's activations may be calibrated."""
+    return tuple(t for t in calibration.TARGETS if t in targets and "image" in settings.chosen.parts())
+
+
+def _before_ios18(settings: Settings) -> None:
+    if settings.coreml_cache == "state":
+        raise ExportError("--coreml-cache state: programs keep states from iOS18 on: leave out --deployment-target, or the state")
+    for role in components.roles(settings):
+        quant = settings.chosen.quant_of(role, "coreml", settings.quant)
+        if quant in IOS18_QUANTS:
+            raise ExportError(f"{role} for Core ML: {quant} needs iOS18: choose int8 or --quant none, or leave out --deployment-target")
+
+
+def too_large(role: str, quant: str, size: int) -> str:
+    return f"{role} in {quant} is {size / 1e9:.1f} GB and an ORT file holds 2: choose fewer bits, or --onnx-format onnx"
+
+
+def _ort(settings: Settings) -> None:
+    """What is fp16 for the file's sake alone, and widened when it is loaded, would be widened in the file."""
+    halves = [role for role in components.roles(settings) if role in DECODERS and settings.chosen.quant_of(role, "onnx", settings.quant) == "fp16"]
+    if settings.quant != "fp16" and "fp16" in dict(settings.keep).values():
+        halves.append("--keep")
+    if halves:
+        raise ExportError(f"{halves[0]}: fp16 weights would become fp32 in an ORT file: choose int8, int4 or fp32, or --onnx-format onnx")
