@@ -28,4 +28,4 @@ def run(inputs: Path, outputs: Path, *models: Path) -> None:
 
 
 if __name__ == "__main__":
-    run(*map(Path, sys.argv[1:4]))
+    run(*map(Path, sys.argv[1:]))
