@@ -103,7 +103,7 @@ def tasks(settings: Settings, targets: tuple[str, ...], folder: str) -> list[Tas
 
     have = components.roles(settings)
     return [
-        Task(settings, role, target, settings.chosen.quant_of(role, target, settings.quant), folder)
+        Task(settings, role, target, settings.quant_of(role, target), folder)
         for role in ORDER
         for target in ("executorch", "coreml", "onnx")
         if target in targets and role in have

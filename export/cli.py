@@ -18,7 +18,16 @@ from rich.table import Table
 from . import devices, fit
 from .errors import ExportError
 from .recipe import QUANTS, RECIPES, TARGETS
-from .settings import COREML_CACHES, DEPLOYMENT_TARGETS, ONNX_FORMATS, Settings, parse_keep, parse_sources, recipe_for
+from .settings import (
+    COREML_CACHES,
+    DEPLOYMENT_TARGETS,
+    EXECUTORCH_BACKENDS,
+    ONNX_FORMATS,
+    Settings,
+    parse_keep,
+    parse_sources,
+    recipe_for,
+)
 
 if TYPE_CHECKING:
     from .plan import Plan
@@ -67,7 +76,7 @@ def table(manifest: mf.Manifest) -> Table:
 def parity_text(parity: mf.Parity) -> str:
     """One cell: the worst cosine and, for the decoder, the agreement; or that it was not run."""
     if parity.minimum is None:
-        return parity.status
+        return f"{parity.status}: {parity.executed_by}" if parity.executed_by else parity.status
     text = f"cosine ≥ {parity.minimum:.5f} ({parity.threshold})"
     text += "" if parity.top1 is None else f", top-1 {parity.top1:.1%} ({parity.top1_threshold:.0%})"
     # The target's own runtime needs no word; what stood in for it does.
@@ -125,6 +134,7 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
 @click.option("--opset", type=int, default=20, show_default=True, help="ONNX's operator set; 20 is the least.")
 @click.option("--deployment-target", type=click.Choice(DEPLOYMENT_TARGETS), default="iOS18", show_default=True, help="The oldest system for Core ML.")
 @click.option("--calibrate", default="", metavar="FOLDER", help="Photographs that calibrate int8 convolutions. [default: those that packages carry]")
+@click.option("--executorch-backend", type=click.Choice(EXECUTORCH_BACKENDS), default="xnnpack", show_default=True, help="What ExecuTorch lowers to.")
 @click.option("--trust-pickle", is_flag=True, help="Open pickled checkpoints, which can run code: only for files that you trust.")
 @click.option("--config", type=click.Path(path_type=Path), callback=_from_file, is_eager=True, default=None, help="YAML file of these options.")
 @click.option("-o", "--output-dir", type=click.Path(path_type=Path), required=True, help="Directory of the bundle; written aside, then renamed.")
@@ -148,6 +158,7 @@ def export(
     opset: int,
     deployment_target: str,
     calibrate: str,
+    executorch_backend: str,
     trust_pickle: bool,
     config: Path | None,
     output_dir: Path,
@@ -180,7 +191,7 @@ def export(
         name = _recipe(recipe, model, trust_pickle)
         settings = Settings(
             name, dtype if quant == "none" else quant, parse_sources(name, model, weights), parse_keep(keep), group_size, max_seq, image_input,
-            trust_pickle, coreml_cache, onnx_format, opset, deployment_target, calibrate,
+            trust_pickle, coreml_cache, onnx_format, opset, deployment_target, calibrate, executorch_backend,
         )  # fmt: skip
         if settings.keep and wanted != ("onnx",):
             raise ExportError("--keep is ONNX's alone: give --targets onnx with it")

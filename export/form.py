@@ -13,7 +13,7 @@ from .settings import Settings
 class Form:
     """`keep`: (part of a tensor's name, its quantization) pairs; ONNX only. `group`: weights that share a scale in 4 bits. `resize`: the image
     tower takes uint8 RGB of any size, and prepares it so in its own graph; ONNX only. `cache`: of a Core ML decoder, "tensors" or "state".
-    `opset`: of ONNX. `ios`: the oldest that Core ML's programs run on."""
+    `opset`: of ONNX. `ios`: the oldest that Core ML's programs run on. `backend`: ExecuTorch's."""
 
     keep: tuple[tuple[str, str], ...] = ()
     group: int = 32
@@ -21,6 +21,7 @@ class Form:
     cache: str = "tensors"
     opset: int = 20
     ios: str = "iOS18"
+    backend: str = "xnnpack"
 
 
 DEFAULT = Form()
@@ -29,4 +30,6 @@ DEFAULT = Form()
 def form_of(settings: Settings, preprocessing: Preprocessing | None) -> Form:
     """What the command asked of the writers."""
     resize = preprocessing if settings.image_input == "any" else None
-    return Form(settings.keep, settings.group_size, resize, settings.coreml_cache, settings.opset, settings.deployment_target)
+    return Form(
+        settings.keep, settings.group_size, resize, settings.coreml_cache, settings.opset, settings.deployment_target, settings.executorch_backend
+    )

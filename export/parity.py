@@ -18,9 +18,10 @@ from gamer.runtime.decoder import EncoderDecoder, StepDecoder, open_decoder
 from gamer.runtime.manifest import NOT_RUN, Artifact, Language, Parity
 from numpy.typing import NDArray
 
-from . import components, fixtures
+from . import components, fixtures, pte
 from .components import ExportModule, build, reference
 from .errors import ExportError
+from .form import form_of
 from .recipe import Threshold
 from .settings import Settings
 
@@ -55,21 +56,47 @@ def unproven(threshold: Threshold) -> Parity:
 
 def measure(settings: Settings, item: ExportModule, artifact: Artifact, path: Path, threshold: Threshold) -> Parity:
     """Runs the artifact and compares. Raises ExportError naming component, target and figure when it is below `threshold`."""
-    proven = [_measure(settings, item, artifact, session, threshold, by) for by, session in _sessions(artifact, path)]
+    proven = [_measure(settings, item, artifact, session, threshold, by) for by, session in _sessions(settings, artifact, path)]
     if not proven:
-        return unproven(threshold)
+        return replace(unproven(threshold), executed_by=_instead(settings, item, artifact, path, threshold))
     others = [f"{p.executed_by} cosine ≥ {p.minimum:.5f}" for p in proven[1:]]
     return replace(proven[0], executed_by="; ".join((proven[0].executed_by, *others)))
 
 
-def _sessions(artifact: Artifact, path: Path) -> Iterator[tuple[str, Any]]:
+def _sessions(settings: Settings, artifact: Artifact, path: Path) -> Iterator[tuple[str, Any]]:
     """All that can execute the artifact here, each with its name."""
-    if runs_here(artifact.target):
+    if artifact.target == "executorch" and settings.executorch_backend != "xnnpack":
+        yield from _delegated(artifact, path)
+    elif runs_here(artifact.target):
         yield EXECUTED_BY[artifact.target], open_session(artifact.target, path, artifact, threads=2)
     if artifact.target == "coreml":
         from . import mil
 
         yield "MIL interpreter", shared(mil.open_session(path, artifact), artifact)
+
+
+def _delegated(artifact: Artifact, path: Path) -> Iterator[tuple[str, Any]]:
+    """ExecuTorch, where its runtime has the delegates; the interpreter, where Core ML takes the whole program."""
+    from executorch.runtime import Runtime
+
+    program, registry = pte.read(path), Runtime.get().backend_registry
+    if all(registry.is_available(name) for name in program.backends):
+        yield EXECUTED_BY[artifact.target], open_session(artifact.target, path, artifact, threads=2)
+    if not program.left and program.backends == ("CoreMLBackend",):
+        from . import mil
+
+        yield "MIL interpreter", mil.open_delegate(path, artifact)
+
+
+def _instead(settings: Settings, item: ExportModule, artifact: Artifact, path: Path, threshold: Threshold) -> str:
+    """What is known of an ExecuTorch program that nothing here executes: who would compute it, and that what was lowered is the same model."""
+    from . import to_executorch
+
+    given = build(settings, artifact.role, artifact.quant)
+    session = _TorchSession(to_executorch.before_delegation(given, artifact.quant, form_of(settings, None)))
+    session.artifact = artifact
+    found = _measure(settings, item, artifact, session, threshold, "")
+    return f"{pte.describe(pte.read(path))}; torch runs what was delegated with cosine ≥ {found.minimum:.5f}"
 
 
 def _measure(settings: Settings, item: ExportModule, artifact: Artifact, session: Any, threshold: Threshold, by: str) -> Parity:

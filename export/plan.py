@@ -62,7 +62,7 @@ def predict(settings: Settings, targets: tuple[str, ...] = TARGETS) -> Plan:
     found = []
     for role in components.roles(settings):
         for target in targets:
-            quant = settings.chosen.quant_of(role, target, settings.quant)
+            quant = settings.quant_of(role, target)
             size = int(sizes[role] * _BYTES[quant] + 100_000)
             if target == "onnx" and settings.onnx_format == "ort" and size > limits.ORT_BYTES:
                 raise ExportError(limits.too_large(role, quant, size))

@@ -16,7 +16,9 @@ ROOM = 64  # slots for a query and its answer
 
 def write(stage: Path, manifest: mf.Manifest) -> tuple[mf.PrefixFile, ...]:
     """One .npy per prompt and target that runs on this platform; none for targets that do not."""
-    targets = {a.target for a in manifest.artifacts}
+    # An ExecuTorch program for another system's delegates loads nowhere here: parity has tried.
+    elsewhere = {a.target for a in manifest.artifacts if a.target == "executorch" and not a.parity.executed_by.startswith("executorch")}
+    targets = {a.target for a in manifest.artifacts} - elsewhere
     (stage / FOLDER).mkdir(exist_ok=True)
     here = [target for target in BACKENDS if target in targets and runs_here(target)]
     made = (_write(Models(stage, manifest, target, 2), name) for target in here for name in manifest.prompts)

@@ -52,8 +52,9 @@ THRESHOLDS: dict[str, dict[str, Threshold]] = {
     "pal6": _held(0.97, 0.97, 0.99, Threshold(0.97, 0.88), 0.98),
     "pal4": _held(0.90, 0.90, 0.97, Threshold(0.85, 0.60), 0.90),
 }
+_STEPS = ("llm_decoder", "llm_encoder")
 _DPE = ("dpe_router", "dpe_expert_0", "dpe_expert_1", "dpe_expert_2")
-# target → what is asked for → role ("*": every other) → what it gets there; the manifest names each artifact's own quantization
+# target or ExecuTorch backend → what is asked for → role ("*": every other) → what it gets there; the manifest names each artifact's own
 _INSTEAD: dict[str, dict[str, dict[str, str]]] = {
     # A token table in 4 bits loses what a table in 8 bits keeps, and its lookup gains nothing.
     "onnx": {
@@ -69,6 +70,9 @@ _INSTEAD: dict[str, dict[str, dict[str, str]]] = {
         "pal4": {"llm_decoder": "8da4w", "llm_encoder": "8da4w", "*": "int8"},
     },
     "coreml": {"int4": {"llm_embed": "int8"}, "pal4": {"llm_embed": "int8"}},
+    # ExecuTorch's Vulkan backend has half precision, too narrow for a language model's norms, and 4-bit weights of matrix products.
+    "vulkan": {key: dict.fromkeys(_STEPS, "fp32") | {"*": "fp16"} for key in ("fp16", "int8", "pal6")}
+    | {key: dict.fromkeys(_STEPS, "8da4w") | {"*": "fp16"} for key in ("int4", "pal4")},
 }
 
 

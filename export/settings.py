@@ -15,6 +15,7 @@ ONNX_FORMATS = ("onnx", "ort")
 DEPLOYMENT_TARGETS = ("iOS17", "iOS18")
 COREML_CACHES = ("tensors", "state")
 RANDOM_LLM = 0.85
+EXECUTORCH_BACKENDS = ("xnnpack", "coreml", "vulkan")
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Settings:
     RGB of any size, resized in the graph; ONNX only). `coreml_cache`: the Core ML decoder's, "tensors" in and out, or "state" (see stateful.py).
     `onnx_format`: of the target "onnx"; "ort" is ONNX Runtime's flatbuffer. `opset`: ONNX's operator set. `deployment_target`: the oldest system that
     Core ML's programs run on. `calibrate`: a folder of photographs for static int8, "" for those that packages carry.
+    `executorch_backend`: what ExecuTorch lowers to.
     """
 
     recipe: str
@@ -40,6 +42,7 @@ class Settings:
     opset: int = 20
     deployment_target: str = "iOS18"
     calibrate: str = ""
+    executorch_backend: str = "xnnpack"
 
     def __post_init__(self) -> None:
         """Raises ExportError for what no export can follow."""
@@ -59,6 +62,8 @@ class Settings:
             raise ExportError(f"ONNX format {self.onnx_format!r}: choose one of: {', '.join(ONNX_FORMATS)}")
         if self.deployment_target not in DEPLOYMENT_TARGETS:
             raise ExportError(f"deployment target {self.deployment_target!r}: choose one of: {', '.join(DEPLOYMENT_TARGETS)}")
+        if self.executorch_backend not in EXECUTORCH_BACKENDS:
+            raise ExportError(f"unknown ExecuTorch backend {self.executorch_backend!r}; choose one of: {', '.join(EXECUTORCH_BACKENDS)}")
         if any(part != "dpe" and self.source(part) is None and self.model(part) is None for part in chosen.parts()):
             raise ExportError(f"recipe {self.recipe} has no weights of its own: give -m with a directory, a .gguf file or a hub id")
 
@@ -79,6 +84,11 @@ class Settings:
         """The name of `part`'s model in models.py; None where the recipe takes any model, or has no such part."""
         name = {"image": self.chosen.image, "text": self.chosen.text, "llm": self.chosen.llm}[part]
         return None if name in ("*", "") else name
+
+    def quant_of(self, role: str, target: str) -> str:
+        """The quantization that `role` gets on `target`: ExecuTorch's backends differ as targets do."""
+        rules = self.executorch_backend if target == "executorch" and self.executorch_backend != "xnnpack" else target
+        return self.chosen.quant_of(role, rules, self.quant)
 
     def threshold(self, quant: str, role: str) -> Threshold:
         """The parity that `role` must reach in `quant`. Random layers have no structure for rounding to average out over: a deep stack of
@@ -109,7 +119,7 @@ def from_strings(raw: dict[str, str], sources: tuple[tuple[str, str], ...] = ())
         return Settings(
             said["recipe"], said["quant"], tuple(named.items()), _pairs(said["keep"]), int(said["group_size"]), int(said["max_seq"]),
             said["image_input"], said["trust_pickle"] == "True", said["coreml_cache"],
-            said["onnx_format"], int(said["opset"]), said["deployment_target"], said["calibrate"],
+            said["onnx_format"], int(said["opset"]), said["deployment_target"], said["calibrate"], said["executorch_backend"],
         )  # fmt: skip
     except (KeyError, ValueError) as error:
         raise ExportError(f"the manifest's settings cannot be followed ({error}): export the bundle again") from None

@@ -42,28 +42,40 @@ def write(item: ExportModule, quant: str, language: Language, samples: list[tupl
 
     if form.cache == "state" and item.role == "llm_decoder":
         item = stateful(item)
-    with warnings.catch_warnings(), torch.no_grad():
-        warnings.simplefilter("ignore")
-        try:
-            # torch.export rather than a trace: its graph has no shape arithmetic left, which the converter cannot fold.
-            program = _bare(torch.export.export(item.module, item.example, strict=False).run_decompositions({}))
-            model = ct.convert(
-                program,
-                # Names without dots, which MIL does not allow.
-                inputs=[_input(t.name, x) for t, x in zip(item.inputs, item.example, strict=True)],
-                outputs=[ct.TensorType(name=t.name.replace(".", "_")) for t in item.outputs],
-                minimum_deployment_target=getattr(ct.target, form.ios),
-                compute_precision=_precision(quant),
-                pass_pipeline=_pipeline(quant, form.group),
-                skip_model_load=True,
-            )
-        except ExportError:
-            raise
-        except Exception as error:
-            raise ExportError(f"{item.role}: Core ML cannot convert it ({(str(error) or repr(error)).splitlines()[0][:200]})") from error
+    # Names without dots, which MIL does not allow.
+    inputs = [_input(t.name, x) for t, x in zip(item.inputs, item.example, strict=True)]
+    outputs = [ct.TensorType(name=t.name.replace(".", "_")) for t in item.outputs]
+    try:
+        # torch.export rather than a trace: its graph has no shape arithmetic left, which the converter cannot fold.
+        with warnings.catch_warnings(), torch.no_grad():
+            warnings.simplefilter("ignore")
+            program = torch.export.export(item.module, item.example, strict=False).run_decompositions({})
+        model = convert(program, quant, form, inputs, outputs)
+    except ExportError:
+        raise
+    except Exception as error:
+        raise ExportError(f"{item.role}: Core ML cannot convert it ({(str(error) or repr(error)).splitlines()[0][:200]})") from error
     model.save(str(path))
     description = model.get_spec().description
     return tuple(_spec(f) for f in description.input), tuple(_spec(f) for f in description.output)
+
+
+def convert(program: Any, quant: str, form: Form, inputs: list[Any] | None = None, outputs: list[Any] | None = None) -> Any:
+    """An exported program (of ATen or of ExecuTorch's edge operators) as coremltools' model, its weights in `quant`."""
+    logging.getLogger("coremltools").setLevel(logging.ERROR)
+    import coremltools as ct
+
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        return ct.convert(
+            _bare(program),
+            inputs=inputs,
+            outputs=outputs,
+            minimum_deployment_target=getattr(ct.target, form.ios),
+            compute_precision=_precision(quant),
+            pass_pipeline=_pipeline(quant, form.group),
+            skip_model_load=True,
+        )
 
 
 def _input(name: str, example: torch.Tensor) -> Any:

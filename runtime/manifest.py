@@ -37,7 +37,7 @@ class Parity:
     `status`: "passed", or NOT_RUN where the target cannot be executed here (then no figure is given). `metric` is "cosine" (worst input
     in `minimum`, all inputs in `mean`) or "top1" (share of positions of a fixed text whose likeliest token is the same; cosine of the
     hidden state in `minimum` and `mean`). `executed_by`: "onnxruntime", "executorch", "Core ML", "MIL interpreter"; "" in bundles from
-    before it was said.
+    before it was said. Of what was NOT_RUN it says what was checked instead.
     """
 
     status: str

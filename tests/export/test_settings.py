@@ -34,6 +34,8 @@ def test_a_path_with_an_equals_sign_is_a_path() -> None:
         ({"recipe": "llm"}, "no weights of its own: give -m"),
         ({"image_input": "jpeg"}, "choose prepared or any"),
         ({"onnx_format": "tflite"}, "ONNX format 'tflite': choose one of: onnx, ort"),
+        ({"coreml_cache": "disk"}, "choose tensors or state"),
+        ({"executorch_backend": "cuda"}, "choose one of: xnnpack, coreml, vulkan"),
     ],
 )
 def test_what_no_export_can_follow_is_said(change: dict[str, object], message: str) -> None:
@@ -43,7 +45,7 @@ def test_what_no_export_can_follow_is_said(change: dict[str, object], message: s
 
 def test_settings_survive_the_manifest() -> None:
     asked = Settings(
-        "gamer-gpt2-xl", "int4", (("llm", "random:3"),), (("head", "int8"),), 64, 256, "any", True, "state", "ort", 23, "iOS17", "photos"
+        "gamer-gpt2-xl", "int4", (("llm", "random:3"),), (("head", "int8"),), 64, 256, "any", True, "state", "ort", 23, "iOS17", "photos", "vulkan"
     )
     assert from_strings(asked.to_strings()) == asked
     assert from_strings({"recipe": "pocket"}) == Settings("pocket")  # a bundle from before there were any

@@ -1,0 +1,193 @@
+"""ExecuTorch for Core ML and Vulkan on a system that has neither: what can be evaluated is held to torch, the rest is said not to have run."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the export extra")
+pytest.importorskip("executorch", reason="needs the export extra")
+pytest.importorskip("coremltools", reason="needs the export extra")
+pytest.importorskip("transformers", reason="needs the export extra")
+from executorch.backends.apple.coreml import executorchcoreml  # noqa: E402
+from gamer.export import bundle, decoders, mil, parity, pte, to_executorch  # noqa: E402
+from gamer.export.components import ExportModule  # noqa: E402
+from gamer.export.errors import ExportError  # noqa: E402
+from gamer.export.form import Form  # noqa: E402
+from gamer.export.half import Rounded, in_half  # noqa: E402
+from gamer.export.settings import EXECUTORCH_BACKENDS, Settings  # noqa: E402
+from gamer.runtime import manifest as mf  # noqa: E402
+from gamer.runtime.decoder import open_decoder  # noqa: E402
+from gamer.runtime.manifest import Artifact, Language, Parity, TensorSpec  # noqa: E402
+from torch import nn  # noqa: E402
+
+from tests.export import tiny as checkpoints  # noqa: E402
+from tests.export.tiny_llms import SLOTS, ids, tiny, torch_decoder  # noqa: E402
+
+SAID = ids(9)
+LANGUAGE = Language(1, 1, 2, 2, 1, 0.0, ())
+X = TensorSpec("x", (2, 8), "float32")
+Export = Callable[..., mf.Manifest]
+
+
+def written(item: Any, quant: str, backend: str, path: Path) -> Artifact:
+    inputs, outputs = to_executorch.write(item, quant, LANGUAGE, [], path, Form(backend=backend))
+    return Artifact(item.role, "executorch", quant, path.name, 0, "", inputs, outputs, Parity("", "", 0.0), 0.0)
+
+
+class Outside(nn.Module):  # type: ignore[misc]
+    """An operator that no backend takes, between two that all do."""
+
+    def forward(self, x: Any) -> Any:
+        return torch.asinh(x * 2.0) + 1.0
+
+
+def small(module: Any) -> ExportModule:
+    return ExportModule("dpe_router", module.eval(), (torch.ones(2, 8),), (X,), (TensorSpec("y", (2, 8), "float32"),), {}, "", "", True, "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("family", "quant", "least"), [("llama", "fp32", 0.99999), ("gemma3", "fp16", 0.999), ("qwen2", "int4", 0.95)])
+def test_core_mls_delegate_is_the_same_model(family: str, quant: str, least: float, tmp_path: Path) -> None:
+    """Evaluated out of the .pte file itself, token by token."""
+    _, config, weights = tiny(family, 1)
+    language, item = decoders.language(config, SLOTS), decoders.decoder(config, weights, SLOTS)
+    table = decoders.embed(config, weights, "fp32").module.get_buffer("rows").numpy()
+    _, want = torch_decoder(item, language).forward(table[SAID])
+    artifact = written(item, quant, "coreml", tmp_path / "d.pte")
+    program = pte.read(tmp_path / "d.pte")
+    assert program.backends == ("CoreMLBackend",) and len(program.calls) == 1 and not program.left
+    _, hidden = open_decoder(mil.open_delegate(tmp_path / "d.pte", artifact), language).forward(table[SAID])
+    assert parity.cosines(hidden, want).min() >= least
+
+
+@pytest.fixture
+def export(monkeypatch: pytest.MonkeyPatch) -> Export:
+    """The exporter with its tasks in this process."""
+    monkeypatch.setattr(bundle, "_run", lambda tasks, jobs, report: [bundle.run_task(task) for task in tasks])
+    return lambda settings, out: bundle.export(settings, ("executorch",), out, 1, lambda text, artifact: None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("backend", "quants"), [("coreml", {"int8"}), ("vulkan", {"fp16"})])
+def test_towers_for_another_backend(backend: str, quants: set[str], tmp_path: Path, export: Export) -> None:
+    source = str(checkpoints.clip(tmp_path / "clip"))
+    asked = Settings("towers", "int8", (("image", source), ("text", source)), executorch_backend=backend)
+    manifest = export(asked, tmp_path / "out")
+    assert {a.quant for a in manifest.artifacts} == quants and mf.read(tmp_path / "out") == manifest
+    for artifact in manifest.artifacts:
+        proof = artifact.parity
+        if backend == "coreml":
+            assert (proof.status, proof.executed_by) == ("passed", "MIL interpreter") and proof.minimum is not None
+        else:
+            assert (proof.status, proof.minimum, proof.mean) == (mf.NOT_RUN, None, None)
+            assert re.search(r"VulkanBackend.*torch runs what was delegated with cosine ≥ (0\.999|1\.0)", proof.executed_by)
+
+
+@pytest.mark.slow
+def test_a_language_model_for_vulkan(tmp_path: Path, export: Export) -> None:
+    """4-bit matrices are one delegate; nothing here runs them, so the bundle has no prefix of theirs."""
+    asked = Settings("llm", "int4", (("llm", str(checkpoints.qwen2(tmp_path / "qwen2"))),), executorch_backend="vulkan")
+    manifest = export(asked, tmp_path / "out")
+    decoder = manifest.artifact("llm_decoder", "executorch")
+    assert decoder.quant == "8da4w" and not manifest.prefixes
+    said = decoder.parity.executed_by
+    assert said.startswith("loads as 1 × VulkanBackend, nothing left to portable kernels; torch runs what was delegated with cosine ≥ 0.9")
+
+
+@pytest.mark.parametrize("backend", EXECUTORCH_BACKENDS)
+def test_operators_outside_are_named(backend: str, tmp_path: Path) -> None:
+    artifact = written(small(Outside()), "fp32", backend, tmp_path / "a.pte")
+    program = pte.read(tmp_path / "a.pte")
+    assert list(program.left) == ["aten::asinh.out"]
+    assert "left to portable kernels: aten::asinh.out × 1" in pte.describe(program)
+    if backend == "coreml":
+        assert [by for by, _ in parity._delegated(artifact, tmp_path / "a.pte")] == []
+        with pytest.raises(ExportError, match="not Core ML's alone"):
+            mil.open_delegate(tmp_path / "a.pte", artifact)
+
+
+def test_what_no_backend_takes_runs_as_it_is(tmp_path: Path) -> None:
+    class Alone(nn.Module):  # type: ignore[misc]
+        def forward(self, x: Any) -> Any:
+            return torch.asinh(x)
+
+    artifact = written(small(Alone()), "fp32", "vulkan", tmp_path / "a.pte")
+    ((by, session),) = parity._delegated(artifact, tmp_path / "a.pte")
+    x = torch.linspace(-3, 3, 16).reshape(2, 8)
+    assert by == "executorch" and torch.allclose(torch.from_numpy(session.run({"x": x.numpy()})["y"]), torch.asinh(x), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("backend", "quant", "said"), [("vulkan", "int8", "fp32, fp16, 8da4w"), ("coreml", "8da4w", "fp32, fp16, int8, int4, pal6, pal4")]
+)
+def test_what_a_backend_has_not_is_said(backend: str, quant: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match=f"ExecuTorch for {backend} has no '{quant}'; choose one of: {said}"):
+        written(small(Outside()), quant, backend, tmp_path / "a.pte")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_refusal_is_one_line(tmp_path: Path) -> None:
+    class Branches(nn.Module):  # type: ignore[misc]
+        def forward(self, x: Any) -> Any:
+            return x if x.sum() > 0 else -x
+
+    with pytest.raises(ExportError, match="dpe_router: ExecuTorch cannot lower it for vulkan") as caught:
+        written(small(Branches()), "fp32", "vulkan", tmp_path / "a.pte")
+    assert "\n" not in str(caught.value) and not list(tmp_path.iterdir())
+
+
+def test_half_precision_rounds_every_result_and_overflows() -> None:
+    class Norm(nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.full((8,), 0.1))
+
+        def forward(self, x: Any) -> Any:
+            return x * torch.rsqrt((x * x).mean(-1, keepdim=True)) * self.weight
+
+    module, x = Norm(), torch.linspace(0.1, 3, 16).reshape(2, 8)
+    half = Rounded(in_half(module))
+    with torch.no_grad():
+        assert torch.equal(half(x), module.half()(x.half()).float())
+        assert not half(x * 300).isfinite().all() or (half(x * 300) == 0).all()
+
+
+def test_a_folder_unfolds_as_it_was(tmp_path: Path) -> None:
+    files = {"a/b/weight.bin": b"\x00\xff}]" * 40, "metadata.json": b"{}"}
+    for name, data in files.items():
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / name).write_bytes(data)
+    pte.unfold(executorchcoreml.flatten_directory_contents(str(tmp_path / "in")), tmp_path / "out")
+    assert {str(p.relative_to(tmp_path / "out")): p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()} == files
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        [{"kind": 0, "dataRegion": {"offset": 0, "size": 1}}, {"kind": 1, "children": {"../out": 0}}],
+        [{"kind": 0, "dataRegion": {"offset": 0, "size": 1}}, {"kind": 1, "children": {"..": 0}}],
+        [{"kind": 0, "dataRegion": {"offset": 0, "size": 1 << 40}}, {"kind": 1, "children": {"a": 0}}],
+        [{"kind": 1, "children": {"a": 0}}],
+        [{"kind": 1, "children": {"a": 5}}],
+        [{"kind": 1}],
+        [],
+    ],
+)
+def test_a_hostile_folder_does_not(nodes: list[Any], tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match="does not unfold") as caught:
+        pte.unfold(b"x" + json.dumps({"nodes": nodes}).encode()[::-1], tmp_path / "in")
+    assert "\n" not in str(caught.value) and {p.name for p in tmp_path.iterdir()} <= {"in"}
+
+
+def test_what_is_no_program_is_said(tmp_path: Path) -> None:
+    (tmp_path / "a.pte").write_bytes(b"\x00" * 64)
+    with pytest.raises(ExportError, match=r"a\.pte: not an ExecuTorch program"):
+        pte.read(tmp_path / "a.pte")
+    with pytest.raises(ExportError, match=r"b\.pte: cannot be read"):
+        pte.read(tmp_path / "b.pte")
