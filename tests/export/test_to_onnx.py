@@ -95,12 +95,12 @@ def test_a_tower_is_itself_in_every_quantization(config: dict[str, Any], kind: s
     assert operators(path)["Softmax"] == 0
 
 
-@pytest.mark.parametrize(("quant", "op"), [("int8", "MatMulInteger"), ("int4", "MatMulNBits")])
-def test_every_matrix_but_the_first_is_quantized(quant: str, op: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("quant", "counts"), [("int8", (3 * 4 + 1, 0, 1)), ("int4", (1, 3 * 4, 1))])
+def test_every_matrix_but_the_first_is_quantized_and_the_last_never_below_8_bits(quant: str, counts: tuple[int, int, int], tmp_path: Path) -> None:
     item = tower(CLIP, "image")
     write(item, quant, NO_LANGUAGE, [], tmp_path / "tower.onnx")
     found = operators(tmp_path / "tower.onnx")
-    assert (found[op], found["MatMul"]) == (3 * 4 + 1, 1)
+    assert (found["MatMulInteger"], found["MatMulNBits"], found["MatMul"]) == counts
 
 
 def test_a_mixture_follows_its_rules(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_quantized_matrices_stand_in_a_half_precision_graph(tmp_path: Path) -> N
 def test_odd_requests_are_one_line(tmp_path: Path) -> None:
     item = tower(CLIP, "image")
     with pytest.raises(ExportError, match=r"project\.weight: 128 columns are no multiple of group size 96"):
-        write(item, "int4", NO_LANGUAGE, [], tmp_path / "a.onnx", Form(group=96, keep=(("encoder", "int8"),)))
+        write(item, "int4", NO_LANGUAGE, [], tmp_path / "a.onnx", Form(group=96, keep=(("encoder", "int8"), ("project", "int4"))))
     with pytest.raises(ExportError, match="no quantization 'int3'"):
         write(item, "int3", NO_LANGUAGE, [], tmp_path / "a.onnx")
     assert not list(tmp_path.iterdir())
