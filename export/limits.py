@@ -7,20 +7,20 @@ from functools import lru_cache
 from . import calibration, components
 from .errors import ExportError
 from .onnx_graph import OPSET
+from .recipe import LLM_ROLES
 from .settings import Settings
 
 ORT_BYTES = (1 << 31) - 1  # of a flatbuffer, whose offsets have 31 bits
 IOS18_QUANTS = ("int4", "pal6", "pal4")  # blocks, and a palette for each group of channels
-DECODERS = ("llm_decoder", "llm_encoder")
 
 
 def check(settings: Settings, targets: tuple[str, ...]) -> None:
     """Raises ExportError."""
-    if "onnx" in targets and not OPSET <= settings.opset <= greatest_opset():
+    if "onnx" in targets and settings.opset != OPSET and not OPSET < settings.opset <= greatest_opset():
         raise ExportError(f"opset {settings.opset}: the graphs need {OPSET}, ONNX Runtime here opens no more than {greatest_opset()}: choose between")
     if "onnx" in targets and settings.onnx_format == "ort":
         _ort(settings)
-    if settings.calibrate and not any(settings.chosen.quant_of("image_tower", t, settings.quant) == "int8" for t in _calibrated(settings, targets)):
+    if settings.calibrate and not any(settings.quant_of("image_tower", t) == "int8" for t in _calibrated(settings, targets)):
         raise ExportError("--calibrate: no image tower becomes int8 for ONNX or ExecuTorch here: leave it out, or choose --quant int8")
     if "coreml" in targets and settings.deployment_target != "iOS18":
         _before_ios18(settings)
@@ -57,7 +57,7 @@ def _before_ios18(settings: Settings) -> None:
     if settings.coreml_cache == "state":
         raise ExportError("--coreml-cache state: programs keep states from iOS18 on: leave out --deployment-target, or the state")
     for role in components.roles(settings):
-        quant = settings.chosen.quant_of(role, "coreml", settings.quant)
+        quant = settings.quant_of(role, "coreml")
         if quant in IOS18_QUANTS:
             raise ExportError(f"{role} for Core ML: {quant} needs iOS18: choose int8 or --quant none, or leave out --deployment-target")
 
@@ -68,7 +68,7 @@ def too_large(role: str, quant: str, size: int) -> str:
 
 def _ort(settings: Settings) -> None:
     """What is fp16 for the file's sake alone, and widened when it is loaded, would be widened in the file."""
-    halves = [role for role in components.roles(settings) if role in DECODERS and settings.chosen.quant_of(role, "onnx", settings.quant) == "fp16"]
+    halves = [role for role in components.roles(settings) if role in LLM_ROLES and settings.quant_of(role, "onnx") == "fp16"]
     if settings.quant != "fp16" and "fp16" in dict(settings.keep).values():
         halves.append("--keep")
     if halves:

@@ -13,7 +13,6 @@ from .modules.decoder import DecoderStep
 from .modules.t5 import T5Encoder, T5Step
 from .onnx_graph import Scheme
 
-ROLES = ("llm_decoder", "llm_encoder")
 Specs = tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]
 
 

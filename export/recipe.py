@@ -52,7 +52,7 @@ THRESHOLDS: dict[str, dict[str, Threshold]] = {
     "pal6": _held(0.97, 0.97, 0.99, Threshold(0.97, 0.88), 0.98),
     "pal4": _held(0.90, 0.90, 0.97, Threshold(0.85, 0.60), 0.90),
 }
-_STEPS = ("llm_decoder", "llm_encoder")
+LLM_ROLES = ("llm_decoder", "llm_encoder")
 _DPE = ("dpe_router", "dpe_expert_0", "dpe_expert_1", "dpe_expert_2")
 # target or ExecuTorch backend → what is asked for → role ("*": every other) → what it gets there; the manifest names each artifact's own
 _INSTEAD: dict[str, dict[str, dict[str, str]]] = {
@@ -71,8 +71,8 @@ _INSTEAD: dict[str, dict[str, dict[str, str]]] = {
     },
     "coreml": {"int4": {"llm_embed": "int8"}, "pal4": {"llm_embed": "int8"}},
     # ExecuTorch's Vulkan backend has half precision, too narrow for a language model's norms, and 4-bit weights of matrix products.
-    "vulkan": {key: dict.fromkeys(_STEPS, "fp32") | {"*": "fp16"} for key in ("fp16", "int8", "pal6")}
-    | {key: dict.fromkeys(_STEPS, "8da4w") | {"*": "fp16"} for key in ("int4", "pal4")},
+    "vulkan": {key: dict.fromkeys(LLM_ROLES, "fp32") | {"*": "fp16"} for key in ("fp16", "int8", "pal6")}
+    | {key: dict.fromkeys(LLM_ROLES, "8da4w") | {"*": "fp16"} for key in ("int4", "pal4")},
 }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from . import models
 from .errors import ExportError
-from .recipe import PARTS, QUANTS, Recipe, Threshold, recipe
+from .recipe import LLM_ROLES, PARTS, QUANTS, Recipe, Threshold, recipe
 
 GROUP_SIZES = (16, 32, 64, 128, 256)
 ONNX_FORMATS = ("onnx", "ort")
@@ -94,7 +94,7 @@ class Settings:
         """The parity that `role` must reach in `quant`. Random layers have no structure for rounding to average out over: a deep stack of
         them drifts further than any trained one (Qwen2-1.5B's shape in int4: cosine 0.93)."""
         held = self.chosen.threshold(quant, role)
-        deep = role in ("llm_decoder", "llm_encoder") and "llm" in self.random_parts and quant not in ("fp32", "fp16")
+        deep = role in LLM_ROLES and "llm" in self.random_parts and quant not in ("fp32", "fp16")
         return Threshold(min(held.cosine, RANDOM_LLM)) if deep else held
 
     @property

@@ -21,10 +21,12 @@ from gamer.runtime.manifest import Language, TensorSpec
 from numpy.typing import NDArray
 from torch import nn
 
+from .calibration import convolves
 from .components import ExportModule
 from .errors import ExportError
 from .form import DEFAULT, Form
 from .half import Rounded, in_half
+from .recipe import LLM_ROLES
 
 SUFFIX = ".pte"
 Specs = tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]
@@ -52,7 +54,7 @@ def write(item: ExportModule, quant: str, language: Language, samples: list[tupl
             f"{item.role}: ExecuTorch cannot lower it for {form.backend} ({(str(error) or repr(error)).splitlines()[0][:200]})"
         ) from error
     # One operator outside and every token is copied in and out of the delegate.
-    if left and form.backend == "xnnpack" and item.role in ("llm_decoder", "llm_encoder"):
+    if left and form.backend == "xnnpack" and item.role in LLM_ROLES:
         raise ExportError(f"{item.role}: XNNPACK leaves operators to the portable kernels: {', '.join(left)[:200]}")
     with path.open("wb") as stream:
         lowered.write_to_file(stream)
@@ -85,7 +87,7 @@ def quantized(item: ExportModule, quant: str, samples: list[tuple[NDArray[Any], 
     # Core ML's weights are quantized in its own conversion; half precision is Vulkan's; the token table comes in its quantization.
     if form.backend == "coreml" or quant in ("fp32", "fp16") or item.role == "llm_embed":
         return item.module
-    if quant == "int8" and _convolves(item.module) and samples:
+    if quant == "int8" and convolves(item.module) and samples:
         return _static_int8(item, samples)
     module = item.module if item.role.startswith("llm_") else _apart(item.module)
     for name, linear in module.named_modules():
@@ -93,10 +95,6 @@ def quantized(item: ExportModule, quant: str, samples: list[tuple[NDArray[Any], 
         if isinstance(linear, nn.Linear) and (form.backend == "xnnpack" or name != "head"):
             _quantize(linear, name, "int8" if name == "head" else quant, form.group)
     return module
-
-
-def _convolves(module: nn.Module) -> bool:
-    return any(isinstance(part, nn.Conv2d) for part in module.modules())
 
 
 def _apart(module: nn.Module) -> nn.Module:
@@ -139,7 +137,7 @@ def _xnnpack(module: nn.Module, quant: str, form: Form) -> Iterator[Any]:
     from executorch.backends.xnnpack import _passes, xnnpack_preprocess
     from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 
-    if _convolves(module):  # convolutions need nearly all of them
+    if convolves(module):  # convolutions need nearly all of them
         yield XnnpackPartitioner()
         return
     chosen = [_passes.XNNPACKRemoveCloneOpsTransform, _passes.DimOrderOpsRevertPass, _passes.ConvertToLinearPass]

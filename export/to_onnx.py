@@ -27,6 +27,7 @@ from .form import DEFAULT, Form
 from .onnx_fusion import fuse_attention
 from .onnx_graph import OPSET, Graph, Scheme, stamp
 from .onnx_lower import Lowering, Mix
+from .recipe import LLM_ROLES
 
 SUFFIX = ".onnx"
 # The stem and the first block see raw contrast: in int8 they cost the worst fixture 0.024 of its cosine, in fp32 nothing measurable in time.
@@ -40,7 +41,7 @@ def write(item: ExportModule, quant: str, language: Language, samples: Samples, 
 
     `samples` calibrate int8 convolutions. Returns the artifact's tensor specs. Raises ExportError.
     """
-    if item.role in onnx_llm.ROLES:
+    if item.role in LLM_ROLES:
         head = dict(form.keep).get("head")
         return onnx_llm.write(item.module, language, Scheme(quant, form.group, head, form.opset), path)
     resize = form.resize if item.role == "image_tower" else None

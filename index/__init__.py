@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .preferences import Preferences, reorder
     from .records import MEMORY_SOURCES, Cube, Encoded, EntityMatch, FloatArray, Known, Level, Memory, Mention, Photo, RowArray, Skip
     from .results import AlbumMeta, AlbumStats, ChannelStats, CubeResult, SegmentStats, TextResult, VectorResult
+    from .row_sets import distinct, marked
     from .vectors import dequantize, quantize
     from .writer import AlbumWriter
 
@@ -52,9 +53,11 @@ __all__ = [
     "VectorResult",
     "canonical",
     "dequantize",
+    "distinct",
     "extract",
     "leaving",
     "load_pixels",
+    "marked",
     "may_leave",
     "quantize",
     "reorder",
@@ -90,11 +93,12 @@ _HOME = {
     "TextResult": "results",
     "VectorResult": "results",
     "canonical": "entities",
-    "choose_plan": "vectors",
     "dequantize": "vectors",
+    "distinct": "row_sets",
     "extract": "entities",
     "leaving": "labels",
     "load_pixels": "ingest",
+    "marked": "row_sets",
     "may_leave": "labels",
     "quantize": "vectors",
     "reorder": "preferences",

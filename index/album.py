@@ -28,6 +28,7 @@ from .planner import Estimate, Plan
 from .preferences import Preferences, between_photos, reorder
 from .records import Cube, EntityMatch, FloatArray, Memory, Photo, RowArray
 from .results import AlbumMeta, AlbumStats, CubeResult, TextResult, VectorResult
+from .row_sets import marked
 from .schema import damaged, open_reader
 from .vectors import VectorSet, top
 from .words import spellings
@@ -129,8 +130,7 @@ class Album:
             return []
         similarity = vectors.best_per_row(self._query(query, vectors.dim, "entities"), self._entity_count)
         similar = np.flatnonzero(similarity >= delta)
-        wanted = np.zeros(self._n, np.bool_)
-        wanted[np.asarray(rows, np.int64)] = True
+        wanted = marked(np.asarray(rows, np.int64), self._n)
         # Only a similar node can be kept, so it is these that are asked whether a photo among `rows` activates them.
         photos, which = self._photos_of.gather(similar)
         activated = similar[np.bincount(which[wanted[photos]], minlength=similar.size) > 0]

@@ -18,6 +18,7 @@ from .errors import AlbumError
 from .kdtree import HIGHEST, LOWEST, Box, Int64Array, KDTree, build
 from .records import Cube, RowArray
 from .results import CubeResult
+from .row_sets import distinct
 
 E7 = 10_000_000
 _METRES_E7 = 111_320 / E7  # metres in 1e-7 degrees of latitude
@@ -77,7 +78,7 @@ class Space:
             known += inside
             unknown += beside
         rows, box, visited = self.hits([*known, *unknown])
-        return CubeResult(_sorted_set(rows, self.n), _sorted_set(rows[box < len(known)], self.n), visited)
+        return CubeResult(distinct(rows, self.n), distinct(rows[box < len(known)], self.n), visited)
 
     def near(self, k: int, lat: float | None, lon: float | None, taken_at: int | None, metres_an_hour: float) -> RowArray:
         """The k rows nearest to a place, a time, or both. Distances on the plane that touches the globe there: for neighbours, not continents."""
@@ -92,12 +93,6 @@ class Space:
         fresh = ~stale[rows]
         rows, far = np.concatenate([rows[fresh], self.late[late]]), np.concatenate([far[fresh], late_far])
         return np.asarray(rows[np.lexsort((rows, far))][: max(k, 0)], np.int64)
-
-
-def _sorted_set(rows: RowArray, n: int) -> RowArray:
-    seen = np.zeros(n, np.bool_)
-    seen[rows] = True
-    return np.asarray(np.flatnonzero(seen), np.int64)
 
 
 def _boxes(cube: Cube) -> tuple[list[Box], list[Box]]:

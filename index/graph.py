@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .records import FloatArray, RowArray
+from .row_sets import distinct
 
 __all__ = ["Adjacency", "adjacency", "traverse"]
 
@@ -26,9 +27,7 @@ class Adjacency:
 
     def of(self, rows: RowArray) -> RowArray:
         """Sorted unique neighbours of all the rows."""
-        seen = np.zeros(self.n_targets, np.bool_)  # cheaper than sorting: an album has few rows and many links
-        seen[self.gather(rows)[0]] = True
-        return np.asarray(np.flatnonzero(seen), np.int64)
+        return distinct(self.gather(rows)[0], self.n_targets)
 
     def gather(self, rows: RowArray) -> tuple[RowArray, RowArray]:
         """All neighbours of the rows in a line, each with the index (into `rows`) of the row it belongs to."""

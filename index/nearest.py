@@ -17,7 +17,7 @@ from .records import FloatArray, RowArray
 from .results import VectorResult
 from .vectors import Query, VectorSet
 
-_FEW = 40  # photos that are ranked by everything at once: to choose among them first would cost more
+_FEW = 40  # to choose among so few photos first would cost more than to rank them all
 _AGAIN = 6  # more photos are ranked again than are wanted, by half as many and at least by so many
 
 
@@ -38,7 +38,7 @@ def nearest(
         rows = rows[rows < len(vectors)]
     left = len(vectors) if rows is None else int(rows.size * chunks)
     costs = Estimate(len(vectors), left, vectors.dim, k, graph is not None, chunks)
-    if rows is not None and rows.size <= max(_FEW, _again(k)) and plan == "auto":
+    if rows is not None and rows.size <= _few(k) and plan == "auto":
         return _ranked(vectors, ready, rows, k, "exact", costs)
     if graph is not None and (costs.plan if plan == "auto" else plan) == "hnsw":
         found = _walk(vectors, graph, behind, ready, k, rows, costs.width)
@@ -52,13 +52,18 @@ def ascending(rows: RowArray) -> RowArray:
     return rows if rows.size < 2 or bool((rows[1:] > rows[:-1]).all()) else np.unique(rows)
 
 
+def _few(k: int) -> int:
+    """Photos that are ranked by everything at once."""
+    return max(_FEW, _again(k))
+
+
 def _again(k: int) -> int:
     return k + max(_AGAIN, k // 2)
 
 
 def _scan(vectors: VectorSet, query: Query, k: int, rows: RowArray | None) -> RowArray:
     """The photos worth ranking again."""
-    if rows is not None and rows.size <= max(_FEW, _again(k)):
+    if rows is not None and rows.size <= _few(k):
         return rows
     if vectors.one_each:
         scores = vectors.rough(query, rows)

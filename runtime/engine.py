@@ -16,7 +16,7 @@ from threading import Lock
 from time import perf_counter_ns
 
 import numpy as np
-from gamer.index import Album, Cube, EntityMatch, FloatArray, RowArray
+from gamer.index import Album, Cube, EntityMatch, FloatArray, RowArray, distinct, marked
 from gamer.index.lexical import WordScores
 from numpy.typing import NDArray
 
@@ -130,8 +130,7 @@ class Engine:
             # A cue that fits no photo was misread or mistaken: ranking all beats showing the undated few.
             widened = bool(cues.cubes) and not len(cube.inside)
             every, negated = np.arange(len(self.album)), self._negated(cues)
-            kept = ~_marked(negated, len(self.album))
-            rows, all_rows = (some[kept[some]] if len(negated) else some for some in (every if widened else cube.rows, every))
+            rows, all_rows = (_without(some, negated, len(self.album)) for some in (every if widened else cube.rows, every))
             left = {"album": len(self.album), "cube": len(rows)}
         with clock("refine"):
             text, how = self._refine(query, cues, refined_by)
@@ -276,7 +275,7 @@ class Engine:
         return [clue for clue in out if clue.inside.any()]
 
     def _mask(self, boxes: list[Cube]) -> NDArray[np.bool_]:
-        return _marked(self.album.in_cubes(boxes).inside, len(self.album))
+        return marked(self.album.in_cubes(boxes).inside, len(self.album))
 
     def _candidates(self, words: WordScores, vector: FloatArray, cube: RowArray, rows: RowArray, linked: FloatArray) -> tuple[RowArray, str]:
         """The rows to score, and how they were found: all of them, or beyond EXACT_ROWS the best that each layer names, in the cube and outside it.
@@ -294,14 +293,14 @@ class Engine:
         scores = words.bm25()
         for among in (rows, cube):
             named += [_greatest(scores, among), _greatest(linked, among)]
-        photos = len(self.album)
-        kept = np.flatnonzero(_marked(np.concatenate([*named, *self._beside(named)]), photos) & _marked(rows, photos))
+        kept = distinct(np.concatenate([*named, *self._beside(named)]), len(self.album))
+        kept = kept[marked(rows, len(self.album))[kept]]
         plans = ", ".join(f"{name} by {result.plan}" for name, result in found.items())
         return kept, f"{len(kept)} candidates of {len(rows)} photos ({plans}), re-ranked exactly"
 
     def _beside(self, named: list[RowArray]) -> list[RowArray]:
         """The messages around those that were named."""
-        rows = np.flatnonzero(_marked(np.concatenate(named), len(self.album)))
+        rows = distinct(np.concatenate(named), len(self.album))
         near = [self._conversations.neighbour(rows, step) for step in ranking.NEAR]
         return [other[joined] for other, joined in near]
 
@@ -394,11 +393,8 @@ def _linked(matches: list[EntityMatch], photos: int, delta: float) -> FloatArray
     return out
 
 
-def _marked(rows: RowArray, photos: int) -> NDArray[np.bool_]:
-    """A mask of all photos. Sets of rows are made and compared as masks: numpy's own set operations hash, 100 ms for 100,000 rows."""
-    mask = np.zeros(photos, np.bool_)
-    mask[rows] = True
-    return mask
+def _without(rows: RowArray, gone: RowArray, photos: int) -> RowArray:
+    return rows[~marked(gone, photos)[rows]] if len(gone) else rows
 
 
 def _greatest(scores: FloatArray, among: RowArray) -> RowArray:
