@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from . import models
+from . import mobileclip_config, models
 from .errors import ExportError
 from .gguf_weights import open_gguf
 from .models import Config
@@ -105,15 +105,15 @@ def open_checkpoint(name: str | None, source: str | None = None, *, trust_pickle
         if name is None:
             raise ExportError("no model is named: give a recipe, or -m with a directory, a .gguf file or a hub id")
         known = models.model(name)
-        return _package(known) if known.module else _hub(known.source, known.licence, trust_pickle)
+        return _package(known) if known.module else _hub(known.source, known.licence, trust_pickle, name)
     path = Path(source)
     if path.is_dir():
-        return open_directory(path, f"local:{path.resolve().name}", _licence(name, path), trust_pickle)
+        return open_directory(path, f"local:{path.resolve().name}", _licence(name, path), trust_pickle, name)
     if path.is_file():
         return _gguf(path, f"local:{path.name}", f"see the licence of {path.name}")
     if path.suffix == ".gguf" or path.is_absolute() or source.startswith((".", "~")) or source.count("/") != 1:
         raise ExportError(f"{source}: no such directory or file, and no hub id (owner/name) either")
-    return _hub(source, f"see the licence of {source}", trust_pickle)
+    return _hub(source, f"see the licence of {source}", trust_pickle, name)
 
 
 def _random(name: str | None, source: str) -> Checkpoint:
@@ -143,7 +143,7 @@ def package_dir(known: models.Model) -> Path:
 def _package(known: models.Model) -> Checkpoint:
     folder = package_dir(known)
     if (folder / "model" / "config.json").is_file():
-        return open_directory(folder / "model", known.source, known.licence, False)
+        return open_directory(folder / "model", known.source, known.licence, False, None)
     path = next(folder.glob("*.gguf"), None) or _assembled(folder, known)
     return _gguf(path, known.source, known.licence)
 
@@ -186,7 +186,7 @@ def _gguf(path: Path, source: str, licence: str) -> Checkpoint:
     return Checkpoint(config, weights, tokenizer, None, licence)
 
 
-def _hub(name: str, licence: str, trust_pickle: bool) -> Checkpoint:
+def _hub(name: str, licence: str, trust_pickle: bool, model: str | None) -> Checkpoint:
     from huggingface_hub import snapshot_download
 
     wanted = _HUB_FILES + (list(_PICKLES) if trust_pickle else [])
@@ -195,29 +195,54 @@ def _hub(name: str, licence: str, trust_pickle: bool) -> Checkpoint:
     except Exception as error:  # the hub client raises its own, requests' and httpx's classes
         reason = str(error).splitlines()[0][:120]
         raise ExportError(f"{name}: cannot be fetched from the hub ({reason}): give a local directory with -m, or --weights random") from None
-    return open_directory(folder, f"{name}@{folder.name[:12]}", licence, trust_pickle)
+    return open_directory(folder, f"{name}@{folder.name[:12]}", licence, trust_pickle, model)
 
 
-def open_directory(folder: Path, source: str, licence: str, trust_pickle: bool) -> Checkpoint:
-    """A directory as Hugging Face lays it out. Raises ExportError: no config, no safetensors, pickled files only."""
-    config = read_json(folder / "config.json")
-    if config is None:
-        raise ExportError(f"{folder}: no config.json: give the directory that holds config.json and the safetensors files")
+def open_directory(folder: Path, source: str, licence: str, trust_pickle: bool, model: str | None) -> Checkpoint:
+    """A directory as Hugging Face lays it out, or MobileCLIP's publishers. `model`: the name in models.py that the user gave it, if any.
+
+    Raises ExportError: no config, no safetensors, pickled files only.
+    """
+    config, processor = _configuration(folder, model)
     files = sorted(folder.glob("*.safetensors"))
     pickles = sorted(p for pattern in _PICKLES for p in folder.glob(pattern))
     if not files and not pickles:
-        raise ExportError(f"{folder}: no .safetensors file: is the checkpoint downloaded whole?")
+        raise ExportError(f"{folder}: no .safetensors file: is the checkpoint downloaded whole? Pickled ones are fetched with --trust-pickle alone")
     if not files and not trust_pickle:
         raise ExportError(f"{folder}: only pickled weights ({pickles[0].name}), which can run code: convert to safetensors, or give --trust-pickle")
     weights = SafetensorsWeights(files, source) if files else PickledWeights(pickles, source)
 
     def tokenizer() -> str:
         path = folder / "tokenizer.json"
-        return path.read_text(encoding="utf-8") if path.is_file() else _transformers_tokenizer(folder, None)
+        if path.is_file():
+            return path.read_text(encoding="utf-8")
+        if config.get("model_type") == "mobileclip":
+            from . import clip_bpe
+
+            return clip_bpe.tokenizer()
+        return _transformers_tokenizer(folder, None)
 
     generation = read_json(folder / "generation_config.json") or {}
     config |= {"eos_token_id": generation["eos_token_id"]} if "eos_token_id" in generation else {}
-    return Checkpoint(config, weights, tokenizer, read_json(folder / "preprocessor_config.json"), licence)
+    return Checkpoint(config, weights, tokenizer, processor, licence)
+
+
+def _configuration(folder: Path, model: str | None) -> tuple[Config, Config | None]:
+    """(config.json, preprocessor_config.json) in Hugging Face's form, from whichever form lies there. Raises ExportError."""
+    found = read_json(folder / "config.json")
+    if found is not None and "model_type" in found:
+        return found, read_json(folder / "preprocessor_config.json")
+    if (theirs := read_json(folder / "open_clip_config.json")) is not None:
+        return mobileclip_config.read_open_clip(theirs, f"{folder.name}/open_clip_config.json")
+    for name in ("config.json", *sorted(path.name for path in folder.glob("mobileclip*.json"))):
+        theirs = read_json(folder / name)
+        if theirs is not None and "image_cfg" in theirs:
+            return mobileclip_config.read_apple(theirs, f"{folder.name}/{name}"), None
+    if model is not None and (own := models.config(model))["model_type"] == "mobileclip":
+        return own, None  # Apple's checkpoints come as one file: the recipe says what it holds
+    if found is None:
+        raise ExportError(f"{folder}: no config.json: give the directory that holds config.json and the safetensors files")
+    return found, None
 
 
 def read_json(path: Path) -> Config | None:

@@ -43,12 +43,14 @@ MODELS: dict[str, Model] = {
     "clip-vit-b16": Model("openai/clip-vit-base-patch16", "MIT, OpenAI CLIP"),
     "clip-vit-l14": Model("openai/clip-vit-large-patch14", "MIT, OpenAI CLIP"),
     "siglip-base": Model("google/siglip-base-patch16-224", "Apache-2.0, Google SigLIP"),
+    "mobileclip-s0": Model("apple/MobileCLIP-S0", "Apple Machine Learning Research Model License, Apple MobileCLIP; byte pairs MIT, OpenAI CLIP"),
     "qwen2-1.5b": Model("Qwen/Qwen2-1.5B-Instruct", "Apache-2.0, Qwen2"),
     "qwen2.5-0.5b": Model("Qwen/Qwen2.5-0.5B-Instruct", "Apache-2.0, Qwen2.5"),
     "gemma3-1b": Model("google/gemma-3-1b-it", "Gemma Terms of Use, Google Gemma 3"),
     "gpt2-xl": Model("openai-community/gpt2-xl", "MIT, OpenAI GPT-2"),
     "flan-t5-xl": Model("google/flan-t5-xl", "Apache-2.0, Google Flan-T5"),
 }
+MERGES = Model("open_clip_torch", "MIT, OpenAI CLIP's byte pairs", "open_clip")
 LABELS = Model("timm", "Apache-2.0, ImageNet class names (WordNet lemmas)", "timm")
 
 

@@ -6,28 +6,31 @@ from typing import Any
 
 from gamer.runtime.manifest import Preprocessing
 
+from . import mobileclip_config
 from .errors import ExportError
 from .tower_config import Config, image_shape, model_type
 
 # PIL's numbers of filters, which the file holds.
 _FILTERS = {2: "bilinear", 3: "bicubic"}
-_MEANS = {"clip": (0.48145466, 0.4578275, 0.40821073), "siglip": (0.5, 0.5, 0.5)}
-_STDS = {"clip": (0.26862954, 0.26130258, 0.27577711), "siglip": (0.5, 0.5, 0.5)}
+_RESAMPLE = {"clip": 3, "siglip": 3, "mobileclip": 2}
+_MEANS = {"mobileclip": (0.0, 0.0, 0.0), "clip": (0.48145466, 0.4578275, 0.40821073), "siglip": (0.5, 0.5, 0.5)}
+_STDS = {"mobileclip": (1.0, 1.0, 1.0), "clip": (0.26862954, 0.26130258, 0.27577711), "siglip": (0.5, 0.5, 0.5)}
 WHERE = "preprocessor_config.json"
 
 
 def preprocessing(config: Config, processor: Config | None = None) -> Preprocessing:
     """How pixels become the image tower's input; `processor` None or silent: the architecture's own defaults at the tower's size.
 
-    CLIP: shorter side to `resize`, centre crop. SigLIP: squashed to a square. Raises ExportError for what neither does.
+    CLIP and MobileCLIP: shorter side to `resize`, centre crop. SigLIP: squashed to a square. Raises ExportError for what neither does.
     """
-    kind, side = model_type(config), image_shape(config).image
+    kind = model_type(config)
+    side = mobileclip_config.image_shape(config).image if kind == "mobileclip" else image_shape(config).image
     given = processor or {}
     for step in ("do_resize", "do_rescale", "do_normalize"):
         if given.get(step, True) is not True:
             raise ExportError(f"{WHERE}: {step} is off: a tower that takes raw pixels of any size is not supported")
-    size = given.get("size", {"shortest_edge": side} if kind == "clip" else {"height": side, "width": side})
-    crop = given.get("do_center_crop", kind == "clip")
+    size = given.get("size", {"shortest_edge": side} if kind != "siglip" else {"height": side, "width": side})
+    crop = given.get("do_center_crop", kind != "siglip")
     resize, squash = _size(size, bool(crop))
     cut = _side(given.get("crop_size", side), "crop_size") if crop else resize
     if not squash and not crop:
@@ -37,7 +40,8 @@ def preprocessing(config: Config, processor: Config | None = None) -> Preprocess
     means, stds = (_channels(given.get(n, d[kind]), n, given) for n, d in (("image_mean", _MEANS), ("image_std", _STDS)))
     if min(stds) <= 0:
         raise ExportError(f"{WHERE}: image_std holds {min(stds)}: positive numbers are wanted")
-    return Preprocessing(resize, cut, _filter(given), sum(means) / 3, sum(stds) / 3, means, stds, "squash" if squash else "crop")
+    method, fit = _filter(given.get("resample", _RESAMPLE[kind])), "squash" if squash else "crop"
+    return Preprocessing(resize, cut, method, sum(means) / 3, sum(stds) / 3, means, stds, fit)
 
 
 def _size(size: Any, crop: bool) -> tuple[int, bool]:
@@ -58,8 +62,7 @@ def _side(size: Any, name: str) -> int:
     return value
 
 
-def _filter(given: Config) -> str:
-    number = given.get("resample", 3)
+def _filter(number: Any) -> str:
     if number not in _FILTERS:
         raise ExportError(f"{WHERE}: resample {str(number)[:40]} is not known here; known: {', '.join(f'{n} ({f})' for n, f in _FILTERS.items())}")
     return _FILTERS[number]

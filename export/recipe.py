@@ -136,7 +136,9 @@ def _pocket(name: str, llm: str, thresholds: dict[str, dict[str, Threshold]]) ->
     )
 
 
-# Half a million untrained parameters each: on XNNPACK int8 saves 1.4 MB and triples the time to lower them. Convolutions have no 4-bit form.
+# Convolutions have no useful form below 8 bits (worst cosine of pocket's on Core ML: 0.78 in blocks of 4 bits, 0.96 in palettes of 64).
+_CONVOLVED = {target: {quant: {"image_tower": "int8"} for quant in ("int4", "pal6", "pal4")} for target in ("onnx", "coreml")}
+# Half a million untrained parameters each: on XNNPACK int8 saves 1.4 MB and triples the time to lower them.
 _POCKET = {
     # The decoders' weights come in 4-bit blocks, which ONNX Runtime can take over as they are: 8 bits would add bytes and no accuracy.
     "onnx": {key: {"llm_decoder": "int4", "*": "int8"} for key in ("int8", "int4", "pal6", "pal4")},
@@ -144,8 +146,7 @@ _POCKET = {
         "int8": dict.fromkeys(_DPE, "fp32") | {"*": "int8"},
         "int4": dict.fromkeys(_DPE, "fp32") | {"llm_decoder": "8da4w", "*": "int8"},
     },
-    # Its convolutions have no useful form below 8 bits (worst cosine: 0.78 in blocks of 4 bits, 0.96 in palettes of 64).
-    "coreml": {quant: {"image_tower": "int8"} for quant in ("int4", "pal6", "pal4")},
+    "coreml": _CONVOLVED["coreml"],
 }
 
 RECIPES: dict[str, Recipe] = {
@@ -162,7 +163,9 @@ RECIPES: dict[str, Recipe] = {
         Recipe("clip-vit-b16", image="clip-vit-b16", text="clip-vit-b16"),
         Recipe("clip-vit-l14", image="clip-vit-l14", text="clip-vit-l14"),
         Recipe("siglip-base", image="siglip-base", text="siglip-base"),
+        Recipe("mobileclip-s0", image="mobileclip-s0", text="mobileclip-s0", instead=_CONVOLVED),
         Recipe("towers", image="*", text="*"),
+        Recipe("mobileclip", image="*", text="*", instead=_CONVOLVED),
         Recipe("llm", llm="*"),
     )
 }

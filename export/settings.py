@@ -164,5 +164,5 @@ def parse_sources(name: str, model: str | None, weights: tuple[str, ...]) -> tup
 
 
 def recipe_for(config: models.Config) -> str:
-    """The recipe that takes any checkpoint of this configuration: "towers" or "llm"."""
-    return "towers" if config.get("model_type") in ("clip", "siglip", "mobileclip") else "llm"
+    """The recipe that takes any checkpoint of this configuration: "towers", "mobileclip" or "llm"."""
+    return {"clip": "towers", "siglip": "towers", "mobileclip": "mobileclip"}.get(str(config.get("model_type")), "llm")

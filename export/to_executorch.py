@@ -119,12 +119,22 @@ def _static_int8(item: ExportModule, samples: list[tuple[NDArray[Any], ...]]) ->
 
     graph = torch.export.export(item.module, item.example, strict=False).module()
     quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True))
+    if any(node.target is torch.ops.aten.gelu.default for node in graph.graph.nodes):  # as in to_onnx.py
+        quantizer = quantizer.set_filter_function(_mixes_channels)
     prepared: Any = prepare_pt2e(graph, quantizer)
     with torch.no_grad():
         for sample in samples:
             prepared(*(torch.from_numpy(x) for x in sample))
     converted: nn.Module = convert_pt2e(prepared)
     return converted
+
+
+def _mixes_channels(node: Any) -> bool:
+    """Whether `node` is a convolution that sees more than a single channel, or belongs to one."""
+    if node.op != "call_function":  # weights, of which the quantizer asks too
+        return True
+    groups = node.args[6] if len(node.args) > 6 else 1
+    return bool(node.target is torch.ops.aten.conv2d.default and groups == 1)
 
 
 @contextlib.contextmanager

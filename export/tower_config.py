@@ -1,9 +1,9 @@
-"""A Hugging Face config.json of two towers (CLIP, SigLIP) → the shapes that the modules take. Knows the library's defaults: configs leave out
-what equals them. Touches no weights."""
+"""A Hugging Face config.json of two towers (CLIP, SigLIP; MobileCLIP's text) → the shapes that the modules take. Knows the library's defaults:
+configs leave out what equals them. Touches no weights."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .errors import ExportError
@@ -12,7 +12,7 @@ from .modules.encoder import ACTIVATIONS, EncoderShape
 from .modules.vit import VitShape
 
 Config = dict[str, Any]
-MODEL_TYPES = ("clip", "siglip")
+MODEL_TYPES = ("clip", "siglip", "mobileclip")
 # The Gemma tokenizer of SigLIP 2, whose configs do not say that it pads with 0 where SigLIP's own pads with 1.
 GEMMA_VOCAB = 256_000
 
@@ -45,10 +45,12 @@ _DEFAULTS = {
         1e-6,
     ),
 }
+# MobileCLIP's text tower is CLIP's in all that is not said otherwise; its image tower is no vision transformer (mobileclip_config.py).
+_DEFAULTS["mobileclip"] = replace(_DEFAULTS["clip"], activation="gelu")
 
 
 def model_type(config: Config) -> str:
-    """ "clip" or "siglip". Raises ExportError naming any other."""
+    """ "clip", "siglip" or "mobileclip". Raises ExportError naming any other."""
     name = config.get("model_type")
     if name not in MODEL_TYPES:
         raise ExportError(f"config.json: model_type {str(name)[:60]!r} is no image-text model known here; choose one of: {', '.join(MODEL_TYPES)}")
@@ -58,7 +60,7 @@ def model_type(config: Config) -> str:
 def image_shape(config: Config) -> VitShape:
     """The image tower's sizes. Raises ExportError naming the field that is missing its sense."""
     kind = model_type(config)
-    half = _half(config, "vision_config")
+    half = section(config, "vision_config")
     defaults = dict(_DEFAULTS[kind].image)
     if half.get("num_channels", 3) != 3:
         raise ExportError(f"config.json: vision_config.num_channels is {half['num_channels']!r}: photographs have 3")
@@ -74,34 +76,34 @@ def image_shape(config: Config) -> VitShape:
 def text_shape(config: Config, pad: int | None = None) -> TextShape:
     """The text tower's sizes; `pad`: the tokenizer's padding id, where it is known better than by the config. Raises ExportError."""
     kind = model_type(config)
-    half, where = _half(config, "text_config"), "text_config"
+    half, where = section(config, "text_config"), "text_config"
     defaults = dict(_DEFAULTS[kind].text)
     encoder = _encoder(half, where, kind, defaults)
-    vocab = _whole(half, where, "vocab_size", defaults["vocab_size"], 1 << 24)
-    positions = _whole(half, where, "max_position_embeddings", defaults["max_position_embeddings"], 1 << 14)
-    eos = _whole(half, where, "eos_token_id", defaults["eos_token_id"], vocab - 1, least=0) if kind == "clip" else 0
+    vocab = whole(half, where, "vocab_size", defaults["vocab_size"], 1 << 24)
+    positions = whole(half, where, "max_position_embeddings", defaults["max_position_embeddings"], 1 << 14)
+    eos = whole(half, where, "eos_token_id", defaults["eos_token_id"], vocab - 1, least=0) if kind != "siglip" else 0
     if pad is None:
-        pad = _whole(half, where, "pad_token_id", 0 if vocab == GEMMA_VOCAB else defaults["pad_token_id"], vocab - 1, least=0)
+        pad = whole(half, where, "pad_token_id", 0 if vocab == GEMMA_VOCAB else defaults["pad_token_id"], vocab - 1, least=0)
     width = half.get("projection_size") if kind == "siglip" else None
-    embedding = encoder.width if width is None else _whole(half, where, "projection_size", 0, 1 << 16)
+    embedding = encoder.width if width is None else whole(half, where, "projection_size", 0, 1 << 16)
     return TextShape(encoder, vocab, positions, _projection(config, kind) or embedding, eos, pad)
 
 
-def _half(config: Config, name: str) -> Config:
-    """One tower's part. `*_config_dict`, of old CLIP configs, counts instead where it stands: the library has it so."""
+def section(config: Config, name: str, where: str = "config.json") -> Config:
+    """One part of a configuration. `*_config_dict`, of old CLIP configs, counts instead where it stands: the library has it so."""
     half = config.get(name + "_dict") or config.get(name) or {}
     if not isinstance(half, dict):
-        raise ExportError(f"config.json: {name} is no object: this is not the config of an image-text model")
+        raise ExportError(f"{where}: {name} is no object: this is not the config of an image-text model")
     return half
 
 
 def _projection(config: Config, kind: str) -> int | None:
-    return _whole(config, "", "projection_dim", 512, 1 << 16) if kind == "clip" else None
+    return whole(config, "", "projection_dim", 512, 1 << 16) if kind != "siglip" else None
 
 
 def _encoder(half: Config, where: str, kind: str, defaults: dict[str, int]) -> EncoderShape:
     width, inner, layers, heads = (
-        _whole(half, where, name, defaults[name], most)
+        whole(half, where, name, defaults[name], most)
         for name, most in (("hidden_size", 1 << 16), ("intermediate_size", 1 << 18), ("num_hidden_layers", 512), ("num_attention_heads", 512))
     )
     if width % heads:
@@ -121,10 +123,11 @@ def _side(half: Config, name: str, default: int) -> int:
         half = {name: value[0]}
     elif isinstance(value, list):
         raise ExportError(f"config.json: vision_config.{name} is {str(value)[:60]}: only squares are supported")
-    return _whole(half, "vision_config", name, default, 4096)
+    return whole(half, "vision_config", name, default, 4096)
 
 
-def _whole(part: Config, where: str, name: str, default: int, most: int, least: int = 1) -> int:
+def whole(part: Config, where: str, name: str, default: int, most: int, least: int = 1) -> int:
+    """A whole number of config.json. Raises ExportError naming the field."""
     value = part.get(name, default)
     if type(value) is not int or not least <= value <= most:
         at = f"{where}.{name}".lstrip(".")

@@ -1,4 +1,5 @@
 """Image and text towers of Hugging Face's CLIP and SigLIP models: config and weights → modules ready to lower. Knows the names of their tensors.
+MobileCLIP's, which are another architecture, come from mobileclip.py.
 
 Each module is made without memory and filled tensor by tensor, so that no checkpoint is ever held beside the model that is made of it.
 """
@@ -10,9 +11,11 @@ from typing import Any
 
 import torch
 from gamer.runtime.manifest import TensorSpec
-from torch import Tensor, nn
+from torch import nn
 
+from . import mobileclip
 from .components import ExportModule
+from .filling import NoWeights, constant, fill
 from .modules.clip_text import ClipText, SiglipText
 from .modules.encoder import Encoder
 from .modules.vit import ClipImage, Patches, SiglipImage, VitShape
@@ -53,8 +56,10 @@ def image_tower(config: Config, weights: Weights, processor: Config | None = Non
 
     Raises ExportError for an architecture that is not known, a config without sense, and weights that do not fit.
     """
-    shape, kind = image_shape(config), model_type(config)
-    spec = preprocessing(config, processor)
+    kind, spec = model_type(config), preprocessing(config, processor)
+    if kind == "mobileclip":
+        return mobileclip.image_tower(config, weights, spec)
+    shape = image_shape(config)
     module = _clip_image(shape, weights) if kind == "clip" else _siglip_image(shape, weights)
     for name, values in (("mean", spec.channel_mean), ("std", spec.channel_std)):
         module.patch.register_buffer(name, torch.tensor(values))
@@ -79,11 +84,13 @@ def text_tower(config: Config, weights: Weights, pad: int | None = None) -> Expo
     `pad`: the tokenizer's padding id (SigLIP attends to its padding). Raises ExportError as image_tower does.
     """
     shape, kind = text_shape(config, pad), model_type(config)
+    if kind == "mobileclip":
+        return mobileclip.text_tower(config, weights)
     with torch.device("meta"):
         module: ClipText | SiglipText = ClipText(shape) if kind == "clip" else SiglipText(shape)
-    _fill(module, weights, "text_model", {"embed": ("embeddings.token_embedding",), "norm": ("final_layer_norm",)})
-    module.positions = _constant(weights.get("text_model.embeddings.position_embedding.weight", shape.positions, shape.encoder.width))
-    _fill(module, weights, "", {"project": ("text_projection" if kind == "clip" else "text_model.head",)})
+    fill(module, weights, "text_model", {"embed": ("embeddings.token_embedding",), "norm": ("final_layer_norm",)})
+    module.positions = constant(weights.get("text_model.embeddings.position_embedding.weight", shape.positions, shape.encoder.width))
+    fill(module, weights, "", {"project": ("text_projection" if kind == "clip" else "text_model.head",)})
     _fill_encoder(module.encoder, weights, "text_model")
     tokens: int | str = "tokens" if kind == "clip" else shape.positions
     axes = {0: "batch", 1: "tokens"} if kind == "clip" else {0: "batch"}
@@ -104,13 +111,15 @@ def text_tower(config: Config, weights: Weights, pad: int | None = None) -> Expo
 
 def features(config: Config) -> tuple[int, int]:
     """(patches P, width F) of the image tower's second output, which the DPE takes."""
+    if model_type(config) == "mobileclip":
+        return mobileclip.features(config)
     shape = image_shape(config)
     return shape.patches, shape.encoder.width
 
 
 def shapes(config: Config) -> tuple[TowerSize, ...]:
     """Both towers' sizes; no weight is read. Raises ExportError."""
-    return tuple(_size(tower) for tower in (image_tower(config, _NoWeights()), text_tower(config, _NoWeights())))
+    return tuple(_size(tower) for tower in (image_tower(config, NoWeights()), text_tower(config, NoWeights())))
 
 
 _FAMILY = {"clip": "CLIP", "siglip": "SigLIP"}
@@ -126,11 +135,11 @@ def _clip_image(shape: VitShape, weights: Weights) -> ClipImage:
     root, width = "vision_model", shape.encoder.width
     _fill_patches(module.patch, weights, root, shape)
     table = weights.get(f"{root}.embeddings.position_embedding.weight", shape.patches + 1, width)
-    module.first = _constant((weights.get(f"{root}.embeddings.class_embedding", width) + table[0])[None, None])
-    module.positions = _constant(table[None, 1:].contiguous())
+    module.first = constant((weights.get(f"{root}.embeddings.class_embedding", width) + table[0])[None, None])
+    module.positions = constant(table[None, 1:].contiguous())
     # "pre_layrnorm": the checkpoints' own spelling.
-    _fill(module, weights, root, {"pre_norm": ("pre_layrnorm",), "post_norm": ("post_layernorm",)})
-    _fill(module, weights, "", {"project": ("visual_projection",)})
+    fill(module, weights, root, {"pre_norm": ("pre_layrnorm",), "post_norm": ("post_layernorm",)})
+    fill(module, weights, "", {"project": ("visual_projection",)})
     _fill_encoder(module.encoder, weights, root)
     return module
 
@@ -140,62 +149,36 @@ def _siglip_image(shape: VitShape, weights: Weights) -> SiglipImage:
         module = SiglipImage(shape)
     root, width = "vision_model", shape.encoder.width
     _fill_patches(module.patch, weights, root, shape)
-    module.positions = _constant(weights.get(f"{root}.embeddings.position_embedding.weight", shape.patches, width)[None])
+    module.positions = constant(weights.get(f"{root}.embeddings.position_embedding.weight", shape.patches, width)[None])
     _fill_encoder(module.encoder, weights, root)
     names = {"post_norm": "post_layernorm", "out": "head.attention.out_proj", "head_norm": "head.layernorm"}
     names |= {"mlp.up": "head.mlp.fc1", "mlp.down": "head.mlp.fc2"}
-    _fill(module, weights, root, {ours: (theirs,) for ours, theirs in names.items()})
+    fill(module, weights, root, {ours: (theirs,) for ours, theirs in names.items()})
     matrix = weights.get(f"{root}.head.attention.in_proj_weight", 3 * width, width)
     bias = weights.get(f"{root}.head.attention.in_proj_bias", 3 * width)
     probe = weights.get(f"{root}.head.probe", 1, 1, width)
-    module.query = _constant(nn.functional.linear(probe, matrix[:width], bias[:width]))
-    module.kv.weight, module.kv.bias = _constant(matrix[width:].clone()), _constant(bias[width:].clone())
+    module.query = constant(nn.functional.linear(probe, matrix[:width], bias[:width]))
+    module.kv.weight, module.kv.bias = constant(matrix[width:].clone()), constant(bias[width:].clone())
     return module
 
 
 def _fill_patches(patch: Patches, weights: Weights, root: str, shape: VitShape) -> None:
     width, side = shape.encoder.width, shape.patch
     kernel = weights.get(f"{root}.embeddings.patch_embedding.weight", width, 3, side, side)
-    patch.linear.weight = _constant(kernel.permute(0, 2, 3, 1).reshape(width, -1).contiguous())
+    patch.linear.weight = constant(kernel.permute(0, 2, 3, 1).reshape(width, -1).contiguous())
     if patch.linear.bias is not None:
-        patch.linear.bias = _constant(weights.get(f"{root}.embeddings.patch_embedding.bias", width))
+        patch.linear.bias = constant(weights.get(f"{root}.embeddings.patch_embedding.bias", width))
 
 
 def _fill_encoder(encoder: Encoder, weights: Weights, root: str) -> None:
     for n, layer in enumerate(encoder.layers):
-        _fill(layer, weights, f"{root}.encoder.layers.{n}", _LAYER)
-
-
-def _fill(module: nn.Module, weights: Weights, root: str, names: dict[str, tuple[str, ...]]) -> None:
-    """Weight and, where there is one, bias of each part; the shape that is asked for is the module's own."""
-    for ours, theirs in names.items():
-        part = module.get_submodule(ours)
-        for kind, old in list(part.named_parameters(recurse=False)):
-            each = (old.shape[0] // len(theirs), *old.shape[1:])
-            found = [weights.get(f"{root}.{name}.{kind}".lstrip("."), *each) for name in theirs]
-            setattr(part, kind, _constant(found[0] if len(found) == 1 else torch.cat(found)))
-
-
-def _constant(tensor: Tensor) -> nn.Parameter:
-    return nn.Parameter(tensor, requires_grad=False)
-
-
-class _NoWeights:
-    """Tensors that have a shape and no memory."""
-
-    source, trained = "", False
-
-    def has(self, name: str) -> bool:
-        return True
-
-    def get(self, name: str, *shape: int) -> Tensor:
-        return torch.empty(shape, device="meta")
+        fill(layer, weights, f"{root}.encoder.layers.{n}", _LAYER)
 
 
 def _size(tower: ExportModule) -> TowerSize:
-    count: dict[Any, int] = {nn.Linear: 0, nn.Embedding: 0}
+    count: dict[Any, int] = {nn.Linear: 0, nn.Conv2d: 0, nn.Embedding: 0}
     for part in tower.module.modules():
         if type(part) in count:
             count[type(part)] += part.weight.numel()
     every = sum(p.numel() for p in tower.module.parameters())
-    return TowerSize(tower.role, tower.architecture, count[nn.Linear], count[nn.Embedding], every - sum(count.values()))
+    return TowerSize(tower.role, tower.architecture, count[nn.Linear] + count[nn.Conv2d], count[nn.Embedding], every - sum(count.values()))

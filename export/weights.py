@@ -39,7 +39,7 @@ class RandomWeights:
 
     Matrices are normal with variance 1/fan-in and norm scales are one, so that activations keep their size through a block. Those that write
     into the residual stream are smaller by sqrt(2 · depth), as GPT-2 and CLIP are initialised (Radford et al. 2019, section 2.3; 2021), so that
-    they keep it through any depth. Vectors and tables of embeddings are normal with deviation 0.02.
+    they keep it through any depth; so is what scales a block's output ("gamma"). Vectors and tables of embeddings are normal with deviation 0.02.
     """
 
     trained = False
@@ -51,8 +51,10 @@ class RandomWeights:
         return name != "lm_head.weight"
 
     def get(self, name: str, *shape: int) -> Tensor:
-        if "norm" in name.lower() or "ln_" in name or "layrnorm" in name:
-            return torch.zeros(shape) if name.endswith("bias") else torch.ones(shape)
+        if "norm" in name.lower() or "ln_" in name or "layrnorm" in name or ".bn." in name:
+            return torch.zeros(shape) if name.endswith(("bias", "running_mean")) else torch.ones(shape)
+        if name.endswith(".gamma"):
+            return torch.full(shape, 1 / math.sqrt(2 * self.depth))
         digest = hashlib.sha256(f"{self.seed}/{name}".encode()).digest()
         generator = torch.Generator().manual_seed(int.from_bytes(digest[:8], "little") >> 1)
         embedding = "embed" in name or name.endswith(("wte.weight", "wpe.weight", "shared.weight"))

@@ -1,0 +1,74 @@
+"""MobileCLIP through the whole exporter: a published directory as it is; shallow towers for every target, in more quantizations."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="needs the export extra")
+pytest.importorskip("transformers", reason="needs the export extra")
+import torch
+from gamer.export import bundle, models, to_executorch
+from gamer.export.components import ExportModule
+from gamer.export.modules.fastvit import ConvMlp
+from gamer.export.settings import Settings
+from gamer.runtime.manifest import TensorSpec
+from gamer.runtime.models import Models
+
+from tests.export import tiny
+
+pytestmark = pytest.mark.slow
+SHALLOW: dict[str, Any] = {
+    "model_type": "mobileclip",
+    "projection_dim": 32,
+    "vision_config": {"image_size": 64, "depths": [1, 1, 1, 1], "hidden_sizes": [16, 32, 64, 64], "mlp_ratio": 3},
+    "text_config": {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 1, "num_attention_heads": 4, "vocab_size": 258,
+                    "max_position_embeddings": 40, "eos_token_id": 257, "pad_token_id": 0, "mixers": True},
+}  # fmt: skip
+
+
+def test_a_published_directory_goes_through(mobileclip_reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Tasks in this process: a worker takes longer to start than these towers to export.
+    monkeypatch.setattr(bundle, "_run", lambda tasks, jobs, report: [bundle.run_task(task) for task in tasks])
+    source = tmp_path / "MobileCLIP-OpenCLIP"
+    shutil.copytree(mobileclip_reference / "branched", source)
+    # Smaller photos: convolutions take any, and the vocabulary here is as small as the text tower.
+    (source / "tokenizer.json").write_text(tiny.tokenizer("<begin>", "<end>"), encoding="utf-8")
+    config = source / "open_clip_config.json"
+    config.write_text(config.read_text().replace('"image_size": 256', '"image_size": 128'))
+    sources = ("image", str(source)), ("text", str(source))
+    manifest = bundle.export(Settings("mobileclip", "int8", sources), ("onnx",), tmp_path / "out", 1, lambda text, artifact: None)
+    assert {a.quant for a in manifest.artifacts} == {"int8"} and all(c.trained for c in manifest.components)
+    spec = manifest.preprocessing
+    assert spec is not None and (spec.resize, spec.crop, spec.interpolation, spec.channel_std) == (128, 128, "bilinear", (255.0,) * 3)
+    found = Models.open(tmp_path / "out")
+    golden = np.load(tmp_path / "out" / "fixtures" / "image_embeddings.npy")
+    pixels = np.load(tmp_path / "out" / "fixtures" / "image_pixels.npy").astype(np.float32)
+    close = golden @ np.concatenate([found.session("image_tower").run({"pixels": x[None]})["embedding"] for x in pixels]).T
+    # A photo is itself, and is not another.
+    assert (close.argmax(1) == np.arange(len(golden))).all() and close.diagonal().min() > 0.98
+
+
+@pytest.mark.parametrize(("quant", "target"), [("fp16", "onnx"), ("int4", "onnx"), ("int4", "coreml"), ("fp32", "executorch")])
+def test_the_other_targets(quant: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(models, "config", lambda name: json.loads(json.dumps(SHALLOW)))
+    settings = Settings("mobileclip-s0", quant, (("image", "random:1"), ("text", "random:1")))
+    (tmp_path / "records").mkdir()
+    made = [bundle.run_task(task).artifact for task in bundle.tasks(settings, (target,), str(tmp_path))]
+    assert {a.role: a.quant for a in made} == {"image_tower": "int8" if quant == "int4" else quant, "text_tower": quant}
+    assert all(a.parity.status == "passed" and a.parity.minimum is not None for a in made)
+
+
+def test_convolutions_of_single_channels_stay_in_floats_on_executorch() -> None:
+    torch.manual_seed(0)
+    spec, x = (TensorSpec("x", (1, 8, 6, 6), "float32"),), torch.randn(1, 8, 6, 6)
+    item = ExportModule("image_tower", ConvMlp(8, 2).eval(), (x,), spec, spec, {}, "", "", False, "image")
+    graph = to_executorch._static_int8(item, [(x.numpy(),)]).graph
+    # Of each convolution: whether it sees single channels, whether its input was quantized.
+    kinds = [(bool(n.args[6:] and n.args[6] > 1), "dequantize" in str(n.args[0].target)) for n in graph.nodes if "conv2d" in str(n.target)]
+    assert kinds == [(True, False), (False, True), (False, True)]
