@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from .preferences import Preferences, reorder
     from .records import MEMORY_SOURCES, Cube, Encoded, EntityMatch, FloatArray, Known, Level, Memory, Mention, Photo, RowArray, Skip
     from .results import AlbumMeta, AlbumStats, ChannelStats, CubeResult, SegmentStats, TextResult, VectorResult
-    from .row_sets import distinct, marked
-    from .vectors import dequantize, quantize
+    from .row_sets import RowSet, distinct, marked
+    from .vectors import dequantize, quantize, top
     from .writer import AlbumWriter
 
 __all__ = [
@@ -47,6 +47,7 @@ __all__ = [
     "Photo",
     "Preferences",
     "RowArray",
+    "RowSet",
     "SegmentStats",
     "Skip",
     "TextResult",
@@ -62,6 +63,7 @@ __all__ = [
     "quantize",
     "reorder",
     "scan",
+    "top",
 ]
 
 _HOME = {
@@ -88,6 +90,7 @@ _HOME = {
     "Photo": "records",
     "Preferences": "preferences",
     "RowArray": "records",
+    "RowSet": "row_sets",
     "SegmentStats": "results",
     "Skip": "records",
     "TextResult": "results",
@@ -103,6 +106,7 @@ _HOME = {
     "quantize": "vectors",
     "reorder": "preferences",
     "scan": "ingest",
+    "top": "vectors",
 }
 
 

@@ -22,13 +22,13 @@ from .check import find_problems, measure, words_problems
 from .errors import AlbumError
 from .kdtree import LOWEST, Int64Array
 from .labels import leaving
-from .lexical import WordScores, look_up
+from .lexical import Texts, WordScores, look_up
 from .nearest import ascending, nearest
 from .planner import Estimate, Plan
 from .preferences import Preferences, between_photos, reorder
-from .records import Cube, EntityMatch, FloatArray, Memory, Photo, RowArray
+from .records import Cube, EntityMatch, FloatArray, Photo, RowArray
 from .results import AlbumMeta, AlbumStats, CubeResult, TextResult, VectorResult
-from .row_sets import marked
+from .row_sets import RowSet
 from .schema import damaged, open_reader
 from .vectors import VectorSet, top
 from .words import spellings
@@ -77,16 +77,15 @@ class Album:
         return self.photos([row])[0]
 
     def photos(self, rows: Sequence[int] | RowArray) -> list[Photo]:
-        out, channels = [], self.channels()
-        with self._lock:
-            for row in rows:
-                found = self._sql(f"SELECT {loader.PHOTO_COLUMNS} FROM photos WHERE row=?", (int(row),))
-                if not found:
-                    raise AlbumError(f"{self.path}: no photo in row {int(row)}; rows are 0..{self._n - 1}")
-                self._prove(int(row), channels)
-                memories = self._sql("SELECT source, text, sharing, sensitivity FROM memories WHERE photo=? ORDER BY id", (int(row),))
-                out.append(loader.to_photo(found[0], tuple(Memory(*memory) for memory in memories)))
-        return out
+        """In their order. A photo that is shown has been read whole and as it was written. Raises AlbumError."""
+        wanted, channels = [int(row) for row in rows], self.channels()
+        found, checksums = self._load(lambda db: (loader.photos(db, wanted), crc.of_photos(db, wanted, channels)))
+        for row in wanted:
+            if row not in found:
+                raise AlbumError(f"{self.path}: no photo in row {row}; rows are 0..{self._n - 1}")
+            if found[row][1] not in (None, checksums[row]):
+                raise AlbumError(f"{self.path}: the photo in row {row} is damaged (its checksum differs); run verify and index it again")
+        return [found[row][0] for row in wanted]
 
     def row_of(self, photo_id: str) -> int:
         found = self._sql("SELECT row FROM photos WHERE id=?", (photo_id,))
@@ -130,14 +129,13 @@ class Album:
             return []
         similarity = vectors.best_per_row(self._query(query, vectors.dim, "entities"), self._entity_count)
         similar = np.flatnonzero(similarity >= delta)
-        wanted = marked(np.asarray(rows, np.int64), self._n)
+        wanted = RowSet(np.asarray(rows, np.int64), self._n)
         # Only a similar node can be kept, so it is these that are asked whether a photo among `rows` activates them.
         photos, which = self._photos_of.gather(similar)
-        activated = similar[np.bincount(which[wanted[photos]], minlength=similar.size) > 0]
+        activated = similar[np.bincount(which[wanted.has(photos)], minlength=similar.size) > 0]
         out = []
         for row in graph.traverse(activated, similarity, self._edges, delta):
-            linked = self._photos_of.gather(row[None])[0]
-            linked = linked[wanted[linked]]
+            linked = wanted.keep(self._photos_of.gather(row[None])[0])
             if linked.size:
                 name, kind = self._entity_name(int(row))
                 out.append(EntityMatch(int(row), name, kind, float(similarity[row]), tuple(linked.tolist())))
@@ -190,12 +188,12 @@ class Album:
 
     def words(self, query: str) -> WordScores:
         """The query's words, each with the photos whose memories hold it (lexical.py)."""
-        asked, owner = spellings(query), self._memory_owner
-        return self._load(lambda db: look_up(db, asked, owner, self._n))
+        asked, texts = spellings(query), self._texts
+        return self._load(lambda db: look_up(db, asked, texts, self._n))
 
     def search_text(self, query: str, k: int, rows: RowArray | None = None) -> TextResult:
         """BM25 of the query's words, any of them, over memories."""
-        scores = self.words(query).bm25()
+        scores = self.words(query).bm25
         if rows is not None:
             kept = np.zeros(self._n, np.float32)
             kept[rows] = scores[rows]
@@ -246,12 +244,6 @@ class Album:
             return find_problems(self._db, self.path) + words_problems(self.path)
 
     # Inside
-
-    def _prove(self, row: int, channels: list[str]) -> None:
-        """A photo that is shown has been read whole and as it was written. Format 1 has nothing to hold it against."""
-        ((wanted,),) = self._sql("SELECT crc FROM photos WHERE row=?", (row,))
-        if wanted is not None and wanted != self._load(lambda db: crc.of_photo(db, row, channels)):
-            raise AlbumError(f"{self.path}: the photo in row {row} is damaged (its checksum differs); run verify and index it again")
 
     @cached_property
     def _preferences(self) -> Preferences:
@@ -327,8 +319,8 @@ class Album:
         return graph.adjacency(both[0], both[1], self._entity_count, self._entity_count)
 
     @cached_property
-    def _memory_owner(self) -> RowArray:
-        return self._load(lambda db: loader.memory_owners(db, self._n))
+    def _texts(self) -> Texts:
+        return self._load(lambda db: Texts.read(db, loader.memory_owners(db, self._n)))
 
     def _entity_name(self, row: int) -> tuple[str, str]:
         name, kind = self._sql("SELECT name, kind FROM entities WHERE row=?", (row,))[0]

@@ -60,6 +60,8 @@ _INVARIANTS = (
     ("memories missing from the text index", "SELECT (SELECT count(*) FROM memories) <> (SELECT count(*) FROM memories_fts_docsize)"),
 )
 
+_BATCH = 256  # photos whose checksums are read at once
+
 
 def find_problems(db: apsw.Connection, path: Path) -> list[str]:
     try:
@@ -129,9 +131,12 @@ def _has_circle(db: apsw.Connection, kind: str) -> bool:
 def _checksums(db: apsw.Connection, channels: list[str]) -> list[str]:
     out = []
     photos: list[Any] = db.execute("SELECT row, id, crc FROM photos ORDER BY row").fetchall()
-    for row, photo_id, wanted in photos:
-        if crc.of_photo(db, row, channels) != wanted:
-            out.append(f"photo {photo_id!r} in row {row}: its rows do not match their checksum")
+    for start in range(0, len(photos), _BATCH):
+        batch = photos[start : start + _BATCH]
+        found = crc.of_photos(db, [row for row, _, _ in batch], channels)
+        for row, photo_id, wanted in batch:
+            if found[row] != wanted:
+                out.append(f"photo {photo_id!r} in row {row}: its rows do not match their checksum")
     for row, wanted, *values in db.execute(f"SELECT row, crc, {crc.ENTITY_COLUMNS} FROM entities"):
         if crc.of_values(tuple(values)) != wanted:
             out.append(f"entity {row}: its row does not match its checksum")

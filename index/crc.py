@@ -6,44 +6,52 @@ the bytes. Knows the tables.
 
 from __future__ import annotations
 
+import json
 import struct
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import apsw
 
-_OF_A_PHOTO = (
-    "SELECT id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256 FROM photos WHERE row=?",
-    "SELECT source, text, sharing, sensitivity FROM memories WHERE photo=? ORDER BY id",
-    "SELECT e.name, m.leaf FROM mentions m JOIN entities e ON e.row = m.entity WHERE m.photo=? ORDER BY e.name",
+# Of some photos, each record led by its photo's row. The rows come as a JSON list, so that one statement serves any number of them.
+_ROWS = "(SELECT value FROM json_each(?1))"
+_OF_PHOTOS = (
+    f"SELECT row, id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256 FROM photos WHERE row IN {_ROWS}",
+    f"SELECT photo, source, text, sharing, sensitivity FROM memories WHERE photo IN {_ROWS} ORDER BY id",
+    f"SELECT m.photo, e.name, m.leaf FROM mentions m JOIN entities e ON e.row = m.entity WHERE m.photo IN {_ROWS} ORDER BY e.name",
 )
-_VECTORS = "SELECT channel, chunk, scale, data, fine FROM vectors WHERE channel=? AND photo=? ORDER BY chunk"
+_VECTORS = f"SELECT photo, channel, chunk, scale, data, fine FROM vectors WHERE channel=?2 AND photo IN {_ROWS} ORDER BY photo, chunk"
 ENTITY_COLUMNS = "canonical, name, kind, scale, data"
 
 
-def of_photo(db: apsw.Connection, row: int, channels: list[str]) -> int:
-    """`channels`: the album's, sorted."""
-    crc = 0
-    for sql in _OF_A_PHOTO:
-        for record in db.execute(sql, (row,)):
-            crc = of_values(record, crc)
-    for channel in channels:
-        for record in db.execute(_VECTORS, (channel, row)):
-            crc = of_values(record, crc)
-    return crc
+def of_photos(db: apsw.Connection, rows: Sequence[int], channels: Sequence[str]) -> dict[int, int]:
+    """By row. `channels`: the album's, sorted."""
+    listed = json.dumps([*rows])
+    found = dict.fromkeys(rows, 0)
+    queries = [(sql, (listed,)) for sql in _OF_PHOTOS] + [(_VECTORS, (listed, channel)) for channel in channels]
+    for sql, values in queries:
+        for row, *record in db.execute(sql, values):
+            found[row] = of_values(record, found[row])
+    return found
 
 
-def of_values(values: tuple[Any, ...], crc: int = 0) -> int:
-    return zlib.crc32(b"".join(_bytes(value) for value in values), crc)
+def of_values(values: Sequence[Any], crc: int = 0) -> int:
+    return zlib.crc32(b"".join(map(_bytes, values)), crc)
+
+
+_INTEGER, _FLOAT, _LENGTH = struct.Struct("<cq").pack, struct.Struct("<cd").pack, struct.Struct("<cq").pack
 
 
 def _bytes(value: Any) -> bytes:
     """Each with a letter for its type, so that no two lists of values have the same bytes."""
     if value is None:
         return b"n"
+    if isinstance(value, str):
+        data = value.encode("utf-8")
+        return _LENGTH(b"t", len(data)) + data
     if isinstance(value, int):
-        return b"i" + struct.pack("<q", value)
+        return _INTEGER(b"i", value)
     if isinstance(value, float):
-        return b"f" + struct.pack("<d", value)
-    data = value.encode("utf-8") if isinstance(value, str) else bytes(value)
-    return (b"t" if isinstance(value, str) else b"b") + struct.pack("<q", len(data)) + data
+        return _FLOAT(b"f", value)
+    return _LENGTH(b"b", len(value)) + bytes(value)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import cos, radians
 
 import numpy as np
@@ -43,6 +44,11 @@ class Space:
     def of(cls, tree: KDTree, n: int, late: RowArray, points: Int64Array) -> Space:
         return cls(tree, n, late, build(points))
 
+    @cached_property
+    def every(self) -> Int64Array:
+        """All rows."""
+        return np.arange(self.n, dtype=np.int64)
+
     def points(self) -> Int64Array:
         """int64 [n, 3] in order of row."""
         out = np.full((max(self.n, len(self.tree)), 3), LOWEST, np.int64)
@@ -70,8 +76,7 @@ class Space:
     def in_cubes(self, cubes: Sequence[Cube]) -> CubeResult:
         """Empty `cubes` is the paper's "N/A": every photo."""
         if not cubes:
-            everything: Int64Array = np.arange(self.n, dtype=np.int64)
-            return CubeResult(everything, everything, 0)
+            return CubeResult(self.every, self.every, 0)
         known, unknown = [], []
         for cube in cubes:
             inside, beside = _boxes(cube)

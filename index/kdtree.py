@@ -3,7 +3,8 @@
 The node of a range [lo, hi) of the permutation is its middle, (lo + hi) // 2; its left child is [lo, mid), its right child
 [mid + 1, hi). The axis cycles with depth: latitude, longitude, time. A range of LEAF points or fewer is a leaf and is scanned.
 Queries walk all boxes down level by level: a level of few nodes in plain Python, a wide one with numpy arrays, whose calls cost the same for
-one node and for hundreds.
+one node and for hundreds. A box that one axis nearly decides ("in 2019") is cut from that axis's sorted column instead, and one that holds much
+of a small album is compared with all points: in numpy each is the cheapest for its kind of box.
 
 Knows integers and boxes. Knows nothing of photos, degrees, or what an unknown field means (the album gives those a value).
 """
@@ -14,7 +15,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +24,14 @@ from .errors import AlbumError
 
 Int64Array = NDArray[np.int64]
 
+How = Literal["auto", "cut", "walk", "mask"]
 Range = tuple[int, int, int]  # begin, end, number of the box
 
 LOWEST = int(np.iinfo(np.int64).min)
 HIGHEST = int(np.iinfo(np.int64).max)
 LEAF = 32
 MASK_BELOW = 50_000
+CUT = 32_768  # points between an axis's bounds that are gathered to look at their other axes, at most a quarter of all
 NARROW = 64  # nodes of a level
 WALKED = 25  # what a point costs that a walk comes to, in comparisons of a whole column's point with one side of a box
 MAGIC = b"GKDT"
@@ -54,13 +57,17 @@ class _Walk(NamedTuple):
 
 
 class KDTree:
-    """`order`: int32 [n], row numbers in tree order. `columns`: int64 [3, n], the points in tree order (so leaves are contiguous)."""
+    """`order`: int32 [n], row numbers in tree order. `columns`: int64 [3, n], the points in tree order (so leaves are contiguous).
+
+    `how`: by which way boxes are answered; "auto" takes the cheapest for each.
+    """
 
     def __init__(self, order: NDArray[np.int32], columns: Int64Array, leaf: int = LEAF) -> None:
         self.order = order
         self.columns = columns
         self.leaf = leaf
-        self.mask_below = MASK_BELOW
+        self.how: How = "auto"
+        self._sorted: dict[int, tuple[Int64Array, NDArray[np.int32]]] = {}
 
     def __len__(self) -> int:
         return int(self.order.size)
@@ -72,21 +79,68 @@ class KDTree:
 
     def hits(self, boxes: Sequence[Box]) -> tuple[Int64Array, Int64Array, int]:
         """Row numbers, unsorted, each with the index of a box that holds it; and the number of comparisons of a point with a box."""
-        if not boxes or not len(self):
+        found, left, visited = list[tuple[Int64Array, Int64Array]](), list[int](), 0
+        for at, box in enumerate(boxes):
+            cut = self._cut(box) if self.how in ("auto", "cut") else None
+            if cut is None:
+                left.append(at)
+                continue
+            positions, seen = cut
+            found.append((positions, np.full(positions.size, at, np.int64)))
+            visited += seen
+        if left and len(self):
+            positions, owner, seen = self._walked([boxes[at] for at in left])
+            found.append((positions, np.array(left, np.int64)[owner]))
+            visited += seen
+        if not found:
             return np.empty(0, np.int64), np.empty(0, np.int64), 0
-        if len(self) < self.mask_below:
+        (positions, owner) = found[0] if len(found) == 1 else (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return self.order[positions].astype(np.int64), owner, visited
+
+    def _cut(self, box: Box) -> tuple[Int64Array, int] | None:
+        """Tree positions of the points in the box, and how many were looked at: those between the bounds of its narrowest axis. None: too many."""
+        bounded = [axis for axis in range(3) if box.low[axis] > LOWEST or box.high[axis] < HIGHEST]
+        if not bounded:
+            return None
+        ends = {axis: self._between(axis, box.low[axis], box.high[axis]) for axis in bounded}
+        narrowest = min(bounded, key=lambda axis: ends[axis][1] - ends[axis][0])
+        begin, end = ends[narrowest]
+        if len(bounded) > 1 and end - begin > min(CUT, len(self) // 4) and self.how == "auto":
+            return None
+        positions = self._by(narrowest)[1][begin:end]
+        for axis in bounded:
+            if axis != narrowest:
+                values = self.columns[axis][positions]
+                positions = positions[(values >= box.low[axis]) & (values <= box.high[axis])]
+        return positions.astype(np.int64), max(end - begin, 0)
+
+    def _between(self, axis: int, low: int, high: int) -> tuple[int, int]:
+        column = self._by(axis)[0]
+        begin = 0 if low == LOWEST else int(column.searchsorted(low, "left"))
+        return begin, len(self) if high == HIGHEST else max(begin, int(column.searchsorted(high, "right")))
+
+    def _by(self, axis: int) -> tuple[Int64Array, NDArray[np.int32]]:
+        """The axis's values in order, and the tree position of each. Sorted when first asked for."""
+        if axis not in self._sorted:
+            order = np.argsort(self.columns[axis], kind="stable").astype(np.int32)
+            self._sorted[axis] = self.columns[axis][order], order
+        return self._sorted[axis]
+
+    def _walked(self, boxes: Sequence[Box]) -> tuple[Int64Array, Int64Array, int]:
+        """Tree positions of the points in the boxes, each with its box, and the comparisons."""
+        if self.how == "mask" or (self.how == "auto" and len(self) < MASK_BELOW):
             return self._by_mask(boxes)
         lows = np.array([box.low for box in boxes], np.int64)  # [b, 3]
         highs = np.array([box.high for box in boxes], np.int64)
         walk = self._narrow(lows.tolist(), highs.tolist())
-        if WALKED * sum(hi - lo for lo, hi, _ in walk.ranges) > len(self) * sum(map(_sides, boxes)):
+        if self.how == "auto" and WALKED * sum(hi - lo for lo, hi, _ in walk.ranges) > len(self) * sum(map(_sides, boxes)):
             return self._by_mask(boxes)
         positions, owner = self._candidates(walk, lows, highs)
         inside = np.ones(positions.size, np.bool_)
         for axis in range(3):
             values = self.columns[axis][positions]
             inside &= (values >= lows[owner, axis]) & (values <= highs[owner, axis])
-        return self.order[positions[inside]].astype(np.int64), owner[inside], int(positions.size)
+        return positions[inside], owner[inside], int(positions.size)
 
     def _by_mask(self, boxes: Sequence[Box]) -> tuple[Int64Array, Int64Array, int]:
         """A comparison of whole columns: for few points, or boxes that hold many of them, it costs less than the steps of a walk."""
@@ -100,7 +154,7 @@ class KDTree:
                     inside &= self.columns[axis] <= box.high[axis]
             found.append(np.flatnonzero(inside))
             owners.append(np.full(found[-1].size, at, np.int64))
-        return self.order[np.concatenate(found)].astype(np.int64), np.concatenate(owners), len(self) * len(boxes)
+        return np.concatenate(found), np.concatenate(owners), len(self) * len(boxes)
 
     def nearest(
         self, point: tuple[int, int, int], unit: tuple[float, float, float], k: int, period: int = 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +171,17 @@ def within(numbers: NDArray[np.int64], limit: int, what: str) -> None:
     """Raises ValueError unless all lie in 0..limit-1: no writer writes others, and numpy would wrap or crash on them."""
     if numbers.size and not (int(numbers.min()) >= 0 and int(numbers.max()) < limit):
         raise ValueError(f"{what} outside 0..{limit - 1}")
+
+
+def photos(db: apsw.Connection, rows: Sequence[int]) -> dict[int, tuple[Photo, int | None]]:
+    """By row, those that are there: the photo with its memories, and the checksum that was written with it (None in format 1)."""
+    listed = json.dumps([*rows])
+    memories: dict[int, list[Memory]] = {row: [] for row in rows}
+    among = "IN (SELECT value FROM json_each(?)) ORDER BY"
+    for row, *memory in db.execute(f"SELECT photo, source, text, sharing, sensitivity FROM memories WHERE photo {among} id", (listed,)):
+        memories[row].append(Memory(*memory))
+    found = db.execute(f"SELECT crc, {PHOTO_COLUMNS} FROM photos WHERE row {among} row", (listed,))
+    return {record[0]: (to_photo(record, tuple(memories[record[0]])), checksum) for checksum, *record in found}
 
 
 def to_photo(record: Any, memories: tuple[Memory, ...]) -> Photo:

@@ -73,7 +73,7 @@ class Rows:
         self.seal(row)
 
     def seal(self, row: int) -> None:
-        value = crc.of_photo(self._db, row, sorted(self.dims))
+        value = crc.of_photos(self._db, [row], sorted(self.dims))[row]
         self._db.execute("UPDATE photos SET crc=? WHERE row=?", (value, row))
 
     def close_gaps(self) -> None:

@@ -74,6 +74,12 @@ CREATE TABLE segments{_SEGMENTS};
 {_NEW_IN_2}
 PRAGMA user_version={USER_VERSION};
 """
+# Straight from the index of words: one row for each word, with the number of its memories; and one for each time that it stands in one.
+_WORDS = """
+CREATE VIRTUAL TABLE temp.word_counts USING fts5vocab(main, memories_fts, row);
+CREATE VIRTUAL TABLE temp.word_places USING fts5vocab(main, memories_fts, instance);
+"""
+
 # A temporary view goes before a table of the same name, so that the same SQL reads both formats.
 _VIEWS_OF_1 = f"""
 CREATE TEMP VIEW photos AS SELECT *, NULL AS utc_offset, NULL AS crc FROM main.photos;
@@ -154,6 +160,7 @@ def _pin(connection: apsw.Connection) -> None:
     connection.execute("PRAGMA temp_store=MEMORY; PRAGMA trusted_schema=0; BEGIN; SELECT count(*) FROM main.sqlite_schema").fetchall()
     if version_of(connection) == 1:
         connection.execute(_VIEWS_OF_1)
+    connection.execute(_WORDS)
     connection.execute("PRAGMA query_only=1")
 
 

@@ -16,7 +16,7 @@ from threading import Lock
 from time import perf_counter_ns
 
 import numpy as np
-from gamer.index import Album, Cube, EntityMatch, FloatArray, RowArray, distinct, marked
+from gamer.index import Album, Cube, EntityMatch, FloatArray, RowArray, RowSet, distinct, marked, top
 from gamer.index.lexical import WordScores
 from numpy.typing import NDArray
 
@@ -62,10 +62,12 @@ class Engine:
         self._llm_lock, self._warm_lock, self._refinements = Lock(), Lock(), refine.Refinements()
         self._warmed = self._llm_warm = False
         times = album.times()
-        known = times[times != UNKNOWN_TIME]
+        self._dated = times != UNKNOWN_TIME
+        known = times[self._dated]
         self._extent = (int(known.min()), int(known.max())) if len(known) else None
         latitudes = album.positions()[:, 0]
-        placed = latitudes[np.isfinite(latitudes)]
+        self._placed = np.isfinite(latitudes)
+        placed = latitudes[self._placed]
         self._southern = bool(len(placed) and np.count_nonzero(placed < 0) * 2 > len(placed))  # np.median would load numpy.ma
 
     @classmethod
@@ -129,19 +131,18 @@ class Engine:
             cube = self.album.in_cubes(cues.cubes)
             # A cue that fits no photo was misread or mistaken: ranking all beats showing the undated few.
             widened = bool(cues.cubes) and not len(cube.inside)
-            every, negated = np.arange(len(self.album)), self._negated(cues)
-            rows, all_rows = (_without(some, negated, len(self.album)) for some in (every if widened else cube.rows, every))
-            left = {"album": len(self.album), "cube": len(rows)}
+            every, negated = RowSet(self.album.in_cubes([]).rows, len(self.album)), self._negated(cues)
+            photos, inside = (some.without(negated) for some in (every, every if widened else RowSet(cube.rows, len(self.album))))
+            left = {"album": len(self.album), "cube": len(inside)}
         with clock("refine"):
             text, how = self._refine(query, cues, refined_by)
             plain, phrased = (vector, vector) if vector is not None else self._encode(text)
         with clock("graph"):
             delta = self.album.meta.delta
-            matches = self.album.match_entities(plain, rows, delta)
+            matches = self.album.match_entities(plain, inside.rows, delta)
             linked = _linked(matches, len(self.album), delta)
-            found = int((linked[rows] > 0).sum())
-            if mode == "paper" and found:
-                rows = rows[linked[rows] > 0]
+            reached = inside.keep(np.flatnonzero(linked))
+            rows = reached if mode == "paper" and reached.size else inside.rows
             left["graph"] = len(rows)
         with clock("vectors"):
             if mode == "paper":
@@ -150,7 +151,7 @@ class Engine:
                 parts = {"cosine": np.max([np.zeros(len(rows), np.float32), *features.values()], axis=0)}
             else:
                 words = self.album.words(text)
-                rows, plan = self._candidates(words, phrased, rows, all_rows, linked)
+                rows, plan = self._candidates(words, phrased, inside, photos, linked)
                 features = self._features(words, phrased, rows, linked, self._clues(cues))
                 if self.watch:
                     self.watch(rows, features)
@@ -162,7 +163,9 @@ class Engine:
         spent = dict(clock.milliseconds)
         load = spent.pop("load")
         seen = (cue_lines(cues), cube_lines(cues), cues.cubes)
-        trace = Trace(query, *seen, text, how, delta, tuple(matches[:8]), left, found, widened, load, spent, plan, mode, self.models.describe())
+        trace = Trace(
+            query, *seen, text, how, delta, tuple(matches[:8]), left, len(reached), widened, load, spent, plan, mode, self.models.describe()
+        )
         return Answer(hits, trace, round(here, 4))
 
     def _warm(self, refined_by: str) -> None:
@@ -180,7 +183,7 @@ class Engine:
         zero = np.zeros(self.album.meta.dim, np.float32)
         self.models.gazetteer.lookup("")
         self.models.text.encode([""])
-        self.album.in_cubes([Cube(start=0)])
+        self.album.in_cubes([Cube(start=0, south=0.0, west=0.0)])
         self.album.match_entities(zero, np.zeros(1, np.int64), 2.0)
         self.album.words("photo")
         _ = self._conversations
@@ -207,13 +210,9 @@ class Engine:
         return learn_home(self.album.positions(), self.album.times())
 
     def _near(self, place: Place) -> int:
-        positions = self.album.positions()
-        lat, lon = positions[:, 0], positions[:, 1]
-        within = np.zeros(len(lat), np.bool_)
-        for south, north, west, east in place.parts or ((place.south, place.north, place.west, place.east),):
-            across = (lon >= west) & (lon <= east) if west <= east else (lon >= west) | (lon <= east)
-            within |= (lat >= south) & (lat <= north) & across
-        return int(within.sum())
+        """How many photos lie there."""
+        parts = place.parts or ((place.south, place.north, place.west, place.east),)
+        return len(self.album.in_cubes([Cube(south=south, north=north, west=west, east=east) for south, north, west, east in parts]).inside)
 
     def _parsed(self, query: str, wall: datetime) -> Cues:
         if "cube" in self.without:
@@ -262,14 +261,12 @@ class Engine:
 
     def _clues(self, cues: Cues) -> list[ranking.Clue]:
         """What the query says of when and where, asked of the album: time and place apart, so that one that is unknown or wrong spares the other."""
-        times, placed = self.album.times(), np.isfinite(self.album.positions()[:, 0])
-        dated = times != UNKNOWN_TIME
-        out = []
+        times, dated, out = self.album.times(), self._dated, []
         if cues.times:
             boxes = [Cube(start=start, end=end) for start, end in merged(cues.times)]
             out.append(ranking.Clue(dated, self._mask(boxes), max(cue.confidence for cue in cues.times)))
         if places := [place for place in cues.places if place.photos != 0]:
-            out.append(ranking.Clue(placed, self._mask([box for place in places for box in place.boxes]), max(p.confidence for p in places)))
+            out.append(ranking.Clue(self._placed, self._mask([box for place in places for box in place.boxes]), max(p.confidence for p in places)))
         out += [ranking.Clue(dated, np.asarray(cue.holds(times)) & dated, cue.confidence) for cue in cues.recurring]
         # A cue that fits no photo was misread or mistaken: it would only favour the photos without a date.
         return [clue for clue in out if clue.inside.any()]
@@ -277,29 +274,29 @@ class Engine:
     def _mask(self, boxes: list[Cube]) -> NDArray[np.bool_]:
         return marked(self.album.in_cubes(boxes).inside, len(self.album))
 
-    def _candidates(self, words: WordScores, vector: FloatArray, cube: RowArray, rows: RowArray, linked: FloatArray) -> tuple[RowArray, str]:
-        """The rows to score, and how they were found: all of them, or beyond EXACT_ROWS the best that each layer names, in the cube and outside it.
+    def _candidates(self, words: WordScores, vector: FloatArray, cube: RowSet, photos: RowSet, linked: FloatArray) -> tuple[RowArray, str]:
+        """The rows to score, and how they were found: all of `photos`, or beyond EXACT_ROWS the best that each layer names, in the cube and outside.
 
         The index's planner then chooses between its HNSW graph and a filtered scan, channel by channel.
         """
         channels = [name for name in CHANNELS if name in self.album.channels()]
-        if len(rows) <= EXACT_ROWS:
-            return rows, f"exact scan of {len(rows)} photos, channels {' + '.join(channels) or 'none'}"
-        whole = None if len(rows) == len(self.album) else rows
-        found = {name: self.album.search_vectors(name, vector, CANDIDATES, whole) for name in channels}
+        if len(photos) <= EXACT_ROWS:
+            return photos.rows, f"exact scan of {len(photos)} photos, channels {' + '.join(channels) or 'none'}"
+        found = {name: self.album.search_vectors(name, vector, CANDIDATES, None if photos.whole else photos.rows) for name in channels}
         named = [result.rows for result in found.values()]
-        if len(cube) < len(rows):
-            named += [self.album.search_vectors(name, vector, CANDIDATES, cube).rows for name in channels]
-        scores = words.bm25()
-        for among in (rows, cube):
-            named += [_greatest(scores, among), _greatest(linked, among)]
-        kept = distinct(np.concatenate([*named, *self._beside(named)]), len(self.album))
-        kept = kept[marked(rows, len(self.album))[kept]]
+        if len(cube) < len(photos):
+            named += [self.album.search_vectors(name, vector, CANDIDATES, cube.rows).rows for name in channels]
+        for scores in (words.bm25, linked):
+            positive = np.flatnonzero(scores)
+            named += [_greatest(scores, among.keep(positive)) for among in (photos, cube)]
+        kept = photos.keep(distinct(np.concatenate([*named, *self._beside(named)]), len(self.album)))
         plans = ", ".join(f"{name} by {result.plan}" for name, result in found.items())
-        return kept, f"{len(kept)} candidates of {len(rows)} photos ({plans}), re-ranked exactly"
+        return kept, f"{len(kept)} candidates of {len(photos)} photos ({plans}), re-ranked exactly"
 
     def _beside(self, named: list[RowArray]) -> list[RowArray]:
         """The messages around those that were named."""
+        if not self._conversations.any:
+            return []
         rows = distinct(np.concatenate(named), len(self.album))
         near = [self._conversations.neighbour(rows, step) for step in ranking.NEAR]
         return [other[joined] for other, joined in near]
@@ -313,8 +310,8 @@ class Engine:
         """What the layers know of each of `rows`, unweighted, by the names of Ranking's fields."""
         around, held = ranking.context(words, self._conversations, rows)
         return self._cosines(vector, rows) | {
-            "words": words.bm25()[rows],
-            "coverage": words.coverage()[rows],
+            "words": words.bm25[rows],
+            "coverage": words.coverage[rows],
             "context_words": around,
             "context_coverage": held,
             "entity": linked[rows],
@@ -323,8 +320,7 @@ class Engine:
 
     def _order(self, parts: dict[str, FloatArray], rows: RowArray, k: int) -> NDArray[np.int64]:
         """Positions in `rows` of the k best, best first; what a person said to prefer goes before what it was preferred to."""
-        total = np.sum(list(parts.values()), axis=0)
-        best = np.argsort(-total, kind="stable")[: max(k, PREFERRED)]
+        best = top(np.sum(list(parts.values()), axis=0), max(k, PREFERRED))
         place = {int(row): at for row, at in zip(rows[best], best, strict=True)}
         return np.array([place[row] for row in self.album.preferred(list(place))][:k], np.int64)
 
@@ -341,9 +337,8 @@ class Engine:
     ) -> tuple[Hit, ...]:
         likely = ranking.likelihoods(parts)
         hits = []
-        for at in order:
+        for at, photo in zip(order, self.album.photos(rows[order]), strict=True):
             row = int(rows[at])
-            photo = self.album.photo(row)
             own = {name: round(float(values[at]), 4) for name, values in parts.items()}
             said = [m.text for m in photo.memories if m.source not in ("label", "place")] or [m.text for m in photo.memories]
             hits.append(
@@ -393,13 +388,6 @@ def _linked(matches: list[EntityMatch], photos: int, delta: float) -> FloatArray
     return out
 
 
-def _without(rows: RowArray, gone: RowArray, photos: int) -> RowArray:
-    return rows[~marked(gone, photos)[rows]] if len(gone) else rows
-
-
-def _greatest(scores: FloatArray, among: RowArray) -> RowArray:
-    """Of `among`, the CANDIDATES rows with the greatest positive scores."""
-    positive = among[scores[among] > 0]
-    if len(positive) <= CANDIDATES:
-        return positive
-    return positive[np.argpartition(-scores[positive], CANDIDATES)[:CANDIDATES]]
+def _greatest(scores: FloatArray, rows: RowArray) -> RowArray:
+    """Of `rows`, the CANDIDATES with the greatest scores."""
+    return rows if len(rows) <= CANDIDATES else rows[np.argpartition(-scores[rows], CANDIDATES)[:CANDIDATES]]

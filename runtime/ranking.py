@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from gamer.index import FloatArray, RowArray
+from gamer.index import FloatArray, RowArray, distinct
 from gamer.index.lexical import WordScores
 from numpy.typing import NDArray
 
@@ -35,10 +35,10 @@ class Clue:
 
     def evidence(self, rows: RowArray) -> FloatArray:
         """float32, for each of `rows`: the log of the likelihood ratio; 0 where the field is unknown, or the cue tells nothing apart."""
-        count = int(self.known.sum())
+        count = int(np.count_nonzero(self.known))
         if not count:
             return np.zeros(len(rows), np.float32)
-        base = min(max(int(self.inside.sum()), 1) / (count + 1), 1 - 1 / (count + 1))
+        base = min(max(int(np.count_nonzero(self.inside)), 1) / (count + 1), 1 - 1 / (count + 1))
         trust = min(self.trust, 0.98)
         if trust <= base:
             return np.zeros(len(rows), np.float32)
@@ -56,6 +56,7 @@ class Conversations:
     """Which rows are messages, and which stand next to each other in time without a long silence between."""
 
     def __init__(self, times: NDArray[np.int64], said: NDArray[np.bool_]) -> None:
+        self.any = bool(said.any())
         self._said = said
         self._order = np.lexsort((np.arange(len(times)), times))
         self._place = np.empty_like(self._order)
@@ -76,23 +77,19 @@ class Conversations:
 
 def context(words: WordScores, conversations: Conversations, rows: RowArray) -> tuple[FloatArray, FloatArray]:
     """For each of `rows` that is a message: BM25 of the messages around it, summed, and the share of the query's rarity that it and they
-    hold together. 0 for other photos, which stand for themselves."""
-    if not words.words or not len(rows):
-        return np.zeros(len(rows), np.float32), np.zeros(len(rows), np.float32)
-    near = [conversations.neighbour(rows, step) for step in NEAR]
-    bm25 = words.bm25()
-    around = np.sum([np.where(joined, bm25[other], 0) for other, joined in near], axis=0)
+    hold together. 0 for other photos, which stand for themselves. Told from the few messages that hold a word, to those around them."""
+    around, held = np.zeros(words.photos, np.float32), np.zeros(words.photos, np.float32)
+    if not words.words or not conversations.any:
+        return around[: len(rows)], held[: len(rows)]
+    spoken = np.flatnonzero(words.bm25)
+    for step in NEAR:
+        hears, joined = conversations.neighbour(spoken, -step)
+        around[hears[joined]] += words.bm25[spoken[joined]]
     whole = sum(word.rarity for word in words.words)
-    said = conversations.neighbour(rows, 0)[1]
-    held = np.zeros(len(rows), np.float32)
     for word in words.words:
-        has = np.zeros(words.photos, np.bool_)
-        has[word.rows] = True
-        some = has[rows] & said
-        for other, joined in near:
-            some |= has[other] & joined
-        held += np.float32(word.rarity / whole) * some
-    return np.asarray(around, np.float32), held
+        near = (conversations.neighbour(word.rows, step) for step in (0, *NEAR))
+        held[distinct(np.concatenate([hears[joined] for hears, joined in near]), words.photos)] += np.float32(word.rarity / whole)
+    return around[rows], held[rows]
 
 
 def weighted(features: dict[str, FloatArray], ranking: Ranking) -> dict[str, FloatArray]:

@@ -260,4 +260,4 @@ def _lexical(folder: Path) -> Suite:
 
 def _words(found: WordScores) -> dict[str, Any]:
     words = [{"text": w.text, "rows": w.rows.tolist(), "bm25": floats(w.bm25), "rarity": w.rarity} for w in found.words]
-    return {"words": words, "bm25": floats(found.bm25()), "coverage": floats(found.coverage())}
+    return {"words": words, "bm25": floats(found.bm25), "coverage": floats(found.coverage)}

@@ -68,7 +68,7 @@ def test_cubes_against_the_rule_in_plain_words(fields: list[tuple[int | None, in
     points = [(LOWEST, LOWEST) if p is None else (p * cubes.E7, -p * cubes.E7) for _, p in fields]
     tree = kdtree.build(np.array([(*p, LOWEST if t is None else t) for p, (t, _) in zip(points, fields, strict=True)], np.int64), 2)
     start, end, south, north, west, east = sides
-    tree.mask_below = 0
+    tree.how = "walk"
     found = cubes.Space.of(tree, len(fields), np.empty(0, np.int64), np.empty((0, 3), np.int64)).in_cubes(
         [Cube(start, end, south, north, west, east)]
     )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from gamer.index import AlbumError, Box, KDTree
 from gamer.index.cubes import Space
-from gamer.index.kdtree import HIGHEST, LOWEST, Int64Array, build
+from gamer.index.kdtree import HIGHEST, LOWEST, How, Int64Array, build
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -14,6 +14,7 @@ from hypothesis.extra.numpy import arrays
 # Few distinct values, so that ties are the rule; and the extremes.
 VALUES = st.one_of(st.integers(-5, 5), st.sampled_from([LOWEST, HIGHEST, LOWEST + 1]), st.integers(-(2**62), 2**62))
 BOXES = st.lists(st.builds(Box, st.tuples(VALUES, VALUES, VALUES), st.tuples(VALUES, VALUES, VALUES)), max_size=4)
+WAYS: st.SearchStrategy[How] = st.sampled_from(["auto", "cut", "walk", "mask"])
 POINTS = st.integers(0, 150).flatmap(lambda n: arrays(np.int64, (n, 3), elements=VALUES))
 
 
@@ -25,11 +26,10 @@ def by_mask(points: Int64Array, boxes: list[Box]) -> Int64Array:
 
 
 @settings(max_examples=150, deadline=None)
-@given(POINTS, BOXES, st.integers(1, 8), st.booleans())
-def test_range_equals_mask(points: Int64Array, boxes: list[Box], leaf: int, walked: bool) -> None:
+@given(POINTS, BOXES, st.integers(1, 8), WAYS)
+def test_range_equals_mask(points: Int64Array, boxes: list[Box], leaf: int, how: How) -> None:
     tree = KDTree.from_bytes(build(points, leaf).to_bytes())
-    if walked:
-        tree.mask_below = 0
+    tree.how = how
     assert np.array_equal(tree.range(boxes), by_mask(points, boxes))
 
 
@@ -42,11 +42,11 @@ NEAR = st.integers(-180, 180)
     st.tuples(NEAR, NEAR, NEAR),
     st.sampled_from([(1.0, 1.0, 1.0), (2.0, 0.5, 0.0), (0.0, 0.0, 3.0), (1e-6, 1e-6, 1e3)]),
     st.integers(0, 12),
-    st.booleans(),
+    WAYS,
 )
-def test_nearest_equals_sorting(points: Int64Array, at: tuple[int, int, int], unit: tuple[float, float, float], k: int, walked: bool) -> None:
+def test_nearest_equals_sorting(points: Int64Array, at: tuple[int, int, int], unit: tuple[float, float, float], k: int, how: How) -> None:
     tree = build(points, 4)
-    tree.mask_below = 0 if walked else 50_000
+    tree.how = how
     apart = np.abs(points.astype(np.float64) - at)
     apart[:, 1] = np.minimum(apart[:, 1], np.abs(360 - apart[:, 1]))
     far = np.sqrt(((apart * unit) ** 2).sum(axis=1))
@@ -84,9 +84,19 @@ def test_large_tree_visits_few() -> None:
     points = np.random.default_rng(0).integers(-(10**9), 10**9, (50_000, 3))
     box = Box((0, 0, 0), (10**8, 10**8, 10**8))
     tree = build(points)
+    tree.how = "walk"
     rows, _, visited = tree.hits([box])
     assert np.array_equal(np.sort(rows), by_mask(points, [box]))
     assert visited < 5_000
+
+
+def test_each_box_goes_its_own_way_and_keeps_its_number() -> None:
+    points = np.random.default_rng(0).integers(-(10**9), 10**9, (60_000, 3))
+    month, city, everywhere = Box((LOWEST, LOWEST, 0), (HIGHEST, HIGHEST, 10**6)), Box((0, 0, 0), (10**9, 10**9, 10**8)), Box()
+    rows, owner, visited = build(points).hits([everywhere, month, city])
+    for number, box in enumerate((everywhere, month, city)):
+        assert np.array_equal(np.sort(rows[owner == number]), by_mask(points, [box]))
+    assert visited > 60_000  # everything lies in the first, and nothing is left out
 
 
 @pytest.mark.parametrize("spoil", [lambda b: b[:10], lambda b: b"XXXX" + b[4:], lambda b: b[:-1], lambda b: b[:-4] + b"\xff\xff\xff\x7f"])

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import apsw
 import numpy as np
 import pytest
 from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, Memory, Photo, lexical
 from gamer.index.words import spellings
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pytest import MonkeyPatch
 
 TEXTS = [
     "WolfgangSchulz: we took the dogs to the beach",
@@ -23,18 +27,19 @@ Make = Callable[[list[str]], Album]
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
-    def album(texts: list[str]) -> Album:
-        with AlbumWriter.create(tmp_path / "a.gamer", AlbumMeta("t", "i", 4, 0.5)) as writer:
-            writer.add([Encoded(Photo(f"p{n}", memories=(Memory("note", text),) if text else ()), {}) for n, text in enumerate(texts)])
-            writer.finish(lambda names: np.zeros((len(names), 4), np.float32))
-        return Album.open(tmp_path / "a.gamer")
+    return lambda texts: album_of(tmp_path / "a.gamer", texts)
 
-    return album
+
+def album_of(path: Path, texts: list[str]) -> Album:
+    with AlbumWriter.create(path, AlbumMeta("t", "i", 4, 0.5)) as writer:
+        writer.add([Encoded(Photo(f"p{n}", memories=(Memory("note", text),) if text else ()), {}) for n, text in enumerate(texts)])
+        writer.finish(lambda names: np.zeros((len(names), 4), np.float32))
+    return Album.open(path)
 
 
 def test_the_sum_over_words_is_fts5s_own_bm25(make: Make) -> None:
     album = make(TEXTS)
-    ours = album.words("dog beach rain").bm25()
+    ours = album.words("dog beach rain").bm25
     rows = apsw.Connection(str(album.path)).execute(
         "SELECT m.photo, bm25(memories_fts) FROM memories_fts f JOIN memories m ON m.id = f.rowid WHERE memories_fts MATCH 'dog OR beach OR rain'"
     )
@@ -44,23 +49,44 @@ def test_the_sum_over_words_is_fts5s_own_bm25(make: Make) -> None:
         assert ours[row] == pytest.approx(score, rel=1e-5)
 
 
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.lists(st.sampled_from(["dogs", "dog", "beach", "left-hand", "left", "hand", "Ärger"]), max_size=9), min_size=1, max_size=9), st.data()
+)
+def test_each_words_bm25_is_fts5s_also_of_phrases_and_of_long_memories(texts: list[list[str]], data: st.DataObject) -> None:
+    long = data.draw(st.integers(0, len(texts) - 1))
+    texts[long] = texts[long] * 40  # more words than one byte counts
+    with TemporaryDirectory() as folder, MonkeyPatch.context() as patched:
+        patched.setattr(lexical, "_COMMON", (1000, 0.0, 1000))
+        album = album_of(Path(folder) / "a.gamer", [" ".join(text) for text in texts])
+        for form in ("dog", "left-hand", "ärger", "cat"):
+            rows = apsw.Connection(str(album.path)).execute(
+                "SELECT m.photo, -bm25(memories_fts) FROM memories_fts JOIN memories m ON m.id = memories_fts.rowid WHERE memories_fts MATCH ?",
+                (f'"{form}"',),
+            )
+            theirs = {int(photo): float(score) for photo, score in rows}
+            (word,) = album.words(form).words
+            assert dict(zip(word.rows.tolist(), word.bm25.tolist(), strict=True)) == pytest.approx(theirs, rel=1e-5)
+        album.close()
+
+
 def test_coverage_weighs_rare_words_more_and_counts_words_that_nobody_wrote(make: Make) -> None:
     album = make(TEXTS)
-    held = album.words("rain beach").coverage()
+    held = album.words("rain beach").coverage
     assert held[3] == pytest.approx(1.0) and 0 < held[0] < 0.5 and held[4] == 0
-    assert album.words("beach zeppelin").coverage().max() < 0.5
+    assert album.words("beach zeppelin").coverage.max() < 0.5
 
 
 @pytest.mark.parametrize(("query", "row"), [("Wolfgang Schulz", 0), ("TirionFordring", 2), ("NewYork", 3), ("Anna's dogs", 1), ("TIRION'S bench", 2)])
 def test_names_are_found_however_they_are_run_together(make: Make, query: str, row: int) -> None:
-    assert int(np.argmax(make(TEXTS).words(query).coverage())) == row
+    assert int(np.argmax(make(TEXTS).words(query).coverage)) == row
 
 
 def test_words_that_most_memories_hold_are_left_out(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lexical, "_COMMON", (2, 0.0, 10))
     album = make(["sun", "sun", "sun", "sun and moon"])
     assert [word.text for word in album.words("sun moon").words] == ["moon"]
-    assert not album.words("sun").bm25().any()
+    assert not album.words("sun").bm25.any()
 
 
 def test_spellings_keep_the_plain_word_first() -> None:
@@ -73,4 +99,4 @@ def test_spellings_keep_the_plain_word_first() -> None:
 @pytest.mark.parametrize("query", ['" OR 1=1 --', "NEAR(a b)", "\x00", "a" * 5000, "word " * 500, "🐈", "memories_fts:x", "-dog", "*"])
 def test_no_query_is_syntax(make: Make, query: str) -> None:
     scores = make(TEXTS).words(query)
-    assert scores.bm25().shape == (5,) and np.isfinite(scores.coverage()).all()
+    assert scores.bm25.shape == (5,) and np.isfinite(scores.coverage).all()

@@ -65,7 +65,7 @@ def test_a_message_is_read_with_those_around_it_and_a_caption_alone() -> None:
     around, held = context(words, talk, np.arange(4))
     assert around.tolist() == [1.0, 2.0, 3.0, 0.0]
     assert held.tolist() == [1.0, 1.0, 1.0, 0.0], "each message's conversation holds both words; the caption has none"
-    assert words.coverage().tolist() == [0.25, 0.75, 0.0, 0.75] and words.bm25().tolist() == [2.0, 1.0, 0.0, 1.0]
+    assert words.coverage.tolist() == [0.25, 0.75, 0.0, 0.75] and words.bm25.tolist() == [2.0, 1.0, 0.0, 1.0]
 
 
 @given(st.lists(st.floats(-30, 30), min_size=1, max_size=20))
