@@ -193,8 +193,6 @@ def export(
             name, dtype if quant == "none" else quant, parse_sources(name, model, weights), parse_keep(keep), group_size, max_seq, image_input,
             trust_pickle, coreml_cache, onnx_format, opset, deployment_target, calibrate, executorch_backend,
         )  # fmt: skip
-        if settings.keep and wanted != ("onnx",):
-            raise ExportError("--keep is ONNX's alone: give --targets onnx with it")
         phone = None if device_profile is None else devices.choose(devices.load(), [device_profile])[0]
         if dry_run:
             _print_plan(settings, wanted, phone, as_json)

@@ -11,7 +11,7 @@ from .settings import Settings
 
 @dataclass(frozen=True)
 class Form:
-    """`keep`: (part of a tensor's name, its quantization) pairs; ONNX only. `group`: weights that share a scale in 4 bits. `resize`: the image
+    """`keep`: (part of a tensor's name, its quantization) pairs. `group`: weights that share a scale in 4 bits. `resize`: the image
     tower takes uint8 RGB of any size, and prepares it so in its own graph; ONNX only. `cache`: of a Core ML decoder, "tensors" or "state".
     `opset`: of ONNX. `ios`: the oldest that Core ML's programs run on. `backend`: ExecuTorch's."""
 

@@ -8,7 +8,6 @@ a zero point per call); tables by row. int4: matrices in blocks with a scale and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,35 +16,12 @@ from torch import Tensor
 
 from .block_codes import nearest_blocks, pack_nibbles
 from .errors import ExportError
+from .mix import Mix
 from .onnx_graph import MS, Graph
 
 QUANTS = ("fp32", "fp16", "int8", "int4")
-# Raw contrast goes into the first product, and a four-hundredth of the weights is in it.
-FIRST = "patch"
-LAST = "project."  # of a tower: what it rounds away is in the embedding as it stands; in 4 bits it cost a third of the whole error
 ROWS = 1024  # of a matrix quantized at a time
 Floats = NDArray[np.float32]
-
-
-@dataclass(frozen=True)
-class Mix:
-    """Which quantization a tensor gets: the first of `keep` whose name stands in the tensor's, else `quant`. `group`: weights that share a
-    scale in int4."""
-
-    quant: str
-    keep: tuple[tuple[str, str], ...] = ()
-    group: int = 32
-
-    def __post_init__(self) -> None:
-        for quant in (self.quant, *(q for _, q in self.keep)):
-            if quant not in QUANTS:
-                raise ExportError(f"ONNX has no quantization {quant!r}; choose one of: {', '.join(QUANTS)}")
-
-    def of(self, name: str) -> str:
-        """The quantization of the matrix or table called `name`."""
-        plain = self.quant if self.quant == "fp16" else "fp32"
-        last = "int8" if self.quant == "int4" else self.quant
-        return next((quant for part, quant in (*self.keep, (FIRST, plain), (LAST, last)) if part in name), self.quant)
 
 
 class Lowering:

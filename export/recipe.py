@@ -54,13 +54,15 @@ THRESHOLDS: dict[str, dict[str, Threshold]] = {
 }
 LLM_ROLES = ("llm_decoder", "llm_encoder")
 _DPE = ("dpe_router", "dpe_expert_0", "dpe_expert_1", "dpe_expert_2")
+_KEPT = {"llm_embed": "int8", "text_tower": "int8"}
 # target or ExecuTorch backend → what is asked for → role ("*": every other) → what it gets there; the manifest names each artifact's own
 _INSTEAD: dict[str, dict[str, dict[str, str]]] = {
-    # A token table in 4 bits loses what a table in 8 bits keeps, and its lookup gains nothing.
+    # A token table in 4 bits loses what a table in 8 bits keeps, and its lookup gains nothing. A text tower's one vector is all that a search
+    # has of its query: MiniLM's in the best 4-bit blocks turns it by a cosine of 0.963.
     "onnx": {
-        "int4": {"llm_embed": "int8"},
+        "int4": _KEPT,
         "pal6": {"*": "int8"},
-        "pal4": {"llm_embed": "int8", "*": "int4"},
+        "pal4": _KEPT | {"*": "int4"},
     },
     # XNNPACK computes in fp32 and in int8 activations; its 4-bit weights are for matrix products of a decoder.
     "executorch": {
@@ -69,7 +71,7 @@ _INSTEAD: dict[str, dict[str, dict[str, str]]] = {
         "pal6": {"*": "int8"},
         "pal4": {"llm_decoder": "8da4w", "llm_encoder": "8da4w", "*": "int8"},
     },
-    "coreml": {"int4": {"llm_embed": "int8"}, "pal4": {"llm_embed": "int8"}},
+    "coreml": {"int4": _KEPT, "pal4": _KEPT},
     # ExecuTorch's Vulkan backend has half precision, too narrow for a language model's norms, and 4-bit weights of matrix products.
     "vulkan": {key: dict.fromkeys(LLM_ROLES, "fp32") | {"*": "fp16"} for key in ("fp16", "int8", "pal6")}
     | {key: dict.fromkeys(LLM_ROLES, "8da4w") | {"*": "fp16"} for key in ("int4", "pal4")},

@@ -2,7 +2,7 @@
 
 A decoder's cache is its inputs and outputs, or (Form.cache) states of the program, fp16 as iOS 18 has them, which no call copies.
 
-Quantization is of weights only: int8 linear and symmetric per output channel; int4 likewise in blocks of --group-size inputs; pal6 and pal4
+Quantization is of weights only: int8 linear and symmetric per output channel; int4 in blocks of --group-size inputs (mil_blocks.py); pal6 and pal4
 palettes, one for each group of 16 output channels. A weight that a scheme cannot take (too small, blocks that do not divide it) stays fp16.
 
 All but fp32 compute in fp16, except what fp16 cannot hold: the mean of squares in a norm overflows from an activation of 256 on, which
@@ -22,9 +22,11 @@ import torch
 from gamer.runtime.manifest import Language, TensorSpec
 from numpy.typing import NDArray
 
+from . import mil_blocks
 from .components import ExportModule
 from .errors import ExportError
 from .form import DEFAULT, Form
+from .mix import Mix
 from .palette import palette
 from .stateful import stateful
 
@@ -50,7 +52,7 @@ def write(item: ExportModule, quant: str, language: Language, samples: list[tupl
         with warnings.catch_warnings(), torch.no_grad():
             warnings.simplefilter("ignore")
             program = torch.export.export(item.module, item.example, strict=False).run_decompositions({})
-        model = convert(program, quant, form, inputs, outputs)
+        model = convert(program, Mix("Core ML", QUANTS, quant, form.keep, form.group), form, inputs, outputs)
     except ExportError:
         raise
     except Exception as error:
@@ -60,8 +62,8 @@ def write(item: ExportModule, quant: str, language: Language, samples: list[tupl
     return tuple(_spec(f) for f in description.input), tuple(_spec(f) for f in description.output)
 
 
-def convert(program: Any, quant: str, form: Form, inputs: list[Any] | None = None, outputs: list[Any] | None = None) -> Any:
-    """An exported program (of ATen or of ExecuTorch's edge operators) as coremltools' model, its weights in `quant`."""
+def convert(program: Any, mix: Mix, form: Form, inputs: list[Any] | None = None, outputs: list[Any] | None = None) -> Any:
+    """An exported program (of ATen or of ExecuTorch's edge operators) as coremltools' model, its weights quantized by `mix`."""
     logging.getLogger("coremltools").setLevel(logging.ERROR)
     import coremltools as ct
 
@@ -72,8 +74,8 @@ def convert(program: Any, quant: str, form: Form, inputs: list[Any] | None = Non
             inputs=inputs,
             outputs=outputs,
             minimum_deployment_target=getattr(ct.target, form.ios),
-            compute_precision=_precision(quant),
-            pass_pipeline=_pipeline(quant, form.group),
+            compute_precision=_precision(mix.quant),
+            pass_pipeline=_pipeline(mix, {s.arg.name: s.target for s in program.graph_signature.input_specs if s.target}),
             skip_model_load=True,
         )
 
@@ -121,12 +123,16 @@ def _square(op: Any) -> bool:
     return op.op_type in ("square", "reduce_sum_square", "reduce_l2_norm")
 
 
-def _linear(dtype: str, block: int) -> Any:
+def _channels() -> Any:
     from coremltools.optimize.coreml import OpLinearQuantizerConfig
 
-    if dtype == "int4":
-        return OpLinearQuantizerConfig(mode="linear_symmetric", dtype=dtype, granularity="per_block", block_size=block)
-    return OpLinearQuantizerConfig(mode="linear_symmetric", dtype=dtype)
+    return OpLinearQuantizerConfig(mode="linear_symmetric", dtype="int8")
+
+
+def _blocks(group: int) -> Any:
+    from coremltools.optimize.coreml import OpLinearQuantizerConfig
+
+    return OpLinearQuantizerConfig(mode="linear", dtype="uint4", granularity="per_block", block_size=group)
 
 
 def _palette(bits: int) -> Any:
@@ -136,29 +142,39 @@ def _palette(bits: int) -> Any:
     return OpPalettizerConfig(mode="custom", lut_function=lambda values: palette(values, bits), granularity="per_grouped_channel", group_size=GROUP)
 
 
-# quantization → (the converter's pass, its configuration); those not here leave the weights as they compute
-PASSES: dict[str, tuple[str, Callable[[int], Any]]] = {
-    "int8": ("linear_quantize_weights", lambda group: _linear("int8", group)),
-    "int4": ("linear_quantize_weights", lambda group: _linear("int4", group)),
-    "pal6": ("palettize_weights", lambda group: _palette(6)),
-    "pal4": ("palettize_weights", lambda group: _palette(4)),
+# quantization → (the converter's pass, its configuration by group size); those not here leave the weights as they compute
+PASSES: dict[str, tuple[Callable[[], str], Callable[[int], Any]]] = {
+    "int8": (lambda: "compression::linear_quantize_weights", lambda group: _channels()),
+    "int4": (mil_blocks.register, _blocks),
+    "pal6": (lambda: "compression::palettize_weights", lambda group: _palette(6)),
+    "pal4": (lambda: "compression::palettize_weights", lambda group: _palette(4)),
 }
 QUANTS = ("fp32", "fp16", *PASSES)
 
 
-def _pipeline(quant: str, group: int) -> Any:
-    """The converter's passes, with the weights quantized among them: doing that to the finished model loads and saves it all again."""
+def _pipeline(mix: Mix, parameters: dict[str, str]) -> Any:
+    """The converter's passes, with the weights quantized among them: doing that to the finished model loads and saves it all again.
+
+    `parameters`: the program's name of each → its path in the module. Tables stay in 8 bits under int4, as on the other targets.
+    """
     import coremltools as ct
     from coremltools.optimize.coreml import OptimizationConfig
 
-    if quant not in QUANTS:
-        raise ExportError(f"Core ML has no quantization {quant!r}; choose one of: {', '.join(QUANTS)}")
     pipeline = ct.PassPipeline.DEFAULT
-    if quant in PASSES:
-        name, config = PASSES[quant]
-        pipeline.append_pass(f"compression::{name}")
-        pipeline.set_options(f"compression::{name}", {"config": OptimizationConfig(global_config=config(group))})
+    own = {constant: quant for name, path in parameters.items() if (quant := mix.of(path)) != mix.quant for constant in (name, f"{name}_to_fp16")}
+    table = "int8" if mix.quant == "int4" else mix.quant
+    for name in dict.fromkeys(PASSES[quant][0]() for quant in (mix.quant, table, *own.values()) if quant in PASSES):
+        everywhere, tables = (_config(name, quant, mix.group) for quant in (mix.quant, table))
+        config = OptimizationConfig(everywhere, {"gather": tables}, {constant: _config(name, quant, mix.group) for constant, quant in own.items()})
+        pipeline.append_pass(name)
+        pipeline.set_options(name, {"config": config})
     return pipeline
+
+
+def _config(name: str, quant: str, group: int) -> Any:
+    """What the pass called `name` does to weights in `quant`: nothing (None) if another pass does it."""
+    own, config = PASSES.get(quant, (str, None))
+    return config(group) if config is not None and own() == name else None
 
 
 def _spec(feature: Any) -> TensorSpec:

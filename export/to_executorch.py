@@ -26,6 +26,7 @@ from .components import ExportModule
 from .errors import ExportError
 from .form import DEFAULT, Form
 from .half import Rounded, in_half
+from .mix import Mix
 from .recipe import LLM_ROLES
 
 SUFFIX = ".pte"
@@ -90,10 +91,12 @@ def quantized(item: ExportModule, quant: str, samples: list[tuple[NDArray[Any], 
     if quant == "int8" and convolves(item.module) and samples:
         return _static_int8(item, samples)
     module = item.module if item.role.startswith("llm_") else _apart(item.module)
+    # Vulkan has no matrices of 8 bits with dynamic activations.
+    head = ("head", "int8" if form.backend == "xnnpack" else "fp32")
+    mix = Mix("ExecuTorch", (*QUANTS[form.backend], "int8"), quant, (*form.keep, head) if item.role in LLM_ROLES else form.keep, form.group)
     for name, linear in module.named_modules():
-        # Vulkan has no matrices of 8 bits with dynamic activations.
-        if isinstance(linear, nn.Linear) and (form.backend == "xnnpack" or name != "head"):
-            _quantize(linear, name, "int8" if name == "head" else quant, form.group)
+        if isinstance(linear, nn.Linear) and (own := mix.of(f"{name}.weight")) in ("int8", "8da4w"):
+            _quantize(linear, name, own, form.group)
     return module
 
 
@@ -165,10 +168,12 @@ def _coreml(module: nn.Module, quant: str, form: Form) -> Iterator[Any]:
     from executorch.backends.apple.coreml.compiler import CoreMLBackend
     from executorch.backends.apple.coreml.partition import CoreMLPartitioner
 
+    from .to_coreml import QUANTS as SCHEMES
     from .to_coreml import convert
 
+    mix = Mix("Core ML", SCHEMES, quant, form.keep, form.group)
     theirs = CoreMLBackend._convert_to_mlmodel
-    CoreMLBackend._convert_to_mlmodel = staticmethod(lambda program, specs, skip_model_load=True: convert(program, quant, form))
+    CoreMLBackend._convert_to_mlmodel = staticmethod(lambda program, specs, skip_model_load=True: convert(program, mix, form))
     try:
         yield CoreMLPartitioner()
     finally:

@@ -24,9 +24,10 @@ from .calibration import convolves
 from .components import ExportModule
 from .errors import ExportError
 from .form import DEFAULT, Form
+from .mix import Mix
 from .onnx_fusion import fuse_attention
 from .onnx_graph import OPSET, Graph, Scheme, stamp
-from .onnx_lower import Lowering, Mix
+from .onnx_lower import QUANTS, Lowering
 from .recipe import LLM_ROLES
 
 SUFFIX = ".onnx"
@@ -52,7 +53,7 @@ def write(item: ExportModule, quant: str, language: Language, samples: Samples, 
         _static(item, samples, path, form.opset)
         return item.inputs, item.outputs
     # A token table was quantized before it came here.
-    mix = Mix("fp32" if item.role == "llm_embed" else quant, form.keep, form.group)
+    mix = Mix("ONNX", QUANTS, "fp32" if item.role == "llm_embed" else quant, form.keep, form.group)
     model, tensors = _traced(item, path)
     fuse_attention(model)
     inputs, outputs = (item.inputs, item.outputs) if resize is None else preprocess_graph.specs(item.outputs)

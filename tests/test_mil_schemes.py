@@ -11,14 +11,16 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs the export extra")
 pytest.importorskip("coremltools", reason="needs the export extra")
-from gamer.export import to_coreml  # noqa: E402
+from gamer.export import mil_blocks, to_coreml, to_executorch  # noqa: E402
 from gamer.export.components import ExportModule  # noqa: E402
 from gamer.export.errors import ExportError  # noqa: E402
+from gamer.export.form import Form  # noqa: E402
 from gamer.export.mil.interpreter import Interpreter  # noqa: E402
 from gamer.export.mil.program import read  # noqa: E402
 from gamer.export.modules.decoder import DecoderShape, DecoderStep  # noqa: E402
 from gamer.export.palette import palette  # noqa: E402
 from gamer.runtime.manifest import TensorSpec  # noqa: E402
+from torch import Tensor, nn  # noqa: E402
 
 SHAPE = DecoderShape(vocab=96, hidden=64, layers=2, heads=4, kv_heads=2, head_dim=16, intermediate=128, eps=1e-5, rope_theta=1e4)
 SLOTS = 8
@@ -75,6 +77,57 @@ def test_a_decoder_in_every_scheme_is_the_torch_module(item: ExportModule, quant
 def test_an_unknown_scheme_lists_the_known(item: ExportModule, tmp_path: Path) -> None:
     with pytest.raises(ExportError, match="no quantization 'int3'; choose one of: fp32, fp16, int8, int4, pal6, pal4"):
         to_coreml.write(item, "int3", LANGUAGE, [], tmp_path / "d.mlpackage")
+
+
+class Tower(nn.Module):  # type: ignore[misc]
+    """The parts that are told apart by name: a table, the first product, one in the middle, the last."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Embedding(96, 64)
+        self.patch, self.mlp, self.middle, self.project = (nn.Linear(64, 64) for _ in range(4))
+
+    def forward(self, ids: Tensor) -> Tensor:
+        x = torch.relu(self.middle(torch.relu(self.mlp(torch.relu(self.patch(self.table(ids)))))))
+        return nn.functional.normalize(self.project(x[:, 0]), dim=-1)
+
+
+@pytest.fixture(scope="module")
+def tower() -> ExportModule:
+    torch.manual_seed(5)
+    inputs, outputs = (TensorSpec("ids", (1, 8), "int32"),), (TensorSpec("embedding", (1, 64), "float32"),)
+    return ExportModule("text_tower", Tower().eval(), (torch.arange(8, dtype=torch.int32)[None],), inputs, outputs, {}, "", "", True, "")
+
+
+def test_each_weight_gets_the_quantization_that_its_name_asks_for(tower: ExportModule, tmp_path: Path) -> None:
+    to_coreml.write(tower, "int4", LANGUAGE, [], tmp_path / "t.mlpackage", Form(keep=(("mlp", "pal4"),)))
+    made = {o.outputs[0].name: o for o in read(tmp_path / "t.mlpackage").operations if "_weight" in o.outputs[0].name}
+    kinds = {name.split("_weight")[0][2:]: o.type for name, o in made.items() if name.endswith(("fp16", "quantized", "palettized"))}
+    blocks, lut = "constexpr_blockwise_shift_scale", "constexpr_lut_to_dense"
+    assert kinds == {"table": blocks, "patch": "const", "mlp": lut, "middle": blocks, "project": blocks}
+    assert {name.split("_weight")[0][2:] for name, o in made.items() if "offset" in o.inputs} == {"middle"}, "the others are int8, around zero"
+    got = Interpreter(tmp_path / "t.mlpackage").run({"ids": tower.example[0]})["embedding"].numpy()
+    assert cosine(got, tower.module(*tower.example).detach().numpy()) > 0.99
+
+
+def test_blocks_are_nearer_than_between_each_blocks_extremes() -> None:
+    from coremltools.optimize.coreml._quantization_passes import linear_quantize_weights as theirs
+
+    matrix = np.random.default_rng(1).standard_normal((64, 128)).astype(np.float32)
+    mil_blocks.register()
+    found = theirs.blockwise_compress_by_dtype(matrix, "uint4", "LINEAR", [1, 32])
+    ours = mil_blocks.nearest(matrix, found, 32)
+    errors = [np.square(theirs.decompress(params) - matrix).mean() for params in (ours, found)]
+    assert errors[0] < 0.95 * errors[1]
+    assert [getattr(ours, part).dtype for part in ("data", "scale", "offset")] == [getattr(found, part).dtype for part in ("data", "scale", "offset")]
+
+
+def test_executorch_leaves_in_floats_what_is_kept(tower: ExportModule) -> None:
+    asked = to_executorch.quantized(tower, "int8", [], Form(keep=(("middle", "fp32"),)))
+    plain = {name for name, part in asked.named_modules() if isinstance(part, nn.Linear) and type(part.weight) is nn.Parameter}
+    assert plain == {"patch", "middle"}
+    with pytest.raises(ExportError, match="ExecuTorch has no quantization 'pal4'"):
+        to_executorch.quantized(tower, "int8", [], Form(keep=(("middle", "pal4"),)))
 
 
 @pytest.mark.parametrize("bits", [4, 6])

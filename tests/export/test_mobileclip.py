@@ -178,7 +178,7 @@ def test_s0_has_the_published_size() -> None:
     assert image_tower(S0, RandomWeights(0)).describe().macs == 2_385_149_952
     assert {p.role: p.quant for p in plan.predict(Settings("mobileclip-s0", "int4", _random())).artifacts if p.target == "onnx"} == {
         "image_tower": "int8",
-        "text_tower": "int4",
+        "text_tower": "int8",
     }
     for target in ("onnx", "executorch", "coreml"):
         assert {Settings("mobileclip-s0").chosen.quant_of("image_tower", target, quant) for quant in ("int8", "int4", "pal6", "pal4")} == {"int8"}
