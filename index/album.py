@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, TypeVar
@@ -34,6 +34,7 @@ from .vectors import VectorSet, top
 from .words import spellings
 
 _NONE: RowArray = np.empty(0, np.int64)
+_SAME = 4  # answers about boxes that are kept
 _T = TypeVar("_T")
 
 
@@ -105,7 +106,7 @@ class Album:
 
     def in_cubes(self, wanted: Sequence[Cube]) -> CubeResult:
         """`rows`: inside any cube, or not judged because the field is unknown. No cubes: every photo."""
-        return self._space.in_cubes(wanted)
+        return self._cut(tuple(wanted))
 
     def near(
         self, k: int, lat: float | None = None, lon: float | None = None, taken_at: int | None = None, metres_an_hour: float = 1000.0
@@ -262,6 +263,11 @@ class Album:
                 return read(self._db)
             except (apsw.Error, ValueError, TypeError, OverflowError) as error:
                 raise damaged(self.path, error) from None
+
+    @cached_property
+    def _cut(self) -> Callable[[tuple[Cube, ...]], CubeResult]:
+        """Within one search the same boxes are asked for several times: for the cube, as evidence, and to tell places of one name apart."""
+        return lru_cache(maxsize=_SAME)(self._space.in_cubes)
 
     @cached_property
     def _points(self) -> Int64Array:

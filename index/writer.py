@@ -231,6 +231,7 @@ class AlbumWriter:
         try:
             with db:
                 db.execute("INSERT INTO memories_fts(memories_fts) VALUES('optimize')")
+            db.execute("VACUUM")  # pages that rows were added to one by one are an eighth empty
             answer = db.execute("PRAGMA integrity_check").fetchone()
         except apsw.Error as error:
             raise AlbumError(f"{self._working}: not finished ({one_line(error)}); check the free space") from None
