@@ -284,7 +284,7 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
     companion object {
         private val CHANNELS = listOf("text", "image")
         private const val EXACT_ROWS = 20_000 // up to here a scan of every photo left costs less than choosing among them
-        private const val CANDIDATES = 200
+        private const val CANDIDATES = 100
         private const val PREFERRED = 50 // hits among which a person's preferences may change the order
         private const val NAMES = 500 // the most linked entities that a refinement may choose its context from
         private const val MAX_NEW = 32

@@ -41,7 +41,7 @@ public final class Engine {
 
     static let channels = ["text", "image"]
     private static let exactRows = 20_000  // up to here a scan of every photo left costs less than choosing among them
-    private static let candidates = 200
+    private static let candidates = 100
     private static let preferred = 50  // hits among which a person's preferences may change the order
     private static let hint = Pattern(
         #"\b(?:when|while|during|ago|since|until|before|after|back then|that (?:day|night|week|summer|winter|year))\b|\b(?:in|at|near|from) [A-Z]"#)
