@@ -103,7 +103,7 @@ def _completed(path: Path, said: Said) -> Said:
     if said.moment is not None and said.position is not None:
         return said
     try:
-        return first_of([said, header(path)])
+        return first_of([said, header(path)[0]])
     except IngestError:  # the build reports it when it decodes the pixels; the memories are good all the same
         return said
 

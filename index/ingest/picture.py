@@ -1,4 +1,4 @@
-"""One picture file as a Photo: its header, its sidecars, its hash. Pixels stay unread. Knows files; knows no folder and no album."""
+"""One picture file as a Photo: its header, its captions, its sidecars, its hash. Pixels stay unread. Knows files; no folder and no album."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Literal
 
 from ..errors import IngestError
 from ..records import Memory, Photo, Skip
-from . import exif, sidecar_json, xmp
+from . import embedded, exif, sidecar_json, xmp
 from .moment import Moment, by_clock, instant, moment_of, taken_at
 from .pixels import opened
 from .said import Said, first_of
@@ -23,7 +23,7 @@ _SCREENSHOTS = ("screenshot", "screen shot", "bildschirmfoto", "capture d’écr
 
 def read(path: Path, photo_id: str, sidecars: Sidecars) -> Iterator[Photo | Skip]:
     """The photo, after a Skip for each sidecar that cannot be read. Raises IngestError or OSError if the picture cannot be taken."""
-    own = header(path)
+    own, more = header(path)
     said: list[Said] = []
     for found in (sidecars.xmp_of(path.name), sidecars.json_of(path.name)):
         if found is not None:
@@ -31,21 +31,22 @@ def read(path: Path, photo_id: str, sidecars: Sidecars) -> Iterator[Photo | Skip
                 said += _sidecar(found)
             except (IngestError, OSError) as error:
                 yield Skip(shown(found), f"this sidecar is not used: {error}")
-    together = first_of([*said, own])
+    together = first_of([*said, own, *more])
     moment = _zoned(together, own.moment)
     lat, lon = together.position or (None, None)
     taken, zone, offset = taken_at(moment)
     yield Photo(photo_id, str(path.absolute()), taken, zone, lat, lon, together.memories, sha256=sha256(path), utc_offset=offset)
 
 
-def header(path: Path) -> Said:
-    """What EXIF says."""
+def header(path: Path) -> tuple[Said, list[Said]]:
+    """What EXIF says of moment and place, and what else the file says of itself."""
     with opened(path) as image:
         try:
             tags = image.getexif()
-            return Said(exif.taken_at(tags), exif.position(tags))
+            own = Said(exif.taken_at(tags), exif.position(tags))
         except Exception:  # a hostile EXIF block costs its fields, not the photo
-            return Said()
+            tags, own = {}, Said()
+        return own, embedded.read(image, tags)
 
 
 def rendered(path: Path) -> Literal["screenshot", "no camera", ""]:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..records import Memory
 from .moment import Moment, Position
 from .text import clean, names
+
+# What cameras and phones write where a caption belongs.
+_CAMERAS = re.compile(
+    r"\W*(?:(?:[\w.]+ )?digital (?:still )?camera|sony dsc|samsung|(?:dsc|dcim|img|mvi)[\w\\/.\- ]*|default|untitled|(?:jpeg )?exif[\w ]*)\W*", re.I
+)
 
 
 @dataclass(frozen=True)
@@ -20,7 +26,7 @@ class Said:
 def memories_of(title: str, description: str, keywords: Iterable[str], people: Iterable[str]) -> tuple[Memory, ...]:
     """Title and description as captions, keywords as one note, people as one memory of source `people` (each a mention)."""
     title, description, persons = clean(title), clean(description), names(people)
-    out = [Memory("caption", text) for text in dict.fromkeys((title, description)) if text]
+    out = [Memory("caption", text) for text in dict.fromkeys((title, description)) if text and not _CAMERAS.fullmatch(text)]
     words = [word for word in names(keywords) if word not in persons]
     if words:
         out.append(Memory("note", ", ".join(words)))

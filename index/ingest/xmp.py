@@ -20,14 +20,15 @@ MAX_BYTES = 16 << 20  # Lightroom keeps brush masks in its sidecars
 _RDF = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"
 _DC = "{http://purl.org/dc/elements/1.1/}"
 _EXIF = "{http://ns.adobe.com/exif/1.0/}"
-_DATES = (f"{_EXIF}DateTimeOriginal", "{http://ns.adobe.com/photoshop/1.0/}DateCreated", "{http://ns.adobe.com/xap/1.0/}CreateDate")
+TAKEN = (f"{_EXIF}DateTimeOriginal", "{http://ns.adobe.com/photoshop/1.0/}DateCreated")
+_DATES = (*TAKEN, "{http://ns.adobe.com/xap/1.0/}CreateDate")
 _PEOPLE = "{http://iptc.org/std/Iptc4xmpExt/2008-02-29/}PersonInImage"
 _TAGS = "{http://www.digikam.org/ns/1.0/}TagsList"
 _COORDINATE = re.compile(r"\s*([+-]?\d{1,3}(?:\.\d+)?)(?:,(\d{1,2}(?:\.\d+)?))?(?:,(\d{1,2}(?:\.\d+)?))?\s*([NSEW])?\s*", re.ASCII)
 
 
-def parse(data: bytes) -> Said:
-    """Raises IngestError, one line, for what is not XMP; a field that makes no sense is left out."""
+def parse(data: bytes, dates: tuple[str, ...] = _DATES) -> Said:
+    """`dates`: the fields that tell when, the surest first. Raises IngestError, one line, for what is not XMP; a field that makes no sense is left out."""
     from defusedxml.ElementTree import fromstring
 
     try:
@@ -37,7 +38,7 @@ def parse(data: bytes) -> Said:
     position = exif.plausible(*(_coordinate(_first(root, f"{_EXIF}GPS{name}")) for name in ("Latitude", "Longitude")))
     keywords = [*_values(root, f"{_DC}subject"), *(tag.rsplit("/", 1)[-1] for tag in _values(root, _TAGS))]
     memories = memories_of(_first(root, f"{_DC}title"), _first(root, f"{_DC}description"), keywords, _values(root, _PEOPLE))
-    return Said(_moment(root, position), position, memories)
+    return Said(_moment(root, position, dates), position, memories)
 
 
 def _values(root: Any, name: str) -> Iterator[str]:
@@ -54,8 +55,8 @@ def _first(root: Any, name: str) -> str:
     return next((value.strip() for value in _values(root, name) if value.strip()), "")
 
 
-def _moment(root: Any, position: Position | None) -> Moment | None:
-    for name in _DATES:
+def _moment(root: Any, position: Position | None, dates: tuple[str, ...]) -> Moment | None:
+    for name in dates:
         value = _first(root, name)
         try:
             taken = datetime.fromisoformat(value) if len(value) >= 10 else None
