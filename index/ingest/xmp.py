@@ -28,7 +28,7 @@ _COORDINATE = re.compile(r"\s*([+-]?\d{1,3}(?:\.\d+)?)(?:,(\d{1,2}(?:\.\d+)?))?(
 
 
 def parse(data: bytes, dates: tuple[str, ...] = _DATES) -> Said:
-    """`dates`: the fields that tell when, the surest first. Raises IngestError, one line, for what is not XMP; a field that makes no sense is left out."""
+    """`dates`: the fields that tell when, the surest first. Raises IngestError, in a line, for what is no XMP; a senseless field is left out."""
     from defusedxml.ElementTree import fromstring
 
     try:
