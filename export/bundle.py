@@ -12,7 +12,7 @@ import os
 import platform
 import shutil
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, replace
@@ -190,6 +190,7 @@ def _run(tasks: list[Task], jobs: int, report: Report) -> list[Made]:
         if (kept := _finished(task)) is not None:
             done[task] = kept
             report(f"{task.role} for {task.target} (kept)", kept.artifact)
+    _sweep(tasks, done)
     waiting = [t for t in tasks if t not in done]
     log = str(Path(tasks[0].folder) / "records" / "workers.log")
     with ProcessPoolExecutor(
@@ -213,6 +214,15 @@ def _run(tasks: list[Task], jobs: int, report: Report) -> list[Made]:
             raise
     rank = {(role, target): i for i, (role, target) in enumerate((r, t) for r in ROLES for t in TARGETS)}
     return sorted(done.values(), key=lambda m: rank[m.artifact.role, m.artifact.target])
+
+
+def _sweep(tasks: list[Task], done: Mapping[Task, Made]) -> None:
+    """Takes away what a worker that was killed left half written: else it would go into the bundle."""
+    kept = {Path(task.folder) / made.artifact.path for task, made in done.items()}
+    for folder in {Path(task.folder) / task.target for task in tasks}:
+        for entry in folder.iterdir() if folder.is_dir() else ():
+            if entry not in kept:
+                shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
 
 
 def _quiet(log: str) -> None:

@@ -38,6 +38,12 @@ def test_a_finished_part_is_kept_and_a_changed_one_is_not(tmp_path: Path) -> Non
     assert bundle._finished(wanted) is None
     made = bundle.run_task(wanted)
     assert bundle._finished(wanted) == made
+    half = tmp_path / "onnx" / "partial-7-dpe_expert_0.onnx"
+    half.write_bytes(b"what a killed worker left")
+    (tmp_path / "onnx" / "tmpabc").mkdir()
+    (tmp_path / "onnx" / "tmpabc" / "graph.onnx").write_bytes(b"more of it")
+    bundle._sweep([wanted, replace(wanted, role="dpe_expert_0")], {wanted: made})
+    assert [p.relative_to(tmp_path).as_posix() for p in (tmp_path / "onnx").iterdir()] == [made.artifact.path]
     (tmp_path / made.artifact.path).write_bytes(b"cut short")
     assert bundle._finished(wanted) is None
 
