@@ -17,13 +17,14 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from . import crc, cubes, graph, hnsw, kdtree, loader, segments
+from . import crc, cubes, graph, hnsw, kdtree, loader, nodes, segments
 from .check import find_problems, measure, words_problems
 from .errors import AlbumError
 from .kdtree import LOWEST, Int64Array
 from .labels import leaving
 from .lexical import Texts, WordScores, look_up
 from .nearest import ascending, nearest
+from .nodes import Nodes
 from .planner import Estimate, Plan
 from .preferences import Preferences, between_photos, reorder
 from .records import Cube, EntityMatch, FloatArray, Photo, RowArray
@@ -125,10 +126,9 @@ class Album:
 
     def match_entities(self, query: FloatArray, rows: RowArray, delta: float, limit: int = 32) -> list[EntityMatch]:
         """Walk the graph from the entities of `rows`, keep similarity ≥ delta, best first. A match names only photos among `rows`."""
-        vectors = self._entity_vectors
-        if vectors is None:
+        if self._nodes is None:
             return []
-        similarity = vectors.best_per_row(self._query(query, vectors.dim, "entities"), self._entity_count)
+        similarity = self._nodes.similar(self._query(query, self._nodes.dim, "entities"), delta)
         similar = np.flatnonzero(similarity >= delta)
         wanted = RowSet(np.asarray(rows, np.int64), self._n)
         # Only a similar node can be kept, so it is these that are asked whether a photo among `rows` activates them.
@@ -301,8 +301,15 @@ class Album:
         return int(self._sql("SELECT count(*) FROM entities")[0][0])
 
     @cached_property
-    def _entity_vectors(self) -> VectorSet | None:
-        return self._load(loader.entity_vectors)
+    def _nodes(self) -> Nodes | None:
+        def read(db: apsw.Connection) -> Nodes | None:
+            found = loader.entity_vectors(db)
+            if found is None:
+                return None
+            graph = segments.load(db, nodes.SEGMENT, hnsw.VERSION, self._n) if len(found.vectors) >= nodes.GRAPH_FROM else None
+            return Nodes.of(found, None if graph is None else graph.blob)
+
+        return self._load(read)
 
     @cached_property
     def _mentions(self) -> RowArray:

@@ -50,20 +50,26 @@ def build(vectors: VectorSet, photos: int, engine: str = engines.DEFAULT) -> byt
 
 def load(blob: bytes, vectors: VectorSet, behind: RowArray) -> Hnsw:
     """`behind`: rows that changed since. Raises AlbumError for bytes that are no graph over the other rows' vectors."""
-    if len(blob) < _HEADER.size or blob[:4] != MAGIC:
-        raise AlbumError("HNSW segment: not a graph; rebuild the segment")
+    counts = counts_of(blob)
     _, version, dim, n, photos, name = _HEADER.unpack_from(blob)
     if version != VERSION or dim != vectors.dim:
         raise AlbumError(f"HNSW segment: version {version} of {dim} dimensions, expected {VERSION} of {vectors.dim}; rebuild the segment")
-    if len(blob) < _HEADER.size + 2 * photos:
-        raise AlbumError("HNSW segment: shorter than its number of photos; rebuild the segment")
-    counts = np.frombuffer(blob, "<u2", photos, _HEADER.size).astype(np.int64)
     if int(counts.sum()) != n:
         raise AlbumError(f"HNSW segment: {int(counts.sum())} chunks where {n} were promised; rebuild the segment")
     engine = name.rstrip(b"\0").decode("ascii", "replace")
     places = _places(counts, vectors, behind)
     codes = vectors.codes[:n] if places is None else _codes(vectors.codes, places)
     return Hnsw(engines.engine(engine).load(blob[_HEADER.size + 2 * photos :], codes), places, n, engine)
+
+
+def counts_of(blob: bytes) -> RowArray:
+    """int64 [photos]: the vectors of each photo that the graph was built over. Raises AlbumError."""
+    if len(blob) < _HEADER.size or blob[:4] != MAGIC:
+        raise AlbumError("HNSW segment: not a graph; rebuild the segment")
+    photos = int(_HEADER.unpack_from(blob)[4])
+    if len(blob) < _HEADER.size + 2 * photos:
+        raise AlbumError("HNSW segment: shorter than its number of photos; rebuild the segment")
+    return np.frombuffer(blob, "<u2", photos, _HEADER.size).astype(np.int64)
 
 
 def _places(counts: RowArray, vectors: VectorSet, behind: RowArray) -> RowArray | None:

@@ -15,6 +15,7 @@ from . import crc
 from .cubes import E7
 from .errors import AlbumError
 from .kdtree import LOWEST, Int64Array
+from .nodes import NodeVectors
 from .records import Memory, Photo, RowArray
 from .results import AlbumMeta
 from .vectors import NO_FINE, FineArray, VectorSet
@@ -108,15 +109,15 @@ def entity_roots(db: apsw.Connection) -> RowArray:
     return roots
 
 
-def entity_vectors(db: apsw.Connection) -> VectorSet | None:
-    """Owners are roots, ascending, so that an alias's vector speaks for the entity it was merged with."""
+def node_count(db: apsw.Connection) -> int:
+    """Entities that have a vector."""
+    (count,) = db.execute("SELECT count(data) FROM entities").fetchone() or (0,)
+    return int(count)
+
+
+def entity_vectors(db: apsw.Connection) -> NodeVectors | None:
     rows = db.execute("SELECT row, scale, data FROM entities WHERE data IS NOT NULL ORDER BY row").fetchall()
-    if not rows:
-        return None
-    roots = entity_roots(db)
-    owners = roots[np.array([row[0] for row in rows], np.int64)]
-    order = np.argsort(owners, kind="stable").tolist()
-    return vector_set([(int(owners[at]), *rows[at][1:]) for at in order], "entities")
+    return NodeVectors(vector_set(rows, "entities"), entity_roots(db)) if rows else None
 
 
 def vector_set(rows: list[Any], what: str) -> VectorSet:

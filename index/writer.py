@@ -17,7 +17,7 @@ from typing import Any
 import apsw
 import numpy as np
 
-from . import crc, engines, hnsw, kdtree, loader, merging, preferences, segments, storage
+from . import crc, engines, hnsw, kdtree, loader, merging, nodes, preferences, segments, storage
 from .errors import AlbumError
 from .records import Encoded, FloatArray, Known
 from .results import AlbumMeta
@@ -265,6 +265,11 @@ def build_segments(db: apsw.Connection, hnsw_from: int = HNSW_FROM, engine: str 
         vectors = loader.vectors(db, channel, photos) if segments.is_due(db, name, photos) else None
         if vectors is not None and len(vectors) >= hnsw_from:
             segments.store(db, name, hnsw.VERSION, generation, photos, hnsw.build(vectors, photos, engine))
+    named = loader.node_count(db)
+    found = loader.entity_vectors(db) if named >= nodes.GRAPH_FROM and segments.is_due(db, nodes.SEGMENT, photos) else None
+    if found is not None:
+        graph = hnsw.build(found.vectors, len(found.roots), engine)
+        segments.store(db, nodes.SEGMENT, hnsw.VERSION, generation, photos, graph)
     oldest = db.execute("SELECT min(generation) FROM segments").fetchone() or (0,)
     db.execute("DELETE FROM changes WHERE generation <= ?", oldest)
 

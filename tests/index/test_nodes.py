@@ -1,0 +1,92 @@
+"""The graph over entity nodes: what a scan of all of them finds, also after names came, were merged and were taken apart; and when it is damaged."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import apsw
+import numpy as np
+import pytest
+from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, FloatArray, Mention, Photo, nodes
+
+DIM, PHOTOS, DELTA = 32, 300, 0.55
+RNG = np.random.default_rng(3)
+TOPICS = RNG.standard_normal((25, DIM))
+
+
+def embed(names: Sequence[str]) -> FloatArray:
+    """Near its topic, the same for the same name."""
+    rows = [TOPICS[hash_of(name) % 25] + 0.5 * np.random.default_rng(hash_of(name)).standard_normal(DIM) for name in names]
+    found = np.array(rows, np.float32).reshape(-1, DIM)
+    return np.asarray(found / np.linalg.norm(found, axis=1, keepdims=True), np.float32)
+
+
+def hash_of(name: str) -> int:
+    return int.from_bytes(name.encode(), "little") % (2**32 - 5)
+
+
+def photos(start: int, count: int) -> list[Encoded]:
+    return [Encoded(Photo(f"p{n}"), {}, (Mention(f"kite {n}", "thing"), Mention(f"boat {n // 3}", "thing"))) for n in range(start, start + count)]
+
+
+@pytest.fixture
+def album(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(nodes, "GRAPH_FROM", 100)
+    monkeypatch.setattr(nodes, "IN_VIEW", 120)
+    with AlbumWriter.create(tmp_path / "a.gamer", AlbumMeta("t", "i", DIM, DELTA)) as writer:
+        writer.add(photos(0, PHOTOS))
+        writer.finish(embed)
+    return tmp_path / "a.gamer"
+
+
+def found(path: Path, by_graph: bool) -> list[list[tuple[str, float]]]:
+    """For each topic the matches. Every node is asked for when no graph may be used."""
+    with Album.open(path) as album, pytest.MonkeyPatch.context() as patched:
+        if not by_graph:
+            patched.setattr(nodes, "GRAPH_FROM", 10**9)
+        queries = (TOPICS / np.linalg.norm(TOPICS, axis=1, keepdims=True)).astype(np.float32)
+        rows = np.arange(len(album))
+        out = [[(m.name, round(m.similarity, 5)) for m in album.match_entities(query, rows, DELTA, 1000)] for query in queries]
+        assert album._nodes is not None and (album._nodes.graph is not None) == by_graph
+        return out
+
+
+def test_the_graph_finds_what_a_scan_finds(album: Path) -> None:
+    every, walked = found(album, False), found(album, True)
+    assert sum(map(len, every)) > 200
+    missed = sum(len(set(a) - set(b)) for a, b in zip(every, walked, strict=True))
+    assert missed <= 0.01 * sum(map(len, every)) and all(set(b) <= set(a) for a, b in zip(every, walked, strict=True))
+
+
+def test_names_that_came_were_merged_or_taken_apart_since_are_found(album: Path) -> None:
+    with AlbumWriter.extend(album) as writer:
+        writer.add(photos(PHOTOS, 9))
+        writer.merge("kite 5", "boat 7")
+        writer.merge("kite 8", "kite 9")
+        writer.split("kite 9")
+        writer.finish(embed)
+    every, walked = found(album, False), found(album, True)
+    assert any(name == "kite 305" for matches in walked for name, _ in matches)
+    assert not any(name == "boat 7" for matches in walked for name, _ in matches)
+    assert sum(len(set(a) ^ set(b)) for a, b in zip(every, walked, strict=True)) <= 0.01 * sum(map(len, every))
+
+
+def test_a_low_threshold_is_answered_by_a_scan(album: Path) -> None:
+    with Album.open(album) as opened:
+        query = embed(["kite 1"])[0]
+        everything = opened.match_entities(query, np.arange(PHOTOS), -1.0, 10**6)
+    assert len(everything) == PHOTOS + PHOTOS // 3
+
+
+@pytest.mark.parametrize("blob", [b"", b"GHNS", b"x" * 900])
+def test_a_segment_that_is_no_graph_is_not_there(album: Path, blob: bytes) -> None:
+    every = found(album, False)
+    db = apsw.Connection(str(album))
+    db.execute("UPDATE segments SET blob = ?, sha256 = ? WHERE name = 'entities'", (blob, hashlib.sha256(blob).hexdigest()))
+    db.close()
+    with Album.open(album) as opened:
+        assert opened._nodes is not None and opened._nodes.graph is None
+        query = (TOPICS[0] / np.linalg.norm(TOPICS[0])).astype(np.float32)
+        assert [m.name for m in opened.match_entities(query, np.arange(PHOTOS), DELTA, 1000)] == [name for name, _ in every[0]]
