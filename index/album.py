@@ -124,16 +124,16 @@ class Album:
         """Sorted rows of the entities that these photos mention."""
         return self._entities_of.of(np.asarray(rows, np.int64))
 
-    def match_entities(self, query: FloatArray, rows: RowArray, delta: float, limit: int = 32) -> list[EntityMatch]:
+    def match_entities(self, query: FloatArray, rows: RowArray | RowSet, delta: float, limit: int = 32) -> list[EntityMatch]:
         """Walk the graph from the entities of `rows`, keep similarity ≥ delta, best first. A match names only photos among `rows`."""
         if self._nodes is None:
             return []
         similarity = self._nodes.similar(self._query(query, self._nodes.dim, "entities"), delta)
         similar = np.flatnonzero(similarity >= delta)
-        wanted = RowSet(np.asarray(rows, np.int64), self._n)
+        wanted = rows if isinstance(rows, RowSet) else RowSet.of(np.asarray(rows, np.int64), self._n)
         # Only a similar node can be kept, so it is these that are asked whether a photo among `rows` activates them.
         photos, which = self._photos_of.gather(similar)
-        activated = similar[np.bincount(which[wanted.has(photos)], minlength=similar.size) > 0]
+        activated = similar[np.bincount(which[wanted.mask[photos]], minlength=similar.size) > 0]
         out = []
         for row in graph.traverse(activated, similarity, self._edges, delta):
             linked = wanted.keep(self._photos_of.gather(row[None])[0])

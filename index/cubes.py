@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import cos, radians
 
 import numpy as np
@@ -19,7 +18,7 @@ from .errors import AlbumError
 from .kdtree import HIGHEST, LOWEST, Box, Int64Array, KDTree, build
 from .records import Cube, RowArray
 from .results import CubeResult
-from .row_sets import distinct
+from .row_sets import RowSet
 
 E7 = 10_000_000
 _METRES_E7 = 111_320 / E7  # metres in 1e-7 degrees of latitude
@@ -43,11 +42,6 @@ class Space:
     @classmethod
     def of(cls, tree: KDTree, n: int, late: RowArray, points: Int64Array) -> Space:
         return cls(tree, n, late, build(points))
-
-    @cached_property
-    def every(self) -> Int64Array:
-        """All rows."""
-        return np.arange(self.n, dtype=np.int64)
 
     def points(self) -> Int64Array:
         """int64 [n, 3] in order of row."""
@@ -76,14 +70,15 @@ class Space:
     def in_cubes(self, cubes: Sequence[Cube]) -> CubeResult:
         """Empty `cubes` is the paper's "N/A": every photo."""
         if not cubes:
-            return CubeResult(self.every, self.every, 0)
+            every = RowSet(np.ones(self.n, np.bool_))
+            return CubeResult(every, every, 0)
         known, unknown = [], []
         for cube in cubes:
             inside, beside = _boxes(cube)
             known += inside
             unknown += beside
         rows, box, visited = self.hits([*known, *unknown])
-        return CubeResult(distinct(rows, self.n), distinct(rows[box < len(known)], self.n), visited)
+        return CubeResult(RowSet.of(rows, self.n), RowSet.of(rows[box < len(known)], self.n), visited)
 
     def near(self, k: int, lat: float | None, lon: float | None, taken_at: int | None, metres_an_hour: float) -> RowArray:
         """The k rows nearest to a place, a time, or both. Distances on the plane that touches the globe there: for neighbours, not continents."""

@@ -31,7 +31,8 @@ LOWEST = int(np.iinfo(np.int64).min)
 HIGHEST = int(np.iinfo(np.int64).max)
 LEAF = 32
 MASK_BELOW = 50_000
-CUT = 32_768  # points between an axis's bounds that are gathered to look at their other axes, at most a quarter of all
+CUT_FROM = 8_000  # points: fewer are compared sooner than looked up, unless one axis decides
+CUT = 32_768  # points between an axis's bounds that are gathered to look at their other axes, when a walk might look at fewer
 NARROW = 64  # nodes of a level
 WALKED = 25  # what a point costs that a walk comes to, in comparisons of a whole column's point with one side of a box
 MAGIC = b"GKDT"
@@ -81,7 +82,7 @@ class KDTree:
         """Row numbers, unsorted, each with the index of a box that holds it; and the number of comparisons of a point with a box."""
         found, left, visited = list[tuple[Int64Array, Int64Array]](), list[int](), 0
         for at, box in enumerate(boxes):
-            cut = self._cut(box) if self.how in ("auto", "cut") else None
+            cut = self._cut(box, min(CUT, len(self) // 4)) if self.how in ("auto", "cut") else None
             if cut is None:
                 left.append(at)
                 continue
@@ -97,15 +98,16 @@ class KDTree:
         (positions, owner) = found[0] if len(found) == 1 else (np.concatenate(parts) for parts in zip(*found, strict=True))
         return self.order[positions].astype(np.int64), owner, visited
 
-    def _cut(self, box: Box) -> tuple[Int64Array, int] | None:
-        """Tree positions of the points in the box, and how many were looked at: those between the bounds of its narrowest axis. None: too many."""
+    def _cut(self, box: Box, most: int) -> tuple[Int64Array, int] | None:
+        """Tree positions of the points in the box, and how many were looked at: those between the bounds of its narrowest axis. None: more than
+        `most`, though that axis does not decide alone."""
         bounded = [axis for axis in range(3) if box.low[axis] > LOWEST or box.high[axis] < HIGHEST]
-        if not bounded:
+        if not bounded or (len(bounded) > 1 and len(self) < CUT_FROM and self.how == "auto"):
             return None
         ends = {axis: self._between(axis, box.low[axis], box.high[axis]) for axis in bounded}
         narrowest = min(bounded, key=lambda axis: ends[axis][1] - ends[axis][0])
         begin, end = ends[narrowest]
-        if len(bounded) > 1 and end - begin > min(CUT, len(self) // 4) and self.how == "auto":
+        if len(bounded) > 1 and end - begin > most and self.how == "auto":
             return None
         positions = self._by(narrowest)[1][begin:end]
         for axis in bounded:
@@ -134,7 +136,7 @@ class KDTree:
         highs = np.array([box.high for box in boxes], np.int64)
         walk = self._narrow(lows.tolist(), highs.tolist())
         if self.how == "auto" and WALKED * sum(hi - lo for lo, hi, _ in walk.ranges) > len(self) * sum(map(_sides, boxes)):
-            return self._by_mask(boxes)
+            return self._wide(boxes)
         positions, owner = self._candidates(walk, lows, highs)
         inside = np.ones(positions.size, np.bool_)
         for axis in range(3):
@@ -142,17 +144,23 @@ class KDTree:
             inside &= (values >= lows[owner, axis]) & (values <= highs[owner, axis])
         return positions[inside], owner[inside], int(positions.size)
 
+    def _wide(self, boxes: Sequence[Box]) -> tuple[Int64Array, Int64Array, int]:
+        """Boxes that hold many points: each by its narrowest axis where that leaves a quarter of them, else by comparing all."""
+        parts = [self._cut(box, len(self) // 4) or self._by_mask([box])[::2] for box in boxes]
+        owners = [np.full(positions.size, at, np.int64) for at, (positions, _) in enumerate(parts)]
+        return np.concatenate([positions for positions, _ in parts]), np.concatenate(owners), sum(seen for _, seen in parts)
+
     def _by_mask(self, boxes: Sequence[Box]) -> tuple[Int64Array, Int64Array, int]:
         """A comparison of whole columns: for few points, or boxes that hold many of them, it costs less than the steps of a walk."""
         found, owners = [], []
         for at, box in enumerate(boxes):
-            inside = np.ones(len(self), np.bool_)
+            inside: NDArray[np.bool_] | None = None
             for axis in range(3):
-                if box.low[axis] > LOWEST:
-                    inside &= self.columns[axis] >= box.low[axis]
-                if box.high[axis] < HIGHEST:
-                    inside &= self.columns[axis] <= box.high[axis]
-            found.append(np.flatnonzero(inside))
+                for bound, open_end, compare in ((box.low[axis], LOWEST, np.greater_equal), (box.high[axis], HIGHEST, np.less_equal)):
+                    if bound != open_end:
+                        fits = compare(self.columns[axis], bound)
+                        inside = fits if inside is None else np.logical_and(inside, fits, out=inside)
+            found.append(np.arange(len(self)) if inside is None else np.flatnonzero(inside))
             owners.append(np.full(found[-1].size, at, np.int64))
         return np.concatenate(found), np.concatenate(owners), len(self) * len(boxes)
 

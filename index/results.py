@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from .planner import Estimate, Plan
 from .records import FloatArray, RowArray
+from .row_sets import RowSet
 
 
 @dataclass(frozen=True)
@@ -20,11 +21,21 @@ class AlbumMeta:
 
 @dataclass(frozen=True, eq=False)
 class CubeResult:
-    """`rows`: sorted, inside some cube or of unknown field. `inside`: sorted, inside by known fields alone. `visited`: points compared."""
+    """`found`: inside some cube or of unknown field. `within`: inside by known fields alone. `visited`: points compared."""
 
-    rows: RowArray
-    inside: RowArray
+    found: RowSet
+    within: RowSet
     visited: int
+
+    @property
+    def rows(self) -> RowArray:
+        """Of `found`, sorted."""
+        return self.found.rows
+
+    @property
+    def inside(self) -> RowArray:
+        """Of `within`, sorted."""
+        return self.within.rows
 
 
 @dataclass(frozen=True, eq=False)

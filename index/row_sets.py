@@ -23,29 +23,34 @@ def distinct(rows: RowArray, total: int) -> RowArray:
 
 
 class RowSet:
-    """Some of an album's `total` rows, ascending, each once: as numbers, and as a mask that is made when first asked for."""
+    """Some of an album's rows: a mask of all of them, and their numbers, ascending, found when first asked for."""
 
-    def __init__(self, rows: RowArray, total: int) -> None:
-        self.rows, self.total = rows, total
+    def __init__(self, mask: NDArray[np.bool_]) -> None:
+        self.mask = mask
+
+    @classmethod
+    def of(cls, rows: RowArray, total: int) -> RowSet:
+        """`rows`: in any order and any number of times."""
+        return cls(marked(rows, total))
+
+    @cached_property
+    def rows(self) -> RowArray:
+        return np.asarray(np.flatnonzero(self.mask), np.int64)
+
+    @cached_property
+    def _size(self) -> int:
+        return int(np.count_nonzero(self.mask))
 
     def __len__(self) -> int:
-        return int(self.rows.size)
+        return self._size
 
     @property
     def whole(self) -> bool:
-        return self.rows.size == self.total
-
-    @cached_property
-    def _mask(self) -> NDArray[np.bool_]:
-        return marked(self.rows, self.total)
-
-    def has(self, rows: RowArray) -> NDArray[np.bool_]:
-        """For each of `rows`, whether it is in the set."""
-        return np.ones(rows.size, np.bool_) if self.whole else self._mask[rows]
+        return self._size == self.mask.size
 
     def keep(self, rows: RowArray) -> RowArray:
         """Those of `rows` that are in the set, in their order."""
-        return rows if self.whole else rows[self._mask[rows]]
+        return rows if self.whole else rows[self.mask[rows]]
 
-    def without(self, gone: RowArray) -> RowSet:
-        return RowSet(self.rows[~marked(gone, self.total)[self.rows]], self.total) if gone.size else self
+    def without(self, gone: RowSet) -> RowSet:
+        return RowSet(self.mask & ~gone.mask) if len(gone) else self

@@ -16,7 +16,7 @@ from threading import Lock
 from time import perf_counter_ns
 
 import numpy as np
-from gamer.index import Album, Cube, EntityMatch, FloatArray, RowArray, RowSet, distinct, marked, top
+from gamer.index import Album, Cube, EntityMatch, FloatArray, RowArray, RowSet, distinct, top
 from gamer.index.lexical import WordScores
 from numpy.typing import NDArray
 
@@ -130,22 +130,23 @@ class Engine:
         with clock("kdtree"):
             cube = self.album.in_cubes(cues.cubes)
             # A cue that fits no photo was misread or mistaken: ranking all beats showing the undated few.
-            widened = bool(cues.cubes) and not len(cube.inside)
-            every, negated = RowSet(self.album.in_cubes([]).rows, len(self.album)), self._negated(cues)
-            photos, inside = (some.without(negated) for some in (every, every if widened else RowSet(cube.rows, len(self.album))))
+            widened = bool(cues.cubes) and not len(cube.within)
+            every, negated = self.album.in_cubes([]).found, self._negated(cues)
+            photos, inside = (some.without(negated) for some in (every, every if widened else cube.found))
             left = {"album": len(self.album), "cube": len(inside)}
         with clock("refine"):
             text, how = self._refine(query, cues, refined_by)
             plain, phrased = (vector, vector) if vector is not None else self._encode(text)
         with clock("graph"):
             delta = self.album.meta.delta
-            matches = self.album.match_entities(plain, inside.rows, delta)
+            matches = self.album.match_entities(plain, inside, delta)
             linked = _linked(matches, len(self.album), delta)
-            reached = inside.keep(np.flatnonzero(linked))
-            rows = reached if mode == "paper" and reached.size else inside.rows
-            left["graph"] = len(rows)
+            reached = inside.keep(np.flatnonzero(linked > 0))
+            narrowed = mode == "paper" and reached.size > 0
+            left["graph"] = len(reached) if narrowed else len(inside)
         with clock("vectors"):
             if mode == "paper":
+                rows = reached if narrowed else inside.rows
                 plan = f"exact scan of {len(rows)} photos"
                 features = {"entity": linked[rows]} if "vectors" in self.without else self._cosines(plain, rows)
                 parts = {"cosine": np.max([np.zeros(len(rows), np.float32), *features.values()], axis=0)}
@@ -212,17 +213,17 @@ class Engine:
     def _near(self, place: Place) -> int:
         """How many photos lie there."""
         parts = place.parts or ((place.south, place.north, place.west, place.east),)
-        return len(self.album.in_cubes([Cube(south=south, north=north, west=west, east=east) for south, north, west, east in parts]).inside)
+        return len(self.album.in_cubes([Cube(south=south, north=north, west=west, east=east) for south, north, west, east in parts]).within)
 
     def _parsed(self, query: str, wall: datetime) -> Cues:
         if "cube" in self.without:
             return Cues(rest=query, query=query)
         return parse(query, wall, self.models.gazetteer, self._extent, self._near, lambda: self._home, self._southern)
 
-    def _negated(self, cues: Cues) -> RowArray:
+    def _negated(self, cues: Cues) -> RowSet:
         """Rows that lie, by known fields, in what the query excludes ("not in Paris")."""
         boxes = [Cube(start=t.start, end=t.end) for t in cues.negated_times] + [box for p in cues.negated_places for box in p.boxes]
-        return self.album.in_cubes(boxes).inside if boxes else np.zeros(0, np.int64)
+        return self.album.in_cubes(boxes).within if boxes else RowSet(np.zeros(len(self.album), np.bool_))
 
     def _quoted(self, query: str, cues: Cues, now: datetime) -> Cues:
         """The cues that the language model quotes from the query, where the rules saw none."""
@@ -272,7 +273,7 @@ class Engine:
         return [clue for clue in out if clue.inside.any()]
 
     def _mask(self, boxes: list[Cube]) -> NDArray[np.bool_]:
-        return marked(self.album.in_cubes(boxes).inside, len(self.album))
+        return self.album.in_cubes(boxes).within.mask
 
     def _candidates(self, words: WordScores, vector: FloatArray, cube: RowSet, photos: RowSet, linked: FloatArray) -> tuple[RowArray, str]:
         """The rows to score, and how they were found: all of `photos`, or beyond EXACT_ROWS the best that each layer names, in the cube and outside.
@@ -287,7 +288,7 @@ class Engine:
         if len(cube) < len(photos):
             named += [self.album.search_vectors(name, vector, CANDIDATES, cube.rows).rows for name in channels]
         for scores in (words.bm25, linked):
-            positive = np.flatnonzero(scores)
+            positive = np.flatnonzero(scores > 0)
             named += [_greatest(scores, among.keep(positive)) for among in (photos, cube)]
         kept = photos.keep(distinct(np.concatenate([*named, *self._beside(named)]), len(self.album)))
         plans = ", ".join(f"{name} by {result.plan}" for name, result in found.items())
