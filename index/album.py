@@ -109,6 +109,10 @@ class Album:
         """`rows`: inside any cube, or not judged because the field is unknown. No cubes: every photo."""
         return self._cut(tuple(wanted))
 
+    def within(self, wanted: Sequence[Cube]) -> RowSet:
+        """The photos inside any cube, by known fields."""
+        return self._held(tuple(wanted))
+
     def near(
         self, k: int, lat: float | None = None, lon: float | None = None, taken_at: int | None = None, metres_an_hour: float = 1000.0
     ) -> RowArray:
@@ -268,6 +272,10 @@ class Album:
     def _cut(self) -> Callable[[tuple[Cube, ...]], CubeResult]:
         """Within one search the same boxes are asked for several times: for the cube, as evidence, and to tell places of one name apart."""
         return lru_cache(maxsize=_SAME)(self._space.in_cubes)
+
+    @cached_property
+    def _held(self) -> Callable[[tuple[Cube, ...]], RowSet]:
+        return lru_cache(maxsize=_SAME)(self._space.within)
 
     @cached_property
     def _points(self) -> Int64Array:

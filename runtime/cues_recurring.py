@@ -6,6 +6,8 @@ numpy arrays alike. Times are ms of wall time stored as UTC. Knows words of the 
 
 from __future__ import annotations
 
+import functools
+import operator
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -37,15 +39,14 @@ class RecurringCue:
 
     def holds(self, ms: Any) -> Any:
         """Whether a time in ms fits: bool for an int, a bool array for an int64 array."""
+        # One division a time: an album may have a million of them.
         if self.weekdays:
-            day = (ms // DAY_MS + 3) % 7  # 1970 began on a Thursday
-            fits = day == self.weekdays[0]
-            for other in self.weekdays[1:]:
-                fits = fits | (day == other)
-            return fits
-        minute = ms // MINUTE_MS % 1440
-        low, high = self.minutes
-        return (minute >= low) & (minute < high) | (minute < high - 1440)
+            day = (ms + 3 * DAY_MS) % (7 * DAY_MS)  # 1970 began on a Thursday
+            fits = [(day >= n * DAY_MS) & (day < (n + 1) * DAY_MS) for n in self.weekdays]
+            return functools.reduce(operator.or_, fits)
+        past, (low, high) = ms % DAY_MS, (minutes * MINUTE_MS for minutes in self.minutes)
+        fits_today = (past >= low) & (past < high)
+        return fits_today | (past < high - DAY_MS) if high > DAY_MS else fits_today
 
 
 @cache

@@ -213,7 +213,7 @@ class Engine:
     def _near(self, place: Place) -> int:
         """How many photos lie there."""
         parts = place.parts or ((place.south, place.north, place.west, place.east),)
-        return len(self.album.in_cubes([Cube(south=south, north=north, west=west, east=east) for south, north, west, east in parts]).within)
+        return len(self.album.within([Cube(south=south, north=north, west=west, east=east) for south, north, west, east in parts]))
 
     def _parsed(self, query: str, wall: datetime) -> Cues:
         if "cube" in self.without:
@@ -223,7 +223,7 @@ class Engine:
     def _negated(self, cues: Cues) -> RowSet:
         """Rows that lie, by known fields, in what the query excludes ("not in Paris")."""
         boxes = [Cube(start=t.start, end=t.end) for t in cues.negated_times] + [box for p in cues.negated_places for box in p.boxes]
-        return self.album.in_cubes(boxes).within if boxes else RowSet(np.zeros(len(self.album), np.bool_))
+        return self.album.within(boxes)
 
     def _quoted(self, query: str, cues: Cues, now: datetime) -> Cues:
         """The cues that the language model quotes from the query, where the rules saw none."""
@@ -273,7 +273,7 @@ class Engine:
         return [clue for clue in out if clue.inside.any()]
 
     def _mask(self, boxes: list[Cube]) -> NDArray[np.bool_]:
-        return self.album.in_cubes(boxes).within.mask
+        return self.album.within(boxes).mask
 
     def _candidates(self, words: WordScores, vector: FloatArray, cube: RowSet, photos: RowSet, linked: FloatArray) -> tuple[RowArray, str]:
         """The rows to score, and how they were found: all of `photos`, or beyond EXACT_ROWS the best that each layer names, in the cube and outside.
