@@ -58,14 +58,16 @@ class Space:
         stale[self.late] = stale[self.n :] = True
         return stale
 
-    def hits(self, boxes: Sequence[Box]) -> tuple[Int64Array, Int64Array, int]:
-        """As the tree's, over all photos."""
-        rows, box, visited = self.tree.hits(boxes)
-        if not self.late.size and len(self.tree) <= self.n:
-            return rows, box, visited
-        more, more_box, more_visited = self.late_tree.hits(boxes)
-        fresh = ~self._stale[rows]
-        return np.concatenate([rows[fresh], self.late[more]]), np.concatenate([box[fresh], more_box]), visited + more_visited
+    def inside(self, boxes: Sequence[Box]) -> tuple[NDArray[np.bool_], int]:
+        """bool [n], true for the photos in any of the boxes; and the number of comparisons."""
+        mask = np.zeros(max(self.n, len(self.tree)), np.bool_)
+        visited = self.tree.mark(boxes, mask)
+        mask = mask[: self.n]
+        if self.late.size:
+            late = np.zeros(self.late.size, np.bool_)
+            visited += self.late_tree.mark(boxes, late)
+            mask[self.late] = late
+        return mask, visited
 
     def in_cubes(self, cubes: Sequence[Cube]) -> CubeResult:
         """Empty `cubes` is the paper's "N/A": every photo."""
@@ -73,12 +75,12 @@ class Space:
             every = RowSet(np.ones(self.n, np.bool_))
             return CubeResult(every, every, 0)
         known, unknown = _all_boxes(cubes)
-        rows, box, visited = self.hits([*known, *unknown])
-        return CubeResult(RowSet.of(rows, self.n), RowSet.of(rows[box < len(known)], self.n), visited)
+        (within, seen), (beside, more) = self.inside(known), self.inside(unknown)
+        return CubeResult(RowSet(within | beside), RowSet(within), seen + more)
 
     def within(self, cubes: Sequence[Cube]) -> RowSet:
         """`in_cubes(cubes).within` alone. Empty `cubes` hold nothing."""
-        return RowSet.of(self.hits(_all_boxes(cubes)[0])[0], self.n)
+        return RowSet(self.inside(_all_boxes(cubes)[0])[0])
 
     def near(self, k: int, lat: float | None, lon: float | None, taken_at: int | None, metres_an_hour: float) -> RowArray:
         """The k rows nearest to a place, a time, or both. Distances on the plane that touches the globe there: for neighbours, not continents."""

@@ -25,6 +25,8 @@ from .errors import AlbumError
 Int64Array = NDArray[np.int64]
 
 How = Literal["auto", "cut", "walk", "mask"]
+PositionArray = NDArray[np.int64] | NDArray[np.int32]  # places in tree order
+Found = tuple[PositionArray, int]  # of the points in a box or several, and how many were compared with one
 Range = tuple[int, int, int]  # begin, end, number of the box
 
 LOWEST = int(np.iinfo(np.int64).min)
@@ -35,6 +37,7 @@ CUT_FROM = 8_000  # points: fewer are compared sooner than looked up, unless one
 CUT = 32_768  # points between an axis's bounds that are gathered to look at their other axes, when a walk might look at fewer
 NARROW = 64  # nodes of a level
 WALKED = 25  # what a point costs that a walk comes to, in comparisons of a whole column's point with one side of a box
+GATHERED = 3  # the same, in points that a cut gathers
 MAGIC = b"GKDT"
 VERSION = 1
 _HEADER = struct.Struct("<4sHHQ")  # magic, version, leaf size, points
@@ -75,46 +78,45 @@ class KDTree:
 
     def range(self, boxes: Sequence[Box]) -> Int64Array:
         """Sorted, unique row numbers of the points in any of the boxes."""
-        rows = np.sort(self.hits(boxes)[0])  # not numpy's unique, which hashes: six times the time
-        return np.asarray(rows[np.diff(rows, prepend=-1) > 0], np.int64)
+        mask = np.zeros(int(self.order.max(initial=-1)) + 1, np.bool_)
+        self.mark(boxes, mask)
+        return np.asarray(np.flatnonzero(mask), np.int64)
 
-    def hits(self, boxes: Sequence[Box]) -> tuple[Int64Array, Int64Array, int]:
-        """Row numbers, unsorted, each with the index of a box that holds it; and the number of comparisons of a point with a box."""
-        found, left, visited = list[tuple[Int64Array, Int64Array]](), list[int](), 0
-        for at, box in enumerate(boxes):
-            cut = self._cut(box, min(CUT, len(self) // 4)) if self.how in ("auto", "cut") else None
+    def mark(self, boxes: Sequence[Box], mask: NDArray[np.bool_]) -> int:
+        """Sets `mask`, by row number, for the points in any of the boxes. Returns the number of comparisons of a point with a box."""
+        most, left, parts = min(CUT, len(self) // 4), list[Box](), list[Found]()
+        for box in boxes:
+            cut = self._cut(box, most) if self.how in ("auto", "cut") else None
             if cut is None:
-                left.append(at)
-                continue
-            positions, seen = cut
-            found.append((positions, np.full(positions.size, at, np.int64)))
-            visited += seen
-        if left and len(self):
-            positions, owner, seen = self._walked([boxes[at] for at in left])
-            found.append((positions, np.array(left, np.int64)[owner]))
-            visited += seen
-        if not found:
-            return np.empty(0, np.int64), np.empty(0, np.int64), 0
-        (positions, owner) = found[0] if len(found) == 1 else (np.concatenate(parts) for parts in zip(*found, strict=True))
-        return self.order[positions].astype(np.int64), owner, visited
+                left.append(box)
+            else:
+                parts.append(cut)
+        parts += self._walked(left) if left and len(self) else []
+        for positions, _ in parts:
+            mask[self.order[positions]] = True
+        return sum(seen for _, seen in parts)
 
-    def _cut(self, box: Box, most: int) -> tuple[Int64Array, int] | None:
+    def _cut(self, box: Box, most: int) -> Found | None:
         """Tree positions of the points in the box, and how many were looked at: those between the bounds of its narrowest axis. None: more than
         `most`, though that axis does not decide alone."""
         bounded = [axis for axis in range(3) if box.low[axis] > LOWEST or box.high[axis] < HIGHEST]
         if not bounded or (len(bounded) > 1 and len(self) < CUT_FROM and self.how == "auto"):
             return None
-        ends = {axis: self._between(axis, box.low[axis], box.high[axis]) for axis in bounded}
-        narrowest = min(bounded, key=lambda axis: ends[axis][1] - ends[axis][0])
-        begin, end = ends[narrowest]
+        narrowest, begin, end = self._narrowest(box, bounded)
         if len(bounded) > 1 and end - begin > most and self.how == "auto":
             return None
-        positions = self._by(narrowest)[1][begin:end]
+        positions: PositionArray = self._by(narrowest)[1][begin:end]
         for axis in bounded:
             if axis != narrowest:
                 values = self.columns[axis][positions]
                 positions = positions[(values >= box.low[axis]) & (values <= box.high[axis])]
-        return positions.astype(np.int64), max(end - begin, 0)
+        return positions, max(end - begin, 0)
+
+    def _narrowest(self, box: Box, axes: Sequence[int]) -> tuple[int, int, int]:
+        """The axis with the fewest points between its bounds, and where these stand among its values in order."""
+        ends = {axis: self._between(axis, box.low[axis], box.high[axis]) for axis in axes}
+        axis = min(axes, key=lambda axis: ends[axis][1] - ends[axis][0])
+        return axis, *ends[axis]
 
     def _between(self, axis: int, low: int, high: int) -> tuple[int, int]:
         column = self._by(axis)[0]
@@ -128,41 +130,36 @@ class KDTree:
             self._sorted[axis] = self.columns[axis][order], order
         return self._sorted[axis]
 
-    def _walked(self, boxes: Sequence[Box]) -> tuple[Int64Array, Int64Array, int]:
-        """Tree positions of the points in the boxes, each with its box, and the comparisons."""
+    def _walked(self, boxes: Sequence[Box]) -> list[Found]:
         if self.how == "mask" or (self.how == "auto" and len(self) < MASK_BELOW):
-            return self._by_mask(boxes)
+            return [self._by_mask(box) for box in boxes]
         lows = np.array([box.low for box in boxes], np.int64)  # [b, 3]
         highs = np.array([box.high for box in boxes], np.int64)
         walk = self._narrow(lows.tolist(), highs.tolist())
-        if self.how == "auto" and WALKED * sum(hi - lo for lo, hi, _ in walk.ranges) > len(self) * sum(map(_sides, boxes)):
-            return self._wide(boxes)
+        left = sum(hi - lo for lo, hi, _ in walk.ranges)
+        if self.how == "auto" and (WALKED * left > len(self) * sum(map(_sides, boxes)) or left * GATHERED > self._cut_size(boxes)):
+            # They hold many points: each by its narrowest axis where that leaves a quarter of them, else by comparing all.
+            return [self._cut(box, len(self) // 4) or self._by_mask(box) for box in boxes]
         positions, owner = self._candidates(walk, lows, highs)
         inside = np.ones(positions.size, np.bool_)
         for axis in range(3):
             values = self.columns[axis][positions]
             inside &= (values >= lows[owner, axis]) & (values <= highs[owner, axis])
-        return positions[inside], owner[inside], int(positions.size)
+        return [(positions[inside], int(positions.size))]
 
-    def _wide(self, boxes: Sequence[Box]) -> tuple[Int64Array, Int64Array, int]:
-        """Boxes that hold many points: each by its narrowest axis where that leaves a quarter of them, else by comparing all."""
-        parts = [self._cut(box, len(self) // 4) or self._by_mask([box])[::2] for box in boxes]
-        owners = [np.full(positions.size, at, np.int64) for at, (positions, _) in enumerate(parts)]
-        return np.concatenate([positions for positions, _ in parts]), np.concatenate(owners), sum(seen for _, seen in parts)
+    def _cut_size(self, boxes: Sequence[Box]) -> int:
+        """How many points cuts of all the boxes would look at."""
+        return sum(end - begin for box in boxes for _, begin, end in [self._narrowest(box, range(3))])
 
-    def _by_mask(self, boxes: Sequence[Box]) -> tuple[Int64Array, Int64Array, int]:
-        """A comparison of whole columns: for few points, or boxes that hold many of them, it costs less than the steps of a walk."""
-        found, owners = [], []
-        for at, box in enumerate(boxes):
-            inside: NDArray[np.bool_] | None = None
-            for axis in range(3):
-                for bound, open_end, compare in ((box.low[axis], LOWEST, np.greater_equal), (box.high[axis], HIGHEST, np.less_equal)):
-                    if bound != open_end:
-                        fits = compare(self.columns[axis], bound)
-                        inside = fits if inside is None else np.logical_and(inside, fits, out=inside)
-            found.append(np.arange(len(self)) if inside is None else np.flatnonzero(inside))
-            owners.append(np.full(found[-1].size, at, np.int64))
-        return np.concatenate(found), np.concatenate(owners), len(self) * len(boxes)
+    def _by_mask(self, box: Box) -> Found:
+        """A comparison of whole columns: for few points, or a box that holds many of them, it costs less than the steps of a walk."""
+        inside: NDArray[np.bool_] | None = None
+        for axis in range(3):
+            for bound, open_end, compare in ((box.low[axis], LOWEST, np.greater_equal), (box.high[axis], HIGHEST, np.less_equal)):
+                if bound != open_end:
+                    fits = compare(self.columns[axis], bound)
+                    inside = fits if inside is None else np.logical_and(inside, fits, out=inside)
+        return np.arange(len(self)) if inside is None else np.flatnonzero(inside), len(self)
 
     def nearest(
         self, point: tuple[int, int, int], unit: tuple[float, float, float], k: int, period: int = 0

@@ -31,6 +31,9 @@ def test_range_equals_mask(points: Int64Array, boxes: list[Box], leaf: int, how:
     tree = KDTree.from_bytes(build(points, leaf).to_bytes())
     tree.how = how
     assert np.array_equal(tree.range(boxes), by_mask(points, boxes))
+    marked = np.zeros(len(points), np.bool_)
+    tree.mark(boxes, marked)
+    assert np.array_equal(np.flatnonzero(marked), by_mask(points, boxes))
 
 
 NEAR = st.integers(-180, 180)
@@ -63,7 +66,7 @@ def test_late_points_are_found_on_top(points: Int64Array, boxes: list[Box], data
     before = data.draw(POINTS)
     late = np.array([row for row, point in enumerate(points) if row >= len(before) or not np.array_equal(point, before[row])], np.int64)
     space = Space.of(build(before, 4), len(points), late, points[late])
-    assert np.array_equal(np.unique(space.hits(boxes)[0]), by_mask(points, boxes))
+    assert np.array_equal(np.flatnonzero(space.inside(boxes)[0]), by_mask(points, boxes))
     assert np.array_equal(space.points(), points)
 
 
@@ -85,18 +88,18 @@ def test_large_tree_visits_few() -> None:
     box = Box((0, 0, 0), (10**8, 10**8, 10**8))
     tree = build(points)
     tree.how = "walk"
-    rows, _, visited = tree.hits([box])
-    assert np.array_equal(np.sort(rows), by_mask(points, [box]))
-    assert visited < 5_000
+    marked = np.zeros(len(points), np.bool_)
+    assert tree.mark([box], marked) < 5_000
+    assert np.array_equal(np.flatnonzero(marked), by_mask(points, [box]))
 
 
-def test_each_box_goes_its_own_way_and_keeps_its_number() -> None:
+def test_each_box_goes_its_own_way() -> None:
     points = np.random.default_rng(0).integers(-(10**9), 10**9, (60_000, 3))
-    month, city, everywhere = Box((LOWEST, LOWEST, 0), (HIGHEST, HIGHEST, 10**6)), Box((0, 0, 0), (10**9, 10**9, 10**8)), Box()
-    rows, owner, visited = build(points).hits([everywhere, month, city])
-    for number, box in enumerate((everywhere, month, city)):
-        assert np.array_equal(np.sort(rows[owner == number]), by_mask(points, [box]))
-    assert visited > 60_000  # everything lies in the first, and nothing is left out
+    month, city, corner = Box((LOWEST, LOWEST, 0), (HIGHEST, HIGHEST, 10**6)), Box((0, 0, 0), (10**9, 10**9, 10**8)), Box((0, 0, 0), (10**9,) * 3)
+    tree = build(points)
+    assert np.array_equal(tree.range([month, city, corner]), by_mask(points, [month, city, corner]))
+    seen = np.zeros(len(points), np.bool_)
+    assert tree.mark([month], seen) < 100 < tree.mark([city], seen) < 4_000 < tree.mark([corner], seen) <= len(points)
 
 
 @pytest.mark.parametrize("spoil", [lambda b: b[:10], lambda b: b"XXXX" + b[4:], lambda b: b[:-1], lambda b: b[:-4] + b"\xff\xff\xff\x7f"])
