@@ -231,7 +231,10 @@ def draw(growth: Growth) -> str:
     def y(ms: float) -> float:
         return 300 - 60 * (log10(max(ms, 0.01)) + 2)
 
-    out = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 700 340" font-family="sans-serif" font-size="12">']
+    out = [
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 700 340" font-family="sans-serif" font-size="12">',
+        '<rect width="700" height="340" fill="#fff"/>',
+    ]
     for power in range(-2, 3):
         at_y = y(10.0**power)
         out.append(f'<path d="M60 {at_y:.0f}H520" stroke="#ddd"/>')
