@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import sqlite3
+import struct
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -71,6 +73,20 @@ def test_names_that_came_were_merged_or_taken_apart_since_are_found(album: Path)
     assert any(name == "kite 305" for matches in walked for name, _ in matches)
     assert not any(name == "boat 7" for matches in walked for name, _ in matches)
     assert sum(len(set(a) ^ set(b)) for a, b in zip(every, walked, strict=True)) <= 0.01 * sum(map(len, every))
+
+
+def test_the_segment_is_what_the_page_says(album: Path) -> None:
+    """FORMAT.md, read with Python's own library: entity rows where a channel's graph has photos."""
+    with AlbumWriter.extend(album) as writer:  # a merged name keeps its vector, and its place
+        writer.merge("kite 5", "boat 7")
+        writer.finish(embed)
+    db = sqlite3.connect(album)
+    (blob,) = db.execute("SELECT blob FROM segments WHERE name = 'entities'").fetchone()
+    held = [int(data is not None) for (data,) in db.execute("SELECT data FROM entities ORDER BY row")]
+    db.close()
+    magic, version, dim, vectors, rows, engine = struct.unpack_from("<4sHHQQ16s", blob)
+    assert (magic, version, dim, vectors, rows, engine.rstrip(b"\0")) == (b"GHNS", 2, DIM, sum(held), len(held), b"usearch")
+    assert list(struct.unpack_from(f"<{rows}H", blob, 40)) == held
 
 
 def test_a_low_threshold_is_answered_by_a_scan(album: Path) -> None:
