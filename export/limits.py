@@ -49,8 +49,9 @@ def _opens(opset: int) -> bool:
 
 
 def _calibrated(settings: Settings, targets: tuple[str, ...]) -> tuple[str, ...]:
-    """The targets for which an image tower's activations may be calibrated."""
-    return tuple(t for t in calibration.TARGETS if t in targets and "image" in settings.chosen.parts())
+    """The targets for which an image tower's activations may be calibrated: Core ML's backend of ExecuTorch quantizes weights alone."""
+    weights_alone = ("executorch",) if settings.executorch_backend == "coreml" else ()
+    return tuple(t for t in calibration.TARGETS if t in targets and t not in weights_alone and "image" in settings.chosen.parts())
 
 
 def _before_ios18(settings: Settings) -> None:

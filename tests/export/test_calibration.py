@@ -106,7 +106,8 @@ def test_a_folder_without_photographs_is_said(tmp_path: Path, monkeypatch: pytes
 
 def test_photographs_that_nothing_asks_for_are_refused(album: Path) -> None:
     asked = Settings("pocket", "fp32", calibrate=str(album))
-    for settings, targets in ((asked, TARGETS), (Settings("pocket", calibrate=str(album)), ("coreml",))):
+    delegated = Settings("pocket", calibrate=str(album), executorch_backend="coreml")
+    for settings, targets in ((asked, TARGETS), (Settings("pocket", calibrate=str(album)), ("coreml",)), (delegated, ("executorch",))):
         with pytest.raises(ExportError, match="no image tower becomes int8 for ONNX or ExecuTorch here"):
             limits.check(settings, targets)
     limits.check(Settings("pocket", "int4", calibrate=str(album)), ("onnx",))  # pocket's convolutions stay int8
