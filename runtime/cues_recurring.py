@@ -37,16 +37,26 @@ class RecurringCue:
     span: tuple[int, int]
     confidence: float
 
-    def holds(self, ms: Any) -> Any:
-        """Whether a time in ms fits: bool for an int, a bool array for an int64 array."""
-        # One division a time: an album may have a million of them.
+    def fits(self, into: Any) -> Any:
+        """Whether a time fits that is so far into its week (of `weekdays`: into_week) or its day (into_day): bool for an int, an array for an array.
+
+        The caller divides: an album may have a million times.
+        """
         if self.weekdays:
-            day = (ms + 3 * DAY_MS) % (7 * DAY_MS)  # 1970 began on a Thursday
-            fits = [(day >= n * DAY_MS) & (day < (n + 1) * DAY_MS) for n in self.weekdays]
-            return functools.reduce(operator.or_, fits)
-        past, (low, high) = ms % DAY_MS, (minutes * MINUTE_MS for minutes in self.minutes)
-        fits_today = (past >= low) & (past < high)
-        return fits_today | (past < high - DAY_MS) if high > DAY_MS else fits_today
+            return functools.reduce(operator.or_, [(into >= n * DAY_MS) & (into < (n + 1) * DAY_MS) for n in self.weekdays])
+        low, high = (minutes * MINUTE_MS for minutes in self.minutes)
+        today = (into >= low) & (into < high)
+        return today | (into < high - DAY_MS) if high > DAY_MS else today
+
+
+def into_week(ms: Any) -> Any:
+    """Milliseconds since Monday's midnight."""
+    return (ms + 3 * DAY_MS) % (7 * DAY_MS)  # 1970 began on a Thursday
+
+
+def into_day(ms: Any) -> Any:
+    """Milliseconds since midnight."""
+    return ms % DAY_MS
 
 
 @cache

@@ -25,6 +25,7 @@ from .anchors import AlbumEvents
 from .answer import MODES, REFINEMENTS, Answer, Hit, Trace
 from .cues import Cues, parse, resolve, with_quotes
 from .cues_calendar import TimeContext
+from .cues_recurring import into_day, into_week
 from .cues_time import merged
 from .errors import RuntimeFailure
 from .explain import cube_lines, cue_lines
@@ -260,15 +261,25 @@ class Engine:
     def _conversations(self) -> ranking.Conversations:
         return ranking.Conversations(self.album.times(), self.album.conversations)
 
+    @cached_property
+    def _into_week(self) -> NDArray[np.int32]:
+        return np.asarray(into_week(self.album.times()), np.int32)
+
+    @cached_property
+    def _into_day(self) -> NDArray[np.int32]:
+        return np.asarray(into_day(self.album.times()), np.int32)
+
     def _clues(self, cues: Cues) -> list[ranking.Clue]:
         """What the query says of when and where, asked of the album: time and place apart, so that one that is unknown or wrong spares the other."""
-        times, dated, out = self.album.times(), self._dated, []
+        dated, out = self._dated, []
         if cues.times:
             boxes = [Cube(start=start, end=end) for start, end in merged(cues.times)]
             out.append(ranking.Clue(dated, self._mask(boxes), max(cue.confidence for cue in cues.times)))
         if places := [place for place in cues.places if place.photos != 0]:
             out.append(ranking.Clue(self._placed, self._mask([box for place in places for box in place.boxes]), max(p.confidence for p in places)))
-        out += [ranking.Clue(dated, np.asarray(cue.holds(times)) & dated, cue.confidence) for cue in cues.recurring]
+        for cue in cues.recurring:
+            fits = np.asarray(cue.fits(self._into_week if cue.weekdays else self._into_day))
+            out.append(ranking.Clue(dated, fits & dated, cue.confidence))
         # A cue that fits no photo was misread or mistaken: it would only favour the photos without a date.
         return [clue for clue in out if clue.inside.any()]
 

@@ -11,6 +11,7 @@ import pytest
 from gamer.index.records import Cube
 from gamer.runtime.cues import MAX_CUBES, MAX_QUERY, Cues, parse, with_quotes
 from gamer.runtime.cues_calendar import TimeContext
+from gamer.runtime.cues_recurring import into_day, into_week
 from gamer.runtime.gazetteer import Gazetteer, Place
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -231,8 +232,9 @@ def test_times_that_come_back_are_evidence_and_cut_nothing(query: str, fits: lis
     cues = parse(query, NOW, None, EXTENT)
     (cue,) = cues.recurring
     assert cues.cubes == () and cues.rest == query and query[slice(*cue.span)] == cue.text
-    assert all(cue.holds(ms(*when)) for when in fits) and not any(cue.holds(ms(*when)) for when in others)
-    assert list(cue.holds(np.array([ms(*when) for when in (*fits, *others)]))) == [True] * len(fits) + [False] * len(others)
+    into = into_week if cue.weekdays else into_day
+    assert all(cue.fits(into(ms(*when))) for when in fits) and not any(cue.fits(into(ms(*when))) for when in others)
+    assert list(cue.fits(into(np.array([ms(*when) for when in (*fits, *others)])))) == [True] * len(fits) + [False] * len(others)
 
 
 def test_without_an_extent_a_month_is_the_latest() -> None:
