@@ -26,12 +26,14 @@ ENTITY_COLUMNS = "canonical, name, kind, scale, data"
 
 
 def of_photos(db: apsw.Connection, rows: Sequence[int], channels: Sequence[str]) -> dict[int, int]:
-    """By row. `channels`: the album's, sorted."""
+    """By row. `channels`: the album's, sorted. Raises ValueError for rows that were not asked for."""
     listed = json.dumps([*rows])
     found = dict.fromkeys(rows, 0)
     queries = [(sql, (listed,)) for sql in _OF_PHOTOS] + [(_VECTORS, (listed, channel)) for channel in channels]
     for sql, values in queries:
         for row, *record in db.execute(sql, values):
+            if row not in found:  # an index that leads to another row than it says
+                raise ValueError(f"a record of photo {row} where others were asked for")
             found[row] = of_values(record, found[row])
     return found
 

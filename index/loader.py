@@ -180,9 +180,11 @@ def photos(db: apsw.Connection, rows: Sequence[int]) -> dict[int, tuple[Photo, i
     memories: dict[int, list[Memory]] = {row: [] for row in rows}
     among = "IN (SELECT value FROM json_each(?)) ORDER BY"
     for row, *memory in db.execute(f"SELECT photo, source, text, sharing, sensitivity FROM memories WHERE photo {among} id", (listed,)):
+        if row not in memories:  # an index that leads to another row than it says
+            raise ValueError(f"a memory of photo {row} where others were asked for")
         memories[row].append(Memory(*memory))
     found = db.execute(f"SELECT crc, {PHOTO_COLUMNS} FROM photos WHERE row {among} row", (listed,))
-    return {record[0]: (to_photo(record, tuple(memories[record[0]])), checksum) for checksum, *record in found}
+    return {record[0]: (to_photo(record, tuple(memories.get(record[0], ()))), checksum) for checksum, *record in found}
 
 
 def to_photo(record: Any, memories: tuple[Memory, ...]) -> Photo:

@@ -154,10 +154,13 @@ class Engine:
             else:
                 words = self.album.words(text)
                 rows, plan = self._candidates(words, phrased, inside, photos, linked)
-                features = self._features(words, phrased, rows, linked, self._clues(cues))
+                clues = self._clues(cues)
+                features = self._features(words, phrased, rows, linked, clues)
                 if self.watch:
                     self.watch(rows, features)
                 parts = ranking.weighted(features, self.ranking)
+                if clues and refine.says_nothing(text):
+                    parts = ranking.by_cues(parts)
             order = self._order(parts, rows, k)
             left["vectors"] = len(order)
         here = self._presence(features, order)

@@ -97,6 +97,11 @@ def weighted(features: dict[str, FloatArray], ranking: Ranking) -> dict[str, Flo
     return {name: np.asarray(values * np.float32(getattr(ranking, name)), np.float32) for name, values in features.items()}
 
 
+def by_cues(parts: dict[str, FloatArray]) -> dict[str, FloatArray]:
+    """The summands when a query says when or where and nothing else: what else is known of a photo only tells how it resembles the word "photo"."""
+    return {name: values if name == "cue" else np.zeros_like(values) for name, values in parts.items()}
+
+
 def likelihoods(parts: dict[str, FloatArray]) -> FloatArray:
     """float32, for each ranked row: the probability that it is meant, given that one of them is (softmax of the scores)."""
     total = np.sum(list(parts.values()), axis=0, dtype=np.float64)

@@ -30,6 +30,10 @@ _FILLER = re.compile(
     r"(photos?|pictures?|pics?|images?|shots?|snaps?|photographs?)\s+((of|with|from|where|when|that|which|showing)\s+)*",
     re.IGNORECASE,
 )
+_BARE = re.compile(
+    r"^\s*((the|a|an|my|our|some|all)\s+)*(photos?|pictures?|pics?|images?|shots?|snaps?|photographs?)(\s+(of|with|from|in|at|on))*\s*$",
+    re.IGNORECASE,
+)
 _TAIL = re.compile(r"\b(that|which)?\s*(i|we)\s+(took|photographed|shot|snapped|captured|made)\b", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
 _WORD = re.compile(r"\w{3,}")
@@ -99,6 +103,11 @@ def fast(rest: str) -> str:
     """The query without its cue words (already out of `rest`), its "photos of" and its "that I took"; never empty."""
     text = _SPACE.sub(" ", _TAIL.sub(" ", _FILLER.sub("", rest))).strip(" ,.;:?!")
     return text or rest
+
+
+def says_nothing(text: str) -> bool:
+    """Whether what the cues left of a query names no content ("photos", of "photos from 2019"): every photo is one."""
+    return not _BARE.sub("", text)
 
 
 def content_words(text: str) -> frozenset[str]:

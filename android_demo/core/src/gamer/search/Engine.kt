@@ -97,8 +97,10 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
                     val chosen = candidates(words, vectors.second, rows, allRows, linked)
                     rows = chosen.first
                     plan = chosen.second
-                    features = features(words, vectors.second, rows, linked, clues(cues))
-                    parts = Ranker.weighted(features, ranking)
+                    val clues = clues(cues)
+                    features = features(words, vectors.second, rows, linked, clues)
+                    val whole = Ranker.weighted(features, ranking)
+                    parts = if (clues.isNotEmpty() && Refine.saysNothing(refined.first)) Ranker.byCues(whole) else whole
                 }
                 Triple(features, parts, order(parts, rows, k))
             }

@@ -97,6 +97,10 @@ object Ranker {
     fun weighted(features: Map<String, FloatArray>, ranking: Ranking): Map<String, FloatArray> =
         features.mapValues { (name, values) -> ranking.weight(name).toFloat().let { w -> FloatArray(values.size) { values[it] * w } } }
 
+    /** The summands when a query says when or where and nothing else: what else is known of a photo tells how it resembles the word "photo". */
+    fun byCues(parts: Map<String, FloatArray>): Map<String, FloatArray> =
+        parts.mapValues { (name, values) -> if (name == "cue") values else FloatArray(values.size) }
+
     /** The summands' sum for each ranked row, in float32 and in their order, as the reference adds them. */
     fun total(parts: Map<String, FloatArray>): FloatArray {
         val lists = parts.values.toList()

@@ -41,6 +41,10 @@ object Refine {
             "(photos?|pictures?|pics?|images?|shots?|snaps?|photographs?)\\s+((of|with|from|where|when|that|which|showing)\\s+)*",
         ignoreCase = true,
     )
+    private val BARE = Patterns.of(
+        "^\\s*((the|a|an|my|our|some|all)\\s+)*(photos?|pictures?|pics?|images?|shots?|snaps?|photographs?)(\\s+(of|with|from|in|at|on))*\\s*$",
+        ignoreCase = true,
+    )
     private val TAIL = Patterns.of("\\b(that|which)?\\s*(i|we)\\s+(took|photographed|shot|snapped|captured|made)\\b", ignoreCase = true)
     private val SPACE = Patterns.of("\\s+")
     private val WORD = Patterns.of("\\w{3,}")
@@ -53,6 +57,9 @@ object Refine {
         val text = SPACE.replaced(TAIL.replaced(FILLER.replaced(rest, ""), " "), " ").trim { it in " ,.;:?!" }
         return text.ifEmpty { rest }
     }
+
+    /** Whether what the cues left of a query names no content ("photos", of "photos from 2019"): every photo is one. */
+    fun saysNothing(text: String): Boolean = BARE.replaced(text, "").isEmpty()
 
     /** Lower-cased words of three letters or more, cut to a stem of five, without the commonest. */
     fun contentWords(text: String): Set<String> = WORD.all(text.lowercase()).filter { it !in COMMON }.map { PyText.head(it, 5) }.toSet()

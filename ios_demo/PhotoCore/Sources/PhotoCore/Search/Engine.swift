@@ -101,8 +101,10 @@ public final class Engine {
             } else {
                 let words = try album.words(refined)
                 (ranked, plan) = try candidates(words, phrased, rows, all, linked)
-                features = try self.features(words, phrased, ranked, linked, try clues(cues))
+                let clues = try clues(cues)
+                features = try self.features(words, phrased, ranked, linked, clues)
                 parts = Ranking.weighted(features, weights)
+                if !clues.isEmpty && Refine.saysNothing(refined) { parts = Ranking.byCues(parts) }
             }
             return try self.order(parts, ranked, k)
         }

@@ -13,6 +13,11 @@ public struct Ranking: Sendable {
         }
     }
 
+    /// The summands when a query says when or where and nothing else: what else is known of a photo tells how it resembles the word "photo".
+    public static func byCues(_ parts: Parts) -> Parts {
+        parts.map { part in (part.name, part.name == "cue" ? part.values : [Float](repeating: 0, count: part.values.count)) }
+    }
+
     public static func total(_ parts: Parts) -> [Float] {
         guard var sum = parts.first?.values else { return [] }
         for part in parts.dropFirst() { for at in sum.indices { sum[at] += part.values[at] } }

@@ -8,6 +8,9 @@ public enum Refine {
     private static let filler = Pattern(
         #"^\s*(please\s+)?((show|find|get|give)\s+(me\s+)?)?((the|a|an|my|some|all)\s+)*"#
             + #"(photos?|pictures?|pics?|images?|shots?|snaps?|photographs?)\s+((of|with|from|where|when|that|which|showing)\s+)*"#, ignoringCase: true)
+    private static let bare = Pattern(
+        #"^\s*((the|a|an|my|our|some|all)\s+)*(photos?|pictures?|pics?|images?|shots?|snaps?|photographs?)(\s+(of|with|from|in|at|on))*\s*$"#,
+        ignoringCase: true)
     private static let tail = Pattern(#"\b(that|which)?\s*(i|we)\s+(took|photographed|shot|snapped|captured|made)\b"#, ignoringCase: true)
     private static let space = Pattern(#"\s+"#)
     private static let word = Pattern(#"\w{3,}"#)
@@ -19,6 +22,9 @@ public enum Refine {
         let text = space.replacing(tail.replacing(filler.replacing(rest, with: ""), with: " "), with: " ").stripped { " ,.;:?!".unicodeScalars.contains($0) }
         return text.isEmpty ? rest : text
     }
+
+    /// Whether what the cues left of a query names no content ("photos", of "photos from 2019"): every photo is one.
+    public static func saysNothing(_ text: Text) -> Bool { bare.replacing(text, with: "").isEmpty }
 
     /// One line without control characters, angle brackets and braces (every turn marker and quotation of the prompts has them).
     public static func clean(_ text: Text, _ limit: Int) -> Text {
