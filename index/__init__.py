@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .preferences import Preferences, reorder
     from .records import MEMORY_SOURCES, Cube, Encoded, EntityMatch, FloatArray, Known, Level, Memory, Mention, Photo, RowArray, Skip
     from .results import AlbumMeta, AlbumStats, ChannelStats, CubeResult, SegmentStats, TextResult, VectorResult
-    from .row_sets import RowSet, distinct, marked
+    from .row_sets import RowSet, distinct
     from .vectors import dequantize, quantize, top
     from .writer import AlbumWriter
 
@@ -58,7 +58,6 @@ __all__ = [
     "extract",
     "leaving",
     "load_pixels",
-    "marked",
     "may_leave",
     "quantize",
     "reorder",
@@ -101,7 +100,6 @@ _HOME = {
     "extract": "entities",
     "leaving": "labels",
     "load_pixels": "ingest",
-    "marked": "row_sets",
     "may_leave": "labels",
     "quantize": "vectors",
     "reorder": "preferences",
