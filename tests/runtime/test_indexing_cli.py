@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -73,7 +74,9 @@ def test_a_build_that_is_interrupted_says_so_and_goes_on(bundle: Path, tmp_path:
         picture(tmp_path / "photos" / f"{i:03}.jpg", i % 250)
     out = tmp_path / "a.gamer"
     command = [sys.executable, "-m", "gamer.runtime.main", "index", "build", str(tmp_path / "photos"), "-b", str(bundle), "-o", str(out)]
-    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # A shell starts what runs in its background deaf to SIGINT, and what that starts as well.
+    hears = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hears)
     building = tmp_path / "a.gamer.building-wal"
     deadline = time.monotonic() + 120
     while not (building.exists() and building.stat().st_size > 200_000) and running.poll() is None and time.monotonic() < deadline:
