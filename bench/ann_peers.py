@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from gamer.index import FloatArray, RowArray
+from gamer.index.engines import usearch_graph
 
 Found = Iterable[Any]
 M, EF_CONSTRUCTION = 16, 96
@@ -43,10 +44,8 @@ class Usearch:
     name, how = "usearch", "f16; more neighbours asked for and filtered after; exact search over the rows that pass"
 
     def __init__(self, x: FloatArray, folder: Path) -> None:
-        from usearch.index import Index
-
         self.version, self._x = version("usearch"), x.astype(np.float16)
-        self._index = Index(ndim=x.shape[1], metric="ip", dtype="f16", connectivity=M, expansion_add=EF_CONSTRUCTION)
+        self._index = usearch_graph.library().Index(ndim=x.shape[1], metric="ip", dtype="f16", connectivity=M, expansion_add=EF_CONSTRUCTION)
         self._index.add(np.arange(len(x)), x, threads=0)
         self.indexsize = int(self._index.serialized_length)
 
@@ -57,10 +56,8 @@ class Usearch:
 
     def search(self, way: str, value: int, query: FloatArray, rows: RowArray | None) -> Found:
         if way == "exact":
-            from usearch.index import search
-
             assert rows is not None
-            found = search(self._x[rows], query.astype(np.float16), min(_K, rows.size), "ip", exact=True, threads=1)
+            found = usearch_graph.library().search(self._x[rows], query.astype(np.float16), min(_K, rows.size), "ip", exact=True, threads=1)
             return list(rows[found.keys.astype(np.int64)])
         if rows is None:
             self._index.expansion_search = value

@@ -12,8 +12,12 @@ dimensions and loses recall. Cosine does not see a scale.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import importlib
 import os
 import struct
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -80,10 +84,20 @@ def load(links: bytes, codes: Int8Array) -> UsearchWalk:
     return UsearchWalk(index, held)
 
 
-def _empty(dim: int) -> Any:
-    from usearch.index import Index
+@lru_cache(maxsize=1)
+def library() -> Any:
+    """The module usearch.index.
 
-    return Index(ndim=dim, metric="cos", dtype="i8", connectivity=CONNECTIVITY, expansion_add=EXPANSION_ADD, expansion_search=1)
+    usearch opens its library of products for all the process to see, with the parts of a C++ library that it carries. ONNX Runtime, loaded after it,
+    would take its own from there and crash: the system's C++ library is put before them.
+    """
+    with contextlib.suppress(OSError):  # no such library, no such names in it
+        ctypes.CDLL("libstdc++.so.6", mode=ctypes.RTLD_GLOBAL)
+    return importlib.import_module("usearch.index")
+
+
+def _empty(dim: int) -> Any:
+    return library().Index(ndim=dim, metric="cos", dtype="i8", connectivity=CONNECTIVITY, expansion_add=EXPANSION_ADD, expansion_search=1)
 
 
 def _places(levels: RowArray) -> tuple[RowArray, RowArray]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -164,3 +166,9 @@ def test_a_graph_whose_parts_are_cut_off_gives_what_it_reaches(name: str) -> Non
     engine = engines.engine(name)
     found = engine.load(engine.build(codes), codes).nearest(codes[0], 1000)
     assert len(found) and len(set(found.tolist())) == len(found) and (codes[found[0]] == codes[0]).all()
+
+
+def test_a_runtime_that_is_loaded_after_the_graph_engine_does_not_crash() -> None:
+    code = "from gamer.index.engines import usearch_graph; usearch_graph.library(); import onnxruntime; print(onnxruntime.get_available_providers())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and "CPUExecutionProvider" in done.stdout, done.stderr
