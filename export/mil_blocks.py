@@ -12,10 +12,12 @@ import numpy as np
 
 from .block_codes import nearest_blocks
 
+PASS = "gamer::nearest_blocks_weights"
+
 
 @lru_cache(maxsize=1)
-def register() -> str:
-    """The name of the pass for the converter's pipeline."""
+def register() -> None:
+    """Makes PASS known to the converter."""
     from coremltools.converters.mil.mil.passes.pass_registry import register_pass
     from coremltools.optimize.coreml._quantization_passes import linear_quantize_weights
 
@@ -25,8 +27,6 @@ def register() -> str:
         def blockwise_compress_by_dtype(cls, original_data: Any, dtype: Any, mode: str, block_sizes: list[int]) -> Any:
             theirs = super().blockwise_compress_by_dtype(original_data, dtype, mode, block_sizes)
             return theirs if theirs is None or original_data.ndim != 2 or block_sizes[0] != 1 else nearest(original_data, theirs, block_sizes[1])
-
-    return f"gamer::{nearest_blocks_weights.__name__}"
 
 
 def nearest(matrix: Any, theirs: Any, size: int) -> Any:

@@ -143,11 +143,11 @@ def _palette(bits: int) -> Any:
 
 
 # quantization → (the converter's pass, its configuration by group size); those not here leave the weights as they compute
-PASSES: dict[str, tuple[Callable[[], str], Callable[[int], Any]]] = {
-    "int8": (lambda: "compression::linear_quantize_weights", lambda group: _channels()),
-    "int4": (mil_blocks.register, _blocks),
-    "pal6": (lambda: "compression::palettize_weights", lambda group: _palette(6)),
-    "pal4": (lambda: "compression::palettize_weights", lambda group: _palette(4)),
+PASSES: dict[str, tuple[str, Callable[[int], Any]]] = {
+    "int8": ("compression::linear_quantize_weights", lambda group: _channels()),
+    "int4": (mil_blocks.PASS, _blocks),
+    "pal6": ("compression::palettize_weights", lambda group: _palette(6)),
+    "pal4": ("compression::palettize_weights", lambda group: _palette(4)),
 }
 QUANTS = ("fp32", "fp16", *PASSES)
 
@@ -160,10 +160,11 @@ def _pipeline(mix: Mix, parameters: dict[str, str]) -> Any:
     import coremltools as ct
     from coremltools.optimize.coreml import OptimizationConfig
 
+    mil_blocks.register()
     pipeline = ct.PassPipeline.DEFAULT
     own = {constant: quant for name, path in parameters.items() if (quant := mix.of(path)) != mix.quant for constant in (name, f"{name}_to_fp16")}
     table = "int8" if mix.quant == "int4" else mix.quant
-    for name in dict.fromkeys(PASSES[quant][0]() for quant in (mix.quant, table, *own.values()) if quant in PASSES):
+    for name in dict.fromkeys(PASSES[quant][0] for quant in (mix.quant, table, *own.values()) if quant in PASSES):
         everywhere, tables = (_config(name, quant, mix.group) for quant in (mix.quant, table))
         config = OptimizationConfig(everywhere, {"gather": tables}, {constant: _config(name, quant, mix.group) for constant, quant in own.items()})
         pipeline.append_pass(name)
@@ -173,8 +174,8 @@ def _pipeline(mix: Mix, parameters: dict[str, str]) -> Any:
 
 def _config(name: str, quant: str, group: int) -> Any:
     """What the pass called `name` does to weights in `quant`: nothing (None) if another pass does it."""
-    own, config = PASSES.get(quant, (str, None))
-    return config(group) if config is not None and own() == name else None
+    own, config = PASSES.get(quant, ("", None))
+    return config(group) if config is not None and own == name else None
 
 
 def _spec(feature: Any) -> TensorSpec:

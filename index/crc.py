@@ -14,14 +14,14 @@ from typing import Any
 
 import apsw
 
-# Of some photos, each record led by its photo's row. The rows come as a JSON list, so that one statement serves any number of them.
-_ROWS = "(SELECT value FROM json_each(?1))"
+AMONG = "IN (SELECT value FROM json_each(?1))"  # the rows come as a JSON list, so that one statement serves any number of them
+# Of some photos, each record led by its photo's row.
 _OF_PHOTOS = (
-    f"SELECT row, id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256 FROM photos WHERE row IN {_ROWS}",
-    f"SELECT photo, source, text, sharing, sensitivity FROM memories WHERE photo IN {_ROWS} ORDER BY id",
-    f"SELECT m.photo, e.name, m.leaf FROM mentions m JOIN entities e ON e.row = m.entity WHERE m.photo IN {_ROWS} ORDER BY e.name",
+    f"SELECT row, id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256 FROM photos WHERE row {AMONG}",
+    f"SELECT photo, source, text, sharing, sensitivity FROM memories WHERE photo {AMONG} ORDER BY id",
+    f"SELECT m.photo, e.name, m.leaf FROM mentions m JOIN entities e ON e.row = m.entity WHERE m.photo {AMONG} ORDER BY e.name",
 )
-_VECTORS = f"SELECT photo, channel, chunk, scale, data, fine FROM vectors WHERE channel=?2 AND photo IN {_ROWS} ORDER BY photo, chunk"
+_VECTORS = f"SELECT photo, channel, chunk, scale, data, fine FROM vectors WHERE channel=?2 AND photo {AMONG} ORDER BY photo, chunk"
 ENTITY_COLUMNS = "canonical, name, kind, scale, data"
 
 

@@ -58,29 +58,29 @@ class Space:
         stale[self.late] = stale[self.n :] = True
         return stale
 
-    def inside(self, boxes: Sequence[Box]) -> tuple[NDArray[np.bool_], int]:
-        """bool [n], true for the photos in any of the boxes; and the number of comparisons."""
+    def inside(self, boxes: Sequence[Box]) -> NDArray[np.bool_]:
+        """bool [n], true for the photos in any of the boxes."""
         mask = np.zeros(max(self.n, len(self.tree)), np.bool_)
-        visited = self.tree.mark(boxes, mask)
+        self.tree.mark(boxes, mask)
         mask = mask[: self.n]
         if self.late.size:
             late = np.zeros(self.late.size, np.bool_)
-            visited += self.late_tree.mark(boxes, late)
+            self.late_tree.mark(boxes, late)
             mask[self.late] = late
-        return mask, visited
+        return mask
 
     def in_cubes(self, cubes: Sequence[Cube]) -> CubeResult:
         """Empty `cubes` is the paper's "N/A": every photo."""
         if not cubes:
             every = RowSet(np.ones(self.n, np.bool_))
-            return CubeResult(every, every, 0)
+            return CubeResult(every, every)
         known, unknown = _all_boxes(cubes)
-        (within, seen), (beside, more) = self.inside(known), self.inside(unknown)
-        return CubeResult(RowSet(within | beside), RowSet(within), seen + more)
+        within = self.inside(known)
+        return CubeResult(RowSet(within | self.inside(unknown)), RowSet(within))
 
     def within(self, cubes: Sequence[Cube]) -> RowSet:
         """`in_cubes(cubes).within` alone. Empty `cubes` hold nothing."""
-        return RowSet(self.inside(_all_boxes(cubes)[0])[0])
+        return RowSet(self.inside(_all_boxes(cubes)[0]))
 
     def near(self, k: int, lat: float | None, lon: float | None, taken_at: int | None, metres_an_hour: float) -> RowArray:
         """The k rows nearest to a place, a time, or both. Distances on the plane that touches the globe there: for neighbours, not continents."""

@@ -84,7 +84,8 @@ class KDTree:
 
     def mark(self, boxes: Sequence[Box], mask: NDArray[np.bool_]) -> int:
         """Sets `mask`, by row number, for the points in any of the boxes. Returns the number of comparisons of a point with a box."""
-        most, left, parts = min(CUT, len(self) // 4), list[Box](), list[Found]()
+        most = len(self) if self.how == "cut" else 0 if len(self) < CUT_FROM else min(CUT, len(self) // 4)
+        left, parts = list[Box](), list[Found]()
         for box in boxes:
             cut = self._cut(box, most) if self.how in ("auto", "cut") else None
             if cut is None:
@@ -100,17 +101,17 @@ class KDTree:
         """Tree positions of the points in the box, and how many were looked at: those between the bounds of its narrowest axis. None: more than
         `most`, though that axis does not decide alone."""
         bounded = [axis for axis in range(3) if box.low[axis] > LOWEST or box.high[axis] < HIGHEST]
-        if not bounded or (len(bounded) > 1 and len(self) < CUT_FROM and self.how == "auto"):
+        if not bounded or (len(bounded) > 1 and not most):
             return None
         narrowest, begin, end = self._narrowest(box, bounded)
-        if len(bounded) > 1 and end - begin > most and self.how == "auto":
+        if len(bounded) > 1 and end - begin > most:
             return None
         positions: PositionArray = self._by(narrowest)[1][begin:end]
         for axis in bounded:
             if axis != narrowest:
                 values = self.columns[axis][positions]
                 positions = positions[(values >= box.low[axis]) & (values <= box.high[axis])]
-        return positions, max(end - begin, 0)
+        return positions, end - begin
 
     def _narrowest(self, box: Box, axes: Sequence[int]) -> tuple[int, int, int]:
         """The axis with the fewest points between its bounds, and where these stand among its values in order."""

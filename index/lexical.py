@@ -84,11 +84,14 @@ class Texts:
         lengths[ids] = [size[0] if len(size) == 1 else _varint(size) for _, size in found]
         return cls(owner, lengths, len(found))
 
+    @cached_property
+    def _mean(self) -> float:
+        return float(self.lengths.sum(dtype=np.float64)) / max(self.count, 1)
+
     def bm25(self, memories: RowArray, times: RowArray) -> NDArray[np.float64]:
         """float64, of a word that stands so many `times` in each of `memories`: as FTS5 computes it, positive."""
-        mean = float(self.lengths.sum(dtype=np.float64)) / max(self.count, 1)
         worth = max(log((self.count - len(memories) + 0.5) / (len(memories) + 0.5)), 1e-6)  # a word in most memories counts next to nothing
-        shortness = _K1 * (1 - _B + _B * self.lengths[memories] / mean)
+        shortness = _K1 * (1 - _B + _B * self.lengths[memories] / self._mean)
         return np.asarray(worth * times * (_K1 + 1) / (times + shortness), np.float64)
 
 

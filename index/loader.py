@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -177,14 +178,11 @@ def within(numbers: NDArray[np.int64], limit: int, what: str) -> None:
 def photos(db: apsw.Connection, rows: Sequence[int]) -> dict[int, tuple[Photo, int | None]]:
     """By row, those that are there: the photo with its memories, and the checksum that was written with it (None in format 1)."""
     listed = json.dumps([*rows])
-    memories: dict[int, list[Memory]] = {row: [] for row in rows}
-    among = "IN (SELECT value FROM json_each(?)) ORDER BY"
-    for row, *memory in db.execute(f"SELECT photo, source, text, sharing, sensitivity FROM memories WHERE photo {among} id", (listed,)):
-        if row not in memories:  # an index that leads to another row than it says
-            raise ValueError(f"a memory of photo {row} where others were asked for")
+    memories: dict[Any, list[Memory]] = defaultdict(list)
+    for row, *memory in db.execute(f"SELECT photo, source, text, sharing, sensitivity FROM memories WHERE photo {crc.AMONG} ORDER BY id", (listed,)):
         memories[row].append(Memory(*memory))
-    found = db.execute(f"SELECT crc, {PHOTO_COLUMNS} FROM photos WHERE row {among} row", (listed,))
-    return {record[0]: (to_photo(record, tuple(memories.get(record[0], ()))), checksum) for checksum, *record in found}
+    found = db.execute(f"SELECT crc, {PHOTO_COLUMNS} FROM photos WHERE row {crc.AMONG}", (listed,))
+    return {record[0]: (to_photo(record, tuple(memories[record[0]])), checksum) for checksum, *record in found}
 
 
 def to_photo(record: Any, memories: tuple[Memory, ...]) -> Photo:

@@ -30,11 +30,10 @@ class NodeVectors(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """`graph`: None if there is none that can be used. `late`: positions of the vectors that it does not know."""
+    """`graph`: with the positions of the vectors that it does not know; None if there is none that can be used."""
 
     found: NodeVectors
-    graph: hnsw.Hnsw | None = None
-    late: RowArray | None = None
+    graph: tuple[hnsw.Hnsw, RowArray] | None = None
 
     @classmethod
     def of(cls, found: NodeVectors, blob: bytes | None) -> Nodes:
@@ -46,7 +45,7 @@ class Nodes:
             known = hnsw.counts_of(blob)
             now = np.bincount(vectors.owners, minlength=known.size)
             behind = np.flatnonzero(np.concatenate([now[: known.size] != known, now[known.size :] > 0]))
-            return cls(found, hnsw.load(blob, vectors, behind), np.flatnonzero(np.isin(vectors.owners, behind)))
+            return cls(found, (hnsw.load(blob, vectors, behind), np.flatnonzero(np.isin(vectors.owners, behind))))
         except AlbumError:
             return cls(found)
 
@@ -57,7 +56,10 @@ class Nodes:
     def similar(self, query: FloatArray, delta: float) -> FloatArray:
         """float32 [entities]: each root's best cosine where it reaches `delta`, -inf elsewhere."""
         ready, vectors = Query(query), self.found.vectors
-        at = None if self.graph is None or self.late is None else np.concatenate([self.graph.candidates(ready, IN_VIEW), self.late])
+        at = None
+        if self.graph is not None:
+            graph, late = self.graph
+            at = np.concatenate([graph.candidates(ready, IN_VIEW), late])
         scores = vectors.dot(ready, at)
         if at is not None and int((scores >= delta).sum()) * 2 > IN_VIEW:  # the walk may have seen too few of them
             at, scores = None, vectors.dot(ready)

@@ -21,11 +21,10 @@ class AlbumMeta:
 
 @dataclass(frozen=True, eq=False)
 class CubeResult:
-    """`found`: inside some cube or of unknown field. `within`: inside by known fields alone. `visited`: points compared."""
+    """`found`: inside some cube or of unknown field. `within`: inside by known fields alone."""
 
     found: RowSet
     within: RowSet
-    visited: int
 
     @property
     def rows(self) -> RowArray:

@@ -277,17 +277,15 @@ class Engine:
         dated, out = self._dated, []
         if cues.times:
             boxes = [Cube(start=start, end=end) for start, end in merged(cues.times)]
-            out.append(ranking.Clue(dated, self._mask(boxes), max(cue.confidence for cue in cues.times)))
+            out.append(ranking.Clue(dated, self.album.within(boxes).mask, max(cue.confidence for cue in cues.times)))
         if places := [place for place in cues.places if place.photos != 0]:
-            out.append(ranking.Clue(self._placed, self._mask([box for place in places for box in place.boxes]), max(p.confidence for p in places)))
+            boxes = [box for place in places for box in place.boxes]
+            out.append(ranking.Clue(self._placed, self.album.within(boxes).mask, max(p.confidence for p in places)))
         for cue in cues.recurring:
             fits = np.asarray(cue.fits(self._into_week if cue.weekdays else self._into_day))
             out.append(ranking.Clue(dated, fits & dated, cue.confidence))
         # A cue that fits no photo was misread or mistaken: it would only favour the photos without a date.
         return [clue for clue in out if clue.inside.any()]
-
-    def _mask(self, boxes: list[Cube]) -> NDArray[np.bool_]:
-        return self.album.within(boxes).mask
 
     def _candidates(self, words: WordScores, vector: FloatArray, cube: RowSet, photos: RowSet, linked: FloatArray) -> tuple[RowArray, str]:
         """The rows to score, and how they were found: all of `photos`, or beyond EXACT_ROWS the best that each layer names, in the cube and outside.

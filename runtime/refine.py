@@ -25,15 +25,13 @@ MAX_NEW = 32
 MAX_ADDED = 8  # words that a refinement without context may add
 MAX_NAMES, MAX_NAME, MAX_NAME_WORDS = 8, 40, 4
 MAX_MEMORIES, MAX_MEMORY = 3, 120
+_NOUN = r"(photos?|pictures?|pics?|images?|shots?|snaps?|photographs?)"
 _FILLER = re.compile(
     r"^\s*(please\s+)?((show|find|get|give)\s+(me\s+)?)?((the|a|an|my|some|all)\s+)*"
-    r"(photos?|pictures?|pics?|images?|shots?|snaps?|photographs?)\s+((of|with|from|where|when|that|which|showing)\s+)*",
+    rf"{_NOUN}\s+((of|with|from|where|when|that|which|showing)\s+)*",
     re.IGNORECASE,
 )
-_BARE = re.compile(
-    r"^\s*((the|a|an|my|our|some|all)\s+)*(photos?|pictures?|pics?|images?|shots?|snaps?|photographs?)(\s+(of|with|from|in|at|on))*\s*$",
-    re.IGNORECASE,
-)
+_BARE = re.compile(rf"^\s*((the|a|an|my|our|some|all)\s+)*{_NOUN}(\s+(of|with|from|in|at|on))*\s*$", re.IGNORECASE)
 _TAIL = re.compile(r"\b(that|which)?\s*(i|we)\s+(took|photographed|shot|snapped|captured|made)\b", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
 _WORD = re.compile(r"\w{3,}")
