@@ -40,8 +40,9 @@ def _dims(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) ->
 @click.option("-q", "--query", "queries", multiple=True, help="A query; repeat for more. [default: the sample album's]")
 @backend_option
 @click.option("--refine", "refined_by", type=click.Choice(REFINEMENTS), default="fast", show_default=True, help="Refinement inside the search.")
-@click.option("-r", "--repetitions", type=click.IntRange(1, 10_000), default=10, show_default=True, help="Counted rounds over all rows.")
-@click.option("-w", "--warmup", type=click.IntRange(0, 1000), default=1, show_default=True, help="Rounds that are not counted.")
+@click.option("-r", "--repetitions", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Counted rounds over all rows.")
+@click.option("--launches", type=click.IntRange(1, 100), default=5, show_default=True, help="Fresh processes that share the rounds.")
+@click.option("-w", "--warmup", type=click.IntRange(0, 1000), default=1, show_default=True, help="Rounds of each process that are not counted.")
 @click.option("--delay", type=click.FloatRange(0, 3600), default=0.0, show_default=True, help="Seconds between rounds, for a phone to cool.")
 @click.option("--now", type=click.DateTime(), default=None, help="The day that 'last spring' counts from. [default: now]")
 @click.option("--output", type=PATH, default=None, help="Also write the JSON, with all samples, to this file.")
@@ -56,6 +57,7 @@ def latency(
     backend: str,
     refined_by: str,
     repetitions: int,
+    launches: int,
     warmup: int,
     delay: float,
     now: datetime | None,
@@ -74,7 +76,7 @@ def latency(
     with one_line("bench latency", DatasetError, GraphError, SampleError, extra="bench"), spinner() as progress:
         task = progress.add_task("opening", total=None)
         found = measuring.measure(
-            bundle, album, queries or sample_album.QUERIES, backend, threads, (warmup, repetitions, delay), refined_by, now,
+            bundle, album, queries or sample_album.QUERIES, backend, threads, measuring.Plan(repetitions, warmup, launches, delay), refined_by, now,
             lambda text: progress.update(task, description=text[:60]),
         )  # fmt: skip
         whole = asdict(found)

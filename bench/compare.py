@@ -1,7 +1,7 @@
 """Two runs of `bench latency` (or an app's export) row by row: noise, or change? Knows samples; measures nothing.
 
-A row has changed when two things hold: the 95 % bootstrapped interval of the ratio of medians leaves out 1 (for a regression: lies wholly beyond
-the bound), and a Mann-Whitney test over the samples, corrected for the number of rows (Holm), says that the distributions differ. One of them
+A row has changed when two things hold: the 95 % interval of the ratio of medians leaves out 1 (for a regression: lies wholly beyond the bound),
+and a Mann-Whitney test over the samples, corrected for the number of rows (Holm), says that the distributions differ. One of them
 alone is noise: a machine that was busy for a while moves many samples a little, a single stall moves few by much.
 """
 
@@ -100,6 +100,9 @@ def _change(a: ImportedRow, b: ImportedRow, p: float, bound: float) -> Change:
         return Change(a.layer, a.step, a.p50_ns / 1e6, b.p50_ns / 1e6, ratio, ratio, ratio, 1.0, "too few samples", False)
     first, second = np.asarray(a.samples_ns, np.float64), np.asarray(b.samples_ns, np.float64)
     low, high = _ratio_interval(first, second)
+    if min(_processes(a), _processes(b)) > 1:
+        between = _welch_interval(_log_medians(a), _log_medians(b))
+        low, high = min(low, between[0]), max(high, between[1])
     verdict = "slower" if p < LEVEL and low > 1 else "faster" if p < LEVEL and high < 1 else "same"
     ratio = float(np.median(second) / max(np.median(first), 1.0))
     regression = verdict == "slower" and low > 1 + bound
@@ -120,3 +123,27 @@ def _medians(x: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.
     starts = random.integers(0, len(x) - block + 1, (DRAWS, count))
     rows = (starts[:, :, None] + np.arange(block)).reshape(DRAWS, -1)[:, : len(x)]
     return np.asarray(np.median(x[rows], axis=1), np.float64)
+
+
+def _processes(a: ImportedRow) -> int:
+    return sum(1 for count in a.launches if count)
+
+
+def _log_medians(a: ImportedRow) -> NDArray[np.float64]:
+    """Of each process."""
+    ends = np.cumsum(a.launches)
+    parts = [a.samples_ns[end - count : end] for end, count in zip(ends, a.launches, strict=True) if count]
+    return np.asarray([np.log(max(float(np.median(part)), 1.0)) for part in parts])
+
+
+def _welch_interval(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[float, float]:
+    """95 % of exp(mean of b - mean of a), by Welch's t with his degrees of freedom."""
+    from scipy.special import stdtrit
+
+    left, right = (float(np.var(x, ddof=1)) / len(x) for x in (a, b))
+    middle, spread = float(b.mean() - a.mean()), left + right
+    if spread == 0:
+        return float(np.exp(middle)), float(np.exp(middle))
+    freedom = spread**2 / (left**2 / (len(a) - 1) + right**2 / (len(b) - 1))
+    half = float(stdtrit(freedom, 0.975)) * spread**0.5
+    return float(np.exp(middle - half)), float(np.exp(middle + half))

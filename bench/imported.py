@@ -4,7 +4,8 @@
      "rows": [{"layer": "component", "step": "llm_decode", "n": 20, "avg_ns": 1.9e7, "stddev_ns": 2e5, "p50_ns": 1.9e7, "p90_ns": 2e7,
                "samples_ns": [19000000]}]}
 
-`device` is compared with the profiles' names; `thermal` may be null; what else stands in a row or in the file is left alone. A layer is "cube",
+`device` is compared with the profiles' names; `thermal` may be null; a row's "launches" (how many of its samples each process took, in order) may
+be missing; what else stands in a row or in the file is left alone. A layer is "cube",
 "kdtree", "refine", "graph", "vectors", "all" or "search" with step "", a component is layer "component" with its name as the step.
 """
 
@@ -30,6 +31,7 @@ class ImportedRow:
     p50_ns: float
     p90_ns: float
     samples_ns: tuple[int, ...]
+    launches: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,10 @@ def _row(raw: object, at: int) -> ImportedRow:
     samples = raw.get("samples_ns")
     if not isinstance(samples, list) or len(samples) > MAX_SAMPLES or any(type(s) is not int or s < 0 for s in samples):
         raise ValueError(f"rows[{at}].samples_ns: whole numbers of nanoseconds are wanted")
-    return ImportedRow(_text(raw, "layer"), _text(raw, "step"), int(n), mean, spread, p50, p90, tuple(samples))
+    launches = raw.get("launches", [])
+    if not isinstance(launches, list) or any(type(c) is not int or c < 0 for c in launches) or (launches and sum(launches) != len(samples)):
+        raise ValueError(f"rows[{at}].launches: how many of samples_ns each process took is wanted")
+    return ImportedRow(_text(raw, "layer"), _text(raw, "step"), int(n), mean, spread, p50, p90, tuple(samples), tuple(launches))
 
 
 def _number(raw: dict[str, object], name: str, at: int) -> float:

@@ -8,10 +8,11 @@ from .samples import Row
 
 
 def sheets(found: Latency) -> list[Sheet]:
-    title = f"{found.photos} photos, {found.backend}, {found.quant}, {found.n_threads} threads, {found.device}, {found.rounds} rounds"
+    how = f"{found.rounds} rounds in {found.launches} processes"
+    title = f"{found.photos} photos, {found.backend}, {found.quant}, {found.n_threads} threads, {found.device}, {how}"
     searches = [r for r in found.rows if r.layer != "component"]
     components = [r for r in found.rows if r.layer == "component"]
-    columns = ("p50 ms", "95 % of the median", "p90", "p95", "p99", "mean", "stddev")
+    columns = ("p50 ms", "another run, 95 %", "p90", "p95", "p99", "mean", "stddev")
     out = []
     if searches:
         rows = tuple((_layer(r), *_numbers(r), PAPER_MS.get(r.layer) if not r.step else None) for r in searches)

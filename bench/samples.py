@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 DRAWS = 2000
+Rounds = Sequence[Sequence[int]]  # nanoseconds, round by round
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,8 @@ class Timing:
 class Row:
     """One line of `bench latency`, and of what the demo apps export: a whole layer (`step` ""), or a step inside it.
 
-    `p50_low_ns`, `p50_high_ns`: a 95 % bootstrapped interval of the median, over rounds. `role`: the component that ran, "" for none.
+    `p50_low_ns`, `p50_high_ns`: where the median of another such run is expected, 95 %. `role`: the component that ran, "" for none. `launches`:
+    how many of `samples_ns` each process took, in order.
     """
 
     layer: str
@@ -48,6 +50,7 @@ class Row:
     samples_ns: tuple[int, ...]
     macs: int | None = None
     role: str = ""
+    launches: tuple[int, ...] = ()
 
     @property
     def name(self) -> str:
@@ -60,14 +63,15 @@ def timing(name: str, what: str, samples: Sequence[int]) -> Timing:
     return Timing(name, what, tuple(int(s) for s in samples), float(values.mean()), float(values.std()), *_percentiles(values))
 
 
-def row(layer: str, step: str, on: str, rounds: Sequence[Sequence[int]], macs: int | None = None, role: str = "") -> Row:
-    """A row of samples that were taken in rounds (at least one sample in all)."""
-    samples = [int(s) for part in rounds for s in part]
+def row(layer: str, step: str, on: str, launches: Sequence[Rounds], macs: int | None = None, role: str = "") -> Row:
+    """A row of samples that were taken in rounds, in one process or several (at least one sample in all)."""
+    counts = tuple(sum(len(part) for part in rounds) for rounds in launches)
+    samples = [int(s) for rounds in launches for part in rounds for s in part]
     values = np.asarray(samples, np.float64)
     p50, p90, p95, p99 = _percentiles(values)
-    low, high = median_interval(rounds)
+    low, high = next_median(launches)
     spread = float(values.std())
-    return Row(layer, step, on, len(samples), float(values.mean()), spread, p50, low, high, p90, p95, p99, tuple(samples), macs, role)
+    return Row(layer, step, on, len(samples), float(values.mean()), spread, p50, low, high, p90, p95, p99, tuple(samples), macs, role, counts)
 
 
 def _percentiles(values: NDArray[np.float64]) -> tuple[float, float, float, float]:
@@ -75,7 +79,30 @@ def _percentiles(values: NDArray[np.float64]) -> tuple[float, float, float, floa
     return p50, p90, p95, p99
 
 
-def median_interval(rounds: Sequence[Sequence[int]], draws: int = DRAWS, seed: int = 0) -> tuple[float, float]:
+def next_median(launches: Sequence[Rounds]) -> tuple[float, float]:
+    """Where the median of another run like this one is expected: a 95 % prediction interval, in the logarithm.
+
+    Two estimates of how a median moves, of which the wider counts: between processes (Student's t over their medians, from two on), and between
+    rounds within them (a bootstrap). Either run moves, so that their difference moves by √2 of one.
+    """
+    rounds = [part for process in launches for part in process if len(part)]
+    middle = float(np.median(np.concatenate([np.asarray(part, np.float64) for part in rounds])))
+    low, high = (np.log(max(bound, 1.0) / max(middle, 1.0)) * np.sqrt(2) for bound in median_interval(rounds))
+    half = launch_error(launches) * np.sqrt(2)
+    return middle * float(np.exp(min(low, -half))), middle * float(np.exp(max(high, half)))
+
+
+def launch_error(launches: Sequence[Rounds]) -> float:
+    """Half the 95 % interval of a run's log median, by Student's t over the medians of its processes; 0 for one process."""
+    logs = [float(np.log(max(np.median(np.concatenate(kept)), 1.0))) for process in launches if (kept := [part for part in process if len(part)])]
+    if len(logs) < 2:
+        return 0.0
+    from scipy.special import stdtrit  # Student's quantiles, without scipy.stats' half second of imports
+
+    return float(stdtrit(len(logs) - 1, 0.975) * np.std(logs, ddof=1) / np.sqrt(len(logs)))
+
+
+def median_interval(rounds: Rounds, draws: int = DRAWS, seed: int = 0) -> tuple[float, float]:
     """The 95 % percentile interval of the median when whole rounds are drawn again.
 
     What disturbs a machine lasts longer than a sample: samples of one round are alike, and to draw them one by one would promise too much.

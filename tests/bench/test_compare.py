@@ -50,6 +50,29 @@ def test_noise_is_no_change(tmp_path: Path) -> None:
     assert [c.verdict for c in found.changes] == ["same"] * 20 and not found.regressions
 
 
+def test_processes_that_differ_are_no_change(tmp_path: Path) -> None:
+    """Five processes a run, each with a speed of its own: sample by sample the two runs differ beyond doubt, process by process they do not; and a
+    true change beyond what processes differ by is still found."""
+    random = np.random.default_rng(0)
+
+    def processes(scale: float) -> list[int]:
+        return [int(scale * 1e6 * (1 + 0.1 * speed + 0.002 * x)) for speed in random.standard_normal(5) for x in random.standard_normal(20)]
+
+    def told(x: dict[str, Any], launches: list[int]) -> dict[str, Any]:
+        return x | {"rows": [row | {"launches": launches} for row in x["rows"]]}
+
+    a, b = run({f"r{n}": processes(1) for n in range(10)}), run({f"r{n}": processes(3 if n == 0 else 1) for n in range(10)})
+    wrong = []
+    for launches in ([], [20] * 5):
+        left, right = (imported.read(saved(tmp_path / f"{name}.json", told(x, launches))) for name, x in (("a", a), ("b", b)))
+        verdicts = [c.verdict for c in compare.compare(left, right, 0.0).changes]
+        assert verdicts[0] == "slower"
+        wrong.append(sum(v != "same" for v in verdicts[1:]))
+    assert wrong[1] <= 1 < wrong[0]
+    with pytest.raises(RuntimeFailure, match=r"rows\[0\]\.launches"):
+        imported.read(saved(tmp_path / "c.json", told(a, [1])))
+
+
 def test_a_regression_is_beyond_the_bound(tmp_path: Path) -> None:
     a, b = {"x": noisy(1), "y": noisy(2), "few": [1, 2]}, {"x": noisy(3, 1.3), "y": noisy(4, 0.5), "few": [9, 9], "new": noisy(5)}
     found = compared(a, b, 0.10, tmp_path)

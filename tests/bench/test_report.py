@@ -31,10 +31,10 @@ MACHINE = {"cores": 2, "python": "3", "build_commit": "abc", "cpu_info": "x"}
 
 def latency() -> dict[str, Any]:
     layers = ("cube", "kdtree", "refine", "graph", "vectors", "all", "search")
-    rows = [samples.row(name, "", "search", [[10**6 * n, 2 * 10**6 * n]]) for n, name in enumerate(layers, 1)]
+    rows = [samples.row(name, "", "search", [[[10**6 * n, 2 * 10**6 * n]]]) for n, name in enumerate(layers, 1)]
     rows += [
-        samples.row("cube", "cue parse", "search", [[5 * 10**5]]),
-        samples.row("component", "image_tower", EVIL, [[10**7]], 385_000_000, "image_tower"),
+        samples.row("cube", "cue parse", "search", [[[5 * 10**5]]]),
+        samples.row("component", "image_tower", EVIL, [[[10**7]]], 385_000_000, "image_tower"),
     ]
     cold, over = (
         {"all_ms": 900, "peak_rss_mb": 120},
@@ -92,7 +92,7 @@ def test_the_readmes_table_is_made_of_results(tmp_path: Path) -> None:
     assert (row["component"], row["parameters"], row["macs"], row["bytes"], row["ms"]) == ("llm_decode", 10**7, 10**6, 10**5, 0.06)
     assert row["gflops"] == pytest.approx(2 * 10**6 / 60e-6 / 1e9) and row["roofline"] == pytest.approx(20 / 60)
     timed = latency()
-    timed["rows"].append(asdict(samples.row("component", "llm_decode", "one token", [[80_000]])))
+    timed["rows"].append(asdict(samples.row("component", "llm_decode", "one token", [[[80_000]]])))
     (tmp_path / "l.json").write_text(json.dumps(timed))
     both = CliRunner().invoke(bench, ["table", str(tmp_path / "o.json"), str(tmp_path / "l.json")])
     assert both.exit_code == 0, both.output
