@@ -123,7 +123,10 @@ def _random(name: str | None, source: str) -> Checkpoint:
     if name is None:
         raise ExportError("random weights need an architecture: name a recipe")
     config = models.config(name)
-    return Checkpoint(config, RandomWeights(int(seed), _depth(config)), None, None, f"random numbers in the shape of {models.model(name).source}")
+    # Gemma multiplies what it looks up by the root of its width.
+    table = float(config["hidden_size"]) ** -0.5 if str(config.get("model_type")).startswith("gemma") else 1.0
+    weights = RandomWeights(int(seed), _depth(config), int(config.get("d_kv", 1)), table)
+    return Checkpoint(config, weights, None, None, f"random numbers in the shape of {models.model(name).source}")
 
 
 def _depth(config: Config) -> int:

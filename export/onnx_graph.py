@@ -38,16 +38,16 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Scheme:
-    """How matrices are written. `group`: weights that share a scale (int8, int4). `head`: the output matrix's own, else int8 in int4 models.
-    `opset`: of the graph, whose operators have not changed from OPSET on but in the types that they take (parity runs what is written)."""
+    """How matrices are written. `group`: weights that share a scale (int8, int4). `keep`: (part of a matrix's name, its quantization) pairs, of
+    which the first that fits counts; the output matrix "head" is int8 in int4 models unless one of them fits it. `opset`: of the graph, whose operators have not changed from OPSET on but in the types that they take (parity runs what is written)."""
 
     quant: str
     group: int = 32
-    head: str | None = None
+    keep: tuple[tuple[str, str], ...] = ()
     opset: int = OPSET
 
     def __post_init__(self) -> None:
-        for quant in (self.quant, self.head or self.quant):
+        for quant in (self.quant, *(quant for _, quant in self.keep)):
             if quant not in QUANTS:
                 raise ExportError(f"unknown quantization {quant!r} of a language model; choose one of: {', '.join(QUANTS)}")
         if self.group not in GROUPS:
@@ -55,9 +55,9 @@ class Scheme:
 
     def of(self, name: str) -> str:
         """The quantization of the matrix called `name`."""
-        if name != "head":
-            return self.quant
-        return self.head or ("int8" if self.quant == "int4" else self.quant)
+        if kept := [quant for part, quant in self.keep if part in name]:
+            return kept[0]
+        return "int8" if (name, self.quant) == ("head", "int4") else self.quant
 
 
 class Graph:

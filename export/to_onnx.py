@@ -43,8 +43,7 @@ def write(item: ExportModule, quant: str, language: Language, samples: Samples, 
     `samples` calibrate int8 convolutions. Returns the artifact's tensor specs. Raises ExportError.
     """
     if item.role in LLM_ROLES:
-        head = dict(form.keep).get("head")
-        return onnx_llm.write(item.module, language, Scheme(quant, form.group, head, form.opset), path)
+        return onnx_llm.write(item.module, language, Scheme(quant, form.group, form.keep, form.opset), path)
     resize = form.resize if item.role == "image_tower" else None
     # Without samples nothing can be calibrated: a text tower's few convolutions stay in fp32.
     if quant == "int8" and samples and convolves(item.module):

@@ -19,6 +19,11 @@ from .errors import ExportError
 _RESIDUAL = re.compile(r"\.(out_proj|fc2|o_proj|down_proj|c_proj|(Self|EncDec)Attention\.o|wo)\.weight$")
 
 
+_TOKENS = ("embed_tokens.weight", "wte.weight", "shared.weight")
+# T5's attention divides no product by the width of a head: its queries are smaller from the start.
+_UNDIVIDED = re.compile(r"\.(Self|EncDec)Attention\.q\.weight$")
+
+
 class Weights(Protocol):
     """A checkpoint's tensors. `source`: what the manifest calls it. `trained`: False for random numbers."""
 
@@ -39,13 +44,15 @@ class RandomWeights:
 
     Matrices are normal with variance 1/fan-in and norm scales are one, so that activations keep their size through a block. Those that write
     into the residual stream are smaller by sqrt(2 · depth), as GPT-2 and CLIP are initialised (Radford et al. 2019, section 2.3; 2021), so that
-    they keep it through any depth; so is what scales a block's output ("gamma"). Vectors and tables of embeddings are normal with deviation 0.02.
+    they keep it through any depth; so is what scales a block's output ("gamma"). Vectors and tables of embeddings are normal with deviation 0.02,
+    a language model's table of tokens with deviation `table`: the stream that it starts should be as wide as what the blocks add up to. T5's
+    queries are smaller by sqrt(`head`), the width of a head (Raffel et al. 2020; its attention divides by nothing).
     """
 
     trained = False
 
-    def __init__(self, seed: int, depth: int = 1) -> None:
-        self.seed, self.depth, self.source = seed, depth, f"random:{seed}"
+    def __init__(self, seed: int, depth: int = 1, head: int = 1, table: float = 1.0) -> None:
+        self.seed, self.depth, self.head, self.table, self.source = seed, depth, head, table, f"random:{seed}"
 
     def has(self, name: str) -> bool:
         return name != "lm_head.weight"
@@ -57,9 +64,15 @@ class RandomWeights:
             return torch.full(shape, 1 / math.sqrt(2 * self.depth))
         digest = hashlib.sha256(f"{self.seed}/{name}".encode()).digest()
         generator = torch.Generator().manual_seed(int.from_bytes(digest[:8], "little") >> 1)
-        embedding = "embed" in name or name.endswith(("wte.weight", "wpe.weight", "shared.weight"))
-        spread = 0.02 if len(shape) < 2 or (embedding and len(shape) == 2) else 1.0 / math.sqrt(math.prod(shape[1:]))
-        return torch.randn(shape, generator=generator).mul_(spread / math.sqrt(2 * self.depth) if _RESIDUAL.search(name) else spread)
+        return torch.randn(shape, generator=generator).mul_(self._spread(name, shape))
+
+    def _spread(self, name: str, shape: tuple[int, ...]) -> float:
+        if name.endswith(_TOKENS):
+            return self.table
+        if len(shape) < 2 or (len(shape) == 2 and ("embed" in name or name.endswith("wpe.weight"))):
+            return 0.02
+        least = 2 * self.depth if _RESIDUAL.search(name) else self.head if _UNDIVIDED.search(name) else 1
+        return 1.0 / math.sqrt(math.prod(shape[1:]) * least)
 
 
 def fit(tensor: Tensor, name: str, shape: tuple[int, ...], source: str) -> Tensor:

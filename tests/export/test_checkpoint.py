@@ -45,8 +45,14 @@ def test_random_weights_are_the_same_on_every_machine_and_of_the_true_architectu
     assert one.get(Q, 256, 256).std() == pytest.approx(1 / 16, rel=0.02)
     assert RandomWeights(7, depth=8).get(into, 256, 256).std() == pytest.approx(1 / 64, rel=0.02)
     assert RandomWeights(7, depth=8).get(Q, 256, 256).std() == pytest.approx(1 / 16, rel=0.02)
+    table, queries = "model.embed_tokens.weight", "decoder.block.0.layer.1.EncDecAttention.q.weight"
+    assert one.get(table, 256, 256).std() == pytest.approx(1, rel=0.02) and one.get("pooler.weight", 8).std() < 0.1
+    assert RandomWeights(7, table=0.5).get(table, 256, 256).std() == pytest.approx(0.5, rel=0.02)
+    assert RandomWeights(7, head=64).get(queries, 256, 256).std() == pytest.approx(1 / 128, rel=0.02)
     found = open_checkpoint("qwen2-1.5b", "random:7")
-    assert isinstance(found.weights, RandomWeights) and found.weights.depth == 28
+    assert isinstance(found.weights, RandomWeights) and (found.weights.depth, found.weights.head, found.weights.table) == (28, 1, 1.0)
+    gemma, t5 = (open_checkpoint(name, "random:7").weights for name in ("gemma3-1b", "flan-t5-xl"))
+    assert isinstance(gemma, RandomWeights) and gemma.table == 1152**-0.5 and isinstance(t5, RandomWeights) and t5.head == 64
     assert found.config["num_hidden_layers"] == 28 and found.weights.source == "random:7" and not found.weights.trained
 
 

@@ -22,7 +22,7 @@ from tests.export.tiny_llms import FAMILIES, SLOTS, DictWeights, artifact, ids, 
 
 DECODERS = [family for family in FAMILIES if "t5" not in family]
 SAID = ids(20)
-SCHEMES = [(Scheme("fp16"), 0.99999), (Scheme("int8"), 0.995), (Scheme("int4"), 0.995), (Scheme("int4", 16, "int4"), 0.99)]
+SCHEMES = [(Scheme("fp16"), 0.99999), (Scheme("int8"), 0.995), (Scheme("int4"), 0.995), (Scheme("int4", 16, (("head", "int4"),)), 0.99)]
 
 
 def reference(family: str) -> tuple[Floats, Floats, dict[str, Any], DictWeights]:
