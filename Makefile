@@ -52,7 +52,7 @@ quickstart: bench
 	@echo "== done. Next: $(BIN)/gamer index build YOUR_PHOTOS -b $(OUT)/pocket -o $(OUT)/mine.gamer"
 
 # Every recipe at full size from random numbers, all targets, one process at a time; hours on two cores. FULL=... chooses some of them.
-FULL ?= clip-vit-l14 siglip-base gamer-qwen2.5-0.5b gamer-qwen2-1.5b gamer-gemma3-1b gamer-gpt2-xl gamer-flan-t5-xl
+FULL ?= clip-vit-b32 clip-vit-l14 siglip-base mobileclip-s0 gamer-qwen2.5-0.5b gamer-gemma3-1b gamer-qwen2-1.5b gamer-gpt2-xl gamer-flan-t5-xl
 full-size: install
 	@for recipe in $(FULL); do echo "== $$recipe"; \
 	  $(BIN)/gamer export $$recipe --weights random:0 --quant int4 --jobs 1 -o $(OUT)/full/$$recipe || exit 1; done

@@ -31,5 +31,5 @@ def form_of(settings: Settings, preprocessing: Preprocessing | None) -> Form:
     """What the command asked of the writers."""
     resize = preprocessing if settings.image_input == "any" else None
     return Form(
-        settings.keep, settings.group_size, resize, settings.coreml_cache, settings.opset, settings.deployment_target, settings.executorch_backend
+        settings.kept, settings.group_size, resize, settings.coreml_cache, settings.opset, settings.deployment_target, settings.executorch_backend
     )

@@ -39,7 +39,8 @@ Floats = NDArray[np.float32]
 @dataclass(frozen=True)
 class Scheme:
     """How matrices are written. `group`: weights that share a scale (int8, int4). `keep`: (part of a matrix's name, its quantization) pairs, of
-    which the first that fits counts; the output matrix "head" is int8 in int4 models unless one of them fits it. `opset`: of the graph, whose operators have not changed from OPSET on but in the types that they take (parity runs what is written)."""
+    which the first that fits counts; the output matrix "head" is int8 in int4 models unless one of them fits it. `opset`: of the graph, whose
+    operators have not changed from OPSET on but in the types that they take (parity runs what is written)."""
 
     quant: str
     group: int = 32

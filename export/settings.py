@@ -90,6 +90,11 @@ class Settings:
         rules = self.executorch_backend if target == "executorch" and self.executorch_backend != "xnnpack" else target
         return self.chosen.quant_of(role, rules, self.quant)
 
+    @property
+    def kept(self) -> tuple[tuple[str, str], ...]:
+        """What the command keeps, before what the recipe does."""
+        return *self.keep, *self.chosen.keep.get(self.quant, ())
+
     def threshold(self, quant: str, role: str) -> Threshold:
         """The parity that `role` must reach in `quant`. Random layers have no structure for rounding to average out over: a deep stack of
         them drifts further than any trained one (Qwen2-1.5B's shape in int4: cosine 0.93)."""
