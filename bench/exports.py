@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from gamer.runtime import manifest as mf
@@ -18,7 +18,8 @@ COMMAND = "make full-size"
 
 @dataclass(frozen=True)
 class Row:
-    """One artifact. `peak_bytes`: of the process that made and proved it; 0 where it was not counted. `cosine`: worst input, None: not run."""
+    """One artifact. `peak_bytes`: of the process that made and proved it; 0 where it was not counted. `cosine`: worst input, None: not run.
+    `also`: further recipes whose artifact is the same, byte for byte."""
 
     recipe: str
     role: str
@@ -34,6 +35,7 @@ class Row:
     peak_bytes: int
     cosine: float | None
     executed_by: str
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -46,26 +48,29 @@ class Exports:
 
 
 def read(bundles: Sequence[Path], command: str = COMMAND) -> Exports:
-    """Rows of all `bundles`, in their manifests' order. Raises BundleError."""
-    return Exports(machine.read(), command, tuple(row for bundle in bundles for row in _rows(mf.read(bundle))))
+    """Rows of all `bundles`, in their manifests' order; an artifact that several have stands with the first. Raises BundleError."""
+    rows, also = dict[tuple[str, ...], Row](), dict[tuple[str, ...], list[str]]()
+    for manifest in (mf.read(bundle) for bundle in bundles):
+        for artifact in manifest.artifacts:
+            same = artifact.role, artifact.target, artifact.sha256
+            if same in rows:
+                also[same].append(manifest.recipe)
+            else:
+                rows[same], also[same] = _row(manifest, artifact), []
+    return Exports(machine.read(), command, tuple(replace(row, also=tuple(also[same])) for same, row in rows.items()))
 
 
-def _rows(manifest: mf.Manifest) -> list[Row]:
-    rows = []
-    for artifact in manifest.artifacts:
-        part, proof = manifest.component(artifact.role), artifact.parity
-        share, run_by = round(artifact.bytes / (4 * part.parameters), 4), proof.executed_by or proof.status
-        rows.append(
-            Row(
-                manifest.recipe, part.role, part.source, part.parameters, part.macs, part.macs_per, artifact.target, artifact.quant,
-                artifact.bytes, share, artifact.export_seconds, artifact.export_peak_bytes, proof.minimum, run_by,
-            )
-        )  # fmt: skip
-    return rows
+def _row(manifest: mf.Manifest, artifact: mf.Artifact) -> Row:
+    part, proof = manifest.component(artifact.role), artifact.parity
+    share, run_by = round(artifact.bytes / (4 * part.parameters), 4), proof.executed_by or proof.status
+    return Row(
+        manifest.recipe, part.role, part.source, part.parameters, part.macs, part.macs_per, artifact.target, artifact.quant,
+        artifact.bytes, share, artifact.export_seconds, artifact.export_peak_bytes, proof.minimum, run_by,
+    )  # fmt: skip
 
 
 def sheet(found: Exports) -> Sheet:
-    """The table for people."""
+    """The table for people. "(+3)": three further recipes have the same artifact."""
     columns = (
         "recipe",
         "component",
@@ -82,8 +87,8 @@ def sheet(found: Exports) -> Sheet:
     )
     rows = tuple(
         (
-            r.recipe, r.role, f"{r.parameters:,}", f"{r.macs / 1e6:,.0f} M/{r.macs_per.split()[0]}", r.target, r.quant, f"{r.bytes / 1e6:,.1f}",
-            f"{r.share_of_fp32:.1%}", f"{r.seconds:.0f}", f"{r.peak_bytes / 1e9:.1f}", "" if r.cosine is None else f"{r.cosine:.5f}", r.executed_by,
+            r.recipe + (f" (+{len(r.also)})" if r.also else ""), r.role, f"{r.parameters:,}", f"{r.macs / 1e6:,.0f} M/{r.macs_per.split()[0]}",
+            r.target, r.quant, f"{r.bytes / 1e6:,.1f}", f"{r.share_of_fp32:.1%}", f"{r.seconds:.0f}", f"{r.peak_bytes / 1e9:.1f}", "" if r.cosine is None else f"{r.cosine:.5f}", r.executed_by,
         )
         for r in found.rows
     )  # fmt: skip

@@ -15,13 +15,27 @@ GOLDEN = Path(__file__).parent.parent / "golden" / "manifest_v1.json"
 
 def test_every_artifact_is_a_row(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_bytes(GOLDEN.read_bytes())
-    manifest, found = mf.read(tmp_path), exports.read([tmp_path, tmp_path])
-    assert len(found.rows) == 2 * len(manifest.artifacts)
+    manifest, found = mf.read(tmp_path), exports.read([tmp_path])
+    assert len(found.rows) == len(manifest.artifacts)
     row, artifact = found.rows[0], manifest.artifacts[0]
     assert (row.bytes, row.quant, row.target) == (artifact.bytes, artifact.quant, artifact.target)
     assert row.share_of_fp32 == pytest.approx(artifact.bytes / manifest.component(row.role).parameters / 4, abs=1e-4)
     exports.save(found, tmp_path / "e.json")
     assert len(json.loads((tmp_path / "e.json").read_text())["rows"]) == len(found.rows) == len(exports.sheet(found).rows)
+
+
+def test_what_several_bundles_have_stands_once(tmp_path: Path) -> None:
+    raw = json.loads(GOLDEN.read_text())
+    for n, artifact in enumerate(raw["artifacts"]):
+        artifact["sha256"] = f"{n + 1:064x}"
+    changed = json.loads(json.dumps(raw)) | {"recipe": "other"}
+    changed["artifacts"][0]["sha256"] = "0" * 64
+    for name, manifest in (("a", raw), ("b", changed)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "manifest.json").write_text(json.dumps(manifest))
+    found = exports.read([tmp_path / "a", tmp_path / "b"])
+    assert len(found.rows) == len(raw["artifacts"]) + 1
+    assert [row.also for row in found.rows] == [(), *[("other",)] * (len(raw["artifacts"]) - 1), ()] and found.rows[-1].recipe == "other"
 
 
 def test_what_is_no_bundle_is_said(tmp_path: Path) -> None:
