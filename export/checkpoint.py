@@ -123,9 +123,10 @@ def _random(name: str | None, source: str) -> Checkpoint:
     if name is None:
         raise ExportError("random weights need an architecture: name a recipe")
     config = models.config(name)
+    gemma = str(config.get("model_type")).startswith("gemma")
     # Gemma multiplies what it looks up by the root of its width.
-    table = float(config["hidden_size"]) ** -0.5 if str(config.get("model_type")).startswith("gemma") else 1.0
-    weights = RandomWeights(int(seed), _depth(config), int(config.get("d_kv", 1)), table)
+    table = float(config["hidden_size"]) ** -0.5 if gemma else 1.0
+    weights = RandomWeights(int(seed), _depth(config), int(config.get("d_kv", 1)), table, gemma)
     return Checkpoint(config, weights, None, None, f"random numbers in the shape of {models.model(name).source}")
 
 

@@ -19,6 +19,7 @@ from .errors import ExportError
 _RESIDUAL = re.compile(r"\.(out_proj|fc2|o_proj|down_proj|c_proj|(Self|EncDec)Attention\.o|wo)\.weight$")
 
 
+_AFTER = re.compile(r"\.post_(attention|feedforward)_layernorm\.weight$")
 _TOKENS = ("embed_tokens.weight", "wte.weight", "shared.weight")
 # T5's attention divides no product by the width of a head: its queries are smaller from the start.
 _UNDIVIDED = re.compile(r"\.(Self|EncDec)Attention\.q\.weight$")
@@ -46,18 +47,21 @@ class RandomWeights:
     into the residual stream are smaller by sqrt(2 · depth), as GPT-2 and CLIP are initialised (Radford et al. 2019, section 2.3; 2021), so that
     they keep it through any depth; so is what scales a block's output ("gamma"). Vectors and tables of embeddings are normal with deviation 0.02,
     a language model's table of tokens with deviation `table`: the stream that it starts should be as wide as what the blocks add up to. T5's
-    queries are smaller by sqrt(`head`), the width of a head (Raffel et al. 2020; its attention divides by nothing).
+    queries are smaller by sqrt(`head`), the width of a head (Raffel et al. 2020; its attention divides by nothing). Gemma's norms are stored
+    less one, and where a block ends in one (`sandwich`), that is what makes it write less.
     """
 
     trained = False
 
-    def __init__(self, seed: int, depth: int = 1, head: int = 1, table: float = 1.0) -> None:
-        self.seed, self.depth, self.head, self.table, self.source = seed, depth, head, table, f"random:{seed}"
+    def __init__(self, seed: int, depth: int = 1, head: int = 1, table: float = 1.0, sandwich: bool = False) -> None:
+        self.seed, self.depth, self.head, self.table, self.sandwich, self.source = seed, depth, head, table, sandwich, f"random:{seed}"
 
     def has(self, name: str) -> bool:
         return name != "lm_head.weight"
 
     def get(self, name: str, *shape: int) -> Tensor:
+        if self.sandwich and name.endswith("norm.weight"):
+            return torch.full(shape, 1 / math.sqrt(2 * self.depth) - 1 if _AFTER.search(name) else 0.0)
         if "norm" in name.lower() or "ln_" in name or "layrnorm" in name or ".bn." in name:
             return torch.zeros(shape) if name.endswith(("bias", "running_mean")) else torch.ones(shape)
         if name.endswith(".gamma"):

@@ -52,7 +52,10 @@ def test_random_weights_are_the_same_on_every_machine_and_of_the_true_architectu
     found = open_checkpoint("qwen2-1.5b", "random:7")
     assert isinstance(found.weights, RandomWeights) and (found.weights.depth, found.weights.head, found.weights.table) == (28, 1, 1.0)
     gemma, t5 = (open_checkpoint(name, "random:7").weights for name in ("gemma3-1b", "flan-t5-xl"))
-    assert isinstance(gemma, RandomWeights) and gemma.table == 1152**-0.5 and isinstance(t5, RandomWeights) and t5.head == 64
+    assert isinstance(gemma, RandomWeights) and (gemma.table, gemma.depth, gemma.sandwich) == (1152**-0.5, 26, True)
+    for norm, scale in (("input_layernorm", 1), ("post_attention_layernorm", 52**-0.5), ("post_feedforward_layernorm", 52**-0.5)):
+        assert 1 + float(gemma.get(f"model.layers.0.{norm}.weight", 4)[0]) == pytest.approx(scale)
+    assert isinstance(t5, RandomWeights) and t5.head == 64
     assert found.config["num_hidden_layers"] == 28 and found.weights.source == "random:7" and not found.weights.trained
 
 
