@@ -41,7 +41,7 @@ def _dims(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) ->
 @backend_option
 @click.option("--refine", "refined_by", type=click.Choice(REFINEMENTS), default="fast", show_default=True, help="Refinement inside the search.")
 @click.option("-r", "--repetitions", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Counted rounds over all rows.")
-@click.option("--launches", type=click.IntRange(1, 100), default=5, show_default=True, help="Fresh processes that share the rounds.")
+@click.option("--launches", type=click.IntRange(1, 100), default=10, show_default=True, help="Fresh processes that share the rounds.")
 @click.option("-w", "--warmup", type=click.IntRange(0, 1000), default=1, show_default=True, help="Rounds of each process that are not counted.")
 @click.option("--delay", type=click.FloatRange(0, 3600), default=0.0, show_default=True, help="Seconds between rounds, for a phone to cool.")
 @click.option("--now", type=click.DateTime(), default=None, help="The day that 'last spring' counts from. [default: now]")

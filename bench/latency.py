@@ -36,7 +36,7 @@ class Plan:
 
     rounds: int = 20
     warmup: int = 1
-    launches: int = 5
+    launches: int = 10
     delay: float = 0.0
 
 

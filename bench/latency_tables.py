@@ -36,7 +36,7 @@ def _speed(r: Row) -> str:
 
 
 def notes(found: Latency) -> list[str]:
-    out = [f"Peak memory of this process {found.peak_rss_mb} MB."]
+    out = [f"Peak memory of the largest process {found.peak_rss_mb} MB."]
     if found.cold:
         c = found.cold
         out.append(
