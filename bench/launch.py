@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -98,8 +99,9 @@ def _start(job: Job, progress: Progress) -> Launch:
     ):
         assert process.stdin and process.stdout
         try:
-            process.stdin.write(json.dumps(asdict(job)))
-            process.stdin.close()
+            with suppress(BrokenPipeError):  # it ended before it read: its status says why
+                process.stdin.write(json.dumps(asdict(job)))
+                process.stdin.close()
             for line in process.stdout:
                 said: dict[str, Any] = json.loads(line)
                 if "measured" in said:

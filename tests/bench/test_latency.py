@@ -14,9 +14,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from gamer.bench import cold, output, samples, state, steps
+from gamer.bench import cold, launch, output, samples, state, steps
 from gamer.runtime import engine as engine_module
 from gamer.runtime.engine import Engine
+from gamer.runtime.errors import RuntimeFailure
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -138,10 +139,29 @@ def test_a_stopwatch_changes_no_answer_and_leaves_no_trace(bundle: Path, sample_
 
 @pytest.mark.slow
 def test_a_cold_start_that_fails_says_why(bundle: Path, tmp_path: Path) -> None:
-    from gamer.runtime.errors import RuntimeFailure
-
     with pytest.raises(RuntimeFailure, match=r"cold start failed: .*no\.gamer"):
         cold.measure(bundle, tmp_path / "no.gamer", "onnx", 1, "fast", "cat", None, 1)
+
+
+def test_a_measured_process_that_fails_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    job = launch.Job(str(tmp_path / "none"), "", "onnx", 1, "fast", ("cat",), "", 0, 2, 0.0)
+    with pytest.raises(RuntimeFailure, match=r"none: no manifest\.json here"):
+        launch.measure(job, 2, lambda text: None)
+    dying = tmp_path / "python"
+    dying.write_text("#!/bin/sh\necho first >&2; echo boom >&2; exit 3\n")
+    dying.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(dying))
+    with pytest.raises(RuntimeFailure, match=r"measured process ended with status 3: boom$"):
+        launch.measure(job, 2, lambda text: None)
+
+
+@pytest.mark.slow
+def test_rounds_are_shared_out_among_processes(bundle: Path) -> None:
+    said = list[str]()
+    found = launch.measure(launch.Job(str(bundle), "", "onnx", 1, "fast", (), "", 0, 3, 0.0), 2, said.append)
+    assert [[len(row.rounds) for row in one.rows if row.step == "text_tower"] for one in found] == [[2], [1]]
+    assert said == ["process 1 of 2, round 1 of 2", "process 1 of 2, round 2 of 2", "process 2 of 2, round 1 of 1"]
+    assert all(one.peak_rss_mb > 0 and not one.bare for one in found)
 
 
 @pytest.mark.slow
