@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("torch", reason="needs the export extra")
 from gamer.export import bundle, components, parity, recipe, verify
 from gamer.export.errors import ExportError
+from gamer.export.modules.decoder import Int8Embedding
 from gamer.export.settings import Settings
 from gamer.runtime import manifest as mf
 
@@ -30,6 +31,14 @@ def test_one_component_for_real(tmp_path: Path, target: str) -> None:
     assert artifact.parity.minimum is not None and artifact.parity.minimum >= artifact.parity.threshold
     assert artifact.parity.executed_by and artifact.export_peak_bytes > 50_000_000
     assert [p.name for p in (tmp_path / target).iterdir()] == [Path(artifact.path).name]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["onnx", "executorch", "coreml"])
+def test_a_token_table_with_scales_for_parts_of_a_row(tmp_path: Path, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Int8Embedding, "OUTLIER", 0.0)
+    found = bundle.run_task(task(tmp_path, target, "llm_embed")).artifact
+    assert found.parity.minimum is not None and found.parity.minimum > 0.9999 and found.bytes < 1.16 * 49152 * 576
 
 
 @pytest.mark.slow

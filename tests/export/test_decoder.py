@@ -198,3 +198,15 @@ def test_the_int8_table_gives_its_rows_back() -> None:
     weight = torch.randn(10, 16)
     ids = torch.tensor([3, 3, 9])
     assert (Int8Embedding(weight)(ids) - weight[ids]).abs().max() <= weight.abs().max() / 254 + 1e-6
+
+
+def test_a_number_that_stands_out_does_not_set_the_scale_of_its_whole_row() -> None:
+    torch.manual_seed(0)
+    weight, ids = torch.randn(10, 1024), torch.tensor([3, 3, 9])
+    assert Int8Embedding(weight).groups == 1
+    weight[7, 40] = 40.0  # of a row whose root mean square is one
+    table = Int8Embedding(weight)
+    assert table.groups == 32 and table.get_buffer("scale").shape == (10, 32) and table.get_buffer("rows").shape == weight.shape
+    assert torch.nn.functional.cosine_similarity(table(torch.arange(10)), weight, dim=1).min() > 0.9999
+    blocks = weight[ids].view(3, 32, 32)
+    assert ((table(ids).view(3, 32, 32) - blocks).abs() <= blocks.abs().amax(dim=2, keepdim=True) / 254 + 1e-6).all()
