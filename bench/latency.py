@@ -117,7 +117,7 @@ def measure(
         SCHEMA, here.cpu_info, here.system, backend, bundle.name, bundle_sha256(bundle), manifest.recipe, manifest.quant,
         state.thermal(before, after), before, after, here,
         album.name if album else "", found[0].photos, threads, refined_by, tuple(queries), plan.rounds, plan.warmup, len(found), frozen,
-        _overhead(found), max(one.peak_rss_mb for one in found), tuple(_models(manifest, backend)), _rows(found),
+        _overhead(found), max(one.peak_rss_mb for one in found), tuple(_models(manifest, backend.partition(":")[0])), _rows(found),
         datetime.now().astimezone().isoformat(timespec="seconds"),
     )  # fmt: skip
 
