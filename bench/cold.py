@@ -50,11 +50,16 @@ def _once(command: Sequence[str]) -> tuple[float, ...]:
     begin = time_ns()
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
     if done.returncode:
-        raise RuntimeFailure(f"the process of the cold start failed: {(done.stderr.strip().splitlines() or ['no message'])[-1][:200]}")
+        raise RuntimeFailure(f"the process of the cold start failed: {last_line(done.stderr)}")
     row = json.loads(done.stdout.splitlines()[-1])
     start, *parts = (float(x) for x in row["ms"])
     start -= begin / 1e6
     return (start, *parts[:4], start + sum(parts[:3]), float(row["peak_rss_mb"]))
+
+
+def last_line(text: str) -> str:
+    """What a process that failed said last."""
+    return (text.strip().splitlines() or ["no message"])[-1][:200]
 
 
 def main(arguments: Sequence[str]) -> None:

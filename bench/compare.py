@@ -3,6 +3,7 @@
 A row has changed when two things hold: the 95 % interval of the ratio of medians leaves out 1 (for a regression: lies wholly beyond the bound),
 and a Mann-Whitney test over the samples, corrected for the number of rows (Holm), says that the distributions differ. One of them
 alone is noise: a machine that was busy for a while moves many samples a little, a single stall moves few by much.
+The interval is a bootstrap's over blocks of samples; of runs in several processes it is at least Welch's over the processes' medians.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .imported import Imported, ImportedRow
+from .samples import log_medians
 
 DRAWS, LEVEL = 4000, 0.05
 FEWEST = 4  # samples a row, below which nothing can be told
@@ -100,8 +102,9 @@ def _change(a: ImportedRow, b: ImportedRow, p: float, bound: float) -> Change:
         return Change(a.layer, a.step, a.p50_ns / 1e6, b.p50_ns / 1e6, ratio, ratio, ratio, 1.0, "too few samples", False)
     first, second = np.asarray(a.samples_ns, np.float64), np.asarray(b.samples_ns, np.float64)
     low, high = _ratio_interval(first, second)
-    if min(_processes(a), _processes(b)) > 1:
-        between = _welch_interval(_log_medians(a), _log_medians(b))
+    left, right = _by_process(a), _by_process(b)
+    if min(len(left), len(right)) > 1:
+        between = _welch_interval(left, right)
         low, high = min(low, between[0]), max(high, between[1])
     verdict = "slower" if p < LEVEL and low > 1 else "faster" if p < LEVEL and high < 1 else "same"
     ratio = float(np.median(second) / max(np.median(first), 1.0))
@@ -125,15 +128,9 @@ def _medians(x: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.
     return np.asarray(np.median(x[rows], axis=1), np.float64)
 
 
-def _processes(a: ImportedRow) -> int:
-    return sum(1 for count in a.launches if count)
-
-
-def _log_medians(a: ImportedRow) -> NDArray[np.float64]:
-    """Of each process."""
-    ends = np.cumsum(a.launches)
-    parts = [a.samples_ns[end - count : end] for end, count in zip(ends, a.launches, strict=True) if count]
-    return np.asarray([np.log(max(float(np.median(part)), 1.0)) for part in parts])
+def _by_process(a: ImportedRow) -> NDArray[np.float64]:
+    ends = np.cumsum(a.launches, dtype=int)
+    return log_medians([a.samples_ns[end - count : end] for end, count in zip(ends, a.launches, strict=True)])
 
 
 def _welch_interval(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[float, float]:

@@ -28,6 +28,7 @@ from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.models import Models
 
 from . import machine, steps
+from .cold import last_line
 from .graph import GraphError
 from .parts import Part, parts
 
@@ -111,8 +112,7 @@ def _start(job: Job, progress: Progress) -> Launch:
                 progress(str(said["progress"]))
             status = process.wait()
             chatter.seek(0)
-            last = (chatter.read().decode(errors="replace").strip().splitlines() or ["no message"])[-1]
-            raise RuntimeFailure(f"a measured process ended with status {status}: {last[:200]}")
+            raise RuntimeFailure(f"a measured process ended with status {status}: {last_line(chatter.read().decode(errors='replace'))}")
         finally:
             process.kill()
 

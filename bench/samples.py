@@ -92,9 +92,14 @@ def next_median(launches: Sequence[Rounds]) -> tuple[float, float]:
     return middle * float(np.exp(min(low, -half))), middle * float(np.exp(max(high, half)))
 
 
+def log_medians(processes: Sequence[Sequence[int]]) -> NDArray[np.float64]:
+    """The logarithm of each process's median; a process without samples has none."""
+    return np.asarray([np.log(max(float(np.median(samples)), 1.0)) for samples in processes if len(samples)], np.float64)
+
+
 def launch_error(launches: Sequence[Rounds]) -> float:
     """Half the 95 % interval of a run's log median, by Student's t over the medians of its processes; 0 for one process."""
-    logs = [float(np.log(max(np.median(np.concatenate(kept)), 1.0))) for process in launches if (kept := [part for part in process if len(part)])]
+    logs = log_medians([[ns for part in process for ns in part] for process in launches])
     if len(logs) < 2:
         return 0.0
     from scipy.special import stdtrit  # Student's quantiles, without scipy.stats' half second of imports

@@ -11,6 +11,11 @@ FIRST = "patch"
 LAST = "project."  # of a tower: what it rounds away is in the embedding as it stands; in 4 bits it cost a third of the whole error
 
 
+def kept(keep: tuple[tuple[str, str], ...], name: str) -> str | None:
+    """The quantization of the first pair of `keep` whose part stands in a tensor's `name`."""
+    return next((quant for part, quant in keep if part in name), None)
+
+
 @dataclass(frozen=True)
 class Mix:
     """The first of `keep` whose name stands in a tensor's tells its quantization, else `quant`. `group`: weights that share a scale in 4 bits.
@@ -29,8 +34,8 @@ class Mix:
 
     def of(self, name: str) -> str:
         """The quantization of the matrix or table called `name`, its path in the module."""
-        if kept := [quant for part, quant in self.keep if part in name]:
-            return kept[0]
+        if found := kept(self.keep, name):
+            return found
         if FIRST in name:
             return self.quant if self.quant == "fp16" else "fp32"
         return "int8" if name.startswith(LAST) and self.quant in ("int4", "pal4") else self.quant

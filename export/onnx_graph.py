@@ -24,6 +24,7 @@ from torch import Tensor
 
 from .block_codes import affine_blocks, nearest_blocks, pack_nibbles, quantize_blocks
 from .errors import ExportError
+from .mix import kept
 
 MS = "com.microsoft"
 QUANTS = ("fp32", "fp16", "int8", "int4")
@@ -56,8 +57,8 @@ class Scheme:
 
     def of(self, name: str) -> str:
         """The quantization of the matrix called `name`."""
-        if kept := [quant for part, quant in self.keep if part in name]:
-            return kept[0]
+        if found := kept(self.keep, name):
+            return found
         return "int8" if (name, self.quant) == ("head", "int4") else self.quant
 
 

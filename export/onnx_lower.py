@@ -114,10 +114,8 @@ class Lowering:
         group, (rows, columns) = self.mix.group, matrix.shape
         if columns % group:
             raise ExportError(f"{name}: {columns} columns are no multiple of group size {group}: choose a smaller --group-size, or --keep it in int8")
-        parts = [nearest_blocks(matrix[at : at + ROWS], group) for at in range(0, rows, ROWS)]
-        codes = np.concatenate([pack_nibbles(part.codes) for part in parts])
-        scales = np.concatenate([part.scales for part in parts])
-        zeros = np.concatenate([pack_nibbles(part.zeros) for part in parts])
+        blocks = nearest_blocks(matrix, group)
+        codes, scales, zeros = pack_nibbles(blocks.codes), blocks.scales, pack_nibbles(blocks.zeros)
         inputs = [x, self.graph.constant(f"{name}/codes", codes), self.graph.constant(f"{name}/scales", scales.reshape(-1))]
         inputs.append(self.graph.constant(f"{name}/zeros", zeros.reshape(-1)))
         self.graph.node("MatMulNBits", inputs, [out], MS, K=columns, N=rows, bits=4, block_size=group, accuracy_level=4)

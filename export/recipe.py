@@ -136,12 +136,7 @@ def _pocket(name: str, llm: str, **more: Any) -> Recipe:
 _CONVOLVED = {target: {quant: {"image_tower": "int8"} for quant in ("int4", "pal6", "pal4")} for target in ("onnx", "coreml")}
 # Half a million untrained parameters each: on XNNPACK int8 saves 1.4 MB and triples the time to lower them.
 _POCKET = {
-    "onnx": {
-        "int8": {"*": "int8"},
-        "int4": {"llm_decoder": "int4", "*": "int8"},
-        "pal6": {"*": "int8"},
-        "pal4": {"llm_decoder": "int4", "*": "int8"},
-    },
+    "onnx": {key: {"llm_decoder": "int4", "*": "int8"} for key in ("int4", "pal4")},
     "executorch": {
         "int8": dict.fromkeys(_DPE, "fp32") | {"*": "int8"},
         "int4": dict.fromkeys(_DPE, "fp32") | {"llm_decoder": "8da4w", "*": "int8"},

@@ -17,8 +17,6 @@ from .errors import ExportError
 
 # The last matrix of attention and of the feed-forward, by the names of CLIP and SigLIP, Llama, Qwen and Gemma, GPT-2, T5.
 _RESIDUAL = re.compile(r"\.(out_proj|fc2|o_proj|down_proj|c_proj|(Self|EncDec)Attention\.o|wo)\.weight$")
-
-
 _AFTER = re.compile(r"\.post_(attention|feedforward)_layernorm\.weight$")
 _TOKENS = ("embed_tokens.weight", "wte.weight", "shared.weight")
 # T5's attention divides no product by the width of a head: its queries are smaller from the start.
