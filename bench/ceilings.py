@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from gamer.runtime.telemetry import load_onnxruntime
 from numpy.typing import NDArray
 
 ROWS = (1, 8, 32, 128, 512)
@@ -105,7 +106,7 @@ Built = tuple[Any, dict[str, NDArray[Any]]]  # a model and what it is fed
 
 
 def _session(built: Built, threads: int) -> Callable[[], object]:
-    import onnxruntime as ort
+    ort = load_onnxruntime()
 
     model, feeds = built
     options = ort.SessionOptions()

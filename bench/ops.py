@@ -21,9 +21,11 @@ from typing import Any
 import numpy as np
 from gamer.runtime import manifest as mf
 from gamer.runtime.backends import Array, Session
+from gamer.runtime.backends.onnx_backend import session_options
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.manifest import Artifact
 from gamer.runtime.models import Models
+from gamer.runtime.telemetry import load_onnxruntime
 
 from . import ceilings, counting, fallbacks, graph, machine
 from .ceilings import Ceilings
@@ -100,10 +102,7 @@ class _Profiled:
     """An ONNX Runtime session with its profiler on: what the runtime's own is, for callers that bind memory too."""
 
     def __init__(self, path: Path, artifact: Artifact, threads: int, folder: Path) -> None:
-        import onnxruntime as ort
-
-        options = ort.SessionOptions()
-        options.intra_op_num_threads, options.inter_op_num_threads, options.log_severity_level = threads, 1, 3
+        ort, options = load_onnxruntime(), session_options(threads)
         options.enable_profiling, options.profile_file_prefix = True, str(folder / artifact.role)
         path = path / "model.onnx" if path.is_dir() else path
         try:

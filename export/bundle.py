@@ -12,18 +12,16 @@ import os
 import platform
 import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from importlib.metadata import version
-from multiprocessing import get_context
 from pathlib import Path
 
 from gamer.runtime import manifest as mf
 from gamer.runtime.errors import BundleError
 
+from . import workers
 from .errors import ExportError
 from .form import form_of
 from .recipe import ROLES, TARGETS
@@ -75,15 +73,16 @@ def export(settings: Settings, targets: tuple[str, ...], out: Path, jobs: int, r
 
     limits.check(settings, targets)
     out = out.resolve()
-    mark = fingerprint(settings, targets)
-    if out.exists():
-        done = _up_to_date(out, mark)
-        if done is not None:
-            report("up to date", None)
-            return done
-    stage = out.with_name(out.name + ".partial")
+    mark, stage = fingerprint(settings), out.with_name(out.name + ".partial")
+    wanted = tasks(settings, targets, str(stage))
+    standing = _standing(out, mark) if out.exists() else None
+    if standing is not None and {(t.role, t.target) for t in wanted} <= {(a.role, a.target) for a in standing.artifacts}:
+        report("up to date", None)
+        return standing
     _prepare(stage, mark)
-    made = _run(tasks(settings, targets, str(stage)), jobs, report)
+    if standing is not None:
+        _carry(out, standing, wanted)
+    made = _run(wanted, jobs, report)
     report("tokenizers, labels, gazetteer, fixtures", None)
     from . import contents
 
@@ -95,6 +94,23 @@ def export(settings: Settings, targets: tuple[str, ...], out: Path, jobs: int, r
     mf.check(stage, manifest)
     _swap(stage, out)
     return manifest
+
+
+def _carry(out: Path, standing: mf.Manifest, wanted: list[Task]) -> None:
+    """Takes over what an older, smaller bundle of the same settings holds already, as an interrupted export goes on with what it finished."""
+    stage = Path(wanted[0].folder)
+    for task in wanted:
+        found = next((a for a in standing.artifacts if (a.role, a.target) == (task.role, task.target)), None)
+        if found is None or _record(task).exists():
+            continue
+        path = stage / found.path
+        path.parent.mkdir(exist_ok=True)
+        (shutil.copytree if (out / found.path).is_dir() else shutil.copy2)(out / found.path, path)
+        _record(task).write_text(json.dumps(asdict(Made(found, standing.component(task.role)))))
+    (stage / "fixtures").mkdir(exist_ok=True)
+    for role in {task.role for task in wanted}:
+        for file in standing.golden(role).values():
+            shutil.copy2(out / file.path, stage / file.path)
 
 
 def tasks(settings: Settings, targets: tuple[str, ...], folder: str) -> list[Task]:
@@ -121,12 +137,13 @@ def _swap(stage: Path, out: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def fingerprint(settings: Settings, targets: Iterable[str]) -> str:
-    """A hash of all that decides what an export writes: settings, recipe, sources, photographs, targets, tool versions, and this room's own
-    source."""
+def fingerprint(settings: Settings) -> str:
+    """A hash of all that decides what an artifact is: settings, recipe, sources, photographs, tool versions, and this room's own source. Which
+    parts and targets are asked for is not in it: a bundle that lacks some of them is added to."""
     from . import calibration
 
-    sha = hashlib.sha256(repr((settings, settings.chosen, sorted(targets), [(t, version(t)) for t in TOOLS])).encode())
+    settings = replace(settings, parts=())
+    sha = hashlib.sha256(repr((settings, settings.chosen, [(t, version(t)) for t in TOOLS])).encode())
     for _, source in settings.sources:
         path = Path(source)
         for file in sorted(path.iterdir()) if path.is_dir() else [path] if path.is_file() else []:
@@ -151,7 +168,8 @@ def _stamp(file: Path) -> bytes:
     return repr((file.name, file.stat().st_size, file.stat().st_mtime_ns)).encode()
 
 
-def _up_to_date(out: Path, mark: str) -> mf.Manifest | None:
+def _standing(out: Path, mark: str) -> mf.Manifest | None:
+    """The whole bundle of these settings that stands at `out`, with however many of their parts. Raises ExportError for anything else's folder."""
     if not _written_by_export(out):
         raise ExportError(f"{out}: exists and is not (only) a bundle: give another --output-dir, or remove it yourself")
     try:
@@ -193,25 +211,9 @@ def _run(tasks: list[Task], jobs: int, report: Report) -> list[Made]:
     _sweep(tasks, done)
     waiting = [t for t in tasks if t not in done]
     log = str(Path(tasks[0].folder) / "records" / "workers.log")
-    with ProcessPoolExecutor(
-        max_workers=max(1, min(jobs, len(waiting) or 1)),
-        mp_context=get_context("spawn"),
-        initializer=_quiet,
-        initargs=(log,),
-        # One worker is for large models: a process a task, so that what a converter leaves in memory goes with it.
-        max_tasks_per_child=1 if jobs == 1 else None,
-    ) as pool:
-        futures = {pool.submit(run_task, task): task for task in waiting}
-        try:
-            for future in as_completed(futures):
-                task = futures[future]
-                done[task] = future.result()
-                report(f"{task.role} for {task.target}", done[task].artifact)
-        except BrokenProcessPool:
-            raise ExportError("a worker was killed, most likely for want of memory: run again with --jobs 1; finished parts are kept") from None
-        except BaseException:
-            pool.shutdown(cancel_futures=True)  # what runs now is finished, and kept
-            raise
+    for task, made in workers.run(run_task, waiting, min(jobs, len(waiting) or 1), log):
+        done[task] = made
+        report(f"{task.role} for {task.target}", made.artifact)
     rank = {(role, target): i for i, (role, target) in enumerate((r, t) for r in ROLES for t in TARGETS)}
     return sorted(done.values(), key=lambda m: rank[m.artifact.role, m.artifact.target])
 
@@ -223,14 +225,6 @@ def _sweep(tasks: list[Task], done: Mapping[Task, Made]) -> None:
         for entry in folder.iterdir() if folder.is_dir() else ():
             if entry not in kept:
                 shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
-
-
-def _quiet(log: str) -> None:
-    """Sends a worker's chatter (converters print much, and their C++ parts print past Python) to a file; errors travel as exceptions."""
-    os.environ["TQDM_DISABLE"] = "1"
-    with open(log, "ab", buffering=0) as stream:  # noqa: PTH123 - a descriptor is wanted
-        os.dup2(stream.fileno(), 1)
-        os.dup2(stream.fileno(), 2)
 
 
 def _record(task: Task) -> Path:
@@ -251,7 +245,7 @@ def run_task(task: Task) -> Made:
     """Makes, proves and records one artifact; runs in a worker process."""
     import torch
 
-    from . import calibration, components, memory, parity
+    from . import calibration, components, golden, memory, parity
 
     torch.set_num_threads(1)
     memory.mark()
@@ -281,7 +275,9 @@ def run_task(task: Task) -> Made:
             parity.unproven(threshold),
             0.0,
         )
-        proven = parity.measure(settings, components.build(settings, task.role, "fp32"), draft, aside, threshold)
+        plain = components.build(settings, task.role, "fp32")
+        proven = parity.measure(settings, plain, draft, aside, threshold)
+        golden.write(settings, plain, Path(task.folder) / "fixtures")
         if path.is_dir():
             shutil.rmtree(path)
         aside.rename(path)

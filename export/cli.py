@@ -25,6 +25,7 @@ from .settings import (
     ONNX_FORMATS,
     Settings,
     parse_keep,
+    parse_parts,
     parse_sources,
     recipe_for,
 )
@@ -113,6 +114,9 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
     help="The same for a part (image, text, llm), or for all; repeat for more. random:7 fills the true architecture with numbers.",
 )
 @click.option("--targets", default=",".join(TARGETS), show_default=True, help="Comma-separated: onnx, executorch, coreml.")
+@click.option(
+    "--parts", default="", help="Comma-separated: image, text, dpe, llm. The rest can be added later. [default: all it has]"
+)
 @click.option("--quant", type=click.Choice(("none", *QUANTS)), default="int8", show_default=True, help="none: as --dtype says.")
 @click.option("--dtype", type=click.Choice(("fp32", "fp16")), default="fp32", show_default=True, help="Weights that --quant none leaves.")
 @click.option("--group-size", type=int, default=32, show_default=True, help="Weights that share a scale in int4.")
@@ -147,6 +151,7 @@ def export(
     model: str | None,
     weights: tuple[str, ...],
     targets: str,
+    parts: str,
     quant: str,
     dtype: str,
     group_size: int,
@@ -170,8 +175,8 @@ def export(
     """Export RECIPE (e.g. pocket, clip-vit-l14, gamer-qwen2-1.5b) as a bundle: every component, every target, each compared with torch on the
     same inputs. Without RECIPE, `-m` says by its config.json what it is: CLIP or SigLIP towers, or a language model.
 
-    A comparison below its threshold fails the command with the figure. An interrupted export continues where it stopped; a bundle that is
-    up to date is left as it is.
+    A comparison below its threshold fails the command with the figure. An interrupted export continues where it stopped; a bundle that
+    holds all of it is left as it is, one that lacks parts or targets gets them added.
 
     \b
     gamer export pocket -o out/pocket
@@ -191,7 +196,7 @@ def export(
         name = _recipe(recipe, model, trust_pickle)
         settings = Settings(
             name, dtype if quant == "none" else quant, parse_sources(name, model, weights), parse_keep(keep), group_size, max_seq, image_input,
-            trust_pickle, coreml_cache, onnx_format, opset, deployment_target, calibrate, executorch_backend,
+            trust_pickle, coreml_cache, onnx_format, opset, deployment_target, calibrate, executorch_backend, parse_parts(parts),
         )  # fmt: skip
         phone = None if device_profile is None else devices.choose(devices.load(), [device_profile])[0]
         if dry_run:

@@ -67,6 +67,11 @@ def roles(settings: Settings) -> tuple[str, ...]:
     return tuple(role for role in ROLES if have.get(role, "dpe" in parts))
 
 
+def has_encoder(settings: Settings) -> bool:
+    """Whether the language model is an encoder-decoder."""
+    return "llm_encoder" in roles(settings)
+
+
 def label_vectors(settings: Settings, template: str = "a photo of a {}") -> Tensor:
     """float32 [1000, D]: each class as the normalised mean of its lemmas' sentence vectors, the label side of ConSE."""
     from tokenizers import Tokenizer
@@ -107,6 +112,7 @@ def text_tokenizer(settings: Settings) -> str:
     return str(tokenizer.to_str())
 
 
+@lru_cache(maxsize=2)
 def llm_tokenizer(settings: Settings) -> tuple[str, tuple[int, ...]]:
     """(tokenizer.json text, ids that end an answer) of the language model."""
     from tokenizers import Tokenizer

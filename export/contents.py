@@ -66,7 +66,7 @@ def _write_files(settings: Settings, stage: Path, artifacts: tuple[mf.Artifact, 
     if ort := [stage / a.path for a in artifacts if a.path.endswith(to_ort.SUFFIX)]:
         names.append(f"onnx/{to_ort.CONFIG}")
         (stage / names[-1]).write_text(to_ort.required_operators(ort), encoding="utf-8")
-    fixtures.write_golden(settings, stage / "fixtures")
+    fixtures.write_texts(settings, stage / "fixtures")
     names += [f"fixtures/{p.name}" for p in sorted((stage / "fixtures").iterdir())]
     return tuple(mf.DataFile(n, n, *mf.digest(stage / n)) for n in names)
 

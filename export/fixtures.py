@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -56,30 +57,34 @@ def photo_path(package: str, name: str) -> Path:
 @lru_cache(maxsize=2)
 def images(spec: Preprocessing) -> tuple[NDArray[np.float32], ...]:
     """The photographs, prepared: float32 [1, side, side, 3] each."""
-    return tuple(prepare(load_pixels(path), spec) for path in _paths())
+    return tuple(prepare(load_pixels(path), spec) for path in paths())
 
 
 @lru_cache(maxsize=1)
 def photographs() -> tuple[NDArray[np.uint8], ...]:
     """The photographs as they are: uint8 [H, W, 3], each of its own size."""
-    return tuple(load_pixels(path) for path in _paths())
+    return tuple(load_pixels(path) for path in paths())
 
 
-def _paths() -> list[Path]:
+def paths() -> list[Path]:
+    """Of every packaged photograph."""
     return [photo_path(package, name) for package, (_, names) in PHOTOS.items() for name in names]
 
 
-def _spec(settings: Settings) -> Preprocessing:
+def image_spec(settings: Settings) -> Preprocessing:
+    """The preprocessing of these settings' image tower. Raises ExportError where there is none."""
     spec = components.preprocessing(settings)
     if spec is None:
         raise ExportError(f"recipe {settings.recipe} has no image tower")
     return spec
 
 
-def patches(settings: Settings) -> list[tuple[NDArray[Any], ...]]:
-    """Patch features of the first photographs, as the DPE sees them."""
+def patches(settings: Settings, names: Sequence[str] = ()) -> list[tuple[NDArray[Any], ...]]:
+    """Patch features of the photographs called `names`, or of the first six, as the DPE sees them."""
     tower = components.build(settings, "image_tower", "fp32").module
-    return [(reference(tower, (pixels,))[1],) for pixels in images(_spec(settings))[:6]]
+    chosen = [n for n, path in enumerate(paths()) if path.name in names] or range(6)
+    prepared = images(image_spec(settings))
+    return [(reference(tower, (prepared[n],))[1],) for n in chosen]
 
 
 def tokens(settings: Settings, width: int | None) -> list[tuple[NDArray[Any], ...]]:
@@ -108,7 +113,7 @@ def samples(settings: Settings, item: ExportModule, fixed: bool) -> list[tuple[N
     PROSE (parity.py)."""
     match item.role:
         case "image_tower":
-            return [(x,) for x in images(_spec(settings))]
+            return [(x,) for x in images(image_spec(settings))]
         case "text_tower":
             axis = item.inputs[0].shape[1]
             return tokens(settings, int(item.example[0].shape[1]) if fixed or isinstance(axis, int) else None)
@@ -119,17 +124,12 @@ def samples(settings: Settings, item: ExportModule, fixed: bool) -> list[tuple[N
     return patches(settings)
 
 
-def write_golden(settings: Settings, folder: Path) -> None:
-    """Golden inputs and fp32 outputs for every port: JSON for text, .npy (no pickle) for arrays."""
+def write_texts(settings: Settings, folder: Path) -> None:
+    """Texts with their token ids and fp32 embeddings as JSON, for every port's tokenizer; golden.py writes what graphs are given."""
     folder.mkdir(parents=True, exist_ok=True)
     parts = settings.chosen.parts()
     if "text" in parts:
         _write_json(folder / "text.json", _golden_text(settings))
-    if "image" in parts:
-        tower = components.build(settings, "image_tower", "fp32").module
-        chosen = [np.rint(x).clip(0, 255).astype(np.float32) for x in images(_spec(settings))[:4]]
-        np.save(folder / "image_pixels.npy", np.concatenate(chosen).astype(np.uint8), allow_pickle=False)
-        np.save(folder / "image_embeddings.npy", np.concatenate([reference(tower, (x,))[0] for x in chosen]), allow_pickle=False)
     if "llm" in parts:
         _write_json(folder / "llm.json", {"text": PROSE, "ids": prose_ids(settings)})
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from gamer.runtime.telemetry import load_onnxruntime
+
 from . import calibration, components
 from .errors import ExportError
 from .onnx_graph import OPSET
@@ -35,7 +37,7 @@ def greatest_opset() -> int:
 
 
 def _opens(opset: int) -> bool:
-    import onnxruntime as ort
+    ort = load_onnxruntime()
     from onnx import TensorProto, helper
 
     ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in "xy"]

@@ -5,7 +5,7 @@ Knows names and numbers only; `components.py` turns them into modules. Recipes a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .errors import ExportError
@@ -104,6 +104,17 @@ class Recipe:
         """The parts that this recipe has."""
         have = {"image": self.image, "text": self.text, "dpe": self.dpe, "llm": self.llm}
         return tuple(part for part in PARTS if have[part])
+
+    def only(self, parts: tuple[str, ...]) -> Recipe:
+        """The recipe with these parts alone. Raises ExportError for one that it has not, and for experts without what they lead from and to."""
+        if missing := [part for part in parts if part not in self.parts()]:
+            raise ExportError(f"recipe {self.name} has no part {missing[0]!r}; choose from: {', '.join(self.parts())}")
+        if "dpe" in parts and not {"image", "llm"} <= set(parts):
+            raise ExportError("part dpe projects patches of the image tower into the language model's space: ask for image and llm too")
+        if "image" in parts and "text" not in parts and self.image == "efficientnet-lite0":
+            raise ExportError(f"recipe {self.name}'s image tower is made of the text tower's vectors of its labels: ask for text too")
+        image, text, llm = ((getattr(self, part) if part in parts else "") for part in ("image", "text", "llm"))
+        return replace(self, image=image, text=text, llm=llm, dpe=self.dpe if "dpe" in parts else None)
 
     def quant_of(self, role: str, target: str, quant: str) -> str:
         """The quantization that `role` gets on `target` when `quant` is asked for."""

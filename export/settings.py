@@ -25,7 +25,7 @@ class Settings:
     RGB of any size, resized in the graph; ONNX only). `coreml_cache`: the Core ML decoder's, "tensors" in and out, or "state" (see stateful.py).
     `onnx_format`: of the target "onnx"; "ort" is ONNX Runtime's flatbuffer. `opset`: ONNX's operator set. `deployment_target`: the oldest system that
     Core ML's programs run on. `calibrate`: a folder of photographs for static int8, "" for those that packages carry.
-    `executorch_backend`: what ExecuTorch lowers to.
+    `executorch_backend`: what ExecuTorch lowers to. `parts`: those of the recipe that are asked for; none: all.
     """
 
     recipe: str
@@ -42,10 +42,13 @@ class Settings:
     deployment_target: str = "iOS18"
     calibrate: str = ""
     executorch_backend: str = "xnnpack"
+    parts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Raises ExportError for what no export can follow."""
         chosen = recipe(self.recipe)
+        if self.parts:
+            chosen.only(self.parts)
         if self.quant not in QUANTS:
             raise ExportError(f"unknown quantization {self.quant!r}; choose one of: {', '.join(QUANTS)}")
         for part, _ in self.sources:
@@ -63,12 +66,14 @@ class Settings:
             raise ExportError(f"deployment target {self.deployment_target!r}: choose one of: {', '.join(DEPLOYMENT_TARGETS)}")
         if self.executorch_backend not in EXECUTORCH_BACKENDS:
             raise ExportError(f"unknown ExecuTorch backend {self.executorch_backend!r}; choose one of: {', '.join(EXECUTORCH_BACKENDS)}")
-        if any(part != "dpe" and self.source(part) is None and self.model(part) is None for part in chosen.parts()):
+        if any(part != "dpe" and self.source(part) is None and self.model(part) is None for part in self.chosen.parts()):
             raise ExportError(f"recipe {self.recipe} has no weights of its own: give -m with a directory, a .gguf file or a hub id")
 
     @property
     def chosen(self) -> Recipe:
-        return recipe(self.recipe)
+        """The recipe, or those of its parts that are asked for."""
+        whole = recipe(self.recipe)
+        return whole.only(self.parts) if self.parts else whole
 
     @property
     def slots(self) -> int:
@@ -103,13 +108,14 @@ class Settings:
     @property
     def random_parts(self) -> tuple[str, ...]:
         """The parts that the user asked to be random numbers. (The DPE always is: nobody has published trained ones.)"""
-        return tuple(part for part, source in self.sources if source.partition(":")[0] == "random")
+        return tuple(part for part, source in self.sources if source.partition(":")[0] == "random" and part in self.chosen.parts())
 
     def to_strings(self) -> dict[str, str]:
         """For the manifest: field → text. A local path is cut to its name: a bundle tells nothing of the machine that made it."""
         raw = dataclasses.asdict(self)
         raw["sources"] = ",".join(f"{part}={Path(s).name if Path(s).exists() else s}" for part, s in self.sources)
         raw["calibrate"] = self.calibrate and Path(self.calibrate).resolve().name
+        raw["parts"] = ",".join(self.parts)
         raw["keep"] = ",".join(f"{name}={quant}" for name, quant in self.keep)
         return {name: str(value) for name, value in raw.items()}
 
@@ -117,12 +123,13 @@ class Settings:
 def from_strings(raw: dict[str, str], sources: tuple[tuple[str, str], ...] = ()) -> Settings:
     """The settings that a manifest names, with `sources` in place of the same parts'. Raises ExportError."""
     try:
-        said = {f.name: str(f.default) for f in dataclasses.fields(Settings)} | {"sources": "", "keep": ""} | raw
+        said = {f.name: str(f.default) for f in dataclasses.fields(Settings)} | {"sources": "", "keep": "", "parts": ""} | raw
         named = dict(_pairs(said["sources"])) | dict(sources)
         return Settings(
             said["recipe"], said["quant"], tuple(named.items()), _pairs(said["keep"]), int(said["group_size"]), int(said["max_seq"]),
             said["image_input"], said["trust_pickle"] == "True", said["coreml_cache"],
             said["onnx_format"], int(said["opset"]), said["deployment_target"], said["calibrate"], said["executorch_backend"],
+            parse_parts(said["parts"]),
         )  # fmt: skip
     except (KeyError, ValueError) as error:
         raise ExportError(f"the manifest's settings cannot be followed ({error}): export the bundle again") from None
@@ -133,6 +140,14 @@ def _pairs(text: str) -> tuple[tuple[str, str], ...]:
     if any(len(pair) != 2 for pair in pairs):
         raise ValueError(f"{text!r} is no list of name=value")
     return tuple((name, value) for name, value in pairs)
+
+
+def parse_parts(text: str) -> tuple[str, ...]:
+    """ "text,image" → parts in canonical order; "" for all that a recipe has. Raises ExportError that lists the choices."""
+    wanted = [part.strip() for part in text.split(",") if part.strip()]
+    if unknown := [part for part in wanted if part not in PARTS]:
+        raise ExportError(f"unknown part {unknown[0]!r}; choose from: {', '.join(PARTS)}")
+    return tuple(part for part in PARTS if part in wanted)
 
 
 def parse_keep(text: str) -> tuple[tuple[str, str], ...]:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from gamer.runtime import manifest as mf
 from gamer.runtime.manifest import Language
+from gamer.runtime.telemetry import load_onnxruntime
 
 from . import limits, to_onnx
 from .components import ExportModule
@@ -39,7 +40,7 @@ def write(item: ExportModule, quant: str, language: Language, samples: Samples, 
 
 def convert(plain: Path, path: Path, role: str) -> None:
     """`plain`: an .onnx file, with its weights inside or beside it. Raises ExportError."""
-    import onnxruntime as ort
+    ort = load_onnxruntime()
 
     options = ort.SessionOptions()
     options.log_severity_level = 3

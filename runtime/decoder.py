@@ -16,6 +16,7 @@ from .backends import Array, Session
 from .errors import RuntimeFailure
 from .manifest import Language
 from .step_cache import step_cache
+from .telemetry import load_onnxruntime
 
 Floats = NDArray[np.float32]
 
@@ -146,7 +147,7 @@ class BoundDecoder:
     """
 
     def __init__(self, session: Session, language: Language) -> None:
-        import onnxruntime as ort
+        ort = load_onnxruntime()
 
         self.language, self.past = language, 0
         self._native: Any = getattr(session, "native")  # noqa: B009 - only the ONNX session has it, and only this class asks
@@ -258,6 +259,18 @@ class EncoderDecoder:
         if not self._read:
             raise RuntimeFailure("an encoder-decoder has to read a prompt before it answers: call read first")
         return self.inner.forward(embeds)
+
+
+def cross_inputs(session: Session, cross: Floats, language: Language) -> dict[str, Floats]:
+    """An encoder's keys and values [2 · layers, heads, S, Dh] as the inputs that this decoder's artifact has for them."""
+    specs = [spec for spec in session.artifact.inputs if spec.name.startswith("cross_") and spec.name != "cross_mask"]
+    if not any(spec.name == "cross_mask" for spec in session.artifact.inputs):
+        return {spec.name: np.ascontiguousarray(x[None]) for spec, x in zip(specs, cross, strict=True)}
+    count, slots = cross.shape[2], language.max_seq
+    padded = np.zeros((*cross.shape[:2], slots, cross.shape[3]), np.float32)
+    padded[:, :, :count] = cross
+    inputs = {spec.name: x for spec, x in zip(specs, padded, strict=True)}
+    return inputs | {"cross_mask": _mask(np.arange(slots) < count)}
 
 
 def open_decoder(session: Session, language: Language, encoder: Session | None = None) -> Decoder:

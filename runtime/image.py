@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .backends import Array, Session
 from .errors import RuntimeFailure
 from .manifest import Preprocessing
 
@@ -32,6 +33,12 @@ def prepare(pixels: NDArray[np.uint8], spec: Preprocessing) -> NDArray[np.float3
         return _cut(image, spec, method)
     box = None if spec.fit == "squash" else _centre(*image.size, spec)
     return np.asarray(image.resize((spec.crop, spec.crop), method, box=box), dtype=np.float32)[None]
+
+
+def tower_input(session: Session, pixels: NDArray[np.uint8], spec: Preprocessing) -> dict[str, Array]:
+    """uint8 RGB [H, W, 3] as the input of an image tower; one that takes bytes resizes in its own graph."""
+    wanted = session.artifact.inputs[0]
+    return {wanted.name: pixels if wanted.dtype == "uint8" else prepare(pixels, spec)}
 
 
 def _centre(width: int, height: int, spec: Preprocessing) -> tuple[float, float, float, float]:

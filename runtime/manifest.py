@@ -16,7 +16,8 @@ from typing import Any
 from .errors import BundleError
 from .reading import read_as
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+READABLE = (1, 2)  # 1: no fixtures of every component, and parity does not say whose kernels were asked
 MANIFEST_NAME = "manifest.json"
 NOT_RUN = "not run on this platform"
 
@@ -37,7 +38,8 @@ class Parity:
     `status`: "passed", or NOT_RUN where the target cannot be executed here (then no figure is given). `metric` is "cosine" (worst input
     in `minimum`, all inputs in `mean`) or "top1" (share of positions of a fixed text whose likeliest token is the same; cosine of the
     hidden state in `minimum` and `mean`). `executed_by`: "onnxruntime", "executorch", "Core ML", "MIL interpreter"; "" in bundles from
-    before it was said. Of what was NOT_RUN it says what was checked instead.
+    before it was said. Of what was NOT_RUN it says what was checked instead. `kernels`: engine, version and processor features
+    (processor.kernels) that the figures hold for; elsewhere the bundle's fixtures are run again before it is trusted (selfcheck.py).
     """
 
     status: str
@@ -49,6 +51,7 @@ class Parity:
     top1_threshold: float | None = None
     inputs: int = 0
     executed_by: str = ""
+    kernels: str = ""
 
 
 @dataclass(frozen=True)
@@ -244,6 +247,11 @@ class Manifest:
             raise BundleError(f"bundle {self.recipe} has no image tower: export a recipe that has one")
         return self.preprocessing
 
+    def golden(self, role: str) -> dict[str, DataFile]:
+        """The golden arrays of a component by name (`want` is what fp32 torch gave): fixtures/ROLE.NAME.npy, or of its family's."""
+        mine = (f"fixtures/{role}.", f"fixtures/{role.split('_', 1)[0]}.")
+        return {f.name.split(".")[-2]: f for f in self.files if f.name.startswith(mine) and f.name.endswith(".npy")}
+
     def has_file(self, name: str) -> bool:
         return any(f.name == name for f in self.files)
 
@@ -269,8 +277,9 @@ def to_json(manifest: Manifest) -> str:
             if field.default is not dataclasses.MISSING and raw[part][field.name] == field.default:
                 del raw[part][field.name]
     for artifact in raw["artifacts"]:
-        if not artifact["parity"]["executed_by"]:
-            del artifact["parity"]["executed_by"]
+        for name in ("executed_by", "kernels"):
+            if not artifact["parity"][name]:
+                del artifact["parity"][name]
         if not artifact["export_peak_bytes"]:
             del artifact["export_peak_bytes"]
     return json.dumps(raw, indent=2, ensure_ascii=False) + "\n"
@@ -284,8 +293,9 @@ def from_json(text: str, where: str) -> Manifest:
         raise BundleError(f"{where}: not JSON ({str(error)[:80]})") from None
     if not isinstance(raw, dict) or not isinstance(raw.get("schema_version"), int):
         raise BundleError(f"{where}: no schema_version: this is not a bundle manifest")
-    if raw["schema_version"] != SCHEMA_VERSION:
-        raise BundleError(f"{where}: schema version {raw['schema_version']}, this program reads {SCHEMA_VERSION}: update it, or export again")
+    if raw["schema_version"] not in READABLE:
+        known = " and ".join(map(str, READABLE))
+        raise BundleError(f"{where}: schema version {raw['schema_version']}, this program reads {known}: update it, or export again")
     try:
         manifest: Manifest = read_as(Manifest, raw, "manifest")
         _within(manifest)

@@ -17,8 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import manifest as mf
-from .backends import Session, open_session, split
+from . import processor
+from .backends import Session, split
 from .errors import RuntimeFailure
+from .selfcheck import LOG, Verdict, open_checked
 from .text import TextEncoder
 
 if TYPE_CHECKING:
@@ -68,6 +70,7 @@ class Models:
         self.bundle, self.manifest, self.threads, self.max_memory = bundle, manifest, threads, max_memory
         self.chosen, self.backend = backend, backend.partition(":")[0]
         self._sessions: dict[str, Session] = {}
+        self.verdicts: dict[str, Verdict] = {}
         self._prefixes: dict[str, Prefix | None] = {}
         self._lock = Lock()
 
@@ -81,17 +84,19 @@ class Models:
             parts = ", ".join(manifest.random_parts)
             raise RuntimeFailure(f"{bundle}: random weights ({parts}), for sizes and speed: it finds nothing; --allow-random uses it all the same")
         mf.check_files(bundle, manifest)
+        if manifest.schema_version == 1:
+            LOG.warning(
+                "%s: of version 1, without fixtures: whether its components are right on this processor is not checked; export it again", bundle
+            )
         return cls(bundle, manifest, backend, threads, max_memory)
 
     def session(self, role: str) -> Session:
-        """The session of a component, loaded on first use, after the hash of its artifact was checked. Raises RuntimeFailure when it alone
-        is more than `max_memory`."""
+        """The session of a component, loaded on first use, after the hash of its artifact was checked, and its fixtures where it was proven on
+        other kernels than are here (selfcheck.py). Raises RuntimeFailure when it alone is more than `max_memory`, and when it is wrong here."""
         with self._lock:
             if role not in self._sessions:
-                artifact = self.manifest.artifact(role, self.backend)
-                path = mf.check_one(self.bundle, artifact)
                 self._make_room(role)
-                self._sessions[role] = open_session(self.chosen, path, artifact, self.threads)
+                self._sessions[role], self.verdicts[role] = open_checked(self.bundle, self.manifest, self.chosen, role, self.threads)
             self._sessions[role] = self._sessions.pop(role)  # the last used stands last
             return self._sessions[role]
 
@@ -103,7 +108,18 @@ class Models:
         """Backend, threads, allocation and what is loaded, for a trace."""
         bound = "" if self.max_memory is None else f" of at most {self.max_memory / 1e6:.0f}"
         loaded = ", ".join(f"{role} {size / 1e6:.0f}" for role, size in self.held().items())
-        return f"{self.chosen}, {SET_UP[self.backend].format(threads=self.threads)}; in memory, MB{bound}: {loaded or 'nothing'}"
+        return f"{self.chosen}, {SET_UP[self.backend].format(threads=self.threads)}; {self.arithmetic()}; in memory, MB{bound}: {loaded or 'nothing'}"
+
+    def arithmetic(self) -> str:
+        """In which arithmetic what is loaded runs, each kind once: "int8, VNNI; int4, VNNI"."""
+        kinds = (self.arithmetic_of(role) for role in sorted(self.held()))
+        return "; ".join(dict.fromkeys(kinds)) or "nothing computed yet"
+
+    def arithmetic_of(self, role: str) -> str:
+        """The same of one component; the form of the backend that its self-check chose, where it was opened."""
+        verdict = self.verdicts.get(role)
+        unfused = verdict is not None and verdict.units == "unfused"
+        return processor.arithmetic(self.backend, self.manifest.artifact(role, self.backend).quant, unfused)
 
     def _make_room(self, role: str) -> None:
         if self.max_memory is None:
@@ -179,12 +195,10 @@ class Models:
 
     def see(self, pixels: NDArray[np.uint8]) -> ImageCode:
         """uint8 RGB [H, W, 3] → embedding, patches, the five likeliest labels (first lemma of each; none from a tower without labels)."""
-        from .image import prepare
+        from .image import tower_input
 
         tower = self.session("image_tower")
-        wanted = tower.artifact.inputs[0]
-        # A tower that takes bytes resizes in its own graph.
-        out = tower.run({wanted.name: pixels if wanted.dtype == "uint8" else prepare(pixels, self.manifest.pixels())})
+        out = tower.run(tower_input(tower, pixels, self.manifest.pixels()))
         embedding = out["embedding"][0].astype(np.float32)
         labels = self._best(out["label_probs"][0].astype(np.float32)) if "label_probs" in out else ()
         return ImageCode(embedding / max(float(np.linalg.norm(embedding)), 1e-12), out["patches"][0].astype(np.float32), labels)

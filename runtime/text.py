@@ -23,8 +23,6 @@ class TextEncoder:
         self._session, self.max_tokens = session, max_tokens
         self._tokenizer: Any = Tokenizer.from_file(str(tokenizer))
         self._tokenizer.no_padding()
-        fixed = session.artifact.inputs[0].shape[1]
-        self._fixed = fixed if isinstance(fixed, int) else None
 
     def ids(self, text: str) -> list[int]:
         """Token ids as the tower sees them, cut at `max_tokens`."""
@@ -47,10 +45,16 @@ class TextEncoder:
         return [" ".join(parts[i : i + words]) for i in range(0, max(1, len(parts) - overlap), words - overlap)]
 
     def _run(self, ids: list[int]) -> Floats:
-        width = self._fixed or max(1, len(ids))
-        tokens = np.zeros((1, width), np.int64)
-        mask = np.zeros_like(tokens)
-        tokens[0, : len(ids)], mask[0, : len(ids)] = ids[:width], 1
-        out = self._session.run({"input_ids": tokens, "attention_mask": mask})["embedding"][0].astype(np.float32)
-        vector: Floats = out / np.float32(max(float(np.linalg.norm(out)), 1e-12))
-        return vector
+        return embed(self._session, ids)
+
+
+def embed(session: Session, ids: list[int]) -> Floats:
+    """Token ids → unit vector float32 [D]; a tower of fixed shape gets them padded, and no more than it takes."""
+    fixed = session.artifact.inputs[0].shape[1]
+    width = fixed if isinstance(fixed, int) else max(1, len(ids))
+    tokens = np.zeros((1, width), np.int64)
+    mask = np.zeros_like(tokens)
+    tokens[0, : len(ids)], mask[0, : len(ids)] = ids[:width], 1
+    out = session.run({"input_ids": tokens, "attention_mask": mask})["embedding"][0].astype(np.float32)
+    vector: Floats = out / np.float32(max(float(np.linalg.norm(out)), 1e-12))
+    return vector

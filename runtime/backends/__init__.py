@@ -1,6 +1,7 @@
 """Backends: one file per engine with the same names, chosen from a literal table; the heavy import stands inside `open_session`.
 
-A `Session` runs one artifact: named arrays in, named arrays out. A backend may name the processors that it is to use: `coreml:cpu_and_ne`.
+A `Session` runs one artifact: named arrays in, named arrays out. A backend may name the processors or kernels that it is to use:
+`coreml:cpu_and_ne`, `onnx:unfused`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from ..manifest import Artifact
 Array = NDArray[np.generic]
 BACKENDS = {"onnx": "onnx_backend", "executorch": "executorch_backend", "coreml": "coreml_backend"}
 PLATFORMS = {"coreml": ("darwin", "macOS")}  # what runs on one system alone: its sys.platform and its name
-UNITS = {"coreml": ("all", "cpu_only", "cpu_and_gpu", "cpu_and_ne")}  # the first is what a backend without any takes
+# The first is what a backend without any takes; the one of FALLBACK, slower and closer to the file's arithmetic, is for where that is wrong.
+UNITS = {"onnx": ("fused", "unfused"), "coreml": ("all", "cpu_only", "cpu_and_gpu", "cpu_and_ne")}
+FALLBACK = {"onnx": "unfused", "coreml": "cpu_only"}
 CHOICES = (*BACKENDS, *(f"{name}:{unit}" for name, units in UNITS.items() for unit in units))
 
 

@@ -52,7 +52,7 @@ def on_the_grid(step: DecoderStep) -> DecoderStep:
 def torch_decoder(step: DecoderStep) -> StepDecoder:
     inputs, outputs = step_specs(step, LANGUAGE.max_seq)
     item = ExportModule("llm_decoder", step, (), inputs, outputs, {}, "", "", True, "")
-    return StepDecoder(parity._TorchSession(item), LANGUAGE)
+    return StepDecoder(parity.TorchSession(item), LANGUAGE)
 
 
 def onnx_session(step: DecoderStep, quant: str, path: Path) -> object:

@@ -109,7 +109,7 @@ def test_operators_outside_are_named(backend: str, tmp_path: Path) -> None:
     assert list(program.left) == ["aten::asinh.out"]
     assert "left to portable kernels: aten::asinh.out × 1" in pte.describe(program)
     if backend == "coreml":
-        assert [by for by, _ in parity._delegated(artifact, tmp_path / "a.pte")] == []
+        assert [by for by, *_ in parity._delegated(artifact, tmp_path / "a.pte")] == []
         with pytest.raises(ExportError, match="not Core ML's alone"):
             mil.open_delegate(tmp_path / "a.pte", artifact)
 
@@ -120,7 +120,7 @@ def test_what_no_backend_takes_runs_as_it_is(tmp_path: Path) -> None:
             return torch.asinh(x)
 
     artifact = written(small(Alone()), "fp32", "vulkan", tmp_path / "a.pte")
-    ((by, session),) = parity._delegated(artifact, tmp_path / "a.pte")
+    ((by, session, _),) = parity._delegated(artifact, tmp_path / "a.pte")
     x = torch.linspace(-3, 3, 16).reshape(2, 8)
     assert by == "executorch" and torch.allclose(torch.from_numpy(session.run({"x": x.numpy()})["y"]), torch.asinh(x), atol=1e-6)
 

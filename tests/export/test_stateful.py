@@ -137,7 +137,7 @@ def test_the_step_keeps_what_the_host_would_have_kept() -> None:
     _, want = plain.forward(table[FIRST])
     for n, token in enumerate(FIRST):
         given = {"embeds": table[[token]], **driver._where()}
-        _, hidden = parity._TorchSession(own).run(given).values()
+        _, hidden = parity.TorchSession(own).run(given).values()
         driver.past += 1
         np.testing.assert_allclose(hidden[0], want[n], rtol=1e-5, atol=1e-5)
     buffers = [own.module.get_buffer(f"past_{x}_{n}").numpy()[:, : len(FIRST)] for n in range(2) for x in "kv"]

@@ -9,7 +9,7 @@ import torch
 import transformers
 from gamer.export.block_codes import affine_blocks
 from gamer.export.components import ExportModule
-from gamer.export.parity import _TorchSession
+from gamer.export.parity import TorchSession
 from gamer.export.weights import fit
 from gamer.runtime.backends import Array
 from gamer.runtime.decoder import Floats, StepDecoder
@@ -66,12 +66,12 @@ def tiny(family: str, layers: int | None = None) -> tuple[Any, dict[str, Any], D
     return model, config.to_dict(), DictWeights(model.state_dict())
 
 
-def torch_session(item: ExportModule) -> _TorchSession:
-    return _TorchSession(item)
+def torch_session(item: ExportModule) -> TorchSession:
+    return TorchSession(item)
 
 
 def torch_decoder(item: ExportModule, language: Language) -> StepDecoder:
-    return StepDecoder(_TorchSession(item), language)
+    return StepDecoder(TorchSession(item), language)
 
 
 def artifact(role: str, inputs: tuple[TensorSpec, ...], outputs: tuple[TensorSpec, ...]) -> Artifact:
