@@ -85,9 +85,8 @@ def latency(
         if html and album:
             progress.update(task, description="drawing")
             draw(html, bundle, album, found, whole, now)
-    brief = whole | {"rows": tables.records(found, samples=False)}
     notes = [*tables.notes(found), *([f"Report: {html.resolve()}"] if html else [])]
-    emit("json" if as_json else form, tables.sheets(found), notes, tables.records(found, samples=True), whole, brief)
+    emit("json" if as_json else form, tables.sheets(found), notes, tables.records(found), whole)
 
 
 def draw(html: Path, bundle: Path, album: Path, found: Latency, whole: dict[str, Any], now: datetime | None) -> None:
@@ -150,8 +149,7 @@ def flops(
         if output:
             write_aside(output, dumps(whole))
     records = [tables.record(found, cost) for cost in found.components]
-    brief = whole | {"components": records}
-    emit(form, tables.sheets(found, operators), tables.notes(found), records, whole, brief)
+    emit(form, tables.sheets(found, operators), tables.notes(found), records, whole)
 
 
 def _share(ctx: click.Context, param: click.Parameter, given: str) -> float:
@@ -177,7 +175,7 @@ def compare(a: Path, b: Path, bound: float, form: str) -> None:
     with one_line("bench compare", extra="bench"):
         found = comparing.compare(imported.read(a), imported.read(b), bound)
     records = [asdict(change) for change in found.changes]
-    emit(form, [tables.sheet(found)], tables.notes(found), records, asdict(found), asdict(found))
+    emit(form, [tables.sheet(found)], tables.notes(found), records, asdict(found))
     if found.regressions:
         raise SystemExit(1)
 
@@ -245,7 +243,7 @@ def device(
         if output:
             write_aside(output, dumps(whole))
     records = [asdict(o) for o in found.outlooks]
-    emit(form, tables.sheets(found, choices), tables.notes(found, measured), records, whole, whole)
+    emit(form, tables.sheets(found, choices), tables.notes(found, measured), records, whole)
 
 
 @click.command()
@@ -268,7 +266,7 @@ def ops(components: tuple[str, ...], bundle: Path, repetitions: int, top: int, o
         if output:
             write_aside(output, dumps(whole))
     records = tables.records(found)
-    emit(form, tables.sheets(found, top), tables.notes(found), records, whole, tables.brief(found))
+    emit(form, tables.sheets(found, top), tables.notes(found), records, whole)
 
 
 @click.command("table")
@@ -281,7 +279,7 @@ def table_command(files: tuple[Path, ...], form: str) -> None:
     with one_line("bench table", extra="bench"):
         found = readme_table.make([report.read(path) for path in files])
     whole = asdict(found)
-    emit(form, readme_table.sheets(found), readme_table.notes(found), whole["rows"], whole, whole)
+    emit(form, readme_table.sheets(found), readme_table.notes(found), whole["rows"], whole)
 
 
 COMMANDS = (latency, flops, ops, device, compare, report_command, table_command)

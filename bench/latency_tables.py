@@ -54,8 +54,8 @@ def notes(found: Latency) -> list[str]:
     return [*out, "The paper's column is its Table 3 (Flickr), on its authors' machine: the layers correspond, hardware, models and albums do not."]
 
 
-def records(found: Latency, samples: bool) -> list[Record]:
-    """A row each, with what it ran on."""
+def records(found: Latency) -> list[Record]:
+    """A row each, with what it ran on and its raw samples."""
     models = {m.role: m for m in found.models}
     out: list[Record] = []
     for r in found.rows:
@@ -68,5 +68,5 @@ def records(found: Latency, samples: bool) -> list[Record]:
             "model_sha256": m.model_sha256 if m else None, "model_size": m.model_size if m else None,
             "model_n_params": m.model_n_params if m else None, "thermal": found.thermal, "frequency_mhz": found.after.frequency_mhz,
         }  # fmt: skip
-        out.append(record | ({"samples_ns": list(r.samples_ns)} if samples else {}))
+        out.append(record | {"samples_ns": list(r.samples_ns)})
     return out

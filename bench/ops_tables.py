@@ -48,10 +48,3 @@ def records(found: Ops) -> list[Record]:
     """A row for each kernel of each artifact."""
     common = {"build_commit": found.machine.build_commit, "cpu_info": found.machine.cpu_info, "bundle": found.bundle, "n_threads": found.n_threads}
     return [common | {"component": t.step, "on": t.on, "quantization": t.quant} | asdict(g) for t in found.tables for g in t.kernels]
-
-
-def brief(found: Ops) -> Record:
-    whole = asdict(found)
-    for table in whole["tables"]:
-        del table["nodes"]
-    return whole

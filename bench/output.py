@@ -1,6 +1,6 @@
 """How a measurement is printed: markdown tables, CSV, JSON, JSON lines. Knows rows and columns; knows no measurement.
 
-With md, json and jsonl the last line of standard output is one JSON object. CSV is CSV to its end: a line of JSON would break who reads it.
+People get tables, and JSON only where they ask for it: a run's raw samples are 20,000 characters.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Cell = str | int | float | None
 Record = Mapping[str, object]
 
 format_option = click.option(
-    "-o", "--output-format", "form", type=click.Choice(FORMATS), default="md", show_default=True, help="Markdown ends in one line of JSON."
+    "-o", "--output-format", "form", type=click.Choice(FORMATS), default="md", show_default=True, help="Markdown tables, or the same for machines."
 )
 
 
@@ -44,8 +44,8 @@ def _number(text: str) -> bool:
     return not text or text.lstrip("-").replace(".", "", 1).replace(",", "").rstrip(" %×").isdigit()
 
 
-def emit(form: str, sheets: Sequence[Sheet], notes: Sequence[str], records: Sequence[Record], whole: Record, brief: Record) -> None:
-    """Prints in `form`. `records`: the rows for machines; `whole`: everything, with raw samples; `brief`: the same without them."""
+def emit(form: str, sheets: Sequence[Sheet], notes: Sequence[str], records: Sequence[Record], whole: Record) -> None:
+    """Prints in `form`. `records`: the rows for machines; `whole`: everything, with raw samples."""
     if form == "json":
         click.echo(dumps(whole))
     elif form == "jsonl":
@@ -54,8 +54,7 @@ def emit(form: str, sheets: Sequence[Sheet], notes: Sequence[str], records: Sequ
     elif form == "csv":
         click.echo(_csv(records), nl=False)
     else:
-        click.echo("\n\n".join([*(sheet.markdown() for sheet in sheets), *notes]) + "\n")
-        click.echo(dumps(brief))
+        click.echo("\n\n".join([*(sheet.markdown() for sheet in sheets), *notes]))
 
 
 def _csv(records: Sequence[Record]) -> str:

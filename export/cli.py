@@ -114,9 +114,7 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
     help="The same for a part (image, text, llm), or for all; repeat for more. random:7 fills the true architecture with numbers.",
 )
 @click.option("--targets", default=",".join(TARGETS), show_default=True, help="Comma-separated: onnx, executorch, coreml.")
-@click.option(
-    "--parts", default="", help="Comma-separated: image, text, dpe, llm. The rest can be added later. [default: all it has]"
-)
+@click.option("--parts", default="", help="Comma-separated: image, text, dpe, llm. The rest can be added later. [default: all it has]")
 @click.option("--quant", type=click.Choice(("none", *QUANTS)), default="int8", show_default=True, help="none: as --dtype says.")
 @click.option("--dtype", type=click.Choice(("fp32", "fp16")), default="fp32", show_default=True, help="Weights that --quant none leaves.")
 @click.option("--group-size", type=int, default=32, show_default=True, help="Weights that share a scale in int4.")

@@ -91,8 +91,8 @@ def test_a_stall_alone_is_no_regression(tmp_path: Path) -> None:
 
 def test_exit_codes_are_for_ci(tmp_path: Path) -> None:
     a, slow = saved(tmp_path / "a.json", run({"x": noisy(1)})), saved(tmp_path / "b.json", run({"x": noisy(2, 2.0)}, "Pixel 9"))
-    same = CliRunner().invoke(bench, ["compare", str(a), str(a), "--bound", "10%"])
-    assert same.exit_code == 0 and json.loads(same.output.splitlines()[-1])["changes"][0]["ratio"] == 1.0
+    same = CliRunner().invoke(bench, ["compare", str(a), str(a), "--bound", "10%", "-o", "json"])
+    assert same.exit_code == 0 and json.loads(same.output)["changes"][0]["ratio"] == 1.0
     worse = CliRunner().invoke(bench, ["compare", str(a), str(slow), "--bound", "10%"])
     assert worse.exit_code == 1 and "device differs: Pixel 8 and Pixel 9" in worse.output
     assert CliRunner().invoke(bench, ["compare", str(slow), str(a)]).exit_code == 0

@@ -99,6 +99,6 @@ def test_ops_through_the_shell(bundle: Path, tmp_path: Path) -> None:
     assert sum(n["macs"] for n in image["nodes"]) == counted["image_tower"] and ops.UNTAKEN not in {n["name"] for n in image["nodes"]}
     assert {g["name"] for g in image["kernels"]} >= {"QLinearConv"} and "layers.29" in {g["name"] for g in decode["layers"]}
     assert all(n["us"] > 0 for n in image["nodes"] if n["macs"] > 1_000_000)
-    assert "ExecuTorch" in done.stdout and "nodes" not in json.loads(done.stdout.splitlines()[-1])["tables"][0]
+    assert "ExecuTorch" in done.stdout and "{" not in done.stdout
     refused = subprocess.run([*command, "nothing"], capture_output=True, text=True, timeout=100)
     assert refused.returncode == 1 and "llm_decode" in refused.stderr

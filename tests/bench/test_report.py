@@ -96,7 +96,7 @@ def test_the_readmes_table_is_made_of_results(tmp_path: Path) -> None:
     (tmp_path / "l.json").write_text(json.dumps(timed))
     both = CliRunner().invoke(bench, ["table", str(tmp_path / "o.json"), str(tmp_path / "l.json")])
     assert both.exit_code == 0, both.output
-    assert "| llm_decode, one token " in both.output and json.loads(both.output.splitlines()[-1])["rows"][0]["roofline"] == pytest.approx(0.25)
+    assert "| llm_decode, one token " in both.output and "25%" in both.output and "{" not in both.output
     assert "2717" in both.output and "2.717 s" in both.output
     nothing = CliRunner().invoke(bench, ["table", str(tmp_path / "l.json")])
     assert nothing.exit_code == 1 and "bench ops" in nothing.output
