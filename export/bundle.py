@@ -88,7 +88,8 @@ def export(settings: Settings, targets: tuple[str, ...], out: Path, jobs: int, r
 
     parts = tuple({m.component.role: m.component for m in made}.values())
     tools = {t: version(t) for t in TOOLS} | {"python": platform.python_version(), "fingerprint": mark}
-    manifest = contents.finish(settings, parts, tuple(m.artifact for m in made), stage, tools)
+    with workers.quiet(str(stage / "records" / "workers.log")):
+        manifest = contents.finish(settings, parts, tuple(m.artifact for m in made), stage, tools)
     (stage / mf.MANIFEST_NAME).write_text(mf.to_json(manifest), encoding="utf-8")
     shutil.rmtree(stage / "records")
     mf.check(stage, manifest)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 from gamer.runtime import manifest as mf
 from gamer.runtime.console import one_line
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -50,38 +51,44 @@ def bar() -> Progress:
 
 
 def table(manifest: mf.Manifest) -> Table:
-    """Component × target with sizes and parity, for people."""
-    out = Table(title=f"{manifest.recipe}, {manifest.quant}")
-    for name, justify in (
-        ("component", "left"),
-        ("parameters", "right"),
-        ("multiply-adds", "right"),
-        ("target", "left"),
-        ("MB", "right"),
-        ("parity with torch (threshold)", "left"),
-    ):
-        out.add_column(name, justify="right" if justify == "right" else "left")
+    """Component × target with sizes and parity, for people: 80 columns hold it."""
+    out = Table(title=f"{manifest.recipe}, {manifest.quant}", box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0), caption_justify="left")
+    for name in ("component", "parameters", "target", "MB", "worst cosine", "top-1"):
+        out.add_column(name, justify="left" if name in ("component", "target") else "right", no_wrap=True)
     for component in manifest.components:
-        first = True
+        left = (component.role + ("" if component.trained else "*"), f"{component.parameters / 1e6:,.1f} M")
         for artifact in (a for a in manifest.artifacts if a.role == component.role):
-            left = (
-                component.role + ("" if component.trained else " (untrained)"),
-                f"{component.parameters:,}",
-                f"{component.macs / 1e6:,.1f} M/{component.macs_per.split()[0]}",
-            )
-            out.add_row(*(left if first else ("", "", "")), artifact.target, f"{artifact.bytes / 1e6:.2f}", parity_text(artifact.parity))
-            first = False
+            parity = artifact.parity
+            cosine = "not run" if parity.minimum is None else f"{parity.minimum:.5f} ({parity.threshold:g})"
+            tokens = "" if parity.top1 is None else f"{parity.top1:.1%} ({parity.top1_threshold:.0%})"
+            out.add_row(*left, artifact.target + _marks(parity), f"{artifact.bytes / 1e6:.1f}", cosine, tokens)
+            left = ("", "")
+    out.caption = _legend(manifest)
     return out
 
 
+def _marks(parity: mf.Parity) -> str:
+    return ("°" if parity.executed_by.startswith("MIL") else "") + ("†" if parity.kernels.endswith("unfused") else "")
+
+
+def _legend(manifest: mf.Manifest) -> str:
+    """What the table's marks mean, those that stand in it."""
+    marks = "".join(_marks(a.parity) for a in manifest.artifacts)
+    notes = ["in brackets: what had to be reached, against torch in fp32"]
+    notes += ["*: random weights, for size and speed"] if any(not c.trained for c in manifest.components) else []
+    notes += ["°: run by an interpreter of the saved program"] if "°" in marks else []
+    notes += ["†: with exact kernels, this processor's fast ones being wrong"] if "†" in marks else []
+    return "\n".join(notes)
+
+
 def parity_text(parity: mf.Parity) -> str:
-    """One cell: the worst cosine and, for the decoder, the agreement; or that it was not run."""
+    """One line: the worst cosine and, for the decoder, the agreement; or that it was not run."""
     if parity.minimum is None:
         return f"{parity.status}: {parity.executed_by}" if parity.executed_by else parity.status
-    text = f"cosine ≥ {parity.minimum:.5f} ({parity.threshold})"
+    text = f"cosine ≥ {parity.minimum:.5f} ({parity.threshold:g})"
     text += "" if parity.top1 is None else f", top-1 {parity.top1:.1%} ({parity.top1_threshold:.0%})"
     # The target's own runtime needs no word; what stood in for it does.
-    return f"{text}, {parity.executed_by}" if "MIL" in parity.executed_by else text
+    return f"{text}, {parity.executed_by}" if "MIL" in parity.executed_by or "unfused" in parity.executed_by else text
 
 
 def _from_file(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
@@ -208,8 +215,8 @@ def export(
                 if artifact:
                     progress.console.print(
                         f"  {text}: {artifact.bytes / 1e6:.1f} MB, {parity_text(artifact.parity)}, {artifact.export_seconds:.0f} s",
-                        highlight=False,
-                    )
+                        highlight=False, soft_wrap=True,
+                    )  # fmt: skip
 
             manifest = bundle.export(settings, wanted, output_dir, jobs, report)
     print_manifest(manifest, output_dir, as_json)

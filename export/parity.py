@@ -212,7 +212,7 @@ def _prose(settings: Settings, item: ExportModule) -> Floats:
 
 def prose(settings: Settings, count: int) -> Floats:
     """Embeddings [count, H] of a real text's first tokens."""
-    return _table(settings)[np.array(fixtures.prose_ids(settings)[:count])]
+    return np.asarray(_table(settings)[fixtures.prose_ids(settings)[:count]])
 
 
 def _decoder(settings: Settings, item: ExportModule, session: Any, threshold: Threshold) -> Parity:

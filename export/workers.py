@@ -77,7 +77,8 @@ def run(make: Callable[[Task], Made], tasks: Sequence[Task], jobs: int, log: str
 
 def _serve(pipe: connection.Connection, make: Callable[[Task], object], log: str) -> None:
     """A worker's life."""
-    _quiet(log)
+    os.environ["TQDM_DISABLE"] = "1"
+    _redirect(log)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     while True:
         try:
@@ -105,9 +106,21 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _quiet(log: str) -> None:
-    """Sends a worker's chatter (converters print much, and their C++ parts print past Python) to a file; errors travel as exceptions."""
-    os.environ["TQDM_DISABLE"] = "1"
+@contextlib.contextmanager
+def quiet(log: str) -> Iterator[None]:
+    """The same for a while in this process, whose own output comes back afterwards."""
+    kept = os.dup(1), os.dup(2)
+    try:
+        _redirect(log)
+        yield
+    finally:
+        for here, old in zip((1, 2), kept, strict=True):
+            os.dup2(old, here)
+            os.close(old)
+
+
+def _redirect(log: str) -> None:
+    """Sends chatter (converters print much, and their C++ parts print past Python) to a file; errors travel as exceptions."""
     with contextlib.suppress(OSError), open(log, "ab", buffering=0) as stream:  # noqa: PTH123 - a descriptor is wanted
         os.dup2(stream.fileno(), 1)
         os.dup2(stream.fileno(), 2)

@@ -13,6 +13,7 @@ COMMANDS = {
     "index": ("gamer.runtime.main", "index", "Build an album index from photos or a JSONL; change it, look into it."),
     "search": ("gamer.runtime.cli", "search", "Find the photos that a sentence means."),
     "bench": ("gamer.bench.cli", "bench", "Measure latency per layer, quality, and draw the report."),
+    "doctor": ("gamer.runtime.cli_doctor", "doctor", "Show this machine, and how a bundle's components do on it."),
     "serve": ("gamer.runtime.serve.cli", "serve", "Search an album from a web page, and over a local HTTP API."),
 }
 EXTRAS = {"export": "export", "verify": "export", "serve": "serve", "bench": "bench"}

@@ -71,7 +71,7 @@ def open_checked(bundle: Path, manifest: mf.Manifest, chosen: str, role: str, th
     note = _note(artifact, golden, f"{here}, {units}")
     if (known := _remembered(note, threshold)) is not None:
         return opened(known[0]), Verdict(role, known[0], known[1], threshold, "remembered")
-    arrays = {name: _array(bundle, file) for name, file in golden.items()}
+    arrays = {name: golden_array(bundle, file) for name, file in golden.items()}
     ladder = [units, FALLBACK[backend]] if units == first and backend in FALLBACK else [units]
     figures = []
     for rung in ladder:
@@ -157,7 +157,7 @@ class _Deaf:
         pass
 
 
-def _array(bundle: Path, file: mf.DataFile) -> Array:
+def golden_array(bundle: Path, file: mf.DataFile) -> Array:
     path = mf.check_one(bundle, file)
     try:
         if file.bytes > MAX_GOLDEN:

@@ -94,11 +94,15 @@ def replay(folder: Path) -> Iterator[tuple[str, str, str, str]]:
     """(suite, case, pass or fail, message)."""
     for path in sorted(folder.glob("*.json")):
         suite = read(path)
-        fresh = {case.id: case for case in again(suite, folder).cases}
-        opinion = plain.opinion_of(suite.name)
-        for case in suite.cases:
-            problem = _problem(suite, case, fresh.get(case.id), folder, opinion)
-            yield suite.name, case.id, "fail" if problem else "pass", " ".join(problem.split())[:200]
+        for case, problem in verdicts(suite, again(suite, folder), folder):
+            yield suite.name, case, "fail" if problem else "pass", problem
+
+
+def verdicts(suite: Suite, now: Suite, folder: Path) -> Iterator[tuple[str, str]]:
+    """(case, what differs between `suite` as it was written and as the reference writes it `now`, "" where nothing does)."""
+    fresh, opinion = {case.id: case for case in now.cases}, plain.opinion_of(suite.name)
+    for case in suite.cases:
+        yield case.id, " ".join(_problem(suite, case, fresh.get(case.id), folder, opinion).split())[:200]
 
 
 def _problem(suite: Suite, case: Case, fresh: Case | None, folder: Path, opinion: plain.Opinion | None) -> str:

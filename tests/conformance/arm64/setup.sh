@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sets up an emulated ARM64 Python with ONNX Runtime on Debian, x86-64: qemu-user 10, Debian's arm64 python3.11 and its C library, and the aarch64 wheels
-# of onnxruntime and numpy. Once; about 250 MB in ${GAMER_TOOLS:-$HOME/.cache/gamer-tools}/arm64. No root needed: nothing is installed, only unpacked.
-# $1: a Python with pip, whose versions of onnxruntime and numpy are taken.
+# of what the two lower rooms import. Once; about 450 MB in ${GAMER_TOOLS:-$HOME/.cache/gamer-tools}/arm64. No root needed: nothing is installed, only unpacked.
+# $1: a Python with pip, whose versions of these packages are taken. The x86-64 models of `make processors` run in the same qemu.
 set -euo pipefail
 PYTHON="${1:-python3}"
 HOME_DIR="${GAMER_TOOLS:-$HOME/.cache/gamer-tools}/arm64"
@@ -10,8 +10,9 @@ MIRROR="${DEBIAN_MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/nu
 KEYS=/usr/share/keyrings/debian-archive-keyring.gpg
 LIBRARIES=(python3.11-minimal libpython3.11-minimal libpython3.11-stdlib libc6 libgcc-s1 libstdc++6 zlib1g libexpat1 libffi8 libssl3 libbz2-1.0 liblzma5
   libsqlite3-0 libuuid1)
-VERSIONS="$("$PYTHON" -c 'import numpy, onnxruntime; print(f"onnxruntime=={onnxruntime.__version__} numpy=={numpy.__version__}")')"
-STAMP="$HOME_DIR/ready-$(echo "$VERSIONS" | tr ' =' '__')"
+PACKAGES="onnxruntime numpy pillow usearch numkong apsw tokenizers platformdirs tqdm"
+VERSIONS="$("$PYTHON" -c 'import sys; from importlib.metadata import version; print(*(f"{name}=={version(name)}" for name in sys.argv[1:]))' $PACKAGES)"
+STAMP="$HOME_DIR/ready-$(echo "$VERSIONS" | sha256sum | cut -c1-16)"
 [ -e "$STAMP" ] && exit 0
 command -v apt-get >/dev/null && [ -e "$KEYS" ] && [ -n "$MIRROR" ] || { echo "arm64/setup.sh: made for Debian; no apt, keyring or mirror (DEBIAN_MIRROR) here" >&2; exit 3; }
 rm -rf "$HOME_DIR"; mkdir -p "$HOME_DIR/root" "$HOME_DIR/qemu" "$HOME_DIR/site"

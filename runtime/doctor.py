@@ -1,0 +1,145 @@
+"""What this machine is, and what it makes of a bundle: one report, for `gamer doctor` and for a person who asks for help.
+
+Opens every component once (its self-check included), searches nothing and writes nothing but the verdicts' cache.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sqlite3
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+
+from . import processor, telemetry
+from .backends import BACKENDS, runs_here, split
+from .errors import RuntimeFailure
+from .models import Models
+
+ENGINES = ("onnxruntime", "executorch", "coremltools", "usearch", "numkong", "numpy", "apsw", "tokenizers", "pillow")
+# Extra → a package that only it brings.
+EXTRAS = {"export": "torch", "serve": "fastapi", "ocr": "rapidocr", "hnswlib": "hnswlib", "bench": "faiss", "fleet": "ray", "dev": "pytest"}
+OVERHEAD = 1.35  # resident bytes of a session by its file's: pocket's eight on ONNX take 1.3 times, the cache of the decoder included
+
+
+@dataclass(frozen=True)
+class ComponentCheck:
+    """One component on this machine. `here`: the worst cosine of its fixtures on these kernels (the manifest's where it was proven on them);
+    None where nothing was run. `chosen`: the arithmetic. `problem`: why it cannot be used here, "" where it can."""
+
+    role: str
+    quant: str
+    proven: float | None
+    proven_on: str
+    here: float | None
+    threshold: float
+    chosen: str
+    why: str
+    problem: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """`free_mb`: memory that a new process can have; None where the system does not say. `needs_mb`: of the bundle with all components open."""
+
+    processor: processor.Processor
+    cores: int
+    system: str
+    python: str
+    versions: dict[str, str]
+    extras: dict[str, bool]
+    telemetry: dict[str, str]
+    sqlite: str
+    sqlite_fts5: bool
+    system_sqlite: str
+    system_sqlite_fts5: bool
+    free_mb: int | None
+    bundle: str | None
+    backend: str
+    needs_mb: int | None
+    components: tuple[ComponentCheck, ...]
+
+    @property
+    def healthy(self) -> bool:
+        """Whether every component can be used, and SQLite has what an album needs."""
+        return self.sqlite_fts5 and not any(c.problem for c in self.components)
+
+
+def examine(bundle: Path | None, backend: str = "onnx", threads: int = 2) -> Report:
+    """Raises BundleError for a bundle that is not what it promises, RuntimeFailure for an unknown backend."""
+    import apsw
+
+    split(backend)
+    models = Models.open(bundle, backend, threads, allow_random=True) if bundle else None
+    needs = None if models is None else sum(a.bytes for a in models.manifest.artifacts if a.target == models.backend) * OVERHEAD
+    ours = apsw.Connection(":memory:")
+    return Report(
+        processor=processor.read(),
+        cores=os.cpu_count() or 1,
+        system=f"{platform.system()} {platform.release()}",
+        python=platform.python_version(),
+        versions={name: found for name in ENGINES if (found := _version(name))},
+        extras={extra: find_spec(package) is not None for extra, package in EXTRAS.items()},
+        telemetry={name: os.environ.get(name, "") for name in telemetry.OPT_OUT},
+        sqlite=apsw.sqlite_lib_version(),
+        sqlite_fts5=any(o == "ENABLE_FTS5" for (o,) in ours.execute("PRAGMA compile_options")),
+        system_sqlite=sqlite3.sqlite_version,
+        system_sqlite_fts5=_system_fts5(),
+        free_mb=_free_mb(),
+        bundle=None if bundle is None else str(bundle),
+        backend=backend,
+        needs_mb=None if needs is None else round(needs / 1e6),
+        components=() if models is None else tuple(_check(models, c.role) for c in models.manifest.components),
+    )
+
+
+def _check(models: Models, role: str) -> ComponentCheck:
+    artifact = next((a for a in models.manifest.artifacts if (a.role, a.target) == (role, models.backend)), None)
+    if artifact is None:
+        return ComponentCheck(role, "", None, "", None, 0.0, "", "", f"no artifact for {models.backend}: export with --targets {models.backend}")
+    parity = artifact.parity
+    try:
+        models.session(role)
+    except RuntimeFailure as error:
+        return ComponentCheck(role, artifact.quant, parity.minimum, parity.kernels, None, parity.threshold, "none", "", str(error))
+    verdict = models.verdicts[role]
+    why = {
+        "export": "proven so at export",
+        "measured": "fixtures run now",
+        "remembered": "fixtures run before",
+        "no fixtures": "no fixtures to run",
+    }[verdict.source]
+    if verdict.units == "unfused":
+        why += ", the fused kernels being wrong here"
+    chosen = models.arithmetic_of(role)
+    return ComponentCheck(role, artifact.quant, parity.minimum, parity.kernels, verdict.cosine, verdict.threshold, chosen, why, "")
+
+
+def backends_here() -> tuple[str, ...]:
+    """Backends whose package is installed on a system that can have them."""
+    return tuple(name for name in BACKENDS if runs_here(name) and _version(processor.PACKAGES[name]))
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _system_fts5() -> bool:
+    with sqlite3.connect(":memory:") as plain:
+        return any(o == "ENABLE_FTS5" for (o,) in plain.execute("PRAGMA compile_options"))
+
+
+def _free_mb() -> int | None:
+    """Linux's own estimate of what a new process can have; elsewhere nothing short of a package says it."""
+    try:
+        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) // 1000
+    except (OSError, ValueError):
+        pass
+    return None

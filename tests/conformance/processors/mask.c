@@ -1,0 +1,40 @@
+/* Preloaded: answers for `cpuid` instructions that were overwritten with `ud2` (masked.py), as a Skylake-X would: AVX-512 without VNNI.
+
+   An emulator has no AVX-512, and a processor with VNNI never runs the kernels of one without: so the libraries are asked on this processor, and
+   told that the newer extensions are not there. Both instructions are two bytes long. */
+#define _GNU_SOURCE
+#include <cpuid.h>
+#include <signal.h>
+#include <string.h>
+#include <ucontext.h>
+
+#define BIT(n) (1u << (n))
+
+static void answer(int number, siginfo_t *info, void *context) {
+    greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
+    unsigned char *at = (unsigned char *)r[REG_RIP];
+    (void)info;
+    if (at[0] != 0x0f || at[1] != 0x0b) {
+        signal(number, SIG_DFL); /* another fault: as it would have been */
+        return;
+    }
+    unsigned leaf = (unsigned)r[REG_RAX], sub = (unsigned)r[REG_RCX], a = 0, b = 0, c = 0, d = 0;
+    __cpuid_count(leaf, sub, a, b, c, d);
+    if (leaf == 7 && sub == 0) {
+        b &= ~BIT(21);                                          /* IFMA */
+        c &= ~(BIT(1) | BIT(6) | BIT(11) | BIT(12) | BIT(14));  /* VBMI, VBMI2, VNNI, BITALG, VPOPCNTDQ */
+        d &= ~(BIT(8) | BIT(22) | BIT(23) | BIT(24) | BIT(25)); /* VP2INTERSECT, AMX, FP16 */
+    } else if (leaf == 7) {
+        a = b = c = d = 0; /* AVX-VNNI, BF16 and what came after them */
+    }
+    r[REG_RAX] = a, r[REG_RBX] = b, r[REG_RCX] = c, r[REG_RDX] = d;
+    r[REG_RIP] += 2;
+}
+
+__attribute__((constructor)) static void install(void) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = answer;
+    action.sa_flags = SA_SIGINFO | SA_NODEFER;
+    sigaction(SIGILL, &action, 0);
+}
