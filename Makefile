@@ -9,13 +9,14 @@ PIP_LINES := awk '/^(Collecting|ERROR|Successfully)/ { print substr($$0, 1, 100)
 export HF_HUB_OFFLINE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help install install-quickstart quickstart first export index full-size test test-fast lint clean mobile-setup-kotlin mobile-setup-swift mobile-suites conformance arm64-check android-apk
+.PHONY: help install install-quickstart quickstart first export index full-size test test-fast lint clean mobile-setup-kotlin mobile-setup-swift mobile-suites conformance arm64-check processors android-apk
 
 help:
 	@echo "make quickstart   install, export, index, search, benchmark, report"
 	@echo "make test         install, lint, types, the whole test suite"
 	@echo "make test-fast    the tests that need no exported bundle"
 	@echo "make conformance  the same fixtures in Python, Kotlin and Swift (first: make mobile-setup-kotlin mobile-setup-swift)"
+	@echo "make processors   the same bundle and fixtures on six kinds of processor"
 	@echo "make clean        remove out/ and .venv/"
 
 # Two sets of packages: what the main job needs, and all that the tests, peers and baselines want beside it.
@@ -115,6 +116,10 @@ mobile-suites:
 # One tiny int8 network here and on an emulated ARM64: correctness, no time is taken.
 arm64-check: install
 	@PYTHONPATH=. $(BIN)/python -m tests.conformance.arm64.check
+
+# The bundle and the fixtures on six kinds of processor, four of them x86-64: two emulated, one masked, one this machine's. Correctness alone.
+processors: export
+	@PYTHONPATH=. $(BIN)/python -m tests.conformance.processors.table --bundle $(OUT)/pocket --output $(OUT)/processors.json
 
 # A signed APK, where Debian's old platform packages can be had; it says so where they cannot.
 android-apk:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .records import MEMORY_SOURCES, Cube, Encoded, EntityMatch, FloatArray, Known, Level, Memory, Mention, Photo, RowArray, Skip
     from .results import AlbumMeta, AlbumStats, ChannelStats, CubeResult, SegmentStats, TextResult, VectorResult
     from .row_sets import RowSet, distinct
-    from .vectors import dequantize, quantize, top
+    from .vectors import dequantize, greatest, quantize, top
     from .writer import AlbumWriter
 
 __all__ = [
@@ -56,6 +56,7 @@ __all__ = [
     "dequantize",
     "distinct",
     "extract",
+    "greatest",
     "leaving",
     "load_pixels",
     "may_leave",
@@ -104,6 +105,7 @@ _HOME = {
     "quantize": "vectors",
     "reorder": "preferences",
     "scan": "ingest",
+    "greatest": "vectors",
     "top": "vectors",
 }
 

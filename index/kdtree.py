@@ -304,11 +304,18 @@ def build(points: Int64Array, leaf: int = LEAF) -> KDTree:
         if hi - lo <= leaf:
             continue
         mid = (lo + hi) // 2
-        part = order[lo:hi]
-        order[lo:hi] = part[np.argpartition(columns[axis][part], mid - lo)]
+        order[lo:hi] = _split(order[lo:hi], columns[axis], mid - lo)
         stack.append((lo, mid, (axis + 1) % 3))
         stack.append((mid + 1, hi, (axis + 1) % 3))
     return KDTree(order.astype(np.int32), np.ascontiguousarray(columns[:, order]), leaf)
+
+
+def _split(part: Int64Array, column: Int64Array, middle: int) -> Int64Array:
+    """`part` with what is smaller than its median before it and what is greater behind it, each in the order that it had: the same tree on every
+    processor, which np.argpartition does not give."""
+    values = column[part]
+    median = np.partition(values, middle)[middle]
+    return np.concatenate([part[values < median], part[values == median], part[values > median]])
 
 
 def _spread(lo: Int64Array, hi: Int64Array) -> tuple[Int64Array, Int64Array]:

@@ -15,7 +15,7 @@ from .hnsw import Hnsw
 from .planner import Estimate, Plan
 from .records import FloatArray, RowArray
 from .results import VectorResult
-from .vectors import Query, VectorSet
+from .vectors import Query, VectorSet, greatest
 
 _FEW = 40  # to choose among so few photos first would cost more than to rank them all
 _AGAIN = 6  # more photos are ranked again than are wanted, by half as many and at least by so many
@@ -67,11 +67,11 @@ def _scan(vectors: VectorSet, query: Query, k: int, rows: RowArray | None) -> Ro
         return rows
     if vectors.one_each:
         scores = vectors.rough(query, rows)
-        found = np.sort(_greatest(scores, _again(k)))  # so that equal scores stand in order of row
+        found = _greatest(scores, _again(k))
         return found if rows is None else rows[found]
     if rows is None:
         rows = np.unique(vectors.owners)
-    return rows[np.sort(_greatest(vectors.best_of(query, rows), _again(k)))]
+    return rows[_greatest(vectors.best_of(query, rows), _again(k))]
 
 
 def _walk(vectors: VectorSet, graph: Hnsw, behind: RowArray, query: Query, k: int, rows: RowArray | None, width: int) -> RowArray | None:
@@ -108,10 +108,6 @@ def _ranked(vectors: VectorSet, query: Query, found: RowArray, k: int, plan: Pla
 
 
 def _greatest(scores: FloatArray, count: int) -> RowArray:
-    """Positions of the `count` greatest finite scores, in no order."""
-    if scores.size > count:
-        picked = np.argpartition(scores, scores.size - count)[scores.size - count :]
-        scores = scores[picked]
-    else:
-        picked = np.arange(scores.size)
-    return np.asarray(picked[scores > -np.inf], np.int64)
+    """Positions of the `count` greatest finite scores, ascending, so that equal scores stand in order of row."""
+    picked = greatest(scores, count)
+    return picked[scores[picked] > -np.inf]

@@ -185,6 +185,17 @@ def _products(codes: Int8Array, query: Int8Array) -> NDArray[np.float64]:
     return np.asarray(numkong.dot(codes, query)) if len(codes) else np.empty(0, np.float64)
 
 
+def greatest(scores: FloatArray, count: int) -> RowArray:
+    """Positions of the `count` greatest scores in their order; of equal ones at the edge the first. numpy's argpartition would choose among these
+    by its processor's kernels."""
+    if scores.size <= count:
+        return np.arange(scores.size, dtype=np.int64)
+    floor = np.partition(scores, scores.size - count)[scores.size - count]
+    above = np.flatnonzero(scores > floor)
+    level = np.flatnonzero(scores == floor)[: count - above.size]
+    return np.asarray(np.sort(np.concatenate([above, level])), np.int64)
+
+
 def top(scores: FloatArray, k: int) -> RowArray:
     """Positions of the k greatest finite scores, best first; equal scores in order of position."""
     candidates = np.flatnonzero(scores > -np.inf)

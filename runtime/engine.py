@@ -16,7 +16,7 @@ from threading import Lock
 from time import perf_counter_ns
 
 import numpy as np
-from gamer.index import Album, Cube, EntityMatch, FloatArray, RowArray, RowSet, distinct, top
+from gamer.index import Album, Cube, EntityMatch, FloatArray, RowArray, RowSet, distinct, greatest, top
 from gamer.index.lexical import WordScores
 from numpy.typing import NDArray
 
@@ -403,4 +403,4 @@ def _linked(matches: list[EntityMatch], photos: int, delta: float) -> FloatArray
 
 def _greatest(scores: FloatArray, rows: RowArray) -> RowArray:
     """Of `rows`, the CANDIDATES with the greatest scores."""
-    return rows if len(rows) <= CANDIDATES else rows[np.argpartition(-scores[rows], CANDIDATES)[:CANDIDATES]]
+    return rows[greatest(scores[rows], CANDIDATES)]

@@ -139,7 +139,13 @@ def main() -> None:
         print(f"!! {name}: NOT RUN: {why}", file=sys.stderr)
     print("\n".join(failed) or "every component reaches its threshold, and every fixture is the same, on each of them")
     if given.output:
-        report = {"machine": asdict(machine.read()), "when": datetime.now(UTC).isoformat(timespec="seconds"), "rows": rows, "not_run": missing, "failed": failed}
+        report = {
+            "machine": asdict(machine.read()),
+            "when": datetime.now(UTC).isoformat(timespec="seconds"),
+            "rows": rows,
+            "not_run": missing,
+            "failed": failed,
+        }
         given.output.write_text(json.dumps(report, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     sys.exit(1 if failed else 0)
 
