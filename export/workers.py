@@ -20,6 +20,7 @@ from .errors import ExportError
 Task = TypeVar("Task")
 Made = TypeVar("Made")
 KILLED = "a worker was killed, most likely for want of memory: run again with --jobs 1; finished parts are kept"
+PATIENCE = 10.0  # seconds
 
 
 class _Worker(Generic[Task]):
@@ -37,10 +38,13 @@ class _Worker(Generic[Task]):
         self.task = task
         self.pipe.send(task)
 
-    def end(self) -> None:
+    def end(self, seconds: float = 0.0) -> None:
+        """`seconds`: how long an idle one may take to leave by itself, which frees what its libraries hold."""
+        self.pipe.close()
+        if seconds:
+            self.process.join(seconds)
         self.process.terminate()
         self.process.join()
-        self.pipe.close()
 
 
 def run(make: Callable[[Task], Made], tasks: Sequence[Task], jobs: int, log: str) -> Iterator[tuple[Task, Made]]:
@@ -66,13 +70,15 @@ def run(make: Callable[[Task], Made], tasks: Sequence[Task], jobs: int, log: str
                 done = worker.task
                 assert done is not None
                 if jobs == 1:
-                    worker.end()
+                    worker.end(PATIENCE)
                 else:
                     idle.append(worker)
                 yield done, result
     finally:
-        for worker in (*busy, *idle):
+        for worker in busy:
             worker.end()
+        for worker in idle:
+            worker.end(PATIENCE)
 
 
 def _serve(pipe: connection.Connection, make: Callable[[Task], object], log: str) -> None:

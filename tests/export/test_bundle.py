@@ -12,7 +12,7 @@ pytest.importorskip("torch", reason="needs the export extra")
 from gamer.export import bundle, components, parity, recipe, verify
 from gamer.export.errors import ExportError
 from gamer.export.modules.decoder import Int8Embedding
-from gamer.export.settings import Settings
+from gamer.export.settings import Settings, from_strings, parse_parts
 from gamer.runtime import manifest as mf
 
 POCKET = Settings("pocket")
@@ -82,6 +82,34 @@ def test_targets_are_parsed_and_named() -> None:
         bundle.parse_targets("onnx,tflite")
     with pytest.raises(ExportError, match="no target"):
         bundle.parse_targets(" , ")
+
+
+def test_parts_are_named_and_what_needs_another_says_so() -> None:
+    assert Settings("pocket", parts=("image", "text")).chosen.parts() == ("image", "text")
+    assert components.roles(Settings("pocket", parts=("text",))) == ("text_tower",)
+    for parts, says in ((("vision",), "no part 'vision'"), (("dpe", "image", "text"), "image and llm too"), (("image",), "ask for text too")):
+        with pytest.raises(ExportError, match=says):
+            Settings("pocket", parts=parts)
+    with pytest.raises(ExportError, match="choose from: image, text, dpe, llm"):
+        parse_parts("text,vision")
+    asked = Settings("pocket", parts=parse_parts("text, image"))
+    assert from_strings(asked.to_strings()) == asked and bundle.fingerprint(asked) == bundle.fingerprint(Settings("pocket"))
+
+
+@pytest.mark.slow
+def test_a_bundle_of_some_parts_is_added_to_and_keeps_what_it_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Text first, for a first answer; then another target: the file that was proven stays, byte for byte, with its time of export."""
+    monkeypatch.setattr(bundle, "_run", lambda tasks, jobs, report: [bundle._finished(task) or bundle.run_task(task) for task in tasks])
+    monkeypatch.setattr("gamer.export.gazetteer.build_gazetteer", lambda path: path.write_bytes(b"no places"))
+    monkeypatch.setattr("gamer.export.contents.calibrate_delta", lambda settings: (0.5, "not calibrated"))
+    text = replace(POCKET, parts=("text",))
+    first = bundle.export(text, ("onnx",), tmp_path / "out", 1, lambda *_: None)
+    both = bundle.export(text, ("onnx", "coreml"), tmp_path / "out", 1, lambda *_: None)
+    assert {a.target for a in both.artifacts} == {"onnx", "coreml"} and both.artifact("text_tower", "onnx") == first.artifacts[0]
+    assert both.golden("text_tower").keys() == {"ids", "mask", "want"}
+    mf.check(tmp_path / "out", both)
+    said: list[str] = []
+    assert bundle.export(text, ("onnx",), tmp_path / "out", 1, lambda what, _: said.append(what)) == both and said == ["up to date"]
 
 
 def test_an_unknown_recipe_lists_the_choices() -> None:

@@ -37,6 +37,21 @@ def test_golden_version_1_opens_and_writes_back_the_same() -> None:
     assert mf.to_json(manifest) == text
 
 
+def test_golden_version_2_names_the_kernels_of_its_parity_and_writes_back_the_same() -> None:
+    text = GOLDEN.with_name("manifest_v2.json").read_text(encoding="utf-8")
+    manifest = mf.from_json(text, "golden")
+    assert manifest.schema_version == 2 and manifest.artifact("text_tower", "onnx").parity.kernels.startswith("onnxruntime 1.32.0, x86_64")
+    assert mf.to_json(manifest) == text
+
+
+def test_golden_arrays_are_a_components_own_or_its_familys() -> None:
+    manifest = mf.from_json(GOLDEN.read_text(encoding="utf-8"), "golden")
+    names = ("fixtures/dpe.patches.npy", "fixtures/dpe_router.want.npy", "fixtures/dpe_expert_1.want.npy", "fixtures/text.json", "labels.json")
+    manifest = replace(manifest, files=tuple(mf.DataFile(n, n, 1, "0") for n in names))
+    assert {k: f.name for k, f in manifest.golden("dpe_router").items()} == {"patches": names[0], "want": names[1]}
+    assert manifest.golden("text_tower") == {}
+
+
 def test_a_whole_bundle_passes(small: tuple[Path, mf.Manifest]) -> None:
     folder, manifest = small
     assert mf.read(folder) == manifest

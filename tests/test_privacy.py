@@ -1,0 +1,182 @@
+"""Nothing phones home: every command under strace, which sees native threads too. No socket but loopback's, no file outside what was named.
+
+A trace holds every socket call and every file opened for writing, by any thread or child. The first test makes a program that does both, so
+that a tracer that sees nothing cannot pass for a program that does nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+GAMER = [sys.executable, "-m", "gamer.runtime.main"]
+CALLS = "socket,connect,bind,sendto,sendmsg,sendmmsg,openat,open,creat,mkdir,mkdirat"
+WRITES = re.compile(r'\b(?:openat|open|creat|mkdir|mkdirat)\((?:AT_FDCWD, )?"([^"]*)"(.*)')
+# Unix sockets stay in this machine: the C library asks its own name cache for the user's name.
+NETWORK = re.compile(r"\b(?:socket\((?!AF_UNIX)|connect\(\d+, \{sa_family=(?!AF_UNIX)|bind\(|send(?:to|msg|mmsg)\()")
+DEVICES = ("/dev/", "/proc/self/", "/proc/")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """An empty home, and beside it the folder for temporary files."""
+    (tmp_path / "home").mkdir()
+    (tmp_path / "temporary").mkdir()
+    return tmp_path / "home"
+
+
+def environment(home: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("ORT_", "HF_", "XDG_", "RAY_")) and name != "DO_NOT_TRACK"}
+    scratch = str(home.parent / "temporary")
+    return kept | {"HOME": str(home), "TMPDIR": scratch, "SQLITE_TMPDIR": scratch, "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def strace(log: Path) -> list[str]:
+    tracer = shutil.which("strace")
+    if tracer is None:
+        pytest.skip("what a process does is seen by strace alone: apt-get install strace")
+    return [tracer, "-f", "-qq", "--seccomp-bpf", "-e", f"trace={CALLS}", "-o", str(log)]
+
+
+def offences(log: Path, folders: Sequence[Path]) -> list[str]:
+    """Calls of a trace that reach for the network, or write outside `folders`."""
+    found = []
+    for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
+        call = line.split(maxsplit=1)[1] if line[:1].isdigit() else line
+        if NETWORK.search(call):
+            found.append(call[:200])
+        match = WRITES.search(call)
+        if match is None or "= -1" in match[2]:
+            continue
+        writing = call.startswith(("creat", "mkdir")) or re.search(r"O_(?:WRONLY|RDWR|CREAT)", match[2])
+        path = Path(match[1])
+        inside = any(path.resolve().is_relative_to(folder.resolve()) for folder in folders)
+        if writing and not inside and not str(path).startswith(DEVICES):
+            found.append(call[:200])
+    return found
+
+
+def traced(command: Sequence[str], home: Path, folders: Sequence[Path], seconds: int = 300) -> list[str]:
+    """What the command did that it should not have; `folders` beside the temporary one are those it was given. Fails where the command does."""
+    log = home.parent / "trace"
+    done = subprocess.run([*strace(log), *command], capture_output=True, text=True, timeout=seconds, env=environment(home))
+    assert done.returncode == 0, done.stderr
+    found = offences(log, [home.parent / "temporary", *folders])
+    assert list(home.rglob("*")) == [], "something was left in the person's home"
+    return found
+
+
+def test_the_tracer_sees_a_thread_that_calls_home(home: Path) -> None:
+    code = """
+import pathlib, socket, threading
+def call():
+    with socket.socket() as s: s.connect_ex(("127.0.0.1", 9))
+thread = threading.Thread(target=call); thread.start(); thread.join()
+pathlib.Path.home().joinpath("deviceid").write_text("me")
+"""
+    log = home.parent / "trace"
+    subprocess.run([*strace(log), sys.executable, "-S", "-c", code], check=True, env=environment(home))
+    found = offences(log, [home.parent / "temporary"])
+    assert [call.split("(")[0] for call in found] == ["socket", "connect", "openat"] and "deviceid" in found[2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("more", [[], ["--refine", "llm"], ["--backend", "executorch"], ["--mode", "paper", "--explain"]], ids=" ".join)
+def test_a_search_is_silent(bundle: Path, sample_album: Path, home: Path, more: list[str]) -> None:
+    album = home.parent / "albums" / "a.gamer"
+    album.parent.mkdir()
+    shutil.copy(sample_album, album)
+    assert traced([*GAMER, "search", str(album), "my cat last spring", "-b", str(bundle), *more], home, [album.parent]) == []
+
+
+@pytest.mark.slow
+def test_building_changing_and_checking_an_album_is_silent(bundle: Path, sample_album: Path, home: Path) -> None:
+    out = home.parent / "albums"
+    photos, album = out / "photos", str(out / "a.gamer")
+    photos.mkdir(parents=True)
+    from gamer.export import fixtures
+
+    for path in fixtures.paths()[:3]:
+        shutil.copy(path, photos)
+    assert traced([*GAMER, "index", "build", str(photos), "-b", str(bundle), "-o", album], home, [out]) == []
+    shutil.copy(fixtures.paths()[3], photos)
+    for command in (["add", album, str(photos), "-b", str(bundle)], ["verify", album], ["compact", album], ["stats", album]):
+        assert traced([*GAMER, "index", *command], home, [out]) == [], command
+
+
+@pytest.mark.slow
+def test_an_export_to_all_targets_is_silent(home: Path) -> None:
+    out = home.parent / "out"
+    out.mkdir()
+    command = [*GAMER, "export", "pocket", "--parts", "text", "--targets", "onnx,executorch,coreml", "-o", str(out / "pocket")]
+    assert traced(command, home, [out], seconds=900) == []
+
+
+@pytest.mark.slow
+def test_a_self_check_writes_its_verdict_to_the_cache_alone(bundle: Path, home: Path) -> None:
+    cache = home / ".cache" / "gamer"
+    code = f"""
+from pathlib import Path
+from gamer.runtime import processor
+real = processor.kernels
+processor.kernels = lambda backend: real(backend) + " of another day"
+from gamer.runtime.models import Models
+models = Models.open(Path({str(bundle)!r}))
+models.session("text_tower")
+assert models.verdicts["text_tower"].source == "measured"
+"""
+    log = home.parent / "trace"
+    done = subprocess.run([*strace(log), sys.executable, "-c", code], capture_output=True, text=True, env=environment(home))
+    assert done.returncode == 0, done.stderr
+    assert offences(log, [home.parent / "temporary", home / ".cache"]) == []
+    assert [p.parent.name for p in home.rglob("*") if p.is_file()] == ["selfcheck"] and (cache / "selfcheck").is_dir()
+
+
+@pytest.mark.slow
+def test_the_server_listens_on_loopback_and_calls_nobody(bundle: Path, sample_album: Path, home: Path) -> None:
+    pytest.importorskip("fastapi", reason="needs the serve extra")
+    albums = home.parent / "albums"
+    albums.mkdir()
+    shutil.copy(sample_album, albums / "a.gamer")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = home.parent / "trace"
+    command = [*strace(log), *GAMER, "serve", str(albums / "a.gamer"), "-b", str(bundle), "--port", str(port)]
+    server = subprocess.Popen(command, env=environment(home), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        deadline = time.monotonic() + 120
+        while True:
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=20) as page:
+                    assert page.status == 200
+                break
+            except OSError:
+                assert time.monotonic() < deadline and server.poll() is None, "the server did not start"
+                time.sleep(0.2)
+        asked = urllib.request.Request(
+            f"http://127.0.0.1:{port}/api/v1/search",
+            b'{"query": "my cat"}',
+            {"Content-Type": "application/json", "Origin": f"http://127.0.0.1:{port}"},
+        )
+        with urllib.request.urlopen(asked, timeout=60) as answer:
+            assert b"chelsea" in answer.read()
+    finally:
+        os.killpg(server.pid, signal.SIGINT)
+        server.communicate(timeout=30)
+    # Its own socket, bound to loopback, and answers on connections that others opened.
+    own = re.compile(rf'socket\(AF_INET6?, SOCK_STREAM|bind\(.*sin_port=htons\({port}\), sin_addr=inet_addr\("127\.0\.0\.1"\)|sendto\(.*, NULL, 0\)')
+    assert [call for call in offences(log, [home.parent / "temporary", albums]) if not own.search(call)] == []
+    assert not re.search(r"\bconnect\(\d+.*AF_INET", log.read_text(errors="replace")), "a server connects to nobody"
+    assert list(home.rglob("*")) == []
