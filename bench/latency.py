@@ -42,7 +42,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Model:
-    """An artifact that ran. `model_size` in bytes, as llama-bench has it."""
+    """An artifact that ran. `model_size` in bytes, as llama-bench has it. `arithmetic`: in which it computed here; "" where it was not opened."""
 
     role: str
     quantization: str
@@ -50,6 +50,7 @@ class Model:
     model_size: int
     model_n_params: int
     parity: str
+    arithmetic: str = ""
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,8 @@ def measure(
         SCHEMA, here.cpu_info, here.system, backend, bundle.name, bundle_sha256(bundle), manifest.recipe, manifest.quant,
         state.thermal(before, after), before, after, here,
         album.name if album else "", found[0].photos, threads, refined_by, tuple(queries), plan.rounds, plan.warmup, len(found), frozen,
-        _overhead(found), max(one.peak_rss_mb for one in found), tuple(_models(manifest, backend.partition(":")[0])), _rows(found),
+        _overhead(found), max(one.peak_rss_mb for one in found),
+        tuple(_models(manifest, backend.partition(":")[0], found[0].arithmetic)), _rows(found),
         datetime.now().astimezone().isoformat(timespec="seconds"),
     )  # fmt: skip
 
@@ -142,12 +144,12 @@ def bundle_sha256(bundle: Path) -> str:
     return hashlib.sha256((bundle / MANIFEST_NAME).read_bytes()).hexdigest()
 
 
-def _models(manifest: Manifest, backend: str) -> list[Model]:
+def _models(manifest: Manifest, backend: str, arithmetic: dict[str, str]) -> list[Model]:
     out = []
     for artifact in (a for a in manifest.artifacts if a.target == backend):
         proof = artifact.parity.status if artifact.parity.minimum is None else f"cosine ≥ {artifact.parity.minimum:.4f}"
         parameters = manifest.component(artifact.role).parameters
-        out.append(Model(artifact.role, artifact.quant, artifact.sha256, artifact.bytes, parameters, proof))
+        out.append(Model(artifact.role, artifact.quant, artifact.sha256, artifact.bytes, parameters, proof, arithmetic.get(artifact.role, "")))
     return out
 
 

@@ -17,7 +17,7 @@ def sheets(found: Latency) -> list[Sheet]:
     if searches:
         rows = tuple((_layer(r), *_numbers(r), PAPER_MS.get(r.layer) if not r.step else None) for r in searches)
         out.append(Sheet(title, ("layer, step", *columns, "paper ms"), rows))
-    parity = {m.role: f"{m.parity}, {m.quantization}" for m in found.models}
+    parity = {m.role: f"{m.parity}, {m.arithmetic or m.quantization}" for m in found.models}
     rows = tuple((r.step, r.on, *_numbers(r), _speed(r), parity.get(r.role, "")) for r in components)
     return [*out, Sheet("Components" if searches else f"Components: {title}", ("component", "on", *columns, "GMAC/s", "parity"), rows)]
 

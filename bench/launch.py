@@ -68,7 +68,8 @@ class RawRow:
 
 @dataclass(frozen=True)
 class Launch:
-    """One process. `bare`, `plain`, `stepped`: searches without any clock, as they are, and with the stopwatch, interleaved."""
+    """One process. `bare`, `plain`, `stepped`: searches without any clock, as they are, and with the stopwatch, interleaved. `arithmetic`: in which
+    each component that was opened computed ("int8, VNNI"), by role."""
 
     rows: tuple[RawRow, ...]
     bare: tuple[int, ...]
@@ -76,6 +77,7 @@ class Launch:
     stepped: tuple[int, ...]
     photos: int
     peak_rss_mb: float
+    arithmetic: dict[str, str]
 
 
 def measure(job: Job, launches: int, progress: Progress) -> list[Launch]:
@@ -121,7 +123,7 @@ def _launch(raw: dict[str, Any]) -> Launch:
     """From what `main` printed."""
     rows = tuple(RawRow(**row) for row in raw["rows"])
     bare, plain, stepped = (tuple(raw[kind]) for kind in ("bare", "plain", "stepped"))
-    return Launch(rows, bare, plain, stepped, raw["photos"], raw["peak_rss_mb"])
+    return Launch(rows, bare, plain, stepped, raw["photos"], raw["peak_rss_mb"], raw["arithmetic"])
 
 
 def run(job: Job, progress: Progress) -> Launch:
@@ -131,12 +133,13 @@ def run(job: Job, progress: Progress) -> Launch:
     searches = _Searches(Engine(models, Album.open(Path(job.album))), job.queries, job.refined_by, now) if job.album else None
     timed = _rounds(searches, list(parts(models)), job, progress)
     rows = [RawRow("component", part.step, part.on, samples, _macs(part, models), part.role) for part, samples in timed]
+    arithmetic = {role: models.arithmetic_of(role) for role in models.held()}
     if searches is None:
-        return Launch(tuple(rows), (), (), (), 0, machine.peak_rss_mb())
+        return Launch(tuple(rows), (), (), (), 0, machine.peak_rss_mb(), arithmetic)
     photos = len(searches.engine.album)
     searches.engine.close()
     bare, plain, stepped = (tuple(found) for found in (searches.bare, searches.plain, searches.stepped))
-    return Launch((*searches.rows(job.warmup), *rows), bare, plain, stepped, photos, machine.peak_rss_mb())
+    return Launch((*searches.rows(job.warmup), *rows), bare, plain, stepped, photos, machine.peak_rss_mb(), arithmetic)
 
 
 def _rounds(searches: _Searches | None, items: Sequence[Part], job: Job, progress: Progress) -> list[tuple[Part, Rounds]]:

@@ -9,12 +9,17 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from gamer.runtime import processor
+
 PACKAGES = ("gamer-on-device", "numpy", "onnxruntime", "executorch", "coremltools", "torch", "usearch", "apsw")
 
 
 @dataclass(frozen=True)
 class Machine:
+    """`features`: what kernels choose by, as processor.Processor.described has it."""
+
     cpu_info: str
+    features: str
     cores: int
     memory_gb: float
     system: str
@@ -25,25 +30,15 @@ class Machine:
 
 def read() -> Machine:
     """The machine at hand; what cannot be read is "unknown"."""
-    versions = {}
+    versions, here = {}, processor.read()
     for name in PACKAGES:
         try:
             versions[name] = version(name)
         except PackageNotFoundError:
             continue
-    return Machine(
-        _cpu(), os.cpu_count() or 1, _memory(), f"{platform.system()} {platform.machine()}", platform.python_version(), versions, _commit()
-    )
-
-
-def _cpu() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return platform.processor() or "unknown"
+    system = f"{platform.system()} {platform.machine()}"
+    cores = os.cpu_count() or 1
+    return Machine(here.model, here.described, cores, _memory(), system, platform.python_version(), versions, _commit())
 
 
 def _memory() -> float:

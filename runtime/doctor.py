@@ -21,7 +21,7 @@ from .models import Models
 ENGINES = ("onnxruntime", "executorch", "coremltools", "usearch", "numkong", "numpy", "apsw", "tokenizers", "pillow")
 # Extra → a package that only it brings.
 EXTRAS = {"export": "torch", "serve": "fastapi", "ocr": "rapidocr", "hnswlib": "hnswlib", "bench": "faiss", "fleet": "ray", "dev": "pytest"}
-OVERHEAD = 1.35  # resident bytes of a session by its file's: pocket's eight on ONNX take 1.3 times, the cache of the decoder included
+OVERHEAD = 2.0  # resident bytes by the files': pocket on ONNX, all open and used, takes 336 MB for 173
 
 
 @dataclass(frozen=True)

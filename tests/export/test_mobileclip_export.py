@@ -47,8 +47,8 @@ def test_a_published_directory_goes_through(mobileclip_reference: Path, tmp_path
     spec = manifest.preprocessing
     assert spec is not None and (spec.resize, spec.crop, spec.interpolation, spec.channel_std) == (128, 128, "bilinear", (255.0,) * 3)
     found = Models.open(tmp_path / "out")
-    golden = np.load(tmp_path / "out" / "fixtures" / "image_embeddings.npy")
-    pixels = np.load(tmp_path / "out" / "fixtures" / "image_pixels.npy").astype(np.float32)
+    golden = np.load(tmp_path / "out" / "fixtures" / "image_tower.want.npy")
+    pixels = np.load(tmp_path / "out" / "fixtures" / "image_tower.pixels.npy").astype(np.float32)
     close = golden @ np.concatenate([found.session("image_tower").run({"pixels": x[None]})["embedding"] for x in pixels]).T
     # A photo is itself, and is not another.
     assert (close.argmax(1) == np.arange(len(golden))).all() and close.diagonal().min() > 0.98

@@ -110,7 +110,17 @@ def test_unknown_backends_and_units_are_listed(backend: str) -> None:
     with pytest.raises(RuntimeFailure, match="choose one of") as caught:
         backends.split(backend)
     listed = str(caught.value).partition("choose one of: ")[2].split(", ")
-    assert listed == ["onnx", "executorch", "coreml", "coreml:all", "coreml:cpu_only", "coreml:cpu_and_gpu", "coreml:cpu_and_ne"]
+    assert listed == [
+        "onnx",
+        "executorch",
+        "coreml",
+        "onnx:fused",
+        "onnx:unfused",
+        "coreml:all",
+        "coreml:cpu_only",
+        "coreml:cpu_and_gpu",
+        "coreml:cpu_and_ne",
+    ]
 
 
 def test_a_mac_without_coremltools_hears_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

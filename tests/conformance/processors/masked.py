@@ -42,8 +42,10 @@ def prepare(site: Path, folder: Path) -> dict[str, str]:
 
 def patch(library: Path) -> int:
     """Overwrites every cpuid instruction of a library, found by disassembling it; returns how many there were."""
-    listing = subprocess.run(["objdump", "-d", "--no-show-raw-insn", str(library)], check=True, capture_output=True, text=True).stdout
-    addresses = [int(found, 16) for found in re.findall(r"^\s*([0-9a-f]+):\s+cpuid\s*$", listing, re.MULTILINE)]
+    with subprocess.Popen(["objdump", "-d", "--no-show-raw-insn", str(library)], stdout=subprocess.PIPE, text=True) as disassembler:
+        assert disassembler.stdout is not None
+        lines = (re.match(r"\s*([0-9a-f]+):\s+cpuid\s*$", line) for line in disassembler.stdout)
+        addresses = [int(found[1], 16) for found in lines if found]
     data = bytearray(library.read_bytes())
     segments = _segments(bytes(data))
     for address in addresses:
