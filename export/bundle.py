@@ -246,7 +246,7 @@ def run_task(task: Task) -> Made:
     """Makes, proves and records one artifact; runs in a worker process."""
     import torch
 
-    from . import calibration, components, golden, memory, parity
+    from . import calibration, components, golden, memory, parity, to_ort
 
     torch.set_num_threads(1)
     memory.mark()
@@ -283,7 +283,8 @@ def run_task(task: Task) -> Made:
             shutil.rmtree(path)
         aside.rename(path)
     finally:
-        shutil.rmtree(aside, ignore_errors=True) if aside.is_dir() else aside.unlink(missing_ok=True)
+        for left in (aside, to_ort.source_of(aside)):
+            shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
     cost = round(time.perf_counter() - begin, 2), memory.peak()
     made = Made(replace(draft, parity=proven, export_seconds=cost[0], export_peak_bytes=cost[1]), component)
     _record(task).write_text(json.dumps(asdict(made)))

@@ -68,7 +68,7 @@ def table(manifest: mf.Manifest) -> Table:
 
 
 def _marks(parity: mf.Parity) -> str:
-    return ("°" if parity.executed_by.startswith("MIL") else "") + ("†" if parity.kernels.endswith("unfused") else "")
+    return ("°" if parity.executed_by.startswith("MIL") else "") + ("†" if "unfused" in parity.kernels else "")
 
 
 def _legend(manifest: mf.Manifest) -> str:

@@ -19,7 +19,7 @@ from gamer.runtime.decoder import EncoderDecoder, StepDecoder, cross_inputs, ope
 from gamer.runtime.manifest import NOT_RUN, Artifact, Language, Parity
 from numpy.typing import NDArray
 
-from . import components, fixtures, pte
+from . import components, fixtures, pte, to_ort
 from .components import ExportModule, build, reference
 from .errors import ExportError
 from .form import form_of
@@ -74,10 +74,11 @@ def _held(settings: Settings, item: ExportModule, artifact: Artifact, path: Path
     try:
         return replace(_measure(settings, item, artifact, session, threshold, by), kernels=kernels)
     except ExportError as error:
-        exact = FALLBACK.get(artifact.target)
+        exact, source = FALLBACK.get(artifact.target), to_ort.source_of(path)
         if not kernels or exact is None:
             raise
-        session = open_session(f"{artifact.target}:{exact}", path, artifact, threads=2)
+        session = open_session(f"{artifact.target}:{exact}", source if source.is_file() else path, artifact, threads=2)
+        exact += ", of the graph that the file was made from" if source.is_file() else ""
         try:
             proven = _measure(settings, item, artifact, session, threshold, f"{by}, {exact}")
         except ExportError:

@@ -7,12 +7,14 @@ all that is ever fused: a session that opens the file runs it as it stands. Weig
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
 from gamer.runtime import manifest as mf
+from gamer.runtime import processor
 from gamer.runtime.manifest import Language
 from gamer.runtime.telemetry import load_onnxruntime
 
@@ -35,7 +37,15 @@ def write(item: ExportModule, quant: str, language: Language, samples: Samples, 
         if size > limits.ORT_BYTES:
             raise ExportError(limits.too_large(item.role, quant, size))
         convert(plain / "model.onnx" if plain.is_dir() else plain, path, item.role)
+        if processor.read().saturates and plain.is_file():
+            shutil.copy2(plain, source_of(path))
     return specs
+
+
+def source_of(path: Path) -> Path:
+    """The graph that an ORT file was made from, kept until the file is proven where this processor's kernels saturate: the kernels of an ORT file
+    are chosen when it is written for all processors, so that no setting can spare it a saturating one here."""
+    return path.with_suffix(f".source{to_onnx.SUFFIX}")
 
 
 def convert(plain: Path, path: Path, role: str) -> None:

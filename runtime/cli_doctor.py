@@ -50,6 +50,7 @@ def _print(report: Report) -> None:
     quiet = all(report.telemetry.values())
     rows = {
         "processor": f"{p.model}, {report.cores} cores; {p.described}{saturates}",
+        "system": f"{report.system}, Python {report.python}",
         "engines": ", ".join(f"{name} {found}" for name, found in report.versions.items()),
         "backends": ", ".join(backends_here()) or "none",
         "extras": have + (f" (not installed: {lacking})" if lacking else ""),
