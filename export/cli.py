@@ -68,7 +68,7 @@ def table(manifest: mf.Manifest) -> Table:
 
 
 def _marks(parity: mf.Parity) -> str:
-    return ("°" if parity.executed_by.startswith("MIL") else "") + ("†" if "unfused" in parity.kernels else "")
+    return ("°" if parity.executed_by.startswith("MIL") else "") + ("†" if parity.kernels.endswith(("unfused", "source graph")) else "")
 
 
 def _legend(manifest: mf.Manifest) -> str:
@@ -88,7 +88,7 @@ def parity_text(parity: mf.Parity) -> str:
     text = f"cosine ≥ {parity.minimum:.5f} ({parity.threshold:g})"
     text += "" if parity.top1 is None else f", top-1 {parity.top1:.1%} ({parity.top1_threshold:.0%})"
     # The target's own runtime needs no word; what stood in for it does.
-    return f"{text}, {parity.executed_by}" if "MIL" in parity.executed_by or "unfused" in parity.executed_by else text
+    return f"{text}, {parity.executed_by}" if "MIL" in parity.executed_by or _marks(parity) else text
 
 
 def _from_file(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:

@@ -77,8 +77,10 @@ def _held(settings: Settings, item: ExportModule, artifact: Artifact, path: Path
         exact, source = FALLBACK.get(artifact.target), to_ort.source_of(path)
         if not kernels or exact is None:
             raise
-        session = open_session(f"{artifact.target}:{exact}", source if source.is_file() else path, artifact, threads=2)
-        exact += ", of the graph that the file was made from" if source.is_file() else ""
+        if source.is_file():  # precise kernels are chosen for it as it is loaded
+            session, exact = open_session(artifact.target, source, artifact, threads=2), "its source graph"
+        else:
+            session = open_session(f"{artifact.target}:{exact}", path, artifact, threads=2)
         try:
             proven = _measure(settings, item, artifact, session, threshold, f"{by}, {exact}")
         except ExportError:

@@ -35,5 +35,5 @@ exec unshare -m bash -euc '
     mount --bind "$ONE" "$ROOT$ONE"
     mount -o remount,bind,ro "$ROOT$ONE"
   done
-  exec chroot "$ROOT" /usr/bin/env -i PATH=/usr/bin:/bin:/usr/sbin:/sbin HOME=/build LANG=C.UTF-8 sh -c "cd \"\$0\" && exec \"\$@\"" "$INSIDE" "$@"
+  exec chroot "$ROOT" /usr/bin/env -i PATH=/usr/bin:/bin:/usr/sbin:/sbin HOME=/build LANG=C.UTF-8 ORT_DISABLE_TELEMETRY=1 sh -c "cd \"\$0\" && exec \"\$@\"" "$INSIDE" "$@"
 ' bash "$@"

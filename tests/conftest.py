@@ -6,7 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
+from gamer.runtime.telemetry import opt_out
 
+opt_out()  # before any test loads a library of its own accord, and for the processes that it starts
 ROOT = Path(__file__).resolve().parent.parent
 
 

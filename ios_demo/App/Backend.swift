@@ -1,4 +1,3 @@
-import CoreML
 import PhotoCore
 import PhotoORT
 
@@ -16,10 +15,10 @@ enum Backend: String, CaseIterable, Identifiable {
     var engine: ModelBackend {
         switch self {
         case .onnx: return OrtBackend(threads: 2)
-        case .all: return CoreMLBackend(units: .all, described: "coreml, all units")
-        case .cpuAndGPU: return CoreMLBackend(units: .cpuAndGPU, described: "coreml, CPU and GPU")
-        case .cpuAndNeuralEngine: return CoreMLBackend(units: .cpuAndNeuralEngine, described: "coreml, CPU and Neural Engine")
-        case .cpuOnly: return CoreMLBackend(units: .cpuOnly, described: "coreml, CPU")
+        case .all: return CoreMLBackend(units: "all", described: "coreml, all units")
+        case .cpuAndGPU: return CoreMLBackend(units: "cpu_and_gpu", described: "coreml, CPU and GPU")
+        case .cpuAndNeuralEngine: return CoreMLBackend(units: "cpu_and_ne", described: "coreml, CPU and Neural Engine")
+        case .cpuOnly: return CoreMLBackend(units: "cpu_only", described: "coreml, CPU")
         }
     }
 }

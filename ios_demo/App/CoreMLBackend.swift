@@ -5,13 +5,22 @@ import PhotoCore
 /// Core ML beside the core's ONNX Runtime, behind the same protocol. The language model is not run by it: refinement by the model needs the ONNX bundle.
 struct CoreMLBackend: ModelBackend {
     let target = "coreml"
-    let units: MLComputeUnits
+    let units: String
     let described: String
 
-    func open(_ path: String, _ artifact: Artifact) throws -> ModelSession {
+    /// Core ML comes with the system, and its kernels with it.
+    var engine: String { "Core ML of \(ProcessInfo.processInfo.operatingSystemVersionString)" }
+
+    /// The manifest's names of them. `cpu_only` is the exact form: it computes in floats, the others may do so in half precision.
+    private static let named: [String: MLComputeUnits] = [
+        "all": .all, "cpu_only": .cpuOnly, "cpu_and_gpu": .cpuAndGPU, "cpu_and_ne": .cpuAndNeuralEngine,
+    ]
+
+    func open(_ path: String, _ artifact: Artifact, units: String) throws -> ModelSession {
+        guard let chosen = CoreMLBackend.named[units] else { throw Failure.runtime("Core ML has no units \(units)") }
         do {
             let configuration = MLModelConfiguration()
-            configuration.computeUnits = units
+            configuration.computeUnits = chosen
             return CoreMLSession(artifact, try MLModel(contentsOf: try compiled(path, artifact), configuration: configuration))
         } catch let failure as Failure {
             throw failure
@@ -26,8 +35,7 @@ struct CoreMLBackend: ModelBackend {
 
     /// The package compiled for this device, kept under its hash: compiling takes seconds, and is done once.
     private func compiled(_ path: String, _ artifact: Artifact) throws -> URL {
-        let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask)[0]
-        let kept = caches.appendingPathComponent("\(artifact.role)-\(artifact.file.sha256).mlmodelc")
+        let kept = Places.caches.appendingPathComponent("\(artifact.role)-\(artifact.file.sha256).mlmodelc")
         if FileManager.default.fileExists(atPath: kept.path) { return kept }
         let fresh = try MLModel.compileModel(at: URL(fileURLWithPath: path))
         try FileManager.default.moveItem(at: fresh, to: kept)

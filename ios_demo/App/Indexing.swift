@@ -32,7 +32,7 @@ enum Indexing {
     /// Whether everything is in the album. `progress`: photos done, and all.
     static func run(stop: Stop, progress: (Int, Int) -> Void) throws -> Bool {
         guard Places.hasBundle, [.authorized, .limited].contains(PhotoLibrary.current) else { return true }
-        let models = try Models(Places.bundle.path, OrtBackend(threads: 2))
+        let models = try Models(Places.bundle.path, OrtBackend(threads: 2), cache: Places.caches.path)
         let encoder = PhotoEncoder(models)
         let writer = try opened(models)
         defer { writer.close() }

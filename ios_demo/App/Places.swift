@@ -3,6 +3,7 @@ import Foundation
 /// Where the bundle and the album lie: the app's Documents, which Finder and the Files app can write.
 enum Places {
     static var documents: URL { FileManager.default.urls(for: .documentDirectory, in: .userDomainMask)[0] }
+    static var caches: URL { FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask)[0] }
     static var bundle: URL { documents.appendingPathComponent("bundle") }
     static var album: URL { documents.appendingPathComponent("album.gamer") }
     static var hasBundle: Bool { FileManager.default.fileExists(atPath: bundle.appendingPathComponent("manifest.json").path) }

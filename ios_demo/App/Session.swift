@@ -65,7 +65,8 @@ final class Session: ObservableObject {
     }
 
     nonisolated static func engine(_ backend: Backend) throws -> Engine {
-        try Engine(try Models(Places.bundle.path, backend.engine), try Album(Places.album.path), rules: Places.rules)
+        let models = try Models(Places.bundle.path, backend.engine, cache: Places.caches.path)
+        return try Engine(models, try Album(Places.album.path), rules: Places.rules)
     }
 
     nonisolated static func now() -> WallClock {

@@ -2,6 +2,8 @@
 # Build products stay outside the tree.
 set -euo pipefail
 HERE="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)"
+# ONNX Runtime's library reads it as it is loaded; in the tools' folder swift.sh sets it.
+export ORT_DISABLE_TELEMETRY=1
 TOOLS="${GAMER_TOOLS:-$HOME/.cache/gamer-tools}"
 if [ "$(uname -s)" = Darwin ]; then
   ORT="${GAMER_ORT:?the folder of ONNX Runtime, with include/ and lib/}"

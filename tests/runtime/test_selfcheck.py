@@ -167,6 +167,17 @@ def test_a_bundle_of_version_1_is_used_with_a_warning(make: Callable[..., tuple[
     assert [r.getMessage().split(": ", 1)[1][:12] for r in caplog.records] == ["of version 1"]
 
 
+def test_fixtures_without_a_shape_are_named(make: Callable[..., tuple[Path, Kernels]]) -> None:
+    folder, _ = make(RIGHT)
+    manifest = mf.read(folder)
+    np.save(folder / "fixtures" / f"{ROLE}.want.npy", np.float32(1.0))
+    name = f"fixtures/{ROLE}.want.npy"
+    files = tuple(mf.DataFile(name, name, *mf.digest(folder / name)) if f.name == name else f for f in manifest.files)
+    (folder / mf.MANIFEST_NAME).write_text(mf.to_json(replace(manifest, files=files)))
+    with pytest.raises(BundleError, match="golden fixtures do not fit"):
+        verdict(folder)
+
+
 @pytest.mark.parametrize(
     ("architecture", "features", "says"),
     [

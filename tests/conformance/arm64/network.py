@@ -6,11 +6,14 @@ for it also runs under emulation, beside nothing else.
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 from pathlib import Path
 
 import numpy as np
+
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 import onnxruntime as ort
 from numpy.typing import NDArray
 

@@ -49,7 +49,7 @@ final class OrtDecoder: Decoder {
         past = tokens
     }
 
-    func forward(_ embeds: [Float], count: Int) throws -> [Float] {
+    func forward(_ embeds: [Float], count: Int) throws -> (logits: [Float], hidden: [Float]) {
         guard past + count <= language.maxSeq else {
             throw Failure.runtime("\(past + count) tokens do not fit the decoder's \(language.maxSeq) cache slots: shorten the prompt")
         }
@@ -63,8 +63,8 @@ final class OrtDecoder: Decoder {
         try session.call(
             own.map(\.0) + cache.map { "past_\($0.name)" }, own.map { $0.1.pointer } + cache.map { $0.value.pointer },
             ["logits", "hidden"] + cache.map { "present_\($0.name)" }, &found)
-        withExtendedLifetime((input, hidden)) {}
+        withExtendedLifetime(input) {}
         past += count
-        return logits.floats(vocabulary)
+        return (logits.floats(vocabulary), hidden.floats(count * language.hidden))
     }
 }

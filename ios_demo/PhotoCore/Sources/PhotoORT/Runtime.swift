@@ -1,12 +1,25 @@
 import COnnxRuntime
+import Foundation
 import PhotoCore
 
-/// ONNX Runtime's C API, opened once, and its errors as ours.
+/// ONNX Runtime's C API, opened once, with its telemetry off, and its errors as ours.
+///
+/// ONNX Runtime 1.29 and later queue usage events by default, unless a variable forbids it that may be read as early as the library is loaded:
+/// so scripts set it for their programs. A process that was started otherwise sets it here, and throws the library's own switch.
 enum Runtime {
-    static let api: OrtApi = OrtGetApiBase()!.pointee.GetApi!(UInt32(ORT_API_VERSION))!.pointee
+    static let api: OrtApi = {
+        setenv("ORT_DISABLE_TELEMETRY", "1", 1)
+        return OrtGetApiBase()!.pointee.GetApi!(UInt32(ORT_API_VERSION))!.pointee
+    }()
+    /// Of the library that was loaded, whatever the headers say: "1.29.0".
+    static let version: String = {
+        _ = api  // nothing is asked of the library before its telemetry is off
+        return String(cString: OrtGetApiBase()!.pointee.GetVersionString!()!)
+    }()
     nonisolated(unsafe) static let environment: OpaquePointer? = {
         var environment: OpaquePointer?
         _ = api.CreateEnv!(ORT_LOGGING_LEVEL_ERROR, "photo", &environment)
+        if let environment, let refused = api.DisableTelemetryEvents!(environment) { api.ReleaseStatus!(refused) }
         return environment
     }()
     nonisolated(unsafe) static let memory: OpaquePointer? = {

@@ -2,7 +2,8 @@ package gamer.bundle
 
 import gamer.common.BundleError
 
-const val SCHEMA_VERSION = 1
+/** Schema versions that are read; 1: no fixtures of every component, and parity does not say whose kernels were asked. */
+val READABLE = listOf(1, 2)
 const val MANIFEST_NAME = "manifest.json"
 
 /** One input or output of a graph. [shape] holds `Int`s, or `String` names for dimensions that may vary; [dtype] is numpy's name. */
@@ -15,6 +16,12 @@ interface Promised {
     val sha256: String
 }
 
+/**
+ * How close an artifact's outputs are to the fp32 torch model's on the same inputs: the worst cosine, [minimum], is not below [threshold]; null
+ * where it was not run. [kernels]: engine, version and processor features that this holds for, "" in bundles from before it was said.
+ */
+data class Parity(val threshold: Double, val minimum: Double? = null, val kernels: String = "")
+
 /** One network's file for one target. */
 data class Artifact(
     val role: String,
@@ -25,6 +32,7 @@ data class Artifact(
     override val sha256: String,
     val inputs: List<TensorSpec>,
     val outputs: List<TensorSpec>,
+    val parity: Parity,
 ) : Promised
 
 /** One network of the recipe. [macs] counts multiply-adds on [macsPer]; [trained] is false for random weights. */
@@ -103,11 +111,12 @@ data class PrefixFile(
 ) : Promised
 
 /**
- * Everything that a bundle promises: `manifest.json`, typed. What only reports read (parity, tools) is checked and not kept. [preprocessing]:
- * null without an image tower; [language]: null without a language model. [randomParts]: what was filled with random numbers on demand: such a
- * bundle finds nothing, and searches refuse it.
+ * Everything that a bundle promises: `manifest.json`, typed. What only reports read (tools, most of parity) is checked and not kept.
+ * [preprocessing]: null without an image tower; [language]: null without a language model. [randomParts]: what was filled with random numbers on
+ * demand: such a bundle finds nothing, and searches refuse it.
  */
 data class Manifest(
+    val schemaVersion: Int,
     val recipe: String,
     val quant: String,
     val textEncoder: String,
@@ -145,6 +154,11 @@ data class Manifest(
 
     fun prompt(name: String): String = prompts[name]
         ?: throw BundleError("bundle has no prompt '$name'; it holds ${prompts.keys.sorted().joinToString(", ")}: export it again")
+
+    /** The golden arrays of a component by name (`want` is what fp32 torch gave): fixtures/ROLE.NAME.npy, or of its family's. */
+    fun golden(role: String): Map<String, DataFile> = files
+        .filter { f -> listOf(role, role.substringBefore('_')).any { f.name.startsWith("fixtures/$it.") } && f.name.endsWith(".npy") }
+        .associateBy { f -> f.name.split('.').let { it[it.size - 2] } }
 
     fun file(name: String): DataFile = only(files.filter { it.name == name }, "file '$name'")
 

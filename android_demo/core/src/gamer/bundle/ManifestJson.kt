@@ -12,6 +12,7 @@ object ManifestJson {
         "schema_version", "recipe", "quant", "text_encoder", "image_encoder", "dim", "components", "artifacts", "preprocessing", "language",
         "thresholds", "prompts", "files", "licences", "tools",
     )
+    private val PROVEN = listOf("minimum", "mean", "top1", "top1_threshold", "inputs", "executed_by", "kernels")
     private val MORE = listOf("window", "rope_theta_local", "buckets", "distance", "start_id")
     private val WEIGHTS = listOf(
         "text", "image", "words", "coverage", "context_words", "context_coverage", "entity", "cue", "here", "here_cosine", "here_coverage", "here_cue",
@@ -27,8 +28,8 @@ object ManifestJson {
         }
         val version = (raw as? JSONObject)?.opt("schema_version")
         if (version !is Int) throw BundleError("$where: no schema_version: this is not a bundle manifest")
-        if (version != SCHEMA_VERSION) {
-            throw BundleError("$where: schema version $version, this program reads $SCHEMA_VERSION: update it, or export again")
+        if (version !in READABLE) {
+            throw BundleError("$where: schema version $version, this program reads ${READABLE.joinToString(" and ")}: update it, or export again")
         }
         try {
             return read(raw).also { within(it) }
@@ -42,7 +43,7 @@ object ManifestJson {
         if (f.has("settings") && f.any("settings") != null) f.texts("settings")
         f.texts("tools")
         return Manifest(
-            f.text("recipe"), f.text("quant"), f.text("text_encoder"), f.text("image_encoder"), f.int("dim"),
+            f.int("schema_version"), f.text("recipe"), f.text("quant"), f.text("text_encoder"), f.text("image_encoder"), f.int("dim"),
             f.list("components", ::component), f.list("artifacts", ::artifact), f.any("preprocessing")?.let { preprocessing(it) }, f.any("language")?.let { language(it) },
             thresholds(f.any("thresholds")), f.texts("prompts"), f.list("files", ::dataFile), f.texts("licences"),
             if (f.has("prefixes")) f.list("prefixes", ::prefixFile) else emptyList(),
@@ -58,23 +59,22 @@ object ManifestJson {
 
     private fun artifact(raw: Any?, at: String): Artifact {
         val f = Fields(raw, at, listOf("role", "target", "quant", "path", "bytes", "sha256", "inputs", "outputs", "parity", "export_seconds"), listOf("export_peak_bytes"))
-        parity(f.any("parity"), f.at("parity"))
         f.real("export_seconds")
         if (f.has("export_peak_bytes")) f.long("export_peak_bytes")
         return Artifact(
             f.text("role"), f.text("target"), f.text("quant"), f.text("path"), f.long("bytes"), f.text("sha256"), f.list("inputs", ::tensor),
-            f.list("outputs", ::tensor),
+            f.list("outputs", ::tensor), parity(f.any("parity"), f.at("parity")),
         )
     }
 
-    private fun parity(raw: Any?, at: String) {
-        val f = Fields(raw, at, listOf("status", "metric", "threshold"), listOf("minimum", "mean", "top1", "top1_threshold", "inputs", "executed_by"))
+    private fun parity(raw: Any?, at: String): Parity {
+        val f = Fields(raw, at, listOf("status", "metric", "threshold"), PROVEN)
         f.text("status")
         f.text("metric")
-        f.real("threshold")
-        for (name in listOf("minimum", "mean", "top1", "top1_threshold")) if (f.has(name)) f.maybeReal(name)
+        for (name in listOf("mean", "top1", "top1_threshold")) if (f.has(name)) f.maybeReal(name)
         if (f.has("inputs")) f.long("inputs")
         if (f.has("executed_by")) f.text("executed_by")
+        return Parity(f.real("threshold"), if (f.has("minimum")) f.maybeReal("minimum") else null, if (f.has("kernels")) f.text("kernels") else "")
     }
 
     private fun tensor(raw: Any?, at: String): TensorSpec {

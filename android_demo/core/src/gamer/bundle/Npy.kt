@@ -9,10 +9,20 @@ import java.nio.channels.FileChannel
 
 /** An array of a `.npy` file (numpy's format 1 to 3): little-endian, C order. [bytes] is positioned at the first value. */
 class Npy(val dtype: String, val shape: IntArray, val bytes: ByteBuffer) {
+    private val size: Int get() = shape.fold(1) { a, b -> a * b }
+
     /** Float32 values, a copy. */
-    fun floats(): FloatArray {
-        require(dtype == "<f4") { "float32 is wanted, not $dtype" }
-        return FloatArray(shape.fold(1) { a, b -> a * b }).also { bytes.duplicate().order(ByteOrder.LITTLE_ENDIAN).asFloatBuffer().get(it) }
+    fun floats(): FloatArray = FloatArray(size).also { values("<f4", "float32").asFloatBuffer().get(it) }
+
+    /** Int64 values, a copy. */
+    fun longs(): LongArray = LongArray(size).also { values("<i8", "int64").asLongBuffer().get(it) }
+
+    /** Uint8 values, a copy: 255 is -1. */
+    fun octets(): ByteArray = ByteArray(size).also { values("|u1", "uint8").get(it) }
+
+    private fun values(wanted: String, name: String): ByteBuffer {
+        require(dtype == wanted) { "$name is wanted, not $dtype" }
+        return bytes.duplicate().order(ByteOrder.LITTLE_ENDIAN)
     }
 
     companion object {
@@ -43,7 +53,8 @@ class Npy(val dtype: String, val shape: IntArray, val bytes: ByteBuffer) {
             val shape = sides.split(',').map { it.trim() }.filter { it.isNotEmpty() }.map { it.toIntOrNull() ?: no("shape ($sides)") }.toIntArray()
             val size = dtype.drop(2).toIntOrNull() ?: no("dtype $dtype")
             if (dtype[0] !in "<|" || dtype[1] !in "fiub") no("dtype $dtype")
-            if (shape.fold(size.toLong()) { a, b -> Math.multiplyExact(a, b.toLong()) } != bytes.remaining().toLong()) no("${bytes.remaining()} bytes for shape ($sides)")
+            // In floating point: sides that no 64 bits hold must not wrap around to the right size.
+            if (shape.fold(size.toDouble()) { a, b -> a * b } != bytes.remaining().toDouble()) no("${bytes.remaining()} bytes for shape ($sides)")
             return Npy(dtype, shape, bytes.slice().order(ByteOrder.LITTLE_ENDIAN))
         }
     }

@@ -8,7 +8,7 @@ import gamer.common.RuntimeFailure
  * Drives the ONNX decoder: past and present of each layer are the same memory, so that no token copies the cache. The binding of the one-token
  * step is made once. Knows no tokens, no text and no sampling.
  */
-class BoundDecoder(private val session: Session, private val language: Language) {
+class BoundDecoder(private val session: Session, private val language: Language) : AutoCloseable {
     private val slots = language.maxSeq
     private val cache: Map<String, Tensor> = (0 until language.layers).flatMap { listOf("key.$it", "value.$it") }
         .associateWith { Tensor.of(Tensor.Type.FLOAT32, 1, language.kvHeads.toLong(), slots.toLong(), language.headDim.toLong()) }
@@ -18,7 +18,12 @@ class BoundDecoder(private val session: Session, private val language: Language)
     private val last = Tensor.of(Tensor.Type.INT64, 1)
     private val logits = Tensor.of(Tensor.Type.FLOAT32, 1, 1, vocabulary.toLong())
     private val stepEmbed = Tensor.of(Tensor.Type.FLOAT32, 1, 1, language.hidden.toLong())
-    private val step: Binding = bound(stepEmbed, Tensor.of(Tensor.Type.FLOAT32, 1, 1, language.hidden.toLong()))
+    private val stepHidden = Tensor.of(Tensor.Type.FLOAT32, 1, 1, language.hidden.toLong())
+    private val step: Binding = bound(stepEmbed, stepHidden)
+
+    /** The states of the latest [forward]'s tokens, [1, S, H]. They hold until the next one. */
+    var hidden: Tensor = stepHidden
+        private set
 
     /** Tokens in the cache. */
     var past = 0
@@ -61,11 +66,14 @@ class BoundDecoder(private val session: Session, private val language: Language)
         if (count == 1) {
             stepEmbed.floats.put(embeds)
             step.run()
+            hidden = stepHidden
         } else {
-            val hidden = Tensor.of(Tensor.Type.FLOAT32, 1, count.toLong(), language.hidden.toLong())
+            hidden = Tensor.of(Tensor.Type.FLOAT32, 1, count.toLong(), language.hidden.toLong())
             bound(Tensor.floats(embeds, 1, count.toLong(), language.hidden.toLong()), hidden).use { it.run() }
         }
         past += count
         return logits.toFloats()
     }
+
+    override fun close() = step.close()
 }

@@ -40,7 +40,7 @@ class LanguageModel(private val table: Session, private val decoder: BoundDecode
     /** Ids → [S][H] row by row. */
     fun embed(ids: IntArray): FloatArray {
         if (one && ids.size > 1) return ids.map { embed(intArrayOf(it)) }.fold(FloatArray(0)) { a, b -> a + b }
-        return table.run(mapOf("ids" to Tensor.longs(LongArray(ids.size) { ids[it].toLong() }, ids.size.toLong()))).getValue("embeds").toFloats()
+        return rows(table, LongArray(ids.size) { ids[it].toLong() })
     }
 
     /** Runs a request to its end; [told] gets each token's id as it comes. */
@@ -106,5 +106,11 @@ class LanguageModel(private val table: Session, private val decoder: BoundDecode
         val token = choices.maxByOrNull { logits[it] } ?: return null
         if (token !in language.eosIds) constraint.advance(token)
         return token
+    }
+
+    companion object {
+        /** The rows of the token table for these ids, [S][H] row by row. */
+        internal fun rows(table: Session, ids: LongArray): FloatArray =
+            table.run(mapOf("ids" to Tensor.longs(ids, ids.size.toLong()))).getValue("embeds").toFloats()
     }
 }

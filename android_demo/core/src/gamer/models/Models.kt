@@ -1,6 +1,7 @@
 package gamer.models
 
 import gamer.bundle.Bundle
+import gamer.bundle.Manifest
 import gamer.bundle.Prefix
 import gamer.bundle.Prefixes
 import gamer.common.RuntimeFailure
@@ -21,11 +22,21 @@ class SoftPrompts(val prompts: FloatArray, val shape: LongArray, val route: Rout
 /** A prompt's token ids, and the shipped cache of its beginning. */
 class Prompt(val ids: IntArray, val prefix: Prefix?)
 
-/** A bundle's models, opened when first needed, after the hashes of their files were checked. Not thread-safe. */
-class Models private constructor(val bundle: Bundle, private val backend: Backend, private val threads: Int, private val databases: DatabaseOpener) : AutoCloseable {
+/** A bundle's models, opened when first needed, after the hashes of their files and their outputs here were checked. Not thread-safe. */
+class Models private constructor(
+    val bundle: Bundle,
+    private val backend: Backend,
+    private val threads: Int,
+    private val databases: DatabaseOpener,
+    private val check: SelfCheck,
+) : AutoCloseable {
     val manifest get() = bundle.manifest
     private val sessions = LinkedHashMap<String, Session>()
     private val prefixes = HashMap<String, Prefix?>()
+
+    /** Why each component that was opened may be trusted here, by role. */
+    val verdicts: Map<String, Verdict> get() = known
+    private val known = LinkedHashMap<String, Verdict>()
 
     val text: TextEncoder by lazy { TextEncoder(session("text_tower"), Tokenizer.read(bundle.data("text_tokenizer.json"))) }
     val gazetteer: Gazetteer by lazy { Gazetteer.open(bundle.data("gazetteer.sqlite"), databases) }
@@ -42,17 +53,26 @@ class Models private constructor(val bundle: Bundle, private val backend: Backen
         LanguageModel(session("llm_embed"), BoundDecoder(session("llm_decoder"), language), language, llmTokenizer::decode)
     }
 
-    /** The session of a component, loaded on first use, after the hash of its artifact was checked. */
+    /**
+     * The session of a component, loaded on first use, after the hash of its artifact was checked, and its fixtures where it was proven on other
+     * kernels than are here ([SelfCheck]). Raises [RuntimeFailure] when it is wrong here.
+     */
     fun session(role: String): Session = sessions.getOrPut(role) {
-        val artifact = manifest.artifact(role, backend.target)
-        backend.open(bundle.checked(artifact), artifact, threads)
+        val (session, verdict) = check.open(bundle, backend, role, threads)
+        known[role] = verdict
+        session
     }
 
-    /** Backend, threads and what is loaded, for a trace. */
+    /** Backend, threads, arithmetic and what is loaded, for a trace. */
     fun describe(): String {
         val loaded = sessions.keys.joinToString(", ") { "$it ${gamer.common.PyText.fixed(manifest.artifact(it, backend.target).bytes / 1e6, 0)}" }
-        return "${backend.target}, $threads threads, no affinity, CPU arena; in memory, MB: ${loaded.ifEmpty { "nothing" }}"
+        return "${backend.target}, $threads threads, no affinity, CPU arena; ${arithmetic()}; in memory, MB: ${loaded.ifEmpty { "nothing" }}"
     }
+
+    /** In which arithmetic what is loaded runs, each kind once: "int8, VNNI; int4, VNNI". */
+    fun arithmetic(): String = sessions.keys.sorted().map { role ->
+        Processor.here.arithmetic(manifest.artifact(role, backend.target).quant, verdicts[role]?.units == Units.UNFUSED)
+    }.distinct().joinToString("; ").ifEmpty { "nothing computed yet" }
 
     /** Token ids of the bundle's prompt [name], filled in, and the shipped cache of its beginning. */
     fun prompt(name: String, query: String, notes: String = ""): Prompt {
@@ -64,11 +84,7 @@ class Models private constructor(val bundle: Bundle, private val backend: Backen
     /** Embedding, patches, and the five likeliest labels (first lemma of each; none from a tower without labels). */
     fun see(pixels: Pixels): ImageCode {
         val tower = session("image_tower")
-        val wanted = tower.artifact.inputs[0]
-        // A tower that takes bytes resizes in its own graph.
-        val input = if (wanted.dtype == "uint8") Tensor.bytes(pixels.bytes, pixels.height.toLong(), pixels.width.toLong(), 3)
-        else manifest.pixels().let { spec -> Tensor.floats(Prepare.tensor(pixels, spec), 1, spec.crop.toLong(), spec.crop.toLong(), 3) }
-        val out = tower.run(mapOf(wanted.name to input))
+        val out = tower.run(towerInput(tower, pixels, manifest))
         val found = out["label_probs"]?.toFloats()?.let { best(it) } ?: emptyList()
         return ImageCode(TextEncoder.unit(out.getValue("embedding").toFloats()), out["patches"], found)
     }
@@ -99,15 +115,37 @@ class Models private constructor(val bundle: Bundle, private val backend: Backen
     }
 
     companion object {
-        /** Checks the hashes of the files that are read here. A bundle of random weights is refused unless [allowRandom]. */
-        fun open(folder: File, backend: Backend, databases: DatabaseOpener, threads: Int = 2, allowRandom: Boolean = false): Models {
+        /** A picture as the input of an image tower; one that takes bytes resizes in its own graph. */
+        internal fun towerInput(tower: Session, pixels: Pixels, manifest: Manifest): Map<String, Tensor> {
+            val wanted = tower.artifact.inputs[0]
+            if (wanted.dtype == "uint8") return mapOf(wanted.name to Tensor.bytes(pixels.bytes, pixels.height.toLong(), pixels.width.toLong(), 3))
+            val side = manifest.pixels().crop.toLong()
+            return mapOf(wanted.name to Tensor.floats(Prepare.tensor(pixels, manifest.pixels()), 1, side, side, 3))
+        }
+
+        /**
+         * Checks the hashes of the files that are read here. A bundle of random weights is refused unless [allowRandom]. [cache]: the folder where
+         * verdicts of self-checks are kept; null measures at each opening. [notice] is told, in one line, what a person should know of it.
+         */
+        fun open(
+            folder: File,
+            backend: Backend,
+            databases: DatabaseOpener,
+            threads: Int = 2,
+            allowRandom: Boolean = false,
+            cache: File? = null,
+            notice: (String) -> Unit = System.err::println,
+        ): Models {
             val bundle = Bundle.open(folder)
             if (bundle.manifest.randomParts.isNotEmpty() && !allowRandom) {
                 throw RuntimeFailure("$folder: random weights (${bundle.manifest.randomParts.joinToString(", ")}), for sizes and speed: it finds nothing")
             }
             bundle.manifest.artifact("text_tower", backend.target)
             bundle.checkFiles()
-            return Models(bundle, backend, threads, databases)
+            if (bundle.manifest.schemaVersion == 1) {
+                notice("$folder: of version 1, without fixtures: whether its components are right on this processor is not checked; export it again")
+            }
+            return Models(bundle, backend, threads, databases, SelfCheck(cache, notice))
         }
     }
 }

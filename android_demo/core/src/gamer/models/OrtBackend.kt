@@ -13,9 +13,16 @@ import java.io.File
 /** ONNX Runtime on the CPU, by its Java API: the same classes on Android and on the JVM. */
 object OrtBackend : Backend {
     override val target = "onnx"
-    private val environment: OrtEnvironment by lazy { OrtEnvironment.getEnvironment() }
 
-    override fun open(path: File, artifact: Artifact, threads: Int): Session = try {
+    /** The bridge's, which comes with its library. Where another library was put under it, `gamer.ort` says of which version (`java.sh`). */
+    override val version: String get() = System.getProperty("gamer.ort") ?: environment.version
+
+    // Its usage events are off before anything else is asked of it; those of its loading, by ORT_DISABLE_TELEMETRY in the process's environment.
+    private val environment: OrtEnvironment by lazy { OrtEnvironment.getEnvironment().also { it.setTelemetry(false) } }
+
+    /** [Units.UNFUSED]: every operator by itself and convolutions in floats, two to six times slower. */
+    override fun open(path: File, artifact: Artifact, threads: Int, units: Units): Session = try {
+        val runtime = environment // before its options: they would load the library, and leave its events on
         OrtSession.SessionOptions().use { options ->
             options.setIntraOpNumThreads(threads)
             options.setInterOpNumThreads(1)
@@ -23,7 +30,11 @@ object OrtBackend : Backend {
             options.setCPUArenaAllocator(true)
             // Operators are short: to wake a sleeping thread for each would cost more than they do.
             options.addConfigEntry("session.intra_op.allow_spinning", if (threads > 1) "1" else "0")
-            Opened(environment.createSession(path.path, options), artifact)
+            // Without VNNI, products of unsigned and signed bytes saturate in 16 bits: this has kernels that do not. Where VNNI is they would cost
+            // up to twice the time, and gain nothing.
+            if (Processor.here.saturates) options.addConfigEntry("session.x64quantprecision", "1")
+            if (units == Units.UNFUSED) options.setOptimizationLevel(OrtSession.SessionOptions.OptLevel.NO_OPT)
+            Opened(runtime.createSession(path.path, options), artifact)
         }
     } catch (error: OrtException) {
         throw RuntimeFailure("$path: ONNX Runtime refuses it (${error.message?.lines()?.first()?.take(200)}): export again")

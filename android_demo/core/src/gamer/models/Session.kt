@@ -23,10 +23,16 @@ interface Binding : AutoCloseable {
     override fun close()
 }
 
+/** How a backend runs a graph. [UNFUSED], slower and closer to the file's arithmetic, is for where the fast kernels are wrong. */
+enum class Units(val said: String) { FUSED("fused"), UNFUSED("unfused") }
+
 /** What runs a bundle's artifacts of one target. */
 interface Backend {
     /** The target's name in the manifest. */
     val target: String
 
-    fun open(path: File, artifact: Artifact, threads: Int): Session
+    /** The engine's version: figures of parity hold for it alone. */
+    val version: String
+
+    fun open(path: File, artifact: Artifact, threads: Int, units: Units = Units.FUSED): Session
 }

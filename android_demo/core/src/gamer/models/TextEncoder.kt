@@ -7,19 +7,10 @@ import kotlin.math.sqrt
 
 /** Text → unit vectors, through the bundle's tokenizer and text tower. Long texts become several chunks. */
 class TextEncoder(private val session: Session, private val tokenizer: Tokenizer) {
-    private val fixed: Int? = session.artifact.inputs[0].shape[1] as? Int
-    private val maxTokens: Int = fixed ?: MAX_TOKENS
+    private val maxTokens: Int = fixed(session) ?: MAX_TOKENS
 
     /** Float32 [D] of length 1; the text is cut at the tower's tokens. One text a run: int8 activations are scaled per run. */
-    fun encode(text: String): FloatArray {
-        val ids = tokenizer.encode(text).let { if (it.size > maxTokens) it.copyOf(maxTokens) else it }
-        val width = fixed ?: max(1, ids.size)
-        val tokens = LongArray(width) { if (it < ids.size) ids[it].toLong() else 0L }
-        val mask = LongArray(width) { if (it < ids.size) 1L else 0L }
-        val shape = longArrayOf(1, width.toLong())
-        val out = session.run(mapOf("input_ids" to Tensor.longs(tokens, *shape), "attention_mask" to Tensor.longs(mask, *shape)))
-        return unit(out.getValue("embedding").toFloats())
-    }
+    fun encode(text: String): FloatArray = embed(session, tokenizer.encode(text).let { if (it.size > maxTokens) it.copyOf(maxTokens) else it })
 
     /** A long text as overlapping windows of words (each fits the tower); a short one as it is. */
     fun chunks(text: String): List<String> {
@@ -32,6 +23,18 @@ class TextEncoder(private val session: Session, private val tokenizer: Tokenizer
         private const val MAX_TOKENS = 128
         private const val WORDS = 80
         private const val OVERLAP = 16
+
+        private fun fixed(session: Session): Int? = session.artifact.inputs[0].shape[1] as? Int
+
+        /** Token ids → unit vector [D]; a tower of fixed shape gets them padded, and no more than it takes. */
+        internal fun embed(session: Session, ids: IntArray): FloatArray {
+            val width = fixed(session) ?: max(1, ids.size)
+            val tokens = LongArray(width) { if (it < ids.size) ids[it].toLong() else 0L }
+            val mask = LongArray(width) { if (it < ids.size) 1L else 0L }
+            val shape = longArrayOf(1, width.toLong())
+            val out = session.run(mapOf("input_ids" to Tensor.longs(tokens, *shape), "attention_mask" to Tensor.longs(mask, *shape)))
+            return unit(out.getValue("embedding").toFloats())
+        }
 
         fun unit(vector: FloatArray): FloatArray {
             var sum = 0.0

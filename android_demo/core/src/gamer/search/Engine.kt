@@ -296,9 +296,20 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
             "\\b(?:when|while|during|ago|since|until|before|after|back then|that (?:day|night|week|summer|winter|year))\\b|\\b(?:in|at|near|from) [A-Z]",
         )
 
-        /** Opens both. Raises RuntimeFailure when another encoder made the album's vectors. [rules]: the text of cue_rules.json. */
-        fun open(bundle: File, album: File, rules: String, backend: Backend, databases: DatabaseOpener, threads: Int = 2): Engine {
-            val models = Models.open(bundle, backend, databases, threads)
+        /**
+         * Opens both. Raises RuntimeFailure when another encoder made the album's vectors. [rules]: the text of cue_rules.json; [cache]: where the
+         * models keep what they found of themselves.
+         */
+        fun open(
+            bundle: File,
+            album: File,
+            rules: String,
+            backend: Backend,
+            databases: DatabaseOpener,
+            threads: Int = 2,
+            cache: File? = null,
+        ): Engine {
+            val models = Models.open(bundle, backend, databases, threads, cache = cache)
             val opened = Album.open(album, databases)
             for ((ours, theirs) in listOf(models.manifest.textEncoder to opened.meta.textEncoder, models.manifest.imageEncoder to opened.meta.imageEncoder)) {
                 if (ours == theirs) continue

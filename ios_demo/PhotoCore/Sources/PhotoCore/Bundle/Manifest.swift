@@ -15,6 +15,17 @@ public struct TensorSpec: Sendable {
     public let dtype: String
 }
 
+/// How close an artifact's outputs are to the fp32 torch model's, as far as a device asks.
+///
+/// `minimum`: the worst input's figure; nil where the target could not be executed. `kernels`: engine, version and processor features
+/// (Processor) that the figures hold for; elsewhere the bundle's fixtures are run again before it is trusted (SelfCheck). "" where that was
+/// not said.
+public struct Parity: Sendable {
+    public let threshold: Double
+    public let minimum: Double?
+    public let kernels: String
+}
+
 /// One file (or one .mlpackage folder) for one component and one target.
 public struct Artifact: Sendable {
     public let role: String
@@ -23,6 +34,7 @@ public struct Artifact: Sendable {
     public let file: FileEntry
     public let inputs: [TensorSpec]
     public let outputs: [TensorSpec]
+    public let parity: Parity
 }
 
 /// A file that the manifest names, with what it must be.
@@ -92,6 +104,7 @@ public struct Component: Sendable {
 
 /// Everything that a bundle promises (runtime/manifest.py).
 public struct Manifest: Sendable {
+    public let schemaVersion: Int
     public let recipe: String
     public let quant: String
     public let textEncoder: String
@@ -137,6 +150,14 @@ public struct Manifest: Sendable {
     public func prompt(_ name: String) throws -> String {
         if let found = prompts[name] { return found }
         throw Failure.bundle("bundle has no prompt \(name.scalars.quoted); it holds \(prompts.keys.sorted().joined(separator: ", ")): export it again")
+    }
+
+    /// The golden arrays of a component by name (`want` is what fp32 torch gave): fixtures/ROLE.NAME.npy, or of its family's.
+    public func golden(_ role: String) -> [String: DataFile] {
+        let mine = ["fixtures/\(role).", "fixtures/\(role.prefix { $0 != "_" })."]
+        let found = files.filter { file in mine.contains { file.name.utf8.starts(with: $0.utf8) } && file.name.hasSuffix(".npy") }
+        func called(_ file: DataFile) -> String { String(file.name.split(separator: ".", omittingEmptySubsequences: false).dropLast().last ?? "") }
+        return Dictionary(found.map { (called($0), $0) }, uniquingKeysWith: { $1 })
     }
 
     public func file(_ name: String) throws -> DataFile { try only(files.filter { $0.name == name }, "file \(name.scalars.quoted)") }

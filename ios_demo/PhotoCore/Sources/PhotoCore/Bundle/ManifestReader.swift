@@ -2,7 +2,8 @@ import Foundation
 
 /// Reads and checks a bundle's manifest and files, as runtime/manifest.py does. Runs nothing.
 public enum ManifestReader {
-    public static let schemaVersion = 1
+    /// 1: no fixtures of every component, and parity does not say whose kernels were asked.
+    public static let readable = [1, 2]
     public static let name = "manifest.json"
 
     /// The manifest of a bundle folder, parsed but with no file checked. Raises Failure.bundle.
@@ -20,8 +21,9 @@ public enum ManifestReader {
         let raw: JSON
         do { raw = try JSON.parse(text) } catch { throw Failure.bundle("\(place): not JSON (\("\(error)".prefix(80)))") }
         guard let version = raw["schema_version"]?.int else { throw Failure.bundle("\(place): no schema_version: this is not a bundle manifest") }
-        guard version == schemaVersion else {
-            throw Failure.bundle("\(place): schema version \(version), this program reads \(schemaVersion): update it, or export again")
+        guard readable.contains(version) else {
+            let known = readable.map(String.init).joined(separator: " and ")
+            throw Failure.bundle("\(place): schema version \(version), this program reads \(known): update it, or export again")
         }
         do {
             try Shape.manifest.check(raw, at: "manifest")
@@ -132,8 +134,11 @@ public enum ManifestReader {
 extension ManifestReader {
     private static func typed(_ raw: JSON) -> Manifest {
         Manifest(
-            recipe: text(raw, "recipe"), quant: text(raw, "quant"), textEncoder: text(raw, "text_encoder"), imageEncoder: text(raw, "image_encoder"),
-            dim: number(raw, "dim"), components: list(raw, "components").map { Component(role: text($0, "role"), trained: $0["trained"]?.bool ?? true, macs: number($0, "macs")) },
+            schemaVersion: number(raw, "schema_version"), recipe: text(raw, "recipe"), quant: text(raw, "quant"),
+            textEncoder: text(raw, "text_encoder"), imageEncoder: text(raw, "image_encoder"), dim: number(raw, "dim"),
+            components: list(raw, "components").map {
+                Component(role: text($0, "role"), trained: $0["trained"]?.bool ?? true, macs: number($0, "macs"))
+            },
             artifacts: list(raw, "artifacts").map(artifact), preprocessing: raw["preprocessing"].flatMap(preprocessing), language: raw["language"].flatMap(language),
             thresholds: thresholds(raw["thresholds"]!), prompts: texts(raw, "prompts"), files: list(raw, "files").map { DataFile(name: text($0, "name"), file: entry($0)) },
             prefixes: list(raw, "prefixes").map(prefix), ranking: ranking(raw["ranking"]), licences: texts(raw, "licences"),
@@ -153,7 +158,11 @@ extension ManifestReader {
     private static func artifact(_ raw: JSON) -> Artifact {
         Artifact(
             role: text(raw, "role"), target: text(raw, "target"), quant: text(raw, "quant"), file: entry(raw), inputs: list(raw, "inputs").map(tensor),
-            outputs: list(raw, "outputs").map(tensor))
+            outputs: list(raw, "outputs").map(tensor), parity: parity(raw["parity"] ?? .null))
+    }
+
+    private static func parity(_ raw: JSON) -> Parity {
+        Parity(threshold: real(raw, "threshold"), minimum: raw["minimum"]?.double, kernels: text(raw, "kernels"))
     }
 
     private static func preprocessing(_ raw: JSON) -> Preprocessing? {

@@ -11,6 +11,13 @@ public struct Pixels: Sendable {
 
 /// Pixels → the tensor that an image tower takes (runtime/image.py).
 public enum Preprocess {
+    /// A picture as the input of an image tower; one that takes bytes resizes in its own graph.
+    static func towerInput(_ tower: Artifact, _ pixels: Pixels, _ spec: Preprocessing) throws -> [String: Tensor] {
+        let wanted = tower.inputs[0]
+        if wanted.dtype == "uint8" { return [wanted.name: .bytes(pixels.bytes, shape: [pixels.height, pixels.width, 3])] }
+        return [wanted.name: .float(try prepare(pixels, spec), shape: [1, spec.crop, spec.crop, 3])]
+    }
+
     /// float32 [crop, crop, 3] in 0..255, row by row: antialiased. Normalisation stands inside the graph.
     /// Raises Failure.runtime for bytes that are no picture or an unknown filter or fit.
     public static func prepare(_ pixels: Pixels, _ spec: Preprocessing) throws -> [Float] {

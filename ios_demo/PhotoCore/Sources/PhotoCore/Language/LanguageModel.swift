@@ -40,7 +40,7 @@ public final class LanguageModel {
             try decoder.restore(prefix)
             known = prefix.ids.count
         }
-        var logits = try decoder.forward(try embed(Array(ids[known...])), count: ids.count - known)
+        var logits = try decoder.forward(try embed(Array(ids[known...])), count: ids.count - known).logits
         var said: [Int] = [], text = "", ended = "length"
         for step in 0..<maxNew {
             if cancelled() {
@@ -52,7 +52,7 @@ public final class LanguageModel {
                     ended = "full"
                     break
                 }
-                logits = try decoder.forward(try embed([said[said.count - 1]]), count: 1)
+                logits = try decoder.forward(try embed([said[said.count - 1]]), count: 1).logits
             }
             guard let token = try choose(logits, constraint) else {
                 ended = "grammar"

@@ -1,20 +1,22 @@
 import Foundation
 
-/// A .npy file of float32 (numpy's format 1 to 3, no pickle): header and values.
+/// A .npy file (numpy's format 1 to 3, no pickle): header and values. Of the kinds of values, those that the file holds.
 public struct NumpyFile: Sendable {
     public let dtype: String
     public let shape: [Int]
     public let values: [Float]
+    public let integers: [Int64]
+    public let bytes: [UInt8]
 
     private static let descr = Pattern(#"'descr':\s*'([^']*)'"#)
     private static let order = Pattern(#"'fortran_order':\s*(True|False)"#)
     private static let shapes = Pattern(#"'shape':\s*\(([0-9, ]*)\)"#)
 
-    /// Raises Failure.value for bytes that are no such array. Values are read of float32 only; of other kinds just dtype and shape.
+    /// Raises Failure.value for bytes that are no such array. Of float64 just dtype and shape are read.
     public init(_ raw: [UInt8]) throws {
         guard raw.count >= 10, raw.starts(with: [0x93] + Array("NUMPY".utf8)) else { throw Failure.value("no .npy magic") }
-        let bytes = Bytes(raw), wide = raw[6] > 1
-        let length = wide ? Int(try bytes.integer(UInt32.self, at: 8)) : Int(try bytes.integer(UInt16.self, at: 8)), begin = (wide ? 12 : 10) + length
+        let blob = Bytes(raw), wide = raw[6] > 1
+        let length = wide ? Int(try blob.integer(UInt32.self, at: 8)) : Int(try blob.integer(UInt16.self, at: 8)), begin = (wide ? 12 : 10) + length
         guard begin <= raw.count else { throw Failure.value("a header that is cut") }
         let header = String(decoding: raw[(wide ? 12 : 10)..<begin], as: UTF8.self).scalars
         guard let descr = NumpyFile.descr.search(header)?[1]?.string, NumpyFile.order.search(header)?[1]?.string == "False",
@@ -30,6 +32,8 @@ public struct NumpyFile: Sendable {
             count = product
         }
         guard raw.count - begin >= count * size else { throw Failure.value("\(raw.count - begin) bytes where \(count * size) are needed") }
-        values = descr == "<f4" ? try bytes.integers(UInt32.self, at: begin, count: count).map { Float(bitPattern: $0) } : []
+        values = descr == "<f4" ? try blob.integers(UInt32.self, at: begin, count: count).map { Float(bitPattern: $0) } : []
+        integers = descr == "<i8" ? try blob.integers(Int64.self, at: begin, count: count) : []
+        bytes = descr == "|u1" ? Array(raw[begin..<(begin + count)]) : []
     }
 }

@@ -20,30 +20,43 @@ public final class Models {
     public let bundle: String
     public let manifest: Manifest
     public let backend: ModelBackend
+    /// Why what was opened may be trusted on this processor, by role.
+    public private(set) var verdicts: [String: Verdict] = [:]
 
+    private let selfCheck: SelfCheck
     private var sessions: [(role: String, session: ModelSession)] = []
     private var prefixes: [String: Prefix?] = [:]
 
     /// Checks the files that are no artifacts. Raises Failure.bundle for a bundle that is not what it promises.
-    public init(_ bundle: String, _ backend: ModelBackend) throws {
+    ///
+    /// `cache`: the folder in which verdicts of the self-check are kept; nil for no memory. `notice` gets the lines that a person should see.
+    public init(_ bundle: String, _ backend: ModelBackend, cache: String? = nil, notice: @escaping (String) -> Void = Models.say) throws {
         (self.bundle, self.backend) = (bundle, backend)
         manifest = try ManifestReader.read(bundle)
+        selfCheck = SelfCheck(bundle: bundle, manifest: manifest, backend: backend, cache: cache, notice: notice)
         if !manifest.randomParts.isEmpty {
             let parts = manifest.randomParts.joined(separator: ", ")
             throw Failure.runtime("\(bundle): random weights (\(parts)), for sizes and speed: it finds nothing")
         }
         try ManifestReader.checkFiles(bundle, manifest)
+        if manifest.schemaVersion == 1 {
+            notice("\(bundle): of version 1, without fixtures: whether its components are right on this processor is not checked; export it again")
+        }
     }
 
-    /// The session of a component, loaded on first use, after the hash of its artifact was checked.
+    /// A notice on standard error.
+    public static func say(_ line: String) { FileHandle.standardError.write(Data((line + "\n").utf8)) }
+
+    /// The session of a component, loaded on first use, after the hash of its artifact was checked, and its fixtures where it was proven on
+    /// other kernels than are here (SelfCheck). Raises Failure.runtime when it is wrong here.
     public func session(_ role: String) throws -> ModelSession {
         if let at = sessions.firstIndex(where: { $0.role == role }) {
             sessions.append(sessions.remove(at: at))  // the last used stands last
             return sessions[sessions.count - 1].session
         }
-        let artifact = try manifest.artifact(role, backend.target)
-        let made = try backend.open(try ManifestReader.checkOne(bundle, artifact.file), artifact)
+        let (made, verdict) = try selfCheck.open(role)
         sessions.append((role, made))
+        verdicts[role] = verdict
         return made
     }
 
@@ -54,10 +67,20 @@ public final class Models {
         if !keep.contains("llm_decoder") { model = nil }
     }
 
-    /// Backend, allocation and what is loaded, for a trace.
+    /// Backend, allocation, arithmetic and what is loaded, for a trace.
     public func described() -> String {
         let loaded = sessions.map { String(format: "%@ %.0f", $0.role, Double($0.session.artifact.file.bytes) / 1e6) }.joined(separator: ", ")
-        return "\(backend.described); in memory, MB: \(loaded.isEmpty ? "nothing" : loaded)"
+        return "\(backend.described); \(arithmetic()); in memory, MB: \(loaded.isEmpty ? "nothing" : loaded)"
+    }
+
+    /// In which arithmetic what is loaded runs, each kind once: "int8, VNNI; int4, VNNI".
+    public func arithmetic() -> String {
+        var kinds: [String] = []
+        for (role, session) in sessions.sorted(by: { $0.role < $1.role }) {
+            let kind = Processor.here.arithmetic(backend.target, session.artifact.quant, unfused: verdicts[role]?.units == "unfused")
+            if !kinds.contains(kind) { kinds.append(kind) }
+        }
+        return kinds.isEmpty ? "nothing computed yet" : kinds.joined(separator: "; ")
     }
 
     private var textEncoder: TextEncoder?
@@ -112,15 +135,8 @@ public final class Models {
 
     /// Embedding, patches, the five likeliest labels (first lemma of each; none from a tower without labels).
     public func see(_ pixels: Pixels) throws -> ImageCode {
-        let tower = try session("image_tower"), wanted = tower.artifact.inputs[0]
-        let input: Tensor
-        if wanted.dtype == "uint8" {  // a tower that takes bytes resizes in its own graph
-            input = .bytes(pixels.bytes, shape: [pixels.height, pixels.width, 3])
-        } else {
-            let spec = try manifest.pixels()
-            input = .float(try Preprocess.prepare(pixels, spec), shape: [1, spec.crop, spec.crop, 3])
-        }
-        let out = try tower.run([wanted.name: input]), shares = out["label_probs"]?.floats ?? []
+        let tower = try session("image_tower")
+        let out = try tower.run(try Preprocess.towerInput(tower.artifact, pixels, try manifest.pixels())), shares = out["label_probs"]?.floats ?? []
         let names = try labels.get()
         let best = descending(shares).prefix(5).map { at in
             (name: names.indices.contains(at) ? names[at].split(separator: ",")[0].trimmingCharacters(in: .whitespaces) : "", share: shares[at])

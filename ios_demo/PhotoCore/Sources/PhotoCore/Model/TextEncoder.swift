@@ -2,24 +2,28 @@
 public final class TextEncoder {
     private let session: ModelSession
     private let tokenizer: Tokenizer
-    private let fixed: Int?
     public let maxTokens: Int
 
     public init(_ session: ModelSession, _ tokenizer: Tokenizer) {
         (self.session, self.tokenizer) = (session, tokenizer)
-        fixed = session.artifact.inputs[0].shape.dropFirst().first?.fixed
-        maxTokens = fixed ?? 128
+        maxTokens = TextEncoder.fixed(session) ?? 128
     }
 
     /// One vector, each text cut at `maxTokens`. One text a call: int8 activations are scaled per call, so that in a batch a text's vector would depend
     /// on its neighbours.
-    public func encode(_ text: String) throws -> [Float] {
-        let ids = Array(tokenizer.encode(text).prefix(maxTokens)), width = fixed ?? max(1, ids.count)
+    public func encode(_ text: String) throws -> [Float] { try TextEncoder.embed(session, Array(tokenizer.encode(text).prefix(maxTokens))) }
+
+    /// Token ids → unit vector; a tower of fixed shape gets them padded, and no more than it takes.
+    static func embed(_ session: ModelSession, _ ids: [Int]) throws -> [Float] {
+        let width = fixed(session) ?? max(1, ids.count)
         var tokens = [Int64](repeating: 0, count: width), mask = tokens
         for (at, id) in ids.prefix(width).enumerated() { (tokens[at], mask[at]) = (Int64(id), 1) }
         let out = try session.run(["input_ids": .int64(tokens, shape: [1, width]), "attention_mask": .int64(mask, shape: [1, width])])
         return TextEncoder.unit(out["embedding"]?.floats ?? [])
     }
+
+    /// The number of tokens that a tower of fixed shape takes.
+    private static func fixed(_ session: ModelSession) -> Int? { session.artifact.inputs[0].shape.dropFirst().first?.fixed }
 
     /// A vector of length 1 in the same direction.
     static func unit(_ vector: [Float]) -> [Float] {

@@ -1,6 +1,7 @@
 package gamer.app
 
 import android.content.Context
+import android.system.Os
 import gamer.album.AlbumMeta
 import gamer.album.AlbumWriter
 import gamer.album.Photo
@@ -16,13 +17,18 @@ import java.util.Locale
 
 /** Opens the core over the phone's files: ONNX Runtime, the phone's SQLite, the shared rules of cues. Each throws an error of one line. */
 object Cores {
+    init {
+        // ONNX Runtime reads it as it is loaded, which only what is opened here does.
+        Os.setenv("ORT_DISABLE_TELEMETRY", "1", true)
+    }
+
     fun search(context: Context): Finder = Finder(
-        Files(context).run { Engine.open(bundle, album, rules(context), OrtBackend, AndroidDatabase, threads()) }, Files(context),
+        Files(context).run { Engine.open(bundle, album, rules(context), OrtBackend, AndroidDatabase, threads(), context.cacheDir) }, Files(context),
     )
 
     /** Models, and the album to write into: the one that is there, else a new one. */
     fun index(context: Context): Indexing = Files(context).run {
-        val models = Models.open(bundle, OrtBackend, AndroidDatabase, threads())
+        val models = Models.open(bundle, OrtBackend, AndroidDatabase, threads(), cache = context.cacheDir)
         val meta = models.manifest.run { AlbumMeta(textEncoder, imageEncoder, dim, thresholds.delta) }
         Indexing(models, if (hasAlbum()) AlbumWriter.extend(album, AndroidDatabase) else AlbumWriter.create(album, meta, AndroidDatabase))
     }

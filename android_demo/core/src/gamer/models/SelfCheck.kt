@@ -1,0 +1,119 @@
+package gamer.models
+
+import gamer.bundle.Artifact
+import gamer.bundle.Bundle
+import gamer.bundle.Hex
+import gamer.common.PyText
+import gamer.common.RuntimeFailure
+import java.io.File
+import java.io.IOException
+import java.math.BigDecimal
+import java.security.MessageDigest
+import org.json.JSONException
+import org.json.JSONObject
+
+/**
+ * What is known of a component on the kernels at hand, and the [units] of the backend that were chosen for it. [cosine]: the worst of its fixtures,
+ * null where none was run. [source]: "export" (the manifest's parity is of these very kernels), "measured" (just now), "remembered" (by an earlier
+ * opening), "no fixtures".
+ */
+data class Verdict(val role: String, val units: Units, val cosine: Double?, val threshold: Double, val source: String)
+
+/**
+ * Proof that travels: a figure of parity holds for a file and for the kernels that computed it. So the first time an engine, a version of it or a
+ * processor opens a component that the manifest's parity does not name, its fixtures are run, and the verdict is kept in the folder [cache] (null:
+ * nowhere). Below the threshold the backend's slower form is tried, of which [notice] is told in one line; where that fails too, the component is
+ * refused with the figure.
+ */
+internal class SelfCheck(private val cache: File?, private val notice: (String) -> Unit) {
+    /** A component's session, and why it may be trusted here. Raises BundleError for a file that changed since export, [RuntimeFailure]. */
+    fun open(bundle: Bundle, backend: Backend, role: String, threads: Int): Pair<Session, Verdict> {
+        val artifact = bundle.manifest.artifact(role, backend.target)
+        val path = bundle.checked(artifact)
+        val here = Processor.here.kernels(backend.version)
+        val threshold = artifact.parity.threshold
+        fun opened(units: Units, cosine: Double?, source: String) =
+            backend.open(path, artifact, threads, units) to Verdict(role, units, cosine, threshold, source)
+        if (artifact.parity.kernels == here) return opened(Units.FUSED, artifact.parity.minimum, "export")
+        val files = bundle.manifest.golden(role)
+        if ("want" !in files) return opened(Units.FUSED, null, "no fixtures")
+        val note = note(artifact, files.values.map { it.sha256 }, here)
+        remembered(note, threshold)?.let { (units, cosine) -> return opened(units, cosine, "remembered") }
+
+        val golden = Golden.read(bundle, role)
+        val figures = ArrayList<String>()
+        for (units in listOf(Units.FUSED, Units.UNFUSED)) {
+            val session = backend.open(path, artifact, threads, units)
+            val cosine = measured(session, golden)
+            figures.add("${if (cosine.isNaN()) "nan" else PyText.fixed(cosine, 4)} ${units.said}")
+            if (cosine >= threshold) { // a NaN is not
+                if (units == Units.UNFUSED) {
+                    notice(
+                        "$path: $role is wrong on this processor (worst cosine ${figures[0]}, ${plain(threshold)} is wanted): " +
+                            "running it ${units.said}, slower",
+                    )
+                }
+                remember(note, units, cosine)
+                return session to Verdict(role, units, PyText.round(cosine, 6), threshold, "measured")
+            }
+            session.close()
+        }
+        throw RuntimeFailure("$path: worst cosine ${figures.joinToString(", ")} on $here, below ${plain(threshold)}: export with --quant none")
+    }
+
+    private fun measured(session: Session, golden: Golden): Double {
+        var isDone = false
+        try {
+            return golden.worstCosine(session).also { isDone = true }
+        } finally {
+            if (!isDone) session.close()
+        }
+    }
+
+    /** Where the verdict is kept, under a name that says file, fixtures and kernels. */
+    private fun note(artifact: Artifact, fixtures: List<String>, kernels: String): File? {
+        val parts = listOf(artifact.sha256) + fixtures.sorted() + kernels
+        val name = Hex.of(MessageDigest.getInstance("SHA-256").digest(parts.joinToString("\n").toByteArray())).take(24)
+        return cache?.let { File(File(it, "selfcheck"), "${artifact.role}-$name.json") }
+    }
+
+    /** Units and worst cosine of an earlier check that passed; null for none, and for a damaged one: it is measured again. */
+    private fun remembered(note: File?, threshold: Double): Pair<Units, Double>? {
+        if (note == null) return null
+        return try {
+            val raw = JSONObject(note.readText())
+            val units = Units.values().firstOrNull { it.said == raw.opt("units") } ?: return null
+            val cosine = (raw.opt("cosine") as? Number)?.toDouble() ?: return null
+            if (cosine >= threshold && cosine <= MOST) units to cosine else null
+        } catch (error: IOException) {
+            null
+        } catch (error: JSONException) {
+            null
+        } catch (error: StackOverflowError) { // brackets without end
+            null
+        }
+    }
+
+    /** Written aside, then renamed; a cache that cannot be written is none. */
+    private fun remember(note: File?, units: Units, cosine: Double) {
+        if (note == null) return
+        try {
+            note.parentFile.mkdirs()
+            val aside = File.createTempFile("verdict", null, note.parentFile)
+            try {
+                aside.writeText(JSONObject().put("units", units.said).put("cosine", cosine).toString())
+                aside.renameTo(note)
+            } finally {
+                aside.delete()
+            }
+        } catch (error: IOException) {
+            return
+        }
+    }
+
+    private fun plain(threshold: Double): String = BigDecimal.valueOf(threshold).stripTrailingZeros().toPlainString()
+
+    private companion object {
+        const val MOST = 1.001 // no cosine is more, but for rounding
+    }
+}

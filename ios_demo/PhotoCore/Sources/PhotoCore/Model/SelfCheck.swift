@@ -1,0 +1,200 @@
+import Foundation
+
+/// What is known of a component on the kernels at hand, and the units of the backend that were chosen for it.
+public struct Verdict: Sendable, Equatable {
+    /// `export`: the manifest's parity is of these very kernels. `measured`: just now. `remembered`: by an earlier process.
+    public enum Source: String, Sendable {
+        case export, measured, remembered
+        case noFixtures = "no fixtures"
+    }
+
+    public let role: String
+    public let units: String
+    /// The worst of its fixtures; nil where none was run.
+    public let cosine: Double?
+    public let threshold: Double
+    public let source: Source
+}
+
+/// Proof that travels: a bundle's golden inputs, run here, before a component is trusted on kernels that it was not proven on (runtime/selfcheck.py).
+///
+/// A figure of parity holds for a file and for the kernels that computed it. So the first time an engine, a version of it or a processor opens
+/// a component that the manifest's parity does not name, its fixtures are run (at most `budget` seconds, at least one), and the verdict is kept
+/// in `cache`. Below the threshold the backend's slower form is tried; where that fails too, the component is refused with the figure.
+struct SelfCheck {
+    /// Seconds of a component's fixtures.
+    static let budget = 0.2
+    /// Tokens of a decoder between two looks at the clock.
+    static let piece = 4
+    /// Bytes of one golden array.
+    static let maxGolden = 64 << 20
+
+    let bundle: String
+    let manifest: Manifest
+    let backend: ModelBackend
+    /// nil: no memory.
+    let cache: String?
+    let notice: (String) -> Void
+
+    /// A component's session on the backend, and why it may be trusted here.
+    /// Raises Failure.bundle for a file that changed since export, Failure.runtime where no form of the backend reaches the threshold here.
+    func open(_ role: String) throws -> (session: ModelSession, verdict: Verdict) {
+        let artifact = try manifest.artifact(role, backend.target), path = try ManifestReader.checkOne(bundle, artifact.file)
+        let here = Processor.here.kernels(engine: backend.engine), threshold = artifact.parity.threshold
+        let units = backend.units, isFirst = units == Units.all[backend.target]?.first ?? ""
+        func opened(_ units: String, _ cosine: Double?, _ source: Verdict.Source) throws -> (ModelSession, Verdict) {
+            let verdict = Verdict(role: role, units: units, cosine: cosine, threshold: threshold, source: source)
+            return (try backend.open(path, artifact, units: units), verdict)
+        }
+        if artifact.parity.kernels == here && isFirst { return try opened(units, artifact.parity.minimum, .export) }
+        let golden = manifest.golden(role)
+        if golden["want"] == nil { return try opened(units, nil, .noFixtures) }
+        let note = note(artifact, golden, "\(here), \(units)")
+        if let known = remembered(note, threshold) { return try opened(known.units, known.cosine, .remembered) }
+        let arrays = try golden.mapValues { try array($0) }
+        var figures: [String] = []
+        for rung in [units] + (isFirst ? [Units.fallback[backend.target]].compactMap { $0 } : []) {
+            let session = try backend.open(path, artifact, units: rung), cosine = try worstCosine(session, arrays)
+            figures.append("\(cosine.isNaN ? "nan" : String(format: "%.4f", cosine)) \(rung)")
+            guard cosine >= threshold else { continue }  // a NaN is not
+            if rung != units {
+                let wanted = String(format: "%g", threshold)
+                notice("\(path): \(role) is wrong on this processor (worst cosine \(figures[0]), \(wanted) is wanted): running it \(rung), slower")
+            }
+            remember(note, rung, cosine)
+            let rounded = (cosine * 1e6).rounded() / 1e6
+            return (session, Verdict(role: role, units: rung, cosine: rounded, threshold: threshold, source: .measured))
+        }
+        let found = "worst cosine \(figures.joined(separator: ", ")) on \(here), below \(String(format: "%g", threshold))"
+        throw Failure.runtime("\(path): \(found): export with --quant none, or use another --backend")
+    }
+
+    /// The least cosine of any golden output with fp32 torch's, of as many as the budget allows and at least one. NaN where an output is none.
+    /// Raises Failure.bundle for fixtures that do not fit the component.
+    private func worstCosine(_ session: ModelSession, _ golden: [String: NumpyFile]) throws -> Double {
+        let role = session.artifact.role
+        do {
+            let want = try need(golden, "want"), width = want.shape.last ?? 1, cases = try cases(session, golden)
+            let begin = DispatchTime.now().uptimeNanoseconds
+            var worst = Double.infinity, at = 0
+            for one in 0..<cases.count {
+                let got = try cases.run(one)
+                guard width > 0, !got.isEmpty, got.count % width == 0, at + got.count <= want.values.count else {
+                    throw Failure.value("\(got.count) numbers where rows of \(width) are wanted")
+                }
+                for row in stride(from: 0, to: got.count, by: width) {
+                    let cosine = SelfCheck.cosine(got[row..<(row + width)], want.values[(at + row)..<(at + row + width)])
+                    if cosine.isNaN || cosine < worst { worst = cosine }
+                }
+                at += got.count
+                if Double(DispatchTime.now().uptimeNanoseconds - begin) > SelfCheck.budget * 1e9 { break }
+            }
+            guard at > 0 else { throw Failure.value("no case") }
+            return worst
+        } catch Failure.value(let line) {
+            throw Failure.bundle("\(role): its golden fixtures do not fit it (\(line.prefix(80))): export the bundle again")
+        }
+    }
+
+    private static func cosine(_ a: ArraySlice<Float>, _ b: ArraySlice<Float>) -> Double {
+        var product = 0.0, left = 0.0, right = 0.0
+        for (x, y) in zip(a, b) {
+            product += Double(x) * Double(y)
+            left += Double(x) * Double(x)
+            right += Double(y) * Double(y)
+        }
+        return product / max(left.squareRoot() * right.squareRoot(), 1e-12)
+    }
+
+    // MARK: what is remembered
+
+    /// Where the verdict is kept: under a name that says file, fixtures and kernels.
+    private func note(_ artifact: Artifact, _ golden: [String: DataFile], _ kernels: String) -> String? {
+        let parts = [artifact.file.sha256] + golden.values.map(\.file.sha256).sorted() + [kernels]
+        return cache.map { "\($0)/selfcheck/\(artifact.role)-\(SHA256.hex(Array(parts.joined(separator: "\n").utf8)).prefix(24)).json" }
+    }
+
+    /// An earlier check that passed; nil for none, and for a damaged one: it is measured again.
+    private func remembered(_ note: String?, _ threshold: Double) -> (units: String, cosine: Double)? {
+        guard let note, let raw = try? JSON.read(note), let units = raw["units"]?.string, let cosine = raw["cosine"]?.double,
+            Units.all[backend.target]?.contains(units) ?? units.isEmpty, threshold <= cosine, cosine <= 1.001
+        else { return nil }
+        return (units, cosine)
+    }
+
+    /// Written aside, then renamed; a cache that cannot be written is none.
+    private func remember(_ note: String?, _ units: String, _ cosine: Double) {
+        guard let note else { return }
+        let place = URL(fileURLWithPath: note)
+        try? FileManager.default.createDirectory(at: place.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try? Data(JSON.object(["units": .string(units), "cosine": .number(cosine)]).text.utf8).write(to: place, options: .atomic)
+    }
+}
+
+/// What a component is asked, and by the code that a search asks it with.
+extension SelfCheck {
+    /// The outputs of case 0, 1, …, in this order: [n, D] in one row each.
+    private typealias Cases = (count: Int, run: (Int) throws -> [Float])
+
+    private func cases(_ session: ModelSession, _ golden: [String: NumpyFile]) throws -> Cases {
+        switch session.artifact.role {
+        case "image_tower":
+            let pixels = try need(golden, "pixels", sides: 4), spec = try manifest.pixels()
+            return (pixels.shape[0], { at in
+                let picture = Pixels(bytes: pixels.row(at, of: pixels.bytes), width: pixels.shape[2], height: pixels.shape[1])
+                return try session.run(try Preprocess.towerInput(session.artifact, picture, spec))["embedding"]?.floats ?? []
+            })
+        case "text_tower":
+            let ids = try need(golden, "ids", sides: 2), mask = try need(golden, "mask", sides: 2)
+            return (min(ids.shape[0], mask.shape[0]), { at in
+                let seen = mask.row(at, of: mask.integers).filter { $0 != 0 }.count
+                return try TextEncoder.embed(session, ids.row(at, of: ids.integers).prefix(seen).map { Int($0) })
+            })
+        case "llm_embed":
+            let ids = try need(golden, "ids", sides: 1)
+            return (ids.shape[0], { at in try first(session, .int64(ids.row(at, of: ids.integers), shape: [1])) })
+        case "llm_decoder":
+            let embeds = try need(golden, "embeds", sides: 2), language = try manifest.decoder(), rows = embeds.shape[0]
+            guard embeds.shape[1] == language.hidden else { throw Failure.value("embeds of \(embeds.shape)") }
+            let decoder = try backend.decoder(session, language)
+            return ((rows + SelfCheck.piece - 1) / SelfCheck.piece, { at in
+                let part = (at * SelfCheck.piece)..<min((at + 1) * SelfCheck.piece, rows)
+                return try decoder.forward(part.flatMap { embeds.row($0, of: embeds.values) }, count: part.count).hidden
+            })
+        default:
+            let patches = try need(golden, "patches", sides: 3)
+            return (patches.shape[0], { at in
+                try first(session, .float(patches.row(at, of: patches.values), shape: [1] + patches.shape.dropFirst()))
+            })
+        }
+    }
+
+    /// The first output for the first input.
+    private func first(_ session: ModelSession, _ input: Tensor) throws -> [Float] {
+        try session.run([session.artifact.inputs[0].name: input])[session.artifact.outputs[0].name]?.floats ?? []
+    }
+
+    private func need(_ golden: [String: NumpyFile], _ name: String, sides: Int? = nil) throws -> NumpyFile {
+        guard let found = golden[name] else { throw Failure.value("no \(name)") }
+        if let sides, found.shape.count != sides { throw Failure.value("\(name) of \(found.shape)") }
+        return found
+    }
+
+    private func array(_ file: DataFile) throws -> NumpyFile {
+        let path = try ManifestReader.checkOne(bundle, file.file)
+        do {
+            if file.file.bytes > SelfCheck.maxGolden { throw Failure.value("\(file.file.bytes) bytes") }
+            return try NumpyFile([UInt8](Data(contentsOf: URL(fileURLWithPath: path))))
+        } catch {
+            throw Failure.bundle("\(path): no golden array (\("\(error)".prefix(80))): export the bundle again")
+        }
+    }
+}
+
+extension NumpyFile {
+    /// Row `at` along the first side; none of an array that holds values of another kind.
+    fileprivate func row<T>(_ at: Int, of values: [T]) -> [T] {
+        let size = shape.dropFirst().reduce(1, *)
+        return (at + 1) * size <= values.count ? Array(values[(at * size)..<((at + 1) * size)]) : []
+    }
+}
