@@ -64,6 +64,8 @@ _NEW: list[tuple[str, Steps, Any]] = [
     ("float-as-int", ["thresholds", "rho"], 1),
     ("not-run", ["artifacts", 0, "parity", "minimum"], None),
     ("channels", ["preprocessing"], _PIXELS | {"channel_mean": [1, 2, 3], "fit": "crop"}),
+    ("schema-2", ["schema_version"], 2),
+    ("kernels", ["artifacts", 0, "parity", "kernels"], "onnxruntime 1.32.0, aarch64 neon dotprod"),
     ("prompt-more", ["prompts", "cues"], "{query}"),
     ("licence-unicode", ["licences", "größe"], "写真 🐶"),
 ]  # fmt: skip
@@ -87,7 +89,8 @@ _WRONG: list[tuple[str, Steps, Any, str]] = [
     ("unknown", ["artifacts", 0, "surprise"], 1, "surprise unknown"),
     ("unknown-top", ["surprise"], 1, "surprise unknown"),
     ("components-number", ["components"], 3, "components"),
-    ("schema-99", ["schema_version"], 99, "schema version 99"),
+    ("schema-99", ["schema_version"], 99, "schema version 99, this program reads 1 and 2"),
+    ("kernels-number", ["artifacts", 0, "parity", "kernels"], 3, "artifacts[0].parity.kernels"),
     ("schema-text", ["schema_version"], "1", "no schema_version"),
 ]
 _TEXTS = (
