@@ -44,8 +44,10 @@ def write_compacted(db: apsw.Connection, aside: Path, build_segments: Callable[[
         with copy:
             copy.execute("INSERT INTO memories_fts(memories_fts) VALUES('optimize')")
         copy.execute("VACUUM")
-    finally:
+    except BaseException:
         copy.close()
+        raise
+    storage.seal(copy, aside)
 
 
 def drop_orphans(db: apsw.Connection) -> None:

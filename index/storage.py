@@ -78,6 +78,28 @@ def transaction(db: apsw.Connection) -> Iterator[None]:
         raise
 
 
+def seal(db: apsw.Connection, path: Path) -> None:
+    """Closes a file that is about to be published, once every page of it stands in it. Raises apsw.Error where that fails.
+
+    SQLite folds the log back when its last connection closes, and tells nobody if it cannot: on a nearly full disk the file would be cut short,
+    and its log be thrown away. So the log is folded here, where an error is heard, and the closed file is read once.
+    """
+    try:
+        busy, left, _ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone() or (1, 0, 0)
+        if busy or left:
+            raise apsw.BusyError(f"{left} pages of the log are not in the file")
+    finally:
+        db.close()
+    if any(beside.exists() and beside.stat().st_size for beside in (path.with_name(path.name + "-wal"), path.with_name(path.name + "-journal"))):
+        raise apsw.FullError("its log could not be folded in")
+    closed = apsw.Connection(f"{path.resolve().as_uri()}?immutable=1", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+    try:
+        if (answer := closed.execute("PRAGMA integrity_check(1)").fetchone()) != ("ok",):
+            raise apsw.CorruptError(str(answer))
+    finally:
+        closed.close()
+
+
 def discard(path: Path) -> None:
     for suffix in ("", *_BESIDE):
         with contextlib.suppress(FileNotFoundError):

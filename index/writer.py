@@ -155,8 +155,6 @@ class AlbumWriter:
         self._commit(lambda _: build_segments(self._open(), self._hnsw_from, self._engine, everything=is_new), counts=False)
         if is_new:
             self._prove(self._open())
-        self._close()
-        if is_new:
             storage.publish(self._working, self._final)
         self.close()
 
@@ -228,15 +226,19 @@ class AlbumWriter:
         self._generation += counts
 
     def _prove(self, db: apsw.Connection) -> None:
+        """Writes a new album's pages full, closes it, and reads it once."""
+        self._db = None
         try:
             with db:
                 db.execute("INSERT INTO memories_fts(memories_fts) VALUES('optimize')")
             db.execute("VACUUM")  # pages that rows were added to one by one are an eighth empty
-            answer = db.execute("PRAGMA integrity_check").fetchone()
+            storage.seal(db, self._working)
+        except apsw.CorruptError as error:
+            raise AlbumError(f"{self._working}: SQLite's integrity check says {one_line(error)}; build the album again") from None
         except apsw.Error as error:
             raise AlbumError(f"{self._working}: not finished ({one_line(error)}); check the free space") from None
-        if answer != ("ok",):
-            raise AlbumError(f"{self._working}: SQLite's integrity check says {answer}; build the album again")
+        finally:
+            db.close()
 
     def _embed(self, db: apsw.Connection, encode: Callable[[Sequence[str]], FloatArray]) -> None:
         todo: list[Any] = db.execute("SELECT row, name FROM entities WHERE data IS NULL AND same_as IS NULL ORDER BY row").fetchall()

@@ -177,6 +177,46 @@ def test_a_full_disk(album_path: Path, small_disk: Path) -> None:
     assert not list(small_disk.glob("second*"))
 
 
+def rewritten(path: Path, how: str) -> None:
+    """What puts a new file in an album's place: written anew, or built anew under the same name."""
+    if how == "compact":
+        with AlbumWriter.extend(path) as writer:
+            writer.compact()
+        return
+    with AlbumWriter.create(path, META) as writer:
+        writer.add([Encoded(a_photo(f"new{n}.jpg", n), {"text": np.ones((8, DIM), np.float32)}) for n in range(120)])
+        writer.finish(name_vectors)
+
+
+@pytest.mark.parametrize("how", ["compact", "create"])
+def test_a_nearly_full_disk_never_costs_the_album_that_stands(build_album: BuildAlbum, small_disk: Path, how: str) -> None:
+    """Every size of free space, a page apart, from none to enough: the old album stands whole, or the new one does, and a failure says so."""
+    page, vectors = 4096, {"text": np.ones((8, DIM), np.float32)}
+    source = build_album([*SAMPLE, *(Encoded(a_photo(f"{n}.jpg", n), vectors) for n in range(120))])
+    old = set(on_disk(source))
+    path, ballast, outcomes = small_disk / "album.gamer", small_disk / "ballast", []
+    for free in range(0, 260 * page, page):
+        for file in small_disk.iterdir():
+            file.unlink()
+        path.write_bytes(source.read_bytes())
+        with ballast.open("wb") as file:
+            left = os.statvfs(small_disk)
+            file.write(bytes(max(0, left.f_bavail * left.f_frsize - free)))
+        try:
+            rewritten(path, how)
+            outcomes.append("new")
+        except AlbumError as error:
+            assert "\n" not in str(error) and "space" in str(error), error
+            outcomes.append("old")
+        ballast.unlink()  # reading wants a little room of its own
+        found = set(on_disk(path))
+        assert found == old if how == "compact" or outcomes[-1] == "old" else len(found) == 120, free
+        assert [f.name for f in small_disk.iterdir() if not f.name.endswith(("-wal", "-shm"))] == ["album.gamer"], free
+        if outcomes[-5:] == ["new"] * 5:
+            break
+    assert outcomes[0] == "old" and outcomes[-1] == "new", outcomes
+
+
 @needs_fork
 def test_a_file_that_may_not_grow(album_path: Path) -> None:
     def limited(told: Connection) -> None:
