@@ -19,9 +19,10 @@ _MAX_TEXT = 20_000  # characters; a longer memory is a document, and its beginni
 _PRICE_REACH = 48  # characters between a price and the thing it belongs to
 _MONTH = "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
 _QUOTED = re.compile(r"[\"“«]([^\"“”«»\n]{2,60})[\"”»]|(?<![\w'])'([^'\n]{2,60})'(?!\w)")
+# Bounded: a price has few digits, and a text of nothing but digits and commas would be read anew from each of them.
 _PRICE = re.compile(
-    r"[$€£¥]\s?\d[\d,]*(?:\.\d+)?"
-    r"|(?<![\w.])\d[\d,]*(?:\.\d+)?\s?(?:[€£¥]|(?:dollars?|euros?|pounds|yuan|yen|bucks|usd|eur|gbp|cny|rmb)\b)",
+    r"[$€£¥]\s?\d[\d,]{0,20}(?:\.\d{1,20})?"
+    r"|(?<![\w.])\d[\d,]{0,20}(?:\.\d{1,20})?\s?(?:[€£¥]|(?:dollars?|euros?|pounds|yuan|yen|bucks|usd|eur|gbp|cny|rmb)\b)",
     re.I,
 )
 _DATE = re.compile(

@@ -28,7 +28,9 @@ _LINE = re.compile(
     rf"(?:{_SPACE}?(?P<half>[ap])\.?{_SPACE}?m\.?)?\]?(?:{_SPACE}?-)?{_SPACE}(?P<rest>.*)",
     re.I | re.S | re.ASCII,
 )
-_PICTURE = re.compile(r"([^\s<>:\"/\\|?*]{1,200}\.(?:jpe?g|png|webp|heic|heif|tiff?))", re.I)
+_FILE_NAME = re.compile(r"[^\s<>:\"/\\|?*]+")
+_ENDING = re.compile(r"(?<=.)\.(?:jpe?g|png|webp|heic|heif|tiff?)", re.I)
+_LONGEST_NAME = 200  # characters before its ending
 _ATTACHED = re.compile(r"<[^<>:]{1,40}:\s*[^<>]{1,200}>|(?<=\.)(\w{3,4})\s*\([^()]{4,40}\)")
 _PLACEHOLDER = re.compile(r"<[^<>]{1,60}>|\w+ omitted|null", re.I)
 
@@ -131,14 +133,24 @@ def _message(raw: _Raw, order: str) -> Message | None:
     if time is None or not (colon or name.endswith(":")) or len(name) > 80:
         return None
     body = clean("\n".join([first, *raw.lines[1:]]))
-    picture = _PICTURE.search(body)
-    attached = picture is not None and (_ATTACHED.search(body) is not None or body == picture[0])
-    text = _without_attachment(body, picture[0]) if picture and attached else body
+    picture = _picture(body)
+    attached = picture is not None and (_ATTACHED.search(body) is not None or body == picture)
+    text = _without_attachment(body, picture) if picture and attached else body
     if _PLACEHOLDER.fullmatch(text):
         text = ""
     if not text and picture is None:
         return None
-    return Message(to_millis(time), " ".join(clean(name.removesuffix(":"), 80).split()).lstrip("~ "), text, picture[0] if picture else None)
+    return Message(to_millis(time), " ".join(clean(name.removesuffix(":"), 80).split()).lstrip("~ "), text, picture)
+
+
+def _picture(body: str) -> str | None:
+    """The first file name of a picture in a message, found from its ending: to try every beginning would take time with the square of the text."""
+    for run in _FILE_NAME.finditer(body):
+        endings = list(_ENDING.finditer(run[0]))
+        if endings:
+            last = next((e for e in reversed(endings) if e.start() <= _LONGEST_NAME), endings[0])
+            return run[0][max(0, last.start() - _LONGEST_NAME) : last.end()]
+    return None
 
 
 def _without_attachment(body: str, picture: str) -> str:

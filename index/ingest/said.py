@@ -16,6 +16,9 @@ _CAMERAS = re.compile(
 )
 
 
+_CAMERA_TEXT = 100  # characters
+
+
 @dataclass(frozen=True)
 class Said:
     moment: Moment | None = None
@@ -23,10 +26,15 @@ class Said:
     memories: tuple[Memory, ...] = ()
 
 
+def _of_a_camera(text: str) -> bool:
+    """Whether a camera wrote it. Its words are short, and the pattern takes time with the square of a text's length."""
+    return len(text) <= _CAMERA_TEXT and _CAMERAS.fullmatch(text) is not None
+
+
 def memories_of(title: str, description: str, keywords: Iterable[str], people: Iterable[str]) -> tuple[Memory, ...]:
     """Title and description as captions, keywords as one note, people as one memory of source `people` (each a mention)."""
     title, description, persons = clean(title), clean(description), names(people)
-    out = [Memory("caption", text) for text in dict.fromkeys((title, description)) if text and not _CAMERAS.fullmatch(text)]
+    out = [Memory("caption", text) for text in dict.fromkeys((title, description)) if text and not _of_a_camera(text)]
     words = [word for word in names(keywords) if word not in persons]
     if words:
         out.append(Memory("note", ", ".join(words)))

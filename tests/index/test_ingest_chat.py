@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -114,3 +115,16 @@ def test_a_folder_with_its_chat(tmp_path: Path) -> None:
         ms("2023-12-28T09:00"),
         memories=(Memory("chat", "Anna: See you at the station\nBen: Platform 4"),),
     )
+
+
+@given(
+    st.text(alphabet="ab. :/<>\n?jpgJPEeif-", max_size=80) | st.sampled_from(["see IMG-1.jpg.png x", "a.jpgb.jpg", ".jpg", "x.heic (file attached)"])
+)
+def test_a_pictures_name_is_what_its_whole_pattern_finds(body: str) -> None:
+    """The pattern itself takes time with the square of a message; what is found from the endings is the same."""
+    whole = re.search(r"([^\s<>:\"/\\|?*]{1,200}\.(?:jpe?g|png|webp|heic|heif|tiff?))", body, re.I)
+    assert chat._picture(body) == (whole[0] if whole else None)
+
+
+def test_a_long_run_of_letters_is_cut_where_the_pattern_would_cut_it() -> None:
+    assert chat._picture("x" * 300 + ".jpg") == "x" * 200 + ".jpg" and chat._picture("x" * 20_000) is None

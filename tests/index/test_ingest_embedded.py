@@ -123,3 +123,11 @@ def test_an_entity_bomb_is_not_unfolded(tmp_path: Path) -> None:
     bomb = b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><x>&b;</x>'
     picture().save(tmp_path / "a.jpg", xmp=bomb)
     assert photo(tmp_path).memories == ()
+
+
+def test_only_short_texts_are_taken_for_a_cameras_own() -> None:
+    """A description of 20,000 dots is a caption like any other: the cameras' pattern is never asked of it."""
+    from gamer.index.ingest.said import memories_of
+
+    assert memories_of("", "." * 20_000, (), ()) == (Memory("caption", "." * 20_000),)
+    assert memories_of("", "  OLYMPUS DIGITAL CAMERA  ", (), ()) == () and memories_of("", "SONY DSC", (), ()) == ()

@@ -199,9 +199,9 @@ def test_a_nearly_full_disk_never_costs_the_album_that_stands(build_album: Build
         for file in small_disk.iterdir():
             file.unlink()
         path.write_bytes(source.read_bytes())
-        with ballast.open("wb") as file:
+        with ballast.open("wb") as filler:
             left = os.statvfs(small_disk)
-            file.write(bytes(max(0, left.f_bavail * left.f_frsize - free)))
+            filler.write(bytes(max(0, left.f_bavail * left.f_frsize - free)))
         try:
             rewritten(path, how)
             outcomes.append("new")

@@ -25,7 +25,7 @@ object Entities {
     private val POSSESSIVE_END = Patterns.of("['’]s$")
     private val QUOTED = Patterns.of("[\"“«]([^\"“”«»\\n]{2,60})[\"”»]|(?<![\\w'])'([^'\\n]{2,60})'(?!\\w)")
     private val PRICE = Patterns.of(
-        "[\$€£¥]\\s?\\d[\\d,]*(?:\\.\\d+)?|(?<![\\w.])\\d[\\d,]*(?:\\.\\d+)?\\s?(?:[€£¥]|(?:dollars?|euros?|pounds|yuan|yen|bucks|usd|eur|gbp|cny|rmb)\\b)",
+        "[\$€£¥]\\s?\\d[\\d,]{0,20}(?:\\.\\d{1,20})?|(?<![\\w.])\\d[\\d,]{0,20}(?:\\.\\d{1,20})?\\s?(?:[€£¥]|(?:dollars?|euros?|pounds|yuan|yen|bucks|usd|eur|gbp|cny|rmb)\\b)",
         ignoreCase = true,
     )
     private val PRICE_SPACE = Patterns.of("(?<=[\$€£¥])\\s+")

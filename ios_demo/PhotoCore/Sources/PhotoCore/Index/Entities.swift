@@ -11,7 +11,7 @@ public enum Entities {
         "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
     private static let quoted = Pattern(#"["“«]([^"“”«»\n]{2,60})["”»]|(?<![\w'])'([^'\n]{2,60})'(?!\w)"#)
     private static let price = Pattern(
-        #"[$€£¥]\s?\d[\d,]*(?:\.\d+)?|(?<![\w.])\d[\d,]*(?:\.\d+)?\s?(?:[€£¥]|(?:dollars?|euros?|pounds|yuan|yen|bucks|usd|eur|gbp|cny|rmb)\b)"#,
+        #"[$€£¥]\s?\d[\d,]{0,20}(?:\.\d{1,20})?|(?<![\w.])\d[\d,]{0,20}(?:\.\d{1,20})?\s?(?:[€£¥]|(?:dollars?|euros?|pounds|yuan|yen|bucks|usd|eur|gbp|cny|rmb)\b)"#,
         ignoringCase: true)
     private static let date = Pattern(
         #"\b\d{4}-\d{2}-\d{2}\b|\b"# + month + #"\.?\s+\d{1,2}(?:st|nd|rd|th)?(?:,?\s+\d{4})?\b|\b\d{1,2}(?:st|nd|rd|th)?\s+(?:of\s+)?"# + month
