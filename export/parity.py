@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -214,8 +215,14 @@ def _prose(settings: Settings, item: ExportModule) -> Floats:
 
 
 def prose(settings: Settings, count: int) -> Floats:
-    """Embeddings [count, H] of a real text's first tokens."""
-    return np.asarray(_table(settings)[fixtures.prose_ids(settings)[:count]])
+    """Embeddings [count, H] of a real text's first tokens; count is at most PROSE_TOKENS."""
+    return _rows(settings)[:count]
+
+
+@lru_cache(maxsize=1)
+def _rows(settings: Settings) -> Floats:
+    """The longest prose asked for: the table is large, and parity and golden fixtures both want some of it."""
+    return np.array(_table(settings)[fixtures.prose_ids(settings)[:PROSE_TOKENS]])
 
 
 def _decoder(settings: Settings, item: ExportModule, session: Any, threshold: Threshold) -> Parity:

@@ -28,6 +28,7 @@ from .errors import BundleError, RuntimeFailure
 from .manifest import Language, Preprocessing
 
 LOG = logging.getLogger("gamer")
+LOG.setLevel(logging.WARNING)  # of its own: converters set the root's, and what is wrong here would go unsaid
 BUDGET = 0.2  # seconds of a component's fixtures
 PIECE = 4  # tokens of a decoder between two looks at the clock
 MAX_GOLDEN = 64 << 20  # bytes of one golden array

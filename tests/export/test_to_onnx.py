@@ -24,6 +24,7 @@ from gamer.export.to_onnx import write  # noqa: E402
 from gamer.export.towers import image_tower, text_tower  # noqa: E402
 from gamer.export.weights import RandomWeights  # noqa: E402
 from gamer.index import load_pixels  # noqa: E402
+from gamer.runtime.backends.onnx_backend import session_options  # noqa: E402
 from gamer.runtime.image import prepare  # noqa: E402
 from gamer.runtime.manifest import Language, Preprocessing, TensorSpec  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
@@ -60,9 +61,11 @@ def inputs(item: ExportModule, rows: int) -> dict[str, NDArray[Any]]:
     return {"input_ids": ids, "attention_mask": mask}
 
 
-def run(path: Path, given: dict[str, NDArray[Any]]) -> list[NDArray[np.float32]]:
+def run(path: Path, given: dict[str, NDArray[Any]], plain: bool = False) -> list[NDArray[np.float32]]:
+    """By the runtime's own options, or ONNX Runtime's, whose byte products saturate on some processors."""
     file = path / "model.onnx" if path.is_dir() else path
-    return list(ort.InferenceSession(str(file), providers=["CPUExecutionProvider"]).run(None, given))
+    options = ort.SessionOptions() if plain else session_options(1)
+    return list(ort.InferenceSession(str(file), options, providers=["CPUExecutionProvider"]).run(None, given))
 
 
 def reference(item: ExportModule, given: dict[str, NDArray[Any]]) -> list[NDArray[np.float32]]:

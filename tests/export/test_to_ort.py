@@ -17,6 +17,7 @@ from gamer.export.errors import ExportError
 from gamer.export.recipe import TARGETS
 from gamer.export.settings import Settings
 from gamer.runtime import manifest as mf
+from gamer.runtime import processor
 from gamer.runtime.backends import open_session
 from gamer.runtime.decoder import BoundDecoder, open_decoder
 from gamer.runtime.errors import BundleError
@@ -45,9 +46,9 @@ def test_a_tower_is_the_same_in_either_format(kind: str, quant: str, tmp_path: P
     given = inputs(item, 3)
     folder.mkdir()
     specs = [writer.write(item, quant, NO_LANGUAGE, [], path) for writer, path in ((to_onnx, tmp_path / "t.onnx"), (to_ort, folder / "t.ort"))]
-    assert specs[0] == specs[1] and [p.name for p in folder.iterdir()] == ["t.ort"]
+    assert specs[0] == specs[1] and {p.name for p in folder.iterdir()} <= {"t.ort", to_ort.source_of(folder / "t.ort").name}
     assert (folder / "t.ort").stat().st_size < 1.15 * (tmp_path / "t.onnx").stat().st_size + 60_000
-    for got, want in zip(run(folder / "t.ort", given), run(tmp_path / "t.onnx", given), strict=True):
+    for got, want in zip(run(folder / "t.ort", given, plain=True), run(tmp_path / "t.onnx", given, plain=True), strict=True):
         assert parity.cosines(got, want).min() > 0.99999
     assert domains(to_ort.required_operators([folder / "t.ort"])) <= PORTABLE
 
@@ -58,7 +59,7 @@ def test_convolutions_in_int8_are_fused_for_any_processor(tmp_path: Path) -> Non
         writer.write(item, "int8", NO_LANGUAGE, list(SAMPLES), tmp_path / name)
     needed = to_ort.required_operators([tmp_path / "c.ort"])
     assert "QLinearConv" in needed and domains(needed) <= PORTABLE
-    assert parity.cosines(run(tmp_path / "c.ort", given)[0], run(tmp_path / "c.onnx", given)[0]).min() > 0.9999
+    assert parity.cosines(run(tmp_path / "c.ort", given, plain=True)[0], run(tmp_path / "c.onnx", given, plain=True)[0]).min() > 0.9999
 
 
 @pytest.mark.parametrize("quant", ["fp32", "int8", "int4"])
@@ -145,6 +146,8 @@ def test_a_bundle_of_ort_files_is_verified_and_runs(name: str, tmp_path: Path, m
     config = out / manifest.file("onnx/required_operators.config").path
     assert domains(config.read_text(encoding="utf-8")) <= PORTABLE and str(tmp_path) not in config.read_text(encoding="utf-8")
     assert bundle.export(settings, ("onnx",), out, 1, lambda text, artifact: None) == mf.read(out)
+    if processor.read().saturates:
+        pytest.skip("an ORT file is written for all processors, and this one's byte products saturate: it was proven by its source graph")
     sources = tuple((part, source) for part in parts)
     again = verify.verify(out, manifest, lambda text: None, sources)
     assert [a.parity.minimum for a in again.artifacts] == [a.parity.minimum for a in manifest.artifacts]

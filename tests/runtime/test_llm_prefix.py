@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from gamer.runtime import manifest as mf
-from gamer.runtime import prefix
+from gamer.runtime import prefix, processor
 from gamer.runtime.errors import BundleError
 from gamer.runtime.llm import Request
 from gamer.runtime.models import Models
@@ -58,9 +58,13 @@ def test_same_logits_with_and_without(bundle: Path, models: Models, backend: str
         if start:
             lm.decoder.restore(kept.cache)
         logits.append(lm.decoder.forward(lm.embed(ids[start:]))[0].copy())
+    assert np.argmax(logits[0]) == np.argmax(logits[1])
+    if models.manifest.artifact("llm_decoder", backend).parity.kernels != processor.kernels(backend):
+        # A cache that another processor's kernels computed is as near as these kernels are to each other.
+        assert np.corrcoef(logits[0], logits[1])[0, 1] > 0.99
+        return
     # The same numbers, but for the order in which a longer product is summed.
     np.testing.assert_allclose(logits[0], logits[1], atol=0.25)
-    assert np.argmax(logits[0]) == np.argmax(logits[1])
     assert np.corrcoef(logits[0], logits[1])[0, 1] > 0.999
     if backend == "onnx":
         with_it, without = (lm.generate(Request(ids, 12, prefix=p)) for p in (kept, None))

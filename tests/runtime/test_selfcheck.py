@@ -48,6 +48,7 @@ class Session:
 def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Path, Kernels]]:
     """A bundle of one component proven on `kernels`, and the kernels that are here."""
     monkeypatch.setenv("GAMER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(selfcheck.LOG, "disabled", False)  # libraries that other tests load set logging up anew
     monkeypatch.setattr(processor, "kernels", lambda backend: "onnxruntime 9.9, x86_64 sse4.2")
 
     def made(fused: list[float], unfused: list[float] | None = None, proven: str = "elsewhere", version: int = 2) -> tuple[Path, Kernels]:
