@@ -55,7 +55,8 @@ class Added:
 
 @dataclass(frozen=True)
 class Updated:
-    """`photos`: rows encoded again. `renewed`: the whole album, for another encoder. `skips`: pictures that could not be looked at again."""
+    """`photos`: rows encoded again. `renewed`: the whole album, for another encoder. `skips`: pictures that could not be looked at again: what the
+    album knew of them stays as it was, unless another encoder has to know it."""
 
     path: Path
     photos: int
@@ -233,17 +234,22 @@ def _left(working: Path, meta: AlbumMeta) -> bool:
 
 
 def _in_place(album: Path, rows: list[int], encoder: Encoder, progress: Progress | None) -> Updated:
-    skips: list[Skip] = []
+    skips, done = list[Skip](), 0
     with AlbumWriter.extend(album) as writer:
         with Album.open(album) as old:
             wanted = rows or list(range(len(old)))
             for start in range(0, len(wanted), BATCH):
                 photos = old.photos(wanted[start : start + BATCH])
-                writer.update(encoder.encode(photos, skips, keep=True))
+                unread = len(skips)
+                encoded = encoder.encode(photos, skips, keep=True)
+                gone = {skip.where for skip in skips[unread:]}
+                if left := [item for item in encoded if item.photo.path not in gone]:
+                    writer.update(left)
+                done += len(left)
                 if progress:
                     progress(start + len(photos), len(wanted), photos[-1].id)
         writer.finish(encoder.names)
-    return Updated(album, len(wanted), False, tuple(skips))
+    return Updated(album, done, False, tuple(skips))
 
 
 def _renewed(album: Path, encoder: Encoder, progress: Progress | None) -> Updated:
@@ -252,11 +258,22 @@ def _renewed(album: Path, encoder: Encoder, progress: Progress | None) -> Update
     AlbumWriter.extend(album).close()  # an album of an older format becomes one of today's
     lock = WriterLock(album)
     try:
+        _check_mounted(album)
         if not (_left(working, meta) and renew.continues(working, album)):
             renew.begin(album, working, meta)
         return _renew(album, working, encoder, progress)
     finally:
         lock.release()
+
+
+def _check_mounted(album: Path) -> None:
+    """Raises RuntimeFailure where none of the album's pictures is there: another encoder would have to forget what they show."""
+    with Album.open(album) as old:
+        paths = [
+            path for start in range(0, len(old), BATCH) for photo in old.photos(range(start, min(start + BATCH, len(old)))) if (path := photo.path)
+        ]
+    if paths and not any(Path(path).is_file() for path in paths):
+        raise RuntimeFailure(f"{album}: none of its {len(paths)} pictures is there ({paths[0]}): is the disk mounted? nothing was changed")
 
 
 def _renew(album: Path, working: Path, encoder: Encoder, progress: Progress | None) -> Updated:

@@ -132,3 +132,19 @@ def test_graph_is_what_the_page_says(build_album: BuildAlbum) -> None:
     while front:
         front = [other for at in front for other in near[at] if other not in reached and not reached.add(other)]  # type: ignore[func-returns-value]
     assert len(reached) >= 295
+
+
+def test_checksums_of_photos_are_made_from_the_page_alone(album_path: Path) -> None:
+    db = sqlite3.connect(album_path)
+    columns = "id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256"
+    for row, crc in db.execute("SELECT row, crc FROM photos").fetchall():
+        parts = [
+            f"SELECT {columns} FROM photos WHERE row = ?",
+            "SELECT source, text, sharing, sensitivity FROM memories WHERE photo = ? ORDER BY id",
+            "SELECT e.name, m.leaf FROM mentions m JOIN entities e ON e.row = m.entity WHERE m.photo = ? ORDER BY CAST(e.name AS BLOB)",
+            "SELECT channel, chunk, scale, data, fine FROM vectors WHERE photo = ? ORDER BY CAST(channel AS BLOB), chunk",
+        ]
+        values = [value for sql in parts for record in db.execute(sql, (row,)) for value in record]
+        assert zlib.crc32(b"".join(map(value_bytes, values))) == crc, row
+    for *values, crc in db.execute("SELECT canonical, name, kind, scale, data, crc FROM entities").fetchall():
+        assert zlib.crc32(b"".join(map(value_bytes, values))) == crc, values[:2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -297,6 +298,23 @@ def test_update_of_named_photos(album: Path, folder: Path) -> None:
     done = indexing.update(album, fake_models(), ["0.png"], encoder=encoder)
     assert (done.photos, done.renewed, encoder.encoded) == (1, False, ["0.png"])
     assert contents(album)["0.png"].memories == (Memory("label", "thing of colour 010101"),)
+
+
+def test_an_update_without_the_disk_keeps_what_the_album_knew(album: Path, folder: Path, tmp_path: Path) -> None:
+    """The same encoders: every row stays, with its vectors and labels. Others: nothing is begun."""
+
+    def rows() -> list[tuple[object, ...]]:
+        with sqlite3.connect(album) as db:
+            return db.execute("SELECT photo, channel, chunk, scale, data FROM vectors ORDER BY 1, 2, 3").fetchall()
+
+    before, said = rows(), contents(album)
+    folder.rename(tmp_path / "unmounted")
+    done = indexing.update(album, fake_models(), encoder=Counting(fake_models()))
+    assert (done.photos, len(done.skips)) == (0, 5) and rows() == before and contents(album) == said
+    other = fake_models("another")
+    with pytest.raises(RuntimeFailure, match="none of its 5 pictures is there .* is the disk mounted"):
+        indexing.update(album, other, encoder=Counting(other))
+    assert rows() == before and sorted(path.name for path in tmp_path.iterdir()) == ["a.gamer", "unmounted"]
 
 
 def test_people_are_mentioned_whole(tmp_path: Path) -> None:
