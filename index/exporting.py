@@ -17,6 +17,7 @@ from .album import Album
 from .errors import AlbumError
 from .labels import leaving, may_leave
 from .records import Memory, Photo
+from .schema import check_output
 
 _FOUND_BY_PROGRAM = ("label", "place")
 _EPOCH = datetime(1970, 1, 1)
@@ -36,6 +37,7 @@ class Exported:
 def export_jsonl(album: Album, path: Path, *, everything: bool = False) -> Exported:
     """`everything` takes along what is marked to stay."""
     path = Path(path)
+    check_output(path)
     aside = path.with_name(path.name + ".partial")
     taken = memories = kept = kept_memories = 0
     try:

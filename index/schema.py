@@ -201,10 +201,17 @@ def _check_length(path: Path, head: bytes, size: int) -> None:
         raise AlbumError(f"{path}: truncated ({size} of {page_size * pages} bytes); build or copy the album again")
 
 
+def check_output(path: Path) -> None:
+    """Raises AlbumError for a name that is taken by anything but a file: a device would be replaced, a pipe waited for."""
+    if path.exists() and not path.is_file():
+        raise AlbumError(f"{path}: no file stands there (a folder, device or pipe): give the name of a file")
+
+
 def check_replaceable(path: Path) -> None:
     """Raise AlbumError if something that is no album stands at `path`. A damaged album may be replaced; other files are not ours."""
     if not path.exists():
         return
+    check_output(path)
     try:
         connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
         try:

@@ -269,9 +269,8 @@ def _renewed(album: Path, encoder: Encoder, progress: Progress | None) -> Update
 def _check_mounted(album: Path) -> None:
     """Raises RuntimeFailure where none of the album's pictures is there: another encoder would have to forget what they show."""
     with Album.open(album) as old:
-        paths = [
-            path for start in range(0, len(old), BATCH) for photo in old.photos(range(start, min(start + BATCH, len(old)))) if (path := photo.path)
-        ]
+        batches = (range(start, min(start + BATCH, len(old))) for start in range(0, len(old), BATCH))
+        paths = [path for rows in batches for photo in old.photos(rows) if (path := photo.path)]
     if paths and not any(Path(path).is_file() for path in paths):
         raise RuntimeFailure(f"{album}: none of its {len(paths)} pictures is there ({paths[0]}): is the disk mounted? nothing was changed")
 

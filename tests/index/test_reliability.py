@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from gamer.index import Album, AlbumError, AlbumWriter, Encoded, FloatArray, Memory, Mention, Photo
+from gamer.index.exporting import export_jsonl
 
 from .conftest import DIM, META, SAMPLE, BuildAlbum, name_vectors
 
@@ -463,3 +464,15 @@ def test_repair_builds_what_is_derived_and_keeps_its_hands_off_the_rows(album_pa
         with pytest.raises(AlbumError, match="row 1 is damaged"):
             album.photo(1)
         assert album.search_text("beach", 3).rows.size == 2
+
+
+def test_a_pipe_or_a_folder_is_no_place_for_an_album(album_path: Path, tmp_path: Path) -> None:
+    """A pipe would be waited for, and a device, which only root could name, replaced."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for name in ("pipe", "folder"):
+        with pytest.raises(AlbumError, match=f"{name}: no file stands there"):
+            AlbumWriter.create(tmp_path / name, META)
+        with Album.open(album_path) as album, pytest.raises(AlbumError, match=f"{name}: no file stands there"):
+            export_jsonl(album, tmp_path / name)
+    assert (tmp_path / "pipe").is_fifo() and (tmp_path / "folder").is_dir()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sqlite3
@@ -304,7 +305,7 @@ def test_an_update_without_the_disk_keeps_what_the_album_knew(album: Path, folde
     """The same encoders: every row stays, with its vectors and labels. Others: nothing is begun."""
 
     def rows() -> list[tuple[object, ...]]:
-        with sqlite3.connect(album) as db:
+        with contextlib.closing(sqlite3.connect(album)) as db:
             return db.execute("SELECT photo, channel, chunk, scale, data FROM vectors ORDER BY 1, 2, 3").fetchall()
 
     before, said = rows(), contents(album)
@@ -312,7 +313,7 @@ def test_an_update_without_the_disk_keeps_what_the_album_knew(album: Path, folde
     done = indexing.update(album, fake_models(), encoder=Counting(fake_models()))
     assert (done.photos, len(done.skips)) == (0, 5) and rows() == before and contents(album) == said
     other = fake_models("another")
-    with pytest.raises(RuntimeFailure, match="none of its 5 pictures is there .* is the disk mounted"):
+    with pytest.raises(RuntimeFailure, match=r"none of its 5 pictures is there .* is the disk mounted"):
         indexing.update(album, other, encoder=Counting(other))
     assert rows() == before and sorted(path.name for path in tmp_path.iterdir()) == ["a.gamer", "unmounted"]
 
