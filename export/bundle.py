@@ -13,7 +13,7 @@ import platform
 import shutil
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -24,8 +24,8 @@ from gamer.runtime.errors import BundleError
 from . import workers
 from .errors import ExportError
 from .form import form_of
-from .recipe import ROLES, TARGETS
-from .settings import Settings
+from .recipe import PARTS, ROLES, TARGETS, recipe
+from .settings import Settings, parse_parts
 
 WRITERS = {"onnx": "to_onnx", "executorch": "to_executorch", "coreml": "to_coreml", "ort": "to_ort"}
 # Longest first: the decoder decides how long the whole takes.
@@ -74,8 +74,8 @@ def export(settings: Settings, targets: tuple[str, ...], out: Path, jobs: int, r
     limits.check(settings, targets)
     out = out.resolve()
     mark, stage = fingerprint(settings), out.with_name(out.name + ".partial")
-    wanted = tasks(settings, targets, str(stage))
     standing = _standing(out, mark) if out.exists() else None
+    settings, wanted = _with_what_stands(settings, targets, standing, str(stage))
     if standing is not None and {(t.role, t.target) for t in wanted} <= {(a.role, a.target) for a in standing.artifacts}:
         report("up to date", None)
         return standing
@@ -91,10 +91,34 @@ def export(settings: Settings, targets: tuple[str, ...], out: Path, jobs: int, r
     with workers.quiet(str(stage / "records" / "workers.log")):
         manifest = contents.finish(settings, parts, tuple(m.artifact for m in made), stage, tools)
     (stage / mf.MANIFEST_NAME).write_text(mf.to_json(manifest), encoding="utf-8")
-    shutil.rmtree(stage / "records")
+    _leave_only(stage, manifest)
     mf.check(stage, manifest)
     _swap(stage, out)
     return manifest
+
+
+def _with_what_stands(settings: Settings, targets: tuple[str, ...], standing: mf.Manifest | None, folder: str) -> tuple[Settings, list[Task]]:
+    """The settings of what is asked for and of what stands, and the tasks of both: an export adds, and takes nothing away."""
+    asked = tasks(settings, targets, folder)
+    if standing is None:
+        return settings, asked
+    before = parse_parts((standing.settings or {}).get("parts", ""))
+    parts = tuple(part for part in PARTS if part in (*settings.parts, *before)) if settings.parts and before else ()
+    both = replace(settings, parts=parts)
+    named = {(t.role, t.target) for t in asked} | {(a.role, a.target) for a in standing.artifacts}
+    return both, [task for task in tasks(both, TARGETS, folder) if (task.role, task.target) in named]
+
+
+def _leave_only(stage: Path, manifest: mf.Manifest) -> None:
+    """Takes away what the manifest does not name: records, and what an interrupted export of more than this one left."""
+    named = {mf.MANIFEST_NAME, *(a.path for a in manifest.artifacts), *(f.path for f in manifest.files), *(p.path for p in manifest.prefixes)}
+    for path in sorted(stage.rglob("*"), reverse=True):  # what is in a folder before the folder
+        inside = path.relative_to(stage)
+        if path.is_dir() and not path.is_symlink():
+            if not any(path.iterdir()):
+                path.rmdir()
+        elif not any(str(part) in named for part in (inside, *inside.parents)):
+            path.unlink()
 
 
 def _carry(out: Path, standing: mf.Manifest, wanted: list[Task]) -> None:
@@ -106,6 +130,7 @@ def _carry(out: Path, standing: mf.Manifest, wanted: list[Task]) -> None:
             continue
         path = stage / found.path
         path.parent.mkdir(exist_ok=True)
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
         (shutil.copytree if (out / found.path).is_dir() else shutil.copy2)(out / found.path, path)
         _record(task).write_text(json.dumps(asdict(Made(found, standing.component(task.role)))))
     (stage / "fixtures").mkdir(exist_ok=True)
@@ -143,8 +168,8 @@ def fingerprint(settings: Settings) -> str:
     parts and targets are asked for is not in it: a bundle that lacks some of them is added to."""
     from . import calibration
 
-    settings = replace(settings, parts=())
-    sha = hashlib.sha256(repr((settings, settings.chosen, [(t, version(t)) for t in TOOLS])).encode())
+    asked = {field.name: getattr(settings, field.name) for field in fields(settings) if field.name != "parts"}
+    sha = hashlib.sha256(repr((asked, recipe(settings.recipe), [(t, version(t)) for t in TOOLS])).encode())
     for _, source in settings.sources:
         path = Path(source)
         for file in sorted(path.iterdir()) if path.is_dir() else [path] if path.is_file() else []:

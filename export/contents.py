@@ -67,7 +67,7 @@ def _write_files(settings: Settings, stage: Path, artifacts: tuple[mf.Artifact, 
         names.append(f"onnx/{to_ort.CONFIG}")
         (stage / names[-1]).write_text(to_ort.required_operators(ort), encoding="utf-8")
     fixtures.write_texts(settings, stage / "fixtures")
-    names += [f"fixtures/{p.name}" for p in sorted((stage / "fixtures").iterdir())]
+    names += [f"fixtures/{p.name}" for p in sorted((stage / "fixtures").iterdir()) if p.suffix in (".json", ".npy")]
     return tuple(mf.DataFile(n, n, *mf.digest(stage / n)) for n in names)
 
 

@@ -39,8 +39,9 @@ def write(settings: Settings, item: ExportModule, folder: Path) -> None:
     want = np.concatenate(list(selfcheck.replay(session, item.role, given, spec, language)))
     for name, array in {**given, "want": want.astype(np.float32)}.items():
         path = folder / f"{'dpe' if name == 'patches' else item.role}.{name}.npy"
-        aside = path.with_suffix(f".{os.getpid()}.npy")
-        np.save(aside, array, allow_pickle=False)
+        aside = path.with_suffix(f".{os.getpid()}")
+        with aside.open("wb") as file:
+            np.save(file, array, allow_pickle=False)
         aside.replace(path)
 
 

@@ -29,6 +29,7 @@ from .settings import Settings
 
 PROSE_TOKENS = 110
 EXECUTED_BY = {"onnx": "onnxruntime", "executorch": "executorch", "coreml": "Core ML"}
+SOURCE_GRAPH = "its source graph"  # how an ORT file is proven where its kernels saturate
 LARGE, FEW_TOKENS = 500_000_000, 24  # parameters from which on a token in fp32 torch takes seconds
 Floats = NDArray[np.float32]
 
@@ -79,7 +80,7 @@ def _held(settings: Settings, item: ExportModule, artifact: Artifact, path: Path
         if not kernels or exact is None:
             raise
         if source.is_file():  # precise kernels are chosen for it as it is loaded
-            session, exact = open_session(artifact.target, source, artifact, threads=2), "its source graph"
+            session, exact = open_session(artifact.target, source, artifact, threads=2), SOURCE_GRAPH
         else:
             session = open_session(f"{artifact.target}:{exact}", path, artifact, threads=2)
         try:

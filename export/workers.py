@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing import connection, get_context, parent_process
 from multiprocessing.process import BaseProcess
 from typing import Generic, TypeVar
+
+from gamer.runtime.errors import RuntimeFailure
 
 from .errors import ExportError
 
@@ -57,12 +60,15 @@ def run(make: Callable[[Task], Made], tasks: Sequence[Task], jobs: int, log: str
         while waiting or busy:
             while waiting and len(busy) < jobs:
                 busy.append(idle.pop() if idle else _Worker(make, log))
-                busy[-1].give(waiting.popleft())
+                try:
+                    busy[-1].give(waiting.popleft())
+                except OSError:
+                    raise ExportError(KILLED) from None
             ready = set(connection.wait([worker.pipe for worker in busy]))
             for worker in [w for w in busy if w.pipe in ready]:
                 try:
                     passed, result = worker.pipe.recv()
-                except EOFError:
+                except (EOFError, OSError):
                     raise ExportError(KILLED) from None
                 if not passed:
                     raise result
@@ -96,13 +102,15 @@ def _serve(pipe: connection.Connection, make: Callable[[Task], object], log: str
         except KeyboardInterrupt:
             return
         except Exception as error:
-            pipe.send((False, error if isinstance(error, ExportError) else _plain(error)))
+            pipe.send((False, _plain(error)))
 
 
-def _plain(error: Exception) -> Exception:
+def _plain(error: Exception) -> ExportError:
     """An exception that another process can take: converters raise classes that cannot be rebuilt there."""
-    known = isinstance(error, OSError | ImportError | MemoryError)
-    return error if known else ExportError(f"{type(error).__name__}: {(str(error).strip() or 'no message').splitlines()[0][:300]}")
+    first = (str(error).strip() or "no message").splitlines()[0][:500]
+    if isinstance(error, MemoryError):
+        return ExportError(KILLED)
+    return ExportError(first if isinstance(error, ExportError | RuntimeFailure | OSError) else f"{type(error).__name__}: {first}")
 
 
 def _end_with_parent() -> None:
@@ -115,14 +123,21 @@ def _end_with_parent() -> None:
 @contextlib.contextmanager
 def quiet(log: str) -> Iterator[None]:
     """The same for a while in this process, whose own output comes back afterwards."""
+    _flush()
     kept = os.dup(1), os.dup(2)
     try:
         _redirect(log)
         yield
     finally:
+        _flush()
         for here, old in zip((1, 2), kept, strict=True):
             os.dup2(old, here)
             os.close(old)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
 
 
 def _redirect(log: str) -> None:

@@ -111,8 +111,8 @@ def _check(models: Models, role: str) -> ComponentCheck:
         "remembered": "fixtures run before",
         "no fixtures": "no fixtures to run",
     }[verdict.source]
-    if verdict.units == "unfused":
-        why += ", the fused kernels being wrong here"
+    if verdict.units != split(models.chosen)[1]:
+        why += f"; {verdict.units}, the faster form being wrong here"
     chosen = models.arithmetic_of(role)
     return ComponentCheck(role, artifact.quant, parity.minimum, parity.kernels, verdict.cosine, verdict.threshold, chosen, why, "")
 

@@ -255,10 +255,10 @@ def _in_place(album: Path, rows: list[int], encoder: Encoder, progress: Progress
 def _renewed(album: Path, encoder: Encoder, progress: Progress | None) -> Updated:
     """In a copy beside it, which takes its place: readers have the old album until then, and no writer may change it."""
     working, meta = album.with_name(album.name + ".renewing"), _meta(encoder.models.manifest)
+    _check_mounted(album)
     AlbumWriter.extend(album).close()  # an album of an older format becomes one of today's
     lock = WriterLock(album)
     try:
-        _check_mounted(album)
         if not (_left(working, meta) and renew.continues(working, album)):
             renew.begin(album, working, meta)
         return _renew(album, working, encoder, progress)

@@ -10,8 +10,10 @@ import platform
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+from .errors import RuntimeFailure
 
 X86, ARM = ("x86_64", "amd64"), ("aarch64", "arm64")
 # Backend → the package whose version its kernels come with.
@@ -50,7 +52,19 @@ def read() -> Processor:
 
 def kernels(backend: str) -> str:
     """Who computes here: "onnxruntime 1.32.0, x86_64 sse4.2 avx2 avx512 vnni". A figure of parity holds for exactly this."""
-    return f"{PACKAGES[backend]} {version(PACKAGES[backend])}, {read().described}"
+    return f"{PACKAGES[backend]} {_version(PACKAGES[backend])}, {read().described}"
+
+
+def _version(package: str) -> str:
+    """Of an installed engine, under whatever name its distribution has (onnxruntime-gpu). Raises RuntimeFailure where there is none."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        pass
+    try:
+        return str(import_module(package).__version__)
+    except (ImportError, AttributeError):
+        raise RuntimeFailure(f"{package} is not installed: pip install 'gamer-on-device[export]'") from None
 
 
 def arithmetic(backend: str, quant: str, unfused: bool = False) -> str:

@@ -79,12 +79,14 @@ def open_checked(bundle: Path, manifest: mf.Manifest, chosen: str, role: str, th
         session = opened(rung)
         cosine = worst_cosine(session, role, arrays, manifest)
         figures.append(f"{cosine:.4f} {rung}".rstrip())
-        if cosine >= threshold:  # a NaN is not
-            if rung != units:
-                LOG.warning("%s: %s is wrong on this processor (worst cosine %s, %g is wanted): running it %s, slower",
-                            path, role, figures[0], threshold, rung)  # fmt: skip
-            _remember(note, rung, cosine)
-            return session, Verdict(role, rung, round(cosine, 6), threshold, "measured")
+        if not cosine >= threshold:  # a NaN is not
+            del session  # before another form of it is loaded
+            continue
+        if rung != units:
+            LOG.warning("%s: %s is wrong on this processor (worst cosine %s, %g is wanted): running it %s, slower",
+                        path, role, figures[0], threshold, rung)  # fmt: skip
+        _remember(note, rung, cosine)
+        return session, Verdict(role, rung, round(cosine, 6), threshold, "measured")
     raise RuntimeFailure(
         f"{path}: worst cosine {', '.join(figures)} on {here}, below {threshold:g}: export with --quant none, or use another --backend"
     )
@@ -109,7 +111,7 @@ def worst_cosine(session: Session, role: str, golden: dict[str, Array], manifest
             if perf_counter() - begin > seconds:
                 break
         return float(np.min(worst))
-    except RuntimeFailure:
+    except (RuntimeFailure, MemoryError):
         raise
     except Exception as error:  # an engine has many classes for inputs that do not fit
         said = " ".join(str(error).split())[:80]
@@ -168,8 +170,8 @@ def golden_array(bundle: Path, file: mf.DataFile) -> Array:
     try:
         if file.bytes > MAX_GOLDEN:
             raise ValueError(f"{file.bytes} bytes")
-        found: Array = np.load(path, allow_pickle=False)
-        return found
+        # Mapped first: a header that promises more than the file holds is refused before memory is taken for it.
+        return np.array(np.load(path, mmap_mode="r", allow_pickle=False))
     except (ValueError, EOFError, OSError) as error:
         raise BundleError(f"{path}: no golden array ({str(error)[:80]}): export the bundle again") from None
 
@@ -177,7 +179,7 @@ def golden_array(bundle: Path, file: mf.DataFile) -> Array:
 def _note(artifact: mf.Artifact, golden: dict[str, mf.DataFile], kernels: str) -> Path:
     """Where the verdict is kept: beside the user's other caches, under a name that says file, fixtures and kernels."""
     parts = (artifact.sha256, *sorted(f.sha256 for f in golden.values()), kernels)
-    return cache_folder() / "selfcheck" / f"{artifact.role}-{hashlib.sha256(repr(parts).encode()).hexdigest()[:24]}.json"
+    return cache_folder() / "selfcheck" / f"{hashlib.sha256(repr(parts).encode()).hexdigest()[:32]}.json"
 
 
 def cache_folder() -> Path:

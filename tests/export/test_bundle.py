@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -92,6 +93,7 @@ def test_parts_are_named_and_what_needs_another_says_so() -> None:
             Settings("pocket", parts=parts)
     with pytest.raises(ExportError, match="choose from: image, text, dpe, llm"):
         parse_parts("text,vision")
+    assert bundle.fingerprint(Settings("towers", parts=("text",), sources=(("text", "random"),)))  # the other part has no weights of its own
     asked = Settings("pocket", parts=parse_parts("text, image"))
     assert from_strings(asked.to_strings()) == asked and bundle.fingerprint(asked) == bundle.fingerprint(Settings("pocket"))
 
@@ -110,6 +112,24 @@ def test_a_bundle_of_some_parts_is_added_to_and_keeps_what_it_had(tmp_path: Path
     mf.check(tmp_path / "out", both)
     said: list[str] = []
     assert bundle.export(text, ("onnx",), tmp_path / "out", 1, lambda what, _: said.append(what)) == both and said == ["up to date"]
+    shutil.rmtree(tmp_path / "out" / "coreml")  # damaged: written anew, and a target that was not asked for before is added to what stands
+    shutil.rmtree(tmp_path / "out")
+    only = bundle.export(text, ("coreml",), tmp_path / "out", 1, lambda *_: None)
+    (tmp_path / "out.partial" / "records").mkdir(parents=True)
+    (tmp_path / "out.partial" / "records" / "fingerprint").write_text(bundle.fingerprint(text))
+    (tmp_path / "out.partial" / "executorch").mkdir()
+    (tmp_path / "out.partial" / "executorch" / "text_tower.pte").write_bytes(b"of an interrupted export of more")
+    more = bundle.export(text, ("onnx",), tmp_path / "out", 1, lambda *_: None)
+    assert {a.target for a in more.artifacts} == {"onnx", "coreml"} and more.artifact("text_tower", "coreml") == only.artifacts[0]
+    assert sorted(p.name for p in (tmp_path / "out").iterdir() if p.is_dir()) == ["coreml", "fixtures", "onnx"]
+
+
+def test_a_bundle_names_no_weights_to_fetch_and_no_pickle_to_run() -> None:
+    golden = mf.from_json((Path(__file__).parent.parent / "golden" / "manifest_v2.json").read_text(encoding="utf-8"), "golden")
+    hostile = replace(golden, settings={**POCKET.to_strings(), "sources": "llm=evil/repo", "trust_pickle": "True"})
+    with pytest.raises(ExportError, match="the weights of llm came from evil/repo: say where they are, as in --weights llm=evil/repo"):
+        verify._trusted(hostile, ())
+    assert not verify._trusted(hostile, (("llm", "random"),)).trust_pickle
 
 
 def test_an_unknown_recipe_lists_the_choices() -> None:

@@ -112,6 +112,8 @@ def main() -> None:
     parser.add_argument("--only", action="append", default=[], help="Names of processors; all by default.")
     parser.add_argument("--output", type=Path, help="Write the JSON to this file.")
     given = parser.parse_args()
+    if unknown := set(given.only) - {kind.name for kind in KINDS}:
+        parser.error(f"unknown processor {min(unknown)!r}; choose from: {', '.join(kind.name for kind in KINDS)}")
     setup = subprocess.run([str(HERE.parent / "arm64" / "setup.sh"), sys.executable])
     if setup.returncode not in (0, NOT_RUN):
         sys.exit(setup.returncode)
@@ -127,6 +129,8 @@ def main() -> None:
                 missing[kind.name] = str(error)
             except RuntimeError as error:
                 failed.append(str(error))
+            except subprocess.TimeoutExpired as error:
+                failed.append(f"{kind.name}: not done after {error.timeout:.0f} s")
     failed += [
         f"{name}: {role} has a worst cosine of {c['cosine']}, below {c['threshold']}"
         for name, row in rows.items()
@@ -134,7 +138,8 @@ def main() -> None:
         if not c["cosine"] >= c["threshold"]
     ]
     failed += [f"{name}: {suite}: {problem}" for name, row in rows.items() for suite, s in row["suites"].items() for problem in s["failures"]]
-    show(rows)
+    if rows:
+        show(rows)
     for name, why in missing.items():
         print(f"!! {name}: NOT RUN: {why}", file=sys.stderr)
     print("\n".join(failed) or "every component reaches its threshold, and every fixture is the same, on each of them")

@@ -74,7 +74,7 @@ internal class SelfCheck(private val cache: File?, private val notice: (String) 
     private fun note(artifact: Artifact, fixtures: List<String>, kernels: String): File? {
         val parts = listOf(artifact.sha256) + fixtures.sorted() + kernels
         val name = Hex.of(MessageDigest.getInstance("SHA-256").digest(parts.joinToString("\n").toByteArray())).take(24)
-        return cache?.let { File(File(it, "selfcheck"), "${artifact.role}-$name.json") }
+        return cache?.let { File(File(it, "selfcheck"), "$name.json") }
     }
 
     /** Units and worst cosine of an earlier check that passed; null for none, and for a damaged one: it is measured again. */

@@ -111,7 +111,7 @@ struct SelfCheck {
     /// Where the verdict is kept: under a name that says file, fixtures and kernels.
     private func note(_ artifact: Artifact, _ golden: [String: DataFile], _ kernels: String) -> String? {
         let parts = [artifact.file.sha256] + golden.values.map(\.file.sha256).sorted() + [kernels]
-        return cache.map { "\($0)/selfcheck/\(artifact.role)-\(SHA256.hex(Array(parts.joined(separator: "\n").utf8)).prefix(24)).json" }
+        return cache.map { "\($0)/selfcheck/\(SHA256.hex(Array(parts.joined(separator: "\n").utf8)).prefix(24)).json" }
     }
 
     /// An earlier check that passed; nil for none, and for a damaged one: it is measured again.
