@@ -199,9 +199,7 @@ def greatest(scores: FloatArray, count: int) -> RowArray:
 def top(scores: FloatArray, k: int) -> RowArray:
     """Positions of the k greatest finite scores, best first; equal scores in order of position."""
     candidates = np.flatnonzero(scores > -np.inf)
-    if 0 < k < candidates.size:
-        values = scores[candidates]
-        floor = np.partition(values, values.size - k)[values.size - k]
-        candidates = candidates[values >= floor]
+    if k > 0:
+        candidates = candidates[greatest(scores[candidates], k)]
     order = np.argsort(-scores[candidates], kind="stable")
     return np.asarray(candidates[order][: max(k, 0)], np.int64)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import platform
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -42,7 +42,7 @@ class Processor:
         return self.architecture == "x86_64" and "vnni" not in self.features
 
 
-@lru_cache(maxsize=1)
+@cache
 def read() -> Processor:
     """The processor of this process, by CPUID: an emulated process sees the emulated one."""
     machine = platform.machine().lower()
@@ -55,6 +55,7 @@ def kernels(backend: str) -> str:
     return f"{PACKAGES[backend]} {_version(PACKAGES[backend])}, {read().described}"
 
 
+@cache  # each component of a search asks
 def _version(package: str) -> str:
     """Of an installed engine, under whatever name its distribution has (onnxruntime-gpu). Raises RuntimeFailure where there is none."""
     try:
