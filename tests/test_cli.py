@@ -11,7 +11,7 @@ import pytest
 
 
 def gamer(*args: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "gamer.runtime.main", *args], capture_output=True, text=True, timeout=timeout)
+    return subprocess.run([sys.executable, "-m", "gamer.main", *args], capture_output=True, text=True, timeout=timeout)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-GAMER = [sys.executable, "-m", "gamer.runtime.main"]
+GAMER = [sys.executable, "-m", "gamer.main"]
 CALLS = "socket,connect,bind,sendto,sendmsg,sendmmsg,openat,open,creat,mkdir,mkdirat"
 WRITES = re.compile(r'\b(?:openat|open|creat|mkdir|mkdirat)\((?:AT_FDCWD, )?"([^"]*)"(.*)')
 # Unix sockets stay in this machine: the C library asks its own name cache for the user's name.

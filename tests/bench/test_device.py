@@ -160,7 +160,7 @@ def test_device_through_the_shell(bundle: Path, tmp_path: Path) -> None:
     export = {"schema": "gamer-latency/1", "device": "my phone", "os": "x", "backend": "onnx", "bundle_sha256": bundle_sha256(bundle), "rows": [row]}
     (tmp_path / "app.json").write_text(json.dumps(export))
     assert imported.read(tmp_path / "app.json").thermal is None
-    command = [sys.executable, "-m", "gamer.runtime.main", "bench", "device", "-b", str(bundle), "--profiles", str(tmp_path / "mine.json")]
+    command = [sys.executable, "-m", "gamer.main", "bench", "device", "-b", str(bundle), "--profiles", str(tmp_path / "mine.json")]
     command += ["--budget", "3s,1.5GB", "--import", str(tmp_path / "app.json"), "--output", str(tmp_path / "o.json"), "-r", "1"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr

@@ -149,7 +149,7 @@ def test_an_existing_cluster_does_users_and_names_one_that_fails(bundle: Path, t
     if find_spec("ray") is None:
         pytest.skip("needs the fleet extra")
     with cluster(tmp_path) as address:
-        command = [sys.executable, "-m", "gamer.runtime.main", "bench", "fleet", "-b", str(bundle), "--results", str(tmp_path / "r"), "-m", "dense"]
+        command = [sys.executable, "-m", "gamer.main", "bench", "fleet", "-b", str(bundle), "--results", str(tmp_path / "r"), "-m", "dense"]
         command += ["--synthetic", "2", "--photos", "4", "--engine", "ray", "--workers", "1", "--address", address]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=os.environ | TOKEN)
         (write(tmp_path / "bad", ("eve",)) / "eve.corpus.jsonl.gz").write_bytes(gzip.compress(b"[]"))

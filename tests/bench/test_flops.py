@@ -266,7 +266,7 @@ def test_the_bundles_graphs_count_as_torch_counted_its_modules(bundle: Path) -> 
 
 @pytest.mark.slow
 def test_flops_through_the_shell(bundle: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "gamer.runtime.main", "bench", "flops", "-b", str(bundle), "--output", str(tmp_path / "f.json"), "--operators"]
+    command = [sys.executable, "-m", "gamer.main", "bench", "flops", "-b", str(bundle), "--output", str(tmp_path / "f.json"), "--operators"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     whole = json.loads((tmp_path / "f.json").read_text())

@@ -166,7 +166,7 @@ def test_rounds_are_shared_out_among_processes(bundle: Path) -> None:
 
 @pytest.mark.slow
 def test_latency_and_report_through_the_shell(bundle: Path, sample_album: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "gamer.runtime.main", "bench", "latency", str(sample_album), "-b", str(bundle), "-r", "1", "-w", "0"]
+    command = [sys.executable, "-m", "gamer.main", "bench", "latency", str(sample_album), "-b", str(bundle), "-r", "1", "-w", "0"]
     command += ["-q", "my cat <b>&", "--html", str(tmp_path / "r.html"), "--output", str(tmp_path / "l.json"), "--delay", "0.01", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
@@ -191,7 +191,7 @@ def test_latency_and_report_through_the_shell(bundle: Path, sample_album: Path, 
 
 @pytest.mark.slow
 def test_components_alone_need_no_album(bundle: Path) -> None:
-    command = [sys.executable, "-m", "gamer.runtime.main", "bench", "latency", "-b", str(bundle), "-r", "1", "-w", "0", "-o", "csv", "--threads", "1"]
+    command = [sys.executable, "-m", "gamer.main", "bench", "latency", "-b", str(bundle), "-r", "1", "-w", "0", "-o", "csv", "--threads", "1"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     rows = list(csv.DictReader(io.StringIO(done.stdout)))

@@ -90,7 +90,7 @@ def test_slower_kernels_have_a_reason(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_ops_through_the_shell(bundle: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "gamer.runtime.main", "bench", "ops", "-b", str(bundle), "-r", "1", "--output", str(tmp_path / "o.json")]
+    command = [sys.executable, "-m", "gamer.main", "bench", "ops", "-b", str(bundle), "-r", "1", "--output", str(tmp_path / "o.json")]
     done = subprocess.run([*command, "image_tower", "llm_decode"], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     found = json.loads((tmp_path / "o.json").read_text())

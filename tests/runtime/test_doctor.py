@@ -13,7 +13,7 @@ import pytest
 
 
 def doctor(*arguments: str, cache: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "gamer.runtime.main", "doctor", *arguments]
+    command = [sys.executable, "-m", "gamer.main", "doctor", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, env={**os.environ, "GAMER_CACHE": str(cache), "COLUMNS": "120"})
 
 

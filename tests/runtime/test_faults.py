@@ -23,7 +23,7 @@ NOW = datetime(2026, 11, 21)
 
 
 def gamer(*args: str, env: dict[str, str] | None = None, within: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
-    command = [*within, sys.executable, "-m", "gamer.runtime.main", *args]
+    command = [*within, sys.executable, "-m", "gamer.main", *args]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, env=env)
 
 

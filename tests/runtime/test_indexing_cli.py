@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 
 def gamer(*args: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "gamer.runtime.main", *map(str, args)]
+    command = [sys.executable, "-m", "gamer.main", *map(str, args)]
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
@@ -73,7 +73,7 @@ def test_a_build_that_is_interrupted_says_so_and_goes_on(bundle: Path, tmp_path:
     for i in range(400):
         picture(tmp_path / "photos" / f"{i:03}.jpg", i % 250)
     out = tmp_path / "a.gamer"
-    command = [sys.executable, "-m", "gamer.runtime.main", "index", "build", str(tmp_path / "photos"), "-b", str(bundle), "-o", str(out)]
+    command = [sys.executable, "-m", "gamer.main", "index", "build", str(tmp_path / "photos"), "-b", str(bundle), "-o", str(out)]
     # A shell starts what runs in its background deaf to SIGINT, and what that starts as well.
     hears = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hears)
@@ -98,7 +98,7 @@ def test_a_build_stays_within_a_gigabyte(bundle: Path, tmp_path: Path) -> None:
     code = f"""
 import resource, subprocess, sys
 args = ["index", "build", {str(tmp_path)!r}, "-b", {str(bundle)!r}, "-o", {str(tmp_path / "a.gamer")!r}]
-done = subprocess.run([sys.executable, "-m", "gamer.runtime.main", *args], capture_output=True, text=True)
+done = subprocess.run([sys.executable, "-m", "gamer.main", *args], capture_output=True, text=True)
 print(done.stdout, done.stderr, file=sys.stderr)
 print(done.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 """

@@ -14,7 +14,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 pytest.importorskip("fastapi", reason="needs the serve extra")
-SERVE = [sys.executable, "-m", "gamer.runtime.main", "serve"]
+SERVE = [sys.executable, "-m", "gamer.main", "serve"]
 
 
 def fails(*args: str, **environment: str) -> str:
@@ -62,7 +62,7 @@ def getaddrinfo(host, *rest, **more):
     assert host == "127.0.0.1", host
     return asked(host, *rest, **more)
 socket.getaddrinfo = getaddrinfo
-from gamer.runtime.main import run
+from gamer.main import run
 sys.argv = ["gamer", *sys.argv[1:]]
 run()
 """

@@ -45,7 +45,7 @@ def _tools() -> Path:
 
 
 def _paths(*more: Path) -> str:
-    return os.pathsep.join(map(str, (ROOT / ".typecheck", ROOT, *more)))
+    return os.pathsep.join(map(str, (ROOT / "src", ROOT, *more)))
 
 
 def _here(folder: Path) -> tuple[list[str], dict[str, str]]:

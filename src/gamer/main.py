@@ -10,7 +10,7 @@ import click
 COMMANDS = {
     "export": ("gamer.export.cli", "export", "Quantize, lower and prove a recipe's models: one bundle for ONNX, ExecuTorch, Core ML."),
     "verify": ("gamer.export.cli", "verify", "Check a bundle: hashes, sizes, and what runs here against torch again."),
-    "index": ("gamer.runtime.main", "index", "Build an album index from photos or a JSONL; change it, look into it."),
+    "index": ("gamer.main", "index", "Build an album index from photos or a JSONL; change it, look into it."),
     "search": ("gamer.runtime.cli", "search", "Find the photos that a sentence means."),
     "bench": ("gamer.bench.cli", "bench", "Measure latency per layer, quality, and draw the report."),
     "doctor": ("gamer.runtime.cli_doctor", "doctor", "Show this machine, and how a bundle's components do on it."),

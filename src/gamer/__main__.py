@@ -1,0 +1,5 @@
+"""`python -m gamer`: the same as the command `gamer`."""
+
+from gamer.main import run
+
+run()
