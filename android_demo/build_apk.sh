@@ -52,7 +52,7 @@ FLAGS=(-jvm-target 1.8 -Xlambdas=class -Xsam-conversions=class -Xstring-concat=i
 # The core against Java 8's library, which API 26 has; the app against the platform's own jar (API 23; newer calls go by reflection).
 "$HERE/kotlinc.sh" -d "$WORK/core" -Xjdk-release=1.8 "${FLAGS[@]}" "$HERE/core/src"
 "$HERE/kotlinc.sh" -d "$WORK/app" -cp "$WORK/core:$PLATFORM" -no-jdk "${FLAGS[@]}" "$HERE/app/src/main/kotlin"
-mkdir -p "$WORK/assets" && cp "$HERE/../runtime/cue_rules.json" "$WORK/assets/"
+mkdir -p "$WORK/assets" && cp "$HERE/../runtime/cues/cue_rules.json" "$WORK/assets/"
 echo "== shrink and dex"
 python3 "$HERE/lower_classes.py" "$ORT/onnxruntime.jar" "$WORK/ort.jar"
 (cd "$WORK/core" && jar cf "$WORK/app.jar" . && cd "$WORK/app" && jar uf "$WORK/app.jar" .)

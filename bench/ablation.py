@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gamer.runtime.answer import LAYERS, Trace
-from gamer.runtime.engine import Engine
-from gamer.runtime.models import Models
+
+from gamer.runtime.models.models import Models
+from gamer.runtime.search.answer import LAYERS, Trace
+from gamer.runtime.search.engine import Engine
 
 from . import datasets, quality
 from .albums import album_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from gamer.runtime.models import Models
+from gamer.runtime.models.models import Models
 
 from . import ablation, datasets, machine, sweeps
 

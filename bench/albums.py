@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from gamer.runtime.indexing import build
-from gamer.runtime.models import Models
+from gamer.runtime.indexing.build import build
+from gamer.runtime.models.models import Models
 
 from . import datasets
 

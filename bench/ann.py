@@ -14,7 +14,9 @@ from datetime import datetime
 from pathlib import Path
 
 import numpy as np
-from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, FloatArray, Photo, RowArray, engines
+
+from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, FloatArray, Photo, RowArray
+from gamer.index.vectors import engines
 
 from . import ann_peers, machine
 from .ann_peers import Found, Peer
@@ -87,7 +89,7 @@ def texts(folder: Path, bundle: Path, queries: int, cache: Path | None, progress
     if kept and kept.is_file():
         found = np.load(kept, allow_pickle=False)
         return found["x"], found["q"][:queries]
-    from gamer.runtime.models import Models
+    from gamer.runtime.models.models import Models
 
     encoder = Models.open(bundle).text
     sets = [_texts_of(folder, "corpus", "text"), _texts_of(folder, "queries", "query")]

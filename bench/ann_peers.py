@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+
 from gamer.index import FloatArray, RowArray
-from gamer.index.engines import usearch_graph
+from gamer.index.vectors.engines import usearch_graph
 
 Found = Iterable[Any]
 M, EF_CONSTRUCTION = 16, 96

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gamer.runtime import manifest as mf
+from gamer.runtime.bundle import manifest as mf
 
 from .device import TASKS, Task
 from .parts import TASK_ROLES

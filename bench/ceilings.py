@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gamer.runtime.telemetry import load_onnxruntime
 from numpy.typing import NDArray
+
+from gamer.runtime.telemetry import load_onnxruntime
 
 ROWS = (1, 8, 32, 128, 512)
 DEPTH, WIDTH = 768, 1024  # of the measured products: a small transformer's

@@ -7,9 +7,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 import click
-from gamer.runtime.console import one_line
 from rich.console import Console
 from rich.table import Table
+
+from gamer.runtime.cli.console import one_line
 
 from . import cli_ablation, cli_cost, cli_fleet, cli_quality
 from . import sample as sample_album

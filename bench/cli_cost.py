@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from gamer.runtime.answer import REFINEMENTS
-from gamer.runtime.console import one_line
-from gamer.runtime.options import backend_option
+
+from gamer.runtime.cli.console import one_line
+from gamer.runtime.cli.options import backend_option
+from gamer.runtime.search.answer import REFINEMENTS
 
 from . import sample as sample_album
 from .datasets import DatasetError
@@ -91,7 +92,7 @@ def latency(
 
 def draw(html: Path, bundle: Path, album: Path, found: Latency, whole: dict[str, Any], now: datetime | None) -> None:
     """The report of one run: its searches, its times, its bundle."""
-    from gamer.runtime.engine import Engine
+    from gamer.runtime.search.engine import Engine
 
     from . import report
 
@@ -107,7 +108,7 @@ def draw(html: Path, bundle: Path, album: Path, found: Latency, whole: dict[str,
 @click.option("-b", "--bundle", "bundles", type=PATH, multiple=True, help="Also list this bundle's artifacts; repeat for more.")
 def report_command(files: tuple[Path, ...], html: Path, bundles: tuple[Path, ...]) -> None:
     """Draw FILES (JSON of bench latency, flops, ops, device, quality, index) as one self-contained HTML page, readable on a phone."""
-    from gamer.runtime import manifest as mf
+    from gamer.runtime.bundle import manifest as mf
 
     from . import report
 
@@ -203,7 +204,7 @@ def _losses(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) 
 @click.command()
 @click.option("-b", "--bundle", "bundles", type=PATH, multiple=True, required=True, help="Bundle directory; repeat to choose among several.")
 @click.option("--device", "names", multiple=True, help="A phone of the profiles; repeat for more. [default: all]")
-@click.option("--profiles", type=PATH, default=None, help="A JSON list of profiles. [default: export/devices.json]")
+@click.option("--profiles", type=PATH, default=None, help="A JSON list of profiles. [default: export/planning/devices.json]")
 @click.option("--budget", default=None, callback=_budget, help="Seconds a query and memory, such as 3s,1.5GB: what fits which phone.")
 @click.option("--loss", "given", multiple=True, callback=_losses, help="BUNDLE=NUMBER: its measured loss of quality. [default: 1 - worst parity]")
 @click.option("--import", "imports", type=PATH, multiple=True, help="Measurements that an app exported, to set beside; repeat for more.")
@@ -224,7 +225,7 @@ def device(
     threads: int,
 ) -> None:
     """What a phone will do with a bundle: latency, energy class and memory by roofline, calibrated on this machine, with the error on it shown."""
-    from gamer.export import devices
+    from gamer.export.planning import devices
 
     from . import budget as budgets
     from . import device as predicting

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from gamer.runtime.console import one_line
 from rich.console import Console
 from rich.table import Table
+
+from gamer.runtime.cli.console import one_line
 
 from .datasets import DatasetError
 from .files import write_aside

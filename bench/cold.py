@@ -67,7 +67,7 @@ def main(arguments: Sequence[str]) -> None:
     started = time_ns() / 1e6
     marks = [perf_counter_ns()]
     bundle, album, backend, threads, refined_by, when, query = arguments
-    from gamer.runtime.engine import Engine
+    from gamer.runtime.search.engine import Engine
 
     marks.append(perf_counter_ns())
     engine = Engine.open(Path(bundle), Path(album), backend, int(threads))

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
+
 from gamer.index import Album, AlbumWriter, Encoded, FloatArray
-from gamer.runtime.encoding import Encoder
-from gamer.runtime.models import Models
+from gamer.runtime.indexing.encode import Encoder
+from gamer.runtime.models.models import Models
 
 from .album_rows import entities, vectors
 

@@ -17,11 +17,12 @@ from datetime import datetime
 from pathlib import Path
 
 import numpy as np
-from gamer.export.devices import Profile
-from gamer.export.fit import RUNTIME_BYTES, cache_bytes
-from gamer.runtime import manifest as mf
-from gamer.runtime.manifest import Manifest
-from gamer.runtime.models import Models
+
+from gamer.export.planning.devices import Profile
+from gamer.export.planning.phone_memory import RUNTIME_BYTES, cache_bytes
+from gamer.runtime.bundle import manifest as mf
+from gamer.runtime.bundle.manifest import Manifest
+from gamer.runtime.models.models import Models
 
 from . import ceilings, counting, graph, machine, roofline
 from .ceilings import Ceilings, Rate

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from gamer.runtime import manifest as mf
+from gamer.runtime.bundle import manifest as mf
 
 from . import machine
 from .files import write_aside

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gamer.runtime import manifest as mf
+from gamer.runtime.bundle import manifest as mf
 
 from .graph import MS, Graph, Node
 

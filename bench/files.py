@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from gamer.index.schema import check_output
+from gamer.index.album.schema import check_output
 
 
 def write_aside(path: Path, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Fits the fused ranking's weights (gamer.runtime.manifest.Ranking) to data sets, and says what each summand adds. Prints; changes no bundle.
+"""Fits the fused ranking's weights (gamer.runtime.bundle.manifest.Ranking) to data sets, and says what each summand adds. Prints; changes no bundle.
 
 For each query the features of the best candidates and of what was meant become one choice: the loss is the negative log-likelihood of
 softmax(w · features), every data set weighing the same and every user within it. Cross-validated over users, as the weights are for users
@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gamer.index import FloatArray, RowArray
-from gamer.runtime.engine import Engine
-from gamer.runtime.manifest import Ranking
-from gamer.runtime.models import Models
 from numpy.typing import NDArray
+
+from gamer.index import FloatArray, RowArray
+from gamer.runtime.bundle.manifest import Ranking
+from gamer.runtime.models.models import Models
+from gamer.runtime.search.engine import Engine
 
 from . import datasets, machine
 from .albums import album_of
@@ -191,6 +192,6 @@ def _here(first: dict[str, list[tuple[float, float, float]]]) -> dict[str, float
 
 
 def _doubts(fitted: Ranking, cosine: float, coverage: float, cue: float) -> bool:
-    from gamer.runtime.ranking import presence
+    from gamer.runtime.search.ranking import presence
 
     return presence(fitted, cosine, coverage, cue) < 0.5

@@ -17,8 +17,9 @@ from pathlib import Path
 from time import perf_counter
 
 import numpy as np
-from gamer.runtime.indexing import build
-from gamer.runtime.models import Models
+
+from gamer.runtime.indexing.build import build
+from gamer.runtime.models.models import Models
 
 from . import datasets, machine, quality, synthetic
 from .files import write_aside

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+
 from gamer.index import Album, FloatArray, Photo, load_pixels, scan
-from gamer.runtime import manifest as mf
-from gamer.runtime.engine import PHRASING
+from gamer.runtime.bundle import manifest as mf
+from gamer.runtime.bundle.manifest import Artifact, Manifest
 from gamer.runtime.errors import BundleError
-from gamer.runtime.manifest import Artifact, Manifest
-from gamer.runtime.models import Models
-from gamer.runtime.routing import choose
+from gamer.runtime.models.models import Models
+from gamer.runtime.models.router import choose
+from gamer.runtime.search.engine import PHRASING
 
 from . import counting, formulas, graph, machine
 from .counting import Work

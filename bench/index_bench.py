@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+
 from gamer.index import Album, AlbumMeta, AlbumWriter, Box, Encoded, FloatArray, KDTree, Memory, Mention, Photo, RowArray
-from gamer.index.kdtree import Int64Array
-from gamer.index.kdtree import build as build_tree
-from gamer.runtime.answer import LAYERS
-from gamer.runtime.engine import Engine
-from gamer.runtime.models import Models
+from gamer.index.space.kdtree import Int64Array
+from gamer.index.space.kdtree import build as build_tree
+from gamer.runtime.models.models import Models
+from gamer.runtime.search.answer import LAYERS
+from gamer.runtime.search.engine import Engine
 
 from . import machine
 

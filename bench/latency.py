@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from gamer.runtime import manifest as mf
-from gamer.runtime.manifest import MANIFEST_NAME, Manifest
+from gamer.runtime.bundle import manifest as mf
+from gamer.runtime.bundle.manifest import MANIFEST_NAME, Manifest
 
 from . import cold, launch, machine, state
 from .samples import Row, row, share_interval

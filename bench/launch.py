@@ -22,10 +22,10 @@ from typing import Any
 
 from gamer.index import Album
 from gamer.index.errors import AlbumError
-from gamer.runtime.answer import LAYERS
-from gamer.runtime.engine import Engine
 from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.models import Models
+from gamer.runtime.models.models import Models
+from gamer.runtime.search.answer import LAYERS
+from gamer.runtime.search.engine import Engine
 
 from . import machine, steps
 from .cold import last_line

@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from gamer.runtime import refine
-from gamer.runtime.decoder import BoundDecoder
-from gamer.runtime.llm import Request
-from gamer.runtime.models import Models
 from numpy.typing import NDArray
+
+from gamer.runtime.models.decoder import BoundDecoder
+from gamer.runtime.models.llm import Request
+from gamer.runtime.models.models import Models
+from gamer.runtime.search import refine
 
 from . import machine
 from .datasets import DatasetError
@@ -224,18 +225,19 @@ def _refine(models: Models, repetitions: int) -> Timing:
 
 def _quality(models: Models, ids: Sequence[int]) -> Quality:
     """The bundle's decoder against one in fp32, window by window; both see the same embeddings, from the source's own table."""
-    from gamer.export import components, onnx_decoder
+    from gamer.export.components import components
+    from gamer.export.onnx import decoder_graph
     from gamer.export.settings import from_strings
     from gamer.runtime.backends import open_session
-    from gamer.runtime.manifest import Artifact, Parity
+    from gamer.runtime.bundle.manifest import Artifact, Parity
 
     settings, language = from_strings(models.manifest.settings or {"recipe": models.manifest.recipe}), models.manifest.decoder()
     step = components.build(settings, "llm_decoder", "fp32").module
     table = components.build(settings, "llm_embed", "fp32").module.get_buffer("rows").numpy()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "fp32.onnx"
-        onnx_decoder.write(step, language, "fp32", path)
-        draft = Artifact("llm_decoder", "onnx", "fp32", "", 0, "", *onnx_decoder.specs(step, language.max_seq), Parity("", "", 0.0), 0.0)
+        decoder_graph.write(step, language, "fp32", path)
+        draft = Artifact("llm_decoder", "onnx", "fp32", "", 0, "", *decoder_graph.specs(step, language.max_seq), Parity("", "", 0.0), 0.0)
         reference = BoundDecoder(open_session("onnx", path, draft, models.threads), language)
         ours = models.language_model.decoder
         assert isinstance(ours, BoundDecoder)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from gamer.runtime import processor
+from gamer.runtime.backends import processor
 
 PACKAGES = ("gamer-on-device", "numpy", "onnxruntime", "executorch", "coremltools", "torch", "usearch", "apsw")
 

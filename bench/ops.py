@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gamer.runtime import manifest as mf
+
 from gamer.runtime.backends import Array, Session
 from gamer.runtime.backends.onnx_backend import session_options
+from gamer.runtime.bundle import manifest as mf
+from gamer.runtime.bundle.manifest import Artifact
 from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.manifest import Artifact
-from gamer.runtime.models import Models
+from gamer.runtime.models.models import Models
 from gamer.runtime.telemetry import load_onnxruntime
 
 from . import ceilings, counting, fallbacks, graph, machine

@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+
 from gamer.runtime.backends import Array
-from gamer.runtime.image import prepare
-from gamer.runtime.llm import Prefix
-from gamer.runtime.manifest import Artifact
-from gamer.runtime.models import Models
-from gamer.runtime.routing import choose
+from gamer.runtime.bundle.manifest import Artifact
+from gamer.runtime.models.image import prepare
+from gamer.runtime.models.llm import Prefix
+from gamer.runtime.models.models import Models
+from gamer.runtime.models.router import choose
 
 from .dims import dims_of
 from .graph import bound

@@ -16,7 +16,8 @@ from time import perf_counter_ns
 from typing import Any
 
 import numpy as np
-from gamer.runtime.models import Models
+
+from gamer.runtime.models.models import Models
 
 from . import datasets, machine, metrics, stats
 from .albums import album_of

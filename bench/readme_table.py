@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gamer.runtime.answer import LAYERS
 from gamer.runtime.errors import RuntimeFailure
+from gamer.runtime.search.answer import LAYERS
 
 from .latency import PAPER_MS
 from .output import Sheet, si

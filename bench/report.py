@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gamer.index import IngestError, load_pixels
-from gamer.runtime.answer import LAYERS, Answer
+from gamer.runtime.bundle.manifest import Manifest
 from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.explain import day
-from gamer.runtime.manifest import Manifest
+from gamer.runtime.search.answer import LAYERS, Answer
+from gamer.runtime.search.explain import day
 
 from .files import write_aside
 from .latency import PAPER_MS

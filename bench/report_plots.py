@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gamer.runtime.answer import LAYERS
+from gamer.runtime.search.answer import LAYERS
 
 from .plots import Series, axis, bars, chart
 

@@ -10,10 +10,10 @@ from contextlib import contextmanager, nullcontext
 from time import perf_counter_ns
 from typing import Any
 
-from gamer.runtime import engine as engine_module
-from gamer.runtime import ranking
-from gamer.runtime.answer import LAYERS
-from gamer.runtime.engine import Engine
+from gamer.runtime.search import engine as engine_module
+from gamer.runtime.search import ranking
+from gamer.runtime.search.answer import LAYERS
+from gamer.runtime.search.engine import Engine
 
 Step = tuple[str, str]
 # (layer, step) → whose attribute. Steps of a layer may lie inside one another: cosines are part of features.

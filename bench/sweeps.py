@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+
 from gamer.index import Encoded, FloatArray, Photo, load_pixels, scan
-from gamer.runtime import refine
-from gamer.runtime.llm import Request
-from gamer.runtime.models import Models
-from gamer.runtime.routing import choose
+from gamer.runtime.models.llm import Request
+from gamer.runtime.models.models import Models
+from gamer.runtime.models.router import choose
+from gamer.runtime.search import refine
 
 from . import ablation, compose, datasets, metrics, quality
 from . import sample as sample_album

@@ -10,10 +10,11 @@ from time import perf_counter_ns
 from typing import Any, TypeVar, cast
 
 import numpy as np
+
 from gamer.index import Album, FloatArray, Photo
-from gamer.runtime.encoding import DERIVED
-from gamer.runtime.engine import UNKNOWN_TIME, Engine
-from gamer.runtime.models import Models
+from gamer.runtime.indexing.encode import DERIVED
+from gamer.runtime.models.models import Models
+from gamer.runtime.search.engine import UNKNOWN_TIME, Engine
 
 DEPTH = 200  # ids that a method returns at most: what reciprocal-rank fusion reads of each list
 UNDATED = datetime(2026, 1, 1)

@@ -9,15 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from gamer.runtime import manifest as mf
-from gamer.runtime.console import one_line
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from . import devices, fit
+from gamer.runtime.bundle import manifest as mf
+from gamer.runtime.cli.console import one_line
+
 from .errors import ExportError
+from .planning import devices, phone_memory
 from .recipe import QUANTS, RECIPES, TARGETS
 from .settings import (
     COREML_CACHES,
@@ -32,7 +33,7 @@ from .settings import (
 )
 
 if TYPE_CHECKING:
-    from .plan import Plan
+    from .planning.plan import Plan
 
 ERR = Console(stderr=True)
 
@@ -148,7 +149,9 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
 @click.option("--config", type=click.Path(path_type=Path), callback=_from_file, is_eager=True, default=None, help="YAML file of these options.")
 @click.option("-o", "--output-dir", type=click.Path(path_type=Path), required=True, help="Directory of the bundle; written aside, then renamed.")
 @click.option("--jobs", type=click.IntRange(1, 16), default=min(2, os.cpu_count() or 1), show_default=True, help="Worker processes. 1: least memory.")
-@click.option("--device-profile", default=None, metavar="NAME", help="A phone (export/devices.json): say what it runs and what fits its memory.")
+@click.option(
+    "--device-profile", default=None, metavar="NAME", help="A phone (export/planning/devices.json): say what it runs and what fits its memory."
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be written, how large, in how much memory; write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON.")
 def export(
@@ -188,12 +191,12 @@ def export(
     gamer export -m ./my-clip --quant int4 --targets onnx,coreml -o out/clip
     gamer export gamer-qwen2-1.5b --weights random:0 --quant int4 --dry-run -o out/full
     """
-    from . import bundle
+    from .bundle import write
 
     if recipe is not None and recipe not in RECIPES:
         raise click.BadParameter(f"{recipe!r} is no recipe; choose one of: {', '.join(RECIPES)}", param_hint="RECIPE")
     try:
-        wanted = bundle.parse_targets(targets)
+        wanted = write.parse_targets(targets)
     except ExportError as error:
         raise click.BadParameter(str(error), param_hint="--targets") from None
     kept = "interrupted; finished parts are kept, run the same command to go on"
@@ -208,7 +211,7 @@ def export(
             _print_plan(settings, wanted, phone, as_json)
             return
         with bar() as progress:
-            task = progress.add_task("loading weights", total=len(bundle.tasks(settings, wanted, "")))
+            task = progress.add_task("loading weights", total=len(write.tasks(settings, wanted, "")))
 
             def report(text: str, artifact: mf.Artifact | None) -> None:
                 progress.update(task, advance=1 if artifact else 0, description=text)
@@ -218,16 +221,16 @@ def export(
                         highlight=False, soft_wrap=True,
                     )  # fmt: skip
 
-            manifest = bundle.export(settings, wanted, output_dir, jobs, report)
+            manifest = write.export(settings, wanted, output_dir, jobs, report)
     print_manifest(manifest, output_dir, as_json)
     if phone is not None:
-        _print_fits(phone, fit.fits(phone, manifest.artifacts, manifest.language), ERR if as_json else Console())
+        _print_fits(phone, phone_memory.fits(phone, manifest.artifacts, manifest.language), ERR if as_json else Console())
 
 
 def _recipe(recipe: str | None, model: str | None, trust_pickle: bool) -> str:
     if recipe is not None:
         return recipe
-    from .checkpoint import open_checkpoint
+    from .checkpoints.checkpoint import open_checkpoint
 
     if model is None:
         raise ExportError(f"say what to export: a recipe ({', '.join(RECIPES)}), or -m with a checkpoint")
@@ -236,22 +239,23 @@ def _recipe(recipe: str | None, model: str | None, trust_pickle: bool) -> str:
 
 def _print_plan(settings: Settings, targets: tuple[str, ...], phone: devices.Profile | None, as_json: bool) -> None:
     """Raises ExportError for a component that `phone` cannot run, after all was printed."""
-    from . import components, plan
+    from .components import components
+    from .planning import plan
 
     found = plan.predict(settings, targets)
-    fits = () if phone is None else fit.fits(phone, found.artifacts, components.language(settings))
+    fits = () if phone is None else phone_memory.fits(phone, found.artifacts, components.language(settings))
     if as_json:
         click.echo(json.dumps(asdict(found) | ({"fits": [asdict(f) for f in fits]} if fits else {}), ensure_ascii=False))
     else:
         _print_artifacts(settings, found)
     if phone is not None and not as_json:
         _print_fits(phone, fits, Console())
-    if phone is not None and (none := fit.cannot(fits)):
+    if phone is not None and (none := phone_memory.cannot(fits)):
         raise ExportError(f"{phone.name} cannot run {', '.join(none)}: choose fewer bits, a smaller --max-seq-len, or a target that it has")
 
 
-def _print_fits(phone: devices.Profile, found: tuple[fit.Fit, ...], console: Console) -> None:
-    out = Table(title=f"{phone.name}: {phone.app_memory_gb:g} GB for one app; {phone.os} runs {', '.join(fit.RUNS.get(phone.os, ()))}")
+def _print_fits(phone: devices.Profile, found: tuple[phone_memory.Fit, ...], console: Console) -> None:
+    out = Table(title=f"{phone.name}: {phone.app_memory_gb:g} GB for one app; {phone.os} runs {', '.join(phone_memory.RUNS.get(phone.os, ()))}")
     for name in ("component", "target", "MB in memory", "fits"):
         out.add_column(name, justify="right" if name == "MB in memory" else "left")
     for row in found:
@@ -281,7 +285,7 @@ def verify(bundle_dir: Path, hashes_only: bool, weights: tuple[str, ...], as_jso
         manifest = mf.read(bundle_dir)
         mf.check(bundle_dir, manifest)
         if not hashes_only:
-            from . import verify as proof
+            from .parity import verify as proof
 
             with bar() as progress:
                 task = progress.add_task("loading weights", total=len(manifest.artifacts))

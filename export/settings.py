@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import models
+from .checkpoints import catalogue
 from .errors import ExportError
 from .recipe import LLM_ROLES, PARTS, QUANTS, Recipe, Threshold, recipe
 
@@ -181,6 +181,6 @@ def parse_sources(name: str, model: str | None, weights: tuple[str, ...]) -> tup
     return tuple(found.items())
 
 
-def recipe_for(config: models.Config) -> str:
+def recipe_for(config: catalogue.Config) -> str:
     """The recipe that takes any checkpoint of this configuration: "towers", "mobileclip" or "llm"."""
     return {"clip": "towers", "siglip": "towers", "mobileclip": "mobileclip"}.get(str(config.get("model_type")), "llm")

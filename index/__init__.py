@@ -10,18 +10,18 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .album import Album
-    from .entities import Extractor, canonical, extract
+    from .album.album import Album
+    from .album.preferences import Preferences, reorder
+    from .album.sharing import leaving, may_leave
+    from .album.writer import AlbumWriter
+    from .entities.extract import Extractor, canonical, extract
     from .errors import AlbumError, IngestError
     from .ingest import load_pixels, scan
-    from .kdtree import Box, KDTree
-    from .labels import leaving, may_leave
-    from .preferences import Preferences, reorder
     from .records import MEMORY_SOURCES, Cube, Encoded, EntityMatch, FloatArray, Known, Level, Memory, Mention, Photo, RowArray, Skip
     from .results import AlbumMeta, AlbumStats, ChannelStats, CubeResult, SegmentStats, TextResult, VectorResult
     from .row_sets import RowSet, distinct
-    from .vectors import dequantize, greatest, quantize, top
-    from .writer import AlbumWriter
+    from .space.kdtree import Box, KDTree
+    from .vectors.quantize import dequantize, greatest, quantize, top
 
 __all__ = [
     "MEMORY_SOURCES",
@@ -67,46 +67,46 @@ __all__ = [
 ]
 
 _HOME = {
-    "Album": "album",
+    "Album": "album.album",
     "AlbumError": "errors",
     "AlbumMeta": "results",
     "AlbumStats": "results",
-    "AlbumWriter": "writer",
-    "Box": "kdtree",
+    "AlbumWriter": "album.writer",
+    "Box": "space.kdtree",
     "ChannelStats": "results",
     "Cube": "records",
     "CubeResult": "results",
     "Encoded": "records",
     "EntityMatch": "records",
-    "Extractor": "entities",
+    "Extractor": "entities.extract",
     "FloatArray": "records",
     "IngestError": "errors",
-    "KDTree": "kdtree",
+    "KDTree": "space.kdtree",
     "Known": "records",
     "Level": "records",
     "MEMORY_SOURCES": "records",
     "Memory": "records",
     "Mention": "records",
     "Photo": "records",
-    "Preferences": "preferences",
+    "Preferences": "album.preferences",
     "RowArray": "records",
     "RowSet": "row_sets",
     "SegmentStats": "results",
     "Skip": "records",
     "TextResult": "results",
     "VectorResult": "results",
-    "canonical": "entities",
-    "dequantize": "vectors",
+    "canonical": "entities.extract",
+    "dequantize": "vectors.quantize",
     "distinct": "row_sets",
-    "extract": "entities",
-    "leaving": "labels",
+    "extract": "entities.extract",
+    "greatest": "vectors.quantize",
+    "leaving": "album.sharing",
     "load_pixels": "ingest",
-    "may_leave": "labels",
-    "quantize": "vectors",
-    "reorder": "preferences",
+    "may_leave": "album.sharing",
+    "quantize": "vectors.quantize",
+    "reorder": "album.preferences",
     "scan": "ingest",
-    "greatest": "vectors",
-    "top": "vectors",
+    "top": "vectors.quantize",
 }
 
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import click
 
-from .album import Album
+from .album.album import Album
+from .album.export_jsonl import export_jsonl
+from .album.writer import AlbumWriter
 from .console import fail, plain
 from .errors import AlbumError
-from .exporting import export_jsonl
-from .writer import AlbumWriter
 
 PATH = click.Path(path_type=Path)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

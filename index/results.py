@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .planner import Estimate, Plan
 from .records import FloatArray, RowArray
 from .row_sets import RowSet
+from .vectors.planner import Estimate, Plan
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
-from . import processor, telemetry
-from .backends import BACKENDS, runs_here, split
+from . import telemetry
+from .backends import BACKENDS, processor, runs_here, split
 from .errors import RuntimeFailure
-from .models import Models
+from .models.models import Models
 
 ENGINES = ("onnxruntime", "executorch", "coremltools", "usearch", "numkong", "numpy", "apsw", "tokenizers", "pillow")
 # Extra → a package that only it brings.

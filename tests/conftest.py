@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from gamer.runtime.telemetry import opt_out
 
 opt_out()  # before any test loads a library of its own accord, and for the processes that it starts
@@ -34,8 +35,8 @@ def shared_data() -> Path:
 def sample_album(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sample album, built once with the real models."""
     from gamer.bench import sample
-    from gamer.runtime.indexing import build
-    from gamer.runtime.models import Models
+    from gamer.runtime.indexing.build import build
+    from gamer.runtime.models.models import Models
 
     folder = tmp_path_factory.mktemp("sample")
     sample.write(folder / "sample.jsonl")

@@ -11,10 +11,11 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs the export extra")
 ct = pytest.importorskip("coremltools", reason="needs the export extra")
-from coremltools.converters.mil import Builder as mb  # noqa: E402
-from coremltools.converters.mil.mil import Function, Program, types  # noqa: E402
-from gamer.export.mil.interpreter import OPS, Interpreter  # noqa: E402
-from torch.nn import functional as F  # noqa: E402
+from coremltools.converters.mil import Builder as mb
+from coremltools.converters.mil.mil import Function, Program, types
+from torch.nn import functional as F
+
+from gamer.export.coreml.mil.interpreter import OPS, Interpreter
 
 RNG = np.random.default_rng(11)
 KINDS = {"float32": types.fp32, "int32": types.int32}

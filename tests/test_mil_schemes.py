@@ -11,16 +11,18 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs the export extra")
 pytest.importorskip("coremltools", reason="needs the export extra")
-from gamer.export import mil_blocks, to_coreml, to_executorch  # noqa: E402
-from gamer.export.components import ExportModule  # noqa: E402
-from gamer.export.errors import ExportError  # noqa: E402
-from gamer.export.form import Form  # noqa: E402
-from gamer.export.mil.interpreter import Interpreter  # noqa: E402
-from gamer.export.mil.program import read  # noqa: E402
-from gamer.export.modules.decoder import DecoderShape, DecoderStep  # noqa: E402
-from gamer.export.palette import palette  # noqa: E402
-from gamer.runtime.manifest import TensorSpec  # noqa: E402
-from torch import Tensor, nn  # noqa: E402
+from torch import Tensor, nn
+
+from gamer.export.components.components import ExportModule
+from gamer.export.coreml import block_weights, to_coreml
+from gamer.export.coreml.mil.interpreter import Interpreter
+from gamer.export.coreml.mil.program import read
+from gamer.export.errors import ExportError
+from gamer.export.executorch import to_executorch
+from gamer.export.networks.decoder import DecoderShape, DecoderStep
+from gamer.export.quantize.palette import palette
+from gamer.export.target_options import Form
+from gamer.runtime.bundle.manifest import TensorSpec
 
 SHAPE = DecoderShape(vocab=96, hidden=64, layers=2, heads=4, kv_heads=2, head_dim=16, intermediate=128, eps=1e-5, rope_theta=1e4)
 SLOTS = 8
@@ -114,9 +116,9 @@ def test_blocks_are_nearer_than_between_each_blocks_extremes() -> None:
     from coremltools.optimize.coreml._quantization_passes import linear_quantize_weights as theirs
 
     matrix = np.random.default_rng(1).standard_normal((64, 128)).astype(np.float32)
-    mil_blocks.register()
+    block_weights.register()
     found = theirs.blockwise_compress_by_dtype(matrix, "uint4", "LINEAR", [1, 32])
-    ours = mil_blocks.nearest(matrix, found, 32)
+    ours = block_weights.nearest(matrix, found, 32)
     errors = [np.square(theirs.decompress(params) - matrix).mean() for params in (ours, found)]
     assert errors[0] < 0.95 * errors[1]
     assert [getattr(ours, part).dtype for part in ("data", "scale", "offset")] == [getattr(found, part).dtype for part in ("data", "scale", "offset")]

@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch", reason="needs the export extra")
 ct = pytest.importorskip("coremltools", reason="needs the export extra")
-from coremltools.converters.mil import Builder as mb  # noqa: E402
-from coremltools.converters.mil.mil import Function, Program, types  # noqa: E402
-from gamer.export.errors import ExportError  # noqa: E402
-from gamer.export.mil.blob import Blob, unpack  # noqa: E402
-from gamer.export.mil.dtypes import DTYPES  # noqa: E402
-from gamer.export.mil.interpreter import Interpreter  # noqa: E402
-from gamer.export.mil.program import MODEL  # noqa: E402
+from coremltools.converters.mil import Builder as mb
+from coremltools.converters.mil.mil import Function, Program, types
+
+from gamer.export.coreml.mil.blob import Blob, unpack
+from gamer.export.coreml.mil.dtypes import DTYPES
+from gamer.export.coreml.mil.interpreter import Interpreter
+from gamer.export.coreml.mil.program import MODEL
+from gamer.export.errors import ExportError
 
 WEIGHTS = "Data/com.apple.CoreML/weights/weight.bin"
 RNG = np.random.default_rng(3)

@@ -27,7 +27,7 @@ android {
 }
 
 val rules = tasks.register<Copy>("rules") {
-    from("../../runtime/cue_rules.json")
+    from("../../runtime/cues/cue_rules.json")
     into(layout.buildDirectory.dir("rules"))
 }
 tasks.named("preBuild") { dependsOn(rules) }

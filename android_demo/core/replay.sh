@@ -3,4 +3,4 @@
 set -euo pipefail
 HERE="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 OUT="$("$HERE/build.sh")"
-exec "$HERE/../java.sh" -cp "$OUT" -Dgamer.rules="$HERE/../../runtime/cue_rules.json" gamer.replay.Replay "$@"
+exec "$HERE/../java.sh" -cp "$OUT" -Dgamer.rules="$HERE/../../runtime/cues/cue_rules.json" gamer.replay.Replay "$@"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
 from gamer.index import FloatArray
 
 from ..album_rows import entities

@@ -13,9 +13,9 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from gamer.runtime.llm import Prefix, Request
-from gamer.runtime.models import Models
-from gamer.runtime.refine import clean
+from gamer.runtime.models.llm import Prefix, Request
+from gamer.runtime.models.models import Models
+from gamer.runtime.search.refine import clean
 
 from ..user import NotApplicable, User
 from . import bm25, rrf

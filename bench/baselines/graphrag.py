@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
 from gamer.index import FloatArray
 
 from ..user import User

@@ -12,6 +12,7 @@ own weights are fitted to them.
 from __future__ import annotations
 
 import numpy as np
+
 from gamer.index import FloatArray, extract
 
 from ..user import User

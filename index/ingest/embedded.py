@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import IngestError
 from . import xmp
-from .said import Said, memories_of
+from .photo_metadata import Said, memories_of
 
 _PACKETS = ("xmp", "XML:com.adobe.xmp")  # PNG's text chunk comes under its own name
 _CHARACTER_SET, _TITLE, _KEYWORDS, _CAPTION = (1, 90), (2, 5), (2, 25), (2, 120)

@@ -13,8 +13,8 @@ from pathlib import Path
 from ..errors import IngestError
 from ..records import Photo, Skip
 from . import chat, picture
+from .chat_matching import Talk
 from .sidecars import Sidecars
-from .talk import Talk
 from .text import shown
 
 PICTURES = frozenset({".jpg", ".jpeg", ".jpe", ".png", ".webp", ".tif", ".tiff", ".heic", ".heif"})

@@ -17,8 +17,8 @@ from typing import IO, Any, cast
 from ..errors import IngestError
 from ..records import Level, Memory, Photo, Skip
 from .moment import Moment, Position, moment_of, taken_at
+from .photo_metadata import Said, first_of
 from .picture import header, sha256
-from .said import Said, first_of
 
 WRITTEN_SOURCES = ("chat", "social", "ocr", "caption", "note", "people")
 _MAX_LINE = 8 << 20  # bytes of one JSONL line, so that a file without line ends cannot fill the memory

@@ -13,8 +13,8 @@ from ..errors import IngestError
 from ..records import Memory, Photo, Skip
 from . import embedded, exif, sidecar_json, xmp
 from .moment import Moment, by_clock, instant, moment_of, taken_at
+from .photo_metadata import Said, first_of
 from .pixels import opened
-from .said import Said, first_of
 from .sidecars import Sidecars
 from .text import shown
 

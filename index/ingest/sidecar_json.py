@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import IngestError
 from . import exif
 from .moment import Moment, Position, instant, moment_of
-from .said import Said, memories_of
+from .photo_metadata import Said, memories_of
 
 MAX_BYTES = 1 << 20
 _TAKEOUT = ("photoTakenTime", "geoData", "geoDataExif", "googlePhotosOrigin", "imageViews")

@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import IngestError
 from . import exif
 from .moment import Moment, Position, moment_of
-from .said import Said, memories_of
+from .photo_metadata import Said, memories_of
 
 MAX_BYTES = 16 << 20  # Lightroom keeps brush masks in its sidecars
 _RDF = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"

@@ -8,12 +8,12 @@ TOOLS="${GAMER_TOOLS:-$HOME/.cache/gamer-tools}"
 if [ "$(uname -s)" = Darwin ]; then
   ORT="${GAMER_ORT:?the folder of ONNX Runtime, with include/ and lib/}"
   SCRATCH="$TOOLS/swift/build/photocore"
-  RULES="$(cd "$HERE/../.." && pwd -P)/runtime/cue_rules.json"
+  RULES="$(cd "$HERE/../.." && pwd -P)/runtime/cues/cue_rules.json"
   swift_run() { (cd "$HERE" && "$@"); }
 else
   ORT=/opt/ort
   SCRATCH=/build/photocore
-  RULES=/src/runtime/cue_rules.json
+  RULES=/src/runtime/cues/cue_rules.json
   swift_run() { (cd "$HERE" && "$HERE/../swift.sh" "$@"); }
 fi
 FLAGS=(--scratch-path "$SCRATCH" -Xcc "-I$ORT/include" -Xlinker "-L$ORT/lib" -Xlinker -rpath -Xlinker "$ORT/lib")

@@ -14,8 +14,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..bundle.manifest import Artifact
 from ..errors import RuntimeFailure
-from ..manifest import Artifact
 
 Array = NDArray[np.generic]
 BACKENDS = {"onnx": "onnx_backend", "executorch": "executorch_backend", "coreml": "coreml_backend"}

@@ -18,8 +18,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..bundle.manifest import Artifact
 from ..errors import RuntimeFailure
-from ..manifest import Artifact
 from . import Array
 
 _NUMBERED = re.compile(r"_(\d+)$")

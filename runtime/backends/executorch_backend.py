@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ..bundle.manifest import Artifact
 from ..errors import RuntimeFailure
-from ..manifest import Artifact
 from . import Array
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from .. import processor
+from ..bundle.manifest import Artifact
 from ..errors import RuntimeFailure
-from ..manifest import Artifact
 from ..telemetry import load_onnxruntime
-from . import Array
+from . import Array, processor
 
 
 class OnnxSession:

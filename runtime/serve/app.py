@@ -17,11 +17,12 @@ from fastapi import FastAPI, HTTPException, Path, Query, Request, Response, Secu
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse
 from fastapi.security import HTTPBearer
-from gamer.index import AlbumError
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
-from ..engine import Engine
+from gamer.index import AlbumError
+
 from ..errors import BundleError, RuntimeFailure
+from ..search.engine import Engine
 from . import overview as glance
 from .guard import COOKIE, HEALTH, SEARCH, SESSION, Guard
 from .pictures import SHOWN_BY_BROWSERS, PictureGone, Pictures

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
-from ..cli import find_bundle
-from ..console import one_line
-from ..options import backend_option, memory_option, random_option, threads_option
+from ..cli.console import one_line
+from ..cli.options import backend_option, memory_option, random_option, threads_option
+from ..cli.search import find_bundle
 
 
 @click.command()
@@ -46,7 +46,7 @@ def serve(
     gamer serve out/album.gamer -b out/pocket
     """
     with one_line("serve", extra="serve"):
-        from ..engine import Engine
+        from ..search.engine import Engine
         from .app import create_app
         from .listen import server
         from .settings import Settings, bind, url

@@ -6,12 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from gamer.index import Album, Photo, extract
 from numpy.typing import NDArray
 
-from ..answer import Answer
-from ..engine import UNKNOWN_TIME
-from ..gazetteer import Gazetteer
+from gamer.index import Album, Photo, extract
+
+from ..bundle.gazetteer import Gazetteer
+from ..search.answer import Answer
+from ..search.engine import UNKNOWN_TIME
 from .views import EntityNode, Month, Overview, Place, SearchResult, Subgraph
 
 MAX_MONTHS = 3000

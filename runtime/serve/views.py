@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from ..answer import Answer
-from ..engine import MAX_QUERY
+from ..search.answer import Answer
+from ..search.engine import MAX_QUERY
 
 MAX_PHOTOS = 200
 LAST_DAY = 4_102_444_800_000  # 2100-01-01

@@ -11,9 +11,9 @@ COMMANDS = {
     "export": ("gamer.export.cli", "export", "Quantize, lower and prove a recipe's models: one bundle for ONNX, ExecuTorch, Core ML."),
     "verify": ("gamer.export.cli", "verify", "Check a bundle: hashes, sizes, and what runs here against torch again."),
     "index": ("gamer.main", "index", "Build an album index from photos or a JSONL; change it, look into it."),
-    "search": ("gamer.runtime.cli", "search", "Find the photos that a sentence means."),
+    "search": ("gamer.runtime.cli.search", "search", "Find the photos that a sentence means."),
     "bench": ("gamer.bench.cli", "bench", "Measure latency per layer, quality, and draw the report."),
-    "doctor": ("gamer.runtime.cli_doctor", "doctor", "Show this machine, and how a bundle's components do on it."),
+    "doctor": ("gamer.runtime.cli.doctor", "doctor", "Show this machine, and how a bundle's components do on it."),
     "serve": ("gamer.runtime.serve.cli", "serve", "Search an album from a web page, and over a local HTTP API."),
 }
 EXTRAS = {"export": "export", "verify": "export", "serve": "serve", "bench": "bench"}
@@ -21,9 +21,9 @@ EXTRAS = {"export": "export", "verify": "export", "serve": "serve", "bench": "be
 
 # `gamer index` joins the commands of two rooms: those that need models, and those that only need the file.
 INDEX_COMMANDS = {
-    "build": ("gamer.runtime.cli_index", "build", "Index a folder of photos or a JSONL: one album file."),
-    "add": ("gamer.runtime.cli_index", "add", "Bring an album up to date with a folder: new, moved and edited photos."),
-    "update": ("gamer.runtime.cli_index", "update", "Encode an album's photos again, also with another bundle's encoders."),
+    "build": ("gamer.runtime.cli.index", "build", "Index a folder of photos or a JSONL: one album file."),
+    "add": ("gamer.runtime.cli.index", "add", "Bring an album up to date with a folder: new, moved and edited photos."),
+    "update": ("gamer.runtime.cli.index", "update", "Encode an album's photos again, also with another bundle's encoders."),
     "remove": ("gamer.index.cli", "remove", "Take photos out of an album."),
     "prefer": ("gamer.index.cli", "prefer", "Say that one photo, or one entity, is better than another."),
     "merge": ("gamer.index.cli", "merge", "Make entities one: aliases, or all whose vectors agree."),

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+
 from gamer.bench import ablation, album_rows, compose, datasets, metrics, paper_tables, quality
 from gamer.bench.albums import album_of
 from gamer.bench.cli import bench
@@ -35,7 +36,7 @@ def test_recall_by_k_is_macro() -> None:
 
 @pytest.fixture(scope="module")
 def user(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
-    from gamer.runtime.models import Models
+    from gamer.runtime.models.models import Models
 
     folder = tmp_path_factory.mktemp("ablation")
     models = Models.open(bundle)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+
 from gamer.bench import ann
 from gamer.bench.cli import bench
 from gamer.index import FloatArray, RowArray

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
 from gamer.bench import datasets, metrics
 from gamer.bench.baselines import BASELINES, bm25, entity_graph, gar, graphrag, minirag, reminisce, rrf, st
 from gamer.bench.methods import METHODS
 from gamer.bench.user import NotApplicable, User
 from gamer.index import Memory, Photo
-from hypothesis import given
-from hypothesis import strategies as some
 
 from .data_sets import QUERIES, write
 
@@ -107,7 +108,7 @@ def test_the_registry_says_what_each_is() -> None:
 def user(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
     """Eight photos of known meaning, encoded by the real text tower."""
     from gamer.bench.albums import album_of
-    from gamer.runtime.models import Models
+    from gamer.runtime.models.models import Models
 
     folder = tmp_path_factory.mktemp("baselines")
     models = Models.open(bundle)
@@ -153,7 +154,7 @@ def test_a_vector_is_computed_once_and_charged_to_who_uses_it_again(user: User) 
 
 @pytest.mark.slow
 def test_image_only_finds_by_pixels(bundle: Path, sample_album: Path) -> None:
-    from gamer.runtime.models import Models
+    from gamer.runtime.models.models import Models
 
     user = User("sample", sample_album, Models.open(bundle))
     assert "chelsea" in METHODS["image"].rank(user, "a cat")[:2]

@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from gamer.bench import datasets, metrics
 from hypothesis import given
 from hypothesis import strategies as st
+
+from gamer.bench import datasets, metrics
 
 
 def test_scores_by_hand() -> None:
@@ -66,9 +67,9 @@ def test_the_sample_says_what_it_is(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_development_user_builds_searches_and_scores(bundle: Path, shared_data: Path, tmp_path: Path) -> None:
     """The smallest user of camroll-mpr, end to end, held to the packaged BM25 baseline."""
-    from gamer.runtime.engine import Engine
-    from gamer.runtime.indexing import build
-    from gamer.runtime.models import Models
+    from gamer.runtime.indexing.build import build
+    from gamer.runtime.models.models import Models
+    from gamer.runtime.search.engine import Engine
 
     folder = shared_data / "camroll-mpr"
     count = datasets.write_album(folder, "u6", tmp_path / "u6.jsonl")

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from gamer.bench import compare, imported
 from gamer.bench.cli import bench
 from gamer.runtime.errors import RuntimeFailure
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 pytest.importorskip("scipy", reason="needs the bench extra")
 

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from gamer.bench import budget, device, imported, roofline
 from gamer.bench.ceilings import Ceilings, Rate
 from gamer.bench.counting import Work
-from gamer.export import devices
+from gamer.export.planning import devices
 from gamer.runtime.errors import RuntimeFailure
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 pytest.importorskip("scipy", reason="needs the bench extra")
 RATES = tuple(Rate(p, rows, gmacs) for p, one in (("fp32", 10.0), ("int8", 40.0), ("int4", 20.0)) for rows, gmacs in ((1, one / 2), (100, one)))

@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+
 from gamer.bench import exports
-from gamer.runtime import manifest as mf
+from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.errors import BundleError
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "manifest_v1.json"

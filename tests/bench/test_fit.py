@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+
 from gamer.bench import fit
 
 SIZE = len(fit.FITTED)

@@ -18,14 +18,15 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from gamer.bench import fleet, synthetic
 from gamer.bench.cli import bench
 from gamer.bench.datasets import DatasetError
 from gamer.bench.fleet_engines import ENGINES
 from gamer.bench.quality import Asked, AskedUser
 from gamer.index import Photo, scan
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from .data_sets import write
 

@@ -15,10 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 onnx = pytest.importorskip("onnx", reason="needs the bench extra")
-from gamer.bench import counting, flops, formulas, graph  # noqa: E402
-from gamer.bench.dims import dims_of  # noqa: E402
-from gamer.bench.graph import GraphError  # noqa: E402
-from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+from onnx import TensorProto, helper, numpy_helper
+
+from gamer.bench import counting, flops, formulas, graph
+from gamer.bench.dims import dims_of
+from gamer.bench.graph import GraphError
 
 F = TensorProto.FLOAT
 
@@ -173,7 +174,7 @@ def networks() -> Any:
     """torch, its counter and small networks of the architectures that are exported."""
     global torch
     torch = pytest.importorskip("torch", reason="needs the export extra")
-    from gamer.export.modules.dpe import Expert
+    from gamer.export.networks.dpe import Expert
 
     class Vit(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
@@ -254,7 +255,7 @@ def real_shapes(path: Path, feeds: dict[str, Any]) -> dict[str, tuple[int, ...]]
 @pytest.mark.slow
 def test_the_bundles_graphs_count_as_torch_counted_its_modules(bundle: Path) -> None:
     """Every component to the last multiply-add. The decoder's int4 graph has more: products with block sums, and columns for them."""
-    from gamer.runtime import manifest as mf
+    from gamer.runtime.bundle import manifest as mf
 
     manifest = mf.read(bundle)
     for component in manifest.components:

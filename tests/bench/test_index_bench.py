@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from click.testing import CliRunner
+
 from gamer.bench import index_bench
 from gamer.bench.cli import bench
 from gamer.index import Album

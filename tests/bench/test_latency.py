@@ -14,12 +14,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from gamer.bench import cold, launch, output, samples, state, steps
-from gamer.runtime import engine as engine_module
-from gamer.runtime.engine import Engine
-from gamer.runtime.errors import RuntimeFailure
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from gamer.bench import cold, launch, output, samples, state, steps
+from gamer.runtime.errors import RuntimeFailure
+from gamer.runtime.search import engine as engine_module
+from gamer.runtime.search.engine import Engine
 
 NOW = datetime(2026, 11, 21)
 ROUNDS = st.lists(st.lists(st.integers(1, 10**9), min_size=1, max_size=5), min_size=1, max_size=12)

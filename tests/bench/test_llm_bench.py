@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from gamer.bench import llm_bench
 from gamer.bench.datasets import DatasetError
 
@@ -42,7 +43,7 @@ def test_the_loss_is_the_textbooks() -> None:
 
 
 def test_the_prose_is_long_enough(bundle: Path) -> None:
-    from gamer.runtime.models import Models
+    from gamer.runtime.models.models import Models
 
     assert len(Models.open(bundle).llm_tokenizer.encode(llm_bench.prose()).ids) > 5 * llm_bench.PROMPT
 

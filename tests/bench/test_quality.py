@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from gamer.bench import metrics, quality
-from gamer.bench.cli import bench
 from hypothesis import given
 from hypothesis import strategies as st
+
+from gamer.bench import metrics, quality
+from gamer.bench.cli import bench
 
 from .data_sets import write
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+
 from gamer.bench import methods
 from gamer.bench.baselines import Baseline
 from gamer.bench.cli import bench

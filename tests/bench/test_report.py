@@ -15,12 +15,13 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
 from gamer.bench import ops, plots, report, samples
 from gamer.bench.ceilings import Ceilings, Rate
 from gamer.bench.cli import bench
 from gamer.runtime.errors import RuntimeFailure
-from hypothesis import given
-from hypothesis import strategies as st
 
 pytest.importorskip("jinja2", reason="needs the bench extra")
 EVIL = "<script>alert(1)</script>"

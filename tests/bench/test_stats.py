@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from gamer.bench import stats
 from hypothesis import given
 from hypothesis import strategies as st
+
+from gamer.bench import stats
 
 
 def table(seed: int, sizes: tuple[int, ...] = (40, 15, 90), shift: float = 0.0) -> list[stats.Floats]:

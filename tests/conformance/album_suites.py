@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from gamer.index import Album, AlbumError, AlbumMeta, AlbumWriter, Cube, Encoded, FloatArray, Memory, Mention, Photo, canonical
-from gamer.index.lexical import WordScores
-from gamer.index.words import query_terms, spellings
+from gamer.index.album.lexical import WordScores
+from gamer.index.entities.words import query_terms, spellings
 
 from .fixture import Case, Suite, floats
 from .graph_suites import edited

@@ -1,6 +1,6 @@
 """Suites `manifest` (old, new and hostile ones), `prefix` (a prompt's fixed beginning and its cache) and `errors` (what a search refuses).
 
-Small bundles of made-up files. Knows runtime/manifest.py and runtime/prefix.py; runs no model.
+Small bundles of made-up files. Knows runtime/bundle/manifest.py and runtime/models/prefix.py; runs no model.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from gamer.runtime import manifest as mf
-from gamer.runtime import prefix
-from gamer.runtime.engine import MAX_QUERY, Engine
+
+from gamer.runtime.bundle import manifest as mf
+from gamer.runtime.bundle.gazetteer import Gazetteer
 from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.gazetteer import Gazetteer
+from gamer.runtime.models import prefix
+from gamer.runtime.search.engine import MAX_QUERY, Engine
 
 from .fixture import Case, Suite, base64_of, floats
 

@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from gamer.index.records import Cube
-from gamer.runtime import refine
-from gamer.runtime.cues import Cues, parse, resolve
-from gamer.runtime.cues_time import TimeCue
-from gamer.runtime.explain import cube_lines, cue_lines
-from gamer.runtime.gazetteer import Gazetteer, Place, fold
-from gamer.runtime.home import learn_home
+from gamer.runtime.bundle.gazetteer import Gazetteer, Place, fold
+from gamer.runtime.cues.home import learn_home
+from gamer.runtime.cues.parse import Cues, parse, resolve
+from gamer.runtime.cues.times import TimeCue
+from gamer.runtime.search import refine
+from gamer.runtime.search.explain import cube_lines, cue_lines
 
 from .fixture import Case, Suite
 from .queries import PLACES, PLAIN, generated
@@ -57,7 +58,7 @@ def _table(module: str, name: str) -> list[Any]:
 
 def write_gazetteer(path: Path) -> None:
     """The places that the queries name, out of the whole file: with the towns of the same names, and the parts of countries."""
-    from gamer.export.gazetteer import build_gazetteer
+    from gamer.export.bundle.gazetteer import build_gazetteer
 
     with tempfile.TemporaryDirectory() as folder:
         whole = build_gazetteer(Path(folder, "gazetteer.sqlite")).path

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gamer.index import FloatArray, RowArray, hnsw
+
+from gamer.index import FloatArray, RowArray
+from gamer.index.entities.graph import adjacency, traverse
 from gamer.index.errors import AlbumError
-from gamer.index.graph import adjacency, traverse
-from gamer.index.nearest import nearest
-from gamer.index.vectors import Query, VectorSet, quantize, residue
+from gamer.index.vectors import hnsw
+from gamer.index.vectors.nearest import nearest
+from gamer.index.vectors.quantize import Query, VectorSet, quantize, residue
 
 from .fixture import Case, Suite, base64_of, floats
 

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gamer.runtime import refine
-from gamer.runtime.answer import Answer
-from gamer.runtime.cues_llm import cues_by_llm
-from gamer.runtime.engine import Engine
-from gamer.runtime.llm import Request
-from gamer.runtime.models import Models
 from numpy.typing import NDArray
+
+from gamer.runtime.cues.quoted import cues_by_llm
+from gamer.runtime.models.llm import Request
+from gamer.runtime.models.models import Models
+from gamer.runtime.search import refine
+from gamer.runtime.search.answer import Answer
+from gamer.runtime.search.engine import Engine
 
 from . import token_suites
 from .fixture import Case, Suite, base64_of, floats

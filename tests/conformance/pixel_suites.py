@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.image import prepare
-from gamer.runtime.manifest import Preprocessing
-from gamer.runtime.routing import choose
 from numpy.typing import NDArray
+
+from gamer.runtime.bundle.manifest import Preprocessing
+from gamer.runtime.errors import RuntimeFailure
+from gamer.runtime.models.image import prepare
+from gamer.runtime.models.router import choose
 
 from .fixture import Case, Suite, base64_of, floats
 

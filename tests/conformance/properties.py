@@ -9,7 +9,7 @@ import argparse
 import random
 from pathlib import Path
 
-from gamer.index.kdtree import build
+from gamer.index.space.kdtree import build
 
 from . import cue_suites, token_suites
 from .fixture import COMMITTED, Case, Suite, base64_of

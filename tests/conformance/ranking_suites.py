@@ -1,4 +1,4 @@
-"""Suite `ranking`: what the layers know of each photo → log-odds, order and probabilities. Knows runtime/ranking.py; no album."""
+"""Suite `ranking`: what the layers know of each photo → log-odds, order and probabilities. Knows runtime/search/ranking.py; no album."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from gamer.index.lexical import Word, WordScores
-from gamer.index.preferences import between_photos, reorder
-from gamer.runtime.manifest import Ranking
-from gamer.runtime.ranking import SESSION_MS, Clue, Conversations, context, evidence, likelihoods, presence, weighted
 from numpy.typing import NDArray
+
+from gamer.index.album.lexical import Word, WordScores
+from gamer.index.album.preferences import between_photos, reorder
+from gamer.runtime.bundle.manifest import Ranking
+from gamer.runtime.search.ranking import SESSION_MS, Clue, Conversations, context, evidence, likelihoods, presence, weighted
 
 from .fixture import Case, Suite, floats
 

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gamer.runtime.models import Models
+from gamer.runtime.models.models import Models
 
 from . import committed, cue_suites, model_suites, plain, token_suites, tree_suites
 from .fixture import COMMITTED, Case, Suite, read

@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from gamer.runtime.engine import Engine
+from gamer.runtime.search.engine import Engine
 
 from . import model_suites
 from .replay import differences

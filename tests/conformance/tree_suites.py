@@ -1,4 +1,4 @@
-"""Suite `kdtree`: a segment's bytes, asked with cubes, boxes and for what is near. Knows index/kdtree.py and index/cubes.py; no album."""
+"""Suite `kdtree`: a segment's bytes, asked with cubes, boxes and for what is near. Knows index/space/kdtree.py and index/space/cubes.py; no album."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gamer.index.cubes import Space
+
 from gamer.index.errors import AlbumError
-from gamer.index.kdtree import HIGHEST, LOWEST, Box, Int64Array, KDTree, build
 from gamer.index.records import Cube
+from gamer.index.space.cubes import Space
+from gamer.index.space.kdtree import HIGHEST, LOWEST, Box, Int64Array, KDTree, build
 
 from .fixture import Case, Suite, base64_of
 

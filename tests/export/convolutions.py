@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from gamer.export.components import ExportModule
-from gamer.runtime.manifest import TensorSpec
 from numpy.typing import NDArray
 from torch import Tensor, nn
+
+from gamer.export.components.components import ExportModule
+from gamer.runtime.bundle.manifest import TensorSpec
 
 SIDE = 24
 

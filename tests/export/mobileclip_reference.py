@@ -16,12 +16,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from gamer.export.fixtures import TEXTS, images
-from gamer.export.mobileclip import AppleNames
-from gamer.export.weights import RandomWeights
-from gamer.runtime.manifest import Preprocessing
 from safetensors.torch import save_file
 from torch import Tensor
+
+from gamer.export.checkpoints.weights import RandomWeights
+from gamer.export.components.mobileclip import AppleNames
+from gamer.export.parity.fixtures import TEXTS, images
+from gamer.runtime.bundle.manifest import Preprocessing
 
 TEXT: dict[str, Any] = {"context_length": 24, "vocab_size": 258, "width": 64, "heads": 4, "layers": 2, "no_causal_mask": True}
 VISION = {"timm_model_name": "fastvit_mci0", "timm_model_pretrained": False, "timm_pool": "avg", "timm_proj": None, "image_size": 256}

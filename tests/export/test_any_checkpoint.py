@@ -11,17 +11,17 @@ import pytest
 
 pytest.importorskip("torch", reason="needs the export extra")
 pytest.importorskip("transformers", reason="needs the export extra")
-from gamer.export import bundle
-from gamer.export.errors import ExportError
-from gamer.export.settings import Settings
-from gamer.runtime import manifest as mf
-from gamer.runtime.engine import Engine
-from gamer.runtime.errors import BundleError, RuntimeFailure
-from gamer.runtime.indexing import build
-from gamer.runtime.llm import ENDS, Request
-from gamer.runtime.models import Models
 from PIL import Image
 
+from gamer.export.bundle import write
+from gamer.export.errors import ExportError
+from gamer.export.settings import Settings
+from gamer.runtime.bundle import manifest as mf
+from gamer.runtime.errors import BundleError, RuntimeFailure
+from gamer.runtime.indexing.build import build
+from gamer.runtime.models.llm import ENDS, Request
+from gamer.runtime.models.models import Models
+from gamer.runtime.search.engine import Engine
 from tests.export import tiny
 
 pytestmark = pytest.mark.slow
@@ -31,8 +31,8 @@ Export = Callable[..., mf.Manifest]
 @pytest.fixture
 def export(monkeypatch: pytest.MonkeyPatch) -> Export:
     """The exporter with its tasks in this process: a worker takes longer to start than a tiny model to export."""
-    monkeypatch.setattr(bundle, "_run", lambda tasks, jobs, report: [bundle.run_task(task) for task in tasks])
-    return lambda settings, out, targets=("onnx",): bundle.export(settings, targets, out, 1, lambda text, artifact: None)
+    monkeypatch.setattr(write, "_run", lambda tasks, jobs, report: [write.run_task(task) for task in tasks])
+    return lambda settings, out, targets=("onnx",): write.export(settings, targets, out, 1, lambda text, artifact: None)
 
 
 def settings(name: str, folder: Path, quant: str = "int8") -> Settings:
@@ -88,7 +88,7 @@ def test_photos_are_found_by_ones_own_clip(tmp_path: Path, export: Export) -> No
 
 
 def test_random_weights_are_marked_and_refused(tmp_path: Path, export: Export, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gamer.export import models as named
+    from gamer.export.checkpoints import catalogue as named
 
     small = json.loads((tiny.clip(tmp_path / "clip") / "config.json").read_text())
     monkeypatch.setattr(named, "config", lambda name: small)

@@ -10,11 +10,15 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("torch", reason="needs the export extra")
-from gamer.export import bundle, components, parity, recipe, verify
+from gamer.export import recipe
+from gamer.export.bundle import write as bundle
+from gamer.export.bundle.fingerprint import fingerprint
+from gamer.export.components import components
 from gamer.export.errors import ExportError
-from gamer.export.modules.decoder import Int8Embedding
+from gamer.export.networks.decoder import Int8Embedding
+from gamer.export.parity import measure, verify
 from gamer.export.settings import Settings, from_strings, parse_parts
-from gamer.runtime import manifest as mf
+from gamer.runtime.bundle import manifest as mf
 
 POCKET = Settings("pocket")
 
@@ -74,7 +78,7 @@ def test_another_models_artifact_does_not_pass_for_this_one(tmp_path: Path) -> N
     artifact = bundle.run_task(task(tmp_path, "onnx", "dpe_expert_1")).artifact
     item = components.build(POCKET, "dpe_expert_0", "fp32")
     with pytest.raises(ExportError, match="worst cosine"):
-        parity.measure(POCKET, item, replace(artifact, role="dpe_expert_0"), tmp_path / artifact.path, recipe.Threshold(0.99))
+        measure.measure(POCKET, item, replace(artifact, role="dpe_expert_0"), tmp_path / artifact.path, recipe.Threshold(0.99))
 
 
 def test_targets_are_parsed_and_named() -> None:
@@ -93,17 +97,17 @@ def test_parts_are_named_and_what_needs_another_says_so() -> None:
             Settings("pocket", parts=parts)
     with pytest.raises(ExportError, match="choose from: image, text, dpe, llm"):
         parse_parts("text,vision")
-    assert bundle.fingerprint(Settings("towers", parts=("text",), sources=(("text", "random"),)))  # the other part has no weights of its own
+    assert fingerprint(Settings("towers", parts=("text",), sources=(("text", "random"),)))  # the other part has no weights of its own
     asked = Settings("pocket", parts=parse_parts("text, image"))
-    assert from_strings(asked.to_strings()) == asked and bundle.fingerprint(asked) == bundle.fingerprint(Settings("pocket"))
+    assert from_strings(asked.to_strings()) == asked and fingerprint(asked) == fingerprint(Settings("pocket"))
 
 
 @pytest.mark.slow
 def test_a_bundle_of_some_parts_is_added_to_and_keeps_what_it_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Text first, for a first answer; then another target: the file that was proven stays, byte for byte, with its time of export."""
     monkeypatch.setattr(bundle, "_run", lambda tasks, jobs, report: [bundle._finished(task) or bundle.run_task(task) for task in tasks])
-    monkeypatch.setattr("gamer.export.gazetteer.build_gazetteer", lambda path: path.write_bytes(b"no places"))
-    monkeypatch.setattr("gamer.export.contents.calibrate_delta", lambda settings: (0.5, "not calibrated"))
+    monkeypatch.setattr("gamer.export.bundle.gazetteer.build_gazetteer", lambda path: path.write_bytes(b"no places"))
+    monkeypatch.setattr("gamer.export.bundle.contents.calibrate_delta", lambda settings: (0.5, "not calibrated"))
     text = replace(POCKET, parts=("text",))
     first = bundle.export(text, ("onnx",), tmp_path / "out", 1, lambda *_: None)
     both = bundle.export(text, ("onnx", "coreml"), tmp_path / "out", 1, lambda *_: None)
@@ -116,7 +120,7 @@ def test_a_bundle_of_some_parts_is_added_to_and_keeps_what_it_had(tmp_path: Path
     shutil.rmtree(tmp_path / "out")
     only = bundle.export(text, ("coreml",), tmp_path / "out", 1, lambda *_: None)
     (tmp_path / "out.partial" / "records").mkdir(parents=True)
-    (tmp_path / "out.partial" / "records" / "fingerprint").write_text(bundle.fingerprint(text))
+    (tmp_path / "out.partial" / "records" / "fingerprint").write_text(fingerprint(text))
     (tmp_path / "out.partial" / "executorch").mkdir()
     (tmp_path / "out.partial" / "executorch" / "text_tower.pte").write_bytes(b"of an interrupted export of more")
     more = bundle.export(text, ("onnx",), tmp_path / "out", 1, lambda *_: None)

@@ -11,18 +11,22 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs the export extra")
 onnx = pytest.importorskip("onnx")
-from gamer.export import bundle, calibration, limits, to_executorch, to_onnx  # noqa: E402
-from gamer.export.errors import ExportError  # noqa: E402
-from gamer.export.parity import cosines  # noqa: E402
-from gamer.export.recipe import TARGETS  # noqa: E402
-from gamer.export.settings import Settings, from_strings  # noqa: E402
-from gamer.runtime.backends import open_session  # noqa: E402
-from gamer.runtime.manifest import Preprocessing  # noqa: E402
-from PIL import Image  # noqa: E402
+from PIL import Image
 
-from tests.export.convolutions import SAMPLES, SIDE, convolutions  # noqa: E402
-from tests.export.test_to_onnx import CLIP, NO_LANGUAGE, tower  # noqa: E402
-from tests.export.tiny_llms import artifact  # noqa: E402
+from gamer.export.bundle.fingerprint import fingerprint
+from gamer.export.errors import ExportError
+from gamer.export.executorch import to_executorch
+from gamer.export.onnx import to_onnx
+from gamer.export.parity import calibration
+from gamer.export.parity.measure import cosines
+from gamer.export.planning import limits
+from gamer.export.recipe import TARGETS
+from gamer.export.settings import Settings, from_strings
+from gamer.runtime.backends import open_session
+from gamer.runtime.bundle.manifest import Preprocessing
+from tests.export.convolutions import SAMPLES, SIDE, convolutions
+from tests.export.test_to_onnx import CLIP, NO_LANGUAGE, tower
+from tests.export.tiny_llms import artifact
 
 SPEC = Preprocessing(SIDE, SIDE, "bilinear", 0.0, 1.0)
 
@@ -41,7 +45,7 @@ def album(tmp_path: Path) -> Path:
 
 
 def with_conv(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gamer.export.components.preprocessing", lambda settings: SPEC)
+    monkeypatch.setattr("gamer.export.components.components.preprocessing", lambda settings: SPEC)
 
 
 def test_a_persons_own_photographs_take_the_place_of_the_packaged(album: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,9 +121,9 @@ def test_photographs_that_nothing_asks_for_are_refused(album: Path) -> None:
 
 def test_another_photograph_makes_the_parts_out_of_date_and_the_manifest_tells_the_name_alone(album: Path) -> None:
     asked = Settings("pocket", calibrate=str(album))
-    before = bundle.fingerprint(asked)
-    assert bundle.fingerprint(asked) == before != bundle.fingerprint(Settings("pocket"))
+    before = fingerprint(asked)
+    assert fingerprint(asked) == before != fingerprint(Settings("pocket"))
     Image.new("RGB", (20, 20)).save(album / "new.png")
-    assert bundle.fingerprint(asked) != before
+    assert fingerprint(asked) != before
     assert asked.to_strings()["calibrate"] == "my photos" and from_strings(asked.to_strings()).calibrate == "my photos"
     assert Settings("pocket", calibrate=".").to_strings()["calibrate"] == Path.cwd().name

@@ -10,12 +10,11 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs the export extra")
 pytest.importorskip("transformers", reason="needs the export extra")
-from gamer.export import models  # noqa: E402
-from gamer.export.checkpoint import open_checkpoint  # noqa: E402
-from gamer.export.errors import ExportError  # noqa: E402
-from gamer.export.weights import RandomWeights  # noqa: E402
-
-from tests.export import tiny  # noqa: E402
+from gamer.export.checkpoints import catalogue
+from gamer.export.checkpoints.checkpoint import open_checkpoint
+from gamer.export.checkpoints.weights import RandomWeights
+from gamer.export.errors import ExportError
+from tests.export import tiny
 
 Q = "model.layers.0.self_attn.q_proj.weight"
 
@@ -59,9 +58,9 @@ def test_random_weights_are_the_same_on_every_machine_and_of_the_true_architectu
     assert found.config["num_hidden_layers"] == 28 and found.weights.source == "random:7" and not found.weights.trained
 
 
-@pytest.mark.parametrize("name", models.MODELS)
+@pytest.mark.parametrize("name", catalogue.MODELS)
 def test_every_model_has_a_configuration(name: str) -> None:
-    assert models.config(name)["model_type"]
+    assert catalogue.config(name)["model_type"]
 
 
 @pytest.mark.parametrize(
@@ -134,7 +133,7 @@ def test_a_file_that_is_no_gguf(tmp_path: Path, data: bytes) -> None:
 
 def test_a_gguf_gives_hugging_faces_names_and_keys() -> None:
     found = open_checkpoint("smollm2-135m")
-    packaged = models.config("smollm2-135m")
+    packaged = catalogue.config("smollm2-135m")
     assert {key: found.config[key] for key in packaged if key != "rms_norm_eps"} == {k: v for k, v in packaged.items() if k != "rms_norm_eps"}
     assert found.weights.get(Q, 576, 576).std() > 0
     assert json.loads(found.tokenizer() if found.tokenizer else "")["model"]["type"] == "BPE"

@@ -10,15 +10,18 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="needs the export extra")
-from gamer.export import block_codes, onnx_decoder, onnx_graph, parity  # noqa: E402
-from gamer.export.components import ExportModule  # noqa: E402
-from gamer.export.decoders import step_specs  # noqa: E402
-from gamer.export.modules.decoder import DecoderShape, DecoderStep, Int8Embedding  # noqa: E402
-from gamer.runtime.backends import Array, open_session  # noqa: E402
-from gamer.runtime.decoder import BoundDecoder, Decoder, Floats, StepDecoder, open_decoder  # noqa: E402
-from gamer.runtime.errors import RuntimeFailure  # noqa: E402
-from gamer.runtime.llm import LanguageModel, Request  # noqa: E402
-from gamer.runtime.manifest import Artifact, Language, Parity, TensorSpec  # noqa: E402
+from gamer.export.components.components import ExportModule
+from gamer.export.components.decoders import step_specs
+from gamer.export.networks.decoder import DecoderShape, DecoderStep, Int8Embedding
+from gamer.export.onnx import decoder_graph
+from gamer.export.onnx import graph as onnx_graph
+from gamer.export.parity import measure
+from gamer.export.quantize import block_codes
+from gamer.runtime.backends import Array, open_session
+from gamer.runtime.bundle.manifest import Artifact, Language, Parity, TensorSpec
+from gamer.runtime.errors import RuntimeFailure
+from gamer.runtime.models.decoder import BoundDecoder, Decoder, Floats, StepDecoder, open_decoder
+from gamer.runtime.models.llm import LanguageModel, Request
 
 SHAPE = DecoderShape(vocab=64, hidden=64, layers=2, heads=4, kv_heads=2, head_dim=16, intermediate=96, eps=1e-5, rope_theta=10_000.0)
 LANGUAGE = Language(layers=2, kv_heads=2, head_dim=16, hidden=64, max_seq=24, rope_theta=10_000.0, eos_ids=())
@@ -52,12 +55,12 @@ def on_the_grid(step: DecoderStep) -> DecoderStep:
 def torch_decoder(step: DecoderStep) -> StepDecoder:
     inputs, outputs = step_specs(step, LANGUAGE.max_seq)
     item = ExportModule("llm_decoder", step, (), inputs, outputs, {}, "", "", True, "")
-    return StepDecoder(parity.TorchSession(item), LANGUAGE)
+    return StepDecoder(measure.TorchSession(item), LANGUAGE)
 
 
 def onnx_session(step: DecoderStep, quant: str, path: Path) -> object:
-    onnx_decoder.write(step, LANGUAGE, quant, path)
-    inputs, outputs = onnx_decoder.specs(step, LANGUAGE.max_seq)
+    decoder_graph.write(step, LANGUAGE, quant, path)
+    inputs, outputs = decoder_graph.specs(step, LANGUAGE.max_seq)
     return open_session("onnx", path, Artifact("llm_decoder", "onnx", quant, "", 0, "", inputs, outputs, Parity("", "", 0.0), 0.0), 1)
 
 
@@ -67,13 +70,13 @@ def test_onnx_decodes_and_prefills_like_the_step(step: DecoderStep, table: Float
         step = on_the_grid(step)
     decoder = open_decoder(onnx_session(step, quant, tmp_path / "d.onnx"), LANGUAGE)  # type: ignore[arg-type]
     rows = table[[5, 9, 1, 33, 60, 2, 7, 7, 12]]
-    want, best = parity.teacher_force(torch_decoder(step), rows)
-    got, ours = parity.teacher_force(decoder, rows)
-    assert parity.cosines(got, want).min() >= least
+    want, best = measure.teacher_force(torch_decoder(step), rows)
+    got, ours = measure.teacher_force(decoder, rows)
+    assert measure.cosines(got, want).min() >= least
     decoder.reset()
     _, first = decoder.forward(rows[:4])
     _, rest = decoder.forward(rows[4:])
-    assert parity.cosines(np.concatenate([first, rest]), want).min() >= least
+    assert measure.cosines(np.concatenate([first, rest]), want).min() >= least
     if quant == "fp32":
         assert (ours == best).all()
 

@@ -10,15 +10,16 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs the export extra")
 pytest.importorskip("transformers", reason="needs the export extra")
-from gamer.export import decoders, onnx_llm, parity  # noqa: E402
-from gamer.export.errors import ExportError  # noqa: E402
-from gamer.export.onnx_graph import Scheme  # noqa: E402
-from gamer.export.weights import RandomWeights  # noqa: E402
-from gamer.runtime.backends import open_session  # noqa: E402
-from gamer.runtime.decoder import BoundDecoder, Floats, open_decoder  # noqa: E402
-from gamer.runtime.manifest import Language  # noqa: E402
-
-from tests.export.tiny_llms import FAMILIES, SLOTS, DictWeights, artifact, ids, on_the_grid, tiny, torch_decoder  # noqa: E402
+from gamer.export.checkpoints.weights import RandomWeights
+from gamer.export.components import decoders
+from gamer.export.errors import ExportError
+from gamer.export.onnx import llm_graph
+from gamer.export.onnx.graph import Scheme
+from gamer.export.parity import measure
+from gamer.runtime.backends import open_session
+from gamer.runtime.bundle.manifest import Language
+from gamer.runtime.models.decoder import BoundDecoder, Floats, open_decoder
+from tests.export.tiny_llms import FAMILIES, SLOTS, DictWeights, artifact, ids, on_the_grid, tiny, torch_decoder
 
 DECODERS = [family for family in FAMILIES if "t5" not in family]
 SAID = ids(20)
@@ -38,7 +39,7 @@ def rows(config: dict[str, Any], weights: DictWeights) -> Floats:
 
 
 def bound(item: Any, language: Language, scheme: Scheme, path: Path) -> BoundDecoder:
-    inputs, outputs = onnx_llm.write(item.module, language, scheme, path)
+    inputs, outputs = llm_graph.write(item.module, language, scheme, path)
     decoder = open_decoder(open_session("onnx", path, artifact(item.role, inputs, outputs), 1), language)
     assert isinstance(decoder, BoundDecoder)
     return decoder
@@ -63,7 +64,7 @@ def test_the_onnx_graph_is_transformers_model(family: str, tmp_path: Path) -> No
     np.testing.assert_allclose(decoder.score(embeds), logits, atol=2e-4)
     decoder.reset()
     np.testing.assert_allclose(decoder.forward(embeds)[1], hidden, atol=1e-4)
-    np.testing.assert_allclose(parity.teacher_force(decoder, embeds)[0], hidden, atol=1e-4)
+    np.testing.assert_allclose(measure.teacher_force(decoder, embeds)[0], hidden, atol=1e-4)
     decoder.reset()
     parts = [decoder.forward(embeds[at : at + 7])[1].copy() for at in range(0, len(embeds), 7)]
     np.testing.assert_allclose(np.concatenate(parts), hidden, atol=1e-4)
@@ -79,10 +80,10 @@ def test_quantized_graphs_stay_close(family: str, scheme: Scheme, least: float, 
     if scheme.quant == "int4":
         on_the_grid(item.module, scheme.group)
     embeds = rows(config, weights)
-    want, _ = parity.teacher_force(torch_decoder(item, language), embeds)
+    want, _ = measure.teacher_force(torch_decoder(item, language), embeds)
     decoder = bound(item, language, scheme, tmp_path / "d.onnx")
-    assert parity.cosines(decoder.forward(embeds)[1], want).min() >= least
-    assert parity.cosines(parity.teacher_force(decoder, embeds)[0], want).min() >= least
+    assert measure.cosines(decoder.forward(embeds)[1], want).min() >= least
+    assert measure.cosines(measure.teacher_force(decoder, embeds)[0], want).min() >= least
 
 
 @pytest.mark.parametrize(
@@ -164,7 +165,7 @@ def test_a_group_that_does_not_divide_is_named(scheme: tuple[str, int], said: st
     _, config, weights = tiny("llama")
     item = decoders.decoder(config, weights, SLOTS)
     with pytest.raises(ExportError, match=said):
-        onnx_llm.write(item.module, decoders.language(config, SLOTS), Scheme(*scheme), tmp_path / "d.onnx")
+        llm_graph.write(item.module, decoders.language(config, SLOTS), Scheme(*scheme), tmp_path / "d.onnx")
     assert not list(tmp_path.iterdir())
     with pytest.raises(ExportError, match="choose one of"):
         Scheme("int3")
@@ -174,11 +175,11 @@ def test_a_group_that_does_not_divide_is_named(scheme: tuple[str, int], said: st
 
 def test_large_weights_lie_beside_the_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """More than one file can hold: a directory, and the same answers."""
-    from gamer.export import onnx_graph
+    from gamer.export.onnx import graph
 
     _, hidden, config, weights = reference("qwen2")
     language = decoders.language(config, SLOTS)
-    monkeypatch.setattr(onnx_graph, "INSIDE", 0)
+    monkeypatch.setattr(graph, "INSIDE", 0)
     path = tmp_path / "llm_decoder.onnx"
     decoder = bound(decoders.decoder(config, weights, SLOTS), language, Scheme("fp32"), path)
     assert sorted(p.name for p in path.iterdir()) == ["model.onnx", "model.onnx.data"] and [p.name for p in tmp_path.iterdir()] == [path.name]

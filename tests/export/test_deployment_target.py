@@ -9,12 +9,12 @@ import pytest
 pytest.importorskip("torch", reason="needs the export extra")
 pytest.importorskip("coremltools", reason="needs the export extra")
 pytest.importorskip("transformers", reason="needs the export extra")
-from gamer.export import bundle, limits
+from gamer.export.bundle import write
+from gamer.export.coreml.mil.program import MODEL
 from gamer.export.errors import ExportError
-from gamer.export.mil.program import MODEL
+from gamer.export.planning import limits
 from gamer.export.recipe import TARGETS
 from gamer.export.settings import Settings
-
 from tests.export import tiny
 
 VERSIONS = {"iOS17": 8, "iOS18": 9}  # of Core ML's specification
@@ -32,7 +32,7 @@ def test_a_program_for_ios_17_is_held_to_torch(name: str, role: str, quant: str,
         folder = tmp_path / target
         (folder / "records").mkdir(parents=True)
         settings = Settings(recipe, quant, tuple((part, source) for part in parts), deployment_target=target)
-        artifact = bundle.run_task(bundle.Task(settings, role, "coreml", quant, str(folder))).artifact
+        artifact = write.run_task(write.Task(settings, role, "coreml", quant, str(folder))).artifact
         assert artifact.parity.status == "passed" and artifact.parity.minimum is not None
         assert artifact.parity.minimum >= settings.threshold(quant, role).cosine
         model = Model_pb2.Model()

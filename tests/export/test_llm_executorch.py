@@ -11,14 +11,15 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the export extra")
 pytest.importorskip("executorch", reason="needs the export extra")
 pytest.importorskip("transformers", reason="needs the export extra")
-from gamer.export import decoders, parity, to_executorch  # noqa: E402
-from gamer.export.errors import ExportError  # noqa: E402
-from gamer.export.form import Form  # noqa: E402
-from gamer.runtime.backends import Session, open_session  # noqa: E402
-from gamer.runtime.decoder import EncoderDecoder, open_decoder  # noqa: E402
-from gamer.runtime.manifest import Artifact, Language, Parity  # noqa: E402
-
-from tests.export.tiny_llms import SLOTS, ids, tiny, torch_decoder, torch_session  # noqa: E402
+from gamer.export.components import decoders
+from gamer.export.errors import ExportError
+from gamer.export.executorch import to_executorch
+from gamer.export.parity import measure
+from gamer.export.target_options import Form
+from gamer.runtime.backends import Session, open_session
+from gamer.runtime.bundle.manifest import Artifact, Language, Parity
+from gamer.runtime.models.decoder import EncoderDecoder, open_decoder
+from tests.export.tiny_llms import SLOTS, ids, tiny, torch_decoder, torch_session
 
 READ, SAID = ids(13), ids(12)
 
@@ -40,7 +41,7 @@ def test_a_decoder_is_one_delegate_and_the_same_model(family: str, layers: int, 
     _, hidden = decoder.forward(table[SAID])
     # The module was quantized in place: torch computes with the same weights and rounds the same activations.
     _, want = torch_decoder(item, language).forward(table[SAID])
-    assert parity.cosines(hidden, want).min() >= least
+    assert measure.cosines(hidden, want).min() >= least
     if quant == "fp32":
         np.testing.assert_allclose(hidden, want, atol=1e-4)
 

@@ -10,23 +10,24 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs the export extra")
 pytest.importorskip("safetensors", reason="needs the export extra")
-from gamer.export import clip_bpe, models, plan  # noqa: E402
-from gamer.export.checkpoint import open_checkpoint  # noqa: E402
-from gamer.export.errors import ExportError  # noqa: E402
-from gamer.export.fixtures import TEXTS  # noqa: E402
-from gamer.export.mobileclip import AppleNames  # noqa: E402
-from gamer.export.preprocessing import preprocessing  # noqa: E402
-from gamer.export.settings import Settings, recipe_for  # noqa: E402
-from gamer.export.towers import features, image_tower, shapes, text_tower  # noqa: E402
-from gamer.export.weights import RandomWeights  # noqa: E402
-from safetensors.torch import load_file, save_file  # noqa: E402
-from tokenizers import Tokenizer  # noqa: E402
-from torch import Tensor, nn  # noqa: E402
-from torch.nn import functional as F  # noqa: E402
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+from torch.nn import functional as F
 
-from tests.export.mobileclip_reference import LONG, MODEL  # noqa: E402
+from gamer.export.checkpoints import catalogue, clip_bpe
+from gamer.export.checkpoints.checkpoint import open_checkpoint
+from gamer.export.checkpoints.preprocessing import preprocessing
+from gamer.export.checkpoints.weights import RandomWeights
+from gamer.export.components.mobileclip import AppleNames
+from gamer.export.components.towers import features, image_tower, shapes, text_tower
+from gamer.export.errors import ExportError
+from gamer.export.parity.fixtures import TEXTS
+from gamer.export.planning import plan
+from gamer.export.settings import Settings, recipe_for
+from tests.export.mobileclip_reference import LONG, MODEL
 
-S0 = models.config("mobileclip-s0")
+S0 = catalogue.config("mobileclip-s0")
 APPLE_S0: dict[str, Any] = {
     "embed_dim": 24,
     "image_cfg": {"image_size": 256, "model_name": "mci0"},

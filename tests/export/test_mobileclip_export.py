@@ -13,13 +13,15 @@ import pytest
 pytest.importorskip("torch", reason="needs the export extra")
 pytest.importorskip("transformers", reason="needs the export extra")
 import torch
-from gamer.export import bundle, models, to_executorch
-from gamer.export.components import ExportModule
-from gamer.export.modules.fastvit import ConvMlp
-from gamer.export.settings import Settings
-from gamer.runtime.manifest import TensorSpec
-from gamer.runtime.models import Models
 
+from gamer.export.bundle import write
+from gamer.export.checkpoints import catalogue
+from gamer.export.components.components import ExportModule
+from gamer.export.executorch import to_executorch
+from gamer.export.networks.fastvit import ConvMlp
+from gamer.export.settings import Settings
+from gamer.runtime.bundle.manifest import TensorSpec
+from gamer.runtime.models.models import Models
 from tests.export import tiny
 
 pytestmark = pytest.mark.slow
@@ -34,7 +36,7 @@ SHALLOW: dict[str, Any] = {
 
 def test_a_published_directory_goes_through(mobileclip_reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Tasks in this process: a worker takes longer to start than these towers to export.
-    monkeypatch.setattr(bundle, "_run", lambda tasks, jobs, report: [bundle.run_task(task) for task in tasks])
+    monkeypatch.setattr(write, "_run", lambda tasks, jobs, report: [write.run_task(task) for task in tasks])
     source = tmp_path / "MobileCLIP-OpenCLIP"
     shutil.copytree(mobileclip_reference / "branched", source)
     # Smaller photos: convolutions take any, and the vocabulary here is as small as the text tower.
@@ -42,7 +44,7 @@ def test_a_published_directory_goes_through(mobileclip_reference: Path, tmp_path
     config = source / "open_clip_config.json"
     config.write_text(config.read_text().replace('"image_size": 256', '"image_size": 128'))
     sources = ("image", str(source)), ("text", str(source))
-    manifest = bundle.export(Settings("mobileclip", "int8", sources), ("onnx",), tmp_path / "out", 1, lambda text, artifact: None)
+    manifest = write.export(Settings("mobileclip", "int8", sources), ("onnx",), tmp_path / "out", 1, lambda text, artifact: None)
     assert {a.quant for a in manifest.artifacts} == {"int8"} and all(c.trained for c in manifest.components)
     spec = manifest.preprocessing
     assert spec is not None and (spec.resize, spec.crop, spec.interpolation, spec.channel_std) == (128, 128, "bilinear", (255.0,) * 3)
@@ -56,10 +58,10 @@ def test_a_published_directory_goes_through(mobileclip_reference: Path, tmp_path
 
 @pytest.mark.parametrize(("quant", "target"), [("fp16", "onnx"), ("int4", "onnx"), ("int4", "coreml"), ("fp32", "executorch")])
 def test_the_other_targets(quant: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(models, "config", lambda name: json.loads(json.dumps(SHALLOW)))
+    monkeypatch.setattr(catalogue, "config", lambda name: json.loads(json.dumps(SHALLOW)))
     settings = Settings("mobileclip-s0", quant, (("image", "random:1"), ("text", "random:1")))
     (tmp_path / "records").mkdir()
-    made = [bundle.run_task(task).artifact for task in bundle.tasks(settings, (target,), str(tmp_path))]
+    made = [write.run_task(task).artifact for task in write.tasks(settings, (target,), str(tmp_path))]
     assert {a.role: a.quant for a in made} == dict.fromkeys(("image_tower", "text_tower"), "int8" if quant == "int4" else quant)
     assert all(a.parity.status == "passed" and a.parity.minimum is not None for a in made)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 torch = pytest.importorskip("torch", reason="needs the export extra")
-from gamer.export.modules.bert import BertShape, SentenceEncoder, hf_name  # noqa: E402
-from gamer.export.modules.dpe import Expert, Router  # noqa: E402
-from gamer.export.modules.efficientnet_lite import FEATURES, ConseTower, EfficientNetLite0  # noqa: E402
-from gamer.export.sources import folded  # noqa: E402
+from gamer.export.checkpoints.pocket import folded
+from gamer.export.networks.bert import BertShape, SentenceEncoder, hf_name
+from gamer.export.networks.dpe import Expert, Router
+from gamer.export.networks.efficientnet_lite import FEATURES, ConseTower, EfficientNetLite0
 
 
 def test_the_sentence_encoder_is_transformers_bert() -> None:

@@ -12,19 +12,21 @@ import pytest
 pytest.importorskip("torch", reason="needs the export extra")
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("transformers", reason="needs the export extra")
-from gamer.export import decoders, limits, to_onnx  # noqa: E402
-from gamer.export.components import ExportModule  # noqa: E402
-from gamer.export.errors import ExportError  # noqa: E402
-from gamer.export.form import Form  # noqa: E402
-from gamer.export.onnx_graph import OPSET  # noqa: E402
-from gamer.export.preprocessing import preprocessing  # noqa: E402
-from gamer.export.settings import Settings  # noqa: E402
-from gamer.runtime.manifest import Language, TensorSpec  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
+from numpy.typing import NDArray
 
-from tests.export.convolutions import SAMPLES, convolutions  # noqa: E402
-from tests.export.test_to_onnx import CLIP, NO_LANGUAGE, SIGLIP, run, tower  # noqa: E402
-from tests.export.tiny_llms import SLOTS, tiny  # noqa: E402
+from gamer.export.checkpoints.preprocessing import preprocessing
+from gamer.export.components import decoders
+from gamer.export.components.components import ExportModule
+from gamer.export.errors import ExportError
+from gamer.export.onnx import to_onnx
+from gamer.export.onnx.graph import OPSET
+from gamer.export.planning import limits
+from gamer.export.settings import Settings
+from gamer.export.target_options import Form
+from gamer.runtime.bundle.manifest import Language, TensorSpec
+from tests.export.convolutions import SAMPLES, convolutions
+from tests.export.test_to_onnx import CLIP, NO_LANGUAGE, SIGLIP, run, tower
+from tests.export.tiny_llms import SLOTS, tiny
 
 GREATEST = limits.greatest_opset()
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("torch", reason="needs the export extra")
-from gamer.export import plan
 from gamer.export.errors import ExportError
+from gamer.export.planning import plan
 from gamer.export.recipe import QUANTS, RECIPES, ROLES, TARGETS, THRESHOLDS
 from gamer.export.settings import Settings, from_strings, parse_keep, parse_sources, recipe_for
 

@@ -11,17 +11,18 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the export extra")
 pytest.importorskip("coremltools", reason="needs the export extra")
 pytest.importorskip("transformers", reason="needs the export extra")
-from gamer.export import decoders, mil, parity, to_coreml  # noqa: E402
-from gamer.export.errors import ExportError  # noqa: E402
-from gamer.export.form import Form  # noqa: E402
-from gamer.export.recipe import THRESHOLDS  # noqa: E402
-from gamer.export.stateful import stateful  # noqa: E402
-from gamer.runtime.backends.coreml_backend import shared  # noqa: E402
-from gamer.runtime.decoder import StepDecoder, open_decoder  # noqa: E402
-from gamer.runtime.errors import RuntimeFailure  # noqa: E402
-from gamer.runtime.manifest import Artifact, Language, Parity  # noqa: E402
-
-from tests.export.tiny_llms import SLOTS, ids, tiny, torch_decoder, torch_session  # noqa: E402
+from gamer.export.components import decoders
+from gamer.export.coreml import mil, to_coreml
+from gamer.export.coreml.stateful import stateful
+from gamer.export.errors import ExportError
+from gamer.export.parity import measure
+from gamer.export.recipe import THRESHOLDS
+from gamer.export.target_options import Form
+from gamer.runtime.backends.coreml_backend import shared
+from gamer.runtime.bundle.manifest import Artifact, Language, Parity
+from gamer.runtime.errors import RuntimeFailure
+from gamer.runtime.models.decoder import StepDecoder, open_decoder
+from tests.export.tiny_llms import SLOTS, ids, tiny, torch_decoder, torch_session
 
 FIRST, SECOND = ids(14), ids(11)
 
@@ -47,9 +48,9 @@ def test_every_token_is_torchs_and_so_is_a_second_sequence(made: tuple[Any, Lang
     item, language, table, program = made
     decoder, held = open_decoder(program, language), THRESHOLDS["fp16"]["llm_decoder"]
     for sequence in (FIRST, SECOND):
-        want, best = parity.teacher_force(torch_decoder(item, language), table[sequence])
-        got, ours = parity.teacher_force(decoder, table[sequence])
-        assert parity.cosines(got, want).min() >= held.cosine
+        want, best = measure.teacher_force(torch_decoder(item, language), table[sequence])
+        got, ours = measure.teacher_force(decoder, table[sequence])
+        assert measure.cosines(got, want).min() >= held.cosine
         # Of two tokens that torch finds as likely, fp16 may choose the other.
         logits, row = want @ item.module.head.weight.detach().numpy().T, np.arange(len(best))
         assert (logits[row, best] - logits[row, ours]).max() < 0.01 * logits.std()
@@ -57,7 +58,7 @@ def test_every_token_is_torchs_and_so_is_a_second_sequence(made: tuple[Any, Lang
     decoder.reset()
     decoder.forward(table[FIRST])
     stale = [decoder.forward(table[[token]])[1][-1] for token in SECOND]
-    assert parity.cosines(np.stack(stale), want).min() < held.cosine
+    assert measure.cosines(np.stack(stale), want).min() < held.cosine
 
 
 @pytest.mark.slow
@@ -91,7 +92,7 @@ def test_a_prefix_restores(made: tuple[Any, Language, Any, Any]) -> None:
     for cache in (kept, plain.keep()):
         decoder.restore(cache)
         assert decoder.past == 6
-        assert parity.cosines(decoder.forward(table[FIRST[6:]])[1], want[6:]).min() > 0.9999
+        assert measure.cosines(decoder.forward(table[FIRST[6:]])[1], want[6:]).min() > 0.9999
     with pytest.raises(RuntimeFailure, match="does not fit the decoder"):
         decoder.restore(kept[:1])
     with pytest.raises(ExportError, match=r"no state past_q_0 of shape \[2\]"):
@@ -109,7 +110,7 @@ def test_states_give_what_tensors_give(family: str, quant: str, tmp_path: Path) 
     for cache in ("tensors", "state"):
         program = session(item, language, quant, tmp_path / f"{cache}.mlpackage", cache)
         hidden[cache] = open_decoder(program, language).forward(table[FIRST])[1]
-    assert parity.cosines(hidden["state"], hidden["tensors"]).min() > 0.9995
+    assert measure.cosines(hidden["state"], hidden["tensors"]).min() > 0.9995
 
 
 @pytest.mark.slow
@@ -118,7 +119,7 @@ def test_an_encoder_decoder_keeps_its_own_cache_and_takes_the_encoders(tmp_path:
     language, item = decoders.language(config, SLOTS), decoders.decoder(config, weights, SLOTS)
     table = decoders.embed(config, weights, "fp32").module.get_buffer("rows").numpy()
     reader = decoders.encoder(config, weights, SLOTS)
-    _, cross = parity._read(torch_session(reader), table[FIRST], language)
+    _, cross = measure._read(torch_session(reader), table[FIRST], language)
     program = session(item, language, "fp32", tmp_path / "d.mlpackage")
     decoder, plain = StepDecoder(program, language), torch_decoder(item, language)
     for driver in (decoder, plain):
@@ -137,7 +138,7 @@ def test_the_step_keeps_what_the_host_would_have_kept() -> None:
     _, want = plain.forward(table[FIRST])
     for n, token in enumerate(FIRST):
         given = {"embeds": table[[token]], **driver._where()}
-        _, hidden = parity.TorchSession(own).run(given).values()
+        _, hidden = measure.TorchSession(own).run(given).values()
         driver.past += 1
         np.testing.assert_allclose(hidden[0], want[n], rtol=1e-5, atol=1e-5)
     buffers = [own.module.get_buffer(f"past_{x}_{n}").numpy()[:, : len(FIRST)] for n in range(2) for x in "kv"]

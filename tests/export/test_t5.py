@@ -11,15 +11,16 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs the export extra")
 pytest.importorskip("transformers", reason="needs the export extra")
-from gamer.export import decoders, onnx_llm, parity  # noqa: E402
-from gamer.export.errors import ExportError  # noqa: E402
-from gamer.export.onnx_graph import Scheme  # noqa: E402
-from gamer.runtime.backends import open_session  # noqa: E402
-from gamer.runtime.decoder import BoundDecoder, EncoderDecoder, Floats, open_decoder, relative_buckets  # noqa: E402
-from gamer.runtime.errors import RuntimeFailure  # noqa: E402
-from gamer.runtime.llm import LanguageModel, Request  # noqa: E402
-
-from tests.export.tiny_llms import SLOTS, DictWeights, Table, artifact, ids, on_the_grid, tiny, torch_decoder, torch_session  # noqa: E402
+from gamer.export.components import decoders
+from gamer.export.errors import ExportError
+from gamer.export.onnx import llm_graph
+from gamer.export.onnx.graph import Scheme
+from gamer.export.parity import measure
+from gamer.runtime.backends import open_session
+from gamer.runtime.errors import RuntimeFailure
+from gamer.runtime.models.decoder import BoundDecoder, EncoderDecoder, Floats, open_decoder, relative_buckets
+from gamer.runtime.models.llm import LanguageModel, Request
+from tests.export.tiny_llms import SLOTS, DictWeights, Table, artifact, ids, on_the_grid, tiny, torch_decoder, torch_session
 
 READ, SAID = ids(23), ids(20)
 FAMILIES = ("t5", "flan-t5")
@@ -45,7 +46,7 @@ def through_onnx(config: dict[str, Any], items: tuple[Any, Any], scheme: Scheme,
     language, sessions = decoders.language(config, SLOTS), []
     for item in items:
         path = folder / f"{item.role}.onnx"
-        inputs, outputs = onnx_llm.write(item.module, language, scheme, path)
+        inputs, outputs = llm_graph.write(item.module, language, scheme, path)
         sessions.append(open_session("onnx", path, artifact(item.role, inputs, outputs), 1))
     decoder = open_decoder(sessions[0], language, sessions[1])
     assert isinstance(decoder, EncoderDecoder)
@@ -84,7 +85,7 @@ def test_the_onnx_graphs_are_transformers_model(family: str, tmp_path: Path) -> 
     np.testing.assert_allclose(decoder.read(table[READ]), want.encoder_last_hidden_state[0].numpy(), atol=2e-4)
     hidden = want.decoder_hidden_states[-1][0].numpy()
     np.testing.assert_allclose(decoder.forward(table[SAID])[1], hidden, atol=2e-4)
-    np.testing.assert_allclose(parity.teacher_force(decoder, table[SAID])[0], hidden, atol=2e-4)
+    np.testing.assert_allclose(measure.teacher_force(decoder, table[SAID])[0], hidden, atol=2e-4)
     decoder.reset()
     parts = [decoder.forward(table[SAID[at : at + 7]])[1].copy() for at in range(0, 20, 7)]
     np.testing.assert_allclose(np.concatenate(parts), hidden, atol=2e-4)
@@ -104,8 +105,8 @@ def test_quantized_graphs_stay_close(family: str, scheme: Scheme, least: float, 
             on_the_grid(item.module, scheme.group)
     plain = EncoderDecoder(torch_session(made[1]), torch_decoder(made[0], decoders.language(config, SLOTS)), decoders.language(config, SLOTS))
     decoder = through_onnx(config, made, scheme, tmp_path)
-    assert parity.cosines(decoder.read(table[READ]), plain.read(table[READ])).min() >= least
-    assert parity.cosines(decoder.forward(table[SAID])[1], plain.forward(table[SAID])[1]).min() >= least
+    assert measure.cosines(decoder.read(table[READ]), plain.read(table[READ])).min() >= least
+    assert measure.cosines(decoder.forward(table[SAID])[1], plain.forward(table[SAID])[1]).min() >= least
 
 
 @pytest.mark.parametrize(

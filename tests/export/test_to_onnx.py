@@ -12,23 +12,24 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs the export extra")
 onnx = pytest.importorskip("onnx")
-import onnxruntime as ort  # noqa: E402
-from gamer.export.components import ExportModule  # noqa: E402
-from gamer.export.errors import ExportError  # noqa: E402
-from gamer.export.fixtures import PHOTOS, photo_path  # noqa: E402
-from gamer.export.form import Form  # noqa: E402
-from gamer.export.onnx_fusion import fuse_attention  # noqa: E402
-from gamer.export.parity import cosines  # noqa: E402
-from gamer.export.preprocessing import preprocessing  # noqa: E402
-from gamer.export.to_onnx import write  # noqa: E402
-from gamer.export.towers import image_tower, text_tower  # noqa: E402
-from gamer.export.weights import RandomWeights  # noqa: E402
-from gamer.index import load_pixels  # noqa: E402
-from gamer.runtime.backends.onnx_backend import session_options  # noqa: E402
-from gamer.runtime.image import prepare  # noqa: E402
-from gamer.runtime.manifest import Language, Preprocessing, TensorSpec  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
-from torch import nn  # noqa: E402
+import onnxruntime as ort
+from numpy.typing import NDArray
+from torch import nn
+
+from gamer.export.checkpoints.preprocessing import preprocessing
+from gamer.export.checkpoints.weights import RandomWeights
+from gamer.export.components.components import ExportModule
+from gamer.export.components.towers import image_tower, text_tower
+from gamer.export.errors import ExportError
+from gamer.export.onnx.fusion import fuse_attention
+from gamer.export.onnx.to_onnx import write
+from gamer.export.parity.fixtures import PHOTOS, photo_path
+from gamer.export.parity.measure import cosines
+from gamer.export.target_options import Form
+from gamer.index import load_pixels
+from gamer.runtime.backends.onnx_backend import session_options
+from gamer.runtime.bundle.manifest import Language, Preprocessing, TensorSpec
+from gamer.runtime.models.image import prepare
 
 VISION = {"hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 3, "num_attention_heads": 4, "image_size": 48, "patch_size": 16}
 TEXT = {"hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 500}
@@ -137,7 +138,7 @@ def test_odd_requests_are_one_line(tmp_path: Path) -> None:
 
 
 def test_weights_of_more_than_one_file_lie_beside_the_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gamer.export.onnx_graph.INSIDE", 1000)
+    monkeypatch.setattr("gamer.export.onnx.graph.INSIDE", 1000)
     item, path = tower(CLIP, "image"), tmp_path / "tower.onnx"
     write(item, "int8", NO_LANGUAGE, [], path)
     assert sorted(p.name for p in path.iterdir()) == ["model.onnx", "model.onnx.data"]

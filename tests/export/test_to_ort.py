@@ -11,20 +11,23 @@ import pytest
 pytest.importorskip("torch", reason="needs the export extra")
 pytest.importorskip("onnx")
 pytest.importorskip("transformers", reason="needs the export extra")
-from gamer.bench import graph
-from gamer.export import bundle, decoders, limits, parity, plan, to_onnx, to_ort, verify
-from gamer.export.errors import ExportError
-from gamer.export.recipe import TARGETS
-from gamer.export.settings import Settings
-from gamer.runtime import manifest as mf
-from gamer.runtime import processor
-from gamer.runtime.backends import open_session
-from gamer.runtime.decoder import BoundDecoder, open_decoder
-from gamer.runtime.errors import BundleError
-from gamer.runtime.llm import Request
-from gamer.runtime.models import Models
 from onnxruntime.tools.reduced_build_config_parser import parse_config
 
+from gamer.bench import graph
+from gamer.export.bundle import write
+from gamer.export.components import decoders
+from gamer.export.errors import ExportError
+from gamer.export.onnx import to_onnx, to_ort
+from gamer.export.parity import measure, verify
+from gamer.export.planning import limits, plan
+from gamer.export.recipe import TARGETS
+from gamer.export.settings import Settings
+from gamer.runtime.backends import open_session, processor
+from gamer.runtime.bundle import manifest as mf
+from gamer.runtime.errors import BundleError
+from gamer.runtime.models.decoder import BoundDecoder, open_decoder
+from gamer.runtime.models.llm import Request
+from gamer.runtime.models.models import Models
 from tests.export import tiny
 from tests.export.convolutions import SAMPLES, convolutions
 from tests.export.test_to_onnx import CLIP, NO_LANGUAGE, inputs, run, tower
@@ -49,7 +52,7 @@ def test_a_tower_is_the_same_in_either_format(kind: str, quant: str, tmp_path: P
     assert specs[0] == specs[1] and {p.name for p in folder.iterdir()} <= {"t.ort", to_ort.source_of(folder / "t.ort").name}
     assert (folder / "t.ort").stat().st_size < 1.15 * (tmp_path / "t.onnx").stat().st_size + 60_000
     for got, want in zip(run(folder / "t.ort", given, plain=True), run(tmp_path / "t.onnx", given, plain=True), strict=True):
-        assert parity.cosines(got, want).min() > 0.99999
+        assert measure.cosines(got, want).min() > 0.99999
     assert domains(to_ort.required_operators([folder / "t.ort"])) <= PORTABLE
 
 
@@ -59,7 +62,7 @@ def test_convolutions_in_int8_are_fused_for_any_processor(tmp_path: Path) -> Non
         writer.write(item, "int8", NO_LANGUAGE, list(SAMPLES), tmp_path / name)
     needed = to_ort.required_operators([tmp_path / "c.ort"])
     assert "QLinearConv" in needed and domains(needed) <= PORTABLE
-    assert parity.cosines(run(tmp_path / "c.ort", given, plain=True)[0], run(tmp_path / "c.onnx", given, plain=True)[0]).min() > 0.9999
+    assert measure.cosines(run(tmp_path / "c.ort", given, plain=True)[0], run(tmp_path / "c.onnx", given, plain=True)[0]).min() > 0.9999
 
 
 @pytest.mark.parametrize("quant", ["fp32", "int8", "int4"])
@@ -74,18 +77,18 @@ def test_a_decoder_keeps_its_cache_in_place(quant: str, tmp_path: Path) -> None:
         decoder = open_decoder(open_session("onnx", tmp_path / name, artifact(item.role, *specs), 1), language)
         assert isinstance(decoder, BoundDecoder)
         whole = decoder.forward(embeds)[1].copy()
-        np.testing.assert_allclose(parity.teacher_force(decoder, embeds)[0], whole, atol=2e-2 if quant != "fp32" else 1e-4)
+        np.testing.assert_allclose(measure.teacher_force(decoder, embeds)[0], whole, atol=2e-2 if quant != "fp32" else 1e-4)
         said[name] = whole
     np.testing.assert_allclose(said["d.ort"], said["d.onnx"], atol=1e-5)
     reference = torch_decoder(decoders.decoder(config, weights, SLOTS), language).forward(embeds)[1]
-    assert parity.cosines(said["d.ort"], reference).min() > (0.9999 if quant == "fp32" else 0.95)
+    assert measure.cosines(said["d.ort"], reference).min() > (0.9999 if quant == "fp32" else 0.95)
 
 
 def test_weights_beside_a_graph_go_into_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     item = tower(CLIP, "text")
     given = inputs(item, 2)
     to_onnx.write(item, "fp32", NO_LANGUAGE, [], tmp_path / "one.onnx")
-    monkeypatch.setattr("gamer.export.onnx_graph.INSIDE", 0)
+    monkeypatch.setattr("gamer.export.onnx.graph.INSIDE", 0)
     to_ort.write(item, "fp32", NO_LANGUAGE, [], tmp_path / "t.ort")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["one.onnx", "t.ort"]
     np.testing.assert_allclose(run(tmp_path / "t.ort", given)[0], run(tmp_path / "one.onnx", given)[0], atol=1e-6)
@@ -137,15 +140,15 @@ def test_a_count_of_an_ort_file_says_what_to_count_instead(tmp_path: Path) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["clip", "qwen2", "t5"])
 def test_a_bundle_of_ort_files_is_verified_and_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bundle, "_run", lambda tasks, jobs, report: [bundle.run_task(task) for task in tasks])
+    monkeypatch.setattr(write, "_run", lambda tasks, jobs, report: [write.run_task(task) for task in tasks])
     source, out = str(tiny.TINY[name](tmp_path / name)), tmp_path / "out"
     parts = ("image", "text") if name == "clip" else ("llm",)
     settings = Settings("towers" if name == "clip" else "llm", "int8", tuple((p, source) for p in parts), max_seq=2048, onnx_format="ort")
-    manifest = bundle.export(settings, ("onnx",), out, 1, lambda text, artifact: None)
+    manifest = write.export(settings, ("onnx",), out, 1, lambda text, artifact: None)
     assert all(a.path == f"onnx/{a.role}.ort" and a.target == "onnx" and a.parity.status == "passed" for a in manifest.artifacts)
     config = out / manifest.file("onnx/required_operators.config").path
     assert domains(config.read_text(encoding="utf-8")) <= PORTABLE and str(tmp_path) not in config.read_text(encoding="utf-8")
-    assert bundle.export(settings, ("onnx",), out, 1, lambda text, artifact: None) == mf.read(out)
+    assert write.export(settings, ("onnx",), out, 1, lambda text, artifact: None) == mf.read(out)
     if processor.read().saturates:
         pytest.skip("an ORT file is written for all processors, and this one's byte products saturate: it was proven by its source graph")
     sources = tuple((part, source) for part in parts)

@@ -8,11 +8,12 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs the export extra")
 transformers = pytest.importorskip("transformers")
-from gamer.export.errors import ExportError  # noqa: E402
-from gamer.export.preprocessing import preprocessing  # noqa: E402
-from gamer.export.towers import features, image_tower, shapes, text_tower  # noqa: E402
-from gamer.export.weights import RandomWeights, fit  # noqa: E402
-from torch import Tensor  # noqa: E402
+from torch import Tensor
+
+from gamer.export.checkpoints.preprocessing import preprocessing
+from gamer.export.checkpoints.weights import RandomWeights, fit
+from gamer.export.components.towers import features, image_tower, shapes, text_tower
+from gamer.export.errors import ExportError
 
 VISION = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 3, "num_attention_heads": 4, "image_size": 30, "patch_size": 8}
 TEXT = {"hidden_size": 24, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 3, "vocab_size": 60, "max_position_embeddings": 12}

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("torch", reason="needs the export extra")
-from gamer.export import workers
+from gamer.export.bundle import workers
 from gamer.export.errors import ExportError
 
 SLOW = 60.0  # seconds that nobody waits for

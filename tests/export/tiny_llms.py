@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 import torch
 import transformers
-from gamer.export.block_codes import affine_blocks
-from gamer.export.components import ExportModule
-from gamer.export.parity import TorchSession
-from gamer.export.weights import fit
-from gamer.runtime.backends import Array
-from gamer.runtime.decoder import Floats, StepDecoder
-from gamer.runtime.manifest import Artifact, Language, Parity, TensorSpec
 from torch import Tensor
+
+from gamer.export.checkpoints.weights import fit
+from gamer.export.components.components import ExportModule
+from gamer.export.parity.measure import TorchSession
+from gamer.export.quantize.block_codes import affine_blocks
+from gamer.runtime.backends import Array
+from gamer.runtime.bundle.manifest import Artifact, Language, Parity, TensorSpec
+from gamer.runtime.models.decoder import Floats, StepDecoder
 
 SLOTS, VOCAB = 32, 80
 torch.set_num_threads(1)  # threads that wake for matrices this small cost more than they do
@@ -36,7 +37,7 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 class DictWeights:
-    """A state dict behind export/weights.py's interface."""
+    """A state dict behind export/checkpoints/weights.py's interface."""
 
     source, trained = "tiny", True
 

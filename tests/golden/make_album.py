@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+
 from gamer.index import AlbumMeta, AlbumWriter, Encoded, FloatArray, Memory, Mention, Photo
 
 DIM = 16

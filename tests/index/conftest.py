@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from gamer.index import AlbumMeta, AlbumWriter, Encoded, FloatArray, Memory, Mention, Photo
 
 DIM = 16

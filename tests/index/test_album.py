@@ -14,10 +14,12 @@ from pathlib import Path
 import apsw
 import numpy as np
 import pytest
-from gamer.index import Album, AlbumError, AlbumWriter, Cube, Encoded, Memory, Photo, storage
-from gamer.index.kdtree import LOWEST
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+from gamer.index import Album, AlbumError, AlbumWriter, Cube, Encoded, Memory, Photo
+from gamer.index.album import storage
+from gamer.index.space.kdtree import LOWEST
 
 from .conftest import DIM, META, SAMPLE, BuildAlbum, name_vectors, unit
 
@@ -63,7 +65,7 @@ FIELD = st.one_of(st.none(), st.integers(-3, 3))
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(FIELD, FIELD), min_size=1, max_size=12), st.tuples(FIELD, FIELD, FIELD, FIELD, FIELD, FIELD))
 def test_cubes_against_the_rule_in_plain_words(fields: list[tuple[int | None, int | None]], sides: tuple[int | None, ...]) -> None:
-    from gamer.index import cubes, kdtree
+    from gamer.index.space import cubes, kdtree
 
     points = [(LOWEST, LOWEST) if p is None else (p * cubes.E7, -p * cubes.E7) for _, p in fields]
     tree = kdtree.build(np.array([(*p, LOWEST if t is None else t) for p, (t, _) in zip(points, fields, strict=True)], np.int64), 2)

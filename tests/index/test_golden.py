@@ -16,6 +16,7 @@ from typing import Any
 import apsw
 import numpy as np
 import pytest
+
 from gamer.index import Album, AlbumWriter, Cube
 
 from .conftest import name_vectors

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from gamer.index import Mention, canonical, extract
-from gamer.index.entities import MAX_MENTIONS
-from gamer.index.graph import adjacency, traverse
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from gamer.index import Mention, canonical, extract
+from gamer.index.entities.extract import MAX_MENTIONS
+from gamer.index.entities.graph import adjacency, traverse
 
 
 def names(text: str) -> dict[str, str]:

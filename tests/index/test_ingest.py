@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
+from PIL.TiffImagePlugin import IFDRational
+
 from gamer.index import IngestError, Memory, Photo, Skip, load_pixels, scan
 from gamer.index.ingest import exif
 from gamer.index.ingest.moment import moment_of, to_millis
-from PIL import Image
-from PIL.TiffImagePlugin import IFDRational
 
 
 def test_shared_photos_against_the_manifest(shared_data: Path) -> None:

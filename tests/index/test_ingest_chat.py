@@ -7,12 +7,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from gamer.index import Memory, Photo, scan
-from gamer.index.ingest import chat
-from gamer.index.ingest.talk import WINDOW, Talk
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
+
+from gamer.index import Memory, Photo, scan
+from gamer.index.ingest import chat
+from gamer.index.ingest.chat_matching import WINDOW, Talk
 
 
 def ms(text: str) -> int:

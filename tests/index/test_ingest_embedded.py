@@ -8,11 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from gamer.index import Memory, Photo, scan
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, TiffImagePlugin
 from PIL.PngImagePlugin import PngInfo
+
+from gamer.index import Memory, Photo, scan
 
 XMP = """<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?><x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
 <rdf:Description xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:Iptc4xmpExt="http://iptc.org/std/Iptc4xmpExt/2008-02-29/"
@@ -127,7 +128,7 @@ def test_an_entity_bomb_is_not_unfolded(tmp_path: Path) -> None:
 
 def test_only_short_texts_are_taken_for_a_cameras_own() -> None:
     """A description of 20,000 dots is a caption like any other: the cameras' pattern is never asked of it."""
-    from gamer.index.ingest.said import memories_of
+    from gamer.index.ingest.photo_metadata import memories_of
 
     assert memories_of("", "." * 20_000, (), ()) == (Memory("caption", "." * 20_000),)
     assert memories_of("", "  OLYMPUS DIGITAL CAMERA  ", (), ()) == () and memories_of("", "SONY DSC", (), ()) == ()

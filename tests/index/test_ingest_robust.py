@@ -12,11 +12,12 @@ from pathlib import Path
 import numpy as np
 import pillow_heif
 import pytest
-from gamer.index import IngestError, Memory, Photo, Skip, load_pixels, scan
-from gamer.index.ingest import chat, heif, xmp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
+
+from gamer.index import IngestError, Memory, Photo, Skip, load_pixels, scan
+from gamer.index.ingest import chat, heif, xmp
 
 pillow_heif.register_heif_opener()
 SUFFIXES = ("jpg", "png", "webp", "tiff", "heic")

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gamer.index import IngestError, Memory, Photo, Skip, scan
-from gamer.index.ingest import sidecar_json, xmp
-from gamer.index.ingest.said import Said
-from gamer.index.ingest.sidecars import Sidecars
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
+
+from gamer.index import IngestError, Memory, Photo, Skip, scan
+from gamer.index.ingest import sidecar_json, xmp
+from gamer.index.ingest.photo_metadata import Said
+from gamer.index.ingest.sidecars import Sidecars
 
 APPLE = """<?xpacket begin="" id="W5M0MpCehiHzreSzNTczkc9d"?>
 <x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">

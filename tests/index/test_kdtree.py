@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from gamer.index import AlbumError, Box, KDTree
-from gamer.index.cubes import Space
-from gamer.index.kdtree import HIGHEST, LOWEST, How, Int64Array, build
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+
+from gamer.index import AlbumError, Box, KDTree
+from gamer.index.space.cubes import Space
+from gamer.index.space.kdtree import HIGHEST, LOWEST, How, Int64Array, build
 
 # Few distinct values, so that ties are the rule; and the extremes.
 VALUES = st.one_of(st.integers(-5, 5), st.sampled_from([LOWEST, HIGHEST, LOWEST + 1]), st.integers(-(2**62), 2**62))

@@ -9,11 +9,13 @@ from tempfile import TemporaryDirectory
 import apsw
 import numpy as np
 import pytest
-from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, Memory, Photo, lexical
-from gamer.index.words import spellings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest import MonkeyPatch
+
+from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, Memory, Photo
+from gamer.index.album import lexical
+from gamer.index.entities.words import spellings
 
 TEXTS = [
     "WolfgangSchulz: we took the dogs to the beach",

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from gamer.index import Album, AlbumError, AlbumWriter, Cube, Encoded, Level, Memory, Mention, Photo, may_leave, reorder, scan
-from gamer.index.cli import compact, export, merge, prefer, remove, split, stats, verify
-from gamer.index.exporting import export_jsonl
-from gamer.index.labels import leaving
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from gamer.index import Album, AlbumError, AlbumWriter, Cube, Encoded, Level, Memory, Mention, Photo, may_leave, reorder, scan
+from gamer.index.album.export_jsonl import export_jsonl
+from gamer.index.album.sharing import leaving
+from gamer.index.cli import compact, export, merge, prefer, remove, split, stats, verify
 
 from .conftest import META, BuildAlbum, name_vectors
 

@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gamer.index import Album, AlbumError, AlbumWriter, Encoded, FloatArray, Photo, RowArray, dequantize, engines, hnsw, quantize
-from gamer.index.nearest import nearest
-from gamer.index.planner import Estimate
-from gamer.index.vectors import Query, VectorSet, residue
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+
+from gamer.index import Album, AlbumError, AlbumWriter, Encoded, FloatArray, Photo, RowArray, dequantize, quantize
+from gamer.index.vectors import engines, hnsw
+from gamer.index.vectors.nearest import nearest
+from gamer.index.vectors.planner import Estimate
+from gamer.index.vectors.quantize import Query, VectorSet, residue
 
 from .conftest import DIM, META, name_vectors, unit
 
@@ -169,6 +171,6 @@ def test_a_graph_whose_parts_are_cut_off_gives_what_it_reaches(name: str) -> Non
 
 
 def test_a_runtime_that_is_loaded_after_the_graph_engine_does_not_crash() -> None:
-    code = "from gamer.index.engines import usearch_graph; usearch_graph.library(); import onnxruntime; print(onnxruntime.get_available_providers())"
+    code = "from gamer.index.vectors.engines import usearch_graph; usearch_graph.library(); import onnxruntime; print(onnxruntime.get_available_providers())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0 and "CPUExecutionProvider" in done.stdout, done.stderr

@@ -11,7 +11,9 @@ from pathlib import Path
 import apsw
 import numpy as np
 import pytest
-from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, FloatArray, Mention, Photo, nodes
+
+from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, FloatArray, Mention, Photo
+from gamer.index.entities import entity_vectors
 
 DIM, PHOTOS, DELTA = 32, 300, 0.55
 RNG = np.random.default_rng(3)
@@ -35,8 +37,8 @@ def photos(start: int, count: int) -> list[Encoded]:
 
 @pytest.fixture
 def album(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(nodes, "GRAPH_FROM", 100)
-    monkeypatch.setattr(nodes, "IN_VIEW", 120)
+    monkeypatch.setattr(entity_vectors, "GRAPH_FROM", 100)
+    monkeypatch.setattr(entity_vectors, "IN_VIEW", 120)
     with AlbumWriter.create(tmp_path / "a.gamer", AlbumMeta("t", "i", DIM, DELTA)) as writer:
         writer.add(photos(0, PHOTOS))
         writer.finish(embed)
@@ -47,7 +49,7 @@ def found(path: Path, by_graph: bool) -> list[list[tuple[str, float]]]:
     """For each topic the matches. Every node is asked for when no graph may be used."""
     with Album.open(path) as album, pytest.MonkeyPatch.context() as patched:
         if not by_graph:
-            patched.setattr(nodes, "GRAPH_FROM", 10**9)
+            patched.setattr(entity_vectors, "GRAPH_FROM", 10**9)
         queries = (TOPICS / np.linalg.norm(TOPICS, axis=1, keepdims=True)).astype(np.float32)
         rows = np.arange(len(album))
         out = [[(m.name, round(m.similarity, 5)) for m in album.match_entities(query, rows, DELTA, 1000)] for query in queries]

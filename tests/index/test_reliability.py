@@ -18,8 +18,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from gamer.index import Album, AlbumError, AlbumWriter, Encoded, FloatArray, Memory, Mention, Photo
-from gamer.index.exporting import export_jsonl
+from gamer.index.album.export_jsonl import export_jsonl
 
 from .conftest import DIM, META, SAMPLE, BuildAlbum, name_vectors
 

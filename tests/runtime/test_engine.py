@@ -8,12 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from gamer.index import AlbumMeta, AlbumWriter, Encoded, Photo
-from gamer.runtime.answer import LAYERS
-from gamer.runtime.engine import Engine
 from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.indexing import build
-from gamer.runtime.models import Models
+from gamer.runtime.indexing.build import build
+from gamer.runtime.models.models import Models
+from gamer.runtime.search.answer import LAYERS
+from gamer.runtime.search.engine import Engine
 
 pytestmark = pytest.mark.slow
 NOW = datetime(2026, 11, 21)
@@ -68,7 +69,7 @@ def test_a_cue_never_drops_a_photo_whose_field_is_unknown(engine: Engine) -> Non
 def test_candidates_of_a_large_album_hold_the_same_best(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     queries = ("my cat", "Roman coins", "coffee I photographed last spring")
     whole = [ids(engine, query, k=3) for query in queries]
-    monkeypatch.setattr("gamer.runtime.engine.EXACT_ROWS", 1)
+    monkeypatch.setattr("gamer.runtime.search.engine.EXACT_ROWS", 1)
     assert [ids(engine, query, k=3) for query in queries] == whole
     assert "candidates of 19 photos (text by" in engine.search("my cat", now=NOW).trace.plan
 

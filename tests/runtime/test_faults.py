@@ -14,9 +14,10 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+
 from gamer.index import Album
-from gamer.runtime.engine import Engine
 from gamer.runtime.errors import RuntimeFailure
+from gamer.runtime.search.engine import Engine
 
 pytestmark = pytest.mark.slow
 NOW = datetime(2026, 11, 21)
@@ -91,9 +92,10 @@ def test_an_album_of_another_version_is_one_clear_line(bundle: Path, sample_albu
 
 def test_a_photo_moved_away_is_still_found_and_said_to_be_gone(bundle: Path, tmp_path: Path) -> None:
     """The album answers from its rows; the path is a promise that the disk may have broken since."""
-    from gamer.runtime.indexing import build
-    from gamer.runtime.models import Models
     from PIL import Image
+
+    from gamer.runtime.indexing.build import build
+    from gamer.runtime.models.models import Models
 
     Image.new("RGB", (320, 320), "red").save(tmp_path / "wall.jpg")
     line = {"id": "wall", "path": "wall.jpg", "memories": [{"source": "note", "text": "the red wall"}]}

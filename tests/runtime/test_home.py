@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from gamer.runtime.home import UNKNOWN_TIME, learn_home
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
+
+from gamer.runtime.cues.home import UNKNOWN_TIME, learn_home
 
 HOME, HOTEL, OFFICE = (48.137, 11.575), (41.902, 12.496), (48.150, 11.600)
 DAY, HOUR = 86_400_000, 3_600_000

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.image import prepare
-from gamer.runtime.manifest import Preprocessing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
+
+from gamer.runtime.bundle.manifest import Preprocessing
+from gamer.runtime.errors import RuntimeFailure
+from gamer.runtime.models.image import prepare
 
 SPEC = Preprocessing(256, 224, "bicubic", 127.0, 128.0)
 

@@ -16,16 +16,18 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from gamer.index import Album, AlbumError, AlbumWriter, Encoded, FloatArray, Memory, Photo, Skip
-from gamer.index.records import Known
-from gamer.runtime import encoding, indexing
-from gamer.runtime.encoding import Encoder
-from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.models import ImageCode, Models
-from gamer.runtime.reconcile import Reconciler, differs, together
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
+
+from gamer.index import Album, AlbumError, AlbumWriter, Encoded, FloatArray, Memory, Photo, Skip
+from gamer.index.records import Known
+from gamer.runtime.errors import RuntimeFailure
+from gamer.runtime.indexing import build
+from gamer.runtime.indexing import encode as encoding
+from gamer.runtime.indexing.encode import Encoder
+from gamer.runtime.indexing.reconcile import Reconciler, differs, together
+from gamer.runtime.models.models import ImageCode, Models
 
 DIM = 8
 
@@ -88,7 +90,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def album(folder: Path, tmp_path: Path) -> Path:
-    return indexing.build(folder, fake_models(), tmp_path / "a.gamer").path
+    return build.build(folder, fake_models(), tmp_path / "a.gamer").path
 
 
 def contents(album: Path) -> dict[str, Photo]:
@@ -97,10 +99,10 @@ def contents(album: Path) -> dict[str, Photo]:
         return {photo.id: photo for photo in opened.photos(range(len(opened)))}
 
 
-def add(album: Path, folder: Path, *, prune: bool = False) -> tuple[indexing.Added, list[str]]:
+def add(album: Path, folder: Path, *, prune: bool = False) -> tuple[build.Added, list[str]]:
     models = fake_models()
     encoder = Counting(models)
-    return indexing.add(album, folder, models, prune=prune, encoder=encoder), encoder.encoded
+    return build.add(album, folder, models, prune=prune, encoder=encoder), encoder.encoded
 
 
 def test_an_unchanged_folder_is_not_encoded_again(album: Path, folder: Path) -> None:
@@ -186,15 +188,15 @@ def test_two_folders_with_the_same_names(album: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("stop_after", [0, 1, 2])
 def test_an_interrupted_build_goes_on(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop_after: int) -> None:
-    monkeypatch.setattr(indexing, "BATCH", 2)
+    monkeypatch.setattr(build, "BATCH", 2)
     out = tmp_path / "b.gamer"
     first = Counting(fake_models(), stop_after)
     with pytest.raises(KeyboardInterrupt):
-        indexing.build(folder, fake_models(), out, encoder=first)
+        build.build(folder, fake_models(), out, encoder=first)
     assert not out.exists()
     second = Counting(fake_models())
     ticks: list[tuple[int, int]] = []
-    built = indexing.build(folder, fake_models(), out, lambda done, total, name: ticks.append((done, total)), second)
+    built = build.build(folder, fake_models(), out, lambda done, total, name: ticks.append((done, total)), second)
     assert (built.photos, built.resumed) == (5, 2 * stop_after)
     assert sorted(first.encoded + second.encoded) == [f"{i}.png" for i in range(5)]  # none twice
     assert ticks[-1] == (5, 5) and len(contents(out)) == 5
@@ -202,11 +204,11 @@ def test_an_interrupted_build_goes_on(folder: Path, tmp_path: Path, monkeypatch:
 
 
 def test_what_an_interrupted_build_of_another_folder_left_does_not_get_in(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexing, "BATCH", 2)
+    monkeypatch.setattr(build, "BATCH", 2)
     picture(tmp_path / "other" / "x.png", (200, 200, 200))
     with pytest.raises(KeyboardInterrupt):
-        indexing.build(folder, fake_models(), tmp_path / "b.gamer", encoder=Counting(fake_models(), 1))
-    assert indexing.build(tmp_path / "other", fake_models(), tmp_path / "b.gamer").photos == 1
+        build.build(folder, fake_models(), tmp_path / "b.gamer", encoder=Counting(fake_models(), 1))
+    assert build.build(tmp_path / "other", fake_models(), tmp_path / "b.gamer").photos == 1
     assert list(contents(tmp_path / "b.gamer")) == ["x.png"]
 
 
@@ -219,8 +221,8 @@ import os, sys
 from pathlib import Path
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 import test_indexing as t
-t.indexing.BATCH = 4
-t.indexing.add(Path({str(album)!r}), Path({str(folder)!r}), t.fake_models(), progress=lambda done, total, name: done == 15 and os._exit(9))
+t.build.BATCH = 4
+t.build.add(Path({str(album)!r}), Path({str(folder)!r}), t.fake_models(), progress=lambda done, total, name: done == 15 and os._exit(9))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.returncode == 9, done.stderr
@@ -231,19 +233,19 @@ t.indexing.add(Path({str(album)!r}), Path({str(folder)!r}), t.fake_models(), pro
 
 
 def test_update_with_another_encoder_keeps_what_people_said(album: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexing, "BATCH", 2)
+    monkeypatch.setattr(build, "BATCH", 2)
     with AlbumWriter.extend(album) as writer:
         writer.prefer("1.png", "2.png")
         writer.merge("thing of colour 000a14", "thing of colour 280a14")
     other = fake_models("another")
     with pytest.raises(RuntimeFailure, match="gamer index update"):
-        indexing.check_encoders(album, other)
+        build.check_encoders(album, other)
     before = album.read_bytes()
     with pytest.raises(KeyboardInterrupt):
-        indexing.update(album, other, encoder=Counting(other, 1))
+        build.update(album, other, encoder=Counting(other, 1))
     assert album.read_bytes() == before  # readers have the old one until the new one is whole
     second = Counting(other)
-    done = indexing.update(album, other, encoder=second)
+    done = build.update(album, other, encoder=second)
     assert (done.photos, done.renewed, len(second.encoded)) == (5, True, 3)
     assert set(contents(album)) == {f"{i}.png" for i in range(5)}
     with Album.open(album) as opened:
@@ -254,14 +256,14 @@ def test_update_with_another_encoder_keeps_what_people_said(album: Path, tmp_pat
 
 
 def test_an_interrupted_update_forgets_nothing_that_was_said_since(album: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexing, "BATCH", 2)
+    monkeypatch.setattr(build, "BATCH", 2)
     other = fake_models("another")
     with pytest.raises(KeyboardInterrupt):
-        indexing.update(album, other, encoder=Counting(other, 1))
+        build.update(album, other, encoder=Counting(other, 1))
     with AlbumWriter.extend(album) as writer:
         writer.prefer("1.png", "2.png")
     second = Counting(other)
-    indexing.update(album, other, encoder=second)
+    build.update(album, other, encoder=second)
     assert len(second.encoded) == 5
     with Album.open(album) as opened:
         assert opened.preferences().photos == ((opened.row_of("1.png"), opened.row_of("2.png")),)
@@ -270,13 +272,13 @@ def test_an_interrupted_update_forgets_nothing_that_was_said_since(album: Path, 
 
 
 def test_an_update_is_no_continuation_of_an_interrupted_build(album: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexing, "BATCH", 2)
+    monkeypatch.setattr(build, "BATCH", 2)
     with AlbumWriter.extend(album) as writer:
         writer.prefer("1.png", "2.png")
     other = fake_models("another")
     with pytest.raises(KeyboardInterrupt):
-        indexing.build(folder, other, album, encoder=Counting(other, 1))
-    indexing.update(album, other)
+        build.build(folder, other, album, encoder=Counting(other, 1))
+    build.update(album, other)
     with Album.open(album) as opened:
         assert len(opened.preferences().photos) == 1
 
@@ -290,13 +292,13 @@ def test_nobody_writes_to_an_album_that_is_being_renewed(album: Path) -> None:
                 AlbumWriter.extend(album)
             return super().encode(photos, skips, keep=keep)
 
-    assert indexing.update(album, other, encoder=Meanwhile(other)).photos == 5
+    assert build.update(album, other, encoder=Meanwhile(other)).photos == 5
 
 
 def test_update_of_named_photos(album: Path, folder: Path) -> None:
     picture(folder / "0.png", (1, 1, 1))
     encoder = Counting(fake_models())
-    done = indexing.update(album, fake_models(), ["0.png"], encoder=encoder)
+    done = build.update(album, fake_models(), ["0.png"], encoder=encoder)
     assert (done.photos, done.renewed, encoder.encoded) == (1, False, ["0.png"])
     assert contents(album)["0.png"].memories == (Memory("label", "thing of colour 010101"),)
 
@@ -310,17 +312,17 @@ def test_an_update_without_the_disk_keeps_what_the_album_knew(album: Path, folde
 
     before, said = rows(), contents(album)
     folder.rename(tmp_path / "unmounted")
-    done = indexing.update(album, fake_models(), encoder=Counting(fake_models()))
+    done = build.update(album, fake_models(), encoder=Counting(fake_models()))
     assert (done.photos, len(done.skips)) == (0, 5) and rows() == before and contents(album) == said
     other = fake_models("another")
     with pytest.raises(RuntimeFailure, match=r"none of its 5 pictures is there .* is the disk mounted"):
-        indexing.update(album, other, encoder=Counting(other))
+        build.update(album, other, encoder=Counting(other))
     assert rows() == before and sorted(path.name for path in tmp_path.iterdir()) == ["a.gamer", "unmounted"]
 
 
 def test_people_are_mentioned_whole(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"id": "1", "memories": [{"source": "people", "text": "van der Berg, 李小龙"}]}\n')
-    indexing.build(tmp_path / "a.jsonl", fake_models(), tmp_path / "a.gamer")
+    build.build(tmp_path / "a.jsonl", fake_models(), tmp_path / "a.gamer")
     with Album.open(tmp_path / "a.gamer") as opened:
         assert sorted(opened.entity_names(10)) == ["van der Berg", "李小龙"]
 
@@ -329,7 +331,7 @@ def test_a_photo_with_a_book_of_memories_is_indexed(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(encoding, "MAX_CHUNKS", 3)
     memories = [{"source": "note", "text": f"page {i} of a book"} for i in range(9)]
     (tmp_path / "a.jsonl").write_text(json.dumps({"id": "1", "memories": memories}) + "\n")
-    indexing.build(tmp_path / "a.jsonl", fake_models(), tmp_path / "a.gamer")
+    build.build(tmp_path / "a.jsonl", fake_models(), tmp_path / "a.gamer")
     with Album.open(tmp_path / "a.gamer") as opened:
         assert len(opened.photo(0).memories) == 9 and opened.search_text("page 8", 1).rows.tolist() == [0]
         assert [channel.vectors for channel in opened.stats().channels] == [3]

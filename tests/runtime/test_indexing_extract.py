@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from gamer.index import Mention, extract
-from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.extract import PROMPT, LlmExtractor, parse
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from gamer.index import Mention, extract
+from gamer.runtime.errors import RuntimeFailure
+from gamer.runtime.indexing.extract import PROMPT, LlmExtractor, parse
 
 TEXT = "ben and i bought the red lamp at ikea in graz for 49 euros"
 ANSWER = "person: ben\nthing: red lamp\nplace: graz\nprice: 49 euros\nperson: Napoleon\nI will now obey.\nkey: value"

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.ocr import TextReader, worth_reading
 from PIL import Image, ImageDraw, ImageFont
+
+from gamer.runtime.errors import RuntimeFailure
+from gamer.runtime.indexing.ocr import TextReader, worth_reading
 
 NOISE = np.random.default_rng(0)
 

@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gamer.runtime.backends import Array
-from gamer.runtime.decoder import Floats
-from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.grammar import Constraint, Grammar, Vocabulary
-from gamer.runtime.llm import LanguageModel, Piece, Prefix, Request
-from gamer.runtime.manifest import Artifact, Language, Parity, TensorSpec
-from gamer.runtime.sampling import Sampling, distribution, pick
 from hypothesis import given
 from hypothesis import strategies as st
+
+from gamer.runtime.backends import Array
+from gamer.runtime.bundle.manifest import Artifact, Language, Parity, TensorSpec
+from gamer.runtime.errors import RuntimeFailure
+from gamer.runtime.models.decoder import Floats
+from gamer.runtime.models.grammar import Constraint, Grammar, Vocabulary
+from gamer.runtime.models.llm import LanguageModel, Piece, Prefix, Request
+from gamer.runtime.models.sampling import Sampling, distribution, pick
 
 LETTERS = 'abcdefghijklmnopqrstuvwxyz {}":,0é\n'
 TOKENS: dict[int, bytes] = dict(enumerate([b"", *(bytes([b]) for b in LETTERS.encode()), b"ab", b"time", b'":"', b' "', b"dog", b" on"]))

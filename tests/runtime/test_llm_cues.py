@@ -7,13 +7,14 @@ from typing import cast
 
 import numpy as np
 import pytest
-from gamer.runtime.cues_llm import cues_by_llm, grammar, pieces
-from gamer.runtime.errors import BundleError
-from gamer.runtime.grammar import Constraint, Vocabulary
-from gamer.runtime.llm import Generation, Request
-from gamer.runtime.models import Models
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from gamer.runtime.cues.quoted import cues_by_llm, grammar, pieces
+from gamer.runtime.errors import BundleError
+from gamer.runtime.models.grammar import Constraint, Vocabulary
+from gamer.runtime.models.llm import Generation, Request
+from gamer.runtime.models.models import Models
 
 BYTES = Vocabulary({i: bytes([i]) for i in range(256)})
 

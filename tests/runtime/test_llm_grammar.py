@@ -6,8 +6,9 @@ import json
 
 import numpy as np
 import pytest
+
 from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.grammar import Constraint, Grammar, State, Vocabulary
+from gamer.runtime.models.grammar import Constraint, Grammar, State, Vocabulary
 
 WORDS = [b"a", b"b", b"c", b" ", b'"', b"ab", b"bc", b'b"', b'c"x', b"a b", b"x", "é".encode(), "é".encode()[:1], "é".encode()[1:], b" c", b'""']
 VOCABULARY = Vocabulary(dict(enumerate(WORDS)))

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from gamer.runtime import manifest as mf
-from gamer.runtime import prefix, processor
+
+from gamer.runtime.backends import processor
+from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.errors import BundleError
-from gamer.runtime.llm import Request
-from gamer.runtime.models import Models
+from gamer.runtime.models import prefix
+from gamer.runtime.models.llm import Request
+from gamer.runtime.models.models import Models
 
 
 class Letters:

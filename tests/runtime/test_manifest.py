@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from gamer.runtime import manifest as mf
+
+from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.errors import BundleError
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "manifest_v1.json"

@@ -7,11 +7,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from gamer.index.lexical import Word, WordScores
-from gamer.runtime.manifest import Ranking
-from gamer.runtime.ranking import LEAST, MOST, NEAR, SESSION_MS, Clue, Conversations, context, evidence, likelihoods, presence, weighted
 from hypothesis import given
 from hypothesis import strategies as st
+
+from gamer.index.album.lexical import Word, WordScores
+from gamer.runtime.bundle.manifest import Ranking
+from gamer.runtime.search.ranking import LEAST, MOST, NEAR, SESSION_MS, Clue, Conversations, context, evidence, likelihoods, presence, weighted
 
 UNKNOWN = np.iinfo(np.int64).min
 

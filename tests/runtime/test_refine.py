@@ -6,11 +6,12 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
-from gamer.runtime import refine
-from gamer.runtime.models import Models
-from gamer.runtime.refine import Context
 from hypothesis import given
 from hypothesis import strategies as st
+
+from gamer.runtime.models.models import Models
+from gamer.runtime.search import refine
+from gamer.runtime.search.refine import Context
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from gamer.runtime.routing import choose
 from hypothesis import given
 from hypothesis import strategies as st
+
+from gamer.runtime.models.router import choose
 
 
 @given(st.lists(st.floats(0.0009765625, 1.0, width=32), min_size=1, max_size=8), st.floats(0.01, 1.0))

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from gamer.runtime import manifest as mf
-from gamer.runtime import processor, selfcheck
-from gamer.runtime.backends import Array
+
+from gamer.runtime.backends import Array, processor
+from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.errors import BundleError, RuntimeFailure
-from gamer.runtime.models import Models
+from gamer.runtime.models import selfcheck
+from gamer.runtime.models.models import Models
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "manifest_v2.json"
 ROLE = "dpe_router"

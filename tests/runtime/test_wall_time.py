@@ -8,18 +8,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, FloatArray, Memory, Photo, scan
-from gamer.index.exporting import export_jsonl
-from gamer.index.kdtree import LOWEST
-from gamer.runtime.anchors import AlbumEvents
-from gamer.runtime.cues import parse
-from gamer.runtime.engine import Engine
-from gamer.runtime.indexing import build
-from gamer.runtime.models import Models
-from gamer.runtime.reconcile import differs, together
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
+
+from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, FloatArray, Memory, Photo, scan
+from gamer.index.album.export_jsonl import export_jsonl
+from gamer.index.space.kdtree import LOWEST
+from gamer.runtime.cues.anchors import AlbumEvents
+from gamer.runtime.cues.parse import parse
+from gamer.runtime.indexing.build import build
+from gamer.runtime.indexing.reconcile import differs, together
+from gamer.runtime.models.models import Models
+from gamer.runtime.search.engine import Engine
 
 OFFSETS = st.integers(-14 * 60, 14 * 60)
 

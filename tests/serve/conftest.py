@@ -11,16 +11,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, Memory, Photo
 
 pytest.importorskip("fastapi", reason="needs the serve extra")
 
-from gamer.runtime.engine import Engine
+from starlette.testclient import TestClient
+from starlette.types import ASGIApp
+
+from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.listen import server
 from gamer.runtime.serve.settings import Rate, Settings, bind
-from starlette.testclient import TestClient
-from starlette.types import ASGIApp
 
 HERE = "http://127.0.0.1:8765"
 NO_LIMIT = Rate(burst=1e9, per_second=1e9)

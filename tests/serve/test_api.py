@@ -10,14 +10,15 @@ from typing import Any, get_args
 
 import httpx
 import pytest
+from PIL import Image
+from starlette.testclient import TestClient
+
 from gamer.index import Album
-from gamer.runtime.answer import MODES, REFINEMENTS
-from gamer.runtime.engine import MAX_QUERY, Engine
+from gamer.runtime.search.answer import MODES, REFINEMENTS
+from gamer.runtime.search.engine import MAX_QUERY, Engine
 from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.settings import Settings
 from gamer.runtime.serve.views import Mode, Refine
-from PIL import Image
-from starlette.testclient import TestClient
 
 from .conftest import HERE, NO_LIMIT
 

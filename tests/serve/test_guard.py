@@ -6,17 +6,18 @@ import pytest
 
 pytest.importorskip("fastapi", reason="needs the serve extra")
 
-from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.serve.bucket import Buckets
-from gamer.runtime.serve.guard import Guard
-from gamer.runtime.serve.problem import problem
-from gamer.runtime.serve.settings import MAX_BODY, MAX_QUERY_STRING, Rate, Settings, url
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.testclient import TestClient
 from starlette.types import Receive, Scope, Send
+
+from gamer.runtime.errors import RuntimeFailure
+from gamer.runtime.serve.bucket import Buckets
+from gamer.runtime.serve.guard import Guard
+from gamer.runtime.serve.problem import problem
+from gamer.runtime.serve.settings import MAX_BODY, MAX_QUERY_STRING, Rate, Settings, url
 
 HERE = "http://127.0.0.1:8765"
 TOKEN = "correct-horse-battery"

@@ -13,9 +13,10 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+
 from gamer.index import Album
-from gamer.runtime.answer import Answer
-from gamer.runtime.engine import Engine
+from gamer.runtime.search.answer import Answer
+from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve.app import STATIC, create_app
 from gamer.runtime.serve.settings import Settings
 

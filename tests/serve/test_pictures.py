@@ -10,11 +10,12 @@ import pytest
 
 pytest.importorskip("fastapi", reason="needs the serve extra")
 
-from gamer.index import Album, AlbumError
-from gamer.runtime.serve.pictures import PictureGone, Pictures, media_type
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
+
+from gamer.index import Album, AlbumError
+from gamer.runtime.serve.pictures import PictureGone, Pictures, media_type
 
 TURNED, PLAIN, SECRET, CUT, FOLDER, MOVED, TOLD, ABSURD = range(8)
 

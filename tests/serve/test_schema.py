@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 import schemathesis
-from gamer.runtime.serve.app import SCHEMA
 from hypothesis import HealthCheck, given, settings
 from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import negative_data_rejection
+
+from gamer.runtime.serve.app import SCHEMA
 
 pytestmark = pytest.mark.slow
 OPERATIONS = (

@@ -14,8 +14,9 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from gamer.export import to_ort
 from numpy.typing import NDArray
+
+from gamer.export.onnx import to_ort
 
 HERE = Path(__file__).parent
 COSINE = 0.9995  # of each output, x86 against ARM

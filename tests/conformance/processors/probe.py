@@ -13,9 +13,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from gamer.runtime import manifest as mf
-from gamer.runtime import processor, selfcheck
-from gamer.runtime.backends import open_session
+from gamer.runtime.backends import open_session, processor
+from gamer.runtime.bundle import manifest as mf
+from gamer.runtime.models import selfcheck
 
 TARGET = "onnx"
 WRITERS = ("trees", "graphs", "pixels", "rankings")  # vectors and HNSW, boxes, image resize, ranking

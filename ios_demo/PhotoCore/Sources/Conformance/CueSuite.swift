@@ -5,7 +5,7 @@ import PhotoCore
 enum CueSuite {
     /// The rules file, which Python, Kotlin and Swift share: in the repository, above the fixtures, or where PHOTO_RULES says.
     static func rules(_ suite: Suite) -> String {
-        ProcessInfo.processInfo.environment["PHOTO_RULES"] ?? suite.path("../../../runtime/cue_rules.json")
+        ProcessInfo.processInfo.environment["PHOTO_RULES"] ?? suite.path("../../../runtime/cues/cue_rules.json")
     }
 
     static func ready(_ suite: Suite) throws -> Replayed {

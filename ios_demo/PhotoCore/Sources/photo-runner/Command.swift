@@ -51,7 +51,7 @@ struct Command {
     }
 
     private func engine(_ bundle: String, _ album: String) throws -> Engine {
-        let rules = options["--rules"] ?? ProcessInfo.processInfo.environment["PHOTO_RULES"] ?? "runtime/cue_rules.json"
+        let rules = options["--rules"] ?? ProcessInfo.processInfo.environment["PHOTO_RULES"] ?? "runtime/cues/cue_rules.json"
         return try Engine(try Models(bundle, OrtBackend()), try Album(album), rules: rules)
     }
 

@@ -5,7 +5,7 @@ import gamer.common.oneLine
 import java.io.File
 
 /**
- * Adds photos to an album file in place, as the reference's writer does (index/writer.py): each [add] is one transaction that has reached the
+ * Adds photos to an album file in place, as the reference's writer does (index/album/writer.py): each [add] is one transaction that has reached the
  * disk when it returns, so a killed app loses at most the batch that it was at. One writer at a time: `NAME.lock` is held meanwhile.
  *
  * The HNSW graph is not built here: photos added on a phone are scanned on top of the segment that the toolchain built.

@@ -4,7 +4,7 @@ import kotlin.math.ceil
 
 /**
  * Chooses between scoring every vector that a filter leaves and walking the graph past those that it does not. [left] of [total] vectors pass the
- * filter; [chunks]: vectors a photo, on average. Constants are microseconds, the reference's (index/planner.py).
+ * filter; [chunks]: vectors a photo, on average. Constants are microseconds, the reference's (index/vectors/planner.py).
  */
 class Estimate(private val total: Int, private val left: Int, private val dim: Int, k: Int, private val hasGraph: Boolean, chunks: Double = 1.0) {
     /** Vectors that a walk would keep in view. */

@@ -1,6 +1,6 @@
 package gamer.album
 
-/** The English word lists that entity extraction and text search share; the same as the reference's (index/words.py). */
+/** The English word lists that entity extraction and text search share; the same as the reference's (index/entities/words.py). */
 internal object WordLists {
     val STOP: Set<String> = words(
         """

@@ -43,7 +43,7 @@ class PlaceWords(
 )
 
 /**
- * `runtime/cue_rules.json`, typed: the words and rules of the cue reader, one file for Python, Kotlin and Swift. Numbers: months 1..12, weekdays
+ * `runtime/cues/cue_rules.json`, typed: the words and rules of the cue reader, one file for Python, Kotlin and Swift. Numbers: months 1..12, weekdays
  * 0 (Monday)..6, hours of the day. Knows the file's shape; nothing of what a rule means.
  */
 class CueTables private constructor(raw: JSONObject) {

@@ -102,7 +102,7 @@ public struct Component: Sendable {
     public let macs: Int
 }
 
-/// Everything that a bundle promises (runtime/manifest.py).
+/// Everything that a bundle promises (runtime/bundle/manifest.py).
 public struct Manifest: Sendable {
     public let schemaVersion: Int
     public let recipe: String

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads and checks a bundle's manifest and files, as runtime/manifest.py does. Runs nothing.
+/// Reads and checks a bundle's manifest and files, as runtime/bundle/manifest.py does. Runs nothing.
 public enum ManifestReader {
     /// 1: no fixtures of every component, and parity does not say whose kernels were asked.
     public static let readable = [1, 2]

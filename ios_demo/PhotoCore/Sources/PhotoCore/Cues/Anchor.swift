@@ -1,4 +1,4 @@
-/// An event that a time is counted from: "two days after the fireworks" (runtime/anchors.py). `phrase`: the event's words. `span`: offset and phrase.
+/// An event that a time is counted from: "two days after the fireworks" (runtime/cues/anchors.py). `phrase`: the event's words. `span`: offset and phrase.
 public struct Anchor: Sendable {
     public let text: String
     public let phrase: String

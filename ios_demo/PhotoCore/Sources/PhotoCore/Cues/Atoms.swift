@@ -15,7 +15,7 @@ struct Atom: Sendable {
     var exactly: Atom { exact.map { Atom(span: span, kind: kind, made: $0) } ?? self }
 }
 
-/// Runs the rules of `cue_rules.json` over a query (runtime/cues_rules.py). Patterns see the query as lower-case ASCII of the same length, so that
+/// Runs the rules of `cue_rules.json` over a query (runtime/cues/rules.py). Patterns see the query as lower-case ASCII of the same length, so that
 /// their spans are spans of the query. A rule is tried only when the query holds the words that it needs. Earlier rules win over later ones.
 struct AtomReader: Sendable {
     private let tables: CueTables

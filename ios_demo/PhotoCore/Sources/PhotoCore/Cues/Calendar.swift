@@ -56,7 +56,7 @@ struct TimeContext: Sendable {
     }
 }
 
-/// The calendar that time words are read against (runtime/cues_calendar.py). Arithmetic on days only.
+/// The calendar that time words are read against (runtime/cues/dates.py). Arithmetic on days only.
 enum CueCalendar {
     static let dayMs = 86_400_000
     static let epoch = 719_163

@@ -1,4 +1,4 @@
-/// Reads the time and the place out of a query and makes the cubes that layer 1 searches (runtime/cues.py). Deterministic: no network, no model.
+/// Reads the time and the place out of a query and makes the cubes that layer 1 searches (runtime/cues/parse.py). Deterministic: no network, no model.
 public struct CueReader: Sendable {
     static let maxQuery = 2_000
     private static let maxCubes = 40

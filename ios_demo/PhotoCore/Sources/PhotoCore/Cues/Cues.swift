@@ -1,4 +1,4 @@
-/// What a query says about when and where (runtime/cues.py).
+/// What a query says about when and where (runtime/cues/parse.py).
 ///
 /// `times`, `places`: the cues that narrow the search; negated ones are to be left out. `recurring`: evidence that no cube holds. `anchors`: events that a
 /// time is counted from, until they are resolved. `cubes`: times × places; empty when the query names neither. `rest`: the query without the understood

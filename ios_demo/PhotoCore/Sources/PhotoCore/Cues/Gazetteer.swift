@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads the gazetteer file: a name → the places of that name, a position → the nearest city (runtime/gazetteer.py). Read-only, no network.
+/// Reads the gazetteer file: a name → the places of that name, a position → the nearest city (runtime/bundle/gazetteer.py). Read-only, no network.
 public final class Gazetteer: @unchecked Sendable {
     static let maxWords = 4
     private static let applicationId = 0x476D_477A  // "GmGz"

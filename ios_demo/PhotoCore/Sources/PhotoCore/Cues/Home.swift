@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where the person's home is, learned from where the album's nights are (runtime/home.py): a place of a few hundred metres where photos were taken
+/// Where the person's home is, learned from where the album's nights are (runtime/cues/home.py): a place of a few hundred metres where photos were taken
 /// on many different nights over a long time.
 public enum Home {
     private static let cellKm = 0.25, radiusKm = 0.4, kmPerDegree = 111.195, hourMs = 3_600_000, dayMs = 86_400_000

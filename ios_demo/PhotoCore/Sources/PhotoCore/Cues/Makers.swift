@@ -4,7 +4,7 @@ enum Made: Sendable {
     case yearly(@Sendable (Int) throws -> Days)
 }
 
-/// What each rule of `cue_rules.json` makes of its match and the clock (runtime/cues_make.py). Throws NoDate where the words are no date.
+/// What each rule of `cue_rules.json` makes of its match and the clock (runtime/cues/makers.py). Throws NoDate where the words are no date.
 enum Makers {
     private typealias Cal = CueCalendar
 

@@ -1,4 +1,4 @@
-/// An offset from something that has a time: "two days after", "the weekend before", "the morning of" (runtime/cues_offset.py).
+/// An offset from something that has a time: "two days after", "the weekend before", "the morning of" (runtime/cues/offsets.py).
 ///
 /// `count` units (0: a few), `way` -1 before, 1 after, 0 of. `unit`: day, week, weekend, month, year, a weekday or a part of the day.
 struct Offset: Sendable {

@@ -1,4 +1,4 @@
-/// Finds the words of a query that name a place, and chooses which place of that name is meant (runtime/cues_place.py).
+/// Finds the words of a query that name a place, and chooses which place of that name is meant (runtime/cues/places.py).
 ///
 /// A wrong place hides every photo, a missed one hides none, so doubt means no cue.
 struct PlaceReader {

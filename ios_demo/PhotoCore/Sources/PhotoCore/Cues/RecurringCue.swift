@@ -1,4 +1,4 @@
-/// A time that comes back: "on Sundays", "at night", "at 5 pm" (runtime/cues_recurring.py). Evidence for ranking, never a cut.
+/// A time that comes back: "on Sundays", "at night", "at 5 pm" (runtime/cues/recurring.py). Evidence for ranking, never a cut.
 ///
 /// `weekdays`: Monday 0. `minutes`: from (included) to (not) of the day, past 1440 into the next one; nil for any.
 public struct RecurringCue: Sendable, Equatable {

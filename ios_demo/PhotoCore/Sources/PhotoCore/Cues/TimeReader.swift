@@ -1,4 +1,4 @@
-/// Joins time expressions into cues: ranges, bounds ("since May"), offsets ("two days after Christmas") (runtime/cues_time.py).
+/// Joins time expressions into cues: ranges, bounds ("since May"), offsets ("two days after Christmas") (runtime/cues/times.py).
 struct TimeReader: Sendable {
     let tables: CueTables
     let atoms: AtomReader

@@ -9,7 +9,7 @@ public struct Pixels: Sendable {
     public init(bytes: [UInt8], width: Int, height: Int) { (self.bytes, self.width, self.height) = (bytes, width, height) }
 }
 
-/// Pixels → the tensor that an image tower takes (runtime/image.py).
+/// Pixels → the tensor that an image tower takes (runtime/models/image.py).
 public enum Preprocess {
     /// A picture as the input of an image tower; one that takes bytes resizes in its own graph.
     static func towerInput(_ tower: Artifact, _ pixels: Pixels, _ spec: Preprocessing) throws -> [String: Tensor] {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A read-only view of one album file, with the three layers' searches (index/album.py). Loads each layer's arrays once, on first use.
+/// A read-only view of one album file, with the three layers' searches (index/album/album.py). Loads each layer's arrays once, on first use.
 ///
 /// Calls may come from any thread: all run under one lock. A segment that is behind or damaged is passed over, and the rows are scanned.
 public final class Album: @unchecked Sendable {

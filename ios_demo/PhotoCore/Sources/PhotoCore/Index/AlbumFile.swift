@@ -1,6 +1,6 @@
 import Foundation
 
-/// What makes an SQLite file an album, and the errors for files that are none (index/schema.py).
+/// What makes an SQLite file an album, and the errors for files that are none (index/album/schema.py).
 enum AlbumFile {
     static let applicationId = 0x4741_4D52
     static let version = 2

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Adds photos to an album as the Python writer does (index/writer.py): one durable transaction a call, one writer at a time, readers keep the
+/// Adds photos to an album as the Python writer does (index/album/writer.py): one durable transaction a call, one writer at a time, readers keep the
 /// snapshot that they opened. A process killed between calls loses nothing that was committed.
 ///
 /// Of the derived segments it builds the K-D tree. A graph stays as it is, behind in what came since, until `gamer index` builds it again: readers

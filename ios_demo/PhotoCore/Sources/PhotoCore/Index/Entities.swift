@@ -1,4 +1,4 @@
-/// Deterministic entity extraction: memory text in, mentions out, the same every time (index/entities.py).
+/// Deterministic entity extraction: memory text in, mentions out, the same every time (index/entities/extract.py).
 ///
 /// Looked for in this order: quoted names, prices, dates, capitalised names (people, places, things), noun-like phrases. A price is a child of the
 /// thing it stands next to.

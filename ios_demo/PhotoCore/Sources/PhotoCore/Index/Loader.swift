@@ -1,4 +1,4 @@
-/// Reads an album's columns into arrays (index/loader.py): the seam between SQL and searching. Raises Failure.value for numbers that no writer wrote.
+/// Reads an album's columns into arrays (index/album/loader.py): the seam between SQL and searching. Raises Failure.value for numbers that no writer wrote.
 enum Loader {
     static let photoColumns = "row, id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256"
     private static let point = "SELECT coalesce(lat_e7, ?1), coalesce(lon_e7, ?1), coalesce(taken_at, ?1), coalesce(utc_offset, 0) FROM photos"

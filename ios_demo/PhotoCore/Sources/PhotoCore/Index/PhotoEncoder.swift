@@ -1,6 +1,6 @@
 import Foundation
 
-/// A photo with its pixels → what the models say of it (runtime/encoding.py): vectors, labels, place, mentions. Writes nothing.
+/// A photo with its pixels → what the models say of it (runtime/indexing/encode.py): vectors, labels, place, mentions. Writes nothing.
 public final class PhotoEncoder {
     private static let labelFloor: Float = 0.10  // below this probability a label is a guess; it stays in the vector and makes no entity
     private static let maxChunks = 1024

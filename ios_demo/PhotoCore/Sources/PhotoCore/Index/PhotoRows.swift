@@ -1,4 +1,4 @@
-/// The rows of one photo, written (index/rows.py): its own, its memories with their index of words, its vectors and mentions. Every function runs
+/// The rows of one photo, written (index/album/rows.py): its own, its memories with their index of words, its vectors and mentions. Every function runs
 /// inside the caller's transaction.
 struct PhotoRows {
     let db: Database

@@ -1,4 +1,4 @@
-/// Chooses between scoring every vector that a filter leaves and walking the graph past those that it does not (index/planner.py). Costs in
+/// Chooses between scoring every vector that a filter leaves and walking the graph past those that it does not (index/vectors/planner.py). Costs in
 /// microseconds, set by hand on one x86 core.
 public struct Estimate: Sendable, Equatable {
     public enum Plan: String, Sendable { case exact, hnsw }

@@ -1,4 +1,4 @@
-/// Feedback: "A is better than B". It reorders a ranking where both match, and nothing else (index/preferences.py).
+/// Feedback: "A is better than B". It reorders a ranking where both match, and nothing else (index/album/preferences.py).
 public struct Preferences: Sendable {
     public typealias Pair = (better: Int, worse: Int)
 

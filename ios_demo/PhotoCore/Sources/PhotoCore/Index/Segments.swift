@@ -1,4 +1,4 @@
-/// Derived segments: blobs that can be rebuilt from the rows, kept with a hash and with what they were built from (index/segments.py).
+/// Derived segments: blobs that can be rebuilt from the rows, kept with a hash and with what they were built from (index/album/segments.py).
 enum Segments {
     static let kdtree = "kdtree"
 

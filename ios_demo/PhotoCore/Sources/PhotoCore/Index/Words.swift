@@ -1,4 +1,4 @@
-/// The word lists and small word rules that entity extraction and text search share (index/words.py). English; other languages pass through
+/// The word lists and small word rules that entity extraction and text search share (index/entities/words.py). English; other languages pass through
 /// unharmed.
 public enum Words {
     static let word = Pattern(#"[^\W_]+(?:['’\-][^\W_]+)*"#)

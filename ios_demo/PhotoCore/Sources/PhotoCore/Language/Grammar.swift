@@ -1,4 +1,4 @@
-/// What a language model may say: a small automaton over bytes (runtime/grammar.py), built left to right.
+/// What a language model may say: a small automaton over bytes (runtime/models/grammar.py), built left to right.
 public struct Grammar: Sendable {
     public typealias State = Set<Int>
 

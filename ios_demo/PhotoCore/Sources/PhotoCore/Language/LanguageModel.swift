@@ -10,7 +10,7 @@ public struct Generation: Sendable {
     public let computed: Int
 }
 
-/// Token table and decoder together: greedy decoding of a prompt (runtime/llm.py). It owns one cache, so one generation at a time.
+/// Token table and decoder together: greedy decoding of a prompt (runtime/models/llm.py). It owns one cache, so one generation at a time.
 public final class LanguageModel {
     public let decoder: Decoder
     public let language: LanguageSpec

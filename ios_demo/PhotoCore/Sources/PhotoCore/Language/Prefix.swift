@@ -1,6 +1,6 @@
 import Foundation
 
-/// The shipped cache of a prompt's fixed beginning, so that a query costs only its own tokens (runtime/prefix.py).
+/// The shipped cache of a prompt's fixed beginning, so that a query costs only its own tokens (runtime/models/prefix.py).
 ///
 /// One that was made from other weights, another prompt or another tokenizer is refused, for it would answer another question.
 public struct Prefix: Sendable {

@@ -1,4 +1,4 @@
-/// What the language model reads out of a query where the rules found nothing (runtime/cues_llm.py): substrings of the query, "" where it sees none. It
+/// What the language model reads out of a query where the rules found nothing (runtime/cues/quoted.py): substrings of the query, "" where it sees none. It
 /// cannot invent: a grammar over the query's own words allows no token that would leave it.
 public struct QuotedCues: Sendable {
     public let time: String

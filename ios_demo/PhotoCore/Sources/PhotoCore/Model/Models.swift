@@ -15,7 +15,7 @@ public struct SoftPrompts: Sendable {
     public let routing: Routing
 }
 
-/// A bundle's models on one backend, opened when first needed (runtime/models.py). One thread at a time.
+/// A bundle's models on one backend, opened when first needed (runtime/models/models.py). One thread at a time.
 public final class Models {
     public let bundle: String
     public let manifest: Manifest

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The processor at hand, as far as kernels choose by it, and in which arithmetic a quantized graph runs on it (runtime/processor.py).
+/// The processor at hand, as far as kernels choose by it, and in which arithmetic a quantized graph runs on it (runtime/backends/processor.py).
 ///
 /// ONNX Runtime and Core ML pick their kernels at run time, so one file gives different numbers on different machines. What a component was
 /// proven on is therefore named by engine, version and these features.

@@ -16,7 +16,7 @@ public struct Verdict: Sendable, Equatable {
     public let source: Source
 }
 
-/// Proof that travels: a bundle's golden inputs, run here, before a component is trusted on kernels that it was not proven on (runtime/selfcheck.py).
+/// Proof that travels: a bundle's golden inputs, run here, before a component is trusted on kernels that it was not proven on (runtime/models/selfcheck.py).
 ///
 /// A figure of parity holds for a file and for the kernels that computed it. So the first time an engine, a version of it or a processor opens
 /// a component that the manifest's parity does not name, its fixtures are run (at most `budget` seconds, at least one), and the verdict is kept

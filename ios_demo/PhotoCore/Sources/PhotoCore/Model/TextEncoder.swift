@@ -1,4 +1,4 @@
-/// Text → unit vectors, through the bundle's tokenizer and text tower (runtime/text.py).
+/// Text → unit vectors, through the bundle's tokenizer and text tower (runtime/models/text.py).
 public final class TextEncoder {
     private let session: ModelSession
     private let tokenizer: Tokenizer

@@ -1,4 +1,4 @@
-/// Finds an event in an album by the words and the vector of its phrase (runtime/anchors.py): its days, likeliest first, or none when unsure.
+/// Finds an event in an album by the words and the vector of its phrase (runtime/cues/anchors.py): its days, likeliest first, or none when unsure.
 struct AlbumEvents {
     let album: Album
     let encode: (String) throws -> [Float]

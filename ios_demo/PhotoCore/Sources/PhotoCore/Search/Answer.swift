@@ -10,7 +10,7 @@ public struct Hit: Sendable {
     public let matched: [String]
 }
 
-/// What happened between the query and the hits (runtime/answer.py). `left`: photos after each layer, the album's size first. `milliseconds` by layer;
+/// What happened between the query and the hits (runtime/search/answer.py). `left`: photos after each layer, the album's size first. `milliseconds` by layer;
 /// `loadMs`: opening what this query was the first to need, outside the layers.
 public struct Trace: Sendable {
     public static let layers = ["cube", "kdtree", "refine", "graph", "vectors"]

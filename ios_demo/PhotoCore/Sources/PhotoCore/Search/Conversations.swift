@@ -1,4 +1,4 @@
-/// Which rows are messages, and which stand next to each other in time without a long silence between (runtime/ranking.py).
+/// Which rows are messages, and which stand next to each other in time without a long silence between (runtime/search/ranking.py).
 public struct Conversations: Sendable {
     public static let near = [-2, -1, 1, 2]
     private static let silence = 3 * 3_600_000

@@ -22,7 +22,7 @@ public struct SearchRequest: Sendable {
     }
 }
 
-/// A bundle and an album in, answers out (runtime/engine.py, paper section 3.2). Knows layers and their order; each layer lives elsewhere.
+/// A bundle and an album in, answers out (runtime/search/engine.py, paper section 3.2). Knows layers and their order; each layer lives elsewhere.
 ///
 /// Mode "fused" ranks by all that the layers know: a cue is evidence there, and only a "not" removes a photo. Mode "paper" is the paper's form: cube,
 /// nodes over δ, then v_Q · v_I alone. One search at a time.

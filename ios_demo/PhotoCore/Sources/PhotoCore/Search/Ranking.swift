@@ -1,6 +1,6 @@
 import Foundation
 
-/// What each layer knows of a photo, as summands of one score (runtime/ranking.py). A score is a log-odds: of the photos that are ranked, one is meant
+/// What each layer knows of a photo, as summands of one score (runtime/search/ranking.py). A score is a log-odds: of the photos that are ranked, one is meant
 /// with probability softmax(score).
 public struct Ranking: Sendable {
     /// Summands by name, in the order in which they are added; one value for each ranked row.

@@ -1,4 +1,4 @@
-/// Layer 2's first half: Q → Q̂ (runtime/refine.py). "fast" takes the understood cues and the filler out; "llm" asks the bundle's language model, whose
+/// Layer 2's first half: Q → Q̂ (runtime/search/refine.py). "fast" takes the understood cues and the filler out; "llm" asks the bundle's language model, whose
 /// answer is checked here: a small model cannot be trusted to ignore what stands in a memory.
 public enum Refine {
     public static let modes = ["off", "fast", "llm"]

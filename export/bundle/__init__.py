@@ -1,0 +1,1 @@
+"""The bundle: made by worker processes, written aside, renamed when whole."""

@@ -1,0 +1,117 @@
+"""What a bundle holds beside its artifacts: tokenizers, labels, gazetteer, golden fixtures, prompts and their caches, thresholds, notices."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from gamer.runtime.bundle import manifest as mf
+
+from ..checkpoints import catalogue, pocket
+from ..components import components
+from ..onnx import to_ort
+from ..parity import fixtures
+from ..settings import Settings
+from . import gazetteer, prefixes
+from .prompts import prompts
+
+PAPER_DELTA = 0.8  # GTE-large's (paper section 4.1)
+
+
+def calibrate_delta(settings: Settings) -> tuple[float, str]:
+    """(δ of layer 2 for this text encoder, how it was found): the cosine that 0.5 % of unrelated pairs exceed, over 1,000 class names.
+
+    The paper's 0.8 is GTE-large's; another encoder spreads its cosines otherwise (paper section 4.1; DESIGN section 1).
+    """
+    if "text" not in settings.chosen.parts() or "text" in settings.random_parts:
+        return PAPER_DELTA, "the paper's, for GTE-large: there is no trained text encoder to calibrate it on"
+    # Bare names, as entity nodes are: a shared "a photo of" would lift every cosine.
+    vectors = components.label_vectors(settings, "{}").numpy()
+    pairs = (vectors @ vectors.T)[np.triu_indices(len(vectors), 1)]
+    return round(float(np.quantile(pairs, 0.995)), 3), "99.5th percentile of cosines between unrelated class names"
+
+
+def _texts(settings: Settings) -> dict[str, str]:
+    """File name → contents, of what is text."""
+    parts, found = settings.chosen.parts(), dict[str, str]()
+    if "text" in parts:
+        found["text_tokenizer.json"] = components.text_tokenizer(settings)
+    if "llm" in parts:
+        found["llm_tokenizer.json"] = components.llm_tokenizer(settings)[0]
+    if settings.model("image") == components.CONSE:
+        found["labels.json"] = json.dumps(pocket.class_names(), ensure_ascii=False, indent=0) + "\n"
+    found["NOTICE.txt"] = "".join(f"{name}: {text}\n" for name, text in licences(settings).items())
+    return found
+
+
+def licences(settings: Settings) -> dict[str, str]:
+    """Source → licence of everything that the bundle holds."""
+    have = [part for part in settings.chosen.parts() if part != "dpe"]
+    found: dict[str, str] = {}
+    for part in have:
+        if settings.model(part) == components.CONSE:
+            found |= {m.source: m.licence for m in (pocket.EFFICIENTNET, catalogue.LABELS)}
+        else:
+            checkpoint = components.checkpoint(settings, part)
+            found[checkpoint.weights.source] = checkpoint.licence
+    return found | ({"geonames": gazetteer.NOTICE} if "text" in have else {})
+
+
+def _write_files(settings: Settings, stage: Path, artifacts: tuple[mf.Artifact, ...]) -> tuple[mf.DataFile, ...]:
+    names = []
+    for name, text in _texts(settings).items():
+        (stage / name).write_text(text, encoding="utf-8")
+        names.append(name)
+    if "text" in settings.chosen.parts():
+        gazetteer.build_gazetteer(stage / "gazetteer.sqlite")
+        names.append("gazetteer.sqlite")
+    if ort := [stage / a.path for a in artifacts if a.path.endswith(to_ort.SUFFIX)]:
+        names.append(f"onnx/{to_ort.CONFIG}")
+        (stage / names[-1]).write_text(to_ort.required_operators(ort), encoding="utf-8")
+    fixtures.write_texts(settings, stage / "fixtures")
+    names += [f"fixtures/{p.name}" for p in sorted((stage / "fixtures").iterdir()) if p.suffix in (".json", ".npy")]
+    return tuple(mf.DataFile(n, n, *mf.digest(stage / n)) for n in names)
+
+
+def finish(
+    settings: Settings, parts: tuple[mf.Component, ...], artifacts: tuple[mf.Artifact, ...], stage: Path, tools: dict[str, str]
+) -> mf.Manifest:
+    """Writes the data files into `stage` and returns the manifest of the whole."""
+    chosen, language = settings.chosen, components.language(settings)
+    files = _write_files(settings, stage, artifacts)
+    template: dict[str, str] = {}
+    if language is not None:
+        tokenizer, ends = components.llm_tokenizer(settings)
+        language, template = replace(language, eos_ids=ends), prompts(tokenizer)
+    delta, delta_from = calibrate_delta(settings)
+    by_role = {part.role: part for part in parts}
+    widths = [a.outputs[0].shape[-1] for a in artifacts if a.role in ("text_tower", "image_tower")]
+    manifest = mf.Manifest(
+        schema_version=mf.SCHEMA_VERSION,
+        recipe=chosen.name,
+        quant=settings.quant,
+        text_encoder=_encoder(by_role.get("text_tower"), settings),
+        image_encoder=_encoder(by_role.get("image_tower"), settings),
+        dim=int(widths[0]) if widths else language.hidden if language else 1,
+        components=parts,
+        artifacts=artifacts,
+        preprocessing=components.preprocessing(settings),
+        language=language,
+        thresholds=mf.Thresholds(delta, chosen.rho, chosen.k, delta_from),
+        prompts=template,
+        files=files,
+        licences=licences(settings),
+        tools=tools,
+        ranking=mf.Ranking(),
+        settings=settings.to_strings(),
+        random_parts=settings.random_parts,
+    )
+    return replace(manifest, prefixes=prefixes.write(stage, manifest)) if language is not None and language.start_id is None else manifest
+
+
+def _encoder(component: mf.Component | None, settings: Settings) -> str:
+    """What an album remembers of the encoder that made its vectors."""
+    return f"{component.source}/{settings.quant}" if component else "none"

@@ -1,0 +1,90 @@
+"""What an export's result depends on, as one hash: an interrupted or repeated export continues only where it is the same."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterator
+from dataclasses import fields
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+from ..errors import ExportError
+from ..parity import calibration
+from ..recipe import recipe
+from ..settings import Settings
+
+# Raised when bundles must be exported again although no code below changed.
+FORMAT = 1
+TOOLS = ("torch", "executorch", "torchao", "coremltools", "onnx", "onnxruntime", "numpy", "tokenizers", "transformers", "gguf")
+# The modules and packages whose code decides what an artifact is, or what is said of it. A name that is not found is an error.
+CODE = (
+    "gamer.export.bundle.contents",
+    "gamer.export.bundle.gazetteer",
+    "gamer.export.bundle.prefixes",
+    "gamer.export.bundle.prompts",
+    "gamer.export.bundle.write",
+    "gamer.export.checkpoints",
+    "gamer.export.components",
+    "gamer.export.coreml",
+    "gamer.export.executorch",
+    "gamer.export.networks",
+    "gamer.export.onnx",
+    "gamer.export.parity",
+    "gamer.export.quantize",
+    "gamer.export.recipe",
+    "gamer.export.settings",
+    "gamer.export.target_options",
+    "gamer.runtime.bundle.manifest",
+    "gamer.runtime.models.decoder",
+    "gamer.runtime.models.image",
+    "gamer.runtime.models.kv_cache",
+    "gamer.runtime.models.prefix",
+)
+
+
+def fingerprint(settings: Settings) -> str:
+    """SHA-256 over settings, recipe, sources, photographs, tool versions, FORMAT and the code named in CODE.
+
+    The parts and targets that are asked for are not in it: a bundle that lacks some of them is added to.
+    Raises ExportError where a folder of photographs has none.
+    """
+    asked = {f.name: getattr(settings, f.name) for f in fields(settings) if f.name != "parts"}
+    versions = [(tool, version(tool)) for tool in TOOLS]
+    sha = hashlib.sha256(repr((FORMAT, asked, recipe(settings.recipe), versions)).encode())
+    for _, source in settings.sources:
+        path = Path(source)
+        for file in sorted(path.iterdir()) if path.is_dir() else [path] if path.is_file() else []:
+            sha.update(_stamp(file))
+    for file in calibration.chosen(Path(settings.calibrate)) if settings.calibrate else ():
+        sha.update(_stamp(file))
+    for name in CODE:
+        for file in _files(name):
+            sha.update(f"{name}/{file.name}".encode())
+            sha.update(meaning(file.read_text(encoding="utf-8")) if file.suffix == ".py" else file.read_bytes())
+    return sha.hexdigest()
+
+
+def meaning(source: str) -> bytes:
+    """Python source without what does not change its behaviour: comments, layout and docstrings."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+    return ast.dump(tree).encode()
+
+
+def _files(name: str) -> Iterator[Path]:
+    found = find_spec(name)
+    if found is None or found.origin is None:
+        raise ExportError(f"{name}: named in the fingerprint's list of code, but not there: install the package again")
+    file = Path(found.origin)
+    if file.name != "__init__.py":
+        yield file
+    else:
+        yield from sorted(f for kind in ("*.py", "*.json") for f in file.parent.rglob(kind))
+
+
+def _stamp(file: Path) -> bytes:
+    return repr((file.name, file.stat().st_size, file.stat().st_mtime_ns)).encode()

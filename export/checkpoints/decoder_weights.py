@@ -1,0 +1,173 @@
+"""Which tensors of a checkpoint make which parameter of a language model's module. Knows Hugging Face's names; builds no module.
+
+Every source is a function, asked when its parameter is filled: no tensor is read before, and none is held twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..networks.decoder import DecoderShape, DecoderStep
+from ..networks.t5 import T5Encoder, T5Shape, T5Step
+from .decoder_config import ENCODER_DECODERS, decoder_shape, t5_shape, text_config
+from .weights import Weights
+
+Config = dict[str, Any]
+Source = Callable[[], Tensor]
+Sources = dict[str, Source]
+
+
+def fill_decoder(module: DecoderStep | T5Step, config: Config, weights: Weights) -> None:
+    """Raises ExportError for a tensor that is missing or of another shape."""
+    text = text_config(config)
+    if isinstance(module, T5Step):
+        _fill(module, _t5_decoder(text, module.shape, weights))
+    elif text["model_type"] == "gpt2":
+        _fill(module, _gpt2(text, module.shape, weights))
+    else:
+        _fill(module, _llama_like(text, module.shape, weights))
+
+
+def fill_encoder(module: T5Encoder, weights: Weights) -> None:
+    """Raises ExportError for a tensor that is missing or of another shape."""
+    _fill(module, _t5_encoder(module.shape, weights))
+    module.spread()
+
+
+def token_table(config: Config, weights: Weights) -> Tensor:
+    """The token table [V, H] as it is stored."""
+    text = text_config(config)
+    if text["model_type"] in ENCODER_DECODERS:
+        t5 = t5_shape(text)
+        return weights.get("shared.weight", t5.vocab, t5.hidden)
+    shape = decoder_shape(text, 1)
+    name = "transformer.wte.weight" if text["model_type"] == "gpt2" else "model.embed_tokens.weight"
+    return weights.get(name, shape.vocab, shape.hidden)
+
+
+def _fill(module: nn.Module, sources: Sources) -> None:
+    names = [name for name, _ in module.named_parameters()]
+    assert set(names) == set(sources), set(names) ^ set(sources)
+    for name in names:
+        at, _, leaf = name.rpartition(".")
+        setattr(module.get_submodule(at), leaf, nn.Parameter(sources[name]().contiguous(), requires_grad=False))
+
+
+def _head(text: Config, s: DecoderShape, weights: Weights, tied: bool) -> Source:
+    """The output matrix; the token table as stored where the two are tied (Gemma's scale belongs to the embeddings alone)."""
+    if text.get("tie_word_embeddings", tied):
+        return lambda: token_table(text, weights)
+    return lambda: weights.get("lm_head.weight", s.vocab, s.hidden)
+
+
+def _llama_like(text: Config, s: DecoderShape, weights: Weights) -> Sources:
+    plus = 1.0 if text["model_type"].startswith("gemma3") else 0.0  # Gemma's norms multiply with one plus the stored scale
+    names = {"attention_norm": "input_layernorm", "norm": "post_attention_layernorm"}
+    if s.post_norms:
+        names |= {"norm": "pre_feedforward_layernorm", "attention_post_norm": "post_attention_layernorm", "post_norm": "post_feedforward_layernorm"}
+
+    def scale(name: str, size: int) -> Callable[[], Tensor]:
+        return lambda: weights.get(name, size) + plus
+
+    def stack(names: list[tuple[str, int]], *width: int) -> Callable[[], Tensor]:
+        return lambda: torch.cat([weights.get(name, rows, *width) for name, rows in names])
+
+    q, kv = s.heads * s.head_dim, s.kv_heads * s.head_dim
+    out: Sources = {"norm.weight": scale("model.norm.weight", s.hidden), "head.weight": _head(text, s, weights, bool(plus))}
+    for n in range(s.layers):
+        ours, at = f"layers.{n}", f"model.layers.{n}"
+        rows = [(f"{at}.self_attn.{x}_proj", size) for x, size in (("q", q), ("k", kv), ("v", kv))]
+        out[f"{ours}.qkv.weight"] = stack([(f"{name}.weight", size) for name, size in rows], s.hidden)
+        if s.qkv_bias:
+            out[f"{ours}.qkv.bias"] = stack([(f"{name}.bias", size) for name, size in rows])
+        out[f"{ours}.out.weight"] = stack([(f"{at}.self_attn.o_proj.weight", s.hidden)], q)
+        if s.out_bias:
+            out[f"{ours}.out.bias"] = stack([(f"{at}.self_attn.o_proj.bias", s.hidden)])
+        out[f"{ours}.gate_up.weight"] = stack([(f"{at}.mlp.{x}_proj.weight", s.intermediate) for x in ("gate", "up")], s.hidden)
+        out[f"{ours}.down.weight"] = stack([(f"{at}.mlp.down_proj.weight", s.hidden)], s.intermediate)
+        out |= {f"{ours}.{mine}.weight": scale(f"{at}.{theirs}.weight", s.hidden) for mine, theirs in names.items()}
+        if s.head_norm:
+            out |= {f"{ours}.{x}_norm.weight": scale(f"{at}.self_attn.{x}_norm.weight", s.head_dim) for x in "qk"}
+    return out
+
+
+def _gpt2(text: Config, s: DecoderShape, weights: Weights) -> Sources:
+    """GPT-2 stores its matrices [in, out]."""
+
+    def get(name: str, *shape: int) -> Callable[[], Tensor]:
+        return lambda: weights.get(f"transformer.{name}", *shape)
+
+    def turned(name: str, *shape: int) -> Callable[[], Tensor]:
+        return lambda: weights.get(f"transformer.{name}", *shape).T
+
+    learned, h = int(text["n_positions"]), s.hidden
+    out: Sources = {
+        "head.weight": _head(text, s, weights, True),
+        "norm.weight": get("ln_f.weight", h),
+        "norm.bias": get("ln_f.bias", h),
+        "positions": lambda: weights.get("transformer.wpe.weight", learned, h)[: s.positions].T,
+    }
+    for n in range(s.layers):
+        matrices = {"qkv": ("attn.c_attn", h, 3 * h), "out": ("attn.c_proj", h, h)}
+        matrices |= {"gate_up": ("mlp.c_fc", h, s.intermediate), "down": ("mlp.c_proj", s.intermediate, h)}
+        for mine, (theirs, rows, columns) in matrices.items():
+            out[f"layers.{n}.{mine}.weight"] = turned(f"h.{n}.{theirs}.weight", rows, columns)
+            out[f"layers.{n}.{mine}.bias"] = get(f"h.{n}.{theirs}.bias", columns)
+        for mine, theirs in (("attention_norm", "ln_1"), ("norm", "ln_2")):
+            out |= {f"layers.{n}.{mine}.{x}": get(f"h.{n}.{theirs}.{x}", h) for x in ("weight", "bias")}
+    return out
+
+
+def _t5_stack(at: str, ours: str, s: T5Shape, weights: Weights, feed: str) -> Sources:
+    """What a block of either stack holds: self-attention, then (as `layer.`feed) the feed-forward."""
+    ins = ("wi_0", "wi_1") if s.gated else ("wi",)
+    attention, last = f"{at}.layer.0", f"{at}.layer.{feed}"
+    return {
+        f"{ours}.qkv.weight": lambda: torch.cat([weights.get(f"{attention}.SelfAttention.{x}.weight", s.inner, s.hidden) for x in "qkv"]),
+        f"{ours}.out.weight": lambda: weights.get(f"{attention}.SelfAttention.o.weight", s.hidden, s.inner),
+        f"{ours}.attention_norm.weight": lambda: weights.get(f"{attention}.layer_norm.weight", s.hidden),
+        f"{ours}.gate_up.weight": lambda: torch.cat([weights.get(f"{last}.DenseReluDense.{x}.weight", s.intermediate, s.hidden) for x in ins]),
+        f"{ours}.down.weight": lambda: weights.get(f"{last}.DenseReluDense.wo.weight", s.hidden, s.intermediate),
+        f"{ours}.norm.weight": lambda: weights.get(f"{last}.layer_norm.weight", s.hidden),
+    }
+
+
+def _t5_ends(stack: str, s: T5Shape, weights: Weights) -> Sources:
+    table = f"{stack}.block.0.layer.0.SelfAttention.relative_attention_bias.weight"
+    return {
+        "norm.weight": lambda: weights.get(f"{stack}.final_layer_norm.weight", s.hidden),
+        "relative": lambda: weights.get(table, s.buckets, s.heads).T,
+    }
+
+
+def _t5_encoder(s: T5Shape, weights: Weights) -> Sources:
+    def cross(n: int) -> Source:
+        at = f"decoder.block.{n}.layer.1.EncDecAttention"
+        return lambda: torch.cat([weights.get(f"{at}.{x}.weight", s.inner, s.hidden) for x in "kv"])
+
+    out = _t5_ends("encoder", s, weights)
+    for n in range(s.encoder_layers):
+        out |= _t5_stack(f"encoder.block.{n}", f"layers.{n}", s, weights, "1")
+    return out | {f"cross.{n}.weight": cross(n) for n in range(s.layers)}
+
+
+def _t5_decoder(text: Config, s: T5Shape, weights: Weights) -> Sources:
+    def get(name: str, *shape: int) -> Source:
+        return lambda: weights.get(name, *shape)
+
+    tied = bool(text.get("tie_word_embeddings", True))
+    shared = tied and not weights.has("lm_head.weight")
+    head = get("shared.weight" if shared else "lm_head.weight", s.vocab, s.hidden)
+    scaled = bool(text.get("scale_decoder_outputs", tied))  # a tied head reads states times d_model^-0.5
+    out = _t5_ends("decoder", s, weights) | {"head.weight": (lambda: head() * s.hidden**-0.5) if scaled else head}
+    for n in range(s.layers):
+        at, ours = f"decoder.block.{n}", f"layers.{n}"
+        out |= _t5_stack(at, ours, s, weights, "2")
+        out[f"{ours}.cross_q.weight"] = get(f"{at}.layer.1.EncDecAttention.q.weight", s.inner, s.hidden)
+        out[f"{ours}.cross_out.weight"] = get(f"{at}.layer.1.EncDecAttention.o.weight", s.hidden, s.inner)
+        out[f"{ours}.cross_norm.weight"] = get(f"{at}.layer.1.layer_norm.weight", s.hidden)
+    return out

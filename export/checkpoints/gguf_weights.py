@@ -1,0 +1,118 @@
+"""A GGUF file as a configuration in Hugging Face's keys and weights by Hugging Face's names, dequantized tensor by tensor to float32.
+
+The names' table is the gguf package's. Two things are undone here: llama.cpp stores Llama's rotary pairs interleaved, and Gemma's norm
+scales with the one already added.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..errors import ExportError
+from .catalogue import Config
+from .weights import fit
+
+# architecture → (model_type, whether query and key rows are interleaved)
+_ARCHITECTURES = {"llama": ("llama", True), "qwen2": ("qwen2", False), "gemma3": ("gemma3_text", False)}
+
+
+class GgufWeights:
+    """Tensors of one GGUF file."""
+
+    trained = True
+
+    def __init__(self, path: Path, reader: Any, architecture: str, config: Config, source: str) -> None:
+        from gguf import MODEL_ARCH, get_tensor_name_map
+
+        self.source, self._path, self._architecture, self._config = source, path, architecture, config
+        self._raw = {t.name: t for t in reader.tensors}
+        self._names = get_tensor_name_map(MODEL_ARCH[architecture.upper()], config["num_hidden_layers"])
+
+    def has(self, name: str) -> bool:
+        return self._stored(name) in self._raw
+
+    def get(self, name: str, *shape: int) -> Tensor:
+        from gguf.quants import dequantize
+
+        stored = self._stored(name)
+        if stored not in self._raw:
+            raise ExportError(f"{self._path.name}: tensor {name} ({stored}) is missing: the file is cut short or of another architecture")
+        raw = self._raw[stored]
+        tensor = fit(torch.from_numpy(np.array(dequantize(raw.data, raw.tensor_type), dtype=np.float32)), name, shape, self.source)
+        if _ARCHITECTURES[self._architecture][1] and name.endswith(("q_proj.weight", "k_proj.weight")):
+            heads = self._config["num_attention_heads" if "q_proj" in name else "num_key_value_heads"]
+            tensor = unpermute(tensor, heads)
+        return tensor - 1.0 if self._architecture == "gemma3" and name.endswith("norm.weight") else tensor
+
+    def _stored(self, name: str) -> str:
+        stem, dot, kind = name.rpartition(".")
+        found = self._names.get_name(stem)
+        return f"{found}{dot}{kind}" if found else name
+
+
+def unpermute(weight: Tensor, heads: int) -> Tensor:
+    """llama.cpp stores rotary pairs interleaved; torch's rotate-half wants each head's first halves, then its second halves."""
+    rows, columns = weight.shape
+    return weight.view(heads, rows // heads // 2, 2, columns).transpose(1, 2).reshape(rows, columns)
+
+
+def open_gguf(path: Path, source: str) -> tuple[Config, GgufWeights]:
+    """Raises ExportError: not a GGUF file, cut short, or of an architecture that is not read."""
+    from gguf import GGUFReader
+
+    try:
+        reader = GGUFReader(path)
+        architecture = str(reader.get_field("general.architecture").contents())
+    except Exception as error:  # the reader raises ValueError, IndexError, AttributeError and numpy's own
+        raise ExportError(f"{path}: not a whole GGUF file ({str(error).splitlines()[0][:100] if str(error) else 'no header'})") from None
+    if architecture not in _ARCHITECTURES:
+        raise ExportError(f"{path.name}: a GGUF of architecture {architecture!r}; read are: {', '.join(_ARCHITECTURES)}")
+    config = _config(path, reader, architecture)
+    return config, GgufWeights(path, reader, architecture, config, source)
+
+
+def _config(path: Path, reader: Any, architecture: str) -> Config:
+    def number(key: str, otherwise: Any = None) -> Any:
+        field = reader.get_field(f"{architecture}.{key}")
+        if field is None and otherwise is None:
+            raise ExportError(f"{path.name}: no {architecture}.{key} in its header: the file is of another architecture")
+        return otherwise if field is None else field.contents()
+
+    names = {t.name: t for t in reader.tensors}
+    if "token_embd.weight" not in names:
+        raise ExportError(f"{path.name}: tensor token_embd.weight is missing: the file is cut short")
+    hidden, heads = number("embedding_length"), number("attention.head_count")
+    eos = reader.get_field("tokenizer.ggml.eos_token_id")
+    config: Config = {
+        "model_type": _ARCHITECTURES[architecture][0],
+        "hidden_size": hidden,
+        "intermediate_size": number("feed_forward_length"),
+        "num_hidden_layers": number("block_count"),
+        "num_attention_heads": heads,
+        "num_key_value_heads": number("attention.head_count_kv", heads),
+        "head_dim": number("attention.key_length", hidden // heads),
+        "vocab_size": int(names["token_embd.weight"].shape[1]),
+        "rms_norm_eps": float(number("attention.layer_norm_rms_epsilon")),
+        "rope_theta": float(number("rope.freq_base", 10_000.0)),
+        "max_position_embeddings": number("context_length"),
+        "tie_word_embeddings": "output.weight" not in names,
+        "hidden_act": "silu",
+        "eos_token_id": None if eos is None else eos.contents(),
+    }
+    return config | (_gemma3(config, number) if architecture == "gemma3" else {})
+
+
+def _gemma3(config: Config, number: Any) -> Config:
+    """What llama.cpp knows of Gemma 3 beyond its header: every sixth layer sees all, the local rotary base is 10,000."""
+    return {
+        "hidden_activation": "gelu_pytorch_tanh",
+        "sliding_window": number("attention.sliding_window", 512),
+        "sliding_window_pattern": 6,
+        "rope_local_base_freq": 10_000.0,
+        "query_pre_attn_scalar": config["head_dim"],
+    }

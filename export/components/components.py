@@ -1,0 +1,275 @@
+"""A recipe's components as torch modules with example inputs and fixtures: what every target lowers and what parity is held against.
+
+Knows modules and their sources; knows no target and no quantization beyond the token table's, which is a module of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from gamer.runtime.bundle.manifest import Component, Language, Preprocessing, TensorSpec
+
+from ..checkpoints import pocket
+from ..checkpoints.checkpoint import Checkpoint, open_checkpoint
+from ..errors import ExportError
+from ..networks.dpe import Expert, Router
+from ..networks.efficientnet_lite import FEATURES, ConseTower
+from ..recipe import ROLES
+from ..settings import Settings
+
+IMAGE_SIZE, RESIZE, MEAN, STD = 224, 256, 127.0, 128.0
+PATCHES = 49
+CONSE = "efficientnet-lite0"  # the model whose embedding is made of labels (DESIGN section 4): its text side is the sentence encoder
+
+
+@dataclass(frozen=True)
+class ExportModule:
+    """A component ready to lower. `example`: inputs of the shapes that fixed-shape targets keep. `dynamic`: input index → {axis: name}."""
+
+    role: str
+    module: nn.Module
+    example: tuple[Tensor, ...]
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    dynamic: dict[int, dict[int, str]]
+    architecture: str
+    source: str
+    trained: bool
+    macs_per: str
+
+    def describe(self) -> Component:
+        """Parameters and multiply-adds (torch's counter on the fp32 module; a fused multiply-add is one) for the manifest."""
+        with torch.no_grad(), FlopCounterMode(display=False) as counter:
+            self.module(*self.example)
+        parameters = sum(p.numel() for p in self.module.parameters())
+        if self.role == "llm_embed":  # its table is no parameter: nothing trains it
+            parameters = self.module.get_buffer("rows").numel()
+        return Component(self.role, self.architecture, self.source, self.trained, parameters, counter.get_total_flops() // 2, self.macs_per)
+
+
+@lru_cache(maxsize=4)
+def checkpoint(settings: Settings, part: str) -> Checkpoint:
+    """The opened checkpoint of "image", "text" or "llm". Raises ExportError."""
+    return open_checkpoint(settings.model(part), settings.source(part), trust_pickle=settings.trust_pickle)
+
+
+def roles(settings: Settings) -> tuple[str, ...]:
+    """The components that these settings make, in canonical order."""
+    parts = settings.chosen.parts()
+    have = {"image_tower": "image" in parts, "text_tower": "text" in parts, "llm_embed": "llm" in parts, "llm_decoder": "llm" in parts}
+    have["llm_encoder"] = "llm" in parts and checkpoint(settings, "llm").config.get("model_type") == "t5"
+    return tuple(role for role in ROLES if have.get(role, "dpe" in parts))
+
+
+def has_encoder(settings: Settings) -> bool:
+    """Whether the language model is an encoder-decoder."""
+    return "llm_encoder" in roles(settings)
+
+
+def label_vectors(settings: Settings, template: str = "a photo of a {}") -> Tensor:
+    """float32 [1000, D]: each class as the normalised mean of its lemmas' sentence vectors, the label side of ConSE."""
+    from tokenizers import Tokenizer
+
+    item = build(settings, "text_tower", "fp32")
+    encoder, width = item.module, item.inputs[0].shape[1]
+    tokenizer = Tokenizer.from_str(text_tokenizer(settings))
+    tokenizer.enable_padding(length=width if isinstance(width, int) else None)
+    names = [[template.format(lemma.strip()) for lemma in name.split(",")] for name in pocket.class_names()]
+    if settings.model("image") != CONSE:  # only ConSE's labels want every lemma
+        names = [lemmas[:1] for lemmas in names]
+    flat = [text for lemmas in names for text in lemmas]
+    rows: list[Tensor] = []
+    with torch.no_grad():
+        for start in range(0, len(flat), 128):
+            batch = tokenizer.encode_batch(flat[start : start + 128])
+            ids = torch.tensor([e.ids for e in batch])
+            found = encoder(ids, torch.tensor([e.attention_mask for e in batch]))
+            rows.append(found[0] if isinstance(found, tuple) else found)
+    vectors, at, out = torch.cat(rows), 0, []
+    for lemmas in names:
+        out.append(vectors[at : at + len(lemmas)].mean(0))
+        at += len(lemmas)
+    return nn.functional.normalize(torch.stack(out), dim=-1)
+
+
+def text_tokenizer(settings: Settings) -> str:
+    """tokenizer.json of the text tower, cutting at its longest text and padding nothing."""
+    from tokenizers import Tokenizer
+
+    found = checkpoint(settings, "text")
+    longest = settings.chosen.max_text or int(found.config.get("text_config", found.config).get("max_position_embeddings", 77))
+    if found.tokenizer is None:
+        return pocket.byte_tokenizer(longest, ends=found.config.get("text_config", {}).get("eos_token_id"))
+    tokenizer = Tokenizer.from_str(found.tokenizer())
+    tokenizer.enable_truncation(longest)
+    tokenizer.no_padding()
+    return str(tokenizer.to_str())
+
+
+@lru_cache(maxsize=2)
+def llm_tokenizer(settings: Settings) -> tuple[str, tuple[int, ...]]:
+    """(tokenizer.json text, ids that end an answer) of the language model."""
+    from tokenizers import Tokenizer
+
+    found = checkpoint(settings, "llm")
+    if found.tokenizer is None:
+        return pocket.byte_tokenizer(None, ends=None), pocket.ends_of(found.config, None)
+    text = found.tokenizer()
+    tokenizer = Tokenizer.from_str(text)
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return str(tokenizer.to_str()), pocket.ends_of(found.config, tokenizer)
+
+
+def language(settings: Settings) -> Language | None:
+    """The decoder's sizes for the manifest, without the ids that stop generation; None for a recipe without a language model."""
+    if "llm" not in settings.chosen.parts():
+        return None
+    from . import decoders
+
+    return decoders.language(checkpoint(settings, "llm").config, settings.slots)
+
+
+def preprocessing(settings: Settings) -> Preprocessing | None:
+    """How photos become the image tower's input; None for a recipe without one."""
+    if "image" not in settings.chosen.parts():
+        return None
+    if settings.model("image") == CONSE:
+        return Preprocessing(resize=RESIZE, crop=IMAGE_SIZE, interpolation="bicubic", mean=MEAN, std=STD)
+    from ..checkpoints.preprocessing import preprocessing as of_checkpoint
+
+    found = checkpoint(settings, "image")
+    return of_checkpoint(found.config, found.processor)
+
+
+def features(settings: Settings) -> tuple[int, int]:
+    """(patches, width) of what the image tower gives to the DPE."""
+    if settings.model("image") == CONSE:
+        return PATCHES, FEATURES
+    from . import towers
+
+    return towers.features(checkpoint(settings, "image").config)
+
+
+@lru_cache(maxsize=1)
+def _conse(settings: Settings) -> ConseTower:
+    network = pocket.image_network(settings.source("image"))
+    tower = ConseTower(network, label_vectors(settings), MEAN, STD)
+    tower.eval()
+    return tower
+
+
+def _image(settings: Settings) -> ExportModule:
+    if settings.model("image") != CONSE:
+        from . import towers
+
+        found = checkpoint(settings, "image")
+        return towers.image_tower(found.config, found.weights, found.processor)
+    tower = _conse(settings)
+    dim = tower.get_buffer("label_vectors").shape[1]
+    return ExportModule(
+        "image_tower",
+        tower,
+        (torch.zeros(1, IMAGE_SIZE, IMAGE_SIZE, 3),),
+        (TensorSpec("pixels", ("batch", IMAGE_SIZE, IMAGE_SIZE, 3), "float32"),),
+        (
+            TensorSpec("embedding", ("batch", dim), "float32"),
+            TensorSpec("patches", ("batch", PATCHES, FEATURES), "float32"),
+            TensorSpec("label_probs", ("batch", 1000), "float32"),
+        ),
+        {0: {0: "batch"}},
+        "EfficientNet-Lite0 + ConSE",
+        pocket.EFFICIENTNET.source,
+        not settings.random_parts,
+        "image",
+    )
+
+
+def _text(settings: Settings) -> ExportModule:
+    found = checkpoint(settings, "text")
+    if found.config.get("model_type") != "bert":
+        from . import towers
+
+        return towers.text_tower(found.config, found.weights)
+    encoder = pocket.sentence_encoder(found)
+    ids = torch.zeros(1, settings.chosen.max_text, dtype=torch.int64)
+    shape: tuple[int | str, ...] = ("batch", "tokens")
+    return ExportModule(
+        "text_tower",
+        encoder,
+        (ids, torch.ones_like(ids)),
+        (TensorSpec("input_ids", shape, "int64"), TensorSpec("attention_mask", shape, "int64")),
+        (TensorSpec("embedding", ("batch", encoder.words.embedding_dim), "float32"),),
+        {0: {0: "batch", 1: "tokens"}, 1: {0: "batch", 1: "tokens"}},
+        "BERT, mean pooling",
+        found.weights.source,
+        found.weights.trained,
+        f"text of {settings.chosen.max_text} tokens",
+    )
+
+
+def _dpe(settings: Settings, role: str) -> ExportModule:
+    shape, plan = settings.chosen.dpe, language(settings)
+    if shape is None or plan is None:
+        raise ExportError(f"recipe {settings.recipe} has no experts")
+    (patches, width), hidden = features(settings), plan.hidden
+    expert = None if role == "dpe_router" else int(role.rsplit("_", 1)[1])
+    torch.manual_seed(shape.seed + (0 if expert is None else 1 + expert))
+    module: nn.Module
+    if expert is None:
+        module, out = Router(width, shape.width, shape.experts), TensorSpec("weights", (1, shape.experts), "float32")
+    else:
+        module = Expert(width, shape.width, shape.heads, shape.blocks, hidden)
+        out = TensorSpec("prompts", (1, patches, hidden), "float32")
+    return ExportModule(
+        role,
+        module.eval(),
+        (torch.zeros(1, patches, width),),
+        (TensorSpec("patches", (1, patches, width), "float32"),),
+        (out,),
+        {},
+        "MLP router" if expert is None else f"DPE expert, {shape.blocks} blocks × {shape.width}",
+        f"random:{shape.seed}",
+        False,
+        "image",
+    )
+
+
+def _llm(settings: Settings, role: str, quant: str) -> ExportModule:
+    from . import decoders
+
+    found = checkpoint(settings, "llm")
+    match role:
+        case "llm_embed":
+            return decoders.embed(found.config, found.weights, quant)
+        case "llm_encoder":
+            return decoders.encoder(found.config, found.weights, settings.slots)
+    return decoders.decoder(found.config, found.weights, settings.slots)
+
+
+def build(settings: Settings, role: str, quant: str) -> ExportModule:
+    """The component `role` in fp32 torch (the token table already in `quant`). Raises ExportError."""
+    match role:
+        case "image_tower":
+            return _image(settings)
+        case "text_tower":
+            return _text(settings)
+        case _ if role.startswith("llm_"):
+            return _llm(settings, role, quant)
+        case _ if role.startswith("dpe_"):
+            return _dpe(settings, role)
+    raise ExportError(f"unknown component {role!r}")
+
+
+def reference(module: nn.Module, inputs: tuple[NDArray[np.generic], ...]) -> tuple[NDArray[np.float32], ...]:
+    """The module's outputs in fp32 torch, as numpy: what parity compares with."""
+    with torch.no_grad():
+        out = module(*(torch.from_numpy(np.ascontiguousarray(x)) for x in inputs))
+    return tuple(o.numpy() for o in (out if isinstance(out, tuple) else (out,)))

@@ -1,0 +1,142 @@
+"""Language models as modules: the factory that fills an architecture from configuration and weights, one matrix at a time.
+
+Knows families by their configuration's model_type and Hugging Face's tensor names. Knows no target and no quantization beyond the token
+table's own; what is supported is decided in decoder_config.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from gamer.runtime.bundle.manifest import TensorSpec
+
+from ..checkpoints.decoder_config import ENCODER_DECODERS, decoder_shape, language, t5_shape, text_config
+from ..checkpoints.decoder_weights import fill_decoder, fill_encoder, token_table
+from ..checkpoints.weights import Weights
+from ..networks.decoder import DecoderShape, DecoderStep, Embedding, Int8Embedding, LearnedStep
+from ..networks.t5 import T5Encoder, T5Shape, T5Step
+from .components import ExportModule
+
+Config = dict[str, Any]
+Specs = tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]
+__all__ = ["Size", "decoder", "embed", "encoder", "language", "shapes", "step_specs"]
+
+
+@dataclass(frozen=True)
+class Size:
+    """One network's size, from the configuration alone. `largest`: parameters of its largest matrix."""
+
+    role: str
+    parameters: int
+    largest: int
+    macs: int
+    macs_per: str
+
+
+def decoder(config: Config, weights: Weights, max_seq: int) -> ExportModule:
+    """The decoder of any supported model, filled. Raises ExportError: not supported, or a tensor is missing or of another shape."""
+    step = _empty_decoder(config, max_seq)
+    fill_decoder(step, config, weights)
+    return _item("llm_decoder", step.eval(), step_specs(step, max_seq), config, weights, f"token at {max_seq} cache slots")
+
+
+def encoder(config: Config, weights: Weights, max_seq: int) -> ExportModule:
+    """The encoder of an encoder-decoder model, with the decoder's projections of its states. Raises ExportError."""
+    with torch.device("meta"):
+        module = T5Encoder(t5_shape(config), max_seq)
+    fill_encoder(module, weights)
+    return _item("llm_encoder", module.eval(), encoder_specs(module), config, weights, f"text of {max_seq} tokens")
+
+
+def embed(config: Config, weights: Weights, quant: str) -> ExportModule:
+    """The token table, as the decoder wants its rows (Gemma's scale is in them); in int8 unless `quant` is fp32 or fp16."""
+    text = text_config(config)
+    table = token_table(config, weights)
+    if text["model_type"].startswith("gemma3"):
+        table = table * table.shape[1] ** 0.5
+    module = Embedding(table.half() if quant == "fp16" else table) if quant in ("fp32", "fp16") else Int8Embedding(table)
+    inputs, outputs = (TensorSpec("ids", ("tokens",), "int64"),), (TensorSpec("embeds", ("tokens", table.shape[1]), "float32"),)
+    example = (torch.zeros(1, dtype=torch.int64),)
+    return ExportModule(
+        "llm_embed", module.eval(), example, inputs, outputs, {0: {0: "tokens"}}, "token table", weights.source, weights.trained, "token"
+    )
+
+
+def shapes(config: Config, max_seq: int) -> tuple[Size, ...]:
+    """The sizes of token table, encoder (if any) and decoder, without a weight: for a dry run."""
+    text = text_config(config)
+    with torch.device("meta"):
+        modules: list[tuple[str, nn.Module, Specs, str]] = []
+        if text["model_type"] in ENCODER_DECODERS:
+            reader = T5Encoder(t5_shape(config), max_seq)
+            reader.to("meta").spread()
+            modules.append(("llm_encoder", reader, encoder_specs(reader), f"text of {max_seq} tokens"))
+        step = _empty_decoder(config, max_seq)
+        modules.append(("llm_decoder", step, step_specs(step, max_seq), f"token at {max_seq} cache slots"))
+    table = step.shape.vocab * step.shape.hidden
+    return (Size("llm_embed", table, table, 0, "token"), *(_size(*entry) for entry in modules))
+
+
+def _size(role: str, module: nn.Module, specs: Specs, per: str) -> Size:
+    module = module.to("meta")
+    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+        module(*(torch.zeros([int(d) for d in spec.shape], device="meta") for spec in specs[0]))
+    counts = [p.numel() for p in module.parameters()]
+    return Size(role, sum(counts), max(counts), counter.get_total_flops() // 2, per)
+
+
+def step_specs(step: DecoderStep | T5Step, slots: int) -> Specs:
+    """Tensor specs of a step with `slots` cache slots, in the order of its arguments and results."""
+    s = step.shape
+    kv_heads, half, layers = (s.heads if isinstance(s, T5Shape) else s.kv_heads), s.head_dim // 2, range(s.layers)
+
+    def floats(name: str, *shape: int) -> TensorSpec:
+        return TensorSpec(name, shape, "float32")
+
+    inputs = [floats("embeds", 1, s.hidden)]
+    if isinstance(s, DecoderShape) and not s.positions:
+        inputs += [floats("cos", 1, 1, half), floats("sin", 1, 1, half)]
+    inputs += [floats("place", slots, 1), floats("mask", 1, 1, slots)]
+    if isinstance(s, T5Shape):
+        inputs += [floats("buckets", slots, s.buckets), floats("cross_mask", 1, 1, slots)]
+    elif s.window:
+        inputs += [floats("cos_local", 1, 1, half), floats("sin_local", 1, 1, half), floats("mask_local", 1, 1, slots)]
+    inputs += [floats(f"past_{x}.{n}", kv_heads, slots, s.head_dim) for n in layers for x in "kv"]
+    if isinstance(s, T5Shape):
+        inputs += [floats(f"cross_{x}.{n}", kv_heads, slots, s.head_dim) for n in layers for x in "kv"]
+    outputs = [floats("logits", 1, s.vocab), floats("hidden", 1, s.hidden)]
+    outputs += [floats(f"{x}.{n}", kv_heads, 1, s.head_dim) for n in layers for x in "kv"]
+    return tuple(inputs), tuple(outputs)
+
+
+def encoder_specs(module: T5Encoder) -> Specs:
+    """Tensor specs of the encoder over its fixed slots."""
+    s, slots = module.shape, module.slots
+    inputs = TensorSpec("embeds", (1, slots, s.hidden), "float32"), TensorSpec("mask", (1, 1, slots), "float32")
+    crosses = (TensorSpec(f"cross_{x}.{n}", (s.heads, slots, s.head_dim), "float32") for n in range(s.layers) for x in "kv")
+    return inputs, (TensorSpec("states", (1, slots, s.hidden), "float32"), *crosses)
+
+
+def _item(role: str, module: nn.Module, specs: Specs, config: Config, weights: Weights, per: str) -> ExportModule:
+    example = [torch.zeros([int(d) for d in spec.shape]) for spec in specs[0]]
+    for spec, value in zip(specs[0], example, strict=True):
+        if spec.name == "place":
+            value[0] = 1.0
+        if spec.name in ("mask", "mask_local") and role == "llm_decoder":
+            value[..., 1:] = -1e4
+    kind = f"{text_config(config)['model_type']} {role.removeprefix('llm_')}"
+    return ExportModule(role, module, tuple(example), *specs, {}, kind, weights.source, weights.trained, per)
+
+
+def _empty_decoder(config: Config, max_seq: int) -> DecoderStep | T5Step:
+    """The module with its matrices on no memory ("meta"): to be filled one by one."""
+    with torch.device("meta"):
+        if text_config(config)["model_type"] in ENCODER_DECODERS:
+            return T5Step(t5_shape(config))
+        shape = decoder_shape(config, max_seq)
+        return LearnedStep(shape) if shape.positions else DecoderStep(shape)

@@ -1,0 +1,190 @@
+"""MobileCLIP's towers: configuration and weights, in either layout that is published → modules ready to lower.
+
+open_clip's layout is the one that is known here (`visual.trunk.*` as timm names FastViT, `text.*`). Apple's own (`image_encoder.model.*`,
+`text_encoder.*`) is read through `AppleNames`. S0's text tower has blocks of convolutions, which open_clip has no names for: they are
+`text.mixers.0` and `text.mixers.1`, with timm's names below.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from gamer.runtime.bundle.manifest import Preprocessing, TensorSpec
+
+from ..checkpoints.fastvit_weights import fill_image, fill_mixer
+from ..checkpoints.filling import constant, fill
+from ..checkpoints.mobileclip_config import image_shape
+from ..checkpoints.tower_config import Config, section, text_shape
+from ..checkpoints.weights import Weights
+from ..errors import ExportError
+from ..networks.fastvit import FastVit
+from ..networks.mobileclip_text import MobileClipText, MobileClipTextShape
+from .components import ExportModule
+
+Rule = tuple[str, str | Callable[[re.Match[str]], str]]
+# Our name of a layer's part → open_clip's.
+_LAYER: dict[str, tuple[str, ...]] = {
+    "attention_norm": ("ln_1",),
+    "out": ("attn.out_proj",),
+    "norm": ("ln_2",),
+    "mlp.up": ("mlp.c_fc",),
+    "mlp.down": ("mlp.c_proj",),
+}
+# timm's and open_clip's names → Apple's, in this order.
+_APPLE_IMAGE: tuple[Rule, ...] = (
+    (r"^visual\.trunk\.", "image_encoder.model."),
+    (r"\.stem\.", ".patch_embed."),
+    (r"\.final_conv\.se\.fc1\.", ".conv_exp.se.reduce."),
+    (r"\.final_conv\.se\.fc2\.", ".conv_exp.se.expand."),
+    (r"\.final_conv\.", ".conv_exp."),
+    (r"\.stages\.([123])\.downsample\.proj\.0\.reparam_conv\.", lambda m: f".network.{2 * int(m[1]) - 1}.proj.0.lkb_reparam."),
+    (r"\.stages\.([123])\.downsample\.", lambda m: f".network.{2 * int(m[1]) - 1}."),
+    (r"\.stages\.3\.pos_emb\.pos_enc\.", ".network.6.pe."),
+    (r"\.stages\.3\.pos_emb\.", ".network.6."),
+    (r"\.stages\.3\.blocks\.", ".network.7."),
+    (r"\.stages\.([012])\.blocks\.", lambda m: f".network.{2 * int(m[1])}."),
+    (r"\.large_conv\.", ".lkb_origin."),
+)
+_APPLE_BLOCKS: tuple[Rule, ...] = (
+    (r"\.mlp\.", ".convffn."),
+    (r"\.conv_kxk\.", ".rbr_conv."),
+    (r"\.conv_scale\.", ".rbr_scale."),
+    (r"\.identity\.", ".rbr_skip."),
+    (r"\.(layer_scale(?:_\d)?)\.gamma$", r".\1"),
+)
+_APPLE_TEXT: tuple[Rule, ...] = (
+    (r"^text\.token_embedding\.", "text_encoder.embedding_layer."),
+    (r"^text\.positional_embedding$", "text_encoder.positional_embedding.pos_embed.pos_embed"),
+    (r"^text\.ln_final\.", "text_encoder.final_layer_norm."),
+    (r"^text\.text_projection$", "text_encoder.projection_layer"),
+    (r"\.ln_1\.", ".pre_norm_mha.0."),
+    (r"\.attn\.in_proj_(weight|bias)$", r".pre_norm_mha.1.qkv_proj.\1"),
+    (r"\.attn\.", ".pre_norm_mha.1."),
+    (r"\.ln_2\.", ".pre_norm_ffn.0."),
+    (r"\.mlp\.c_fc\.", ".pre_norm_ffn.1."),
+    (r"\.mlp\.c_proj\.", ".pre_norm_ffn.4."),
+)
+
+
+class AppleNames:
+    """A checkpoint of Apple's own layout behind open_clip's names. `layers`: of attention in the text tower, `mixers`: see MobileClipTextShape."""
+
+    def __init__(self, weights: Weights, layers: int, mixers: bool) -> None:
+        self._weights, self._layers, self._first = weights, layers, int(mixers)
+        self.source, self.trained = weights.source, weights.trained
+
+    def has(self, name: str) -> bool:
+        return self._weights.has(self.named(name))
+
+    def get(self, name: str, *shape: int) -> Tensor:
+        theirs = self.named(name)
+        match name:
+            case "text.positional_embedding":
+                return self._weights.get(theirs, 1, 1, *shape).reshape(shape)
+            case "visual.trunk.head.fc.weight":
+                return self._weights.get("image_encoder.model.head.proj", *reversed(shape)).T
+            case "visual.trunk.head.fc.bias":
+                return torch.zeros(shape)
+        return self._weights.get(theirs, *shape)
+
+    def named(self, name: str) -> str:
+        """What Apple calls a tensor."""
+        if name.startswith("visual."):
+            return _renamed(name, *_APPLE_IMAGE, *_APPLE_BLOCKS)
+        if name.startswith("text.mixers."):
+            at = 0 if name.startswith("text.mixers.0.") else self._layers + 1
+            return _renamed(name, (r"^text\.mixers\.\d", f"text_encoder.transformer.{at}"), *_APPLE_BLOCKS)
+        layer: Rule = (r"^text\.transformer\.resblocks\.(\d+)", lambda m: f"text_encoder.transformer.{int(m[1]) + self._first}")
+        return _renamed(name, layer, *_APPLE_TEXT)
+
+
+def _renamed(name: str, *rules: Rule) -> str:
+    for pattern, to in rules:
+        name = re.sub(pattern, to, name)
+    return name
+
+
+def image_tower(config: Config, weights: Weights, spec: Preprocessing) -> ExportModule:
+    """As towers.image_tower; `patches` are the features before pooling."""
+    shape = image_shape(config)
+    with torch.device("meta"):
+        module = FastVit(shape)
+    fill_image(module, _named(config, weights, "visual.trunk.final_conv.se.fc1.weight"), "visual.trunk")
+    for name, values in (("mean", spec.channel_mean), ("std", spec.channel_std)):
+        module.register_buffer(name, torch.tensor(values))
+    side = shape.image
+    return ExportModule(
+        "image_tower",
+        module.eval(),
+        (torch.zeros(1, side, side, 3),),
+        (TensorSpec("pixels", ("batch", side, side, 3), "float32"),),
+        (TensorSpec("embedding", ("batch", shape.embedding), "float32"), TensorSpec("patches", ("batch", shape.patches, shape.features), "float32")),
+        {0: {0: "batch"}},
+        f"MobileCLIP FastViT at {side}, {'-'.join(map(str, shape.depths))} blocks × {'-'.join(map(str, shape.widths))}",
+        weights.source,
+        weights.trained,
+        "image",
+    )
+
+
+def text_tower(config: Config, weights: Weights) -> ExportModule:
+    """As towers.text_tower; a text fills all positions, as the model was trained."""
+    shape = _text_shape(config)
+    text, named = shape.text, _named(config, weights, "text.ln_final.weight")
+    width = text.encoder.width
+    with torch.device("meta"):
+        module = MobileClipText(shape)
+    fill(module, named, "text", {"embed": ("token_embedding",), "norm": ("ln_final",)})
+    module.positions = constant(named.get("text.positional_embedding", text.positions, width))
+    module.project.weight = constant(named.get("text.text_projection", width, text.embedding).T.contiguous())
+    for n, mixer in enumerate(module.mixers):
+        fill_mixer(mixer, named, f"text.mixers.{n}")
+    for n, layer in enumerate(module.encoder.layers):
+        root = f"text.transformer.resblocks.{n}"
+        fill(layer, named, root, _LAYER)
+        layer.qkv.weight = constant(named.get(f"{root}.attn.in_proj_weight", 3 * width, width))
+        layer.qkv.bias = constant(named.get(f"{root}.attn.in_proj_bias", 3 * width))
+    ids = torch.zeros(1, text.positions, dtype=torch.int64)
+    return ExportModule(
+        "text_tower",
+        module.eval(),
+        (ids, torch.ones_like(ids)),
+        tuple(TensorSpec(name, ("batch", text.positions), "int64") for name in ("input_ids", "attention_mask")),
+        (TensorSpec("embedding", ("batch", text.embedding), "float32"),),
+        {0: {0: "batch"}, 1: {0: "batch"}},
+        f"MobileCLIP text, {text.encoder.layers} layers × {width}" + (" between 2 of convolutions" if shape.mixers else ""),
+        weights.source,
+        weights.trained,
+        f"text of {text.positions} tokens",
+    )
+
+
+def features(config: Config) -> tuple[int, int]:
+    """As towers.features."""
+    shape = image_shape(config)
+    return shape.patches, shape.features
+
+
+def _text_shape(config: Config) -> MobileClipTextShape:
+    mixers = section(config, "text_config").get("mixers", False)
+    if type(mixers) is not bool:
+        raise ExportError(f"config.json: text_config.mixers is {str(mixers)[:60]}: true or false is wanted")
+    return MobileClipTextShape(text_shape(config), mixers)
+
+
+def _named(config: Config, weights: Weights, name: str) -> Weights:
+    """The weights behind open_clip's names. `name`: a tensor that the tower has in every form of it. Raises ExportError if neither layout has it."""
+    shape = _text_shape(config)
+    apple = AppleNames(weights, shape.text.encoder.layers, shape.mixers)
+    if weights.has(name):
+        return weights
+    if not apple.has(name):
+        raise ExportError(f"{weights.source}: neither open_clip's {name} nor Apple's own tensors: no MobileCLIP checkpoint, or not whole")
+    return apple
+
+
+__all__ = ["AppleNames", "features", "image_tower", "text_tower"]

@@ -1,0 +1,185 @@
+"""Image and text towers of Hugging Face's CLIP and SigLIP models: config and weights → modules ready to lower. Knows the names of their tensors.
+MobileCLIP's, which are another architecture, come from mobileclip.py.
+
+Each module is made without memory and filled tensor by tensor, so that no checkpoint is ever held beside the model that is made of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from gamer.runtime.bundle.manifest import TensorSpec
+
+from ..checkpoints.filling import NoWeights, constant, fill
+from ..checkpoints.preprocessing import preprocessing
+from ..checkpoints.tower_config import Config, image_shape, model_type, text_shape
+from ..checkpoints.weights import Weights
+from ..networks.clip_text import ClipText, SiglipText
+from ..networks.encoder import Encoder
+from ..networks.vit import ClipImage, Patches, SiglipImage, VitShape
+from . import mobileclip
+from .components import ExportModule
+
+__all__ = ["TowerSize", "features", "image_tower", "preprocessing", "shapes", "text_tower"]
+
+# Our name of a layer's part → Hugging Face's; several are stacked.
+_LAYER: dict[str, tuple[str, ...]] = {
+    "attention_norm": ("layer_norm1",),
+    "qkv": ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
+    "out": ("self_attn.out_proj",),
+    "norm": ("layer_norm2",),
+    "mlp.up": ("mlp.fc1",),
+    "mlp.down": ("mlp.fc2",),
+}
+
+
+@dataclass(frozen=True)
+class TowerSize:
+    """A tower's parameters: in matrices that are multiplied, in tables that are looked into, and in all else (biases, norms, positions)."""
+
+    role: str
+    architecture: str
+    matrices: int
+    tables: int
+    rest: int
+
+    @property
+    def parameters(self) -> int:
+        return self.matrices + self.tables + self.rest
+
+
+def image_tower(config: Config, weights: Weights, processor: Config | None = None) -> ExportModule:
+    """prepared pixels → (embedding, patches). `processor`: preprocessor_config.json, whose mean and deviation go into the graph.
+
+    Raises ExportError for an architecture that is not known, a config without sense, and weights that do not fit.
+    """
+    kind, spec = model_type(config), preprocessing(config, processor)
+    if kind == "mobileclip":
+        return mobileclip.image_tower(config, weights, spec)
+    shape = image_shape(config)
+    module = _clip_image(shape, weights) if kind == "clip" else _siglip_image(shape, weights)
+    for name, values in (("mean", spec.channel_mean), ("std", spec.channel_std)):
+        module.patch.register_buffer(name, torch.tensor(values))
+    side, width = shape.image, shape.encoder.width
+    return ExportModule(
+        "image_tower",
+        module.eval(),
+        (torch.zeros(1, side, side, 3),),
+        (TensorSpec("pixels", ("batch", side, side, 3), "float32"),),
+        (TensorSpec("embedding", ("batch", shape.embedding), "float32"), TensorSpec("patches", ("batch", shape.patches, width), "float32")),
+        {0: {0: "batch"}},
+        _image_name(shape, kind),
+        weights.source,
+        weights.trained,
+        "image",
+    )
+
+
+def text_tower(config: Config, weights: Weights, pad: int | None = None) -> ExportModule:
+    """input_ids, attention_mask → embedding. CLIP takes any number of tokens up to its positions, SigLIP just all of them.
+
+    `pad`: the tokenizer's padding id (SigLIP attends to its padding). Raises ExportError as image_tower does.
+    """
+    shape, kind = text_shape(config, pad), model_type(config)
+    if kind == "mobileclip":
+        return mobileclip.text_tower(config, weights)
+    with torch.device("meta"):
+        module: ClipText | SiglipText = ClipText(shape) if kind == "clip" else SiglipText(shape)
+    fill(module, weights, "text_model", {"embed": ("embeddings.token_embedding",), "norm": ("final_layer_norm",)})
+    module.positions = constant(weights.get("text_model.embeddings.position_embedding.weight", shape.positions, shape.encoder.width))
+    fill(module, weights, "", {"project": ("text_projection" if kind == "clip" else "text_model.head",)})
+    _fill_encoder(module.encoder, weights, "text_model")
+    tokens: int | str = "tokens" if kind == "clip" else shape.positions
+    axes = {0: "batch", 1: "tokens"} if kind == "clip" else {0: "batch"}
+    ids = torch.zeros(1, shape.positions, dtype=torch.int64)
+    return ExportModule(
+        "text_tower",
+        module.eval(),
+        (ids, torch.ones_like(ids)),
+        tuple(TensorSpec(name, ("batch", tokens), "int64") for name in ("input_ids", "attention_mask")),
+        (TensorSpec("embedding", ("batch", shape.embedding), "float32"),),
+        {0: axes, 1: axes},
+        f"{_FAMILY[kind]} text, {shape.encoder.layers} layers × {shape.encoder.width}",
+        weights.source,
+        weights.trained,
+        f"text of {shape.positions} tokens",
+    )
+
+
+def features(config: Config) -> tuple[int, int]:
+    """(patches P, width F) of the image tower's second output, which the DPE takes."""
+    if model_type(config) == "mobileclip":
+        return mobileclip.features(config)
+    shape = image_shape(config)
+    return shape.patches, shape.encoder.width
+
+
+def shapes(config: Config) -> tuple[TowerSize, ...]:
+    """Both towers' sizes; no weight is read. Raises ExportError."""
+    return tuple(_size(tower) for tower in (image_tower(config, NoWeights()), text_tower(config, NoWeights())))
+
+
+_FAMILY = {"clip": "CLIP", "siglip": "SigLIP"}
+
+
+def _image_name(shape: VitShape, kind: str) -> str:
+    return f"{_FAMILY[kind]} ViT/{shape.patch} at {shape.image}, {shape.encoder.layers} layers × {shape.encoder.width}"
+
+
+def _clip_image(shape: VitShape, weights: Weights) -> ClipImage:
+    with torch.device("meta"):
+        module = ClipImage(shape)
+    root, width = "vision_model", shape.encoder.width
+    _fill_patches(module.patch, weights, root, shape)
+    table = weights.get(f"{root}.embeddings.position_embedding.weight", shape.patches + 1, width)
+    module.first = constant((weights.get(f"{root}.embeddings.class_embedding", width) + table[0])[None, None])
+    module.positions = constant(table[None, 1:].contiguous())
+    # "pre_layrnorm": the checkpoints' own spelling.
+    fill(module, weights, root, {"pre_norm": ("pre_layrnorm",), "post_norm": ("post_layernorm",)})
+    fill(module, weights, "", {"project": ("visual_projection",)})
+    _fill_encoder(module.encoder, weights, root)
+    return module
+
+
+def _siglip_image(shape: VitShape, weights: Weights) -> SiglipImage:
+    with torch.device("meta"):
+        module = SiglipImage(shape)
+    root, width = "vision_model", shape.encoder.width
+    _fill_patches(module.patch, weights, root, shape)
+    module.positions = constant(weights.get(f"{root}.embeddings.position_embedding.weight", shape.patches, width)[None])
+    _fill_encoder(module.encoder, weights, root)
+    names = {"post_norm": "post_layernorm", "out": "head.attention.out_proj", "head_norm": "head.layernorm"}
+    names |= {"mlp.up": "head.mlp.fc1", "mlp.down": "head.mlp.fc2"}
+    fill(module, weights, root, {ours: (theirs,) for ours, theirs in names.items()})
+    matrix = weights.get(f"{root}.head.attention.in_proj_weight", 3 * width, width)
+    bias = weights.get(f"{root}.head.attention.in_proj_bias", 3 * width)
+    probe = weights.get(f"{root}.head.probe", 1, 1, width)
+    module.query = constant(nn.functional.linear(probe, matrix[:width], bias[:width]))
+    module.kv.weight, module.kv.bias = constant(matrix[width:].clone()), constant(bias[width:].clone())
+    return module
+
+
+def _fill_patches(patch: Patches, weights: Weights, root: str, shape: VitShape) -> None:
+    width, side = shape.encoder.width, shape.patch
+    kernel = weights.get(f"{root}.embeddings.patch_embedding.weight", width, 3, side, side)
+    patch.linear.weight = constant(kernel.permute(0, 2, 3, 1).reshape(width, -1).contiguous())
+    if patch.linear.bias is not None:
+        patch.linear.bias = constant(weights.get(f"{root}.embeddings.patch_embedding.bias", width))
+
+
+def _fill_encoder(encoder: Encoder, weights: Weights, root: str) -> None:
+    for n, layer in enumerate(encoder.layers):
+        fill(layer, weights, f"{root}.encoder.layers.{n}", _LAYER)
+
+
+def _size(tower: ExportModule) -> TowerSize:
+    count: dict[Any, int] = {nn.Linear: 0, nn.Conv2d: 0, nn.Embedding: 0}
+    for part in tower.module.modules():
+        if type(part) in count:
+            count[type(part)] += part.weight.numel()
+    every = sum(p.numel() for p in tower.module.parameters())
+    return TowerSize(tower.role, tower.architecture, count[nn.Linear] + count[nn.Conv2d], count[nn.Embedding], every - sum(count.values()))

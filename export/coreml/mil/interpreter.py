@@ -1,0 +1,156 @@
+"""Runs a program: each operation in order, each result held in the type that the program declares for it.
+
+fp16 between operations is fp16: a result is rounded, and overflows to infinity as it would on the device. What is not known (an operation, a
+parameter, an element type) or does not agree with its own declaration (a shape, a kind of number) is an error that names it; nothing is
+skipped and nothing guessed. Everything that can be checked before a run is checked when the program is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from ...errors import ExportError
+from . import compressed, ops_elementwise, ops_network, ops_reduce, ops_shape
+from .arguments import Arguments, Function, Result, unknown
+from .dtypes import DType
+from .memory import KEPT_BYTES, Memory
+from .program import DATA, TEXT, Named, Operation, read
+
+OPS: dict[str, tuple[Function, str]] = {**ops_elementwise.OPS, **ops_shape.OPS, **ops_reduce.OPS, **ops_network.OPS}
+# What torch and numpy raise for operands that do not fit each other, and for more memory than there is.
+REFUSALS = (ValueError, RuntimeError, IndexError, TypeError, OverflowError, MemoryError, ZeroDivisionError, KeyError)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One operation ready to run. `last`: the values that nothing needs after it."""
+
+    compute: Function
+    arguments: Arguments
+    last: tuple[str, ...]
+
+
+class Interpreter:
+    """A saved program in memory. `run` takes and gives tensors by name; states live from call to call until `reset`."""
+
+    def __init__(self, package: Path, kept_bytes: int = KEPT_BYTES) -> None:
+        self.package, self.program = package, read(package)
+        self._memory = Memory(package / DATA, kept_bytes)
+        self._steps = self._load()
+        self.reset()
+
+    def reset(self) -> None:
+        """States to zero, as a new state of Core ML is."""
+        for state in self.program.states:
+            self._memory.add_state(state.name, torch.zeros(state.type.shape, dtype=state.type.dtype.held))
+
+    def states(self) -> dict[str, Tensor]:
+        """Copies of all states."""
+        return {name: value.clone() for name, value in self._memory.states().items()}
+
+    def set_states(self, values: dict[str, Tensor]) -> None:
+        """Takes over these values, each rounded to its state's type. Raises ExportError for a state that the program does not have so."""
+        held = self._memory.states()
+        for name, value in values.items():
+            if name not in held or value.shape != held[name].shape:
+                raise ExportError(f"{self.package}: no state {name} of shape {list(value.shape)}")
+            self._memory.add_state(name, value.to(held[name].dtype, copy=True))
+
+    def run(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Raises ExportError for inputs that are not the program's, and for an operation that cannot be computed."""
+        live = self._memory.live
+        live.clear()
+        for spec in self.program.inputs:
+            if spec.name not in inputs or tuple(inputs[spec.name].shape) != spec.type.shape or inputs[spec.name].dtype != spec.type.dtype.held:
+                raise ExportError(f"{self.package}: input {spec.name} must be {spec.type.dtype.name} {list(spec.type.shape)}")
+            live[spec.name] = inputs[spec.name]
+        with torch.inference_mode():
+            for step in self._steps:
+                operation = step.arguments.operation
+                for output, value in zip(operation.outputs, self._compute(step.compute, step.arguments), strict=True):
+                    live[output.name] = value
+                for name in step.last:
+                    live.pop(name, None)
+            found = {name: self._memory.get(name).clone() for name in self.program.outputs}
+        live.clear()
+        return found
+
+    def _load(self) -> list[Step]:
+        """The program's steps; constants are put away, everything else checked. Raises ExportError."""
+        taken = {v.name for v in (*self.program.inputs, *self.program.states)}
+        runnable: list[Operation] = []
+        for operation in self.program.operations:
+            self._check(operation, taken)
+            taken |= {v.name for v in operation.outputs}
+            if operation.type == "const" and operation.value is not None:
+                self._memory.add_constant(operation.outputs[0].name, operation.value)
+            elif operation.type in compressed.OPS:
+                self._add_compressed(operation)
+            else:
+                runnable.append(operation)
+        missing = [name for name in self.program.outputs if name not in taken]
+        if missing:
+            raise ExportError(f"{self.package}: nothing makes output {missing[0]!r}: export again")
+        return self._schedule(runnable)
+
+    def _schedule(self, operations: list[Operation]) -> list[Step]:
+        last: dict[str, int] = {}
+        for index, operation in enumerate(operations):
+            for bound in (b for many in operation.inputs.values() for b in many if isinstance(b, str)):
+                last[bound] = index
+            for output in operation.outputs:
+                last.setdefault(output.name, index)
+        done: dict[int, list[str]] = {}
+        for name in set(last) - set(self.program.outputs):
+            done.setdefault(last[name], []).append(name)
+        return [Step(OPS[o.type][0], Arguments(o, self._memory), tuple(done.get(i, ()))) for i, o in enumerate(operations)]
+
+    def _check(self, operation: Operation, taken: set[str]) -> None:
+        where = f"{self.package}: operation {operation.type} → {', '.join(v.name for v in operation.outputs)}"
+        if operation.type != "const" and operation.type not in OPS and operation.type not in compressed.OPS:
+            raise ExportError(f"{where}: the MIL interpreter does not know {operation.type}")
+        if operation.type != "const":
+            unknown(operation, (compressed.OPS.get(operation.type) or OPS[operation.type])[1])
+            if any(v.type.dtype is TEXT or v.type.state for v in operation.outputs):
+                raise ExportError(f"{where}: gives no tensor")
+        if twice := sorted({v.name for v in operation.outputs} & taken):
+            raise ExportError(f"{where}: value {twice[0]!r} is made twice")
+        for bound in (b for many in operation.inputs.values() for b in many):
+            if isinstance(bound, str) and bound not in taken:
+                raise ExportError(f"{where}: takes {bound!r}, which nothing before it makes")
+
+    def _add_compressed(self, operation: Operation) -> None:
+        arguments = Arguments(operation, self._memory)
+
+        def expand(index: int) -> Callable[[], Tensor]:
+            return lambda: self._compute(compressed.OPS[operation.type][0], arguments)[index]
+
+        for index, output in enumerate(operation.outputs):
+            self._memory.add_constant(output.name, expand(index))
+
+    def _compute(self, compute: Function, arguments: Arguments) -> tuple[Tensor, ...]:
+        operation = arguments.operation
+        try:
+            result: Result = compute(arguments)
+            values = result if isinstance(result, tuple) else (result,)
+            return tuple(_declared(v, o) for v, o in zip(values, operation.outputs, strict=True))
+        except REFUSALS as error:
+            names, reason = ", ".join(v.name for v in operation.outputs), (str(error) or type(error).__name__).splitlines()[0][:200]
+            raise ExportError(f"{self.package}: operation {operation.type} → {names}: {reason}") from None
+
+
+def _declared(value: Tensor, output: Named) -> Tensor:
+    """`value` as the program declares it: rounded to fp16 where it says so. Raises ValueError for another shape or kind of number."""
+    kind: DType = output.type.dtype
+    if tuple(value.shape) != output.type.shape:
+        raise ValueError(f"gives shape {list(value.shape)}, but declares {list(output.type.shape)}")
+    if value.is_floating_point() != kind.floating or (value.dtype == torch.bool) != (kind.held == torch.bool):
+        raise ValueError(f"gives {value.dtype}, but declares {kind.name}")
+    if kind.name.startswith("UINT") and value.numel() and not 0 <= int(value.min()) <= int(value.max()) < 1 << kind.bits:
+        raise ValueError(f"gives a number outside {kind.name}")
+    return value.to(kind.held)

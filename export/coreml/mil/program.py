@@ -1,0 +1,204 @@
+"""A saved ML program as plain data: inputs, states, operations and outputs, read through coremltools' own protobuf classes.
+
+Reads model.mlmodel of an .mlpackage and nothing else; constants that lie in the weight file stay references. What the interpreter could not
+honour (control flow, shapes that vary, images, attributes without a meaning here) is refused by name.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...errors import ExportError
+from .blob import unpack
+from .dtypes import DType, dtype
+
+MODEL, DATA = "Data/com.apple.CoreML/model.mlmodel", "Data/com.apple.CoreML"
+# Bounds on what a file can make its reader allocate.
+MOST_BYTES, MOST_ELEMENTS, MOST_RANK = 1 << 30, 1 << 30, 8
+
+
+@dataclass(frozen=True)
+class Type:
+    """Element type and shape of a value; `state`: it is the state itself, which lives from call to call."""
+
+    dtype: DType
+    shape: tuple[int, ...]
+    state: bool = False
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A constant in the weight file `file` (relative to the package's data), at the record `offset`."""
+
+    type: Type
+    file: str
+    offset: int
+
+
+@dataclass(frozen=True)
+class Text:
+    """A string constant (a bare str is a value's name)."""
+
+    text: str
+
+
+Constant: TypeAlias = "Tensor | Text | Stored"
+Bound: TypeAlias = "str | Constant"
+
+
+@dataclass(frozen=True)
+class Named:
+    """A value's name and type."""
+
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True)
+class Operation:
+    """`inputs`: parameter → what is bound to it, each a value's name or a constant. `value`: of a `const`."""
+
+    type: str
+    inputs: dict[str, tuple[Bound, ...]]
+    outputs: tuple[Named, ...]
+    value: Constant | None = None
+
+
+@dataclass(frozen=True)
+class Program:
+    """The one function of a model. `inputs` and `states` in its order; `outputs` are names of values."""
+
+    inputs: tuple[Named, ...]
+    states: tuple[Named, ...]
+    outputs: tuple[str, ...]
+    operations: tuple[Operation, ...]
+
+
+def read(package: Path) -> Program:
+    """The program of an .mlpackage directory. Raises ExportError, in one line, for anything that is not a program that it can represent."""
+    from coremltools.proto import Model_pb2
+
+    path, model = package / MODEL, Model_pb2.Model()
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise ExportError(f"{path}: {path.stat().st_size} bytes, more than {MOST_BYTES}")
+        model.ParseFromString(path.read_bytes())
+    except OSError as error:
+        raise ExportError(f"{path}: cannot be read ({error.strerror}): export again") from None
+    except ExportError:
+        raise
+    except Exception as error:  # protobuf's own, which has no types
+        raise ExportError(f"{path}: not a Core ML model ({str(error)[:80]}): export again") from None
+    if model.WhichOneof("Type") != "mlProgram":
+        raise ExportError(f"{path}: holds {model.WhichOneof('Type')}, not an ML program: export again")
+    try:
+        return _program(model)
+    except (ValueError, OverflowError, UnicodeDecodeError, TypeError, RuntimeError) as error:
+        raise ExportError(f"{path}: damaged ({str(error).splitlines()[0][:120]}): export again") from None
+    except ExportError as error:
+        raise ExportError(f"{path}: {error}") from None
+
+
+def _program(model: Any) -> Program:
+    functions = model.mlProgram.functions
+    if list(functions) != ["main"]:
+        raise ExportError(f"functions {sorted(functions)}: the MIL interpreter runs one called main")
+    main = functions["main"]
+    if main.opset not in main.block_specializations:
+        raise ExportError(f"no block for opset {main.opset!r}")
+    block = main.block_specializations[main.opset]
+    values = tuple(Named(v.name, _type(v.type, v.name)) for v in main.inputs)
+    inputs = tuple(v for v in values if not v.type.state)
+    states = tuple(v for v in values if v.type.state)
+    _interface(model.description, inputs, states, tuple(block.outputs))
+    return Program(inputs, states, tuple(block.outputs), tuple(_operation(o) for o in block.operations))
+
+
+def _interface(description: Any, inputs: tuple[Named, ...], states: tuple[Named, ...], outputs: tuple[str, ...]) -> None:
+    """What the app sees must be what the program takes and gives: arrays, of the same names."""
+    for feature in (*description.input, *description.output):
+        if feature.type.WhichOneof("Type") != "multiArrayType":
+            raise ExportError(f"{feature.name} is {feature.type.WhichOneof('Type')}: the MIL interpreter takes and gives arrays")
+    if {f.name for f in description.input} != {i.name for i in inputs} or {f.name for f in description.output} != set(outputs):
+        raise ExportError("the model's description and its program name different inputs or outputs: export again")
+    if {f.name for f in description.state} != {s.name for s in states}:
+        raise ExportError("the model's description and its program name different states: export again")
+
+
+def _type(proto: Any, name: str) -> Type:
+    from coremltools.proto import MIL_pb2
+
+    kind = proto.WhichOneof("type")
+    if kind == "stateType":
+        inner = _type(proto.stateType.wrappedType, name)
+        return Type(inner.dtype, inner.shape, True)
+    if kind != "tensorType":
+        raise ExportError(f"{name} is of {kind}, which the MIL interpreter does not know")
+    tensor = proto.tensorType
+    if len(tensor.dimensions) != max(tensor.rank, 0) or tensor.rank > MOST_RANK:
+        raise ExportError(f"{name} has rank {tensor.rank} and {len(tensor.dimensions)} dimensions")
+    if any(d.WhichOneof("dimension") != "constant" for d in tensor.dimensions):
+        raise ExportError(f"{name} has a dimension that varies: the MIL interpreter runs fixed shapes")
+    shape = tuple(int(d.constant.size) for d in tensor.dimensions)
+    if math.prod(shape) > MOST_ELEMENTS:
+        raise ExportError(f"{name} has shape {list(shape)}, more than {MOST_ELEMENTS} elements")
+    number = MIL_pb2.DataType.Name(tensor.dataType)
+    return Type(TEXT if number == "STRING" else dtype(number), shape)
+
+
+# A string's type; no tensor ever has it.
+TEXT = DType("STRING", torch.uint8, 0, 0)
+
+
+def _operation(proto: Any) -> Operation:
+    outputs = tuple(Named(v.name, _type(v.type, v.name)) for v in proto.outputs)
+    where = f"{proto.type} → {', '.join(v.name for v in outputs)}"
+    if proto.blocks:
+        raise ExportError(f"operation {where}: control flow, which the MIL interpreter does not run")
+    # Before iOS 18 a compressed constant's parameters are attributes.
+    given = sorted(set(proto.attributes) - {"name"}) if proto.type.startswith("constexpr_") else []
+    extra = sorted(set(proto.attributes) - {"name", "val" if proto.type == "const" else "name", *given} | set(proto.inputs).intersection(given))
+    if extra or (proto.type == "const" and ("val" not in proto.attributes or len(outputs) != 1 or proto.inputs)):
+        raise ExportError(f"operation {where}: attributes {extra or sorted(proto.attributes)}, which the MIL interpreter does not know")
+    value = _constant(proto.attributes["val"], where) if proto.type == "const" else None
+    bound = {name: tuple(_binding(b, f"{where}, {name}") for b in argument.arguments) for name, argument in proto.inputs.items()}
+    bound |= {name: (_constant(proto.attributes[name], f"{where}, {name}"),) for name in given}
+    return Operation(proto.type, bound, outputs, value)
+
+
+def _binding(proto: Any, where: str) -> Bound:
+    return str(proto.name) if proto.WhichOneof("binding") == "name" else _constant(proto.value, where)
+
+
+def _constant(proto: Any, where: str) -> Constant:
+    type_ = _type(proto.type, where)
+    if proto.WhichOneof("value") == "blobFileValue":
+        return Stored(type_, str(proto.blobFileValue.fileName), int(proto.blobFileValue.offset))
+    if proto.WhichOneof("value") != "immediateValue" or proto.immediateValue.WhichOneof("value") != "tensor":
+        raise ExportError(f"{where}: a constant that is no tensor, which the MIL interpreter does not know")
+    return _immediate(proto.immediateValue.tensor, type_, where)
+
+
+def _immediate(tensor: Any, type_: Type, where: str) -> Tensor | Text:
+    field, count = tensor.WhichOneof("value"), math.prod(type_.shape)
+    if field is None:
+        raise ExportError(f"{where}: a constant without a value: export again")
+    values = getattr(tensor, field).values
+    if type_.dtype is TEXT:
+        if field != "strings" or len(values) != 1:
+            raise ExportError(f"{where}: {len(values)} strings where one is known: export again")
+        return Text(str(values[0]))
+    if field == "bytes":
+        if type_.dtype.name == "BOOL" or len(values) != (count * type_.dtype.bits + 7) // 8:
+            raise ExportError(f"{where}: {len(values)} bytes are not {count} × {type_.dtype.name}: export again")
+        return unpack(np.frombuffer(values, np.uint8), type_.dtype, count).reshape(type_.shape)
+    if len(values) != count or field not in ("floats", "ints", "bools"):
+        raise ExportError(f"{where}: {len(values)} {field} are not {count} × {type_.dtype.name}: export again")
+    return torch.tensor(list(values), dtype=type_.dtype.held).reshape(type_.shape)

@@ -1,0 +1,45 @@
+"""The interpreter behind the runtime's Session interface. Knows artifacts and arrays; nothing of what they mean."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from gamer.runtime.backends import Array
+from gamer.runtime.bundle.manifest import Artifact
+
+from ...errors import ExportError
+from .interpreter import Interpreter
+
+
+class MilSession:
+    """A Core ML artifact that torch evaluates. Integers come as the artifact says (int32), or wider, as the fixtures hold them."""
+
+    def __init__(self, path: Path, artifact: Artifact) -> None:
+        self.artifact, self._interpreter = artifact, Interpreter(path)
+        program = self._interpreter.program
+        want = [(t.name, tuple(t.shape)) for t in artifact.inputs], [t.name for t in artifact.outputs]
+        if ([(i.name, i.type.shape) for i in program.inputs], list(program.outputs)) != want:
+            raise ExportError(f"{path}: the program's inputs or outputs are not those of the manifest: export again")
+        self._kinds = {i.name: i.type.dtype.held for i in program.inputs}
+
+    def run(self, inputs: dict[str, Array]) -> dict[str, Array]:
+        given = {name: torch.from_numpy(np.ascontiguousarray(inputs[name])).to(kind) for name, kind in self._kinds.items()}
+        return {name: value.numpy() for name, value in self._interpreter.run(given).items()}
+
+    def reset(self) -> None:
+        """Empties the program's states."""
+        self._interpreter.reset()
+
+    def states(self) -> dict[str, Array]:
+        return {name: value.numpy() for name, value in self._interpreter.states().items()}
+
+    def set_states(self, values: dict[str, Array]) -> None:
+        self._interpreter.set_states({name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in values.items()})
+
+
+def open_session(path: Path, artifact: Artifact) -> MilSession:
+    """Loads a .mlpackage. Raises ExportError for one that the interpreter cannot run as it stands."""
+    return MilSession(path, artifact)

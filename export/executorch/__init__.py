@@ -1,0 +1,1 @@
+"""The ExecuTorch target: programs lowered to a backend, and a reader of what was delegated."""

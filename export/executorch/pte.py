@@ -1,0 +1,102 @@
+"""A saved ExecuTorch program as plain data: which delegates it calls with which values, and what it leaves to the portable kernels.
+
+Reads through executorch's own flatbuffer classes. Knows no backend but for Core ML's way of folding a folder into bytes, which `unfold` undoes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import ExportError
+
+MOST_TAIL, MOST_FILES = 1 << 20, 64
+FILE = 0
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a delegate: `values` are the indices of its inputs, then of its outputs."""
+
+    backend: str
+    data: bytes
+    values: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Program:
+    """The one method of a file. `left`: operator → how often the portable kernels are called for it."""
+
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    calls: tuple[Call, ...]
+    left: dict[str, int]
+
+    @property
+    def backends(self) -> tuple[str, ...]:
+        return tuple(sorted({call.backend for call in self.calls}))
+
+
+def read(path: Path) -> Program:
+    """Raises ExportError for what is no program of one method, `forward`."""
+    from executorch.exir._serialize._program import deserialize_pte_binary
+
+    try:
+        program: Any = deserialize_pte_binary(path.read_bytes()).program
+        (plan,) = program.execution_plan
+        instructions: list[Any] = [i.instr_args for chain in plan.chains for i in chain.instructions]
+        calls = tuple(_call(program, plan, i) for i in instructions if hasattr(i, "delegate_index"))
+        names = (plan.operators[i.op_index] for i in instructions if hasattr(i, "op_index"))
+        left = Counter(f"{o.name}.{o.overload}" if o.overload else str(o.name) for o in names)
+        return Program(tuple(plan.inputs), tuple(plan.outputs), calls, dict(sorted(left.items())))
+    except OSError as error:
+        raise ExportError(f"{path}: cannot be read ({error.strerror}): export again") from None
+    except Exception as error:  # flatbuffers' own have no types
+        raise ExportError(f"{path}: not an ExecuTorch program ({(str(error) or repr(error)).splitlines()[0][:100]}): export again") from None
+
+
+def _call(program: Any, plan: Any, instruction: Any) -> Call:
+    delegate = plan.delegates[instruction.delegate_index]
+    data = program.backend_delegate_data[delegate.processed.index].data
+    return Call(str(delegate.id), bytes(data), tuple(int(v) for v in instruction.args))
+
+
+def describe(program: Program) -> str:
+    """One line for people: who computes it."""
+    calls = Counter(call.backend for call in program.calls)
+    taken = ", ".join(f"{count} × {name}" for name, count in sorted(calls.items())) or "no delegate"
+    left = ", ".join(f"{name} × {count}" for name, count in program.left.items())
+    return f"loads as {taken}, {f'left to portable kernels: {left}' if left else 'nothing left to portable kernels'}"
+
+
+def unfold(data: bytes, folder: Path) -> None:
+    """Writes the folder that Core ML's backend folded into `data`: the files' bytes, then their tree as JSON, backwards. Raises ExportError."""
+    try:
+        tree, _ = json.JSONDecoder().raw_decode(data[-MOST_TAIL:][::-1].decode("utf-8", "replace"))
+        waiting, count = [(len(tree["nodes"]) - 1, folder)], 0  # the root comes last
+        while waiting:
+            index, path = waiting.pop()
+            count += 1
+            if count > MOST_FILES:
+                raise ValueError("too many files")
+            waiting += _unfold(tree["nodes"][index], data, path)
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
+        raise ExportError(f"a Core ML delegate does not unfold ({(str(error) or repr(error)).splitlines()[0][:100]}): export again") from None
+
+
+def _unfold(node: Any, data: bytes, path: Path) -> list[tuple[int, Path]]:
+    """Writes a file, or makes a folder and returns what is in it."""
+    if node["kind"] == FILE:
+        begin, size = int(node["dataRegion"]["offset"]), int(node["dataRegion"]["size"])
+        if not 0 <= begin <= begin + size <= len(data):
+            raise ValueError(f"{path.name}: outside the delegate")
+        path.write_bytes(data[begin : begin + size])
+        return []
+    path.mkdir(exist_ok=True)
+    for name in node["children"]:
+        if not name or name in (".", "..") or set(name) & set("/\\\0"):
+            raise ValueError(f"a file called {name!r}")
+    return [(int(child), path / name) for name, child in node["children"].items()]

@@ -1,0 +1,174 @@
+"""A traced graph without weights, and a module's tensors → an ONNX graph with each matrix in its own quantization. Knows no architecture.
+
+Weights are quantized and streamed to disk one by one as the graph is written (onnx_graph.py): no second copy of a model is ever held.
+
+fp16: everything in the graph, behind inputs and outputs in fp32. int8: matrices symmetric by output channel, activations dynamic (a scale and
+a zero point per call); tables by row. int4: matrices in blocks with a scale and a whole zero point each, activations in 8 bits; tables in int8.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..errors import ExportError
+from ..quantize.block_codes import nearest_blocks, pack_nibbles
+from ..quantize.quantization_policy import Mix
+from .graph import MS, Graph
+
+QUANTS = ("fp32", "fp16", "int8", "int4")
+ROWS = 1024  # of a matrix quantized at a time
+Floats = NDArray[np.float32]
+
+
+class Lowering:
+    """Writes the nodes of a traced model into `graph`. `tensors`: what the model's inputs beyond its own are."""
+
+    def __init__(self, graph: Graph, tensors: dict[str, Tensor], mix: Mix) -> None:
+        self.graph, self.tensors, self.mix = graph, dict(tensors), mix
+        self.half = mix.quant == "fp16"
+        self._turned: dict[str, str] = {}
+
+    def run(self, model: Any, inputs: list[str], outputs: list[str]) -> None:
+        """Raises ExportError for a group size that does not divide a matrix."""
+        if self.half:
+            model = _in_half(model, inputs, outputs, self.tensors)
+        for node in model.graph.node:
+            self._node(node)
+
+    def _node(self, node: Any) -> None:
+        match node.op_type:
+            case "Identity" if node.input[0] in self.tensors:
+                self.tensors[node.output[0]] = self.tensors[node.input[0]]
+            case "Transpose" if node.input[0] in self.tensors and self.tensors[node.input[0]].dim() == 2:
+                self._turned[node.output[0]] = node.input[0]
+            case "MatMul" if node.input[1] in self._turned:
+                self._product(node.input[0], self._turned[node.input[1]], node.output[0])
+            case "Gemm" if _is_linear(node) and node.input[1] in self.tensors:
+                self._product(node.input[0], node.input[1], f"{node.output[0]}/product")
+                self.graph.node("Add", [f"{node.output[0]}/product", self._constant(node.input[2])], [node.output[0]])
+            case "Gather" if self._is_table(node):
+                self._lookup(node.input[0], node.input[1], node.output[0])
+            case _:
+                self._copy(node)
+
+    def _copy(self, node: Any) -> None:
+        for n, name in enumerate(node.input):
+            if name in self._turned:
+                node.input[n] = self.graph.constant(f"{name}/turned", self._array(self._turned[name]).T)
+            elif name in self.tensors:
+                node.input[n] = self._constant(name)
+        self.graph.nodes.append(node)
+
+    def _array(self, name: str) -> NDArray[Any]:
+        return np.asarray(self.tensors[name].detach().numpy())
+
+    def _constant(self, name: str) -> str:
+        array = self._array(name)
+        return self.graph.constant(name, array.astype(np.float16) if self.half and array.dtype == np.float32 else array)
+
+    def _is_table(self, node: Any) -> bool:
+        table = self.tensors.get(node.input[0])
+        along = any(a.name == "axis" and a.i != 0 for a in node.attribute)
+        return table is not None and table.dim() == 2 and table.is_floating_point() and not along
+
+    def _product(self, x: str, name: str, out: str) -> None:
+        """x [..., K] times `name` [N, K] transposed → `out` [..., N]."""
+        matrix, quant = self._array(name), self.mix.of(name)
+        match quant:
+            case "int8" | "int4":
+                write = self._product8 if quant == "int8" else self._product4
+                if self.half:
+                    x = self.graph.node("Cast", [x], [f"{out}/input"], to=1)
+                write(x, matrix, name, self._in_floats(out))
+                self._to_half(out)
+            case "fp16" if not self.half:
+                self.graph.node("Cast", [self.graph.constant(f"{name}/half", matrix.T.astype(np.float16))], [f"{out}/weight"], to=1)
+                self.graph.node("MatMul", [x, f"{out}/weight"], [out])
+            case _:
+                self.graph.node("MatMul", [x, self.graph.constant(name, matrix.T.astype(np.float16) if self.half else matrix.T)], [out])
+
+    def _in_floats(self, out: str) -> str:
+        """The name under which a quantized operator gives `out`: they give fp32."""
+        return f"{out}/fp32" if self.half else out
+
+    def _to_half(self, out: str) -> None:
+        if self.half:
+            self.graph.node("Cast", [self._in_floats(out)], [out], to=10)
+
+    def _product8(self, x: str, matrix: Floats, name: str, out: str) -> None:
+        codes, scales = _by_row(matrix)
+        parts = [f"{x}/codes", f"{x}/scale", f"{x}/zero"]
+        if all(parts[0] not in node.output for node in self.graph.nodes[-64:]):
+            self.graph.node("DynamicQuantizeLinear", [x], parts)
+        weight = self.graph.constant(f"{name}/codes", codes.T)
+        self.graph.node("MatMulInteger", [parts[0], weight, parts[2]], [f"{out}/sums"])
+        self.graph.node("Cast", [f"{out}/sums"], [f"{out}/floats"], to=1)
+        self.graph.node("Mul", [parts[1], self.graph.constant(f"{name}/scales", scales)], [f"{out}/scales"])
+        self.graph.node("Mul", [f"{out}/floats", f"{out}/scales"], [out])
+
+    def _product4(self, x: str, matrix: Floats, name: str, out: str) -> None:
+        group, (rows, columns) = self.mix.group, matrix.shape
+        if columns % group:
+            raise ExportError(f"{name}: {columns} columns are no multiple of group size {group}: choose a smaller --group-size, or --keep it in int8")
+        blocks = nearest_blocks(matrix, group)
+        codes, scales, zeros = pack_nibbles(blocks.codes), blocks.scales, pack_nibbles(blocks.zeros)
+        inputs = [x, self.graph.constant(f"{name}/codes", codes), self.graph.constant(f"{name}/scales", scales.reshape(-1))]
+        inputs.append(self.graph.constant(f"{name}/zeros", zeros.reshape(-1)))
+        self.graph.node("MatMulNBits", inputs, [out], MS, K=columns, N=rows, bits=4, block_size=group, accuracy_level=4)
+
+    def _lookup(self, name: str, ids: str, out: str) -> None:
+        quant = self.mix.of(name)
+        if quant in ("int8", "int4"):
+            codes, scales = _by_row(self._array(name))
+            self.graph.node("Gather", [self.graph.constant(f"{name}/codes", codes), ids], [f"{out}/codes"])
+            self.graph.node("Gather", [self.graph.constant(f"{name}/scales", scales[:, None]), ids], [f"{out}/scales"])
+            self.graph.node("Cast", [f"{out}/codes"], [f"{out}/floats"], to=1)
+            self.graph.node("Mul", [f"{out}/floats", f"{out}/scales"], [self._in_floats(out)])
+            self._to_half(out)
+        elif quant == "fp16" and not self.half:
+            half = self.graph.constant(f"{name}/half", self._array(name).astype(np.float16))
+            self.graph.node("Cast", [self.graph.node("Gather", [half, ids], [f"{out}/half"])], [out], to=1)
+        else:
+            self.graph.node("Gather", [self._constant(name), ids], [out])
+
+
+def _by_row(matrix: Floats) -> tuple[NDArray[np.int8], Floats]:
+    """[N, K] → int8 [N, K] and scales [N]: matrix ≈ codes · scales, symmetric."""
+    codes, scales = np.empty(matrix.shape, np.int8), np.empty(len(matrix), np.float32)
+    for at in range(0, len(matrix), ROWS):
+        rows = matrix[at : at + ROWS]
+        scale = np.maximum(np.abs(rows).max(axis=1), 1e-12) / 127.0
+        codes[at : at + ROWS], scales[at : at + ROWS] = np.rint(rows / scale[:, None]), scale
+    return codes, scales
+
+
+def _is_linear(node: Any) -> bool:
+    plain = {"alpha": 1.0, "beta": 1.0, "transA": 0, "transB": 1}
+    values = {a.name: a.f if a.type == 1 else a.i for a in node.attribute}
+    return len(node.input) == 3 and {**plain, "transB": 0} | values == plain
+
+
+def _in_half(model: Any, inputs: list[str], outputs: list[str], tensors: dict[str, Tensor]) -> Any:
+    """The graph in half precision between casts: its inputs from fp32, its outputs to fp32."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    floats = {v.name for v in model.graph.input if v.name in inputs and v.type.tensor_type.elem_type == TensorProto.FLOAT}
+    before = [helper.make_node("Cast", [name], [f"{name}/half"], to=TensorProto.FLOAT16) for name in sorted(floats)]
+    after = [helper.make_node("Cast", [f"{name}/half"], [name], to=TensorProto.FLOAT) for name in outputs]
+    renamed = {name: f"{name}/half" for name in (*floats, *outputs)}
+    for node in model.graph.node:
+        for names in (node.input, node.output):
+            names[:] = [renamed.get(name, name) for name in names]
+        for a in node.attribute:
+            if a.name == "value" and a.t.data_type == TensorProto.FLOAT:
+                a.t.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(a.t).astype(np.float16)))
+            if node.op_type == "Cast" and a.name == "to" and a.i == TensorProto.FLOAT:
+                a.i = TensorProto.FLOAT16
+    nodes = [*before, *model.graph.node, *after]
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    return model

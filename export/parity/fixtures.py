@@ -1,0 +1,148 @@
+"""Fixtures: the real photographs and sentences that calibrate int8, prove parity and are shipped as golden files for every port.
+
+The photographs are those that scikit-image and scikit-learn package; they are read from there, never copied into the project.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamer.index import load_pixels
+from gamer.runtime.bundle.manifest import Preprocessing
+from gamer.runtime.models.image import prepare
+
+from ..components import components
+from ..components.components import ExportModule, reference
+from ..errors import ExportError
+from ..settings import Settings
+
+PHOTOS = {
+    "skimage": ("data", ("astronaut.png", "chelsea.png", "coffee.png", "rocket.jpg", "motorcycle_left.png", "brick.png", "grass.png",
+                         "coins.png", "hubble_deep_field.jpg", "camera.png", "moon.png", "retina.jpg", "motorcycle_right.png", "gravel.png")),
+    "sklearn": ("datasets/images", ("china.jpg", "flower.jpg")),
+}  # fmt: skip
+TEXTS = (
+    "the coffee I photographed last spring",
+    "my cat asleep on the sofa",
+    "A rocket leaves the launch pad at night, and everyone on the beach cheers.",
+    "photo of my son at the airport last time",
+    "IKEA chair, 119 euros",
+    "где моя собака на пляже",
+    "sunset",
+    "We walked from the old temple down to the lake, had noodles in a small shop next to the station, and took the last train back home.",
+)
+PROSE = (
+    "The photograph was taken early in the morning, before the market opened. My brother stood beside the fountain with a cup of coffee in "
+    "his hand, and behind him you can see the red roof of the old railway station where our grandfather worked for thirty years. It had rained "
+    "during the night, so the stones were still wet, and two children were jumping over the puddles while their mother looked for the keys. "
+    "We stayed until noon, bought bread and cherries, and walked back along the river, past the yellow house with the broken window."
+)
+
+
+def photo_path(package: str, name: str) -> Path:
+    """Path of a packaged photograph. Raises ExportError with what to install."""
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
+        raise ExportError(f"the fixtures' photographs come with {package}: pip install 'gamer-on-device[export]'")
+    return Path(spec.origin).parent / PHOTOS[package][0] / name
+
+
+@lru_cache(maxsize=2)
+def images(spec: Preprocessing) -> tuple[NDArray[np.float32], ...]:
+    """The photographs, prepared: float32 [1, side, side, 3] each."""
+    return tuple(prepare(load_pixels(path), spec) for path in paths())
+
+
+@lru_cache(maxsize=1)
+def photographs() -> tuple[NDArray[np.uint8], ...]:
+    """The photographs as they are: uint8 [H, W, 3], each of its own size."""
+    return tuple(load_pixels(path) for path in paths())
+
+
+def paths() -> list[Path]:
+    """Of every packaged photograph."""
+    return [photo_path(package, name) for package, (_, names) in PHOTOS.items() for name in names]
+
+
+def image_spec(settings: Settings) -> Preprocessing:
+    """The preprocessing of these settings' image tower. Raises ExportError where there is none."""
+    spec = components.preprocessing(settings)
+    if spec is None:
+        raise ExportError(f"recipe {settings.recipe} has no image tower")
+    return spec
+
+
+def patches(settings: Settings, names: Sequence[str] = ()) -> list[tuple[NDArray[Any], ...]]:
+    """Patch features of the photographs called `names`, or of the first six, as the DPE sees them."""
+    tower = components.build(settings, "image_tower", "fp32").module
+    chosen = [n for n, path in enumerate(paths()) if path.name in names] or range(6)
+    prepared = images(image_spec(settings))
+    return [(reference(tower, (prepared[n],))[1],) for n in chosen]
+
+
+def tokens(settings: Settings, width: int | None) -> list[tuple[NDArray[Any], ...]]:
+    """ids and mask of TEXTS, one text a row, padded to `width` if one is given."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_str(components.text_tokenizer(settings))
+    out: list[tuple[NDArray[Any], ...]] = []
+    for text in TEXTS:
+        ids = tokenizer.encode(text).ids[:width]
+        row = np.zeros((2, width or len(ids)), np.int64)
+        row[0, : len(ids)], row[1, : len(ids)] = ids, 1
+        out.append((row[:1], row[1:]))
+    return out
+
+
+def prose_ids(settings: Settings) -> list[int]:
+    """PROSE as the LLM's token ids."""
+    from tokenizers import Tokenizer
+
+    return list(Tokenizer.from_str(components.llm_tokenizer(settings)[0]).encode(PROSE).ids)
+
+
+def samples(settings: Settings, item: ExportModule, fixed: bool) -> list[tuple[NDArray[Any], ...]]:
+    """Real inputs of a component, in the order of its arguments; `fixed`: of the example's shapes. The decoder has none: it is proven on
+    PROSE (parity.py)."""
+    match item.role:
+        case "image_tower":
+            return [(x,) for x in images(image_spec(settings))]
+        case "text_tower":
+            axis = item.inputs[0].shape[1]
+            return tokens(settings, int(item.example[0].shape[1]) if fixed or isinstance(axis, int) else None)
+        case "llm_embed":
+            return [(np.array([i], np.int64),) for i in prose_ids(settings)]
+        case "llm_encoder" | "llm_decoder":
+            return []
+    return patches(settings)
+
+
+def write_texts(settings: Settings, folder: Path) -> None:
+    """Texts with their token ids and fp32 embeddings as JSON, for every port's tokenizer; golden.py writes what graphs are given."""
+    folder.mkdir(parents=True, exist_ok=True)
+    parts = settings.chosen.parts()
+    if "text" in parts:
+        _write_json(folder / "text.json", _golden_text(settings))
+    if "llm" in parts:
+        _write_json(folder / "llm.json", {"text": PROSE, "ids": prose_ids(settings)})
+
+
+def _golden_text(settings: Settings) -> list[dict[str, Any]]:
+    item = components.build(settings, "text_tower", "fp32")
+    rows = []
+    for text, (ids, mask) in zip(TEXTS, samples(settings, item, fixed=False), strict=True):
+        vector = reference(item.module, (ids, mask))[0][0]
+        rows.append({"text": text, "ids": ids[0, : int(mask.sum())].tolist(), "embedding": [round(float(x), 6) for x in vector]})
+    return rows
+
+
+def _write_json(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,71 @@
+"""What an export would write, before a weight is read: artifacts, sizes and the memory that making them takes, from configurations alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..components import components
+from ..errors import ExportError
+from ..recipe import TARGETS
+from ..settings import Settings
+from . import limits
+
+# Bytes a parameter, scales included at 32 to a group (16-bit scales; ONNX keeps 32-bit ones).
+_BYTES = {"fp32": 4.0, "fp16": 2.0, "int8": 1.03, "8da4w": 0.57, "int4": 0.65, "pal6": 0.76, "pal4": 0.51}
+_BASE = 0.9e9  # torch and a converter, loaded
+# Copies of the fp32 weights that a target's converter and the comparison with torch hold at their worst, the module's own included: the middle
+# of what decoders of 0.5 to 1.6 billion parameters took (bench/results/exports-full-size.json).
+_COPIES = {"onnx": 1.6, "executorch": 1.9, "coreml": 3.0}
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One artifact to be. `bytes` and `peak` (of the worker that makes it) are predictions."""
+
+    role: str
+    target: str
+    quant: str
+    parameters: int
+    bytes: int
+    peak: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    artifacts: tuple[Planned, ...]
+    bytes: int
+    peak: int
+
+
+def parameters(settings: Settings) -> dict[str, int]:
+    """Parameters of each component, from configurations alone. Raises ExportError."""
+    sizes: dict[str, int] = {}
+    parts = settings.chosen.parts()
+    if ("image" in parts and settings.model("image") != components.CONSE) or ("text" in parts and settings.chosen.max_text == 0):
+        from ..components import towers
+
+        part = "image" if "image" in parts else "text"
+        sizes |= {size.role: size.parameters for size in towers.shapes(components.checkpoint(settings, part).config)}
+    if "llm" in parts:
+        from ..components import decoders
+
+        sizes |= {size.role: size.parameters for size in decoders.shapes(components.checkpoint(settings, "llm").config, settings.slots)}
+    for role in components.roles(settings):
+        if role not in sizes:  # small: built to be counted
+            sizes[role] = components.build(settings, role, "fp32").describe().parameters
+    return sizes
+
+
+def predict(settings: Settings, targets: tuple[str, ...] = TARGETS) -> Plan:
+    """The plan of an export. Raises ExportError where a configuration is not supported."""
+    limits.check(settings, targets)
+    sizes = parameters(settings)
+    found = []
+    for role in components.roles(settings):
+        for target in targets:
+            quant = settings.quant_of(role, target)
+            size = int(sizes[role] * _BYTES[quant] + 100_000)
+            if target == "onnx" and settings.onnx_format == "ort" and size > limits.ORT_BYTES:
+                raise ExportError(limits.too_large(role, quant, size))
+            found.append(Planned(role, target, quant, sizes[role], size, int(_BASE + 4 * sizes[role] * _COPIES[target] + size)))
+    return Plan(tuple(found), sum(p.bytes for p in found), max(p.peak for p in found))

@@ -1,0 +1,35 @@
+"""What every writer may be asked beside the quantization. Knows no target: each takes what it can follow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gamer.runtime.bundle.manifest import Preprocessing
+
+from .settings import Settings
+
+
+@dataclass(frozen=True)
+class Form:
+    """`keep`: (part of a tensor's name, its quantization) pairs. `group`: weights that share a scale in 4 bits. `resize`: the image
+    tower takes uint8 RGB of any size, and prepares it so in its own graph; ONNX only. `cache`: of a Core ML decoder, "tensors" or "state".
+    `opset`: of ONNX. `ios`: the oldest that Core ML's programs run on. `backend`: ExecuTorch's."""
+
+    keep: tuple[tuple[str, str], ...] = ()
+    group: int = 32
+    resize: Preprocessing | None = None
+    cache: str = "tensors"
+    opset: int = 20
+    ios: str = "iOS18"
+    backend: str = "xnnpack"
+
+
+DEFAULT = Form()
+
+
+def form_of(settings: Settings, preprocessing: Preprocessing | None) -> Form:
+    """What the command asked of the writers."""
+    resize = preprocessing if settings.image_input == "any" else None
+    return Form(
+        settings.kept, settings.group_size, resize, settings.coreml_cache, settings.opset, settings.deployment_target, settings.executorch_backend
+    )

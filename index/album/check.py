@@ -1,0 +1,179 @@
+"""Counts an album and looks for what is wrong in it. Changes nothing. Knows the tables and the invariants of FORMAT.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from ..errors import AlbumError
+from ..results import AlbumStats, ChannelStats, SegmentStats
+from . import checksums, loader, segments
+from .schema import APPLICATION_ID, USER_VERSION, one_line, version_of
+
+# Each counts rows that break an invariant; the words say which.
+_INVARIANTS = (
+    (
+        "photos: rows are not 0..n-1 without a gap",
+        "SELECT count(*) <> coalesce(max(row), -1) + 1 OR coalesce(min(row), 0) <> 0 FROM photos",
+    ),
+    (
+        "entities: rows are not 0..m-1 without a gap",
+        "SELECT count(*) <> coalesce(max(row), -1) + 1 OR coalesce(min(row), 0) <> 0 FROM entities",
+    ),
+    ("photos with half a position", "SELECT count(*) FROM photos WHERE (lat_e7 IS NULL) <> (lon_e7 IS NULL)"),
+    (
+        "photos off the globe",
+        "SELECT count(*) FROM photos WHERE NOT (abs(coalesce(lat_e7, 0)) <= 900000000 AND abs(coalesce(lon_e7, 0)) <= 1800000000)",
+    ),
+    (
+        "photos with an offset that is none",
+        "SELECT count(*) FROM photos WHERE NOT abs(coalesce(utc_offset, 0)) < 1440 OR utc_offset IS NOT NULL AND tz_source = 'local'",
+    ),
+    (
+        "labels that are none",
+        """SELECT count(*) FROM (SELECT sharing, sensitivity FROM photos UNION ALL SELECT sharing, sensitivity FROM memories)
+        WHERE NOT (coalesce(sharing, 'low') IN ('low', 'high') AND coalesce(sensitivity, 'low') IN ('low', 'high'))""",
+    ),
+    ("memory ids below 1", "SELECT count(*) FROM memories WHERE id < 1"),
+    ("memories of no photo", "SELECT count(*) FROM memories WHERE photo NOT IN (SELECT row FROM photos)"),
+    ("vectors of no photo", "SELECT count(*) FROM vectors WHERE photo NOT IN (SELECT row FROM photos)"),
+    (
+        "mentions of no photo or entity",
+        "SELECT count(*) FROM mentions WHERE photo NOT IN (SELECT row FROM photos) OR entity NOT IN (SELECT row FROM entities)",
+    ),
+    (
+        "edges of no entity",
+        "SELECT count(*) FROM edges WHERE parent NOT IN (SELECT row FROM entities) OR child NOT IN (SELECT row FROM entities)",
+    ),
+    ("entities merged with none", "SELECT count(*) FROM entities WHERE same_as NOT IN (SELECT row FROM entities)"),
+    (
+        "preferences between none",
+        """SELECT count(*) FROM preferences WHERE kind NOT IN ('photo', 'entity')
+        OR kind = 'photo' AND (better NOT IN (SELECT row FROM photos) OR worse NOT IN (SELECT row FROM photos))
+        OR kind = 'entity' AND (better NOT IN (SELECT row FROM entities) OR worse NOT IN (SELECT row FROM entities))""",
+    ),
+    ("changes of no photo", "SELECT count(*) FROM changes WHERE photo NOT IN (SELECT row FROM photos)"),
+    ("vectors with a scale that is none", "SELECT count(*) FROM vectors WHERE NOT (scale >= 0 AND scale < 1e30)"),
+    ("entities with half a vector", "SELECT count(*) FROM entities WHERE (data IS NULL) <> (scale IS NULL) OR NOT coalesce(scale, 0) >= 0"),
+    ("memories missing from the text index", "SELECT (SELECT count(*) FROM memories) <> (SELECT count(*) FROM memories_fts_docsize)"),
+)
+
+_BATCH = 256  # photos whose checksums are read at once
+
+
+def find_problems(db: apsw.Connection, path: Path) -> list[str]:
+    try:
+        return _find(db, path)
+    except (apsw.Error, AlbumError, ValueError, TypeError, OverflowError) as error:  # flipped bits can be any value
+        return [f"{path}: cannot be read through ({one_line(error)})"]
+
+
+def _find(db: apsw.Connection, path: Path) -> list[str]:
+    out = [str(line) for (line,) in db.execute("PRAGMA integrity_check") if line != "ok"]
+    if db.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,) or not 1 <= version_of(db) <= USER_VERSION:
+        out.append("application_id or user_version is not that of an album")
+    for words, sql in _INVARIANTS:
+        found = db.execute(sql).fetchone()
+        if found and found[0]:
+            out.append(f"{words}: {found[0]}")
+    meta = loader.read_meta(db, path)
+    channels = loader.channel_dims(db)
+    for channel, dim in channels.items():
+        (wrong,) = db.execute("SELECT count(*) FROM vectors WHERE channel=? AND length(data)<>?", (channel, dim)).fetchone() or (0,)
+        if wrong:
+            out.append(f"vectors of channel {channel}: {wrong} are not {dim} bytes long")
+    (wrong,) = db.execute("SELECT count(*) FROM entities WHERE length(data)<>?", (meta.dim,)).fetchone() or (0,)
+    if wrong:
+        out.append(f"entity vectors: {wrong} are not {meta.dim} bytes long")
+    loader.entity_roots(db)
+    out += [f"preferences between {kind}s run in a circle" for kind in ("photo", "entity") if _has_circle(db, kind)]
+    if version_of(db) > 1:
+        out += _checksums(db, sorted(channels))
+    return out + segments.problems(db, loader.read_generation(db))
+
+
+def words_problems(path: Path) -> list[str]:
+    """The index of words against the memories, by FTS5's own check. It is a write that writes nothing, so a file that cannot be written, or
+    that another program is writing, gives no answer here; SQLite's integrity check has looked at the index by itself all the same."""
+    db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        db.set_busy_timeout(2000)
+        check_words(db)
+    except (apsw.BusyError, apsw.LockedError, apsw.ReadOnlyError, apsw.CantOpenError):
+        return []
+    except apsw.Error:
+        return ["the index of words does not fit the memories"]
+    finally:
+        db.close()
+    return []
+
+
+def check_words(db: apsw.Connection) -> None:
+    """Raises apsw.Error unless the index of words holds exactly the memories' words."""
+    db.execute("SAVEPOINT words; INSERT INTO memories_fts(memories_fts, rank) VALUES('integrity-check', 1)").fetchall()
+    db.execute("ROLLBACK TO words; RELEASE words")
+
+
+def _has_circle(db: apsw.Connection, kind: str) -> bool:
+    """Takes away what is worse than nothing left, until nothing can be taken: a circle stays."""
+    left = {(int(a), int(b)) for a, b in db.execute("SELECT better, worse FROM preferences WHERE kind=?", (kind,))}
+    while left:
+        worse = {b for _, b in left}
+        rest = {(a, b) for a, b in left if a in worse}
+        if len(rest) == len(left):
+            return True
+        left = rest
+    return False
+
+
+def _checksums(db: apsw.Connection, channels: list[str]) -> list[str]:
+    out = []
+    photos: list[Any] = db.execute("SELECT row, id, crc FROM photos ORDER BY row").fetchall()
+    for start in range(0, len(photos), _BATCH):
+        batch = photos[start : start + _BATCH]
+        found = checksums.of_photos(db, [row for row, _, _ in batch], channels)
+        for row, photo_id, wanted in batch:
+            if found[row] != wanted:
+                out.append(f"photo {photo_id!r} in row {row}: its rows do not match their checksum")
+    for row, wanted, *values in db.execute(f"SELECT row, crc, {checksums.ENTITY_COLUMNS} FROM entities"):
+        if checksums.of_values(tuple(values)) != wanted:
+            out.append(f"entity {row}: its row does not match its checksum")
+    return out
+
+
+def measure(db: apsw.Connection, path: Path, generation: int) -> AlbumStats:
+    def one(sql: str) -> tuple[int, ...]:
+        return tuple(int(value or 0) for value in db.execute(sql).fetchone() or ())
+
+    photos, with_time, with_place = one("SELECT count(*), count(taken_at), count(lat_e7) FROM photos")
+    memories, memory_bytes = one("SELECT count(*), sum(length(CAST(text AS BLOB))) FROM memories")
+    entities, entity_bytes, unembedded = one(
+        """SELECT sum(same_as IS NULL), sum(coalesce(length(data), 0)), sum(data IS NULL AND same_as IS NULL) FROM entities"""
+    )
+    channels = tuple(
+        ChannelStats(str(name), int(dim), int(count), int(size))
+        for name, dim, count, size in db.execute("SELECT channel, max(length(data)), count(*), sum(length(data)) FROM vectors GROUP BY channel")
+    )
+    built: list[Any] = db.execute("SELECT name, length(blob), generation, rows FROM segments ORDER BY name").fetchall()
+    found = tuple(SegmentStats(str(name), int(size), int(segments.behind(db, at, rows, photos).size)) for name, size, at, rows in built)
+    return AlbumStats(
+        generation=generation,
+        photos=photos,
+        with_time=with_time,
+        with_place=with_place,
+        memories=memories,
+        memory_bytes=memory_bytes,
+        entities=entities,
+        mentions=one("SELECT count(*) FROM mentions")[0],
+        edges=one("SELECT count(*) FROM edges")[0],
+        entity_bytes=entity_bytes,
+        aliases=one("SELECT count(*) FROM entities WHERE same_as IS NOT NULL")[0],
+        unembedded=unembedded,
+        preferences=one("SELECT count(*) FROM preferences")[0],
+        kept_home=one("SELECT count(*) FROM photos WHERE sharing = 'low' OR sensitivity = 'high'")[0],
+        channels=channels,
+        segments=found,
+        file_bytes=path.stat().st_size,
+    )

@@ -1,0 +1,83 @@
+"""An album as JSON lines, which `gamer index build` reads again. What is marked low-sharing or high-sensitivity stays at home unless asked for.
+
+Labels and places that the program found by itself are left out: a build finds them again. Written aside and renamed. Knows records; no model.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+from ..errors import AlbumError
+from ..records import Memory, Photo
+from .album import Album
+from .schema import check_output
+from .sharing import leaving, may_leave
+
+_FOUND_BY_PROGRAM = ("label", "place")
+_EPOCH = datetime(1970, 1, 1)
+
+
+@dataclass(frozen=True)
+class Exported:
+    """`kept_photos`, `kept_memories`: how many stayed at home; the memories of a photo that stays count with it."""
+
+    path: Path
+    photos: int
+    memories: int
+    kept_photos: int
+    kept_memories: int
+
+
+def export_jsonl(album: Album, path: Path, *, everything: bool = False) -> Exported:
+    """`everything` takes along what is marked to stay."""
+    path = Path(path)
+    check_output(path)
+    aside = path.with_name(path.name + ".partial")
+    taken = memories = kept = kept_memories = 0
+    try:
+        with aside.open("x", encoding="utf-8", newline="\n") as file:
+            for photo in _photos(album):
+                allowed = photo.memories if everything else leaving(photo)
+                if everything or may_leave(photo):
+                    written = [memory for memory in allowed if memory.source not in _FOUND_BY_PROGRAM]
+                    taken, memories, kept_memories = taken + 1, memories + len(written), kept_memories + len(photo.memories) - len(allowed)
+                    file.write(json.dumps(_line(photo, written), ensure_ascii=False) + "\n")
+                else:
+                    kept, kept_memories = kept + 1, kept_memories + len(photo.memories)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(path)
+    except FileExistsError:
+        raise AlbumError(f"{aside}: another export is writing it; wait for it, or remove the file") from None
+    except BaseException as error:
+        aside.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise AlbumError(f"{path}: cannot be written ({error.strerror}); check the folder and the free space") from None
+        raise
+    return Exported(path, taken, memories, kept, kept_memories)
+
+
+def _photos(album: Album) -> Iterator[Photo]:
+    for row in range(len(album)):
+        yield album.photo(row)
+
+
+def _line(photo: Photo, memories: list[Memory]) -> dict[str, Any]:
+    line: dict[str, Any] = {"id": photo.id, "path": photo.path}
+    if photo.wall is not None:
+        zone = None if photo.tz_source == "local" else timezone(timedelta(minutes=photo.utc_offset or 0))
+        line["taken_at"] = (_EPOCH + timedelta(milliseconds=photo.wall)).replace(tzinfo=zone).isoformat()
+    if photo.lat is not None:
+        line |= {"lat": photo.lat, "lon": photo.lon}
+    line["memories"] = [_given({"source": m.source, "text": m.text, "sharing": m.sharing, "sensitivity": m.sensitivity}) for m in memories]
+    return _given(line | {"sharing": photo.sharing, "sensitivity": photo.sensitivity})
+
+
+def _given(line: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in line.items() if value is not None}

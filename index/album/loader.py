@@ -1,0 +1,193 @@
+"""Reads an album's columns into arrays: meta, points, vectors, links. The seam between SQL and numpy; knows nothing of searching."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from ..entities.entity_vectors import NodeVectors
+from ..errors import AlbumError
+from ..records import Memory, Photo, RowArray
+from ..results import AlbumMeta
+from ..space.cubes import E7
+from ..space.kdtree import LOWEST, Int64Array
+from ..vectors.quantize import NO_FINE, FineArray, VectorSet
+from . import checksums
+
+PHOTO_COLUMNS = "row, id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256"
+_POINT = "SELECT coalesce(lat_e7, ?1), coalesce(lon_e7, ?1), coalesce(taken_at, ?1), coalesce(utc_offset, 0) FROM photos"
+
+
+def read_meta(db: apsw.Connection, path: Path) -> AlbumMeta:
+    found = {str(key): str(value) for key, value in db.execute("SELECT key, value FROM meta")}
+    try:
+        if "crc" in found and int(found["crc"]) != meta_crc(found):
+            raise AlbumError(f"{path}: the meta table is damaged (its checksum differs); build the album again")
+        return AlbumMeta(found["text_encoder"], found["image_encoder"], int(found["dim"]), float(found["delta"]))
+    except (KeyError, ValueError, TypeError) as error:
+        raise AlbumError(f"{path}: the meta table lacks or spoils {error}; build the album again") from None
+
+
+def meta_crc(found: Mapping[str, str]) -> int:
+    return checksums.of_values(tuple(found[key] for key in ("text_encoder", "image_encoder", "dim", "delta")))
+
+
+def read_generation(db: apsw.Connection) -> int:
+    found = db.execute("SELECT value FROM meta WHERE key='generation'").fetchone()
+    return int(found[0]) if found else 0
+
+
+def photo_count(db: apsw.Connection) -> int:
+    """Rows are 0..n-1, so the last one tells; counting would read an index as long as the album."""
+    (count,) = db.execute("SELECT coalesce(max(row), -1) + 1 FROM photos").fetchone() or (0,)
+    (size,) = db.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").fetchone() or (0,)
+    if not 0 <= count <= size:  # a damaged row number must not take the memory of the machine
+        raise ValueError(f"a photo in row {count - 1}")
+    return int(count)
+
+
+def points(db: apsw.Connection) -> Int64Array:
+    """int64 [n, 3] of (lat_e7, lon_e7, wall time), LOWEST where unknown, in order of row."""
+    found = _on_the_wall(db.execute(f"{_POINT} ORDER BY row", (LOWEST,)).fetchall())
+    if len(found) != photo_count(db):
+        raise ValueError("photo rows are not 0..n-1")
+    return found
+
+
+def points_of(db: apsw.Connection, rows: RowArray) -> Int64Array:
+    """`points` of these rows alone, in their order."""
+    found = [db.execute(f"{_POINT} WHERE row=?2", (LOWEST, row)).fetchone() for row in rows.tolist()]
+    if None in found:
+        raise ValueError("photo rows are not 0..n-1")
+    return _on_the_wall(found)
+
+
+def _on_the_wall(found: list[Any]) -> Int64Array:
+    """Cues are wall time, and so are the points."""
+    raw = np.array(found, np.int64).reshape(-1, 4)
+    raw[:, 2] += np.where(raw[:, 2] == LOWEST, 0, 60_000 * raw[:, 3])
+    return np.ascontiguousarray(raw[:, :3])
+
+
+def channel_dims(db: apsw.Connection) -> dict[str, int]:
+    """Channel → dimensions. Skips from channel to channel through the primary key rather than reading every vector."""
+    out: dict[str, int] = {}
+    found = db.execute("SELECT channel, length(data) FROM vectors ORDER BY channel LIMIT 1").fetchone()
+    while found:
+        out[str(found[0])] = int(found[1])
+        found = db.execute("SELECT channel, length(data) FROM vectors WHERE channel > ? ORDER BY channel LIMIT 1", (found[0],)).fetchone()
+    return out
+
+
+def vectors(db: apsw.Connection, channel: str, photos: int) -> VectorSet | None:
+    rows = db.execute("SELECT photo, scale, data, fine FROM vectors WHERE channel=? ORDER BY photo, chunk", (channel,)).fetchall()
+    found = vector_set(rows, f"channel {channel!r}") if rows else None
+    if found is not None:
+        within(found.owners, photos, "vectors")
+    return found
+
+
+def entity_roots(db: apsw.Connection) -> RowArray:
+    """int64 [m]: the entity that each entity row stands for, itself unless it was merged. Raises ValueError for aliases in a circle."""
+    count, end = db.execute("SELECT count(*), coalesce(max(row), -1) + 1 FROM entities").fetchone() or (0, 0)
+    if count != end:
+        raise ValueError("entity rows are not 0..m-1")
+    roots = np.arange(count, dtype=np.int64)
+    merged = np.array(db.execute("SELECT row, same_as FROM entities WHERE same_as IS NOT NULL").fetchall(), np.int64).reshape(-1, 2)
+    within(merged, count, "merged entities")
+    roots[merged[:, 0]] = merged[:, 1]
+    for _ in range(int(count).bit_length()):  # each step halves the way to the root
+        roots = roots[roots]
+    if np.isin(roots[merged[:, 0]], merged[:, 0]).any():
+        raise ValueError("entities merged in a circle")
+    return roots
+
+
+def node_count(db: apsw.Connection) -> int:
+    """Entities that have a vector."""
+    (count,) = db.execute("SELECT count(data) FROM entities").fetchone() or (0,)
+    return int(count)
+
+
+def entity_vectors(db: apsw.Connection) -> NodeVectors | None:
+    rows = db.execute("SELECT row, scale, data FROM entities WHERE data IS NOT NULL ORDER BY row").fetchall()
+    return NodeVectors(vector_set(rows, "entities"), entity_roots(db)) if rows else None
+
+
+def vector_set(rows: list[Any], what: str) -> VectorSet:
+    dim = len(rows[0][2])
+    joined = b"".join([row[2] for row in rows])
+    if len(joined) != dim * len(rows):
+        raise AlbumError(f"{what}: vectors of different lengths; run verify and build the album again")
+    codes = np.frombuffer(joined, np.int8).reshape(len(rows), dim)
+    owners = np.array([row[0] for row in rows], np.int64)
+    fine = _fine([row[3] for row in rows], dim) if len(rows[0]) > 3 else None
+    return VectorSet(codes, np.array([row[1] for row in rows], np.float32), owners, fine)
+
+
+def _fine(digits: list[Any], dim: int) -> FineArray | None:
+    """Vectors that an older writer wrote have none; they stand as zeros beside those that have."""
+    if all(digit is None for digit in digits):
+        return None
+    joined = b"".join([NO_FINE * -(-dim // 4) if digit is None else digit for digit in digits])
+    if len(joined) != len(digits) * -(-dim // 4):
+        raise ValueError("fine digits of different lengths")
+    return np.frombuffer(joined, np.uint8).reshape(len(digits), -1)
+
+
+def pairs(db: apsw.Connection, table: str, limits: tuple[int, int]) -> RowArray:
+    """int64 [2, n] of a link table's two columns, each within 0..limit-1, merged entities as one. Raises ValueError for a link that leads nowhere."""
+    sql = {"mentions": "SELECT entity, photo FROM mentions", "edges": "SELECT parent, child FROM edges"}[table]
+    found: NDArray[np.int64] = np.array(db.execute(sql).fetchall(), np.int64).reshape(-1, 2)
+    for column, limit in enumerate(limits):
+        within(found[:, column], limit, f"{table} links")
+    roots = entity_roots(db)
+    within(found[:, 0], len(roots), f"{table} links")
+    if not np.array_equal(roots, np.arange(len(roots))):
+        found[:, 0] = roots[found[:, 0]]
+        if table == "edges":
+            found[:, 1] = roots[found[:, 1]]
+            found = found[found[:, 0] != found[:, 1]]
+        found = np.unique(found, axis=0)
+    return np.ascontiguousarray(found.T)
+
+
+def memory_owners(db: apsw.Connection, photos: int) -> RowArray:
+    """int64 [m + 1]: the photo of each memory id, ids from 1 with at most as many gaps as there are photos and memories."""
+    found = np.array([(0, 0), *db.execute("SELECT id, photo FROM memories ORDER BY id")], np.int64)
+    within(found[:, 0], 16 * (len(found) + photos) + 1024, "memory ids")
+    within(found[1:, 1], photos, "memories")
+    owner = np.zeros(int(found[-1, 0]) + 1, np.int64)
+    owner[found[:, 0]] = found[:, 1]
+    return owner
+
+
+def within(numbers: NDArray[np.int64], limit: int, what: str) -> None:
+    """Raises ValueError unless all lie in 0..limit-1: no writer writes others, and numpy would wrap or crash on them."""
+    if numbers.size and not (int(numbers.min()) >= 0 and int(numbers.max()) < limit):
+        raise ValueError(f"{what} outside 0..{limit - 1}")
+
+
+def photos(db: apsw.Connection, rows: Sequence[int]) -> dict[int, tuple[Photo, int | None]]:
+    """By row, those that are there: the photo with its memories, and the checksum that was written with it (None in format 1)."""
+    listed = json.dumps([*rows])
+    memories: dict[Any, list[Memory]] = defaultdict(list)
+    for row, *memory in db.execute(
+        f"SELECT photo, source, text, sharing, sensitivity FROM memories WHERE photo {checksums.AMONG} ORDER BY id", (listed,)
+    ):
+        memories[row].append(Memory(*memory))
+    found = db.execute(f"SELECT crc, {PHOTO_COLUMNS} FROM photos WHERE row {checksums.AMONG}", (listed,))
+    return {record[0]: (to_photo(record, tuple(memories[record[0]])), checksum) for checksum, *record in found}
+
+
+def to_photo(record: Any, memories: tuple[Memory, ...]) -> Photo:
+    _, photo_id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256 = record
+    lat, lon = (None, None) if lat_e7 is None or lon_e7 is None else (lat_e7 / E7, lon_e7 / E7)
+    return Photo(photo_id, path, taken_at, tz_source, lat, lon, memories, sharing, sensitivity, sha256, utc_offset)

@@ -1,0 +1,85 @@
+"""An album's copy that waits for other encoders: every row, label, merge and preference kept, every vector gone. Knows tables; knows no model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+
+from ..errors import AlbumError
+from ..results import AlbumMeta
+from . import checksums, loader, storage
+from .schema import connect, one_line
+
+_OF = "renews"  # the key in the copy's meta table that says which state of the album it is a copy of
+
+
+def begin(album: Path, aside: Path, meta: AlbumMeta) -> None:
+    """`aside` appears whole or not at all. `album` is of today's format. The caller gives each photo its vectors again with `AlbumWriter.update`."""
+    partial = aside.with_name(aside.name + ".partial")
+    storage.discard(partial)
+    try:
+        old = connect(album)
+        try:
+            old.execute("VACUUM INTO ?", (str(partial),))
+        finally:
+            old.close()
+        copy = storage.open_for_writing(partial)
+        try:
+            with copy:
+                copy.execute("DELETE FROM vectors; DELETE FROM segments; UPDATE entities SET scale = NULL, data = NULL")
+                for record in copy.execute(f"SELECT row, {checksums.ENTITY_COLUMNS} FROM entities").fetchall():
+                    copy.execute("UPDATE entities SET crc = ? WHERE row = ?", (checksums.of_values(record[1:]), record[0]))
+                told = {
+                    "text_encoder": meta.text_encoder,
+                    "image_encoder": meta.image_encoder,
+                    "dim": str(meta.dim),
+                    "delta": repr(float(meta.delta)),
+                }
+                pairs = {**told, "crc": str(loader.meta_crc(told)), _OF: _state(album)}
+                copy.executemany("INSERT OR REPLACE INTO meta VALUES(?,?)", list(pairs.items()))
+        finally:
+            copy.close()
+    except apsw.Error as error:
+        raise AlbumError(f"{partial}: cannot be written ({one_line(error)}); check the folder and the free space") from None
+    storage.publish(partial, aside)
+
+
+def continues(aside: Path, album: Path) -> bool:
+    """Whether `aside` is a copy of the album as it is now: what was said to the album since would be lost with it."""
+    db = connect(aside)
+    try:
+        found = db.execute("SELECT value FROM meta WHERE key = ?", (_OF,)).fetchone()
+    finally:
+        db.close()
+    return found is not None and found[0] == _state(album)
+
+
+def finish(aside: Path) -> None:
+    """The copy is whole, and an album like any other."""
+    db = storage.open_for_writing(aside)
+    try:
+        db.execute("DELETE FROM meta WHERE key = ?", (_OF,))
+    except apsw.Error as error:
+        raise AlbumError(f"{aside}: cannot be written ({one_line(error)}); check the folder and the free space") from None
+    finally:
+        db.close()
+
+
+def _state(album: Path) -> str:
+    db = connect(album)
+    try:
+        generation = loader.read_generation(db)
+    finally:
+        db.close()  # folds a log that a killed writer left into the file
+    found = album.stat()
+    return f"{generation} {found.st_size} {found.st_mtime_ns}"
+
+
+def encoded(aside: Path) -> set[int]:
+    """The rows that have vectors: what an interrupted run had done."""
+    db = connect(aside)
+    try:
+        return {int(row) for (row,) in db.execute("SELECT DISTINCT photo FROM vectors")}
+    finally:
+        db.close()

@@ -1,0 +1,304 @@
+"""AlbumWriter: the only thing that writes an album. Rows first, in one durable transaction a call; derived segments last, and only when due.
+
+A new album grows at `path + ".partial"` and gets its name in one rename when it is finished, so that a failed or killed build leaves
+nothing under the final name. An album that exists is changed in place: each call is a transaction that has reached the disk when it returns,
+and opening costs the same whatever the album's size. One writer at a time; readers keep the snapshot they opened.
+
+Knows transactions, generations and files. Photos' rows are rows.py's, merging is merging.py's; what a vector or an entity means is the caller's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import apsw
+import numpy as np
+
+from ..entities import entity_vectors
+from ..errors import AlbumError
+from ..records import Encoded, FloatArray, Known
+from ..results import AlbumMeta
+from ..space import kdtree
+from ..vectors import engines, hnsw
+from ..vectors.quantize import quantize
+from . import checksums, loader, merging, preferences, segments, storage
+from .rows import Rows, seal_entity
+from .schema import check_replaceable, connect, create_tables, damaged, one_line, upgrade, version_of
+
+HNSW_FROM = 1_000  # vectors in a channel from which a graph is worth its bytes
+_NAMES_A_CALL = 512  # entity names given to the encoder at once, so that memory stays bounded
+
+
+class AlbumWriter:
+    """`create` or `extend`, then changes, then `finish`. As a context manager, leaving without `finish` discards a new album."""
+
+    def __init__(self, db: apsw.Connection, final: Path, working: Path, lock: storage.WriterLock, hnsw_from: int, engine: str) -> None:
+        self._db: apsw.Connection | None = db
+        self._final, self._working, self._lock = final, working, lock
+        self._hnsw_from, self._engine = hnsw_from, engine
+        self.meta: AlbumMeta = loader.read_meta(db, final)
+        self._generation = loader.read_generation(db)
+        self._rows = Rows(db, str(working), loader.channel_dims(db))
+
+    @classmethod
+    def create(cls, path: Path, meta: AlbumMeta, *, hnsw_from: int = HNSW_FROM, engine: str = engines.DEFAULT) -> AlbumWriter:
+        path = Path(path)
+        if not path.parent.is_dir():
+            raise AlbumError(f"{path}: the folder {path.parent} does not exist; create it first")
+        check_replaceable(path)
+        lock = storage.WriterLock(path)
+        working = path.with_name(path.name + ".partial")
+        db = None
+        try:
+            storage.discard(working)
+            db = storage.open_for_writing(working)
+            with db:
+                create_tables(db)
+                told = {
+                    "text_encoder": meta.text_encoder,
+                    "image_encoder": meta.image_encoder,
+                    "dim": str(meta.dim),
+                    "delta": repr(float(meta.delta)),
+                }
+                pairs = {**told, "crc": str(loader.meta_crc(told)), "generation": "0"}
+                db.executemany("INSERT INTO meta VALUES(?,?)", list(pairs.items()))
+            return cls(db, path, working, lock, hnsw_from, engine)
+        except (apsw.Error, OSError) as error:
+            if db is not None:
+                db.close()
+            storage.discard(working)
+            lock.release()
+            raise AlbumError(f"{working}: cannot be written ({one_line(error)}); check the folder and the free space") from None
+
+    @classmethod
+    def extend(cls, path: Path, *, hnsw_from: int = HNSW_FROM, engine: str = engines.DEFAULT) -> AlbumWriter:
+        """Change an album in place. What is added is found at once, by scan; `finish` builds the segments that have fallen far behind."""
+        path = Path(path)
+        connect(path).close()  # says what is wrong with the file before anything is made beside it
+        lock = storage.WriterLock(path)
+        try:
+            return cls(_open_in_place(path), path, path, lock, hnsw_from, engine)
+        except (apsw.Error, ValueError, TypeError) as error:
+            lock.release()
+            if isinstance(error, apsw.BusyError | apsw.LockedError):
+                raise AlbumError(f"{path}: another program has this album open; close it there, then run this again") from None
+            if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.IOError | apsw.FullError):
+                raise AlbumError(f"{path}: cannot be written ({one_line(error)}); check permissions and the free space") from None
+            raise damaged(path, error) from None
+        except BaseException:
+            lock.release()
+            raise
+
+    # Changes: each one transaction, all of it or on any error none of it.
+
+    def add(self, batch: Sequence[Encoded]) -> None:
+        def change(generation: int) -> None:
+            for item in batch:
+                self._rows.insert(item, generation)
+
+        self._commit(change)
+
+    def update(self, batch: Sequence[Encoded]) -> None:
+        """Photos encoded again, found by their id: each keeps its row and its preferences; memories, vectors and mentions are the new ones."""
+
+        def change(generation: int) -> None:
+            for item in batch:
+                self._rows.replace(item, generation)
+            self._rows.close_gaps()
+
+        self._commit(change)
+
+    def remove(self, photo_ids: Iterable[str]) -> None:
+        def change(generation: int) -> None:
+            for photo_id in photo_ids:
+                self._rows.remove(photo_id, generation)
+            self._rows.close_gaps()
+
+        self._commit(change)
+
+    def move(self, photo_id: str, path: str | None) -> None:
+        """The same photo under another path."""
+        self._commit(lambda _: self._rows.move(photo_id, path))
+
+    def prefer(self, better: str, worse: str) -> None:
+        """From now on `better` outranks `worse` where both match. Two photo ids, or two entity names."""
+        self._commit(lambda _: preferences.prefer(self._open(), self._final, better, worse))
+
+    def merge(self, kept: str, alias: str) -> None:
+        """Two entities are one, known by the first name; `split` takes them apart again."""
+        self._commit(lambda _: merging.merge(self._open(), self._final, kept, alias))
+
+    def merge_similar(self, threshold: float) -> list[tuple[str, str]]:
+        """Merges people, places and things of one kind whose vectors' cosine is at least `threshold`: pairs of (kept, alias)."""
+        merged: list[tuple[str, str]] = []
+        self._commit(lambda _: merged.extend(merging.merge_similar(self._open(), threshold)))
+        return merged
+
+    def split(self, name: str) -> list[str]:
+        """Takes an alias from what it was merged with, or an entity from all its aliases: the names that stand alone now."""
+        freed: list[str] = []
+        self._commit(lambda _: freed.extend(merging.split(self._open(), self._final, name)))
+        return freed
+
+    def embed(self, encode_entities: Callable[[Sequence[str]], FloatArray]) -> None:
+        """Gives the entity names that have none a vector: with it a query's meaning finds them, not only its words."""
+        self._commit(lambda _: self._embed(self._open(), encode_entities), counts=False)
+
+    def known(self) -> list[Known]:
+        """Every photo with what a folder's scan compares, in order of row."""
+        return [Known(*record) for record in self._open().execute("SELECT id, path, sha256 FROM photos ORDER BY row")]
+
+    def finish(self, encode_entities: Callable[[Sequence[str]], FloatArray]) -> None:
+        """Embed the entity names that have no vector yet, build the segments that are due, and close; a new album gets its name."""
+        self.embed(encode_entities)
+        is_new = self._working != self._final
+        self._commit(lambda _: build_segments(self._open(), self._hnsw_from, self._engine, everything=is_new), counts=False)
+        if is_new:
+            self._prove(self._open())
+            storage.publish(self._working, self._final)
+        self.close()
+
+    def compact(self) -> None:
+        """Writes the album aside without its holes and without entities that no photo mentions, puts it in the place of the old one, closes."""
+        from .compact import write_compacted
+
+        db = self._open()
+        aside = self._final.with_name(self._final.name + ".partial")
+        storage.discard(aside)
+        try:
+            write_compacted(db, aside, lambda copy: build_segments(copy, self._hnsw_from, self._engine, everything=True))
+            self._close()
+            storage.publish(aside, self._final)
+        except apsw.Error as error:
+            raise AlbumError(f"{aside}: not compacted ({one_line(error)}); check the free space; the album is as it was") from None
+        finally:
+            storage.discard(aside)
+            self.close()
+
+    def repair(self) -> list[str]:
+        """Builds again what is derived from the rows and found wrong: what was done, in words."""
+        from .repair import repair
+
+        done: list[str] = []
+        self._commit(lambda _: done.extend(repair(self._open(), lambda db: build_segments(db, self._hnsw_from, self._engine, everything=True))))
+        return done
+
+    def close(self) -> None:
+        """Let go. A new album that was not finished is removed; an album that was extended keeps its committed changes."""
+        self._close()
+        if self._working != self._final and self._lock.is_held:
+            storage.discard(self._working)
+        self._lock.release()
+
+    def __enter__(self) -> AlbumWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _open(self) -> apsw.Connection:
+        if self._db is None:
+            raise AlbumError(f"{self._final}: this writer is finished; open another with AlbumWriter.extend")
+        return self._db
+
+    def _close(self) -> None:
+        if self._db is not None:
+            self._db.close()  # the last connection folds the log back: a single file again
+            self._db = None
+
+    def _commit(self, change: Callable[[int], object], counts: bool = True) -> None:
+        """`change` gets the generation that its commit makes. `counts`: False for what adds nothing but derived data."""
+        db, dims = self._open(), dict(self._rows.dims)
+        try:
+            with storage.transaction(db):
+                if loader.read_generation(db) != self._generation:
+                    raise AlbumError(f"{self._final}: another writer has changed the album; open it again")
+                change(self._generation + counts)
+                if counts:
+                    db.execute("UPDATE meta SET value = ? WHERE key = 'generation'", (str(self._generation + 1),))
+        except BaseException as error:
+            self._rows.dims = dims
+            if isinstance(error, apsw.CorruptError | apsw.NotADBError | ValueError | TypeError):
+                raise damaged(self._final, error) from None
+            if isinstance(error, apsw.Error):
+                raise AlbumError(f"{self._working}: not written ({one_line(error)}); check the free space; nothing was changed") from None
+            raise
+        self._generation += counts
+
+    def _prove(self, db: apsw.Connection) -> None:
+        """Writes a new album's pages full, closes it, and reads it once."""
+        self._db = None
+        try:
+            with db:
+                db.execute("INSERT INTO memories_fts(memories_fts) VALUES('optimize')")
+            db.execute("VACUUM")  # pages that rows were added to one by one are an eighth empty
+            storage.seal(db, self._working)
+        except apsw.CorruptError as error:
+            raise AlbumError(f"{self._working}: SQLite's integrity check says {one_line(error)}; build the album again") from None
+        except apsw.Error as error:
+            raise AlbumError(f"{self._working}: not finished ({one_line(error)}); check the free space") from None
+        finally:
+            db.close()
+
+    def _embed(self, db: apsw.Connection, encode: Callable[[Sequence[str]], FloatArray]) -> None:
+        todo: list[Any] = db.execute("SELECT row, name FROM entities WHERE data IS NULL AND same_as IS NULL ORDER BY row").fetchall()
+        for start in range(0, len(todo), _NAMES_A_CALL):
+            part = todo[start : start + _NAMES_A_CALL]
+            array = np.asarray(encode([str(name) for _, name in part]), np.float32)
+            if array.shape != (len(part), self.meta.dim) or not np.isfinite(array).all():
+                wanted = f"finite [{len(part)}, {self.meta.dim}]"
+                raise AlbumError(f"{self._working}: entity vectors {array.shape} where {wanted} is needed; check the encoder")
+            codes, scales = quantize(array)
+            for i, (row, _) in enumerate(part):
+                db.execute("UPDATE entities SET scale=?, data=? WHERE row=?", (float(scales[i]), codes[i].tobytes(), row))
+                seal_entity(db, row)
+
+
+def build_segments(db: apsw.Connection, hnsw_from: int = HNSW_FROM, engine: str = engines.DEFAULT, *, everything: bool = False) -> None:
+    """Builds the derived segments that are missing or far behind, or every one. The caller holds the transaction."""
+    generation, photos = loader.read_generation(db), loader.photo_count(db)
+    if everything:
+        db.execute("DELETE FROM segments")
+    if segments.is_due(db, segments.KDTREE, photos):
+        tree = kdtree.build(loader.points(db))
+        segments.store(db, segments.KDTREE, kdtree.VERSION, generation, photos, tree.to_bytes())
+    for channel in loader.channel_dims(db):
+        name = segments.hnsw_name(channel)
+        vectors = loader.vectors(db, channel, photos) if segments.is_due(db, name, photos) else None
+        if vectors is not None and len(vectors) >= hnsw_from:
+            segments.store(db, name, hnsw.VERSION, generation, photos, hnsw.build(vectors, photos, engine))
+    named = loader.node_count(db)
+    found = loader.entity_vectors(db) if named >= entity_vectors.GRAPH_FROM and segments.is_due(db, entity_vectors.SEGMENT, photos) else None
+    if found is not None:
+        graph = hnsw.build(found.vectors, len(found.roots), engine)
+        segments.store(db, entity_vectors.SEGMENT, hnsw.VERSION, generation, photos, graph)
+    oldest = db.execute("SELECT min(generation) FROM segments").fetchone() or (0,)
+    db.execute("DELETE FROM changes WHERE generation <= ?", oldest)
+
+
+def _open_in_place(path: Path) -> apsw.Connection:
+    db = storage.open_for_writing(path)
+    try:
+        if db.readonly("main"):
+            raise AlbumError(f"{path}: the file is read-only; check its permissions")
+        if version_of(db) == 1:
+            with db:
+                upgrade(db)
+                _seal_all(db)
+        return db
+    except BaseException:
+        db.close()
+        raise
+
+
+def _seal_all(db: apsw.Connection) -> None:
+    rows = Rows(db, "", loader.channel_dims(db))
+    for row in range(rows.count()):
+        rows.seal(row)
+    for record in db.execute(f"SELECT row, {checksums.ENTITY_COLUMNS} FROM entities").fetchall():
+        db.execute("UPDATE entities SET crc=? WHERE row=?", (checksums.of_values(record[1:]), record[0]))
+    told = {str(key): str(value) for key, value in db.execute("SELECT key, value FROM meta")}
+    db.execute("INSERT OR REPLACE INTO meta VALUES('crc', ?)", (str(loader.meta_crc(told)),))

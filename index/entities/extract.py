@@ -1,0 +1,181 @@
+"""Deterministic entity extraction: memory text in, mentions out, the same every time. Knows words; no model, no graph.
+
+Looked for in this order: quoted names, prices, dates, capitalised names (people, places, things), noun-like phrases
+(runs of words between stop words). A price is a child of the thing it stands next to, as the paper's Chair → 119.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import Protocol
+
+from ..records import Mention
+from .words import NOT_ENTITIES, STOP_WORDS, WORD, looks_verbal, singular
+
+MAX_MENTIONS = 12
+_MAX_TEXT = 20_000  # characters; a longer memory is a document, and its beginning says what it is about
+_PRICE_REACH = 48  # characters between a price and the thing it belongs to
+_MONTH = "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+_QUOTED = re.compile(r"[\"“«]([^\"“”«»\n]{2,60})[\"”»]|(?<![\w'])'([^'\n]{2,60})'(?!\w)")
+# Bounded: a price has few digits, and a text of nothing but digits and commas would be read anew from each of them.
+_PRICE = re.compile(
+    r"[$€£¥]\s?\d[\d,]{0,20}(?:\.\d{1,20})?"
+    r"|(?<![\w.])\d[\d,]{0,20}(?:\.\d{1,20})?\s?(?:[€£¥]|(?:dollars?|euros?|pounds|yuan|yen|bucks|usd|eur|gbp|cny|rmb)\b)",
+    re.I,
+)
+_DATE = re.compile(
+    rf"\b\d{{4}}-\d{{2}}-\d{{2}}\b|\b{_MONTH}\.?\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+\d{{4}})?\b"
+    rf"|\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}(?:,?\s+\d{{4}})?\b|\b{_MONTH}\s+\d{{4}}\b|\b(?:19|20)\d{{2}}\b",
+    re.I,
+)
+_CAPITAL = r"[^\W\d_a-zß-öø-ÿ][\w’'\-]*"
+_NAME = re.compile(rf"{_CAPITAL}(?:[ \t]+(?:(?:of|de|la|da|van|von|the|&)[ \t]+)?{_CAPITAL})*")
+_PLACE_BEFORE = re.compile(r"\b(?:in|at|from|near|to|around|toward|towards|outside|inside|visiting|visited)\s+(?:the\s+)?$", re.I)
+_SPEAKER_AFTER = re.compile(r"\s?:\s")
+_SENTENCE_START = re.compile(r"(?:^|[.!?:…\n\"“(]\s*|[^\w\s,;'’&/-]\s*)$")
+_BREAK = re.compile(r"[.!?;:,\n()…—–/]")
+
+
+@dataclass(frozen=True)
+class _Found:
+    start: int
+    end: int
+    name: str
+    kind: str
+
+
+class Extractor(Protocol):
+    """Memory text → mentions, the same for the same text. `extract` is one; one that asks a language model is the runtime's."""
+
+    def __call__(self, text: str, /) -> tuple[Mention, ...]: ...
+
+
+def canonical(name: str) -> str:
+    """The key under which mentions are one entity: case, spaces, possessive and the last word's plural are dropped."""
+    words = re.sub(r"['’]s\b", "", name.casefold()).split()
+    if words:
+        words[-1] = singular(words[-1])
+    return " ".join(words)
+
+
+def extract(text: str) -> tuple[Mention, ...]:
+    """At most MAX_MENTIONS mentions, names before phrases, one per canonical name."""
+    text = text[:_MAX_TEXT]
+    taken = bytearray(len(text))
+    found: list[_Found] = []
+    for match in _QUOTED.finditer(text):
+        _take(found, taken, match.start(), match.end(), (match[1] or match[2]).strip(" ,.!?"), "thing")
+    for match in _PRICE.finditer(text):
+        _take(found, taken, match.start(), match.end(), re.sub(r"(?<=[$€£¥])\s+", "", match[0]), "price")
+    for match in _DATE.finditer(text):
+        if match[0] != "may":
+            _take(found, taken, match.start(), match.end(), " ".join(match[0].split()), "date")
+    _names(text, found, taken)
+    _phrases(text, found, taken)
+    return _linked(text, found)
+
+
+def _take(found: list[_Found], taken: bytearray, start: int, end: int, name: str, kind: str) -> None:
+    if len(name) > 1 and not any(taken[start:end]):
+        taken[start:end] = b"\x01" * (end - start)
+        found.append(_Found(start, end, name, kind))
+
+
+def _names(text: str, found: list[_Found], taken: bytearray) -> None:
+    """Capitalised runs. A single one at a sentence's start is only a name if it speaks ("Anna: ...") or is a name elsewhere."""
+    candidates = [match for match in _NAME.finditer(text) if not taken[match.start()]]
+    inner: set[str] = set()
+    kept: list[tuple[int, int, str, bool]] = []
+    for match in candidates:
+        start, name = match.start(), match[0].rstrip("’'-")
+        at_start = bool(_SENTENCE_START.search(text[max(0, start - 8) : start]))
+        head, _, rest = name.partition(" ")
+        while rest and _plain(head).casefold() in NOT_ENTITIES:  # "The Golden Gate" → "Golden Gate"
+            start, name, at_start = match.start() + match[0].index(rest, len(head)), rest.lstrip(), False
+            head, _, rest = name.partition(" ")
+        if " " not in name and _plain(name).casefold() in NOT_ENTITIES:
+            continue
+        speaks = bool(_SPEAKER_AFTER.match(text, match.end()))
+        if not at_start or " " in name or speaks:
+            inner.add(canonical(name))
+        kept.append((start, match.start() + len(match[0]), re.sub(r"['’]s$", "", " ".join(name.split())), speaks))
+    for start, end, name, speaks in kept:
+        if canonical(name) in inner:
+            place = _PLACE_BEFORE.search(text[max(0, start - 24) : start])
+            _take(found, taken, start, end, name, "person" if speaks else "place" if place else "thing")
+
+
+def _phrases(text: str, found: list[_Found], taken: bytearray) -> None:
+    """Runs of one or two content words; the last two of a longer run, where English puts its head noun. Frequent first, then early."""
+    runs: list[list[re.Match[str]]] = [[]]
+    last = 0
+    for match in WORD.finditer(text):
+        if runs[-1] and (_BREAK.search(text, last, match.start()) or taken[match.start()]):
+            runs.append([])
+        last = match.end()
+        if taken[match.start()]:
+            continue
+        if _is_content(match[0]):
+            runs[-1].append(match)
+        elif runs[-1]:
+            runs.append([])
+    for run in runs:
+        while run and looks_verbal(_plain(run[-1][0]).lower()):  # "line stretching" → "line", but "dining table" stays
+            run.pop()
+    spans = [run[-2:] for run in runs if run]
+    names = [" ".join([*(m[0].lower() for m in span[:-1]), singular(span[-1][0].lower())]) for span in spans]
+    counts = Counter(names)
+    ranked = sorted(range(len(spans)), key=lambda i: (-counts[names[i]], -len(spans[i]), spans[i][0].start()))
+    for i in ranked:
+        _take(found, taken, spans[i][0].start(), spans[i][-1].end(), names[i], "thing")
+
+
+def _is_content(word: str) -> bool:
+    lower = _plain(word).casefold()
+    return len(lower) >= 3 and lower not in NOT_ENTITIES and not lower.isdigit() and not (lower.endswith("ly") and len(lower) > 5)
+
+
+def _plain(word: str) -> str:
+    return word.replace("’", "'").removesuffix("'s")
+
+
+def _linked(text: str, found: list[_Found]) -> tuple[Mention, ...]:
+    """Cap, drop repeats, and give each price, and the place beside it, the thing next to it as parent (which is then kept, whatever the cap)."""
+    chosen: dict[str, _Found] = {}
+    for item in found:
+        key = canonical(item.name)
+        if key and key not in STOP_WORDS and len(chosen) < MAX_MENTIONS:
+            chosen.setdefault(key, item)
+    kept = list(chosen.values())
+    parents: dict[str, str] = {}
+    for item in kept:
+        if item.kind == "price" and (parent := _neighbour(text, item, found)) is not None:
+            parents[item.name] = parent.name
+            if canonical(parent.name) not in chosen:
+                chosen[canonical(parent.name)] = parent
+            # Where it was bought describes the thing as well: Chair → 119, IKEA.
+            shops = [place for place in kept if place.kind == "place" and _is_near(text, item, place)]
+            parents |= {place.name: parent.name for place in shops if place.name not in parents}
+    extra = list(chosen.values())[len(kept) :]
+    kept = [*kept[: MAX_MENTIONS - len(extra)], *extra] if len(extra) < MAX_MENTIONS else kept
+    ordered = sorted(kept, key=lambda item: item.start)
+    names = {item.name for item in ordered}
+    return tuple(Mention(i.name, i.kind, parents[i.name] if parents.get(i.name) in names else None) for i in ordered)
+
+
+def _is_near(text: str, one: _Found, other: _Found) -> bool:
+    """In one sentence, and not far."""
+    first, second = sorted((one, other), key=lambda item: item.start)
+    return second.start - first.end <= _PRICE_REACH and "." not in text[first.end : second.start]
+
+
+def _neighbour(text: str, price: _Found, found: list[_Found]) -> _Found | None:
+    """The nearest thing in the price's sentence, one before it rather than one after it."""
+    things = [item for item in found if item.kind == "thing"]
+    before = [t for t in things if t.end <= price.start and price.start - t.end <= _PRICE_REACH and "." not in text[t.end : price.start]]
+    if before:
+        return max(before, key=lambda item: item.end)
+    after = [t for t in things if t.start >= price.end and t.start - price.end <= _PRICE_REACH and "." not in text[price.end : t.start]]
+    return min(after, key=lambda item: item.start, default=None)

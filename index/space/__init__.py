@@ -1,0 +1,1 @@
+"""Layer 1: the K-D tree over latitude, longitude and time, and cubes as boxes of it."""

@@ -1,0 +1,39 @@
+"""The graph engines behind one small interface. A module here has:
+
+`build(codes) -> bytes`: the graph's links alone, for int8 [n, d] codes, never the codes themselves: the rows hold those already.
+`load(links, codes) -> Walk`: the graph over the same codes, or over codes of the same number that changed since. Raises AlbumError for links
+that are not a graph over n vectors.
+
+usearch is the default: it walks over bytes, which are a quarter of the memory traffic of hnswlib's floats, has wheels for every system, and
+its links come apart from its vectors. `gamer bench ann` measures both.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Protocol, cast
+
+from ...errors import AlbumError
+from ...records import RowArray
+from ..quantize import Int8Array
+
+_MODULES = {"usearch": "usearch_graph", "hnswlib": "hnswlib_graph"}
+NAMES = tuple(_MODULES)
+DEFAULT = "usearch"
+
+
+class Walk(Protocol):
+    def nearest(self, query: Int8Array, count: int) -> RowArray:
+        """Numbers of about `count` near codes, nearest first, by the engine's own arithmetic."""
+
+
+class Engine(Protocol):
+    def build(self, codes: Int8Array) -> bytes: ...
+
+    def load(self, links: bytes, codes: Int8Array) -> Walk: ...
+
+
+def engine(name: str) -> Engine:
+    if name not in _MODULES:
+        raise AlbumError(f"unknown graph engine {name!r}; choose one of: {', '.join(NAMES)}")
+    return cast(Engine, import_module(f".{_MODULES[name]}", __name__))

@@ -1,0 +1,95 @@
+"""The HNSW segment: an engine's links over the vectors of one channel, without the vectors. Proposes candidates; ranking is the caller's.
+
+The links number vectors in order of (photo, chunk) as they were when the graph was built, so the segment says how many chunks each photo
+had. A photo that changed since keeps its places in the graph, which then lead nowhere. Knows engines and positions in a VectorSet; no SQL.
+"""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import AlbumError
+from ..records import RowArray
+from . import engines
+from .quantize import Int8Array, Query, VectorSet
+
+MAGIC = b"GHNS"
+VERSION = 2
+_HEADER = struct.Struct("<4sHHQQ16s")  # magic, version, dimensions, vectors, photos, engine; uint16 chunks of each photo and the links follow
+
+
+class Hnsw:
+    """`places`: position in the VectorSet of each of the graph's vectors, -1 where its photo changed; None where they are the same."""
+
+    def __init__(self, walk: engines.Walk, places: RowArray | None, size: int, engine: str) -> None:
+        self._walk, self._places, self._size, self.engine = walk, places, size, engine
+
+    def __len__(self) -> int:
+        return self._size
+
+    def candidates(self, query: Query, count: int) -> RowArray:
+        """Positions of at most `count` near vectors, nearest first by the engine's arithmetic."""
+        if count < 1 or not self._size:
+            return np.empty(0, np.int64)
+        found = self._walk.nearest(query.first, min(count, self._size))
+        if self._places is None:
+            return found
+        found = self._places[found]
+        return found[found >= 0]
+
+
+def build(vectors: VectorSet, photos: int, engine: str = engines.DEFAULT) -> bytes:
+    """The segment's bytes. `photos`: how many rows the album has."""
+    counts = np.bincount(vectors.owners, minlength=photos).astype("<u2")
+    head = _HEADER.pack(MAGIC, VERSION, vectors.dim, len(vectors), photos, engine.encode())
+    return head + counts.tobytes() + engines.engine(engine).build(vectors.codes)
+
+
+def load(blob: bytes, vectors: VectorSet, behind: RowArray) -> Hnsw:
+    """`behind`: rows that changed since. Raises AlbumError for bytes that are no graph over the other rows' vectors."""
+    counts = counts_of(blob)
+    _, version, dim, n, photos, name = _HEADER.unpack_from(blob)
+    if version != VERSION or dim != vectors.dim:
+        raise AlbumError(f"HNSW segment: version {version} of {dim} dimensions, expected {VERSION} of {vectors.dim}; rebuild the segment")
+    if int(counts.sum()) != n:
+        raise AlbumError(f"HNSW segment: {int(counts.sum())} chunks where {n} were promised; rebuild the segment")
+    engine = name.rstrip(b"\0").decode("ascii", "replace")
+    places = _places(counts, vectors, behind)
+    codes = vectors.codes[:n] if places is None else _codes(vectors.codes, places)
+    return Hnsw(engines.engine(engine).load(blob[_HEADER.size + 2 * photos :], codes), places, n, engine)
+
+
+def counts_of(blob: bytes) -> RowArray:
+    """int64 [photos]: the vectors of each photo that the graph was built over. Raises AlbumError."""
+    if len(blob) < _HEADER.size or blob[:4] != MAGIC:
+        raise AlbumError("HNSW segment: not a graph; rebuild the segment")
+    photos = int(_HEADER.unpack_from(blob)[4])
+    if len(blob) < _HEADER.size + 2 * photos:
+        raise AlbumError("HNSW segment: shorter than its number of photos; rebuild the segment")
+    return np.frombuffer(blob, "<u2", photos, _HEADER.size).astype(np.int64)
+
+
+def _places(counts: RowArray, vectors: VectorSet, behind: RowArray) -> RowArray | None:
+    now = np.bincount(vectors.owners, minlength=counts.size)[: counts.size]
+    stale = now != counts
+    if not stale.any() and not (behind < counts.size).any():
+        return None
+    if np.setdiff1d(np.flatnonzero(stale[: len(now)]), behind).size and (vectors.owners.size and int(vectors.owners[-1]) >= counts.size - 1):
+        raise AlbumError("HNSW segment: its photos have other vectors than the rows; rebuild the segment")
+    fresh = ~stale
+    fresh[behind[behind < counts.size]] = False
+    owners = np.repeat(np.arange(counts.size, dtype=np.int64), counts)
+    first = np.cumsum(counts) - counts
+    begin = np.searchsorted(vectors.owners, np.arange(counts.size))
+    at = begin[owners] + np.arange(owners.size) - first[owners]
+    return np.asarray(np.where(fresh[owners], at, -1), np.int64)
+
+
+def _codes(codes: Int8Array, places: RowArray) -> NDArray[np.int8]:
+    """A place that leads nowhere is filled with zeros, which are near to nothing."""
+    out = codes[np.maximum(places, 0)]
+    out[places < 0] = 0
+    return out

@@ -1,0 +1,1 @@
+"""The bundle on disk: its manifest, and the gazetteer inside it."""

@@ -1,0 +1,1 @@
+"""The commands that need models: parse, call one function, print."""

@@ -1,0 +1,87 @@
+"""`gamer doctor`: parse, examine, print one screen."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from ..doctor import Report, backends_here, examine
+from .console import one_line
+from .options import PATH, backend_option, json_option, threads_option
+
+
+@click.command()
+@click.argument("bundle", required=False, type=PATH)
+@backend_option
+@threads_option
+@json_option
+def doctor(bundle: Path | None, backend: str, threads: int, as_json: bool) -> None:
+    """Show what this machine is, and how each component of BUNDLE does on it: kernels, fixtures against the manifest, what was chosen and why.
+
+    Exit code 1 where a component cannot be used here, or SQLite lacks what an album needs.
+    """
+    with one_line("doctor"):
+        report = examine(bundle, backend, threads)
+    if as_json:
+        click.echo(json.dumps(asdict(report), ensure_ascii=False))
+    else:
+        _print(report)
+    sys.exit(0 if report.healthy else 1)
+
+
+def _print(report: Report) -> None:
+    from rich.box import SIMPLE
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    facts = Table(box=None, show_header=False, pad_edge=False)
+    facts.add_column(style="bold", no_wrap=True)
+    facts.add_column(overflow="fold")
+    p = report.processor
+    saturates = "; byte products saturate: precise kernels are asked for" if p.saturates else ""
+    have = ", ".join(name for name, there in report.extras.items() if there) or "none"
+    lacking = ", ".join(name for name, there in report.extras.items() if not there)
+    quiet = all(report.telemetry.values())
+    rows = {
+        "processor": f"{p.model}, {report.cores} cores; {p.described}{saturates}",
+        "system": f"{report.system}, Python {report.python}",
+        "engines": ", ".join(f"{name} {found}" for name, found in report.versions.items()),
+        "backends": ", ".join(backends_here()) or "none",
+        "extras": have + (f" (not installed: {lacking})" if lacking else ""),
+        "SQLite": f"{report.sqlite} (apsw), {_fts5(report.sqlite_fts5)}; Python's own {report.system_sqlite}, {_fts5(report.system_sqlite_fts5)}",
+        "telemetry": ("off: " if quiet else "NOT off: ") + ", ".join(f"{name}={value or '?'}" for name, value in report.telemetry.items()),
+        "memory": _memory(report),
+    }
+    for name, text in rows.items():
+        facts.add_row(name, escape(text))
+    console.print(facts)
+    if not report.bundle:
+        console.print("\nA bundle's components are checked with: gamer doctor BUNDLE")
+        return
+    table = Table(title=f"{report.bundle} on {report.backend}", box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0), title_justify="left")
+    for name in ("component", "manifest", "here", "needs", "runs as", "why"):
+        table.add_column(name, justify="right" if name in ("manifest", "here", "needs") else "left", no_wrap=name != "why")
+    for c in report.components:
+        figures = ("–" if x is None else f"{x:.4f}" for x in (c.proven, c.here, c.threshold))
+        table.add_row(c.role, *figures, c.chosen, escape(c.problem or c.why), style="red" if c.problem else "")
+    console.print(table)
+    on = sorted({c.proven_on for c in report.components if c.proven_on})
+    console.print("Worst cosine with torch. The manifest's was measured on " + ("; ".join(on) or "kernels that it does not name") + ".")
+
+
+def _fts5(there: bool) -> str:
+    return "with FTS5" if there else "without FTS5"
+
+
+def _memory(report: Report) -> str:
+    free = "unknown" if report.free_mb is None else f"{report.free_mb:,} MB free"
+    if report.needs_mb is None:
+        return free
+    tight = report.free_mb is not None and report.free_mb < report.needs_mb
+    return f"{free}, about {report.needs_mb:,} MB for all of the bundle" + (": give --max-memory" if tight else "")

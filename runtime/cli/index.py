@@ -1,0 +1,179 @@
+"""`gamer index build`, `add` and `update`: parse, call one function, print. Models and rich are imported where they are used."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .console import one_line, plain
+from .options import PATH, backend_option, json_option, random_option, threads_option
+
+if TYPE_CHECKING:
+    from gamer.index import Skip
+
+    from ..indexing.build import Progress
+    from ..indexing.encode import Encoder
+    from ..models.models import Models
+
+bundle_option = click.option("-b", "--bundle", type=PATH, required=True, help="Bundle directory that `gamer export` wrote.")
+strict_option = click.option("--strict", is_flag=True, help="Exit with 1 if anything was skipped; the album is written all the same.")
+ocr_option = click.option(
+    "--ocr",
+    type=click.Choice(("auto", "all", "off")),
+    default="off",
+    show_default=True,
+    help="Read text in pictures (`ocr` extra). auto: screenshots, pictures of things that carry text, and those with rows of print.",
+)
+extract_option = click.option(
+    "--extract",
+    type=click.Choice(("rules", "llm")),
+    default="rules",
+    show_default=True,
+    help="Who finds entities in memories. llm: the bundle's language model beside the rules; its answers are kept in ALBUM.extract.",
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What every command that encodes photos is asked in the same words."""
+
+    bundle: Path
+    strict: bool
+    ocr: str
+    extract: str
+    backend: str
+    threads: int
+    allow_random: bool
+    as_json: bool
+
+
+def encoding(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of Asked, given to the command as one `asked`."""
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        asked = Asked(*(given.pop(field.name) for field in fields(Asked)))
+        command(**given, asked=asked)
+
+    options = (bundle_option, strict_option, ocr_option, extract_option, backend_option, threads_option, random_option, json_option)
+    for option in reversed(options):
+        run = option(run)
+    return run
+
+
+@click.command()
+@click.argument("album", type=PATH)
+@click.option("-o", "--output", type=PATH, required=True, help="Album file to write, e.g. out/album.gamer.")
+@encoding
+def build(album: Path, output: Path, asked: Asked) -> None:
+    """Index ALBUM: a folder of photos (JPEG, PNG, WebP, TIFF, HEIC), or a .jsonl with one photo a line.
+
+    Read with the photos: XMP sidecars, Google Takeout's and osxphotos' JSON, WhatsApp's and plain chat logs (.txt). What cannot be read is listed
+    with the reason, counted and skipped; the exit code is 0 unless nothing could be taken, or --strict is given. An existing album file is
+    replaced when, and only when, the new one is whole. Interrupted, the same command goes on where it stopped.
+
+    \b
+    A JSONL line: {"id": "a1", "path": "a1.jpg", "taken_at": "2011-04-25T10:30:00", "lat": 48.2, "lon": 16.4,
+                   "memories": [{"source": "note", "text": "breakfast with Anna"}]}
+    """
+    with one_line("index build", interrupted="interrupted; run the same command again to go on"):
+        from ..indexing import build as indexing
+
+        models, encoder = _open(asked, output)
+        with _progress() as progress:
+            built = indexing.build(album, models, output, progress, encoder)
+    size = built.path.stat().st_size / 1e6
+    line = f"{built.path}: {built.photos} photos indexed, {built.seen} looked at, {len(built.skips)} skipped, {size:.2f} MB"
+    _report(asdict(built), line + (f", {built.resumed} from an interrupted run" if built.resumed else ""), built.skips, asked)
+
+
+@click.command()
+@click.argument("album", type=PATH)
+@click.argument("source", type=PATH)
+@click.option("--prune", is_flag=True, help="Remove the photos of SOURCE whose files are gone. Without it they are only reported.")
+@encoding
+def add(album: Path, source: Path, prune: bool, asked: Asked) -> None:
+    """Bring the album file ALBUM up to date with SOURCE: a folder of photos, or a .jsonl.
+
+    Pictures are compared by the hash of their contents: unchanged ones are not encoded again, moved ones keep their identity and memories, edited
+    ones are encoded again, new ones are added. Batches are committed; interrupted, the same command goes on where it stopped.
+    """
+    with one_line("index add", interrupted="interrupted; what was committed stays, run the same command again to go on"):
+        from ..indexing import build as indexing
+
+        models, encoder = _open(asked, album)
+        with _progress() as progress:
+            done = indexing.add(album, source, models, prune=prune, progress=progress, encoder=encoder)
+    gone = f"{len(done.missing)} {'removed' if done.pruned else 'gone'}"
+    counts = f"{done.added} added, {done.edited} encoded again, {done.moved} moved, {done.unchanged} unchanged, {gone}, {len(done.skips)} skipped"
+    if not asked.as_json and not done.pruned:
+        for photo_id in done.missing:
+            click.echo(plain(f"gone: {photo_id} (its file is no longer there; --prune or `gamer index remove` takes it out)"), err=True)
+    _report(asdict(done), f"{done.path}: {counts}; {done.photos} photos", done.skips, asked)
+
+
+@click.command()
+@click.argument("album", type=PATH)
+@click.argument("photos", nargs=-1)
+@encoding
+def update(album: Path, photos: tuple[str, ...], asked: Asked) -> None:
+    """Encode PHOTOS (ids) of the album file ALBUM again, or all of them, e.g. with another bundle's encoders.
+
+    Ids, memories, labels, merges and preferences stay. With other encoders the album is written beside the old one and takes its place when it is
+    whole; interrupted, the same command goes on where it stopped.
+    """
+    with one_line("index update", interrupted="interrupted; run the same command again to go on"):
+        from ..indexing import build as indexing
+
+        models, encoder = _open(asked, album)
+        with _progress() as progress:
+            done = indexing.update(album, models, photos, progress, encoder)
+    how = f"encoded again with {asked.bundle}" + (", whose encoders are new to this album" if done.renewed else "")
+    _report(asdict(done), f"{done.path}: {done.photos} photos {how}, {len(done.skips)} not readable", done.skips, asked)
+
+
+def _open(asked: Asked, album: Path) -> tuple[Models, Encoder]:
+    from gamer.index import extract as by_rules
+
+    from ..indexing.encode import Encoder
+    from ..indexing.ocr import TextReader
+    from ..models.models import Models
+
+    models = Models.open(asked.bundle, asked.backend, asked.threads, allow_random=asked.allow_random)
+    reader = None if asked.ocr == "off" else TextReader(asked.ocr)
+    if asked.extract == "rules":
+        return models, Encoder(models, reader, by_rules)
+    from ..indexing.extract import LlmExtractor
+
+    return models, Encoder(models, reader, LlmExtractor.open(models, album.with_name(album.name + ".extract")))
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (SpinnerColumn(), MofNCompleteColumn(), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Bar(*columns, TextColumn("{task.description}", markup=False), console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, total, name: bar.update(task, completed=done, total=total, description=plain(name[-60:]))
+
+
+def _report(figures: dict[str, object], line: str, skips: tuple[Skip, ...], asked: Asked) -> None:
+    if asked.as_json:
+        click.echo(json.dumps({**figures, "path": str(figures["path"])}, ensure_ascii=False))
+    else:
+        for skip in skips:
+            click.echo(plain(f"skipped {skip.where}: {skip.reason}"), err=True)
+        click.echo(line)
+    if asked.strict and skips:
+        sys.exit(1)

@@ -1,0 +1,173 @@
+"""`gamer search`: parse, call one function, print.
+
+rich is imported where it is used: it takes as long to load as a search takes to answer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING
+
+import click
+
+from ..errors import RuntimeFailure
+from ..models.models import Models
+from ..search.answer import LAYERS, MODES, REFINEMENTS, Answer, Hit
+from .console import one_line, plain
+from .options import PATH, backend_option, json_option, memory_option, random_option, threads_option
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@click.command()
+@click.argument("album", type=PATH)
+@click.argument("query")
+@click.option("-b", "--bundle", type=PATH, default=None, help="Bundle directory. [default: $GAMER_BUNDLE, else out/pocket beside or above the album]")
+@click.option("-k", type=click.IntRange(1, 1000), default=None, help="How many photos. [default: the bundle's K]")
+@click.option("--explain", is_flag=True, help="Show what each layer did, in photos left and milliseconds.")
+@click.option(
+    "--refine",
+    "refined_by",
+    type=click.Choice(REFINEMENTS),
+    default="fast",
+    show_default=True,
+    help="llm: ask the bundle's language model.",
+)
+@click.option("--mode", type=click.Choice(MODES), default="fused", show_default=True, help="paper: cube, nodes over δ, cosine alone.")
+@click.option("--now", type=click.DateTime(), default=None, help="The day that 'last spring' counts from. [default: now]")
+@backend_option
+@threads_option
+@memory_option
+@random_option
+@json_option
+def search(
+    album: Path,
+    query: str,
+    bundle: Path | None,
+    k: int | None,
+    explain: bool,
+    refined_by: str,
+    mode: str,
+    now: datetime | None,
+    backend: str,
+    threads: int,
+    max_memory: int | None,
+    allow_random: bool,
+    as_json: bool,
+) -> None:
+    """Find the photos in ALBUM that QUERY means.
+
+    \b
+    gamer search out/album.gamer "coffee I photographed last spring" -k 5 --explain
+    """
+    with one_line("search"):
+        models = Models.open(bundle or find_bundle(album), backend, threads, max_memory and max_memory * 1_000_000, allow_random)
+        # The text tower loads outside Python's lock: by the time the engine is imported and the album open, it stands.
+        ahead = Thread(target=models.load_text)
+        ahead.start()
+        from ..search.engine import Engine
+
+        if not as_json:
+            import rich.console
+            import rich.table  # noqa: F401 - what printing needs, in the time that there is
+
+        engine = Engine.over(models, album)
+        ahead.join()
+        answer = engine.search(query, k, refined_by=refined_by, mode=mode, now=now)
+    say_what_is_gone(album, answer.hits)
+    if as_json:
+        click.echo(json.dumps(asdict(answer), ensure_ascii=False))
+        return
+    from rich.console import Console
+
+    console = Console()
+    if explain:
+        print_trace(console, answer)
+    if answer.doubtful:
+        console.print(f"Probably not in this album ({answer.here:.0%} that it is); the nearest:")
+    print_hits(console, answer.hits, explain)
+
+
+def say_what_is_gone(album: Path, hits: tuple[Hit, ...]) -> None:
+    """One line when photos are no longer where they were indexed: the album answers from its own rows, and would not notice."""
+    gone = [hit.path for hit in hits if hit.path and not os.path.exists(hit.path)]  # noqa: PTH110 (Path.exists raises for a name too long)
+    if gone:
+        others = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
+        where = f"gamer search: no longer there: {gone[0]}{others}; moved photos are found again by `gamer index add {album} FOLDER`"
+        click.echo(plain(where), err=True)
+
+
+def find_bundle(album: Path) -> Path:
+    """The bundle of an album, when none was named. Raises RuntimeFailure that says how to name one."""
+    if named := os.environ.get("GAMER_BUNDLE"):
+        return Path(named)
+    for folder in (album.resolve().parent, *album.resolve().parents[1:3], Path.cwd()):
+        for place in (folder / "pocket", folder / "out" / "pocket"):
+            if (place / "manifest.json").is_file():
+                return place
+    raise RuntimeFailure("no bundle found near the album: name it with -b, or set GAMER_BUNDLE")
+
+
+def print_trace(console: Console, answer: Answer) -> None:
+    """The layers, one row each: what it did, photos left (paper Table 10), milliseconds (paper Table 3)."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    t = answer.trace
+    nodes = ", ".join(f"{m.name} {m.similarity:.2f}" for m in t.entities) or f"none ≥ δ {t.delta}"
+    said = {
+        "cube": "; ".join((*t.cues, *t.cube_lines)) or "N/A: the query names no time and no place",
+        "kdtree": f"range query: {t.left['cube']} of {t.left['album']} photos, "
+        + ("none fits the cues: all are ranked" if t.widened else "those of unknown time or place kept"),
+        "refine": f"{t.refined_by}: {t.refined!r}",
+        "graph": f"δ {t.delta}: {nodes}; {t.linked} photos linked",
+        "vectors": f"{t.plan}, mode {t.mode}",
+    }
+    left = {
+        "cube": t.left["album"],
+        "kdtree": t.left["cube"],
+        "refine": t.left["cube"],
+        "graph": t.left["graph"],
+        "vectors": t.left["vectors"],
+    }
+    table = Table(title=f"“{escape(plain(t.query[:120]))}”", title_justify="left")
+    for name in ("layer", "what it did", "photos", "ms"):
+        table.add_column(name, justify="right" if name in ("photos", "ms") else "left", overflow="fold")
+    for layer in LAYERS:
+        table.add_row(layer, escape(plain(said[layer])), str(left[layer]), f"{t.milliseconds[layer]:.2f}")
+    table.add_row("all", "", "", f"{sum(t.milliseconds.values()):.2f}")
+    table.add_row("load", f"opening models and album, before the layers ({escape(t.models)})", "", f"{t.load_ms:.2f}")
+    console.print(table)
+
+
+def print_hits(console: Console, hits: tuple[Hit, ...], explain: bool) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from ..search.explain import day
+
+    table = Table()
+    for name in ("", "photo", "taken", "likely", "score", *(("why",) if explain else ()), "memory"):
+        table.add_column(name, overflow="fold")
+    for rank, hit in enumerate(hits, 1):
+        why = ", ".join(f"{name} {value:+.2f}" for name, value in hit.parts.items() if value)
+        if hit.matched:
+            why += f"; nodes: {', '.join(hit.matched)}"
+        taken = day(hit.taken_at) if hit.taken_at is not None else "?"
+        cells = [
+            str(rank),
+            escape(plain(hit.id)),
+            taken,
+            f"{hit.probability:.0%}",
+            f"{hit.score:.3f}",
+            *((escape(plain(why)),) if explain else ()),
+            escape(plain((hit.memory or "")[:100])),
+        ]
+        table.add_row(*cells)
+    console.print(table)

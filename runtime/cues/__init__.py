@@ -1,0 +1,1 @@
+"""Time and place out of a query. One door: `parse.parse`."""

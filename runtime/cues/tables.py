@@ -1,0 +1,193 @@
+"""The cue reader's words and rules, read from `cue_rules.json`: the one file that the Kotlin and Swift readers share with this one.
+
+Knows the file's shape and checks it; knows nothing of what a rule means. Patterns are in the syntax that ECMAScript, Java and ICU share;
+`pattern` turns one into Python's. <<name>> in a pattern stands for a macro, or for the words of a table, longest first.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from ..errors import RuntimeFailure
+
+VERSION = 1
+_MACRO = re.compile(r"<<(\w+)>>")
+
+
+@dataclass(frozen=True)
+class HolidayRule:
+    """When a holiday is, by one of: `day` (month, day), `nth` (month, weekday, n, -1 the last), `easter` or `orthodox` (days after that
+    Sunday), `weekday_from` (month, day, weekday: the first such weekday from that day on), `table` (first days by year).
+
+    `shift`: days from there to the day itself. `before`, `after`: days around it that people photograph under its name.
+    """
+
+    day: tuple[int, ...] = ()
+    nth: tuple[int, ...] = ()
+    easter: int | None = None
+    orthodox: int | None = None
+    weekday_from: tuple[int, ...] = ()
+    table: str = ""
+    shift: int = 0
+    before: int = 0
+    after: int = 0
+
+
+@dataclass(frozen=True)
+class RuleText:
+    """One rule: the maker's name, the kind of cue, the word classes that a text must hold, and the pattern."""
+
+    make: str
+    kind: str
+    needs: tuple[str, ...]
+    pattern: str
+
+
+@dataclass(frozen=True)
+class PlaceWords:
+    """Prepositions and such. `strong` and `weak` govern a place; `uncertain` strong ones govern other things too; `wide` mean "near"."""
+
+    strong: frozenset[str]
+    weak: frozenset[str]
+    uncertain: frozenset[str]
+    wide: frozenset[str]
+    skip: frozenset[str]
+    openers: frozenset[str]
+    inner: frozenset[str]
+    capitals: frozenset[str]
+    home: str
+
+
+@dataclass(frozen=True)
+class CueTables:
+    """`cue_rules.json`, typed. Numbers: months 1..12, weekdays 0 (Monday)..6, hours of the day (past 24: of the next one)."""
+
+    months: Mapping[str, int]
+    ambiguous_months: frozenset[str]
+    weekdays: Mapping[str, int]
+    seasons: Mapping[str, int]
+    numbers: Mapping[str, int]
+    ordinals: Mapping[str, int]
+    decades: Mapping[str, int]
+    thirds: Mapping[str, tuple[int, int]]
+    units: frozenset[str]
+    unit_days: Mapping[str, int]
+    reporting: frozenset[str]
+    dayparts: Mapping[str, tuple[int, int]]
+    recurring_hours: Mapping[str, tuple[int, int, float]]
+    recurring_weekdays: Mapping[str, tuple[int, ...]]
+    holidays: Mapping[str, HolidayRule]
+    tables: Mapping[str, Mapping[int, int]]
+    macros: Mapping[str, str]
+    rules: tuple[RuleText, ...]
+    places: PlaceWords
+    trust: Mapping[str, float]
+
+    @cached_property
+    def clear_months(self) -> frozenset[str]:
+        """Month names that are nothing else: no "may", no "jan"."""
+        return frozenset(m for m in self.months if m not in self.ambiguous_months and len(m) > 3)
+
+    def expand(self, text: str) -> str:
+        """The pattern with its macros and tables written out, still in the shared syntax. Raises RuntimeFailure for an unknown name."""
+        for _ in range(8):
+            text, changed = _MACRO.subn(lambda m: self._macro(m[1]), text)
+            if not changed:
+                return text
+        raise RuntimeFailure("cue_rules.json: macros that name each other")
+
+    def _macro(self, name: str) -> str:
+        if name in self.macros:
+            return self.macros[name]
+        words = getattr(self, name, None)
+        if not isinstance(words, Mapping | frozenset):
+            raise RuntimeFailure(f"cue_rules.json: no macro and no table {name!r}")
+        return "|".join(re.escape(w).replace(r"\ ", r"\s+") for w in sorted(words, key=lambda w: (-len(w), w)))
+
+
+def pattern(text: str) -> str:
+    """The shared syntax as Python's: named groups and back references are written differently, all else is the same."""
+    return re.sub(r"\\k<(\w+)>", r"(?P=\1)", re.sub(r"\(\?<(?![=!])", "(?P<", text))
+
+
+def _pairs(raw: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+    return {str(name): (int(low), int(high)) for name, (low, high) in raw.items()}
+
+
+def _holiday(raw: Mapping[str, Any]) -> HolidayRule:
+    unknown = set(raw) - set(HolidayRule.__dataclass_fields__)
+    if unknown:
+        raise ValueError(f"holiday rule {sorted(unknown)}")
+    return HolidayRule(
+        day=tuple(raw.get("day", ())),
+        nth=tuple(raw.get("nth", ())),
+        easter=raw.get("easter"),
+        orthodox=raw.get("orthodox"),
+        weekday_from=tuple(raw.get("weekday_from", ())),
+        table=raw.get("table", ""),
+        shift=raw.get("shift", 0),
+        before=raw.get("before", 0),
+        after=raw.get("after", 0),
+    )
+
+
+def _places(raw: Mapping[str, Any]) -> PlaceWords:
+    return PlaceWords(
+        strong=frozenset(raw["strong"]),
+        weak=frozenset(raw["weak"]),
+        uncertain=frozenset(raw["uncertain"]),
+        wide=frozenset(raw["wide"]),
+        skip=frozenset(raw["skip"]),
+        openers=frozenset(raw["openers"]),
+        inner=frozenset(raw["inner"]),
+        capitals=frozenset(raw["capitals"]),
+        home=str(raw["home"]),
+    )
+
+
+def read(text: str) -> CueTables:
+    """Raises RuntimeFailure for anything but a rules file of this version."""
+    try:
+        raw = json.loads(text)
+        if raw["version"] != VERSION:
+            raise RuntimeFailure(f"cue_rules.json: version {raw['version']}, this program reads {VERSION}")
+        return _typed(raw)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise RuntimeFailure(f"cue_rules.json: {type(error).__name__} {error}: install the package again") from None
+
+
+def _typed(raw: Mapping[str, Any]) -> CueTables:
+    return CueTables(
+        months=raw["months"],
+        ambiguous_months=frozenset(raw["ambiguous_months"]),
+        weekdays=raw["weekdays"],
+        seasons=raw["seasons"],
+        numbers=raw["numbers"],
+        ordinals=raw["ordinals"],
+        decades=raw["decades"],
+        thirds=_pairs(raw["thirds"]),
+        units=frozenset(raw["units"]),
+        unit_days=raw["unit_days"],
+        reporting=frozenset(raw["reporting"]),
+        dayparts=_pairs(raw["dayparts"]),
+        recurring_hours={str(name): (int(low), int(high), float(share)) for name, (low, high, share) in raw["recurring"]["hours"].items()},
+        recurring_weekdays={name: tuple(days) for name, days in raw["recurring"]["weekdays"].items()},
+        holidays={name: _holiday(entry["rule"]) for entry in raw["holidays"] for name in entry["names"]},
+        tables={name: {int(year): int(day) for year, day in days.items()} for name, days in raw["tables"].items()},
+        macros=raw["macros"],
+        rules=tuple(RuleText(r["make"], r["kind"], tuple(r["needs"]), r["pattern"]) for r in raw["rules"]),
+        places=_places(raw["places"]),
+        trust=raw["trust"],
+    )
+
+
+@cache
+def tables() -> CueTables:
+    """The package's own rules, read once."""
+    return read(Path(__file__).with_name("cue_rules.json").read_text(encoding="utf-8"))

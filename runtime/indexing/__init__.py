@@ -1,0 +1,1 @@
+"""Photos into an album: scan, encode, write."""

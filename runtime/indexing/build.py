@@ -1,0 +1,296 @@
+"""Photos → album: `build` a new one, `add` what a folder has now, `update` with another bundle's encoders. Batches commit; a run that was
+interrupted goes on where it stopped when it is started again.
+
+A new album grows beside its name (NAME.building, or NAME.renewing for other encoders), itself a whole album after each batch. Knows models and
+the index's writer; decides no format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from gamer.index import Album, AlbumError, AlbumMeta, AlbumWriter, Photo, Skip, scan
+from gamer.index.album import reencode
+from gamer.index.album.schema import check_replaceable
+from gamer.index.album.storage import WriterLock, discard, publish
+from gamer.index.ingest import count as count_source
+
+from ..bundle.manifest import Manifest
+from ..errors import RuntimeFailure
+from ..models.models import Models
+from .encode import Encoder
+from .reconcile import Decision, Reconciler, differs, together
+
+BATCH = 64
+Progress = Callable[[int, int, str], None]  # done, total, name
+
+
+@dataclass(frozen=True)
+class Built:
+    """What a build did. `seen`: photos whose pixels were looked at. `resumed`: photos that an interrupted run had left. `skips`: see Skip."""
+
+    path: Path
+    photos: int
+    seen: int
+    resumed: int
+    skips: tuple[Skip, ...]
+
+
+@dataclass(frozen=True)
+class Added:
+    """What an `add` did to the album at `path`, in photos. `missing`: ids whose pictures are gone; `pruned`: whether they were removed."""
+
+    path: Path
+    added: int
+    edited: int
+    moved: int
+    unchanged: int
+    missing: tuple[str, ...]
+    pruned: bool
+    photos: int
+    skips: tuple[Skip, ...]
+
+
+@dataclass(frozen=True)
+class Updated:
+    """`photos`: rows encoded again. `renewed`: the whole album, for another encoder. `skips`: pictures that could not be looked at again: what the
+    album knew of them stays as it was, unless another encoder has to know it."""
+
+    path: Path
+    photos: int
+    renewed: bool
+    skips: tuple[Skip, ...]
+
+
+def build(source: Path, models: Models, out: Path, progress: Progress | None = None, encoder: Encoder | None = None) -> Built:
+    """Builds the album file `out` from a folder of photos or an album JSONL. An album that stood there is replaced when the new one is whole.
+
+    Raises RuntimeFailure when nothing could be taken; AlbumError and IngestError from the index.
+    """
+    found = scan(source)  # says at once what is wrong with the source
+    total = count_source(source)
+    check_replaceable(out)
+    working = _begin(out, models.manifest)
+    with AlbumWriter.extend(working) as writer:
+        run = _Run(working, writer, encoder or Encoder(models), progress, total)
+        resumed = len(run.reconciler.unclaimed())
+        run.take(found)
+        run.remove([known.id for known in run.reconciler.unclaimed()])  # of an interrupted run from another source
+        photos = len(writer.known())
+        if not photos:
+            writer.close()
+            discard(working)
+            first = f"; first: {run.skips[0].where}: {run.skips[0].reason}" if run.skips else ""
+            raise RuntimeFailure(f"{source}: no photo could be taken ({len(run.skips)} skipped{first})")
+        run.close()
+        writer.embed(run.encoder.names)
+        writer.compact()
+    publish(working, out)
+    return Built(out, photos, run.seen, resumed, tuple(run.skips))
+
+
+def add(album: Path, source: Path, models: Models, *, prune: bool = False, progress: Progress | None = None, encoder: Encoder | None = None) -> Added:
+    """Brings `album` up to date with what `source` has now. Unchanged pictures are not encoded again. Deleted ones go only with `prune`."""
+    found = scan(source)
+    check_encoders(album, models)
+    total = count_source(source)
+    with AlbumWriter.extend(album) as writer:
+        run = _Run(album, writer, encoder or Encoder(models), progress, total)
+        run.take(found)
+        missing = tuple(known.id for known in run.reconciler.missing(source)) if Path(source).is_dir() else ()
+        if prune and missing and not run.done:
+            raise RuntimeFailure(f"{source}: no photo found there, and {len(missing)} would be removed: is the disk mounted? nothing was changed")
+        if prune:
+            run.remove(missing)
+        photos = len(writer.known())
+        run.close()
+        writer.finish(run.encoder.names)
+    return Added(album, run.added, run.edited, run.moved, run.same, missing, prune, photos, tuple(run.skips))
+
+
+def update(album: Path, models: Models, ids: Iterable[str] = (), progress: Progress | None = None, encoder: Encoder | None = None) -> Updated:
+    """Encodes the photos `ids`, or all, again. With another bundle's encoders the album is written anew, and takes the place of the old one."""
+    encoder = encoder or Encoder(models)
+    with Album.open(album) as old:
+        same = (old.meta.text_encoder, old.meta.image_encoder) == (models.manifest.text_encoder, models.manifest.image_encoder)
+        rows = [old.row_of(photo_id) for photo_id in ids]
+    if rows and not same:
+        raise RuntimeFailure(f"{album}: made by other encoders than {models.bundle} has: update the whole album, without naming photos")
+    return _in_place(album, rows, encoder, progress) if same else _renewed(album, encoder, progress)
+
+
+def check_encoders(album: Path, models: Models) -> None:
+    """Raises RuntimeFailure that names the command if the bundle's vectors cannot stand beside the album's."""
+    with Album.open(album) as opened:
+        meta = opened.meta
+    for ours, theirs in ((models.manifest.text_encoder, meta.text_encoder), (models.manifest.image_encoder, meta.image_encoder)):
+        if ours != theirs:
+            raise RuntimeFailure(f"{album}: its vectors are {theirs}'s, the bundle has {ours}: first `gamer index update {album} -b {models.bundle}`")
+
+
+class _Run:
+    """One scan written into one album: decisions, batches, counts."""
+
+    def __init__(self, path: Path, writer: AlbumWriter, encoder: Encoder, progress: Progress | None, total: int) -> None:
+        self.writer, self.encoder, self._progress, self._total = writer, encoder, progress, total
+        self.reconciler = Reconciler(writer.known())
+        self.skips: list[Skip] = []
+        self.seen = self.added = self.edited = self.moved = self.same = self.done = 0
+        self._album = Album.open(path)  # one snapshot: what the album said before this run
+        self._fresh: list[Photo] = []
+        self._again: list[Photo] = []
+
+    def take(self, found: Iterator[Photo | Skip]) -> None:
+        try:
+            for item in found:
+                if isinstance(item, Skip):
+                    self.skips.append(item)
+                    continue
+                decision = self.reconciler.decide(item)
+                if decision is not None:
+                    self._take_one(decision)
+            for decision in self.reconciler.rest():
+                self._take_one(decision)
+            self._flush()
+        except BaseException:
+            self.close()
+            raise
+
+    def remove(self, ids: Iterable[str]) -> None:
+        gone = list(ids)
+        if gone:
+            self.writer.remove(gone)
+
+    def close(self) -> None:
+        self._album.close()
+
+    def _take_one(self, decision: Decision) -> None:
+        self._decide(decision)
+        if len(self._fresh) + len(self._again) >= BATCH:
+            self._flush()
+        self._told(decision.photo.id)
+
+    def _told(self, name: str) -> None:
+        self.done += 1
+        if self._progress:
+            self._progress(self.done, max(self._total, self.done), name)
+
+    def _decide(self, decision: Decision) -> None:
+        if decision.row is None:
+            self._fresh.append(decision.photo)
+            return
+        stored = self._album.photo(decision.row)
+        merged = together(decision.photo, stored)
+        if decision.kind == "moved":
+            self.moved += 1
+            self.writer.move(decision.photo.id, decision.photo.path)
+        if decision.kind == "edited" or differs(merged, stored):
+            self._again.append(merged)
+        elif decision.kind == "same":
+            self.same += 1
+
+    def _flush(self) -> None:
+        for photos, write in ((self._fresh, self.writer.add), (self._again, self.writer.update)):
+            encoded = self.encoder.encode(photos, self.skips)
+            if encoded:
+                write(encoded)
+            self.seen += sum("image" in item.vectors for item in encoded)
+            if photos is self._fresh:
+                self.added += len(encoded)
+            else:
+                self.edited += len(encoded)
+            photos.clear()
+
+
+def _begin(out: Path, manifest: Manifest) -> Path:
+    """An album to go on with: that of an interrupted run with the same encoders, else a new one without photos."""
+    working, meta = _aside(out), _meta(manifest)
+    if _left(working, meta):
+        return working
+    with AlbumWriter.create(working, meta) as writer:
+        writer.finish(lambda names: np.zeros((len(names), meta.dim), np.float32))  # there are none yet
+    return working
+
+
+def _aside(out: Path) -> Path:
+    return out.with_name(out.name + ".building")
+
+
+def _meta(manifest: Manifest) -> AlbumMeta:
+    return AlbumMeta(manifest.text_encoder, manifest.image_encoder, manifest.dim, manifest.thresholds.delta)
+
+
+def _left(working: Path, meta: AlbumMeta) -> bool:
+    """Whether an interrupted run with the same encoders left an album to go on with."""
+    if not working.exists():
+        return False
+    try:
+        with Album.open(working) as left:
+            return left.meta == meta
+    except AlbumError:
+        return False  # the ruins of something else, which `create` replaces if they are an album's
+
+
+def _in_place(album: Path, rows: list[int], encoder: Encoder, progress: Progress | None) -> Updated:
+    skips, done = list[Skip](), 0
+    with AlbumWriter.extend(album) as writer:
+        with Album.open(album) as old:
+            wanted = rows or list(range(len(old)))
+            for start in range(0, len(wanted), BATCH):
+                photos = old.photos(wanted[start : start + BATCH])
+                unread = len(skips)
+                encoded = encoder.encode(photos, skips, keep=True)
+                gone = {skip.where for skip in skips[unread:]}
+                if left := [item for item in encoded if item.photo.path not in gone]:
+                    writer.update(left)
+                done += len(left)
+                if progress:
+                    progress(start + len(photos), len(wanted), photos[-1].id)
+        writer.finish(encoder.names)
+    return Updated(album, done, False, tuple(skips))
+
+
+def _renewed(album: Path, encoder: Encoder, progress: Progress | None) -> Updated:
+    """In a copy beside it, which takes its place: readers have the old album until then, and no writer may change it."""
+    working, meta = album.with_name(album.name + ".renewing"), _meta(encoder.models.manifest)
+    _check_mounted(album)
+    AlbumWriter.extend(album).close()  # an album of an older format becomes one of today's
+    lock = WriterLock(album)
+    try:
+        if not (_left(working, meta) and reencode.continues(working, album)):
+            reencode.begin(album, working, meta)
+        return _renew(album, working, encoder, progress)
+    finally:
+        lock.release()
+
+
+def _check_mounted(album: Path) -> None:
+    """Raises RuntimeFailure where none of the album's pictures is there: another encoder would have to forget what they show."""
+    with Album.open(album) as old:
+        batches = (range(start, min(start + BATCH, len(old))) for start in range(0, len(old), BATCH))
+        paths = [path for rows in batches for photo in old.photos(rows) if (path := photo.path)]
+    if paths and not any(Path(path).is_file() for path in paths):
+        raise RuntimeFailure(f"{album}: none of its {len(paths)} pictures is there ({paths[0]}): is the disk mounted? nothing was changed")
+
+
+def _renew(album: Path, working: Path, encoder: Encoder, progress: Progress | None) -> Updated:
+    done = reencode.encoded(working)
+    skips: list[Skip] = []
+    with AlbumWriter.extend(working) as writer:
+        with Album.open(album) as old:
+            total = len(old)
+            left = [row for row in range(total) if row not in done]
+            for start in range(0, len(left), BATCH):
+                photos = old.photos(left[start : start + BATCH])
+                writer.update(encoder.encode(photos, skips, keep=True))
+                if progress:
+                    progress(total - len(left) + start + len(photos), total, photos[-1].id)
+        writer.embed(encoder.names)
+        writer.compact()
+    reencode.finish(working)
+    publish(working, album)
+    return Updated(album, total, True, tuple(skips))

@@ -1,0 +1,158 @@
+"""Words in pictures: screenshots and price tags read by rapidocr, whose models lie inside its package. Optional (`ocr` extra), never a network.
+
+Which pictures are read, in mode "auto" (reading takes seconds, looking milliseconds):
+1. a screenshot by its name, folder or EXIF comment, or a picture without a camera's name in it that is mostly flat colour;
+2. a picture in which the image encoder sees something that carries text (a menu, a web site, a packet, ...);
+3. a picture with rows of fine high-contrast strokes, as print has.
+"all" reads every picture, "off" none. Knows pixels; knows no album.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamer.index.ingest import rendered
+
+from ..errors import RuntimeFailure
+
+MODES = ("auto", "all", "off")
+Pixels = NDArray[np.uint8]
+# First names of ImageNet classes whose objects carry text.
+LABELS = frozenset(
+    (
+        "web site",
+        "menu",
+        "comic book",
+        "book jacket",
+        "crossword puzzle",
+        "packet",
+        "envelope",
+        "street sign",
+        "scoreboard",
+        "screen",
+        "monitor",
+        "notebook",
+        "desktop computer",
+        "hand-held computer",
+        "cellular telephone",
+        "slot",
+        "vending machine",
+        "tobacco shop",
+        "bookshop",
+        "grocery store",
+        "pill bottle",
+        "binder",
+        "carton",
+        "cash machine",
+        "digital clock",
+        "odometer",
+        "rule",
+        "pay-phone",
+    )
+)
+LABEL_FLOOR = 0.10
+_FLAT = 0.60  # share of neighbours that are equal: interfaces and drawings; sky and walls of photographs have grain
+_PRINT = 0.02  # share of the picture under rows of strokes: tags and pages reach it; so does fine foliage, which costs a reading
+_SURE = 0.70  # below this confidence a reading is noise
+_MAX_SIDE, _MAX_TEXT = 1_600, 4_000
+
+
+class TextReader:
+    """`read(path, pixels, labels)`: the text in a picture, "" if there is none or the picture is not worth reading."""
+
+    def __init__(self, mode: str = "auto") -> None:
+        """Raises RuntimeFailure for an unknown mode, or when rapidocr is not installed."""
+        if mode not in MODES:
+            raise RuntimeFailure(f"unknown OCR mode {mode!r}; choose one of: {', '.join(MODES)}")
+        if mode != "off" and importlib.util.find_spec("rapidocr") is None:
+            raise RuntimeFailure("reading text in pictures needs rapidocr: pip install 'gamer-on-device[ocr]', or say --ocr off")
+        self.mode = mode
+        self._engine: Any = None
+
+    def read(self, path: Path, pixels: Pixels, labels: Iterable[tuple[str, float]]) -> str:
+        if self.mode == "off" or (self.mode == "auto" and not worth_reading(path, pixels, labels)):
+            return ""
+        if self._engine is None:
+            self._engine = _open()
+        try:
+            found = self._engine(np.ascontiguousarray(_at_most(pixels, _MAX_SIDE)[:, :, ::-1]))  # BGR
+        except Exception as error:  # a picture that its detector cannot bear is a picture without text, not the end of a build
+            raise RuntimeFailure(f"{path}: rapidocr failed ({' '.join(str(error).split())[:120]})") from None
+        lines = [text for text, sure in zip(found.txts or (), found.scores or (), strict=True) if sure >= _SURE]
+        text = "\n".join(" ".join(line.split()) for line in lines if len(line.strip()) > 1)
+        return text[:_MAX_TEXT]
+
+
+def worth_reading(path: Path, pixels: Pixels, labels: Iterable[tuple[str, float]]) -> bool:
+    if any(p >= LABEL_FLOOR and name in LABELS for name, p in labels):
+        return True
+    grey = _grey(pixels)
+    drawn = rendered(path)
+    return (drawn == "screenshot") or (drawn == "no camera" and _flat(grey) >= _FLAT) or print_share(grey) >= _PRINT
+
+
+def print_share(grey: NDArray[np.int16]) -> float:
+    """Share of 8 x 32 blocks in which brightness jumps up and down many times along most lines, side by side with another such block."""
+    steps = np.diff(grey, axis=1)
+    strong = np.where(np.abs(steps) > 40, np.sign(steps), 0).astype(np.int8)
+    height, width = strong.shape[0] // 8 * 8, strong.shape[1] // 32 * 32
+    if not height or not width:
+        return 0.0
+    blocks = strong[:height, :width].reshape(height // 8, 8, width // 32, 32)
+    ups, downs = (blocks > 0).sum(3), (blocks < 0).sum(3)  # [rows, 8, columns]
+    busy = ((ups >= 2) & (downs >= 2)).sum(1) >= 4
+    # Print leaves its paper blank: a block with jumps everywhere is grass or gravel.
+    calm = (np.abs(grey[:height, 1 : width + 1].reshape(height // 8, 8, width // 32, 32) - _paper(grey, height, width)) < 24).mean((1, 3)) > 0.35
+    print_like = busy & calm
+    paired = print_like[:, :-1] & print_like[:, 1:]
+    return float(paired.mean()) if paired.size else 0.0
+
+
+def _paper(grey: NDArray[np.int16], height: int, width: int) -> NDArray[np.int16]:
+    """The likeliest ground of each block: its brightest or darkest tenth, whichever has more pixels near it."""
+    blocks = grey[:height, 1 : width + 1].reshape(height // 8, 8, width // 32, 32)
+    flat = blocks.transpose(0, 2, 1, 3).reshape(height // 8, width // 32, 256)
+    low, high = np.quantile(flat, 0.1, axis=2), np.quantile(flat, 0.9, axis=2)
+    near_low = (np.abs(flat - low[..., None]) < 24).sum(2)
+    near_high = (np.abs(flat - high[..., None]) < 24).sum(2)
+    ground: NDArray[np.int16] = np.where(near_high >= near_low, high, low).astype(np.int16)[:, None, :, None]
+    return ground
+
+
+def _flat(grey: NDArray[np.int16]) -> float:
+    return float((np.diff(grey, axis=1) == 0).mean()) if grey.shape[1] > 1 else 1.0
+
+
+def _grey(pixels: Pixels) -> NDArray[np.int16]:
+    """int16 [H, W], at most 768 on the longer side, area-averaged."""
+    from PIL import Image
+
+    image = Image.fromarray(np.ascontiguousarray(pixels)).convert("L")
+    image.thumbnail((768, 768), Image.Resampling.BOX)
+    return np.asarray(image, np.int16)
+
+
+def _at_most(pixels: Pixels, side: int) -> Pixels:
+    from PIL import Image
+
+    if max(pixels.shape[:2]) <= side:
+        return pixels
+    image = Image.fromarray(np.ascontiguousarray(pixels))
+    image.thumbnail((side, side), Image.Resampling.BICUBIC, reducing_gap=2.0)
+    return np.asarray(image, np.uint8)
+
+
+def _open() -> Any:
+    """The engine on the files inside its package, nothing else: a missing one would make rapidocr ask the network."""
+    import rapidocr
+
+    models = list((Path(rapidocr.__file__).parent / "models").glob("*.onnx"))
+    if len(models) < 3:
+        raise RuntimeFailure("rapidocr is installed without its models; install the wheel from the package index again, or say --ocr off")
+    return rapidocr.RapidOCR(params={"Global.log_level": "error"})

@@ -1,0 +1,64 @@
+"""Pixels → the tensor that an image tower takes. Knows Pillow and the bundle's preprocessing spec; opens no files (index.load_pixels does)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..backends import Array, Session
+from ..bundle.manifest import Preprocessing
+from ..errors import RuntimeFailure
+
+_FILTERS = ("bicubic", "bilinear")
+_FITS = ("cut", "crop", "squash")
+
+
+def prepare(pixels: NDArray[np.uint8], spec: Preprocessing) -> NDArray[np.float32]:
+    """uint8 RGB [H, W, 3] → float32 [1, crop, crop, 3] in 0..255, antialiased; normalisation stands inside the graph.
+
+    Raises RuntimeFailure for an array of another shape, an unknown filter or fit.
+    """
+    from PIL import Image
+
+    if pixels.ndim != 3 or pixels.shape[2] != 3 or min(pixels.shape[:2]) < 1:
+        raise RuntimeFailure(f"pixels of shape {pixels.shape}: RGB [H, W, 3] is wanted")
+    for what, value, choices in (("interpolation", spec.interpolation, _FILTERS), ("fit", spec.fit, _FITS)):
+        if value not in choices:
+            raise RuntimeFailure(f"unknown {what} {value!r}; choose one of: {', '.join(choices)}")
+    image = Image.fromarray(np.ascontiguousarray(pixels))
+    method = Image.Resampling.BICUBIC if spec.interpolation == "bicubic" else Image.Resampling.BILINEAR
+    if spec.fit == "cut":
+        return _cut(image, spec, method)
+    box = None if spec.fit == "squash" else _centre(*image.size, spec)
+    return np.asarray(image.resize((spec.crop, spec.crop), method, box=box), dtype=np.float32)[None]
+
+
+def tower_input(session: Session, pixels: NDArray[np.uint8], spec: Preprocessing) -> dict[str, Array]:
+    """uint8 RGB [H, W, 3] as the input of an image tower; one that takes bytes resizes in its own graph."""
+    wanted = session.artifact.inputs[0]
+    return {wanted.name: pixels if wanted.dtype == "uint8" else prepare(pixels, spec)}
+
+
+def _centre(width: int, height: int, spec: Preprocessing) -> tuple[float, float, float, float]:
+    """What of the picture the crop of its resize shows. Pillow's filters look past a box, so that nothing outside it need be resized."""
+    short = min(width, height)
+    # Rounded down, as Hugging Face's processors do; the margin too.
+    size = [spec.resize * side // short for side in (width, height)]
+    left, top = ((side - spec.crop) // 2 for side in size)
+    across, down = width / size[0], height / size[1]
+    return (left * across, top * down, min((left + spec.crop) * across, width), min((top + spec.crop) * down, height))
+
+
+def _cut(image: Any, spec: Preprocessing, method: Any) -> NDArray[np.float32]:
+    width, height = image.size
+    scale = spec.resize / min(width, height)
+    # Cut a panorama first: only the centre can survive the crop, and resizing the rest would cost memory without bound.
+    reach = int(np.ceil(spec.crop / scale)) + 2
+    left, top = max(0, (width - reach) // 2), max(0, (height - reach) // 2)
+    box = (left, top, width - left, height - top)
+    size = (max(spec.crop, round((box[2] - box[0]) * scale)), max(spec.crop, round((box[3] - box[1]) * scale)))
+    resized = np.asarray(image.resize(size, method, box=box), dtype=np.float32)
+    y, x = (size[1] - spec.crop) // 2, (size[0] - spec.crop) // 2
+    return resized[None, y : y + spec.crop, x : x + spec.crop]

@@ -1,0 +1,120 @@
+"""Where a step graph's keys and values are between calls: in this process, or in states of the session. Knows tensor names and slots.
+
+A step (export/networks/decoder.py, t5.py) takes past_k.N, past_v.N [KV, T, Dh] for each layer, zero from the first free slot on, and gives the
+new key and value; one that keeps its cache itself (export/coreml/stateful.py) has a state for each of them instead.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..backends import Array, Session
+from ..bundle.manifest import Language
+from ..errors import RuntimeFailure
+
+Floats = NDArray[np.float32]
+PAST = "past_"
+
+
+def state_name(past: str) -> str:
+    """The state that stands for the step's input `past` ("past_k.3")."""
+    return past.replace(".", "_")
+
+
+@runtime_checkable
+class StateSession(Session, Protocol):
+    """A session whose graph has states, which live from call to call."""
+
+    def reset(self) -> None:
+        """States to zero."""
+        ...
+
+    def states(self) -> dict[str, Array]:
+        """Copies of all states."""
+        ...
+
+    def set_states(self, values: dict[str, Array]) -> None:
+        """Takes over these values, of the states' shapes."""
+        ...
+
+
+class StepCache(Protocol):
+    """Keys and values of a step graph, [layers, 2, KV, T, Dh], zero from the first free slot on."""
+
+    def inputs(self) -> dict[str, Floats]: ...
+
+    def take(self, out: dict[str, Array], slot: int) -> None: ...
+
+    def reset(self) -> None: ...
+
+    def read(self, tokens: int) -> Floats: ...
+
+    def write(self, cache: Floats) -> None: ...
+
+
+def _cache_names(language: Language) -> list[str]:
+    return [f"{PAST}{x}.{n}" for n in range(language.layers) for x in "kv"]
+
+
+class HostCache:
+    """The cache in this process: views of it are the graph's inputs past_k.N, past_v.N."""
+
+    def __init__(self, language: Language) -> None:
+        self._all = np.zeros((language.layers, 2, language.kv_heads, language.max_seq, language.head_dim), np.float32)
+        self._views = {name: self._all[n // 2, n % 2] for n, name in enumerate(_cache_names(language))}
+
+    def inputs(self) -> dict[str, Floats]:
+        return self._views
+
+    def take(self, out: dict[str, Array], slot: int) -> None:
+        for name, view in self._views.items():
+            view[:, slot] = out[name.removeprefix(PAST)][:, 0]
+
+    def reset(self) -> None:
+        self._all[:] = 0.0
+
+    def read(self, tokens: int) -> Floats:
+        return self._all[:, :, :, :tokens].copy()
+
+    def write(self, cache: Floats) -> None:
+        self.reset()
+        self._all[:, :, :, : cache.shape[3]] = cache
+
+
+class StateCache:
+    """The cache in the session's states: no key or value crosses over but for a prefix."""
+
+    def __init__(self, session: StateSession, language: Language) -> None:
+        self._session, self._language = session, language
+        self._names = [state_name(name) for name in _cache_names(language)]
+
+    def inputs(self) -> dict[str, Floats]:
+        return {}
+
+    def take(self, out: dict[str, Array], slot: int) -> None:
+        """Nothing to do: the graph has written them."""
+
+    def reset(self) -> None:
+        self._session.reset()
+
+    def read(self, tokens: int) -> Floats:
+        s, held = self._language, self._session.states()
+        rows = np.stack([held[name][:, :tokens].astype(np.float32) for name in self._names])
+        return rows.reshape(s.layers, 2, s.kv_heads, tokens, s.head_dim)
+
+    def write(self, cache: Floats) -> None:
+        s = self._language
+        whole = np.zeros((s.layers, 2, s.kv_heads, s.max_seq, s.head_dim), np.float32)
+        whole[:, :, :, : cache.shape[3]] = cache
+        self._session.set_states({name: whole[n // 2, n % 2] for n, name in enumerate(self._names)})
+
+
+def step_cache(session: Session, language: Language) -> StepCache:
+    if any(spec.name.startswith(PAST) for spec in session.artifact.inputs):
+        return HostCache(language)
+    if isinstance(session, StateSession):
+        return StateCache(session, language)
+    raise RuntimeFailure("the decoder takes no keys and values and its engine keeps no states: export the bundle again")

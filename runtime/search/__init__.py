@@ -1,0 +1,1 @@
+"""A search: the engine, the ranking, the refinement, and the answer that explains itself."""

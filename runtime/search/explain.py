@@ -1,0 +1,32 @@
+"""Cues and cubes in words, for the trace. Knows no search."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from ..cues.parse import Cues
+
+
+def day(ms: int | None) -> str:
+    """ "2011-04-25", or "…" for an open end."""
+    if ms is None:
+        return "…"
+    try:
+        return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d")
+    except (OverflowError, OSError, ValueError):
+        return "…"
+
+
+def cue_lines(cues: Cues) -> tuple[str, ...]:
+    lines = [f"time {cue.text!r}" for cue in cues.times] + [f"place {cue.text!r} = {cue.name}" for cue in cues.places]
+    lines += [f"often {cue.text!r}" for cue in cues.recurring] + [f"event not found {anchor.text!r}" for anchor in cues.anchors]
+    return tuple(lines + [f"not {cue.text!r}" for cue in cues.negated])
+
+
+def cube_lines(cues: Cues) -> tuple[str, ...]:
+    out = []
+    for cube in cues.cubes[:4]:
+        when = f"{day(cube.start)} to {day(cube.end)}" if cube.has_time else "any time"
+        where = f"{cube.south:.2f}…{cube.north:.2f} N, {cube.west:.2f}…{cube.east:.2f} E" if cube.has_place else "anywhere"
+        out.append(f"{when}, {where}")
+    return tuple(out + ([f"and {len(cues.cubes) - 4} more"] if len(cues.cubes) > 4 else []))
