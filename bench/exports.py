@@ -11,7 +11,7 @@ from gamer.runtime.bundle import manifest as mf
 
 from . import machine
 from .files import write_aside
-from .output import Sheet
+from .tables import Sheet
 
 COMMAND = "make full-size"
 

@@ -73,7 +73,7 @@ def test_wheel_holds_every_module(tmp_path: Path) -> None:
         for path in modules(room):
             assert "gamer/" + path.relative_to(ROOT).as_posix() in names
     assert {
-        "gamer/bench/report.html",
+        "gamer/bench/report/report.html",
         "gamer/bench/sample.jsonl",
         "gamer/export/planning/devices.json",
         "gamer/index/FORMAT.md",

@@ -1,7 +1,7 @@
 """Vectors as signed bytes with one scale each, and a finer digit for re-ranking: quantise, score exactly, rank.
 
 A stored vector is `scale * int8`, scale = max|x| / 127, so that every vector uses the whole range of a byte whatever its dimension. The
-bytes are what sqlite-vec's vec_int8() takes. One scale a vector, measured by scan on 50,000 of bench/ann.py's clustered vectors of 768
+bytes are what sqlite-vec's vec_int8() takes. One scale a vector, measured by scan on 50,000 of bench/index/ann.py's clustered vectors of 768
 dimensions (noise alike in every direction, the hardest case; 500 queries): recall@10 of float search 0.972 with one scale a vector, 0.977 with
 one a block of 64; neither reaches 0.99. So the rounding error is kept too, in quarters of a step, four to a byte (`fine`, d / 4 bytes): 0.993. Blocks
 would then add nothing, and readers who know only the bytes still read them.

@@ -12,7 +12,7 @@ COMMANDS = {
     "verify": ("gamer.export.cli", "verify", "Check a bundle: hashes, sizes, and what runs here against torch again."),
     "index": ("gamer.main", "index", "Build an album index from photos or a JSONL; change it, look into it."),
     "search": ("gamer.runtime.cli.search", "search", "Find the photos that a sentence means."),
-    "bench": ("gamer.bench.cli", "bench", "Measure latency per layer, quality, and draw the report."),
+    "bench": ("gamer.bench.cli.bench", "bench", "Measure latency per layer, quality, and draw the report."),
     "doctor": ("gamer.runtime.cli.doctor", "doctor", "Show this machine, and how a bundle's components do on it."),
     "serve": ("gamer.runtime.serve.cli", "serve", "Search an album from a web page, and over a local HTTP API."),
 }

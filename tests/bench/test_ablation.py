@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from gamer.bench import ablation, album_rows, compose, datasets, metrics, paper_tables, quality
-from gamer.bench.albums import album_of
-from gamer.bench.cli import bench
-from gamer.bench.user import User
+from gamer.bench.cli.bench import bench
+from gamer.bench.retrieval import ablation, album_rows, compose, datasets, metrics, paper, quality
+from gamer.bench.retrieval.albums import album_of
+from gamer.bench.retrieval.user import User
 from gamer.index import Album
 
 from .data_sets import QUERIES, write
@@ -115,11 +115,11 @@ def test_the_commands_measure_and_draw(bundle: Path, tmp_path: Path) -> None:
     assert set(found["fused"][0]["scores"]) == set(metrics.METRICS)
     text = CliRunner().invoke(bench, ["paper", "--results", str(results)])
     assert text.exit_code == 0, text.output
-    for part in ("Table 3", "Table 4", "Table 6", "Table 7", "Table 10", "Figure 3", "32.1 G", "2717", "2.2 of 3", paper_tables.NOT_QUOTED):
+    for part in ("Table 3", "Table 4", "Table 6", "Table 7", "Table 10", "Figure 3", "32.1 G", "2717", "2.2 of 3", paper.NOT_QUOTED):
         assert part in text.output
     for title in ("Table 4", "Table 6", "Table 10", "Figure 3"):  # none of these figures is in our documents
         rows = text.output.split(f"## {title}")[1].split("\n\n")[1].splitlines()[2:]
-        assert rows and all(row.endswith((f"{paper_tables.NOT_QUOTED} |", "chosen |")) for row in rows)
+        assert rows and all(row.endswith((f"{paper.NOT_QUOTED} |", "chosen |")) for row in rows)
 
 
 @pytest.mark.parametrize("text", [None, "{", "{}"])

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from gamer.bench import ann
-from gamer.bench.cli import bench
+from gamer.bench.cli.bench import bench
+from gamer.bench.index import ann
 from gamer.index import FloatArray, RowArray
 
 

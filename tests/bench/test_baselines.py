@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from gamer.bench import datasets, metrics
-from gamer.bench.baselines import BASELINES, bm25, entity_graph, gar, graphrag, minirag, reminisce, rrf, st
-from gamer.bench.methods import METHODS
-from gamer.bench.user import NotApplicable, User
+from gamer.bench.retrieval import datasets, metrics
+from gamer.bench.retrieval.baselines import BASELINES, bm25, entity_graph, gar, graphrag, minirag, reminisce, rrf, st
+from gamer.bench.retrieval.methods import METHODS
+from gamer.bench.retrieval.user import NotApplicable, User
 from gamer.index import Memory, Photo
 
 from .data_sets import QUERIES, write
@@ -107,7 +107,7 @@ def test_the_registry_says_what_each_is() -> None:
 @pytest.fixture(scope="module")
 def user(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
     """Eight photos of known meaning, encoded by the real text tower."""
-    from gamer.bench.albums import album_of
+    from gamer.bench.retrieval.albums import album_of
     from gamer.runtime.models.models import Models
 
     folder = tmp_path_factory.mktemp("baselines")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamer.bench import datasets, metrics
+from gamer.bench.retrieval import datasets, metrics
 
 
 def test_scores_by_hand() -> None:

@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gamer.bench import compare, imported
-from gamer.bench.cli import bench
+from gamer.bench.cli.bench import bench
+from gamer.bench.latency import compare, imported
 from gamer.runtime.errors import RuntimeFailure
 
 pytest.importorskip("scipy", reason="needs the bench extra")

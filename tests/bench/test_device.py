@@ -13,9 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gamer.bench import budget, device, imported, roofline
-from gamer.bench.ceilings import Ceilings, Rate
-from gamer.bench.counting import Work
+from gamer.bench.cost import roofline
+from gamer.bench.cost.ceilings import Ceilings, Rate
+from gamer.bench.cost.counting import Work
+from gamer.bench.latency import imported
+from gamer.bench.phones import budget, device
 from gamer.export.planning import devices
 from gamer.runtime.errors import RuntimeFailure
 
@@ -102,7 +104,7 @@ def test_a_profile_that_does_not_fit_is_named(tmp_path: Path, change: dict[str, 
 
 def readme(heading: str, language: str) -> str:
     """The first code block of a section of bench/README.md."""
-    text = (Path(device.__file__).parent / "README.md").read_text(encoding="utf-8")
+    text = (Path(device.__file__).parents[1] / "README.md").read_text(encoding="utf-8")
     return text.split(f"### {heading}\n", 1)[1].split(f"```{language}\n", 1)[1].split("```", 1)[0]
 
 
@@ -146,7 +148,7 @@ def test_a_budget_takes_the_smallest_loss_that_fits() -> None:
 def test_device_through_the_shell(bundle: Path, tmp_path: Path) -> None:
     """With a profile of one's own and an app's measurements beside it, as bench/README.md says."""
     (tmp_path / "mine.json").write_text(json.dumps([json.loads(devices.PROFILES.read_text())[0] | {"name": "My phone"}]))
-    from gamer.bench.latency import bundle_sha256
+    from gamer.bench.latency.measure import bundle_sha256
 
     row: dict[str, Any] = {
         "layer": "component",

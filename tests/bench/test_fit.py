@@ -9,51 +9,54 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from gamer.bench import fit
+from gamer.bench.retrieval import fit_ranking
 
-SIZE = len(fit.FITTED)
+SIZE = len(fit_ranking.FITTED)
 
 
-def choice(user: str, rng: np.random.Generator, telling: int, dataset: str = "d") -> fit.Choice:
+def choice(user: str, rng: np.random.Generator, telling: int, dataset: str = "d") -> fit_ranking.Choice:
     """Ten candidates, one meant; only feature `telling` tells it apart."""
     features = rng.normal(0, 1, (10, SIZE)).astype(np.float32)
     meant = np.zeros(10, np.bool_)
     meant[int(rng.integers(10))] = True
     features[meant, telling] += 3
-    return fit.Choice(dataset, user, features, meant, 1)
+    return fit_ranking.Choice(dataset, user, features, meant, 1)
 
 
 def test_the_feature_that_tells_gets_the_weight() -> None:
     rng = np.random.default_rng(0)
     choices = [choice(f"u{n % 4}", rng, telling=2) for n in range(200)]
-    weights = fit._weights(choices)
+    weights = fit_ranking._weights(choices)
     assert int(np.argmax(np.abs(weights))) == 2 and weights[2] > 1
-    assert fit._recall(choices, weights)["d"] > fit._recall(choices, np.eye(SIZE)[0])["d"] + 0.2
-    assert fit._cross_validated(choices)["d"] > 0.85
+    assert fit_ranking._recall(choices, weights)["d"] > fit_ranking._recall(choices, np.eye(SIZE)[0])["d"] + 0.2
+    assert fit_ranking._cross_validated(choices)["d"] > 0.85
 
 
 def test_recall_is_macro_over_users_and_counts_what_cannot_be_found() -> None:
     features = np.zeros((6, SIZE), np.float32)
     features[:, 0] = np.arange(6)
     first, last = np.arange(6) == 5, np.arange(6) == 0
-    rows = [fit.Choice("d", "a", features, first, 1)] * 3 + [fit.Choice("d", "b", features, last, 1), fit.Choice("d", "b", features, first, 2)]
-    assert fit._recall(rows, np.eye(SIZE)[0]) == {"d": pytest.approx((1 + (0 + 0.5) / 2) / 2)}
+    rows = [fit_ranking.Choice("d", "a", features, first, 1)] * 3 + [
+        fit_ranking.Choice("d", "b", features, last, 1),
+        fit_ranking.Choice("d", "b", features, first, 2),
+    ]
+    assert fit_ranking._recall(rows, np.eye(SIZE)[0]) == {"d": pytest.approx((1 + (0 + 0.5) / 2) / 2)}
 
 
 def test_presence_is_fitted_only_where_there_are_foreign_queries() -> None:
     rng = np.random.default_rng(1)
     own = [(float(x), 1.0, 0.0) for x in rng.normal(0.6, 0.1, 50)]
     foreign = [(float(x), 0.2, 0.0) for x in rng.normal(0.2, 0.1, 50)]
-    found = fit._here({"d": own, "d elsewhere": foreign})
-    assert set(found) == set(fit.HERE) and found["here_cosine"] > 0
-    assert fit._here({"d": own}) == {}
+    found = fit_ranking._here({"d": own, "d elsewhere": foreign})
+    assert set(found) == set(fit_ranking.HERE) and found["here_cosine"] > 0
+    assert fit_ranking._here({"d": own}) == {}
 
 
 @pytest.mark.slow
 def test_the_command_fits_a_data_set(bundle: Path, tmp_path: Path) -> None:
     import gzip
 
-    from gamer.bench.cli import bench
+    from gamer.bench.cli.bench import bench
 
     folder = tmp_path / "set"
     folder.mkdir()
@@ -77,4 +80,4 @@ def test_the_command_fits_a_data_set(bundle: Path, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     found = json.loads(out.read_text(encoding="utf-8"))
     assert found["queries"] == {"set": 14} and found["trained"]["set"] == 1.0
-    assert [step["without"] for step in found["steps"]] == list(fit.FITTED)
+    assert [step["without"] for step in found["steps"]] == list(fit_ranking.FITTED)

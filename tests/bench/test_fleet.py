@@ -21,11 +21,11 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gamer.bench import fleet, synthetic
-from gamer.bench.cli import bench
-from gamer.bench.datasets import DatasetError
-from gamer.bench.fleet_engines import ENGINES
-from gamer.bench.quality import Asked, AskedUser
+from gamer.bench.cli.bench import bench
+from gamer.bench.retrieval import fleet, synthetic
+from gamer.bench.retrieval.datasets import DatasetError
+from gamer.bench.retrieval.fleet_engines import ENGINES
+from gamer.bench.retrieval.quality import Asked, AskedUser
 from gamer.index import Photo, scan
 
 from .data_sets import write

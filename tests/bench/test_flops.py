@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 onnx = pytest.importorskip("onnx", reason="needs the bench extra")
 from onnx import TensorProto, helper, numpy_helper
 
-from gamer.bench import counting, flops, formulas, graph
-from gamer.bench.dims import dims_of
-from gamer.bench.graph import GraphError
+from gamer.bench.cost import counting, flops, formulas, graph
+from gamer.bench.cost.dims import dims_of
+from gamer.bench.cost.graph import GraphError
 
 F = TensorProto.FLOAT
 

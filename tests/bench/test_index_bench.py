@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 from click.testing import CliRunner
 
-from gamer.bench import index_bench
-from gamer.bench.cli import bench
+from gamer.bench.cli.bench import bench
+from gamer.bench.index import growth
 from gamer.index import Album
 
 
 def test_ranks_stay_in_their_limit_and_fall() -> None:
-    ranks = index_bench._ranks(np.random.default_rng(0), (20_000, 3), 500)
+    ranks = growth._ranks(np.random.default_rng(0), (20_000, 3), 500)
     counts = np.bincount(ranks.reshape(-1), minlength=500)
     assert counts.size == 500 and counts[:50].sum() > counts[50:100].sum() > counts[400:450].sum() > 0
 

@@ -17,7 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gamer.bench import cold, launch, output, samples, state, steps
+from gamer.bench import tables
+from gamer.bench.latency import cold, launch, machine_state, samples, steps
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.search import engine as engine_module
 from gamer.runtime.search.engine import Engine
@@ -85,24 +86,24 @@ def test_a_share_is_of_pairs() -> None:
 
 
 def test_what_cannot_be_read_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(state, "CPU", tmp_path)
-    monkeypatch.setattr(state, "ZONES", tmp_path / "none")
-    nothing = state.read()
-    assert (nothing.frequency_mhz, nothing.temperature_c, nothing.throttled) == (None, None, None) and state.thermal(nothing, nothing) is None
+    monkeypatch.setattr(machine_state, "CPU", tmp_path)
+    monkeypatch.setattr(machine_state, "ZONES", tmp_path / "none")
+    nothing = machine_state.read()
+    assert (nothing.frequency_mhz, nothing.temperature_c, nothing.throttled) == (None, None, None) and machine_state.thermal(nothing, nothing) is None
     (tmp_path / "cpu0" / "cpufreq").mkdir(parents=True)
     (tmp_path / "cpu0" / "cpufreq" / "scaling_cur_freq").write_text("2300000\n")
     (tmp_path / "cpu0" / "thermal_throttle").mkdir()
     (tmp_path / "cpu0" / "thermal_throttle" / "core_throttle_count").write_text("3")
-    now = state.read()
+    now = machine_state.read()
     assert now.frequency_mhz == 2300 and now.throttled == 3
-    assert state.thermal(now, now) == "nominal" and state.thermal(now, replace(now, throttled=4)) == "throttled"
+    assert machine_state.thermal(now, now) == "nominal" and machine_state.thermal(now, replace(now, throttled=4)) == "throttled"
 
 
 def test_output_is_for_people_and_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
-    sheet = output.Sheet("T", ("name", "ms"), (("a|b", "1.50"), ("c", None)))
-    records: list[output.Record] = [{"name": "a|b", "samples_ns": [1, 2]}, {"name": 'c,"d', "samples_ns": []}]
-    for form in output.FORMATS:
-        output.emit(form, [sheet], ["a note"], records, {"all": records})
+    sheet = tables.Sheet("T", ("name", "ms"), (("a|b", "1.50"), ("c", None)))
+    records: list[tables.Record] = [{"name": "a|b", "samples_ns": [1, 2]}, {"name": 'c,"d', "samples_ns": []}]
+    for form in tables.FORMATS:
+        tables.emit(form, [sheet], ["a note"], records, {"all": records})
         text = capsys.readouterr().out
         if form == "csv":
             rows = list(csv.DictReader(io.StringIO(text)))

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gamer.bench import llm_bench
-from gamer.bench.datasets import DatasetError
+from gamer.bench import llm
+from gamer.bench.retrieval.datasets import DatasetError
 
 
 class Counter:
@@ -32,23 +32,23 @@ class Counter:
 
 def test_every_engine_does_the_same_work() -> None:
     runners = [Counter(), Counter()]
-    found = llm_bench._speeds(runners, [7, 8], 3, 2, lambda text: None)
+    found = llm._speeds(runners, [7, 8], 3, 2, lambda text: None)
     assert all(r.given == [[7, 8, 100, 101, 102]] * 3 for r in runners)  # one pass warms up
     assert [len(s.prefill_samples) for s in found] == [2, 2] and all(s.decode_tps > 0 for s in found)
 
 
 def test_the_loss_is_the_textbooks() -> None:
     scores = np.log(np.array([[0.7, 0.2, 0.1], [0.1, 0.1, 0.8]])) + np.array([[500.0], [-500.0]])
-    np.testing.assert_allclose(llm_bench._loss(scores, np.array([0, 1])), -np.log([0.7, 0.1]))
+    np.testing.assert_allclose(llm._loss(scores, np.array([0, 1])), -np.log([0.7, 0.1]))
 
 
 def test_the_prose_is_long_enough(bundle: Path) -> None:
     from gamer.runtime.models.models import Models
 
-    assert len(Models.open(bundle).llm_tokenizer.encode(llm_bench.prose()).ids) > 5 * llm_bench.PROMPT
+    assert len(Models.open(bundle).llm_tokenizer.encode(llm.prose()).ids) > 5 * llm.PROMPT
 
 
 def test_a_missing_peer_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "llama_cpp", None)
     with pytest.raises(DatasetError, match="pip install llama-cpp-python"):
-        llm_bench.LlamaRunner(tmp_path / "none.gguf", 1, 64)
+        llm.LlamaRunner(tmp_path / "none.gguf", 1, 64)

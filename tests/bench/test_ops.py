@@ -14,8 +14,8 @@ import pytest
 onnx = pytest.importorskip("onnx", reason="needs the bench extra")
 from onnx import helper, numpy_helper
 
-from gamer.bench import counting, fallbacks, graph, ops
-from gamer.bench.ceilings import Ceilings, Rate
+from gamer.bench.cost import counting, fallbacks, graph, ops
+from gamer.bench.cost.ceilings import Ceilings, Rate
 
 RATES = tuple(Rate(p, 1, g) for p, g in (("fp32", 10.0), ("int8", 40.0), ("int4", 20.0)))
 HERE = Ceilings(2, RATES, 5.0, 10.0, 100.0, 1.0, 1.0, 0.0, {})

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamer.bench import metrics, quality
-from gamer.bench.cli import bench
+from gamer.bench.cli.bench import bench
+from gamer.bench.retrieval import metrics, quality
 
 from .data_sets import write
 

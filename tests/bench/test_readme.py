@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from gamer.bench import methods
-from gamer.bench.baselines import Baseline
-from gamer.bench.cli import bench
+from gamer.bench.cli.bench import bench
+from gamer.bench.retrieval import methods
+from gamer.bench.retrieval.baselines import Baseline
 
 from .data_sets import write
 
@@ -32,7 +32,7 @@ def test_a_baseline_is_added(bundle: Path, tmp_path: Path, monkeypatch: pytest.M
     code, line = blocks("Add a baseline")
     assert len((code + line).splitlines()) < 30
     (tmp_path / "newest.py").write_text(code, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location("gamer.bench.baselines.newest", tmp_path / "newest.py")
+    spec = importlib.util.spec_from_file_location("gamer.bench.retrieval.baselines.newest", tmp_path / "newest.py")
     assert spec is not None and spec.loader is not None
     newest = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(newest)
@@ -41,7 +41,7 @@ def test_a_baseline_is_added(bundle: Path, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setitem(methods.METHODS, "newest", Baseline(newest.rank, said[1]))
     folder = write(tmp_path / "small")
     # The command's choices were read before the test added one: what the command calls is asked instead.
-    from gamer.bench.quality import evaluate
+    from gamer.bench.retrieval.quality import evaluate
 
     found, runs = evaluate(bundle, folder, ("ours", "newest"), "ours", 1, tmp_path / "cache", print)
     assert [row.method for row in found.methods] == ["ours", "newest"] and found.methods[1].what == said[1]

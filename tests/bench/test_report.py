@@ -18,9 +18,11 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamer.bench import ops, plots, report, samples
-from gamer.bench.ceilings import Ceilings, Rate
-from gamer.bench.cli import bench
+from gamer.bench.cli.bench import bench
+from gamer.bench.cost import ops
+from gamer.bench.cost.ceilings import Ceilings, Rate
+from gamer.bench.latency import samples
+from gamer.bench.report import plots, report
 from gamer.runtime.errors import RuntimeFailure
 
 pytest.importorskip("jinja2", reason="needs the bench extra")

@@ -13,7 +13,7 @@ pytest.importorskip("onnx")
 pytest.importorskip("transformers", reason="needs the export extra")
 from onnxruntime.tools.reduced_build_config_parser import parse_config
 
-from gamer.bench import graph
+from gamer.bench.cost import graph
 from gamer.export.bundle import write
 from gamer.export.components import decoders
 from gamer.export.errors import ExportError

@@ -293,8 +293,8 @@ def test_a_prefix_is_made_and_used_where_core_ml_runs(mac: Any, exported: tuple[
 def test_bench_latency_times_it(mac: Any, exported: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     from click.testing import CliRunner
 
-    from gamer.bench import launch
-    from gamer.bench.cli_cost import latency
+    from gamer.bench.cli.cost import latency
+    from gamer.bench.latency import launch
 
     monkeypatch.setattr(launch, "_start", launch.run)  # in this process, where the double of Core ML is
     done = CliRunner().invoke(latency, ["-b", str(exported[0]), "--backend", "coreml:cpu_only", "-r", "1", "-w", "0", "--json"])

@@ -1,0 +1,1 @@
+"""The commands of `gamer bench`: parse, call one function, print."""

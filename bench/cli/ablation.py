@@ -1,0 +1,96 @@
+"""`gamer bench ablation` and `gamer bench paper`: parse, call one function, print. bench/cli/bench.py registers them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from gamer.runtime.cli.console import one_line
+
+from ..files import write_aside
+from ..retrieval.datasets import DatasetError
+from ..sample import SampleError
+from .options import PATH, spinner, threads_option
+
+if TYPE_CHECKING:
+    from ..retrieval.ablation import Outcome
+
+
+@click.command()
+@click.argument("dataset", type=PATH)
+@click.option("-b", "--bundle", "bundles", type=PATH, multiple=True, required=True, help="Bundle; repeat to compare quantizations with the first's.")
+@click.option("--cache", type=PATH, required=True, help="Keep the albums here between runs.")
+@click.option("--queries", type=click.IntRange(1), default=100, show_default=True, help="Queries a user, evenly spread.")
+@click.option("--llm-queries", type=click.IntRange(0), default=10, show_default=True, help="Queries a user that the language model refines.")
+@click.option("--sizes", default="500,1000,2000,4000,8000", show_default=True, help="Sizes of the albums, with commas between; cut at what there is.")
+@click.option("--output", type=PATH, default=None, help="Write the figures as JSON.")
+@threads_option
+def ablation(
+    dataset: Path, bundles: tuple[Path, ...], cache: Path, queries: int, llm_queries: int, sizes: str, output: Path | None, threads: int
+) -> None:
+    """What each layer, threshold, and the language model are worth on DATASET: the paper's Tables 4, 6, 7, 10 and its Figure 3 with our system."""
+    from ..retrieval import ablations as measuring
+
+    if not all(part.strip().isdigit() and int(part) > 0 for part in sizes.split(",")):
+        raise click.UsageError("--sizes: whole numbers with commas between")
+    with one_line("bench ablation", DatasetError, SampleError, extra="bench"), spinner() as progress:
+        task = progress.add_task("opening", total=None)
+        cache.mkdir(parents=True, exist_ok=True)
+        found = measuring.measure(
+            dataset, bundles, cache, queries, llm_queries, [int(part) for part in sizes.split(",")], threads,
+            lambda text: progress.update(task, description=text),
+        )  # fmt: skip
+        if output:
+            write_aside(output, json.dumps(asdict(found), ensure_ascii=False))
+    for group in (found.fused, found.paper, found.delta):
+        print_outcomes(f"{found.dataset}: {found.queries} queries", group)
+    console = Console()
+    console.print("K:", ", ".join(f"recall@{k} {value:.3f}" for k, value in found.fused[0].recall.items()))
+    for routed in found.rho:
+        console.print(f"ρ {routed.rho}: {routed.experts:.2f} of {routed.of} experts, {routed.macs_share:.0%} of their multiply-adds")
+    for size in found.sizes:
+        console.print(f"{size.photos} photos: recall@5 {size.recall5:.3f}, mode paper {size.paper_recall5:.3f}, {size.p50_ms:.1f} ms")
+
+
+@click.command()
+@click.option("--results", type=PATH, required=True, help="Folder with the JSON of `bench ablation` and `bench quality` (bench/results).")
+@click.option("--output", type=PATH, default=None, help="Write the Markdown to this file instead of the terminal.")
+def paper(results: Path, output: Path | None) -> None:
+    """Draw the paper's tables again from our measured results, with the paper's figures beside ours where they are known to us."""
+    from ..retrieval import paper as paper_tables
+
+    with one_line("bench paper", DatasetError, extra="bench"):
+        text = paper_tables.draw(results)
+        if output:
+            write_aside(output, text)
+            click.echo(f"{output}: written")
+            return
+    click.echo(text)
+
+
+def print_outcomes(title: str, outcomes: tuple[Outcome, ...]) -> None:
+    table = Table(title=title, box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for name in ("variant", "R@5", "95 %", "p", "MAP@5", "cube", "graph", "ms"):
+        table.add_column(name, justify="left" if name == "variant" else "right", no_wrap=True)
+    for row in outcomes:
+        first = row.scores["recall5"]
+        table.add_row(
+            row.name,
+            f"{first.mean:.3f}",
+            f"{first.low:.3f}–{first.high:.3f}",
+            "" if first.p_holm is None else f"{first.p_holm:.4f}",
+            f"{row.scores['map5'].mean:.3f}",
+            *(f"{row.left[layer]:.0f}" for layer in ("cube", "graph")),
+            f"{sum(row.layer_ms.values()):.1f}",
+        )
+    Console().print(table)
+
+
+COMMANDS = (ablation, paper)

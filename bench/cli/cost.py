@@ -1,0 +1,286 @@
+"""`gamer bench` commands about cost: parse, call one function, print. bench/cli/bench.py registers them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gamer.runtime.cli.console import one_line
+from gamer.runtime.cli.options import backend_option
+from gamer.runtime.search.answer import REFINEMENTS
+
+from .. import sample as sample_album
+from ..cost.graph import GraphError
+from ..files import write_aside
+from ..retrieval.datasets import DatasetError
+from ..sample import SampleError
+from ..tables import dumps, emit, format_option
+from .options import PATH, bundle_option, spinner, threads_option
+
+if TYPE_CHECKING:
+    from ..latency.measure import Latency
+
+
+def _dims(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, int]:
+    out = {}
+    for text in given:
+        name, _, number = text.partition("=")
+        if not name or not number.isdigit() or not 0 < int(number) <= 1 << 20:
+            raise click.BadParameter(f"{text!r}: NAME=N is wanted, N from 1 to {1 << 20}")
+        out[name] = int(number)
+    return out
+
+
+@click.command()
+@click.argument("album", type=PATH, required=False)
+@bundle_option
+@click.option("-q", "--query", "queries", multiple=True, help="A query; repeat for more. [default: the sample album's]")
+@backend_option
+@click.option("--refine", "refined_by", type=click.Choice(REFINEMENTS), default="fast", show_default=True, help="Refinement inside the search.")
+@click.option("-r", "--repetitions", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Counted rounds over all rows.")
+@click.option("--launches", type=click.IntRange(1, 100), default=10, show_default=True, help="Fresh processes that share the rounds.")
+@click.option("-w", "--warmup", type=click.IntRange(0, 1000), default=1, show_default=True, help="Rounds of each process that are not counted.")
+@click.option("--delay", type=click.FloatRange(0, 3600), default=0.0, show_default=True, help="Seconds between rounds, for a phone to cool.")
+@click.option("--now", type=click.DateTime(), default=None, help="The day that 'last spring' counts from. [default: now]")
+@click.option("--output", type=PATH, default=None, help="Also write the JSON, with all samples, to this file.")
+@click.option("--html", type=PATH, default=None, help="Also draw a self-contained HTML report.")
+@click.option("--json", "as_json", is_flag=True, help="The same as -o json.")
+@format_option
+@threads_option
+def latency(
+    album: Path | None,
+    bundle: Path,
+    queries: tuple[str, ...],
+    backend: str,
+    refined_by: str,
+    repetitions: int,
+    launches: int,
+    warmup: int,
+    delay: float,
+    now: datetime | None,
+    output: Path | None,
+    html: Path | None,
+    as_json: bool,
+    form: str,
+    threads: int,
+) -> None:
+    """Latency of every layer and step of a search in ALBUM (without one: none) and of every component of the bundle."""
+    from ..latency import measure as measuring
+    from ..latency import tables as tables
+
+    if html and album is None:
+        raise click.UsageError("--html draws searches: give an ALBUM")
+    with one_line("bench latency", DatasetError, GraphError, SampleError, extra="bench"), spinner() as progress:
+        task = progress.add_task("opening", total=None)
+        found = measuring.measure(
+            bundle, album, queries or sample_album.QUERIES, backend, threads, measuring.Plan(repetitions, warmup, launches, delay), refined_by, now,
+            lambda text: progress.update(task, description=text[:60]),
+        )  # fmt: skip
+        whole = asdict(found)
+        if output:
+            write_aside(output, dumps(whole))
+        if html and album:
+            progress.update(task, description="drawing")
+            draw(html, bundle, album, found, whole, now)
+    notes = [*tables.notes(found), *([f"Report: {html.resolve()}"] if html else [])]
+    emit("json" if as_json else form, tables.sheets(found), notes, tables.records(found), whole)
+
+
+def draw(html: Path, bundle: Path, album: Path, found: Latency, whole: dict[str, Any], now: datetime | None) -> None:
+    """The report of one run: its searches, its times, its bundle."""
+    from gamer.runtime.search.engine import Engine
+
+    from ..report import report
+
+    engine = Engine.open(bundle, album, found.backend, found.n_threads)
+    answers = [engine.search(query, refined_by=found.refined_by, now=now) for query in found.queries]
+    report.write(html, [engine.models.manifest], [whole], answers)
+    engine.close()
+
+
+@click.command("report")
+@click.argument("files", type=PATH, nargs=-1, required=True)
+@click.option("--html", type=PATH, required=True, help="Where the page goes.")
+@click.option("-b", "--bundle", "bundles", type=PATH, multiple=True, help="Also list this bundle's artifacts; repeat for more.")
+def report_command(files: tuple[Path, ...], html: Path, bundles: tuple[Path, ...]) -> None:
+    """Draw FILES (JSON of bench latency, flops, ops, device, quality, index) as one self-contained HTML page, readable on a phone."""
+    from gamer.runtime.bundle import manifest as mf
+
+    from ..report import report
+
+    with one_line("bench report", extra="bench"):
+        report.write(html, [mf.read(bundle) for bundle in bundles], [report.read(path) for path in files], [])
+    click.echo(f"{html.resolve()}")
+
+
+@click.command()
+@bundle_option
+@click.option("--album", type=PATH, default=None, help="Its photos are shown to the router. [default: the sample's]")
+@click.option("-q", "--query", "queries", multiple=True, help="A query; repeat for more. [default: the sample album's]")
+@click.option("--photos", type=click.IntRange(1, 100_000_000), default=10_000, show_default=True, help="Size of the album that a query scans.")
+@click.option("--dim", "dims", multiple=True, callback=_dims, help="NAME=N: length of a dimension that a graph names; repeat for more.")
+@click.option("--operators", is_flag=True, help="Also a table of operators for each component.")
+@click.option("--output", type=PATH, default=None, help="Also write the JSON, with every operator of every graph, to this file.")
+@format_option
+@threads_option
+def flops(
+    bundle: Path,
+    album: Path | None,
+    queries: tuple[str, ...],
+    photos: int,
+    dims: dict[str, int],
+    operators: bool,
+    output: Path | None,
+    form: str,
+    threads: int,
+) -> None:
+    """Parameters, multiply-adds, bytes and intensity of every component and operator of BUNDLE, counted on its ONNX graphs."""
+    from ..cost import flops as counting
+    from ..cost import flops_tables as tables
+
+    with one_line("bench flops", GraphError, SampleError, extra="bench"), spinner() as progress:
+        task = progress.add_task("counting", total=None)
+        asked = queries or sample_album.QUERIES
+        found = counting.measure(bundle, album, asked, photos, threads, dims, lambda text: progress.update(task, description=text[:60]))
+        whole = asdict(found)
+        if output:
+            write_aside(output, dumps(whole))
+    records = [tables.record(found, cost) for cost in found.components]
+    emit(form, tables.sheets(found, operators), tables.notes(found), records, whole)
+
+
+def _share(ctx: click.Context, param: click.Parameter, given: str) -> float:
+    from ..latency.compare import share
+
+    try:
+        return share(given)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+@click.command()
+@click.argument("a", type=PATH)
+@click.argument("b", type=PATH)
+@click.option("--bound", default="10%", show_default=True, callback=_share, help="How much slower a row may be.")
+@format_option
+def compare(a: Path, b: Path, bound: float, form: str) -> None:
+    """Tell noise from change between two runs of `bench latency` (--output): exit code 1 when a row of B is slower by more than the bound."""
+    from ..latency import compare as comparing
+    from ..latency import compare_tables as tables
+    from ..latency import imported
+
+    with one_line("bench compare", extra="bench"):
+        found = comparing.compare(imported.read(a), imported.read(b), bound)
+    records = [asdict(change) for change in found.changes]
+    emit(form, [tables.sheet(found)], tables.notes(found), records, asdict(found))
+    if found.regressions:
+        raise SystemExit(1)
+
+
+def _budget(ctx: click.Context, param: click.Parameter, given: str | None) -> object:
+    from ..phones.budget import parse
+
+    try:
+        return None if given is None else parse(given)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def _losses(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
+    out = {}
+    for text in given:
+        name, _, number = text.rpartition("=")
+        try:
+            out[name] = float(number)
+        except ValueError:
+            raise click.BadParameter(f"{text!r}: BUNDLE=NUMBER is wanted") from None
+    return out
+
+
+@click.command()
+@click.option("-b", "--bundle", "bundles", type=PATH, multiple=True, required=True, help="Bundle directory; repeat to choose among several.")
+@click.option("--device", "names", multiple=True, help="A phone of the profiles; repeat for more. [default: all]")
+@click.option("--profiles", type=PATH, default=None, help="A JSON list of profiles. [default: export/planning/devices.json]")
+@click.option("--budget", default=None, callback=_budget, help="Seconds a query and memory, such as 3s,1.5GB: what fits which phone.")
+@click.option("--loss", "given", multiple=True, callback=_losses, help="BUNDLE=NUMBER: its measured loss of quality. [default: 1 - worst parity]")
+@click.option("--import", "imports", type=PATH, multiple=True, help="Measurements that an app exported, to set beside; repeat for more.")
+@click.option("-r", "--rounds", type=click.IntRange(1, 1000), default=6, show_default=True, help="Rounds over ceilings and components; best counts.")
+@click.option("--output", type=PATH, default=None, help="Also write the JSON to this file.")
+@format_option
+@threads_option
+def device(
+    bundles: tuple[Path, ...],
+    names: tuple[str, ...],
+    profiles: Path | None,
+    budget: object,
+    given: dict[str, float],
+    imports: tuple[Path, ...],
+    rounds: int,
+    output: Path | None,
+    form: str,
+    threads: int,
+) -> None:
+    """What a phone will do with a bundle: latency, energy class and memory by roofline, calibrated on this machine, with the error on it shown."""
+    from gamer.export.planning import devices
+
+    from ..latency import imported
+    from ..phones import budget as budgets
+    from ..phones import device as predicting
+    from ..phones import device_tables as tables
+
+    with one_line("bench device", GraphError, SampleError, extra="bench"), spinner() as progress:
+        known = devices.load(profiles or devices.PROFILES)
+        chosen = devices.choose(known, names)
+        measured = [imported.read(path) for path in imports]
+        task = progress.add_task("measuring this machine", total=None)
+        found = predicting.forecast(bundles, chosen, threads, rounds, lambda text: progress.update(task, description=text[:60]))
+        found = predicting.beside(found, measured, bundles)
+        choices = budgets.choices(found.tasks, budget, budgets.losses(bundles, given)) if isinstance(budget, budgets.Budget) else ()
+        whole = asdict(found) | {"budget": asdict(budget) if isinstance(budget, budgets.Budget) else None, "choices": [asdict(c) for c in choices]}
+        if output:
+            write_aside(output, dumps(whole))
+    records = [asdict(o) for o in found.outlooks]
+    emit(form, tables.sheets(found, choices), tables.notes(found, measured), records, whole)
+
+
+@click.command()
+@click.argument("components", nargs=-1)
+@bundle_option
+@click.option("-r", "--repetitions", type=click.IntRange(1, 1000), default=5, show_default=True, help="Profiled runs; medians count.")
+@click.option("--top", type=click.IntRange(1, 1000), default=12, show_default=True, help="Rows a table, the dearest first.")
+@click.option("--output", type=PATH, default=None, help="Also write the JSON, with every node, to this file.")
+@format_option
+@threads_option
+def ops(components: tuple[str, ...], bundle: Path, repetitions: int, top: int, output: Path | None, form: str, threads: int) -> None:
+    """Operators of BUNDLE's COMPONENTS (default: all) by time, multiply-adds and share of the roofline; what runs a slower kernel, and why."""
+    from ..cost import ops as profiling
+    from ..cost import ops_tables as tables
+
+    with one_line("bench ops", GraphError, extra="bench"), spinner() as progress:
+        task = progress.add_task("profiling", total=None)
+        found = profiling.measure(bundle, components, threads, repetitions, lambda text: progress.update(task, description=text[:60]))
+        whole = asdict(found)
+        if output:
+            write_aside(output, dumps(whole))
+    records = tables.records(found)
+    emit(form, tables.sheets(found, top), tables.notes(found), records, whole)
+
+
+@click.command("table")
+@click.argument("files", type=PATH, nargs=-1, required=True)
+@format_option
+def table_command(files: tuple[Path, ...], form: str) -> None:
+    """The README's tables from FILES of `bench ops` and `bench latency`: components by cost, time and roofline; layers beside the paper."""
+    from ..report import readme_tables, report
+
+    with one_line("bench table", extra="bench"):
+        found = readme_tables.make([report.read(path) for path in files])
+    whole = asdict(found)
+    emit(form, readme_tables.sheets(found), readme_tables.notes(found), whole["rows"], whole)
+
+
+COMMANDS = (latency, flops, ops, device, compare, report_command, table_command)

@@ -1,0 +1,69 @@
+"""The tables of `gamer bench flops`. Knows the result; counts nothing."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from ..tables import Record, Sheet, si
+from .flops import Cost, Flops
+
+
+def sheets(found: Flops, operators: bool) -> list[Sheet]:
+    out = [_components(found), _sums(found)]
+    if found.routing:
+        out.append(_routing(found))
+    out.append(_paper(found))
+    return out + ([_operators(cost) for cost in found.components] if operators else [])
+
+
+def _components(found: Flops) -> Sheet:
+    columns = ("component", "quant", "per", "parameters", "MB on disk", "multiply-adds", "other", "weights", "activations", "FLOPs/byte")
+    rows = [
+        (c.name, c.quant, c.unit, f"{c.parameters:,}", f"{c.file_bytes / 1e6:.1f}", si(c.macs), si(c.arithmetic), si(c.weight_bytes, "B"),
+         si(c.activation_bytes, "B"), f"{c.intensity:.1f}") for c in found.components
+    ]  # fmt: skip
+    return Sheet(f"{found.bundle}: counted on the exported graphs", columns, tuple(rows))
+
+
+def _sums(found: Flops) -> Sheet:
+    title = f"What a person does ({len(found.queries)} queries of {found.text_tokens} tokens on average)"
+    return Sheet(title, ("per", "made of", "multiply-adds", "bytes"), tuple((s.unit, s.of, si(s.macs), si(s.bytes, "B")) for s in found.sums))
+
+
+def _routing(found: Flops) -> Sheet:
+    what = "its trained router" if found.router_trained else "an untrained router: the sweep shows the mechanism, not the paper's Table 7"
+    rows = tuple((f"{r.rho:.1f}", f"{r.experts:.2f}", si(r.macs), f"{r.share:.0%}") for r in found.routing)
+    return Sheet(f"DPE by ρ over {found.routed_photos} photos, {what}", ("ρ", "experts run", "multiply-adds", "of all experts"), rows)
+
+
+def _paper(found: Flops) -> Sheet:
+    rows = tuple((c.what, f"{c.giga_macs:.2f}", f"{c.giga_flops:.2f}", f"{c.off:.1%}") for c in found.candidates)
+    columns = ("what may have been counted", "multiply-adds, G", "FLOPs (two each), G", "nearer one off by")
+    return Sheet(f"The paper's Table 1: {found.paper} G for GAMER with Qwen2-1.5B", columns, rows)
+
+
+def notes(found: Flops) -> list[str]:
+    fits = "; ".join(f"{f.giga} G in {f.counted} at {f.tokens} tokens" for f in found.fits)
+    parts = "CLIP-ViT-L/14 on one image (81 G multiply-adds) and 2.2 experts (61 G at an assumed width of 1024) each exceed it"
+    paper = f"A query alone through Qwen2-1.5B can be made to fit ({fits}), but the paper states no length and no convention, and {parts}: "
+    paper += f"no counting of all that its system runs gives {found.paper} G."
+    return [found.definition.split("\n\n", 1)[-1].strip(), paper]
+
+
+def _operators(cost: Cost) -> Sheet:
+    kinds: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0, 0])
+    for work in cost.operators:
+        for at, value in enumerate((1, work.macs, work.arithmetic, work.weight_bytes, work.activation_bytes)):
+            kinds[work.op][at] += value
+    best = sorted(kinds.items(), key=lambda item: (-item[1][1], -item[1][3] - item[1][4]))
+    rows = [(op, n, si(macs), si(other), si(w, "B"), si(a, "B"), f"{(2 * macs + other) / max(1, w + a):.1f}") for op, (n, macs, other, w, a) in best]
+    return Sheet(f"{cost.name}, {cost.unit}", ("operator", "times", "multiply-adds", "other", "weights", "activations", "FLOPs/byte"), tuple(rows))
+
+
+def record(found: Flops, cost: Cost) -> Record:
+    """A row for machines."""
+    return {
+        "build_commit": found.machine.build_commit, "bundle": found.bundle, "component": cost.name, "role": cost.role, "quantization": cost.quant,
+        "per": cost.unit, "model_n_params": cost.parameters, "model_size": cost.file_bytes, "macs": cost.macs, "arithmetic": cost.arithmetic,
+        "weight_bytes": cost.weight_bytes, "activation_bytes": cost.activation_bytes, "flops_per_byte": cost.intensity,
+    }  # fmt: skip

@@ -1,0 +1,1 @@
+"""How an album grows, and filtered nearest neighbours beside peers."""

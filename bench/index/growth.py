@@ -1,0 +1,268 @@
+"""How an album grows: size, opening, searching and adding over 10³ … 10⁶ made-up photos, and the K-D tree beside a numpy mask.
+
+The photos are made up: memories of common and rare words, entities, 384-dimensional text vectors around topics, places around cities, years of
+times. A search is Engine.search without the LLM, once with the query's vector given and once with the bundle's text encoder inside.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from math import log10
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from gamer.index import Album, AlbumMeta, AlbumWriter, Box, Encoded, FloatArray, KDTree, Memory, Mention, Photo, RowArray
+from gamer.index.space.kdtree import Int64Array
+from gamer.index.space.kdtree import build as build_tree
+from gamer.runtime.models.models import Models
+from gamer.runtime.search.answer import LAYERS
+from gamer.runtime.search.engine import Engine
+
+from .. import machine
+
+T = TypeVar("T")
+_DELTA = 0.6
+_BATCH = 2000
+_START, _YEARS = 1_104_537_600_000, 20  # 2005 … 2024
+_CITIES = ((48.85, 2.35), (52.52, 13.4), (41.9, 12.5), (35.68, 139.69), (40.71, -74.0), (-33.87, 151.2), (51.5, -0.12), (37.77, -122.4))
+_LINE = (
+    "beach dog cake train castle garden bridge market snow concert picnic museum kitchen boat forest birthday wedding lake football cat tower "
+    "piano breakfast sunset campfire airport statue bicycle pumpkin lantern violin harbour glacier orchard lighthouse parade sculpture waterfall "
+    "canyon kite"
+)
+_NOUNS = _LINE.split()
+_WORDS = 20_000
+_NOW = datetime(2025, 3, 1)
+QUERIES = (
+    "the dog on the beach", "birthday cake in the garden", "the castle we saw last summer", "concert in Berlin", "snow in 2015",
+    "my cat in the kitchen", "market in Paris in spring 2019", "the violin", "sunset over the harbour in Sydney", "train in Tokyo last year",
+    "pumpkin and lantern in October", "wedding", "breakfast in Rome", "the glacier not in 2012", "football in London", "kite at the lighthouse",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Layer:
+    name: str
+    p50_ms: float
+    p95_ms: float
+
+
+@dataclass(frozen=True)
+class Size:
+    """One album. Times in milliseconds. `search`: the query's vector given; `search_encoding`: the text encoder inside. `parts_bytes`: payload of
+    rows and segments, of which `vector_bytes` are vectors and graph. `tree`, `mask`: the median of box queries."""
+
+    photos: int
+    build_s: float | None
+    file_bytes: int
+    parts_bytes: int
+    vector_bytes: int
+    album_open_ms: float
+    engine_open_ms: float
+    first_search_ms: float
+    search: Layer
+    search_encoding: Layer
+    layers: tuple[Layer, ...]
+    writer_open_ms: float
+    add_one: Layer
+    tree_ms: float
+    mask_ms: float
+
+
+@dataclass(frozen=True)
+class Growth:
+    machine: machine.Machine
+    bundle: str
+    dim: int
+    queries: tuple[str, ...]
+    sizes: tuple[Size, ...]
+    peak_rss_mb: float
+    when: str
+
+
+def measure(bundle: Path, counts: Sequence[int], folder: Path, passes: int, progress: Callable[[str], None]) -> Growth:
+    """`folder` keeps the albums: one that is there already is measured as it is, less the photos that an earlier run added."""
+    models = Models.open(bundle)
+    dim = int(models.text.encode(["dimensions"]).shape[1])
+    vectors = models.text.encode(QUERIES)
+    sizes = tuple(_size(models, count, dim, vectors, folder, passes, progress) for count in counts)
+    when = datetime.now().astimezone().isoformat(timespec="seconds")
+    return Growth(machine.read(), bundle.name, dim, QUERIES, sizes, machine.peak_rss_mb(), when)
+
+
+def _size(models: Models, count: int, dim: int, vectors: FloatArray, folder: Path, passes: int, progress: Callable[[str], None]) -> Size:
+    path, build_s = folder / f"synthetic-{count}.gamer", None
+    if not path.is_file():
+        begin = time.perf_counter()
+        build(path, models, count, dim, progress)
+        build_s = round(time.perf_counter() - begin, 1)
+    progress(f"{count} photos: searching")
+    opened = [_timed(lambda: Album.open(path).close()) for _ in range(5)]
+    album = Album.open(path)
+    engine_ms, engine = _timed_value(lambda: Engine(models, album))
+    first = _timed(lambda: engine.search(QUERIES[0], now=_NOW, vector=vectors[0]))
+    given, layers = _searches(engine, vectors, passes)
+    encoding, _ = _searches(engine, None, passes)
+    stats = album.stats()
+    segments = sum(s.bytes for s in stats.segments)
+    text = sum(c.bytes for c in stats.channels)
+    fine_scale = stats.photos * (8 + -(-dim // 4))
+    graph = sum(s.bytes for s in stats.segments if s.name.startswith("hnsw"))
+    parts = segments + text + fine_scale + stats.memory_bytes + stats.entity_bytes + 16 * (stats.mentions + stats.edges) + 64 * stats.photos
+    tree_ms, mask_ms = _boxes(album)
+    engine.close()
+    progress(f"{count} photos: adding")
+    writer_ms, added = _additions(path, dim, min(passes * 4, 40))
+    return Size(
+        count, build_s, stats.file_bytes, parts, text + fine_scale + graph, float(np.median(opened)), engine_ms, first, _layer("search", given),
+        _layer("search with encoder", encoding), tuple(_layer(name, values) for name, values in layers.items()), writer_ms, _layer("add", added),
+        tree_ms, mask_ms,
+    )  # fmt: skip
+
+
+def build(path: Path, models: Models, count: int, dim: int, progress: Callable[[str], None]) -> None:
+    meta = AlbumMeta(models.manifest.text_encoder, models.manifest.image_encoder, dim, _DELTA)
+    with AlbumWriter.create(path, meta) as writer:
+        rng = np.random.default_rng(count)
+        topics = _unit(rng.standard_normal((max(20, int(count**0.5)), dim), np.float32))
+        for start in range(0, count, _BATCH):
+            progress(f"{count} photos: {start} written")
+            writer.add(list(photos(rng, topics, start, min(_BATCH, count - start), count)))
+        progress(f"{count} photos: segments")
+        writer.finish(lambda names: _unit(np.random.default_rng(len(names)).standard_normal((len(names), dim), np.float32)))
+
+
+def photos(rng: np.random.Generator, topics: FloatArray, start: int, count: int, total: int) -> Iterator[Encoded]:
+    """Words and entities by Zipf's law beyond its first twenty: the commonest word is in two memories of a hundred. One photo in ten lacks its
+    time, one in five its place."""
+    word_ranks, name_ranks = _ranks(rng, (count, 3), _WORDS), _ranks(rng, (count, 2), total // 20 + 40)
+    vectors = _unit(topics[rng.integers(0, len(topics), count)] + np.float32(0.7) * _unit(rng.standard_normal((count, topics.shape[1]), np.float32)))
+    for at in range(count):
+        words = [_NOUNS[rank] if rank < len(_NOUNS) else f"thing{rank}" for rank in word_ranks[at].tolist()]
+        names = [f"{_NOUNS[rank % len(_NOUNS)]} {rank}" for rank in name_ranks[at].tolist()]
+        lat, lon = _CITIES[int(rng.integers(0, len(_CITIES)))]
+        placed, dated = rng.random() > 0.2, rng.random() > 0.1
+        photo = Photo(
+            f"photo-{start + at}.jpg", f"/photos/photo-{start + at}.jpg", _START + int(rng.integers(0, _YEARS * 31_557_600_000)) if dated else None,
+            "local", lat + float(rng.normal(0, 0.1)) if placed else None, lon + float(rng.normal(0, 0.1)) if placed else None,
+            (Memory("caption", f"The {words[0]} and a {words[1]} near the {words[2]}, number {start + at}"),),
+        )  # fmt: skip
+        yield Encoded(photo, {"text": vectors[at : at + 1]}, tuple(Mention(name, "thing") for name in dict.fromkeys(names)))
+
+
+def _ranks(rng: np.random.Generator, shape: tuple[int, int], limit: int) -> RowArray:
+    """0..limit-1, rank r with a weight of 1 / (r + 20)."""
+    return np.asarray(np.minimum(20 * ((limit + 20) / 20) ** rng.random(shape) - 20, limit - 1), np.int64)
+
+
+def _searches(engine: Engine, vectors: FloatArray | None, passes: int) -> tuple[list[float], dict[str, list[float]]]:
+    took: list[float] = []
+    layers: dict[str, list[float]] = {name: [] for name in LAYERS}
+    for turn in range(passes + 1):
+        for at, query in enumerate(QUERIES):
+            begin = time.perf_counter()
+            answer = engine.search(query, now=_NOW, vector=None if vectors is None else vectors[at])
+            if turn:  # the first turn fills caches
+                took.append((time.perf_counter() - begin) * 1e3)
+                for name, value in answer.trace.milliseconds.items():
+                    layers[name].append(value)
+    return took, layers
+
+
+def _additions(path: Path, dim: int, times: int) -> tuple[float, list[float]]:
+    """One photo a transaction, durably; then taken away again, so that the album stays what its name says."""
+    rng = np.random.default_rng(1)
+    topics = _unit(rng.standard_normal((20, dim), np.float32))
+    items = [list(photos(rng, topics, 10**9 + at, 1, 1000)) for at in range(times)]
+    opening, writer = _timed_value(lambda: AlbumWriter.extend(path))
+    with writer:
+        took = [_timed(lambda one=item: writer.add(one)) for item in items]  # type: ignore[misc]
+        writer.remove([item[0].photo.id for item in items])
+    return opening, took
+
+
+def _boxes(album: Album) -> tuple[float, float]:
+    """Medians over city-and-month boxes, by the tree and by a mask over its columns."""
+    points = np.stack([*(np.nan_to_num(album.positions() * 1e7, nan=-(2.0**63)).astype(np.int64).T), album.times()], axis=1)
+    tree, rng = build_tree(points), np.random.default_rng(3)
+    boxes = []
+    for _ in range(40):
+        lat, lon = _CITIES[int(rng.integers(0, len(_CITIES)))]
+        begin = _START + int(rng.integers(0, _YEARS * 31_557_600_000))
+        low = (int((lat - 0.1) * 1e7), int((lon - 0.1) * 1e7), begin)
+        boxes.append(Box(low, (low[0] + 2_000_000, low[1] + 2_000_000, begin + 30 * 86_400_000)))
+    return _median(_tree_run(tree), boxes), _median(_mask_run(np.ascontiguousarray(points.T)), boxes)
+
+
+def _median(run: Callable[[Box], Int64Array], boxes: Sequence[Box]) -> float:
+    return float(np.median([_timed(lambda b=box: run(b)) for box in boxes]))  # type: ignore[misc]
+
+
+def _tree_run(tree: KDTree) -> Callable[[Box], Int64Array]:
+    return lambda box: tree.range([box])
+
+
+def _mask_run(columns: Int64Array) -> Callable[[Box], Int64Array]:
+    def run(box: Box) -> Int64Array:
+        inside = np.ones(columns.shape[1], np.bool_)
+        for axis in range(3):
+            inside &= (columns[axis] >= box.low[axis]) & (columns[axis] <= box.high[axis])
+        return np.flatnonzero(inside)
+
+    return run
+
+
+def draw(growth: Growth) -> str:
+    """A plain SVG of milliseconds over photos, both logarithmic."""
+    lines = {
+        "search p95": [s.search.p95_ms for s in growth.sizes], "with encoder p95": [s.search_encoding.p95_ms for s in growth.sizes],
+        "album open": [s.album_open_ms for s in growth.sizes], "add one p95": [s.add_one.p95_ms for s in growth.sizes],
+        "tree": [s.tree_ms for s in growth.sizes], "mask": [s.mask_ms for s in growth.sizes],
+    }  # fmt: skip
+    colours = ("#1f5fa8", "#7aa6d8", "#3c8c5a", "#b8542f", "#8a5fb0", "#999999")
+
+    def x(count: int) -> float:
+        return 60 + 150 * (log10(count) - 3)
+
+    def y(ms: float) -> float:
+        return 300 - 60 * (log10(max(ms, 0.01)) + 2)
+
+    out = [
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 700 340" font-family="sans-serif" font-size="12">',
+        '<rect width="700" height="340" fill="#fff"/>',
+    ]
+    for power in range(-2, 3):
+        at_y = y(10.0**power)
+        out.append(f'<path d="M60 {at_y:.0f}H520" stroke="#ddd"/>')
+        out.append(f'<text x="54" y="{at_y + 4:.0f}" text-anchor="end">{10.0**power:g} ms</text>')
+    for size in growth.sizes:
+        out.append(f'<text x="{x(size.photos):.0f}" y="320" text-anchor="middle">{size.photos:,}</text>')
+    for at, (name, values) in enumerate(lines.items()):
+        points = " ".join(f"{x(size.photos):.1f},{y(value):.1f}" for size, value in zip(growth.sizes, values, strict=True))
+        out.append(f'<polyline points="{points}" fill="none" stroke="{colours[at]}" stroke-width="2"/>')
+        out.append(f'<text x="535" y="{60 + 20 * at}" fill="{colours[at]}">{name}</text>')
+    return "\n".join([*out, "</svg>"])
+
+
+def _layer(name: str, values: Sequence[float]) -> Layer:
+    p50, p95 = np.percentile(values, (50, 95)) if len(values) else (0.0, 0.0)
+    return Layer(name, round(float(p50), 3), round(float(p95), 3))
+
+
+def _timed(run: Callable[[], object]) -> float:
+    return _timed_value(run)[0]
+
+
+def _timed_value(run: Callable[[], T]) -> tuple[float, T]:
+    begin = time.perf_counter()
+    value = run()
+    return round((time.perf_counter() - begin) * 1e3, 3), value
+
+
+def _unit(x: FloatArray) -> FloatArray:
+    return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True), np.float32)

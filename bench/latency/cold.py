@@ -1,0 +1,85 @@
+"""Cold start, each in a fresh process: the interpreter's start, imports, opening, the first answer; and its peak memory.
+
+Cold is the process, not the disk: the files of the bundle are likely in the system's cache. `python -m gamer.bench.latency.cold BUNDLE ALBUM …` is the
+measured process and prints one JSON object; `measure` starts it.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from time import perf_counter_ns, time_ns
+
+from gamer.runtime.errors import RuntimeFailure
+
+TIMEOUT = 300
+
+
+@dataclass(frozen=True)
+class Cold:
+    """Medians over `processes` fresh processes, milliseconds. `start`: until the first line of our code; `all`: until the first answer."""
+
+    processes: int
+    start_ms: float
+    import_ms: float
+    open_ms: float
+    first_ms: float
+    second_ms: float
+    all_ms: float
+    peak_rss_mb: float
+    samples_ms: tuple[float, ...]
+
+
+def measure(bundle: Path, album: Path, backend: str, threads: int, refined_by: str, query: str, now: datetime | None, processes: int) -> Cold:
+    """Raises RuntimeFailure with the process's last line when it fails."""
+    when = "" if now is None else now.isoformat()
+    command = [sys.executable, "-m", "gamer.bench.latency.cold", str(bundle), str(album), backend, str(threads), refined_by, when, query]
+    rows = [_once(command) for _ in range(processes)]
+    start, load, opened, first, second, whole, peak = (round(median(values), 1) for values in zip(*rows, strict=True))
+    return Cold(processes, start, load, opened, first, second, whole, peak, tuple(row[5] for row in rows))
+
+
+def _once(command: Sequence[str]) -> tuple[float, ...]:
+    begin = time_ns()
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    if done.returncode:
+        raise RuntimeFailure(f"the process of the cold start failed: {last_line(done.stderr)}")
+    row = json.loads(done.stdout.splitlines()[-1])
+    start, *parts = (float(x) for x in row["ms"])
+    start -= begin / 1e6
+    return (start, *parts[:4], start + sum(parts[:3]), float(row["peak_rss_mb"]))
+
+
+def last_line(text: str) -> str:
+    """What a process that failed said last."""
+    return (text.strip().splitlines() or ["no message"])[-1][:200]
+
+
+def main(arguments: Sequence[str]) -> None:
+    """The measured process."""
+    started = time_ns() / 1e6
+    marks = [perf_counter_ns()]
+    bundle, album, backend, threads, refined_by, when, query = arguments
+    from gamer.runtime.search.engine import Engine
+
+    marks.append(perf_counter_ns())
+    engine = Engine.open(Path(bundle), Path(album), backend, int(threads))
+    marks.append(perf_counter_ns())
+    for _ in range(2):
+        engine.search(query, refined_by=refined_by, now=datetime.fromisoformat(when) if when else None)
+        marks.append(perf_counter_ns())
+    from ..machine import peak_rss_mb
+
+    milliseconds = [round((b - a) / 1e6, 3) for a, b in pairwise(marks)]
+    print(json.dumps({"ms": [started, *milliseconds], "peak_rss_mb": peak_rss_mb()}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,263 @@
+"""One launch of `bench latency`: rounds of searches and components in a process of their own, every sample kept apart by round.
+
+`python -m gamer.bench.latency.launch` is the measured process: one JSON object (a Job) on standard input, JSON lines on standard output, of which the
+last is what it measured. `measure` starts it. Why processes: where memory lies and on which core a thread lands is decided once a process, and a
+median of one process is surer of itself than the next process will agree with.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from gamer.index import Album
+from gamer.index.errors import AlbumError
+from gamer.runtime.errors import RuntimeFailure
+from gamer.runtime.models.models import Models
+from gamer.runtime.search.answer import LAYERS
+from gamer.runtime.search.engine import Engine
+
+from .. import machine
+from ..cost.component_runs import Part, parts
+from ..cost.graph import GraphError
+from . import steps
+from .cold import last_line
+
+PAIRS = 4  # searches of each kind, a query and a round: pairs for the overhead
+SHORT_NS = 100_000_000
+Progress = Callable[[str], None]
+Rounds = list[list[int]]
+
+
+@dataclass(frozen=True)
+class Job:
+    """`album` "": components alone. `now`: ISO, "" for the clock's. `delay`: seconds between rounds."""
+
+    bundle: str
+    album: str
+    backend: str
+    threads: int
+    refined_by: str
+    queries: tuple[str, ...]
+    now: str
+    warmup: int
+    rounds: int
+    delay: float
+
+
+@dataclass(frozen=True)
+class RawRow:
+    """What samples.Row is made of: nanoseconds by round. A step that no query of a round took has an empty round."""
+
+    layer: str
+    step: str
+    on: str
+    rounds: Rounds
+    macs: int | None
+    role: str
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One process. `bare`, `plain`, `stepped`: searches without any clock, as they are, and with the stopwatch, interleaved. `arithmetic`: in which
+    each component that was opened computed ("int8, VNNI"), by role."""
+
+    rows: tuple[RawRow, ...]
+    bare: tuple[int, ...]
+    plain: tuple[int, ...]
+    stepped: tuple[int, ...]
+    photos: int
+    peak_rss_mb: float
+    arithmetic: dict[str, str]
+
+
+def measure(job: Job, launches: int, progress: Progress) -> list[Launch]:
+    """`job` in so many processes, one after the other, its rounds shared out among them. Raises RuntimeFailure with what the process said."""
+    launches = min(launches, job.rounds)
+    share, more = divmod(job.rounds, launches)
+    found = list[Launch]()
+    for at in range(launches):
+
+        def say(text: str, turn: int = at + 1) -> None:
+            progress(f"process {turn} of {launches}, {text}")
+
+        found.append(_start(replace(job, rounds=share + (at < more)), say))
+    return found
+
+
+def _start(job: Job, progress: Progress) -> Launch:
+    command = [sys.executable, "-m", "gamer.bench.latency.launch"]
+    with (
+        tempfile.TemporaryFile() as chatter,
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=chatter, text=True) as process,
+    ):
+        assert process.stdin and process.stdout
+        try:
+            with suppress(BrokenPipeError):  # it ended before it read: its status says why
+                process.stdin.write(json.dumps(asdict(job)))
+                process.stdin.close()
+            for line in process.stdout:
+                said: dict[str, Any] = json.loads(line)
+                if "measured" in said:
+                    return _launch(said["measured"])
+                if "failed" in said:
+                    raise RuntimeFailure(str(said["failed"]))
+                progress(str(said["progress"]))
+            status = process.wait()
+            chatter.seek(0)
+            raise RuntimeFailure(f"a measured process ended with status {status}: {last_line(chatter.read().decode(errors='replace'))}")
+        finally:
+            process.kill()
+
+
+def _launch(raw: dict[str, Any]) -> Launch:
+    """From what `main` printed."""
+    rows = tuple(RawRow(**row) for row in raw["rows"])
+    bare, plain, stepped = (tuple(raw[kind]) for kind in ("bare", "plain", "stepped"))
+    return Launch(rows, bare, plain, stepped, raw["photos"], raw["peak_rss_mb"], raw["arithmetic"])
+
+
+def run(job: Job, progress: Progress) -> Launch:
+    """The measurement itself, in this process."""
+    models = Models.open(Path(job.bundle), job.backend, job.threads, allow_random=not job.album)
+    now = datetime.fromisoformat(job.now) if job.now else None
+    searches = _Searches(Engine(models, Album.open(Path(job.album))), job.queries, job.refined_by, now) if job.album else None
+    timed = _rounds(searches, list(parts(models)), job, progress)
+    rows = [RawRow("component", part.step, part.on, samples, _macs(part, models), part.role) for part, samples in timed]
+    arithmetic = {role: models.arithmetic_of(role) for role in models.held()}
+    if searches is None:
+        return Launch(tuple(rows), (), (), (), 0, machine.peak_rss_mb(), arithmetic)
+    photos = len(searches.engine.album)
+    searches.engine.close()
+    bare, plain, stepped = (tuple(found) for found in (searches.bare, searches.plain, searches.stepped))
+    return Launch((*searches.rows(job.warmup), *rows), bare, plain, stepped, photos, machine.peak_rss_mb(), arithmetic)
+
+
+def _rounds(searches: _Searches | None, items: Sequence[Part], job: Job, progress: Progress) -> list[tuple[Part, Rounds]]:
+    """Every row once a round; the nanoseconds of the components' counted rounds."""
+    out: list[tuple[Part, Rounds]] = [(item, []) for item in items]
+    for turn in range(job.warmup + job.rounds):
+        progress(f"round {turn + 1} of {job.warmup + job.rounds}")
+        if searches is not None:
+            searches.run()
+        for item, samples in out:
+            took = _once(item, samples[-1][0] if samples else 0)
+            if turn >= job.warmup:
+                samples.append([took])
+        if job.delay:
+            time.sleep(job.delay)
+    return out
+
+
+def _once(item: Part, last: int) -> int:
+    """Nanoseconds of a run. A short one has an uncounted run before it: the threads of the component before still spin, and would be counted."""
+    if last < SHORT_NS:
+        item.run()
+    begin = time.perf_counter_ns()
+    item.run()
+    return time.perf_counter_ns() - begin
+
+
+class _Searches:
+    """Rounds of searches of three kinds: as they are, with the stopwatch, and without any clock; their order turns from query to query."""
+
+    def __init__(self, engine: Engine, queries: Sequence[str], refined_by: str, now: datetime | None) -> None:
+        self.engine, self._queries, self._by, self._now = engine, queries, refined_by, now
+        setattr(engine, "_refinements", steps.Forgetful())  # noqa: B010 - a kept refinement would be measured as a refinement
+        self._watch = steps.Stopwatch(engine)
+        self._layers: list[dict[str, list[int]]] = []
+        self._steps: list[list[dict[steps.Step, int]]] = []
+        self.bare, self.plain, self.stepped = list[int](), list[int](), list[int]()
+
+    def run(self) -> None:
+        """One round."""
+        self._layers.append({layer: [] for layer in (*LAYERS, "all", "search")})
+        self._steps.append([])
+        for at, query in enumerate(self._queries):
+            for pair in range(1 if self._by == "llm" else PAIRS):
+                kinds = (self._search_bare, self._search_plain, self._search_stepped)
+                for turn in range(3):
+                    kinds[(at + pair + turn) % 3](query, pair == 0)
+
+    def _timed(self, query: str) -> tuple[int, dict[str, float]]:
+        begin = time.perf_counter_ns()
+        answer = self.engine.search(query, refined_by=self._by, now=self._now)
+        return time.perf_counter_ns() - begin, answer.trace.milliseconds
+
+    def _search_bare(self, query: str, first: bool) -> None:
+        with steps.no_trace():
+            self.bare.append(self._timed(query)[0])
+
+    def _search_plain(self, query: str, first: bool) -> None:
+        took, milliseconds = self._timed(query)
+        self.plain.append(took)
+        if first:
+            layers = self._layers[-1]
+            for layer, value in milliseconds.items():
+                layers[layer].append(int(value * 1e6))
+            layers["all"].append(int(sum(milliseconds.values()) * 1e6))
+            layers["search"].append(took)
+
+    def _search_stepped(self, query: str, first: bool) -> None:
+        with self._watch.running():
+            took, _ = self._timed(query)
+        self.stepped.append(took)
+        spent = self._watch.lap()
+        if first:
+            self._steps[-1].append(spent)
+
+    def rows(self, warmup: int) -> list[RawRow]:
+        """Each layer, and after it its steps. A step that a query did not take has no sample of it."""
+        layers, spent = self._layers[warmup:], self._steps[warmup:]
+        taken = steps.names([one for part in spent for one in part])
+        out = []
+        for layer in (*LAYERS, "answer", "all", "search"):
+            if layer != "answer":
+                out.append(RawRow(layer, "", "search", [part[layer] for part in layers], None, ""))
+            for step in (s for s in taken if s[0] == layer):
+                out.append(RawRow(*step, "search", [[one[step] for one in part if step in one] for part in spent], None, ""))
+        return out
+
+
+def _macs(part: Part, models: Models) -> int | None:
+    """Multiply-adds of what was run, counted on its ONNX graph; None where there is no graph to count (another backend, no `onnx`)."""
+    if not part.role or models.backend != "onnx":
+        return None
+    try:
+        from ..cost import flops
+    except ImportError:
+        return None
+    found = flops.cost(models.bundle, models.manifest, part.role, "", "", part.dims(), part.past)
+    return round(found.macs)
+
+
+def main() -> None:
+    """The measured process. What the engines' own libraries print goes to standard error: standard output is the parent's."""
+    lines = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+
+    def say(kind: str, what: object) -> None:
+        print(json.dumps({kind: what}), file=lines, flush=True)
+
+    try:
+        say("measured", asdict(run(Job(**json.load(sys.stdin)), lambda text: say("progress", text))))
+    except ImportError as error:
+        say("failed", f"{error.name or error} is not installed: pip install 'gamer-on-device[bench]'")
+    except (RuntimeFailure, AlbumError, GraphError, OSError) as error:
+        say("failed", str(error))
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""The tables of `gamer bench latency`, and its rows for machines (llama-bench's names where it has one). Knows the result; measures nothing."""
+
+from __future__ import annotations
+
+from ..tables import Record, Sheet
+from .measure import PAPER_MS, Latency
+from .samples import Row
+
+
+def sheets(found: Latency) -> list[Sheet]:
+    how = f"{found.rounds} rounds in {found.launches} processes"
+    title = f"{found.photos} photos, {found.backend}, {found.quant}, {found.n_threads} threads, {found.device}, {how}"
+    searches = [r for r in found.rows if r.layer != "component"]
+    components = [r for r in found.rows if r.layer == "component"]
+    columns = ("p50 ms", "another run, 95 %", "p90", "p95", "p99", "mean", "stddev")
+    out = []
+    if searches:
+        rows = tuple((_layer(r), *_numbers(r), PAPER_MS.get(r.layer) if not r.step else None) for r in searches)
+        out.append(Sheet(title, ("layer, step", *columns, "paper ms"), rows))
+    parity = {m.role: f"{m.parity}, {m.arithmetic or m.quantization}" for m in found.models}
+    rows = tuple((r.step, r.on, *_numbers(r), _speed(r), parity.get(r.role, "")) for r in components)
+    return [*out, Sheet("Components" if searches else f"Components: {title}", ("component", "on", *columns, "GMAC/s", "parity"), rows)]
+
+
+def _layer(r: Row) -> str:
+    return f"· {r.step}" if r.step else r.layer
+
+
+def _numbers(r: Row) -> tuple[str, ...]:
+    values = (r.p90_ns, r.p95_ns, r.p99_ns, r.avg_ns, r.stddev_ns)
+    return f"{r.p50_ns / 1e6:.3f}", f"{r.p50_low_ns / 1e6:.3f} … {r.p50_high_ns / 1e6:.3f}", *(f"{v / 1e6:.3f}" for v in values)
+
+
+def _speed(r: Row) -> str:
+    return f"{r.macs / r.p50_ns:.1f}" if r.macs else ""
+
+
+def notes(found: Latency) -> list[str]:
+    out = [f"Peak memory of the largest process {found.peak_rss_mb} MB."]
+    if found.cold:
+        c = found.cold
+        out.append(
+            f"Cold start, {c.processes} fresh processes: {c.all_ms} ms to the first answer (interpreter {c.start_ms}, imports {c.import_ms}, "
+            f"opening {c.open_ms}, first search {c.first_ms}; the second search {c.second_ms}); peak memory {c.peak_rss_mb} MB."
+        )
+    if found.overhead:
+        o = found.overhead
+        out.append(
+            f"Measuring costs, over {o.pairs} interleaved searches of each kind: the trace {o.trace:+.2%} ({o.trace_low:+.2%} … "
+            f"{o.trace_high:+.2%}), the stopwatch of the steps {o.stopwatch:+.2%} ({o.stopwatch_low:+.2%} … {o.stopwatch_high:+.2%})."
+        )
+    if not found.album:
+        return out
+    return [*out, "The paper's column is its Table 3 (Flickr), on its authors' machine: the layers correspond, hardware, models and albums do not."]
+
+
+def records(found: Latency) -> list[Record]:
+    """A row each, with what it ran on and its raw samples."""
+    models = {m.role: m for m in found.models}
+    out: list[Record] = []
+    for r in found.rows:
+        m = models.get(r.role)
+        record: dict[str, object] = {
+            "build_commit": found.machine.build_commit, "cpu_info": found.device, "model_type": found.recipe, "backend": found.backend,
+            "n_threads": found.n_threads, "test_time": found.when, "layer": r.layer, "step": r.step, "on": r.on, "n": r.n, "avg_ns": r.avg_ns,
+            "stddev_ns": r.stddev_ns, "p50_ns": r.p50_ns, "p50_low_ns": r.p50_low_ns, "p50_high_ns": r.p50_high_ns, "p90_ns": r.p90_ns,
+            "p95_ns": r.p95_ns, "p99_ns": r.p99_ns, "macs": r.macs, "quantization": m.quantization if m else found.quant,
+            "model_sha256": m.model_sha256 if m else None, "model_size": m.model_size if m else None,
+            "model_n_params": m.model_n_params if m else None, "thermal": found.thermal, "frequency_mhz": found.after.frequency_mhz,
+        }  # fmt: skip
+        out.append(record | {"samples_ns": list(r.samples_ns)})
+    return out

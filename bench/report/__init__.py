@@ -1,0 +1,1 @@
+"""Results as tables for documents, and as one HTML page with plots."""

@@ -1,0 +1,115 @@
+"""The tables that the README shows, from result files: components by cost, time and roofline; a search by layer beside the paper's.
+
+Counts and ceilings come from `bench ops`; milliseconds from `bench latency` of the same bundle where it is given (its medians over rounds), else
+from the unprofiled runs of `bench ops`. Knows documents; measures nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gamer.runtime.errors import RuntimeFailure
+from gamer.runtime.search.answer import LAYERS
+
+from ..latency.measure import PAPER_MS
+from ..tables import Sheet, si
+from .result_plots import Document
+
+
+@dataclass(frozen=True)
+class Line:
+    """A component. `roofline`: attainable time over measured."""
+
+    bundle: str
+    component: str
+    on: str
+    quantization: str
+    parameters: int
+    macs: int
+    bytes: int
+    ms: float
+    gflops: float
+    roofline: float
+
+
+@dataclass(frozen=True)
+class Search:
+    """A search by layer: medians in milliseconds, and the whole as it is waited for."""
+
+    bundle: str
+    device: str
+    backend: str
+    photos: int
+    refined_by: str
+    layers: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Tables:
+    machine: str
+    rows: tuple[Line, ...]
+    searches: tuple[Search, ...]
+
+
+def make(documents: Sequence[Document]) -> Tables:
+    """Raises RuntimeFailure where there is nothing of `bench ops`, or a file lacks what its kind has."""
+    ops = [d for d in documents if "executorch" in d]
+    timed = [d for d in documents if "rows" in d and "schema" in d]
+    if not ops:
+        raise RuntimeFailure("no result of `gamer bench ops` among the files: it holds the counts and the ceilings")
+    try:
+        lines = tuple(_line(d["bundle"], t, _milliseconds(timed, d["bundle"])) for d in ops for t in d["tables"] if t["macs"])
+        return Tables(str(ops[0].get("machine", {}).get("cpu_info", "")), lines, tuple(_search(d) for d in timed if d["album"]))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise RuntimeFailure(f"a result file lacks what its kind has ({type(error).__name__}: {str(error)[:60]}): measure it again") from None
+
+
+def _milliseconds(timed: Sequence[Document], bundle: str) -> dict[tuple[str, str], float]:
+    """(component, on) → median of the latency runs of this bundle on the same backend."""
+    runs = [d for d in timed if d["bundle"] == bundle and d["backend"] == "onnx"]
+    return {(r["step"], r["on"]): float(r["p50_ns"]) / 1e6 for d in runs for r in d["rows"] if r["layer"] == "component"}
+
+
+def _line(bundle: str, t: Document, timed: dict[tuple[str, str], float]) -> Line:
+    ms = timed.get((t["step"], t["on"]), float(t["plain_us"]) / 1e3)
+    return Line(
+        bundle, t["step"], t["on"], t["quant"], t["parameters"], t["macs"], t["bytes"], ms, 2 * t["macs"] / ms / 1e6, t["attainable_us"] / 1e3 / ms
+    )
+
+
+def _search(d: Document) -> Search:
+    layers = {r["layer"]: float(r["p50_ns"]) / 1e6 for r in d["rows"] if not r["step"]}
+    return Search(d["bundle"], d["device"], d["backend"], d["photos"], d["refined_by"], layers)
+
+
+def sheets(found: Tables) -> list[Sheet]:
+    columns = ("component", "quant", "parameters", "multiply-adds", "bytes", "ms", "GFLOP/s", "of the roofline")
+    out = []
+    for bundle in dict.fromkeys(r.bundle for r in found.rows):
+        rows = tuple(_cells(r) for r in found.rows if r.bundle == bundle)
+        out.append(Sheet(f"{bundle}{f', {found.machine}' if found.machine else ''}", columns, rows))
+    if found.searches:
+        names = (*LAYERS, "all", "search")
+        cells = tuple(_layer(name, found.searches) for name in names)
+        heads = tuple(f"{s.bundle}, {s.refined_by}, {s.photos} photos: ms" for s in found.searches)
+        out.append(Sheet("A search, by layer", ("layer", *heads, "the paper, ms"), cells))
+    return out
+
+
+def _layer(name: str, searches: Sequence[Search]) -> tuple[str | int | None, ...]:
+    return name, *(f"{s.layers[name]:.2f}" if name in s.layers else None for s in searches), PAPER_MS.get(name)
+
+
+def _cells(r: Line) -> tuple[str, ...]:
+    speed = f"{r.ms:.2f}", f"{r.gflops:.1f}", f"{r.roofline:.0%}"
+    return f"{r.component}, {r.on}", r.quantization, f"{r.parameters:,}", si(r.macs), si(r.bytes, "B"), *speed
+
+
+def notes(found: Tables) -> list[str]:
+    out = ["Bytes: weights as stored and activations in and out of every exported operator. The roofline: this machine's own measured ceilings."]
+    if found.searches:
+        device = found.searches[0].device
+        out.append(f"The paper's 2.717 s were measured by its authors on their machine with GTE-large and Qwen2-1.5B; ours on {device} with the "
+                   "bundle named: layers correspond, hardware, models and albums do not.")  # fmt: skip
+    return out

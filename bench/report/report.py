@@ -1,0 +1,115 @@
+"""Draws results as one self-contained HTML file: what was asked and found, what each layer did and cost, plots. JSON first, then this.
+
+No script, no external file; photographs are embedded as small JPEGs. Everything that came from outside is escaped by the template engine.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gamer.index import IngestError, load_pixels
+from gamer.runtime.bundle.manifest import Manifest
+from gamer.runtime.errors import RuntimeFailure
+from gamer.runtime.search.answer import LAYERS, Answer
+from gamer.runtime.search.explain import day
+
+from ..files import write_aside
+from ..latency.measure import PAPER_MS
+from .result_plots import Document, draw
+
+THUMB = 240
+MAX_BYTES = 256 << 20
+# What is drawn, and the fields by which a file is known for it.
+KINDS: dict[str, tuple[str, ...]] = {
+    "latency": ("schema", "rows", "album", "machine"),
+    "flops": ("components", "sums", "routing", "candidates"),
+    "ops": ("tables", "ceilings", "executorch"),
+    "device": ("checked", "outlooks", "tasks"),
+    "quality": ("dataset", "methods", "reference"),
+    "index": ("sizes", "dim", "queries"),
+}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A hit as the page shows it. `picture` is a data: URL or ""."""
+
+    rank: int
+    id: str
+    taken: str
+    score: float
+    why: str
+    memory: str
+    picture: str
+
+
+@dataclass(frozen=True)
+class Search:
+    answer: Answer
+    hits: tuple[Shown, ...]
+
+
+def thumbnail(path: str | None) -> str:
+    """A data: URL of the photo, at most THUMB pixels wide; "" when it cannot be read."""
+    if path is None:
+        return ""
+    from PIL import Image
+
+    try:
+        image = Image.fromarray(load_pixels(Path(path)))
+    except IngestError:
+        return ""
+    image.thumbnail((THUMB, THUMB))
+    buffer = io.BytesIO()
+    image.convert("RGB").save(buffer, "JPEG", quality=80)
+    return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()
+
+
+def shown(answer: Answer) -> Search:
+    """An answer with its pictures."""
+    hits = []
+    for rank, hit in enumerate(answer.hits, 1):
+        why = ", ".join(f"{name} {value:+.2f}" for name, value in hit.parts.items() if value)
+        if hit.matched:
+            why += f" · nodes: {', '.join(hit.matched)}"
+        taken = day(hit.taken_at) if hit.taken_at is not None else "unknown"
+        hits.append(Shown(rank, hit.id, taken, hit.score, why, hit.memory or "", thumbnail(hit.path)))
+    return Search(answer, tuple(hits))
+
+
+def write(out: Path, manifests: Sequence[Manifest], documents: Sequence[Document], answers: Sequence[Answer]) -> None:
+    """Writes the page aside and renames it to `out`. Raises RuntimeFailure for a document that is not what its kind says."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
+
+    environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined)
+    sorted_out = {kind: [d for d in documents if kind_of(d) == kind] for kind in KINDS}
+    try:
+        text = environment.get_template("report.html").render(
+            manifests=manifests, docs=sorted_out, plots=draw(sorted_out), searches=[shown(a) for a in answers], layers=LAYERS, paper=PAPER_MS,
+        )  # fmt: skip
+    except (KeyError, ValueError, TypeError, AttributeError, StopIteration, OverflowError, TemplateError) as error:
+        raise RuntimeFailure(f"{out}: a result file lacks what its kind has ({type(error).__name__}: {str(error)[:80]}): measure it again") from None
+    write_aside(out, text)
+
+
+def read(path: Path) -> Document:
+    """A result file of a bench command. Raises RuntimeFailure for one that the report does not know."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise RuntimeFailure(f"{path}: {path.stat().st_size} bytes are no result: at most {MAX_BYTES}")
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise RuntimeFailure(f"{path}: not JSON ({str(error)[:80]}): give files that the bench commands wrote with --output") from None
+    if not isinstance(found, dict) or kind_of(found) not in KINDS:
+        raise RuntimeFailure(f"{path}: no result that the report draws: {', '.join(KINDS)}")
+    return found
+
+
+def kind_of(found: Document) -> str:
+    """The kind whose fields the document has; "" for none."""
+    return next((kind for kind, names in KINDS.items() if all(name in found for name in names)), "")

@@ -1,0 +1,191 @@
+"""The ablations that are no switch of a search: ρ of the router on photographs (Table 7), the prefix cache (Table 4), growing albums (Figure 3), and
+several bundles of different quantization. Knows models and albums; judges nothing."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from gamer.index import Encoded, FloatArray, Photo, load_pixels, scan
+from gamer.runtime.models.llm import Request
+from gamer.runtime.models.models import Models
+from gamer.runtime.models.router import choose
+from gamer.runtime.search import refine
+
+from .. import sample as sample_album
+from . import ablation, compose, datasets, metrics, quality
+from .albums import album_of
+from .baselines import Baseline
+from .methods import METHODS
+from .user import User
+
+REFINEMENTS = ("off", "fast", "llm")
+RHOS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Routed:
+    """The router at one ρ over photographs: the mean number of experts that ran, of how many, and the share of the DPE's multiply-adds spent."""
+
+    rho: float
+    experts: float
+    of: int
+    macs_share: float
+    photos: int
+    trained: bool
+
+
+@dataclass(frozen=True)
+class PrefixEffect:
+    """Refinements with the shipped prefix cache and without it: median milliseconds to the first token, and the share with the same text."""
+
+    queries: int
+    with_ms: float
+    without_ms: float
+    same_text: float
+
+
+@dataclass(frozen=True)
+class Size:
+    """The same queries asked of an album of `photos` photos: macro scores, and the median milliseconds of a search."""
+
+    photos: int
+    queries: int
+    recall5: float
+    map5: float
+    paper_recall5: float
+    p50_ms: float
+
+
+@dataclass(frozen=True)
+class BundleQuality:
+    """One bundle on the same queries: `megabytes` of its ONNX artifacts, macro recall@5 by method."""
+
+    bundle: str
+    quant: str
+    text_encoder: str
+    megabytes: float
+    text_tower_mb: float
+    recall5: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Refined:
+    """Refinement by the language model on a sample of queries, beside the rules' on the same: how often it was taken, and macro recall@5."""
+
+    queries: int
+    taken: float
+    llm_recall5: float
+    fast_recall5: float
+    off_recall5: float
+    llm_ms: float
+
+
+def rho(models: Models) -> tuple[Routed, ...]:
+    """Over the sample's photographs; nothing for a bundle without a DPE."""
+    if not any((a.role, a.target) == ("dpe_router", models.backend) for a in models.manifest.artifacts):
+        return ()
+    with tempfile.TemporaryDirectory() as aside:
+        lines = Path(aside) / "sample.jsonl"
+        sample_album.write(lines)
+        paths = [photo.path for photo in scan(lines) if isinstance(photo, Photo) and photo.path]
+    router = models.session("dpe_router")
+    weights = [router.run({"patches": models.see(load_pixels(Path(p))).patches[None]})["weights"][0].astype(np.float32) for p in paths]
+    experts = {int(c.role.rsplit("_", 1)[1]): c for c in models.manifest.components if c.role.startswith("dpe_expert")}
+    total, trained = sum(c.macs for c in experts.values()), all(c.trained for c in experts.values())
+    out = []
+    for value in RHOS:
+        ran = [choose(one, value)[0] for one in weights]
+        share = float(np.mean([sum(experts[e].macs for e in some) for some in ran])) / total
+        mean = float(np.mean([len(some) for some in ran]))
+        out.append(Routed(value, round(mean, 3), len(experts), round(share, 4), len(weights), trained))
+    return tuple(out)
+
+
+def prefix(models: Models, queries: Sequence[str]) -> PrefixEffect | None:
+    """None for a bundle that ships no prefix. Each query with and without, one after the other."""
+    model, times, same = models.language_model, [], 0
+    for query in queries:
+        ids, kept = models.prompt("refine", refine.clean(query, 300))
+        if kept is None:
+            return None
+        with_, without = (model.generate(Request(ids, refine.MAX_NEW, stop=("\n",), prefix=p)) for p in (kept, None))
+        times.append((with_.first_ns, without.first_ns))
+        same += with_.text == without.text
+    first, second = np.median(np.array(times), axis=0) / 1e6
+    return PrefixEffect(len(times), round(float(first), 1), round(float(second), 1), same / len(times))
+
+
+def refined(folder: Path, models: Models, home: Path, most: int, progress: Progress) -> Refined:
+    """At most `most` queries a user: each costs a generation."""
+    variants = {how: ablation.Trial(ablation.Variant(how, refined_by=how)) for how in REFINEMENTS}
+    asked, taken = [], 0
+    for name in datasets.users(folder):
+        progress(f"{folder.name} {name}: refining by the language model")
+        user = User(name, album_of(folder, name, models, home, progress), models, home)
+        queries = ablation.some(datasets.queries(folder, name), most)
+        asked.append(quality.ask(user, queries, {how: Baseline(trial.rank, how) for how, trial in variants.items()}))
+        taken += sum(user.engine.search(q.text, 1, refined_by="llm", now=user.now).trace.refined_by == "llm" for q in queries)
+        user.close()
+    by = {how: ablation.recall_by_k(asked, how)["5"] for how in variants}
+    count = sum(len(one.queries) for one in asked)
+    spent = round(float(np.median([s["refine"] for s in variants["llm"].spent])), 1)
+    return Refined(count, round(taken / count, 4), by["llm"], by["fast"], by["off"], spent)
+
+
+def sizes(folder: Path, models: Models, home: Path, counts: Sequence[int], queries: int, progress: Progress) -> tuple[Size, ...]:
+    """Nested albums of all users' photos: those that the queries are about, then others in a shuffled order. `counts` over what there is are cut."""
+    photos: list[Encoded] = []
+    names: dict[str, FloatArray] = {}
+    asked: list[datasets.Query] = []
+    for name in datasets.users(folder):
+        path = album_of(folder, name, models, home, progress)
+        some, vectors = compose.take(path, models)
+        photos += some
+        names |= vectors
+        asked += ablation.some(datasets.queries(folder, name), max(1, queries // len(datasets.users(folder))))
+    wanted = {photo for query in asked for photo in query.relevant}
+    order = np.random.default_rng(0).permutation(len(photos))
+    first = [at for at in order if photos[at].photo.id in wanted]
+    nested = first + [at for at in order if photos[at].photo.id not in wanted]
+    out = []
+    with tempfile.TemporaryDirectory() as aside:
+        for count in sorted({min(max(count, len(first)), len(photos)) for count in counts}):
+            progress(f"{folder.name}: an album of {count} photos")
+            album = Path(aside) / f"{count}.gamer"
+            compose.write(album, [photos[at] for at in sorted(nested[:count])], names, models, path)
+            out.append(_size(album, models, asked, count))
+            album.unlink()
+    return tuple(out)
+
+
+def _size(album: Path, models: Models, asked: Sequence[datasets.Query], count: int) -> Size:
+    user = User(str(count), album, models)
+    found = quality.ask(user, asked, {name: METHODS[name] for name in ("ours", "ours-paper")})
+    scores = {name: metrics.mean([metrics.from_places(q.places[name], q.relevant) for q in found.queries]) for name in found.milliseconds}
+    user.close()
+    ours = scores["ours"]
+    return Size(count, len(asked), ours.recall5, ours.map5, scores["ours-paper"].recall5, found.milliseconds["ours"])
+
+
+def bundles(folder: Path, found: Sequence[Path], threads: int, home: Path, most: int, progress: Progress) -> tuple[BundleQuality, ...]:
+    """The methods that depend on the encoder, with each bundle's own albums."""
+    names, out = ("ours", "ours-paper", "dense"), []
+    for bundle in found:
+        models = Models.open(bundle, "onnx", threads)
+        asked = []
+        for name in datasets.users(folder):
+            progress(f"{bundle.name}: {folder.name} {name}")
+            user = User(name, album_of(folder, name, models, home, progress), models, home)
+            asked.append(quality.ask(user, ablation.some(datasets.queries(folder, name), most), {n: METHODS[n] for n in names}))
+            user.close()
+        bytes_by_role = {a.role: a.bytes for a in models.manifest.artifacts if a.target == "onnx"}
+        megabytes = (round(sum(bytes_by_role.values()) / 1e6, 1), round(bytes_by_role["text_tower"] / 1e6, 1))
+        recalls = {name: ablation.recall_by_k(asked, name)["5"] for name in names}
+        out.append(BundleQuality(bundle.name, models.manifest.quant, models.manifest.text_encoder, *megabytes, recalls))
+    return tuple(out)
