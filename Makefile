@@ -92,7 +92,7 @@ export GAMER_TOOLS ?= $(HOME)/.cache/gamer-tools
 MOBILE ?= when-present
 KOTLIN_READY := $(GAMER_TOOLS)/kotlin/compiler/lib/kotlin-compiler.jar
 SWIFT_READY := $(GAMER_TOOLS)/swift/root/opt/ort/lib/libonnxruntime.so.1
-TABLE = PYTHONPATH=. $(BIN)/python -m tests.conformance.table --bundle $(OUT)/pocket --album $(OUT)/album.gamer
+TABLE = PYTHONPATH=. $(BIN)/python -m tools.conformance.table --bundle $(OUT)/pocket --album $(OUT)/album.gamer
 
 mobile-setup-kotlin:
 	@android_demo/setup.sh
@@ -118,11 +118,11 @@ mobile-suites:
 
 # One tiny int8 network here and on an emulated ARM64: correctness, no time is taken.
 arm64-check: install
-	@PYTHONPATH=. $(BIN)/python -m tests.conformance.arm64.check
+	@PYTHONPATH=. $(BIN)/python -m tools.conformance.arm64.check
 
 # The bundle and the fixtures on six kinds of processor, four of them x86-64: two emulated, one masked, one this machine's. Correctness alone.
 processors: export
-	@PYTHONPATH=. $(BIN)/python -m tests.conformance.processors.table --bundle $(OUT)/pocket --output $(OUT)/processors.json
+	@PYTHONPATH=. $(BIN)/python -m tools.conformance.processors.table --bundle $(OUT)/pocket --output $(OUT)/processors.json
 
 # A signed APK, where Debian's old platform packages can be had; it says so where they cannot.
 android-apk:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from gamer.runtime.telemetry import opt_out
+from tests.paths import ROOT
 
 opt_out()  # before any test loads a library of its own accord, and for the processes that it starts
-ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(scope="session")

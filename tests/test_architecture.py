@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.paths import ROOT
+
 ROOMS = ("index", "runtime", "export", "bench")  # lowest first: a room imports itself and those before it
 HEAVY = {"torch", "torchao", "executorch", "coremltools", "transformers", "onnxscript"}
 # What a search by text has no use for, and would pay for at each start.

@@ -10,12 +10,13 @@ import pytest
 from gamer.bench import exports
 from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.errors import BundleError
+from tests.paths import GOLDEN
 
-GOLDEN = Path(__file__).parent.parent / "golden" / "manifest_v1.json"
+MANIFEST = GOLDEN / "manifest_v1.json"
 
 
 def test_every_artifact_is_a_row(tmp_path: Path) -> None:
-    (tmp_path / "manifest.json").write_bytes(GOLDEN.read_bytes())
+    (tmp_path / "manifest.json").write_bytes(MANIFEST.read_bytes())
     manifest, found = mf.read(tmp_path), exports.read([tmp_path])
     assert len(found.rows) == len(manifest.artifacts)
     row, artifact = found.rows[0], manifest.artifacts[0]
@@ -26,7 +27,7 @@ def test_every_artifact_is_a_row(tmp_path: Path) -> None:
 
 
 def test_what_several_bundles_have_stands_once(tmp_path: Path) -> None:
-    raw = json.loads(GOLDEN.read_text())
+    raw = json.loads(MANIFEST.read_text())
     for n, artifact in enumerate(raw["artifacts"]):
         artifact["sha256"] = f"{n + 1:064x}"
     changed = json.loads(json.dumps(raw)) | {"recipe": "other"}

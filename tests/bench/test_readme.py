@@ -15,10 +15,10 @@ from click.testing import CliRunner
 from gamer.bench.cli.bench import bench
 from gamer.bench.retrieval import methods
 from gamer.bench.retrieval.baselines import Baseline
+from tests.bench.retrieval.data_sets import write
+from tests.paths import ROOT
 
-from .data_sets import write
-
-README = Path(__file__).resolve().parents[2] / "bench" / "README.md"
+README = ROOT / "bench" / "README.md"
 
 
 def blocks(title: str) -> list[str]:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from .processors import masked, table
+from tests.paths import ROOT
+from tools.conformance.processors import masked, table
 
-ROOT = Path(__file__).parent.parent.parent
 SATURATING = """
 import json, sys
 from pathlib import Path
@@ -45,7 +45,7 @@ print(json.dumps(found | {"units": models_role.units, "here": models_role.cosine
 
 @pytest.fixture(scope="module")
 def emulator() -> table.Kind:
-    setup = subprocess.run([str(ROOT / "tests/conformance/arm64/setup.sh"), sys.executable], capture_output=True, text=True)
+    setup = subprocess.run([str(ROOT / "tools/conformance/arm64/setup.sh"), sys.executable], capture_output=True, text=True)
     if setup.returncode == table.NOT_RUN:
         pytest.skip(f"no emulator here: {setup.stderr.strip()[-200:]}")
     assert setup.returncode == 0, setup.stderr
@@ -54,7 +54,7 @@ def emulator() -> table.Kind:
 
 @pytest.mark.slow
 def test_the_bundle_and_the_fixtures_are_the_same_without_vnni(emulator: table.Kind, bundle: Path, tmp_path: Path) -> None:
-    row = table.run(emulator, bundle, tmp_path, ROOT / "tests/conformance/processors/probe.py", seconds=600)
+    row = table.run(emulator, bundle, tmp_path, ROOT / "tools/conformance/processors/probe.py", seconds=600)
     assert all(c["cosine"] >= c["threshold"] for c in row["components"].values()), row["components"]
     assert "precise AVX2" in row["components"]["image_tower"]["arithmetic"]
     assert not [problem for suite in row["suites"].values() for problem in suite["failures"]]
@@ -78,7 +78,7 @@ def test_golden_fixtures_see_saturating_kernels_and_the_exact_form_is_taken(emul
 def test_avx512_without_vnni_is_run_where_the_processor_has_avx512(bundle: Path, tmp_path: Path) -> None:
     kind = next(kind for kind in table.KINDS if kind.name == "x86-64, AVX-512")
     try:
-        row = table.run(kind, bundle, tmp_path, ROOT / "tests/conformance/processors/probe.py", seconds=600)
+        row = table.run(kind, bundle, tmp_path, ROOT / "tools/conformance/processors/probe.py", seconds=600)
     except masked.Unavailable as reason:
         pytest.skip(f"AVX-512 without VNNI is not run here: {reason}")
     assert all(c["cosine"] >= c["threshold"] for c in row["components"].values())

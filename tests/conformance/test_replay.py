@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from .fixture import COMMITTED, FORMAT, Case, Suite, read
-from .plain import opinion_of
-from .replay import differences, replay
-from .table import Tally, absent, cases_of
+from tools.conformance.fixture import COMMITTED, FORMAT, Case, Suite, read
+from tools.conformance.plain import opinion_of
+from tools.conformance.replay import differences, replay
+from tools.conformance.table import Tally, absent, cases_of
 
 LARGEST = 1_500_000  # bytes of all fixtures together: they are cloned by everybody
 

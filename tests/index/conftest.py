@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -68,12 +67,3 @@ def build_album(tmp_path: Path) -> BuildAlbum:
 @pytest.fixture
 def album_path(build_album: BuildAlbum) -> Path:
     return build_album()
-
-
-@pytest.fixture(scope="session")
-def shared_data() -> Path:
-    given = os.environ.get("GAMER_SHARED_DATA")
-    folder = Path(given) if given else Path(__file__).resolve().parents[2].parent / "shared" / "data"
-    if not folder.is_dir():
-        pytest.skip(f"shared data not found at {folder}; set GAMER_SHARED_DATA to run this test")
-    return folder

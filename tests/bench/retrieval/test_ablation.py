@@ -1,0 +1,129 @@
+"""Ablations switch the engine that is shipped, and put it back; a composed album is the one it was taken from; tables hold what was measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from gamer.bench.cli.bench import bench
+from gamer.bench.retrieval import ablation, album_rows, compose, datasets, metrics, paper, quality
+from gamer.bench.retrieval.albums import album_of
+from gamer.bench.retrieval.user import User
+from gamer.index import Album
+from tests.bench.retrieval.data_sets import QUERIES, write
+
+
+def test_some_queries_are_spread_and_never_too_many() -> None:
+    queries = [datasets.Query(str(n), "q", ("a",), "") for n in range(103)]
+    for most in (1, 7, 50, 103, 500):
+        found = ablation.some(queries, most)
+        assert 0 < len(found) <= most and found[0].id == "0"
+    assert len(ablation.some(queries, 500)) == 103
+
+
+def test_recall_by_k_is_macro() -> None:
+    one = quality.AskedUser("a", 1, (quality.Asked("1", "a", 2, {"m": (1, 4)}),), {}, {})
+    two = quality.AskedUser("b", 1, (quality.Asked("2", "b", 1, {"m": ()}),) * 3, {}, {})
+    assert ablation.recall_by_k([one, two], "m") == {"1": 0.25, "2": 0.25, "3": 0.25, "5": 0.5, "10": 0.5}
+
+
+@pytest.fixture(scope="module")
+def user(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
+    from gamer.runtime.models.models import Models
+
+    folder = tmp_path_factory.mktemp("ablation")
+    models = Models.open(bundle)
+    found = User("ann", album_of(write(folder / "set"), "ann", models, folder, print), models, folder)
+    yield found
+    found.close()
+
+
+@pytest.mark.slow
+def test_each_switch_takes_its_layer_away_and_is_put_back(user: User) -> None:
+    engine, query = user.engine, "lighthouse in August 2020"
+    before = (engine.ranking, engine.without, engine.album.meta)
+
+    def search(variant: ablation.Variant) -> tuple[dict[str, int], dict[str, float], tuple[str, ...]]:
+        with ablation.switched(engine, variant):
+            answer = engine.search(query, 8, mode=variant.mode, refined_by=variant.refined_by, now=datetime(2021, 1, 1))
+        assert (engine.ranking, engine.without, engine.album.meta) == before
+        return answer.trace.left, answer.hits[0].parts, answer.trace.cues
+
+    variants = ablation.VARIANTS | ablation.PAPER_VARIANTS
+    left, parts, cues = search(variants["full"])
+    assert cues and parts["cue"] > 0 and parts["text"] > 0 and parts["entity"] > 0
+    left, parts, cues = search(variants["no layer 1"])
+    assert not cues and parts["cue"] == 0 and left["cube"] == 8
+    assert search(variants["no layer 2"])[1]["entity"] == 0
+    parts = search(variants["no layer 3"])[1]
+    assert parts["cue"] > 0 and not any(parts[name] for name in ("text", *ablation.WORDS))
+    assert search(variants["paper"])[0]["cube"] == 1 and search(variants["paper, no layer 1"])[0]["cube"] == 8
+    assert search(variants["paper, no layer 1"])[0]["graph"] < 8
+    with ablation.switched(engine, variants["paper, no layer 2"]):
+        assert engine.search("lighthouse", 8, mode="paper").trace.left["graph"] == 8
+    cosine, node = (search(variants[name])[1]["cosine"] for name in ("paper", "paper, no layer 3"))
+    assert cosine != node and 0 <= node <= 1.01  # vectors of bytes: one with itself may be a little over one
+
+
+@pytest.mark.slow
+def test_a_composed_album_answers_as_the_one_it_was_taken_from(user: User, tmp_path: Path) -> None:
+    photos, names = compose.take(user.path, user.models)
+    copy = tmp_path / "copy.gamer"
+    assert compose.write(copy, photos, names, user.models, user.path) == len(photos) == len(user.album)
+    with Album.open(copy) as opened:
+        assert opened.verify() == [] and opened.meta == user.album.meta and opened.stats().mentions == user.album.stats().mentions
+    old, new = album_rows.entities(user.path), album_rows.entities(copy)
+    assert old.names == new.names and np.allclose(old.vectors, new.vectors, atol=2e-3)
+    other = User("copy", copy, user.models)
+    for query in QUERIES:
+        pairs = [[(hit.id, hit.score) for hit in one.engine.search(query, 5, now=user.now).hits] for one in (user, other)]
+        assert [i for i, _ in pairs[0]] == [i for i, _ in pairs[1]]
+        assert [s for _, s in pairs[0]] == pytest.approx([s for _, s in pairs[1]], abs=0.05)
+    other.close()
+
+
+@pytest.mark.slow
+def test_rows_by_stock_sqlite_are_the_albums_own(user: User) -> None:
+    found, query = album_rows.vectors(user.path, "text"), user.vector("a boat")
+    best = np.full(len(user.album), -np.inf, np.float32)
+    np.maximum.at(best, found.owners, found.floats @ query)
+    assert np.allclose(best, user.album.scores("text", query), atol=1e-3)
+    graph = album_rows.entities(user.path)
+    assert set(user.album.entity_names(1000)) == set(graph.names) and not len(album_rows.vectors(user.path, "image").owners)
+    assert user.album.activate(np.array([3])).size == (graph.mentions[1] == 3).sum()
+
+
+@pytest.mark.slow
+def test_the_commands_measure_and_draw(bundle: Path, tmp_path: Path) -> None:
+    folder, results = write(tmp_path / "small"), tmp_path / "results"
+    command = ["ablation", str(folder), "-b", str(bundle), "-b", str(bundle), "--cache", str(tmp_path / "cache"), "--llm-queries", "1"]
+    done = CliRunner().invoke(bench, [*command, "--sizes", "10,100", "--queries", "3", "--output", str(results / "ablation-small.json")])
+    assert done.exit_code == 0, done.output
+    found = json.loads((results / "ablation-small.json").read_text())
+    assert [row["name"] for row in found["fused"]] == list(ablation.VARIANTS) and found["queries"] == 6
+    assert [size["photos"] for size in found["sizes"]] == [10, 16] and len(found["bundles"]) == 2
+    assert found["bundles"][0]["recall5"]["ours"] == pytest.approx(found["fused"][0]["recall"]["5"])
+    experts = [row["experts"] for row in found["rho"]]
+    assert experts == sorted(experts) and experts[-1] == 3
+    assert set(found["fused"][0]["scores"]) == set(metrics.METRICS)
+    text = CliRunner().invoke(bench, ["paper", "--results", str(results)])
+    assert text.exit_code == 0, text.output
+    for part in ("Table 3", "Table 4", "Table 6", "Table 7", "Table 10", "Figure 3", "32.1 G", "2717", "2.2 of 3", paper.NOT_QUOTED):
+        assert part in text.output
+    for title in ("Table 4", "Table 6", "Table 10", "Figure 3"):  # none of these figures is in our documents
+        rows = text.output.split(f"## {title}")[1].split("\n\n")[1].splitlines()[2:]
+        assert rows and all(row.endswith((f"{paper.NOT_QUOTED} |", "chosen |")) for row in rows)
+
+
+@pytest.mark.parametrize("text", [None, "{", "{}"])
+def test_results_that_are_not_ours_are_named(tmp_path: Path, text: str | None) -> None:
+    if text is not None:
+        (tmp_path / "ablation-x.json").write_text(text)
+    done = CliRunner().invoke(bench, ["paper", "--results", str(tmp_path)])
+    assert done.exit_code == 1 and str(tmp_path.name) in done.output and len(done.output.strip().splitlines()) == 1

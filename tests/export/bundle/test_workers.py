@@ -1,0 +1,83 @@
+"""Worker processes: results as they come, the first failure ends the rest at once, and none outlives its parent."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch", reason="needs the export extra")
+from gamer.export.bundle import workers
+from gamer.export.errors import ExportError
+
+SLOW = 60.0  # seconds that nobody waits for
+
+
+def job(task: tuple[str, str]) -> str:
+    what, where = task
+    Path(where).mkdir(exist_ok=True)
+    if what == "slow":
+        Path(where, f"slow-{os.getpid()}").touch()
+        time.sleep(SLOW)
+    elif what == "fails":
+        while not list(Path(where).glob("slow-*")):
+            time.sleep(0.01)
+        raise ExportError("cosine 0.5 is below 0.9")
+    elif what == "odd":
+        raise RuntimeError("first line\nsecond line")
+    elif what == "dies":
+        os.kill(os.getpid(), signal.SIGKILL)
+    print("chatter", flush=True)
+    return f"{what} by {os.getpid()}"
+
+
+def test_results_come_with_their_tasks_and_chatter_goes_to_the_log(tmp_path: Path) -> None:
+    tasks = [(str(n), str(tmp_path)) for n in range(5)]
+    found = dict(workers.run(job, tasks, 2, str(tmp_path / "log")))
+    assert {task: text.split(" by ")[0] for task, text in found.items()} == {task: task[0] for task in tasks}
+    assert len({text.split(" by ")[1] for text in found.values()}) <= 2
+    assert (tmp_path / "log").read_text().count("chatter") == 5
+
+
+def test_one_job_at_a_time_is_a_process_each(tmp_path: Path) -> None:
+    found = dict(workers.run(job, [("a", str(tmp_path)), ("b", str(tmp_path))], 1, str(tmp_path / "log")))
+    assert len({text.split(" by ")[1] for text in found.values()}) == 2
+
+
+@pytest.mark.parametrize(("task", "says"), [("fails", "cosine 0.5"), ("dies", "a worker was killed"), ("odd", "RuntimeError: first line$")])
+def test_a_failure_is_said_at_once_and_ends_the_others(tmp_path: Path, task: str, says: str) -> None:
+    tasks = [("slow", str(tmp_path)), (task, str(tmp_path)), ("slow", str(tmp_path))]
+    with pytest.raises(ExportError, match=says):
+        list(workers.run(job, tasks if task == "fails" else tasks[1:], 2, str(tmp_path / "log")))
+    for mark in tmp_path.glob("slow-*"):
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(mark.name.removeprefix("slow-")), 0)
+
+
+@pytest.mark.slow
+def test_a_killed_parent_leaves_no_worker(tmp_path: Path) -> None:
+    here = Path(__file__)
+    code = f"""
+import sys
+sys.path.insert(0, {str(here.parent)!r})
+from {here.stem} import job
+from gamer.export.bundle import workers
+if __name__ == "__main__":
+    list(workers.run(job, [("slow", {str(tmp_path)!r})], 2, {str(tmp_path / "log")!r}))
+"""
+    (tmp_path / "parent.py").write_text(code)
+    parent = subprocess.Popen([sys.executable, str(tmp_path / "parent.py")])
+    deadline = time.monotonic() + 60
+    while not (marks := list(tmp_path.glob("slow-*"))) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    parent.kill()
+    parent.wait()
+    worker = Path("/proc") / marks[0].name.removeprefix("slow-")
+    while worker.exists() and "Z" not in (worker / "stat").read_text().split()[2] and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert time.monotonic() < deadline, "the worker went on"

@@ -1,0 +1,177 @@
+"""The exporter: one small component for real on every target, what a failure leaves behind, and what an interrupted export keeps."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.paths import GOLDEN
+
+pytest.importorskip("torch", reason="needs the export extra")
+from gamer.export import recipe
+from gamer.export.bundle import write as bundle
+from gamer.export.bundle.fingerprint import fingerprint
+from gamer.export.components import components
+from gamer.export.errors import ExportError
+from gamer.export.networks.decoder import Int8Embedding
+from gamer.export.parity import measure, verify
+from gamer.export.settings import Settings, from_strings, parse_parts
+from gamer.runtime.bundle import manifest as mf
+
+POCKET = Settings("pocket")
+
+
+def task(folder: Path, target: str, role: str = "dpe_router") -> bundle.Task:
+    (folder / "records").mkdir(exist_ok=True)
+    return bundle.Task(POCKET, role, target, recipe.recipe("pocket").quant_of(role, target, "int8"), str(folder))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["onnx", "executorch", "coreml"])
+def test_one_component_for_real(tmp_path: Path, target: str) -> None:
+    artifact = bundle.run_task(task(tmp_path, target)).artifact
+    assert mf.digest(tmp_path / artifact.path) == (artifact.bytes, artifact.sha256)
+    assert artifact.parity.minimum is not None and artifact.parity.minimum >= artifact.parity.threshold
+    assert artifact.parity.executed_by and artifact.export_peak_bytes > 50_000_000
+    assert [p.name for p in (tmp_path / target).iterdir()] == [Path(artifact.path).name]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["onnx", "executorch", "coreml"])
+def test_a_token_table_with_scales_for_parts_of_a_row(tmp_path: Path, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Int8Embedding, "OUTLIER", 0.0)
+    found = bundle.run_task(task(tmp_path, target, "llm_embed")).artifact
+    assert found.parity.minimum is not None and found.parity.minimum > 0.9999 and found.bytes < 1.16 * 49152 * 576
+
+
+@pytest.mark.slow
+def test_a_finished_part_is_kept_and_a_changed_one_is_not(tmp_path: Path) -> None:
+    wanted = task(tmp_path, "onnx")
+    assert bundle._finished(wanted) is None
+    made = bundle.run_task(wanted)
+    assert bundle._finished(wanted) == made
+    half = tmp_path / "onnx" / "partial-7-dpe_expert_0.onnx"
+    half.write_bytes(b"what a killed worker left")
+    (tmp_path / "onnx" / "tmpabc").mkdir()
+    (tmp_path / "onnx" / "tmpabc" / "graph.onnx").write_bytes(b"more of it")
+    bundle._sweep([wanted, replace(wanted, role="dpe_expert_0")], {wanted: made})
+    assert [p.relative_to(tmp_path).as_posix() for p in (tmp_path / "onnx").iterdir()] == [made.artifact.path]
+    (tmp_path / made.artifact.path).write_bytes(b"cut short")
+    assert bundle._finished(wanted) is None
+
+
+@pytest.mark.slow
+def test_parity_below_its_threshold_fails_with_the_figure_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = recipe.recipe("pocket")
+    strict = replace(chosen, thresholds={**chosen.thresholds, "int8": {"dpe_router": recipe.Threshold(1.5)}})
+    monkeypatch.setitem(recipe.RECIPES, "pocket", strict)
+    with pytest.raises(ExportError, match=r"dpe_router for onnx \(int8\): worst cosine [01]\.\d+ with torch is below 1\.5"):
+        bundle.run_task(task(tmp_path, "onnx"))
+    assert not list((tmp_path / "onnx").iterdir()) and bundle._finished(task(tmp_path, "onnx")) is None
+
+
+@pytest.mark.slow
+def test_another_models_artifact_does_not_pass_for_this_one(tmp_path: Path) -> None:
+    """Expert 1's file under expert 0's name: same shapes, same bytes count, another function."""
+    artifact = bundle.run_task(task(tmp_path, "onnx", "dpe_expert_1")).artifact
+    item = components.build(POCKET, "dpe_expert_0", "fp32")
+    with pytest.raises(ExportError, match="worst cosine"):
+        measure.measure(POCKET, item, replace(artifact, role="dpe_expert_0"), tmp_path / artifact.path, recipe.Threshold(0.99))
+
+
+def test_targets_are_parsed_and_named() -> None:
+    assert bundle.parse_targets("coreml, onnx") == ("onnx", "coreml")
+    with pytest.raises(ExportError, match="choose from: onnx, executorch, coreml"):
+        bundle.parse_targets("onnx,tflite")
+    with pytest.raises(ExportError, match="no target"):
+        bundle.parse_targets(" , ")
+
+
+def test_parts_are_named_and_what_needs_another_says_so() -> None:
+    assert Settings("pocket", parts=("image", "text")).chosen.parts() == ("image", "text")
+    assert components.roles(Settings("pocket", parts=("text",))) == ("text_tower",)
+    for parts, says in ((("vision",), "no part 'vision'"), (("dpe", "image", "text"), "image and llm too"), (("image",), "ask for text too")):
+        with pytest.raises(ExportError, match=says):
+            Settings("pocket", parts=parts)
+    with pytest.raises(ExportError, match="choose from: image, text, dpe, llm"):
+        parse_parts("text,vision")
+    assert fingerprint(Settings("towers", parts=("text",), sources=(("text", "random"),)))  # the other part has no weights of its own
+    asked = Settings("pocket", parts=parse_parts("text, image"))
+    assert from_strings(asked.to_strings()) == asked and fingerprint(asked) == fingerprint(Settings("pocket"))
+
+
+@pytest.mark.slow
+def test_a_bundle_of_some_parts_is_added_to_and_keeps_what_it_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Text first, for a first answer; then another target: the file that was proven stays, byte for byte, with its time of export."""
+    monkeypatch.setattr(bundle, "_run", lambda tasks, jobs, report: [bundle._finished(task) or bundle.run_task(task) for task in tasks])
+    monkeypatch.setattr("gamer.export.bundle.gazetteer.build_gazetteer", lambda path: path.write_bytes(b"no places"))
+    monkeypatch.setattr("gamer.export.bundle.contents.calibrate_delta", lambda settings: (0.5, "not calibrated"))
+    text = replace(POCKET, parts=("text",))
+    first = bundle.export(text, ("onnx",), tmp_path / "out", 1, lambda *_: None)
+    both = bundle.export(text, ("onnx", "coreml"), tmp_path / "out", 1, lambda *_: None)
+    assert {a.target for a in both.artifacts} == {"onnx", "coreml"} and both.artifact("text_tower", "onnx") == first.artifacts[0]
+    assert both.golden("text_tower").keys() == {"ids", "mask", "want"}
+    mf.check(tmp_path / "out", both)
+    said: list[str] = []
+    assert bundle.export(text, ("onnx",), tmp_path / "out", 1, lambda what, _: said.append(what)) == both and said == ["up to date"]
+    shutil.rmtree(tmp_path / "out" / "coreml")  # damaged: written anew, and a target that was not asked for before is added to what stands
+    shutil.rmtree(tmp_path / "out")
+    only = bundle.export(text, ("coreml",), tmp_path / "out", 1, lambda *_: None)
+    (tmp_path / "out.partial" / "records").mkdir(parents=True)
+    (tmp_path / "out.partial" / "records" / "fingerprint").write_text(fingerprint(text))
+    (tmp_path / "out.partial" / "executorch").mkdir()
+    (tmp_path / "out.partial" / "executorch" / "text_tower.pte").write_bytes(b"of an interrupted export of more")
+    more = bundle.export(text, ("onnx",), tmp_path / "out", 1, lambda *_: None)
+    assert {a.target for a in more.artifacts} == {"onnx", "coreml"} and more.artifact("text_tower", "coreml") == only.artifacts[0]
+    assert sorted(p.name for p in (tmp_path / "out").iterdir() if p.is_dir()) == ["coreml", "fixtures", "onnx"]
+
+
+def test_a_bundle_names_no_weights_to_fetch_and_no_pickle_to_run() -> None:
+    golden = mf.from_json((GOLDEN / "manifest_v2.json").read_text(encoding="utf-8"), "golden")
+    hostile = replace(golden, settings={**POCKET.to_strings(), "sources": "llm=evil/repo", "trust_pickle": "True"})
+    with pytest.raises(ExportError, match="the weights of llm came from evil/repo: say where they are, as in --weights llm=evil/repo"):
+        verify._trusted(hostile, ())
+    assert not verify._trusted(hostile, (("llm", "random"),)).trust_pickle
+
+
+def test_an_unknown_recipe_lists_the_choices() -> None:
+    with pytest.raises(ExportError, match="pocket"):
+        recipe.recipe("gamer-9000")
+
+
+@pytest.mark.parametrize("manifest", [None, '{"name": "my web app"}', "golden"])
+def test_a_directory_that_is_no_bundle_is_left_alone(tmp_path: Path, manifest: str | None) -> None:
+    """No manifest, somebody else's, and a true one with a stranger's file beside it."""
+    if manifest:
+        golden = GOLDEN / "manifest_v1.json"
+        (tmp_path / "manifest.json").write_text(golden.read_text(encoding="utf-8") if manifest == "golden" else manifest)
+    (tmp_path / "precious.txt").write_text("mine")
+    with pytest.raises(ExportError, match="not \\(only\\) a bundle"):
+        bundle.export(POCKET, ("onnx",), tmp_path, 1, lambda text, artifact: None)
+    assert (tmp_path / "precious.txt").read_text() == "mine"
+
+
+@pytest.mark.slow
+def test_the_exported_bundle_holds_what_the_readme_says(bundle: Path) -> None:
+    manifest = mf.read(bundle)
+    mf.check(bundle, manifest)
+    assert {(a.role, a.target) for a in manifest.artifacts} == {(r, t) for r in components.roles(POCKET) for t in recipe.TARGETS}
+    for artifact in manifest.artifacts:
+        assert artifact.parity.minimum is not None and artifact.parity.minimum >= artifact.parity.threshold
+    assert [c.trained for c in manifest.components if c.role.startswith("dpe_")] == [False] * 4
+    assert all(c.trained for c in manifest.components if not c.role.startswith("dpe_"))
+    rows = json.loads((bundle / "fixtures" / "text.json").read_text(encoding="utf-8"))
+    assert len(rows[0]["embedding"]) == manifest.dim
+
+
+@pytest.mark.slow
+def test_verify_measures_again(bundle: Path) -> None:
+    manifest = mf.read(bundle)
+    few = replace(manifest, artifacts=tuple(a for a in manifest.artifacts if a.role in ("dpe_router", "text_tower")))
+    again = verify.verify(bundle, few, lambda text: None)
+    for before, now in zip(few.artifacts, again.artifacts, strict=True):
+        assert now.parity.minimum == (None if before.parity.minimum is None else pytest.approx(before.parity.minimum, abs=2e-3))

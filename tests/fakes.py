@@ -1,0 +1,41 @@
+"""Fakes of models: what needs an answer and no network. One set, for every room's tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+
+from gamer.index import FloatArray
+from gamer.runtime.models.models import ImageCode, Models
+
+DIM = 8
+
+
+def unit(seed: bytes) -> FloatArray:
+    vector = np.random.default_rng(list(seed)).standard_normal(DIM).astype(np.float32)
+    return cast(FloatArray, vector / np.linalg.norm(vector))
+
+
+class FakeText:
+    def encode(self, texts: Sequence[str]) -> FloatArray:
+        return np.stack([unit(text.encode()) for text in texts]) if texts else np.zeros((0, DIM), np.float32)
+
+    def chunks(self, text: str) -> list[str]:
+        return [text]
+
+
+def fake_models(name: str = "made-up") -> Models:
+    """What an encoder asks of a bundle. A picture's vector is made of its mean colour."""
+    thresholds = SimpleNamespace(delta=0.6)
+
+    def see(pixels: Any) -> ImageCode:
+        colour = bytes(int(c) for c in pixels.mean((0, 1)))
+        return ImageCode(unit(colour), np.zeros((1, 1), np.float32), (("thing of colour " + colour.hex(), 0.9),))
+
+    manifest = SimpleNamespace(text_encoder=name, image_encoder="colours", dim=DIM, thresholds=thresholds)
+    gazetteer = SimpleNamespace(nearest=lambda lat, lon: None)
+    return cast(Models, SimpleNamespace(manifest=manifest, bundle=Path("out/x"), text=FakeText(), see=see, gazetteer=gazetteer))

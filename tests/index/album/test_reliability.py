@@ -1,0 +1,478 @@
+"""What an album survives: a writer killed at any moment, a disk that is full, a second writer, files that are not what they say, flipped bits."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import random
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gamer.index import Album, AlbumError, AlbumWriter, Encoded, FloatArray, Memory, Mention, Photo
+from gamer.index.album.export_jsonl import export_jsonl
+from tests.index.conftest import DIM, META, SAMPLE, BuildAlbum, name_vectors
+
+needs_fork = pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="kills forked writers; this system cannot fork")
+Model = dict[str, Photo]
+FORK = multiprocessing.get_context("fork") if "fork" in multiprocessing.get_all_start_methods() else multiprocessing
+
+
+def encoded(photo: Photo, seed: int) -> Encoded:
+    vectors: FloatArray = np.random.default_rng(seed).standard_normal((1 + seed % 3, DIM)).astype(np.float32)
+    return Encoded(photo, {"text": vectors}, (Mention(f"thing {seed % 7}", "thing"), Mention(f"{seed % 5} euros", "price", f"thing {seed % 7}")))
+
+
+def a_photo(name: str, seed: int) -> Photo:
+    words = ("harbour", "lamp", "garden", "train", "violin", "snow")[seed % 6]
+    return Photo(name, f"/p/{name}", 1_000 * seed, "local", seed % 80, seed % 170, (Memory("note", f"{words} {seed}"),))
+
+
+def step(model: Model, seed: int) -> tuple[Callable[[AlbumWriter], None], Model]:
+    """One change, as something a writer does, and the model after it."""
+    rng, after = random.Random(seed), dict(model)
+    kind = rng.choice(["add", "add", "add", "update", "remove", "move", "prefer"]) if len(model) > 4 else "add"
+    if kind == "add":
+        new = [a_photo(f"{seed}-{i}.jpg", seed + i) for i in range(rng.randint(1, 4))]
+        after |= {photo.id: photo for photo in new}
+        return lambda w: w.add([encoded(p, seed) for p in new]), after
+    one, other = rng.sample(sorted(model), 2)
+    if kind == "update":
+        after[one] = a_photo(one, seed)
+        return lambda w: w.update([encoded(after[one], seed)]), after
+    if kind == "remove":
+        del after[one]
+        return lambda w: w.remove([one]), after
+    if kind == "move":
+        old = model[one]
+        after[one] = Photo(one, f"/moved/{seed}", old.taken_at, old.tz_source, old.lat, old.lon, old.memories)
+        return lambda w: w.move(one, f"/moved/{seed}"), after
+
+    def prefer(writer: AlbumWriter) -> None:
+        with contextlib.suppress(AlbumError):  # it may close a circle
+            writer.prefer(one, other)
+
+    return prefer, after
+
+
+def write_until_killed(path: Path, model: Model, seed: int, told: Connection) -> None:
+    """Opens, changes, finishes, compacts, again and again; tells of each change once it has returned."""
+    while True:
+        for again in ("finish", "close", "compact"):
+            with AlbumWriter.extend(path, hnsw_from=30) as writer:
+                for _ in range(random.Random(seed).randint(1, 6)):
+                    change, model = step(model, seed)
+                    change(writer)
+                    told.send_bytes(b"+")
+                    seed += 1
+                if again == "finish":
+                    writer.finish(name_vectors)
+                elif again == "compact":
+                    writer.compact()
+
+
+def on_disk(path: Path) -> Model:
+    with Album.open(path) as album:
+        assert album.verify() == []
+        album.search_text("harbour", 3)
+        return {photo.id: photo for photo in album.photos(range(len(album)))}
+
+
+def kill_writers(path: Path, times: int) -> int:
+    """Kills a writer `times` times; the same album all along. How many changes were acknowledged."""
+    rng, model, seed, changes = random.Random(4), on_disk(path), 1_000, 0
+    for _ in range(times):
+        reader, told = multiprocessing.Pipe(duplex=False)
+        writer = FORK.Process(target=write_until_killed, args=(path, model, seed, told))
+        writer.start()
+        told.close()
+        if rng.random() < 0.7:  # else it dies while it opens
+            reader.poll(20)
+        time.sleep(rng.uniform(0, 0.06))
+        assert writer.is_alive(), "the writer failed by itself"
+        writer.kill()
+        writer.join()
+        states = [model]
+        with contextlib.suppress(EOFError):
+            while reader.recv_bytes():
+                states.append(step(states[-1], seed + len(states) - 1)[1])
+        acknowledged = len(states) - 1
+        states.append(step(states[-1], seed + acknowledged)[1])  # committed perhaps, but not yet told
+        found = on_disk(path)
+        assert found in states[-2:], f"after {acknowledged} acknowledged changes"
+        model, seed, changes = found, seed + acknowledged + 1, changes + acknowledged
+    return changes
+
+
+def killing(build_album: BuildAlbum, times: int) -> None:
+    path = build_album([])
+    assert kill_writers(path, times) > times
+    with AlbumWriter.extend(path) as writer:
+        writer.compact()
+    assert [p.name for p in path.parent.iterdir()] == [path.name]  # the dead left nothing that stays
+
+
+@needs_fork
+def test_writers_killed_at_40_moments(build_album: BuildAlbum) -> None:
+    killing(build_album, 40)
+
+
+@needs_fork
+@pytest.mark.slow
+def test_writers_killed_at_500_moments(build_album: BuildAlbum) -> None:
+    killing(build_album, 500)
+
+
+# A full disk
+
+
+def fill(path: Path) -> tuple[set[str], str]:
+    """Adds until it fails: what was acknowledged, and what the error says."""
+    added: set[str] = set()
+    with AlbumWriter.extend(path) as writer:
+        for seed in range(100_000):
+            photo = a_photo(f"{seed}.jpg", seed)
+            try:
+                writer.add([Encoded(photo, {"text": np.ones((8, DIM), np.float32)})])
+            except AlbumError as error:
+                return added, str(error)
+            added.add(photo.id)
+    raise AssertionError("the disk was never full")
+
+
+def check_after_full(path: Path, added: set[str], words: str) -> None:
+    assert path.name in words and "\n" not in words and ("full" in words or "I/O" in words), words
+    assert {photo for photo in on_disk(path) if photo not in {item.photo.id for item in SAMPLE}} == added and added
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)], capture_output=True, check=False)
+    if mounted.returncode:
+        pytest.skip(f"no small file system may be mounted here: {mounted.stderr.decode().strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk(album_path: Path, small_disk: Path) -> None:
+    path = small_disk / "album.gamer"
+    path.write_bytes(album_path.read_bytes())
+    added, words = fill(path)
+    check_after_full(path, added, words)
+    with pytest.raises(AlbumError, match=r"full|written"), AlbumWriter.create(small_disk / "second.gamer", META) as writer:
+        writer.add([Encoded(Photo(str(i), memories=(Memory("note", "x" * 20_000),))) for i in range(200)])
+    assert not list(small_disk.glob("second*"))
+
+
+def rewritten(path: Path, how: str) -> None:
+    """What puts a new file in an album's place: written anew, or built anew under the same name."""
+    if how == "compact":
+        with AlbumWriter.extend(path) as writer:
+            writer.compact()
+        return
+    with AlbumWriter.create(path, META) as writer:
+        writer.add([Encoded(a_photo(f"new{n}.jpg", n), {"text": np.ones((8, DIM), np.float32)}) for n in range(120)])
+        writer.finish(name_vectors)
+
+
+@pytest.mark.parametrize("how", ["compact", "create"])
+def test_a_nearly_full_disk_never_costs_the_album_that_stands(build_album: BuildAlbum, small_disk: Path, how: str) -> None:
+    """Every size of free space, a page apart, from none to enough: the old album stands whole, or the new one does, and a failure says so."""
+    page, vectors = 4096, {"text": np.ones((8, DIM), np.float32)}
+    source = build_album([*SAMPLE, *(Encoded(a_photo(f"{n}.jpg", n), vectors) for n in range(120))])
+    old = set(on_disk(source))
+    path, ballast, outcomes = small_disk / "album.gamer", small_disk / "ballast", []
+    for free in range(0, 260 * page, page):
+        for file in small_disk.iterdir():
+            file.unlink()
+        path.write_bytes(source.read_bytes())
+        with ballast.open("wb") as filler:
+            left = os.statvfs(small_disk)
+            filler.write(bytes(max(0, left.f_bavail * left.f_frsize - free)))
+        try:
+            rewritten(path, how)
+            outcomes.append("new")
+        except AlbumError as error:
+            assert "\n" not in str(error) and "space" in str(error), error
+            outcomes.append("old")
+        ballast.unlink()  # reading wants a little room of its own
+        found = set(on_disk(path))
+        assert found == old if how == "compact" or outcomes[-1] == "old" else len(found) == 120, free
+        assert [f.name for f in small_disk.iterdir() if not f.name.endswith(("-wal", "-shm"))] == ["album.gamer"], free
+        if outcomes[-5:] == ["new"] * 5:
+            break
+    assert outcomes[0] == "old" and outcomes[-1] == "new", outcomes
+
+
+@needs_fork
+def test_a_file_that_may_not_grow(album_path: Path) -> None:
+    def limited(told: Connection) -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 19, 1 << 19))
+        told.send(fill(album_path))
+
+    reader, told = multiprocessing.Pipe(duplex=False)
+    child = FORK.Process(target=limited, args=(told,))
+    child.start()
+    added, words = reader.recv()
+    child.join()
+    check_after_full(album_path, added, words)
+
+
+# Several at once
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from gamer.index import AlbumWriter
+with AlbumWriter.extend(Path(sys.argv[1])) as writer:
+    print("open", flush=True)
+    sys.stdin.readline()
+"""
+READ = """
+import sys
+from pathlib import Path
+from gamer.index import Album
+path, wanted, seen = Path(sys.argv[1]), int(sys.argv[2]), 0
+print("open", flush=True)
+while seen < wanted:
+    with Album.open(path) as album:
+        n = len(album)
+        assert seen <= n and len(album.times()) == n == album.in_cubes([]).rows.size, (seen, n)
+        assert album.scores("text", [1.0] * 16).size == n and album.photo(n - 1).id and len(album) == n
+        assert album.verify() == []
+        seen = n
+print("saw", seen, flush=True)
+"""
+
+
+def python(code: str, *args: str) -> subprocess.Popen[str]:
+    return subprocess.Popen([sys.executable, "-c", code, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def test_a_second_writer_is_told_at_once(album_path: Path) -> None:
+    with python(HOLD, str(album_path)) as first:
+        assert first.stdout is not None and first.stdout.readline() == "open\n"
+        begin = time.monotonic()
+        openings: tuple[Callable[[], object], ...] = (lambda: AlbumWriter.extend(album_path), lambda: AlbumWriter.create(album_path, META))
+        for opening in openings:
+            with pytest.raises(AlbumError, match="another program is writing this album") as caught:
+                opening()
+            assert "\n" not in str(caught.value) and str(album_path) in str(caught.value)
+        assert time.monotonic() - begin < 60  # it does not wait for the first to end
+        first.kill()
+        first.wait()
+    with AlbumWriter.extend(album_path) as writer:  # the lock died with its holder
+        writer.remove(["dog.jpg"])
+    assert [p.name for p in album_path.parent.iterdir()] == [album_path.name]
+
+
+def test_two_readers_and_a_writer(album_path: Path) -> None:
+    more = 60
+    readers = [python(READ, str(album_path), str(4 + more)) for _ in range(2)]
+    assert all(r.stdout is not None and r.stdout.readline() == "open\n" for r in readers)
+    with Album.open(album_path) as early, AlbumWriter.extend(album_path) as writer:
+        for seed in range(more):
+            writer.add([encoded(a_photo(f"{seed}.jpg", seed), seed)])
+        assert len(early) == 4 == len(early.times()) and early.verify() == []  # the snapshot it opened
+        assert early.search_text("harbour", 9).rows.size == 0
+    for reader in readers:
+        assert reader.communicate(timeout=60)[0] == f"saw {4 + more}\n" and reader.returncode == 0
+    assert [p.name for p in album_path.parent.iterdir()] == [album_path.name]
+
+
+def test_an_album_that_is_being_read_is_not_replaced(album_path: Path) -> None:
+    with Album.open(album_path) as reader:
+        attempts: tuple[Callable[[], object], ...] = (
+            lambda: AlbumWriter.extend(album_path).compact(),
+            lambda: AlbumWriter.create(album_path, META).finish(name_vectors),
+        )
+        for attempt in attempts:
+            with pytest.raises(AlbumError, match="another program has this album open"):
+                attempt()
+            assert len(reader) == 4 and reader.photo(0).id == "chair.jpg"
+    assert len(on_disk(album_path)) == 4
+
+
+# Files that are not what they say
+
+
+def damaged_files(good: bytes, folder: Path) -> Iterator[tuple[Path, str]]:
+    other = folder / "other.db"
+    with contextlib.closing(sqlite3.connect(other)) as db:
+        db.execute("CREATE TABLE photos(x)")
+    yield other, "another application"
+    for name, content, words in (
+        ("newer", good[:60] + b"\x00\x00\x00\x63" + good[64:], "format 99"),
+        ("cut", good[: len(good) // 2], "truncated"),
+        ("short", good[:50], "truncated"),
+        ("empty", b"", "not an album"),
+        ("text", b"hello" * 999, "not an SQLite file"),
+        ("page", good[:100] + b"\xff" * 3996 + good[4096:], "damaged"),
+        ("schema", good[:4000] + bytes(2000) + good[6000:], "damaged"),
+    ):
+        path = folder / name
+        path.write_bytes(content)
+        yield path, words
+
+
+def test_what_cannot_be_used_is_refused_in_one_line_and_not_touched(album_path: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    for path, words in damaged_files(album_path.read_bytes(), folder):
+        before = path.read_bytes()
+        for opening in (use, AlbumWriter.extend, change):
+            with pytest.raises(AlbumError, match=words) as caught:
+                opening(path)
+            assert "\n" not in str(caught.value) and path.name in str(caught.value)
+        assert path.read_bytes() == before
+        assert not [p for p in folder.iterdir() if p.name != path.name and p.name.startswith(path.name)]
+        path.unlink()
+
+
+def use(path: Path) -> None:
+    with Album.open(path) as album:
+        if problems := album.verify():
+            raise AlbumError(f"{path}: damaged: {problems[0]}")
+
+
+def change(path: Path) -> None:
+    with AlbumWriter.extend(path) as writer:
+        writer.add([Encoded(Photo("new"))])
+
+
+@needs_fork
+def test_a_read_only_album(album_path: Path) -> None:
+    """As a user who may read it and write neither it nor its folder."""
+    if os.geteuid() != 0:
+        album_path.parent.chmod(0o555)
+
+    def as_nobody(told: Connection) -> None:
+        if os.geteuid() == 0:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+        read = None
+        try:
+            with Album.open(album_path) as album:
+                read = (album.verify(), [photo.id for photo in album.photos(range(4))])
+            AlbumWriter.extend(album_path)
+            told.send((read, "it was opened for writing"))
+        except (AlbumError, OSError) as error:
+            told.send((read, str(error)))
+
+    before = album_path.read_bytes()
+    for folder in (album_path.parent, *album_path.parents[1:3]):
+        folder.chmod(0o755 if os.geteuid() == 0 else 0o555)
+    album_path.chmod(0o444)
+    reader, told = multiprocessing.Pipe(duplex=False)
+    child = FORK.Process(target=as_nobody, args=(told,))
+    child.start()
+    read, words = reader.recv() if reader.poll(30) else (None, "no answer")
+    child.join()
+    for folder in (album_path.parent, *album_path.parents[1:3]):
+        folder.chmod(0o700)
+    assert read == ([], [item.photo.id for item in SAMPLE])
+    assert "cannot be written" in words or "read-only" in words
+    assert album_path.read_bytes() == before and len(list(album_path.parent.iterdir())) == 1
+
+
+# Flipped bits
+
+# What a checksum or a hash covers; the page of the format says what none does.
+COVERED = (
+    "SELECT id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256 FROM photos ORDER BY row",
+    "SELECT photo, source, text, sharing, sensitivity FROM memories ORDER BY photo, id",
+    "SELECT canonical, name, kind, scale, data FROM entities ORDER BY row",
+    "SELECT e.name, m.photo, m.leaf FROM mentions m JOIN entities e ON e.row = m.entity ORDER BY 1, 2",
+    "SELECT * FROM vectors ORDER BY 1, 2, 3",
+    "SELECT value FROM meta WHERE key IN ('text_encoder', 'image_encoder', 'dim', 'delta') ORDER BY key",
+)
+
+
+def dump(path: Path) -> list[list[tuple[object, ...]]]:
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        return [db.execute(sql).fetchall() for sql in COVERED]
+
+
+def flips(album_path: Path, times: int) -> None:
+    good, photos, rows = album_path.read_bytes(), on_disk(album_path), dump(album_path)
+    rng, noticed = random.Random(11), 0
+    path = album_path.with_name("flipped.gamer")
+    for _ in range(times):
+        spoilt = bytearray(good)
+        for _ in range(rng.choice([1, 1, 1, 8])):
+            spoilt[rng.randrange(len(good))] ^= 1 << rng.randrange(8)
+        path.write_bytes(spoilt)
+        try:
+            with Album.open(path) as album:
+                for row in range(len(album)):
+                    with contextlib.suppress(AlbumError):
+                        assert (shown := album.photo(row)) == photos.get(shown.id), "a photo that was never written is shown"
+                album.in_cubes([])
+                album.search_text("beach", 3)
+                album.search_vectors("text", name_vectors(["dog"])[0], 3)
+                album.match_entities(name_vectors(["dog"])[0], np.arange(len(album)), 0.5)
+                problems = album.verify()
+        except AlbumError as error:
+            assert "\n" not in str(error)
+            problems = [str(error)]
+        if not problems:
+            assert dump(path) == rows, "verify calls clean what is not what was written"
+        noticed += bool(problems)
+        for suffix in ("", "-wal", "-shm"):
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+    assert noticed > times // 20  # most of a small file is empty pages
+
+
+def test_no_flipped_bit_shows_what_was_never_written(album_path: Path) -> None:
+    flips(album_path, 300)
+
+
+@pytest.mark.slow
+def test_no_flipped_bit_of_many_shows_what_was_never_written(album_path: Path) -> None:
+    flips(album_path, 1_500)
+
+
+def test_repair_builds_what_is_derived_and_keeps_its_hands_off_the_rows(album_path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(album_path)) as db, db:
+        db.execute("UPDATE segments SET blob = zeroblob(length(blob)) WHERE name='kdtree'")
+        db.execute("DELETE FROM memories_fts_data WHERE id > 10")
+        db.execute("UPDATE photos SET taken_at = 77 WHERE row = 1")
+    with Album.open(album_path) as album:
+        assert len(album.verify()) >= 3
+    with AlbumWriter.extend(album_path) as writer:
+        assert writer.repair()[-2:] == ["index of words built again", "segments built again"]
+        assert writer.repair() == []
+    with Album.open(album_path) as album:
+        (problem,) = album.verify()
+        assert "'beach.jpg' in row 1" in problem and "checksum" in problem
+        with pytest.raises(AlbumError, match="row 1 is damaged"):
+            album.photo(1)
+        assert album.search_text("beach", 3).rows.size == 2
+
+
+def test_a_pipe_or_a_folder_is_no_place_for_an_album(album_path: Path, tmp_path: Path) -> None:
+    """A pipe would be waited for, and a device, which only root could name, replaced."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for name in ("pipe", "folder"):
+        with pytest.raises(AlbumError, match=f"{name}: no file stands there"):
+            AlbumWriter.create(tmp_path / name, META)
+        with Album.open(album_path) as album, pytest.raises(AlbumError, match=f"{name}: no file stands there"):
+            export_jsonl(album, tmp_path / name)
+    assert (tmp_path / "pipe").is_fifo() and (tmp_path / "folder").is_dir()

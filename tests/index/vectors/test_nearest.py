@@ -1,0 +1,175 @@
+"""Graph and scan against float arithmetic over the same vectors: filters, chunks, changed photos, engines, damage."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from gamer.index import Album, AlbumError, AlbumWriter, Encoded, FloatArray, Photo, RowArray, dequantize, quantize
+from gamer.index.vectors import engines, hnsw
+from gamer.index.vectors.nearest import nearest
+from gamer.index.vectors.planner import Estimate
+from gamer.index.vectors.quantize import Query, VectorSet, residue
+from tests.index.conftest import DIM, META, name_vectors, unit
+
+NONE = np.empty(0, np.int64)
+MISSING = pytest.mark.skipif(find_spec("hnswlib") is None, reason="hnswlib is not installed: the optional extra")
+ENGINES = [pytest.param(name, marks=MISSING if name == "hnswlib" else ()) for name in engines.NAMES]
+
+
+def clustered(n: int, dim: int = 96, seed: int = 0, owners: RowArray | None = None) -> tuple[VectorSet, FloatArray]:
+    rng = np.random.default_rng(seed)
+    centres = rng.standard_normal((12, dim))
+    x = unit((centres[rng.integers(0, 12, n)] + 0.6 * rng.standard_normal((n, dim))).astype(np.float32))
+    codes, scales = quantize(x)
+    return VectorSet(codes, scales, np.arange(n) if owners is None else owners, residue(x, codes, scales)), x
+
+
+def exact(vectors: VectorSet, query: FloatArray, k: int, rows: RowArray | None = None) -> list[int]:
+    scores = dequantize(vectors.codes, vectors.scales, vectors.fine) @ query
+    best = np.full(int(vectors.owners.max(initial=-1)) + 1, -np.inf)
+    np.maximum.at(best, vectors.owners, scores)
+    asked = np.unique(vectors.owners) if rows is None else rows[np.isin(rows, vectors.owners)]
+    return [int(asked[at]) for at in np.argsort(-best[asked], kind="stable")[:k]]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("share", [1.0, 0.3, 0.02])
+def test_recall(engine: str, share: float) -> None:
+    vectors, x = clustered(4000)
+    graph = hnsw.load(hnsw.build(vectors, 4000, engine), vectors, NONE)
+    assert graph.engine == engine
+    rng, found = np.random.default_rng(1), 0
+    for query in x[:40]:
+        rows = None if share == 1 else np.flatnonzero(rng.random(4000) < share)
+        got = nearest(vectors, graph, NONE, query, 10, rows, "hnsw")
+        assert rows is None or np.isin(got.rows, rows).all()
+        found += np.intersect1d(got.rows, exact(vectors, query, 10, rows)).size
+    assert found >= 0.99 * 400
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 400), max_size=60), st.integers(0, 30), st.integers(0, 5), st.sampled_from(["auto", "hnsw", "exact"]))
+def test_nothing_outside_the_filter(rows: list[int], k: int, seed: int, plan: str) -> None:
+    owners = np.sort(np.random.default_rng(3).integers(0, 400, 900))
+    vectors, x = CHUNKED
+    assert np.array_equal(vectors.owners, owners)
+    asked = np.unique(np.array(rows, np.int64))
+    got = nearest(vectors, CHUNKED_GRAPH, NONE, x[seed], k, asked, plan)  # type: ignore[arg-type]
+    wanted = exact(vectors, x[seed], k, asked)
+    assert set(got.rows.tolist()) <= set(rows)
+    if got.plan == "exact":
+        assert got.rows.tolist() == wanted
+    assert (np.diff(got.scores) <= 0).all() and len(set(got.rows.tolist())) == len(got.rows) == len(wanted)
+
+
+CHUNKED = clustered(900, 32, owners=np.sort(np.random.default_rng(3).integers(0, 400, 900)))
+CHUNKED_GRAPH = hnsw.load(hnsw.build(CHUNKED[0], 401), CHUNKED[0], NONE)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_photos_that_changed_or_came_later_are_scanned_on_top(engine: str) -> None:
+    vectors, x = clustered(1500)
+    blob = hnsw.build(replace(vectors, codes=vectors.codes[:1400], owners=vectors.owners[:1400]), 1400, engine)
+    other, y = clustered(1500, seed=5)
+    assert vectors.fine is not None and other.fine is not None
+
+    def mixed(new: NDArray[Any], old: NDArray[Any]) -> NDArray[Any]:
+        return np.concatenate([new[:50], old[50:]])
+
+    floats = mixed(y, x)
+    now = VectorSet(mixed(other.codes, vectors.codes), mixed(other.scales, vectors.scales), vectors.owners, mixed(other.fine, vectors.fine))
+    behind = np.concatenate([np.arange(50), np.arange(1400, 1500)])
+    graph = hnsw.load(blob, now, behind)
+    for row in (3, 49, 1400, 1499, 700):
+        assert nearest(now, graph, behind, floats[row], 1, None, "hnsw").rows.tolist() == [row]
+    assert nearest(now, graph, behind, x[3], 10, np.arange(4, 1500), "hnsw").rows.tolist() == exact(now, x[3], 10, np.arange(4, 1500))
+    assert not np.isin(graph.candidates(Query(x[3]), 300), np.arange(50)).any()
+
+
+def test_the_links_do_not_repeat_the_vectors() -> None:
+    vectors, _ = clustered(3000, 768)
+    blob = hnsw.build(vectors, 3000)
+    assert vectors.fine is not None
+    assert (len(blob) + vectors.codes.nbytes + vectors.fine.nbytes) / 3000 + 8 <= 1100
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_damaged_links_are_refused_or_harmless(engine: str, data: st.DataObject) -> None:
+    """The engines believe what they read: no byte of a blob may make them read elsewhere."""
+    vectors, x = clustered(300, 16)
+    blob = bytearray(BLOBS.setdefault(engine, hnsw.build(vectors, 300, engine)))
+    for at in data.draw(st.lists(st.integers(0, len(blob) - 1), min_size=1, max_size=8)):
+        blob[at] = data.draw(st.integers(0, 255))
+    cut = data.draw(st.one_of(st.just(len(blob)), st.integers(0, len(blob))))
+    try:
+        graph = hnsw.load(bytes(blob[:cut]), vectors, NONE)
+    except AlbumError:
+        return
+    got = graph.candidates(Query(x[0]), 20)
+    assert ((got >= 0) & (got < 300)).all()
+
+
+BLOBS: dict[str, bytes] = {}
+
+
+def test_unknown_engine_lists_the_choices() -> None:
+    with pytest.raises(AlbumError, match="usearch, hnswlib"):
+        hnsw.build(clustered(10)[0], 10, "annoy")
+
+
+def test_planner_counts_what_the_filter_leaves() -> None:
+    assert Estimate(6_000, 60, 768, 10, True).plan == "exact"
+    assert Estimate(10**6, 10**6, 768, 10, False).plan == "exact"
+    assert Estimate(10**6, 10**6, 384, 10, True).plan == "hnsw"
+    assert Estimate(10**6, 100, 384, 10, True).plan == "exact"
+    few, many = Estimate(10**6, 10**3, 384, 10, True), Estimate(10**6, 10**5, 384, 10, True)
+    assert few.exact_us < many.exact_us and few.graph_us > many.graph_us
+    assert Estimate(100, 1, 384, 10, True).width == 100
+    assert "1000 of 1000000 vectors" in str(few)
+
+
+def test_the_result_says_what_the_planner_expected() -> None:
+    vectors, x = clustered(1000)
+    got = nearest(vectors, None, NONE, x[0], 10)
+    assert got.plan == "exact" and got.estimate == Estimate(1000, 1000, 96, 10, False)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_album_keeps_the_engine_that_its_writer_was_given(engine: str, tmp_path: Path) -> None:
+    x = clustered(60, DIM)[1]
+    path = tmp_path / "album.gamer"
+    with AlbumWriter.create(path, META, hnsw_from=10, engine=engine) as writer:
+        writer.add([Encoded(Photo(str(at)), {"text": x[at : at + 1]}) for at in range(60)])
+        writer.finish(name_vectors)
+    with Album.open(path) as album:
+        got = album.search_vectors("text", x[7], 3, plan="hnsw")
+        assert (got.plan, got.rows[0]) == ("hnsw", 7)
+        assert album._graphs["text"][0].engine == engine  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_graph_whose_parts_are_cut_off_gives_what_it_reaches(name: str) -> None:
+    """Hundreds of equal vectors link among themselves only: hnswlib raises where fewer can be reached than are asked for."""
+    codes = np.repeat(np.random.default_rng(0).integers(-127, 127, (3, 16)).astype(np.int8), 400, axis=0)
+    engine = engines.engine(name)
+    found = engine.load(engine.build(codes), codes).nearest(codes[0], 1000)
+    assert len(found) and len(set(found.tolist())) == len(found) and (codes[found[0]] == codes[0]).all()
+
+
+def test_a_runtime_that_is_loaded_after_the_graph_engine_does_not_crash() -> None:
+    code = "from gamer.index.vectors.engines import usearch_graph; usearch_graph.library(); import onnxruntime; print(onnxruntime.get_available_providers())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and "CPUExecutionProvider" in done.stdout, done.stderr

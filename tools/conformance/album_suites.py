@@ -1,0 +1,263 @@
+"""Suites `album` (the file read, searched, damaged and added to) and `lexical` (the query's words in memories). Knows the index; no bundle.
+
+`album.gamer` is made here once, of made-up photos; the golden albums of both format versions are read beside it.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from operator import methodcaller
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gamer.index import Album, AlbumError, AlbumMeta, AlbumWriter, Cube, Encoded, FloatArray, Memory, Mention, Photo, canonical
+from gamer.index.album.lexical import WordScores
+from gamer.index.entities.words import query_terms, spellings
+from tools.conformance.fixture import Case, Suite, floats
+from tools.conformance.graph_suites import edited
+from tools.conformance.tree_suites import cube_json
+
+DIM = 16
+ALBUMS = ("album.gamer", "../album_v1.gamer", "../album_v2.gamer")
+
+
+def committed(folder: Path) -> list[Suite]:
+    path = folder / "album.gamer"
+    if not path.exists():
+        make(path)
+    return [_album(folder), _lexical(folder)]
+
+
+def unit(array: FloatArray) -> FloatArray:
+    return np.asarray(array / np.linalg.norm(array, axis=-1, keepdims=True), np.float32)
+
+
+def vectors(names: Sequence[str]) -> FloatArray:
+    """A name's vector is its own, and near those of names that begin alike."""
+    kin = [np.random.default_rng(list(name.casefold()[:2].encode())).standard_normal(DIM) for name in names]
+    own = [np.random.default_rng(list(name.encode())).standard_normal(DIM) for name in names]
+    return np.stack([unit((2 * a + b).astype(np.float32)) for a, b in zip(kin, own, strict=True)])
+
+
+_TALK = (
+    ("the wedding cake of Lena and Tom Miller had five floors", "wedding cake"),
+    ("WolfgangSchulz brought the NewYork postcard", "postcard"),
+    ("New York was colder than Oslo", "Oslo"),
+    ("Wolfgang Schulz ran the marathon in Berlin", "marathon"),
+    ("a red kite over the harbour, and coffee", "kite"),
+    ("coffee, coffee and more coffee at the airport", "coffee"),
+    ("grandpa's old chair was repaired for 119 euros", "chair"),
+    ("noodles near the temple; the lanterns were lit", "noodles"),
+    ("fotos från Zürich och Malmö", "Zürich"),
+    ("Tom's dog Rex swam in the lake again and again", "Rex"),
+)
+
+
+def photo(n: int) -> Encoded:
+    """Photo n: chats in sessions, captions between them, some without a time, a place, a vector or any memory."""
+    text, thing = _TALK[n % len(_TALK)]
+    source = ("chat", "caption", "chat", "note")[n % 4]
+    memories = () if n % 11 == 10 else (Memory(source, f"{text} ({n})" if n % 3 else text),)
+    if n % 7 == 3:
+        memories = (*memories, Memory("label", "espresso, cup"), Memory("people", "Lena, Rex"))
+    taken = None if n % 13 == 5 else 1_300_000_000_000 + n // 6 * 40_000_000 + n % 6 * 600_000
+    lat, lon = (None, None) if n % 5 == 2 else (round(48 + n * 0.37 % 9, 5), round((11 + n * 37.21) % 360 - 180, 5))
+    zone = (("local", None), ("offset", 120), ("position", -330))[n % 3] if taken is not None else ("local", None)
+    channels = {} if n % 9 == 8 else {"text": vectors([memory.text for memory in memories])} if memories else {}
+    if n % 4 != 2:
+        channels = channels | {"image": vectors([f"picture {n}"])}
+    mentions: tuple[Mention, ...] = (Mention(thing, "thing"), Mention("Lena" if n % 2 else "Tom Miller", "person"))
+    mentions += (Mention("119 euros", "price", thing),) if n % 10 == 6 else (Mention("Oslo", "place", thing),) if n % 6 == 1 else ()
+    made = Photo(f"p{n:03d}.jpg", f"/photos/p{n:03d}.jpg" if n % 2 else None, taken, zone[0], lat, lon, memories, utc_offset=zone[1])  # type: ignore[arg-type]
+    return Encoded(made, channels, mentions if memories else ())
+
+
+def make(path: Path) -> None:
+    with AlbumWriter.create(path, AlbumMeta("made-up-text", "made-up-image", DIM, 0.5), hnsw_from=20) as writer:
+        writer.add([photo(n) for n in range(60)])
+        writer.merge("Rex", "Tom Miller")
+        writer.finish(vectors)
+    with AlbumWriter.extend(path) as writer:  # leaves the segments behind
+        writer.remove(["p007.jpg", "p031.jpg"])
+        writer.add([photo(60), photo(61)])
+        writer.update([photo(12)])
+        writer.prefer("p005.jpg", "p001.jpg")
+        writer.prefer("coffee", "kite")
+
+
+@contextmanager
+def copied(folder: Path, name: str, edits: Sequence[tuple[int, str]] = (), length: int | None = None) -> Iterator[Path]:
+    """A copy to read: readers of a WAL file make files beside it."""
+    with tempfile.TemporaryDirectory() as aside:
+        copy = Path(aside, "album.gamer")
+        copy.write_bytes(edited((folder / name).read_bytes(), list(edits), length))
+        yield copy
+
+
+def _album(folder: Path) -> Suite:
+    cases: list[Case] = []
+    for n, name in enumerate(ALBUMS):
+        with copied(folder, name) as path, Album.open(path) as album:
+            cases += [Case(f"read-{n}", {"op": "read", "file": name}, told(album)), *_searched(n, name, album)]
+    cases += [
+        _added(folder, n, name, count) for n, (name, count) in enumerate([("album.gamer", 3), ("../album_v2.gamer", 1), ("../album_v1.gamer", 2)])
+    ]
+    return Suite("album", (*cases, *_damages(folder)), tolerance=2e-6)
+
+
+def told(album: Album) -> dict[str, Any]:
+    """All that a reader knows of an album, the derived segments apart."""
+    told_of = album.preferences()
+    stats = album.stats()
+    return {
+        "meta": {
+            "text_encoder": album.meta.text_encoder,
+            "image_encoder": album.meta.image_encoder,
+            "dim": album.meta.dim,
+            "delta": album.meta.delta,
+        },
+        "generation": album.generation,
+        "photos": [_photo(photo) for photo in album.photos(range(len(album)))],
+        "channels": {channel.name: channel.vectors for channel in stats.channels},
+        "entities": album.entity_names(500),
+        "conversations": np.flatnonzero(album.conversations).tolist(),
+        "preferred_photos": sorted(map(list, told_of.photos)),
+        "preferred_entities": sorted(map(list, told_of.entities)),
+    }
+
+
+def _photo(photo: Photo) -> dict[str, Any]:
+    fields = ("id", "path", "taken_at", "tz_source", "utc_offset", "lat", "lon", "sharing", "sensitivity", "sha256", "wall")
+    memories = [{"source": m.source, "text": m.text, "sharing": m.sharing, "sensitivity": m.sensitivity} for m in photo.memories]
+    return {name: getattr(photo, name) for name in fields} | {"memories": memories}
+
+
+def _searched(n: int, name: str, album: Album) -> Iterator[Case]:
+    cubes = [[], [Cube(start=1_300_000_000_000, end=1_300_300_000_000)], [Cube(south=40.0, north=52.0, west=-20.0, east=60.0)], [Cube(end=2_000)]]
+    for m, asked in enumerate(cubes):
+        found = album.in_cubes(asked)
+        shown_cubes = {"op": "cubes", "file": name, "cubes": [cube_json(cube) for cube in asked]}
+        yield Case(f"cubes-{n}-{m}", shown_cubes, {"rows": found.rows.tolist(), "inside": found.inside.tolist()})
+    everything = np.arange(len(album))
+    for m, word in enumerate(["coffee", "Le", "chair", "dog", "beach"]):
+        query, rows = vectors([word])[0], everything[:: 1 + m % 2]
+        matches = album.match_entities(query, rows, 0.3)
+        shown = [{"row": x.row, "name": x.name, "kind": x.kind, "similarity": x.similarity, "photos": list(x.photos)} for x in matches]
+        given: dict[str, Any] = {"file": name, "query": floats(query), "rows": rows.tolist()}
+        yield Case(f"entities-{n}-{m}", {"op": "entities", **given, "delta": 0.3}, {"matches": shown})
+        for channel in album.channels():
+            scores = album.scores(channel, query, rows)
+            out = [None if score == -np.inf else score for score in floats(scores)]
+            yield Case(f"scores-{n}-{m}-{channel}", {"op": "scores", "channel": channel, **given}, {"scores": out})
+            best = album.search_vectors(channel, query, 5, rows, "exact")
+            exact = {"op": "search", "channel": channel, "k": 5, "plan": "exact", **given}
+            yield Case(f"exact-{n}-{m}-{channel}", exact, {"rows": best.rows.tolist(), "scores": floats(best.scores)})
+            walked = album.search_vectors(channel, query, 3, None, "hnsw")
+            graph = {"op": "search", "channel": channel, "k": 3, "plan": "hnsw", "file": name, "query": floats(query), "rows": None}
+            yield Case(f"hnsw-{n}-{m}-{channel}", graph, {"rows": walked.rows.tolist(), "scores": floats(walked.scores), "plan": walked.plan})
+    ranked = [int(row) for row in np.random.default_rng(n).permutation(len(album))[:20]]
+    yield Case(f"preferred-{n}", {"op": "preferred", "file": name, "ranked": ranked}, {"rows": album.preferred(ranked)})
+    nearby: dict[str, Any] = {"op": "near", "file": name, "k": 4, "lat": 48.5, "lon": 11.0, "taken_at": None, "metres_an_hour": 1000.0}
+    yield Case(f"near-{n}", nearby, {"rows": album.near(4, 48.5, 11.0).tolist()})
+
+
+def _added(folder: Path, n: int, name: str, count: int) -> Case:
+    """What a writer of another language must leave behind: the same rows, and the same checksums of photos (the bytes of vectors are in them)."""
+    added = [photo(70 + 3 * n + m) for m in range(count)]
+    with copied(folder, name) as path:
+        with AlbumWriter.extend(path) as writer:
+            writer.add(added)
+            writer.embed(vectors)
+        with Album.open(path) as album:
+            rows = album._sql("SELECT crc FROM photos ORDER BY row")
+            out = told(album) | {"crc": [crc for (crc,) in rows]}
+    names = sorted({name for item in added for mention in item.mentions for name in (mention.name, mention.parent) if name})
+    given = {
+        "op": "append",
+        "file": name,
+        "photos": [_encoded(item) for item in added],
+        "entity_vectors": {x: floats(vectors([x])[0]) for x in names},
+    }
+    return Case(f"append-{n}", given, out)
+
+
+def _encoded(item: Encoded) -> dict[str, Any]:
+    mentions = [{"name": m.name, "kind": m.kind, "parent": m.parent} for m in item.mentions]
+    channels = {name: [floats(vector) for vector in array] for name, array in item.vectors.items()}
+    return {"photo": _photo(item.photo), "vectors": channels, "mentions": mentions}
+
+
+def _damages(folder: Path) -> Iterator[Case]:
+    whole = (folder / "album.gamer").read_bytes()
+    opened: list[tuple[str, list[tuple[int, str]], int | None, str]] = [
+        ("empty", [], 0, "not an album"),
+        ("magic", [(0, "58")], None, "not an album"),
+        ("short", [], 60, "truncated"),
+        ("cut", [], len(whole) // 2, "truncated"),
+        ("application", [(68, "00000001")], None, "another application"),
+        ("version", [(60, "00000063")], None, "album format 99"),
+        ("version-0", [(60, "00000000")], None, "album format 0"),
+    ]
+    meta = whole.index(b"made-up-image")
+    opened.append(("meta", [(meta, "6e")], None, "meta table is damaged"))
+    for name, edits, length, part in opened:
+        given = {"op": "open", "file": "album.gamer", "edits": edits, "length": length}
+        yield Case(f"damaged-{name}", given, error=_refused(folder, edits, length, lambda album: None, part))
+    with copied(folder, "album.gamer") as path, Album.open(path) as album:
+        row = next(row for row, photo in enumerate(album.photos(range(len(album)))) if photo.memories)
+        text = album.photo(row).memories[0].text.encode()
+    edits = [(at, "7a") for at in _places(whole, text)]
+    given = {"op": "photo", "file": "album.gamer", "edits": edits, "length": None, "row": row}
+    yield Case("damaged-memory", given, error=_refused(folder, edits, None, lambda album: album.photo(row), "is damaged"))
+    for row in (62, 10_000):
+        given = {"op": "photo", "file": "album.gamer", "edits": [], "length": None, "row": row}
+        yield Case(f"no-row-{row}", given, error=_refused(folder, [], None, methodcaller("photo", row), "no photo in row"))
+
+
+def _places(data: bytes, part: bytes) -> Iterator[int]:
+    at = data.find(part)
+    while at >= 0:
+        yield at
+        at = data.find(part, at + 1)
+
+
+def _refused(folder: Path, edits: Sequence[tuple[int, str]], length: int | None, ask: Callable[[Album], Any], part: str) -> str:
+    with copied(folder, "album.gamer", edits, length) as path:
+        try:
+            with Album.open(path) as album:
+                ask(album)
+        except AlbumError as error:
+            assert part in str(error), error
+            return part
+    raise AssertionError(f"a damaged album was read: {edits}")
+
+
+_QUERIES = (
+    "coffee at the airport", "New York", "NewYork", "Wolfgang Schulz", "WolfgangSchulz marathon", "grandpa's chair", "Rex swims", "the of and",
+    "Zürich malmö", "lanterns lit", "119 euros", 'a "quoted" word AND (NOT) NEAR * syntax^', "espresso, cup", "Lena", "nothing of this kind",
+    "coffee coffee COFFEE", "don't", "写真", "e\u0301tait", "running repaired chairs",
+)  # fmt: skip
+
+
+def _lexical(folder: Path) -> Suite:
+    cases: list[Case] = []
+    for n, name in enumerate(ALBUMS):
+        with copied(folder, name) as path, Album.open(path) as album:
+            for m, query in enumerate(_QUERIES):
+                cases.append(Case(f"words-{n}-{m:02d}", {"op": "words", "file": name, "query": query}, _words(album.words(query))))
+    for m, query in enumerate(
+        (*_QUERIES, "McDonald’s in SanFrancisco by iPhone", "Anna Maria Berg met O'Neill", "snake_case x2y ÄÖÜber straßeWeg", "")
+    ):
+        cases.append(Case(f"spellings-{m:02d}", {"op": "spellings", "text": query}, {"forms": [list(forms) for forms in spellings(query)]}))
+        cases.append(Case(f"terms-{m:02d}", {"op": "query_terms", "text": query}, {"words": query_terms(query)}))
+        cases.append(Case(f"canonical-{m:02d}", {"op": "canonical", "text": query}, {"text": canonical(query)}))
+    return Suite("lexical", tuple(cases), tolerance=1e-5)
+
+
+def _words(found: WordScores) -> dict[str, Any]:
+    words = [{"text": w.text, "rows": w.rows.tolist(), "bm25": floats(w.bm25), "rarity": w.rarity} for w in found.words]
+    return {"words": words, "bm25": floats(found.bm25), "coverage": floats(found.coverage)}

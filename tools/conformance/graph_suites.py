@@ -1,0 +1,156 @@
+"""Suites `graph` (layer 2's walk), `vectors` (bytes with a scale, finer digits, exact ranking) and `hnsw` (candidates by a segment's graph).
+
+Made-up numbers. Knows the index's arrays; no album.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gamer.index import FloatArray, RowArray
+from gamer.index.entities.graph import adjacency, traverse
+from gamer.index.errors import AlbumError
+from gamer.index.vectors import hnsw
+from gamer.index.vectors.nearest import nearest
+from gamer.index.vectors.quantize import Query, VectorSet, quantize, residue
+from tools.conformance.fixture import Case, Suite, base64_of, floats
+
+_NONE: RowArray = np.empty(0, np.int64)
+
+
+def committed(folder: Path) -> list[Suite]:
+    del folder
+    return [_graph(), _vectors(), _hnsw()]
+
+
+def _graph() -> Suite:
+    rng = np.random.default_rng(5)
+    cases = []
+    for n, (nodes, links) in enumerate([(0, 0), (1, 0), (3, 2), (8, 10), (20, 15), (60, 80), (60, 200)] * 3):
+        edges = rng.integers(0, nodes, (links, 2)) if nodes else np.empty((0, 2), np.int64)
+        similarity = rng.choice(np.linspace(0.1, 0.95, 18), nodes).astype(np.float32)
+        active = np.flatnonzero(rng.random(nodes) < 0.3)
+        delta = float(rng.choice([0.3, 0.5, 0.53, 0.8]))
+        both = np.concatenate([edges, edges[:, ::-1]]).astype(np.int64)
+        rows = traverse(active, similarity, adjacency(both[:, 0], both[:, 1], nodes, nodes), delta)
+        given = {"edges": edges.tolist(), "similarity": floats(similarity), "activated": active.tolist(), "delta": delta}
+        cases.append(Case(f"{n:02d}", given, {"rows": rows.tolist()}))
+    return Suite("graph", tuple(cases))
+
+
+def _unit(array: FloatArray) -> FloatArray:
+    return np.asarray(array / np.linalg.norm(array, axis=-1, keepdims=True), np.float32)
+
+
+def _set(n: int, dim: int, seed: int, chunks: bool, with_fine: bool) -> VectorSet:
+    rng = np.random.default_rng(seed)
+    vectors = _unit((rng.standard_normal((n, dim)) + 1.5 * rng.standard_normal((6, dim))[rng.integers(0, 6, n)]).astype(np.float32))
+    codes, scales = quantize(vectors)
+    owners = np.sort(rng.integers(0, max(n * 2 // 3, 1), n)) if chunks else np.arange(n)
+    return VectorSet(codes, scales, owners.astype(np.int64), residue(vectors, codes, scales) if with_fine else None)
+
+
+def set_json(vectors: VectorSet) -> dict[str, Any]:
+    return {
+        "dim": vectors.dim,
+        "codes": base64_of(vectors.codes),
+        "scales": floats(vectors.scales),
+        "owners": vectors.owners.tolist(),
+        "fine": None if vectors.fine is None else base64_of(vectors.fine),
+    }
+
+
+def _vectors() -> Suite:
+    sets = {
+        "plain": _set(120, 24, 1, chunks=False, with_fine=True),
+        "chunks": _set(90, 18, 2, chunks=True, with_fine=True),
+        "old": _set(60, 16, 3, chunks=False, with_fine=False),
+        "odd": _set(12, 7, 4, chunks=True, with_fine=True),
+    }
+    rng = np.random.default_rng(8)
+    cases: list[Case] = []
+    for name, vectors in sets.items():
+        cases += [case for n in range(8) for case in _asked(f"{name}-{n}", name, vectors, rng, filtered=n % 2 == 1, k=(1, 5, 10, 200)[n // 2])]
+    cases += [_quantised(n, vector) for n, vector in enumerate([*_unit(rng.standard_normal((6, 10)).astype(np.float32)), np.zeros(9, np.float32)])]
+    return Suite("vectors", tuple(cases), {"sets": {name: set_json(vectors) for name, vectors in sets.items()}}, tolerance=2e-6)
+
+
+def _asked(name: str, of: str, vectors: VectorSet, rng: np.random.Generator, filtered: bool, k: int) -> list[Case]:
+    """`dot`: every stored vector by its bytes alone; `top`: the k best photos with the finer digits. Only queries whose ranking no rounding turns."""
+    while True:
+        query = _unit(rng.standard_normal(vectors.dim).astype(np.float32))
+        rows = np.flatnonzero(rng.random(int(vectors.owners.max()) + 4) < 0.4) if filtered else None
+        found = nearest(vectors, None, _NONE, query, k, rows, "exact")
+        scores = vectors.fine_dot(Query(query), np.arange(len(vectors)))
+        best = np.full(int(vectors.owners.max()) + 1, -np.inf, np.float32)
+        np.maximum.at(best, vectors.owners, scores)
+        allowed = [row for row in np.argsort(-best, kind="stable").tolist() if best[row] > -np.inf and (rows is None or row in rows)][:k]
+        gaps = -np.diff(found.scores)
+        if allowed == found.rows.tolist() and (not gaps.size or gaps.min() > 1e-5):
+            break
+    asked = {"set": of, "query": floats(query)}
+    dots = Case(f"{name}-dot", {"op": "dot", **asked}, {"scores": floats(vectors.dot(query))})
+    given = {"op": "top", **asked, "k": k, "rows": None if rows is None else rows.tolist()}
+    return [dots, Case(f"{name}-top", given, {"rows": found.rows.tolist(), "scores": floats(found.scores)})]
+
+
+def _quantised(n: int, vector: FloatArray) -> Case:
+    codes, scales = quantize(vector[None])
+    fine = residue(vector[None], codes, scales)
+    out = {"codes": codes[0].tolist(), "scale": floats(scales)[0], "fine": base64_of(fine[0])}
+    return Case(f"quantize-{n}", {"op": "quantize", "vector": floats(vector)}, out)
+
+
+def _hnsw() -> Suite:
+    rng = np.random.default_rng(21)
+    vectors = _set(250, 16, 31, chunks=False, with_fine=False)
+    blob = hnsw.build(vectors, 250)
+    graph = hnsw.load(blob, vectors, _NONE)
+    cases: list[Case] = []
+    for n in range(24):
+        query, count = _unit(rng.standard_normal(16).astype(np.float32)), (1, 10, 56, 120)[n % 4]
+        cases.append(Case(f"walk-{n:02d}", {"query": floats(query), "count": count}, {"positions": graph.candidates(Query(query), count).tolist()}))
+    behind = np.array([3, 50, 249], np.int64)
+    late = hnsw.load(blob, vectors, behind)
+    query = _unit(rng.standard_normal(16).astype(np.float32))
+    given = {"query": floats(query), "count": 60, "behind": behind.tolist()}
+    cases.append(Case("behind", given, {"positions": late.candidates(Query(query), 60).tolist()}))
+    for name, edits, length in _DAMAGES:
+        asked = {"edits": edits, "length": length, "query": floats(query), "count": 5}
+        cases.append(Case(f"damaged-{name}", asked, error=_refusal(edited(blob, edits, length), vectors)))
+    shared = {"blob": base64_of(blob), "dim": 16, "codes": base64_of(vectors.codes)}
+    return Suite("hnsw", tuple(cases), shared)
+
+
+_LINKS = 40 + 2 * 250
+# Hexadecimal bytes written at an offset of the blob, and its length afterwards (None: as it was).
+_DAMAGES: tuple[tuple[str, list[tuple[int, str]], int | None], ...] = (
+    ("magic", [(0, "58")], None),
+    ("version", [(4, "03")], None),
+    ("cut", [], 20_000),
+    ("short", [], 30),
+    ("entry", [(_LINKS + 64 + 32, "fa00000000000000")], None),
+    ("link", [(_LINKS + 105 + 250 + 1, "ffffff")], None),
+    ("count", [(_LINKS + 105 + 250, "21")], None),
+    ("chunks", [(40, "0200")], None),
+)
+
+
+def edited(blob: bytes, edits: list[tuple[int, str]], length: int | None) -> bytes:
+    out = bytearray(blob)
+    for at, digits in edits:
+        new = bytes.fromhex(digits)
+        out[at : at + len(new)] = new
+    return bytes(out[:length])
+
+
+def _refusal(blob: bytes, vectors: VectorSet) -> str:
+    try:
+        hnsw.load(blob, vectors, _NONE)
+    except AlbumError as error:
+        if "rebuild the segment" in str(error):
+            return "rebuild the segment"
+    raise AssertionError("a damaged graph was read")

@@ -1,0 +1,68 @@
+"""`python probe.py BUNDLE OUT`: what one processor makes of a bundle and of the committed fixtures. Runs under emulation too, beside
+little else: numpy, onnxruntime, pillow, usearch, numkong, apsw and the two lower rooms.
+
+OUT gets JSON: the processor, versions, each component's worst cosine over all its golden inputs, and of each suite its cases and failures.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from gamer.runtime.backends import open_session, processor
+from gamer.runtime.bundle import manifest as mf
+from gamer.runtime.models import selfcheck
+
+TARGET = "onnx"
+WRITERS = ("trees", "graphs", "pixels", "rankings")  # vectors and HNSW, boxes, image resize, ranking
+
+
+def components(bundle: Path) -> dict[str, dict[str, Any]]:
+    manifest = mf.read(bundle)
+    found = {}
+    for component in manifest.components:
+        artifact = manifest.artifact(component.role, TARGET)
+        golden = {name: selfcheck.golden_array(bundle, file) for name, file in manifest.golden(component.role).items()}
+        session = open_session(TARGET, mf.inside(bundle, artifact.path), artifact, threads=1)
+        cosine = selfcheck.worst_cosine(session, component.role, golden, manifest, seconds=math.inf)
+        found[component.role] = {
+            "cosine": round(cosine, 6),
+            "threshold": artifact.parity.threshold,
+            "arithmetic": processor.arithmetic(TARGET, artifact.quant),
+        }
+        print(f"  {component.role}: {cosine:.6f}", flush=True)
+    return found
+
+
+def suites() -> dict[str, dict[str, Any]]:
+    """The committed suites of WRITERS, asked of the reference again on this processor."""
+    from tools.conformance import committed, replay
+    from tools.conformance.fixture import COMMITTED, read
+
+    found: dict[str, dict[str, Any]] = {}
+    for now in (suite for writer in WRITERS for suite in committed.WRITERS[writer](COMMITTED)):
+        verdicts = list(replay.verdicts(read(COMMITTED / f"{now.name}.json"), now, COMMITTED))
+        failures = [f"{case}: {problem}" for case, problem in verdicts if problem]
+        found[now.name] = {"cases": len(verdicts), "failures": failures}
+        print(f"  {now.name}: {len(verdicts)} cases, {len(failures)} failures", flush=True)
+    return found
+
+
+def main(bundle: Path, out: Path) -> None:
+    here = processor.read()
+    report = {
+        "features": list(here.features),
+        "architecture": here.architecture,
+        "versions": {name: version(name) for name in ("onnxruntime", "numpy", "usearch", "numkong", "pillow")},
+        "components": components(bundle),
+        "suites": suites(),
+    }
+    out.write_text(json.dumps(report), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

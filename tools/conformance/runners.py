@@ -1,0 +1,79 @@
+"""`python -m tools.conformance.runners --bundle B --album A`: the quickstart's queries by each port's own command line, held against Python's.
+
+Prints one line a query and port: the same top five and trace, and the port's own milliseconds. Knows the commands and `gamer search --json`'s form.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from gamer.runtime.search.engine import Engine
+from tools.conformance import model_suites
+from tools.conformance.replay import differences
+from tools.conformance.table import LIMIT_S, ROOT, absent, environment
+
+COMMANDS = {"Kotlin": "android_demo/core/runner.sh", "Swift": "ios_demo/PhotoCore/runner.sh"}
+QUERIES = ("coffee I photographed last spring", "my cat asleep on the sofa", "photos from 2021 but not in May")
+DAY = model_suites.NOW[:10]
+
+
+def asked(port: str, bundle: Path, album: Path, query: str) -> Any:
+    """What the port's command printed, as JSON. Raises subprocess.CalledProcessError, ValueError."""
+    command = [COMMANDS[port], str(bundle), str(album), query, "--now", DAY]
+    done = subprocess.run(command, cwd=ROOT, env=environment([bundle, album.parent]), capture_output=True, text=True, timeout=LIMIT_S, check=True)
+    return json.loads(done.stdout)
+
+
+def plain(raw: Any, hits: int) -> Any:
+    """What must agree: the first `hits` of them, the trace without times and names of machines."""
+    trace = raw["trace"]
+    kept = {name: trace[name] for name in ("cues", "cube_lines", "refined", "refined_by", "delta", "linked", "widened", "plan", "mode", "left")}
+    kept["entities"] = sorted(match["name"] for match in trace["entities"])
+    names = ("id", "row", "taken_at", "score", "probability", "parts", "memory")
+    return {"hits": [{name: hit[name] for name in names} for hit in raw["hits"][:hits]], "trace": kept, "here": raw["here"]}
+
+
+def compare(ports: Sequence[str], bundle: Path, album: Path) -> int:
+    """Prints the lines; the number of failures."""
+    engine, failures = Engine.open(bundle, album), 0
+    for query in QUERIES:
+        answer = engine.search(query, 5, now=datetime.fromisoformat(DAY))
+        wanted = json.loads(json.dumps(model_suites.told(answer)))
+        for hit in wanted["hits"]:
+            del hit["matched"]
+        print(f"Python  {query!r}: {', '.join(hit['id'] for hit in wanted['hits'])}; {sum(answer.trace.milliseconds.values()):.1f} ms")
+        for port in ports:
+            failures += _one(port, bundle, album, query, wanted)
+    engine.close()
+    return failures
+
+
+def _one(port: str, bundle: Path, album: Path, query: str, wanted: Any) -> bool:
+    try:
+        raw = asked(port, bundle, album, query)
+        problem = next(differences(wanted, plain(raw, 5), 5 * model_suites.TOLERANCE), "")
+        spent = f"{sum(raw['trace']['milliseconds'].values()):.1f} ms"
+    except (subprocess.SubprocessError, OSError, ValueError, KeyError) as error:
+        problem, spent = f"{error} {getattr(error, 'stderr', '') or ''}"[:400], ""
+    print(f"{port:<8}{query!r}: {problem or 'the same top five and trace'}; {spent}", flush=True)
+    return bool(problem)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bundle", type=Path, required=True)
+    parser.add_argument("--album", type=Path, required=True)
+    given = parser.parse_args()
+    failures = compare([port for port in COMMANDS if not absent(port)], given.bundle.resolve(), given.album.resolve())
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
