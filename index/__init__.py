@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .album.album import Album
     from .album.preferences import Preferences, reorder
+    from .album.results import AlbumMeta, AlbumStats, ChannelStats, SegmentStats, TextResult
     from .album.sharing import leaving, may_leave
     from .album.writer import AlbumWriter
     from .entities.extract import Extractor, canonical, extract
     from .errors import AlbumError, IngestError
     from .ingest import load_pixels, scan
     from .records import MEMORY_SOURCES, Cube, Encoded, EntityMatch, FloatArray, Known, Level, Memory, Mention, Photo, RowArray, Skip
-    from .results import AlbumMeta, AlbumStats, ChannelStats, CubeResult, SegmentStats, TextResult, VectorResult
     from .row_sets import RowSet, distinct
+    from .space.cubes import CubeResult
     from .space.kdtree import Box, KDTree
+    from .vectors.nearest import VectorResult
     from .vectors.quantize import dequantize, greatest, quantize, top
 
 __all__ = [
@@ -69,13 +71,13 @@ __all__ = [
 _HOME = {
     "Album": "album.album",
     "AlbumError": "errors",
-    "AlbumMeta": "results",
-    "AlbumStats": "results",
+    "AlbumMeta": "album.results",
+    "AlbumStats": "album.results",
     "AlbumWriter": "album.writer",
     "Box": "space.kdtree",
-    "ChannelStats": "results",
+    "ChannelStats": "album.results",
     "Cube": "records",
-    "CubeResult": "results",
+    "CubeResult": "space.cubes",
     "Encoded": "records",
     "EntityMatch": "records",
     "Extractor": "entities.extract",
@@ -91,10 +93,10 @@ _HOME = {
     "Preferences": "album.preferences",
     "RowArray": "records",
     "RowSet": "row_sets",
-    "SegmentStats": "results",
+    "SegmentStats": "album.results",
     "Skip": "records",
-    "TextResult": "results",
-    "VectorResult": "results",
+    "TextResult": "album.results",
+    "VectorResult": "vectors.nearest",
     "canonical": "entities.extract",
     "dequantize": "vectors.quantize",
     "distinct": "row_sets",

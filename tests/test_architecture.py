@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import os
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,67 @@ def test_only_export_knows_torch(room: str) -> None:
     for path in modules(room):
         for name, level in imports(path):
             assert level > 0 or name.split(".")[0] not in HEAVY, f"{path}: imports {name}"
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(("gamer", *(parts[:-1] if parts[-1] == "__init__" else parts)))
+
+
+def targets(path: Path, known: set[str]) -> Iterator[str]:
+    """The project's own modules that a file imports, wherever the import stands in it."""
+    package = name_of(path if path.name == "__init__.py" else path.parent / "__init__.py").split(".")
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            for alias in node.names:
+                full = f"{base}.{alias.name}"
+                yield from [full] if full in known else [base] if base in known else []
+
+
+def graph(unit: Callable[[str], str]) -> dict[str, set[str]]:
+    """Which unit imports which: modules, or the folders that hold them."""
+    files = {name_of(path): path for room in ROOMS for path in modules(room)}
+    edges: dict[str, set[str]] = {unit(name): set() for name in files}
+    for name, path in files.items():
+        edges[unit(name)] |= {unit(other) for other in targets(path, set(files))} - {unit(name)}
+    return edges
+
+
+def folder_of(name: str) -> str:
+    """The room within a room ("gamer.index.album"); a module that stands in none is a unit of its own."""
+    parts = name.split(".")
+    inside = len(parts) > 2 and (ROOT.joinpath(*parts[1:3])).is_dir()
+    return ".".join(parts[:3]) if inside else name
+
+
+@pytest.mark.parametrize("unit", [str, folder_of], ids=["modules", "folders"])
+def test_nothing_imports_itself_in_a_circle(unit: Callable[[str], str]) -> None:
+    # A room's menu imports what it shows; nothing in the room imports the menu.
+    edges = {name: others for name, others in graph(unit).items() if name.count(".") > 1}
+    tuple(graphlib.TopologicalSorter(edges).static_order())  # raises CycleError with the circle
+
+
+def test_no_string_names_a_room_above() -> None:
+    """What the import statements cannot say, an import by name must not."""
+    for room in ROOMS:
+        above = tuple(f"gamer.{other}" for other in ROOMS[ROOMS.index(room) + 1 :])
+        for path in modules(room):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " not in node.value:
+                    assert not node.value.startswith(above), f"{path}: {node.value}"
+
+
+def test_torch_is_loaded_by_name_in_its_backend_alone() -> None:
+    """ExecuTorch's Python runtime takes torch's tensors; nothing else outside export/ may reach for them."""
+    for room in ("index", "runtime", "bench"):
+        for path in modules(room):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)) and "import_module" in ast.dump(node.func):
+                    named = next(iter(node.args), None)
+                    heavy = isinstance(named, ast.Constant) and str(named.value).split(".")[0] in HEAVY
+                    assert not heavy or path.parent.name == "backends", path
 
 
 def test_every_folder_of_modules_is_a_package() -> None:

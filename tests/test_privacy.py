@@ -134,7 +134,7 @@ def test_building_changing_and_checking_an_album_is_silent(bundle: Path, sample_
     out = home.parent / "albums"
     photos, album = out / "photos", str(out / "a.gamer")
     photos.mkdir(parents=True)
-    from gamer.export.parity import fixtures
+    from gamer.export.components import fixtures
 
     for path in fixtures.paths()[:3]:
         shutil.copy(path, photos)

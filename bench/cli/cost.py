@@ -14,7 +14,7 @@ from gamer.runtime.cli.options import backend_option
 from gamer.runtime.search.answer import REFINEMENTS
 
 from .. import sample as sample_album
-from ..cost.graph import GraphError
+from ..cost.nodes import GraphError
 from ..files import write_aside
 from ..retrieval.datasets import DatasetError
 from ..sample import SampleError

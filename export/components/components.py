@@ -5,16 +5,14 @@ Knows modules and their sources; knows no target and no quantization beyond the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.utils.flop_counter import FlopCounterMode
 
-from gamer.runtime.bundle.manifest import Component, Language, Preprocessing, TensorSpec
+from gamer.runtime.bundle.manifest import Language, Preprocessing, TensorSpec
 
 from ..checkpoints import pocket
 from ..checkpoints.checkpoint import Checkpoint, open_checkpoint
@@ -23,35 +21,11 @@ from ..networks.dpe import Expert, Router
 from ..networks.efficientnet_lite import FEATURES, ConseTower
 from ..recipe import ROLES
 from ..settings import Settings
+from .export_module import ExportModule
 
 IMAGE_SIZE, RESIZE, MEAN, STD = 224, 256, 127.0, 128.0
 PATCHES = 49
 CONSE = "efficientnet-lite0"  # the model whose embedding is made of labels (DESIGN section 4): its text side is the sentence encoder
-
-
-@dataclass(frozen=True)
-class ExportModule:
-    """A component ready to lower. `example`: inputs of the shapes that fixed-shape targets keep. `dynamic`: input index → {axis: name}."""
-
-    role: str
-    module: nn.Module
-    example: tuple[Tensor, ...]
-    inputs: tuple[TensorSpec, ...]
-    outputs: tuple[TensorSpec, ...]
-    dynamic: dict[int, dict[int, str]]
-    architecture: str
-    source: str
-    trained: bool
-    macs_per: str
-
-    def describe(self) -> Component:
-        """Parameters and multiply-adds (torch's counter on the fp32 module; a fused multiply-add is one) for the manifest."""
-        with torch.no_grad(), FlopCounterMode(display=False) as counter:
-            self.module(*self.example)
-        parameters = sum(p.numel() for p in self.module.parameters())
-        if self.role == "llm_embed":  # its table is no parameter: nothing trains it
-            parameters = self.module.get_buffer("rows").numel()
-        return Component(self.role, self.architecture, self.source, self.trained, parameters, counter.get_total_flops() // 2, self.macs_per)
 
 
 @lru_cache(maxsize=4)

@@ -23,7 +23,7 @@ from ..checkpoints.weights import Weights
 from ..errors import ExportError
 from ..networks.fastvit import FastVit
 from ..networks.mobileclip_text import MobileClipText, MobileClipTextShape
-from .components import ExportModule
+from .export_module import ExportModule
 
 Rule = tuple[str, str | Callable[[re.Match[str]], str]]
 # Our name of a layer's part → open_clip's.

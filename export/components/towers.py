@@ -22,7 +22,7 @@ from ..networks.clip_text import ClipText, SiglipText
 from ..networks.encoder import Encoder
 from ..networks.vit import ClipImage, Patches, SiglipImage, VitShape
 from . import mobileclip
-from .components import ExportModule
+from .export_module import ExportModule
 
 __all__ = ["TowerSize", "features", "image_tower", "preprocessing", "shapes", "text_tower"]
 

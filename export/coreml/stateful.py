@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from gamer.runtime.bundle.manifest import TensorSpec
 from gamer.runtime.models.kv_cache import PAST, state_name
 
-from ..components.components import ExportModule
+from ..components.export_module import ExportModule
 
 
 def inputs_of(item: ExportModule) -> tuple[TensorSpec, ...]:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from gamer.runtime.bundle.manifest import Language, TensorSpec
 
-from ..components.components import ExportModule
+from ..components.export_module import ExportModule
 from ..errors import ExportError
 from ..quantize.palette import palette
 from ..quantize.quantization_policy import Mix

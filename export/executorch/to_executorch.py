@@ -22,9 +22,9 @@ from torch import nn
 
 from gamer.runtime.bundle.manifest import Language, TensorSpec
 
-from ..components.components import ExportModule
+from ..components.export_module import ExportModule
 from ..errors import ExportError
-from ..parity.calibration import convolves
+from ..quantize.calibration import convolves
 from ..quantize.fp16_emulation import Rounded, in_half
 from ..quantize.quantization_policy import Mix
 from ..recipe import LLM_ROLES

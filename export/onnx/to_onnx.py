@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from gamer.runtime.bundle.manifest import Language, TensorSpec
 
-from ..components.components import ExportModule
+from ..components.export_module import ExportModule
 from ..errors import ExportError
-from ..parity.calibration import convolves
+from ..quantize.calibration import convolves
 from ..quantize.quantization_policy import Mix
 from ..recipe import LLM_ROLES
 from ..target_options import DEFAULT, Form

@@ -18,14 +18,14 @@ from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.bundle.manifest import Language
 from gamer.runtime.telemetry import load_onnxruntime
 
-from ..components.components import ExportModule
+from ..components.export_module import ExportModule
 from ..errors import ExportError
-from ..planning import limits
 from ..target_options import DEFAULT, Form
 from . import to_onnx
 from .to_onnx import Samples, Specs
 
 SUFFIX = ".ort"
+MAX_BYTES = (1 << 31) - 1  # of a flatbuffer, whose offsets have 31 bits
 CONFIG = "required_operators.config"
 
 
@@ -35,12 +35,16 @@ def write(item: ExportModule, quant: str, language: Language, samples: Samples, 
         plain = Path(folder) / f"graph{to_onnx.SUFFIX}"
         specs = to_onnx.write(item, quant, language, samples, plain, form)
         size, _ = mf.digest(plain)
-        if size > limits.ORT_BYTES:
-            raise ExportError(limits.too_large(item.role, quant, size))
+        if size > MAX_BYTES:
+            raise ExportError(too_large(item.role, quant, size))
         convert(plain / "model.onnx" if plain.is_dir() else plain, path, item.role)
         if processor.read().saturates and plain.is_file():
             shutil.copy2(plain, source_of(path))
     return specs
+
+
+def too_large(role: str, quant: str, size: int) -> str:
+    return f"{role} in {quant} is {size / 1e9:.1f} GB and an ORT file holds 2: choose fewer bits, or --onnx-format onnx"
 
 
 def source_of(path: Path) -> Path:

@@ -19,10 +19,10 @@ from gamer.runtime.bundle.manifest import Preprocessing
 from gamer.runtime.models import selfcheck
 from gamer.runtime.models.image import prepare
 
-from ..components import components
-from ..components.components import ExportModule
+from ..components import components, fixtures
+from ..components.export_module import ExportModule
 from ..settings import Settings
-from . import fixtures, measure
+from . import measure
 
 # The two photographs that kernels agree on least: without VNNI's sums, saturating products give cosines of 0.907 and 0.950 (others up to 1.0).
 PHOTOS = ("retina.jpg", "brick.png")

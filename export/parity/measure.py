@@ -20,15 +20,15 @@ from gamer.runtime.backends.coreml_backend import shared
 from gamer.runtime.bundle.manifest import NOT_RUN, Artifact, Language, Parity
 from gamer.runtime.models.decoder import EncoderDecoder, StepDecoder, cross_inputs, open_decoder
 
-from ..components import components
-from ..components.components import ExportModule, build, reference
+from ..components import components, fixtures
+from ..components.components import build, reference
+from ..components.export_module import ExportModule
 from ..errors import ExportError
 from ..executorch import pte
 from ..onnx import to_ort
 from ..recipe import Threshold
 from ..settings import Settings
 from ..target_options import form_of
-from . import fixtures
 
 PROSE_TOKENS = 110
 EXECUTED_BY = {"onnx": "onnxruntime", "executorch": "executorch", "coreml": "Core ML"}
@@ -113,9 +113,9 @@ def _delegated(artifact: Artifact, path: Path) -> Iterator[Ran]:
     if all(registry.is_available(name) for name in program.backends):
         yield EXECUTED_BY[artifact.target], open_session(artifact.target, path, artifact, threads=2), processor.kernels(artifact.target)
     if not program.left and program.backends == ("CoreMLBackend",):
-        from ..coreml import mil
+        from ..executorch import delegate
 
-        yield "MIL interpreter", mil.open_delegate(path, artifact), ""
+        yield "MIL interpreter", delegate.open_delegate(path, artifact), ""
 
 
 def _instead(settings: Settings, item: ExportModule, artifact: Artifact, path: Path, threshold: Threshold) -> str:

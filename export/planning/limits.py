@@ -9,11 +9,10 @@ from gamer.runtime.telemetry import load_onnxruntime
 from ..components import components
 from ..errors import ExportError
 from ..onnx.graph import OPSET
-from ..parity import calibration
+from ..quantize import calibration
 from ..recipe import LLM_ROLES
 from ..settings import Settings
 
-ORT_BYTES = (1 << 31) - 1  # of a flatbuffer, whose offsets have 31 bits
 IOS18_QUANTS = ("int4", "pal6", "pal4")  # blocks, and a palette for each group of channels
 
 
@@ -68,10 +67,6 @@ def _before_ios18(settings: Settings) -> None:
         quant = settings.quant_of(role, "coreml")
         if quant in IOS18_QUANTS:
             raise ExportError(f"{role} for Core ML: {quant} needs iOS18: choose int8 or --quant none, or leave out --deployment-target")
-
-
-def too_large(role: str, quant: str, size: int) -> str:
-    return f"{role} in {quant} is {size / 1e9:.1f} GB and an ORT file holds 2: choose fewer bits, or --onnx-format onnx"
 
 
 def _ort(settings: Settings) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ..components import components
 from ..errors import ExportError
+from ..onnx import to_ort
 from ..recipe import TARGETS
 from ..settings import Settings
 from . import limits
@@ -65,7 +66,7 @@ def predict(settings: Settings, targets: tuple[str, ...] = TARGETS) -> Plan:
         for target in targets:
             quant = settings.quant_of(role, target)
             size = int(sizes[role] * _BYTES[quant] + 100_000)
-            if target == "onnx" and settings.onnx_format == "ort" and size > limits.ORT_BYTES:
-                raise ExportError(limits.too_large(role, quant, size))
+            if target == "onnx" and settings.onnx_format == "ort" and size > to_ort.MAX_BYTES:
+                raise ExportError(to_ort.too_large(role, quant, size))
             found.append(Planned(role, target, quant, sizes[role], size, int(_BASE + 4 * sizes[role] * _COPIES[target] + size)))
     return Plan(tuple(found), sum(p.bytes for p in found), max(p.peak for p in found))

@@ -22,12 +22,12 @@ from ..entities.entity_vectors import Nodes
 from ..entities.words import spellings
 from ..errors import AlbumError
 from ..records import Cube, EntityMatch, FloatArray, Photo, RowArray
-from ..results import AlbumMeta, AlbumStats, CubeResult, TextResult, VectorResult
 from ..row_sets import RowSet
 from ..space import cubes, kdtree
+from ..space.cubes import CubeResult
 from ..space.kdtree import LOWEST, Int64Array
 from ..vectors import hnsw
-from ..vectors.nearest import ascending, nearest
+from ..vectors.nearest import VectorResult, ascending, nearest
 from ..vectors.planner import Estimate, Plan
 from ..vectors.quantize import VectorSet, top
 from . import checksums as crc
@@ -35,6 +35,7 @@ from . import loader, segments
 from .check import find_problems, measure, words_problems
 from .lexical import Texts, WordScores, look_up
 from .preferences import Preferences, between_photos, reorder
+from .results import AlbumMeta, AlbumStats, TextResult
 from .schema import damaged, open_reader
 from .sharing import leaving
 

@@ -8,8 +8,8 @@ from typing import Any
 import apsw
 
 from ..errors import AlbumError
-from ..results import AlbumStats, ChannelStats, SegmentStats
 from . import checksums, loader, segments
+from .results import AlbumStats, ChannelStats, SegmentStats
 from .schema import APPLICATION_ID, USER_VERSION, one_line, version_of
 
 # Each counts rows that break an invariant; the words say which.

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from ..entities.entity_vectors import NodeVectors
 from ..errors import AlbumError
 from ..records import Memory, Photo, RowArray
-from ..results import AlbumMeta
 from ..space.cubes import E7
 from ..space.kdtree import LOWEST, Int64Array
 from ..vectors.quantize import NO_FINE, FineArray, VectorSet
 from . import checksums
+from .results import AlbumMeta
 
 PHOTO_COLUMNS = "row, id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256"
 _POINT = "SELECT coalesce(lat_e7, ?1), coalesce(lon_e7, ?1), coalesce(taken_at, ?1), coalesce(utc_offset, 0) FROM photos"

@@ -7,8 +7,8 @@ from pathlib import Path
 import apsw
 
 from ..errors import AlbumError
-from ..results import AlbumMeta
 from . import checksums, loader, storage
+from .results import AlbumMeta
 from .schema import connect, one_line
 
 _OF = "renews"  # the key in the copy's meta table that says which state of the album it is a copy of

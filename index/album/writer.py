@@ -20,11 +20,11 @@ import numpy as np
 from ..entities import entity_vectors
 from ..errors import AlbumError
 from ..records import Encoded, FloatArray, Known
-from ..results import AlbumMeta
 from ..space import kdtree
 from ..vectors import engines, hnsw
 from ..vectors.quantize import quantize
 from . import checksums, loader, merging, preferences, segments, storage
+from .results import AlbumMeta
 from .rows import Rows, seal_entity
 from .schema import check_replaceable, connect, create_tables, damaged, one_line, upgrade, version_of
 

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from ..errors import AlbumError
 from ..records import Cube, RowArray
-from ..results import CubeResult
 from ..row_sets import RowSet
 from .kdtree import HIGHEST, LOWEST, Box, Int64Array, KDTree, build
 
@@ -24,6 +23,24 @@ E7 = 10_000_000
 _METRES_E7 = 111_320 / E7  # metres in 1e-7 degrees of latitude
 _Span = tuple[int, int]
 _ALL: _Span = (LOWEST, HIGHEST)
+
+
+@dataclass(frozen=True, eq=False)
+class CubeResult:
+    """`found`: inside some cube or of unknown field. `within`: inside by known fields alone."""
+
+    found: RowSet
+    within: RowSet
+
+    @property
+    def rows(self) -> RowArray:
+        """Of `found`, sorted."""
+        return self.found.rows
+
+    @property
+    def inside(self) -> RowArray:
+        """Of `within`, sorted."""
+        return self.within.rows
 
 
 def to_e7(degrees: float) -> int:

@@ -7,18 +7,28 @@ Knows vectors, a graph and rows; knows no file.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from ..records import FloatArray, RowArray
-from ..results import VectorResult
 from .hnsw import Hnsw
 from .planner import Estimate, Plan
 from .quantize import Query, VectorSet, greatest
 
 _FEW = 40  # to choose among so few photos first would cost more than to rank them all
 _AGAIN = 6  # more photos are ranked again than are wanted, by half as many and at least by so many
+
+
+@dataclass(frozen=True, eq=False)
+class VectorResult:
+    """`scores`: cosine of the best chunk of each photo, best first. `plan`: what was done; `estimate`: what the planner expected of both ways."""
+
+    rows: RowArray
+    scores: FloatArray
+    plan: Plan
+    estimate: Estimate | None = None
 
 
 def nearest(

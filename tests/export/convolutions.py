@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from gamer.export.components.components import ExportModule
+from gamer.export.components.export_module import ExportModule
 from gamer.runtime.bundle.manifest import TensorSpec
 
 SIDE = 24

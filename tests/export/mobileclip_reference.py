@@ -20,8 +20,8 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from gamer.export.checkpoints.weights import RandomWeights
+from gamer.export.components.fixtures import TEXTS, images
 from gamer.export.components.mobileclip import AppleNames
-from gamer.export.parity.fixtures import TEXTS, images
 from gamer.runtime.bundle.manifest import Preprocessing
 
 TEXT: dict[str, Any] = {"context_length": 24, "vocab_size": 258, "width": 64, "heads": 4, "layers": 2, "no_causal_mask": True}

@@ -10,7 +10,7 @@ import transformers
 from torch import Tensor
 
 from gamer.export.checkpoints.weights import fit
-from gamer.export.components.components import ExportModule
+from gamer.export.components.export_module import ExportModule
 from gamer.export.parity.measure import TorchSession
 from gamer.export.quantize.block_codes import affine_blocks
 from gamer.runtime.backends import Array

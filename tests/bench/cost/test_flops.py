@@ -19,7 +19,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from gamer.bench.cost import counting, flops, formulas, graph
 from gamer.bench.cost.dims import dims_of
-from gamer.bench.cost.graph import GraphError
+from gamer.bench.cost.nodes import MS, GraphError
 
 F = TensorProto.FLOAT
 
@@ -30,7 +30,7 @@ def save(path: Path, nodes: list[Any], inputs: dict[str, list[int | str]], weigh
     ins = [helper.make_tensor_value_info(name, kind, shape) for name, shape in inputs.items()]
     values = [numpy_helper.from_array(value, name) for name, value in weights.items()]
     model = helper.make_model(
-        helper.make_graph(nodes, "g", ins, outputs, values), opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid(graph.MS, 1)]
+        helper.make_graph(nodes, "g", ins, outputs, values), opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid(MS, 1)]
     )
     path.write_bytes(model.SerializeToString())
     return path
@@ -76,8 +76,8 @@ def attention(path: Path, heads: int, kv: int, width: int, hidden: int, slots: i
     total = (heads + 2 * kv) * width
     names = ["q", "", "", "past_k", "past_v", "seqlens", "total", "cos", "sin"]
     nodes = [
-        helper.make_node("MatMulNBits", ["x", "w", "s"], ["q"], domain=graph.MS, K=hidden, N=total, bits=4, block_size=32),
-        helper.make_node("GroupQueryAttention", names, ["a", "k", "v"], domain=graph.MS, num_heads=heads, kv_num_heads=kv, do_rotary=1),
+        helper.make_node("MatMulNBits", ["x", "w", "s"], ["q"], domain=MS, K=hidden, N=total, bits=4, block_size=32),
+        helper.make_node("GroupQueryAttention", names, ["a", "k", "v"], domain=MS, num_heads=heads, kv_num_heads=kv, do_rotary=1),
         helper.make_node("MatMul", ["a", "o"], ["y"]),
     ]
     cache: list[int | str] = [1, kv, slots, width]
@@ -113,7 +113,7 @@ def test_an_unknown_operator_is_named(tmp_path: Path) -> None:
     path = save(tmp_path / "u.onnx", [helper.make_node("Det", ["x"], ["y"])], {"x": [2, 2]}, {})
     with pytest.raises(GraphError, match="Det"):
         works(path)
-    path = save(tmp_path / "v.onnx", [helper.make_node("Mystery", ["x"], ["y"], domain=graph.MS)], {"x": [2, 2]}, {})
+    path = save(tmp_path / "v.onnx", [helper.make_node("Mystery", ["x"], ["y"], domain=MS)], {"x": [2, 2]}, {})
     with pytest.raises(GraphError, match="Mystery"):
         works(path)
 

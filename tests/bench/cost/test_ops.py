@@ -16,6 +16,8 @@ from onnx import helper, numpy_helper
 
 from gamer.bench.cost import counting, fallbacks, graph, ops
 from gamer.bench.cost.ceilings import Ceilings, Rate
+from gamer.bench.cost.fallbacks import Ran
+from gamer.bench.cost.nodes import Graph
 
 RATES = tuple(Rate(p, 1, g) for p, g in (("fp32", 10.0), ("int8", 40.0), ("int4", 20.0)))
 HERE = Ceilings(2, RATES, 5.0, 10.0, 100.0, 1.0, 1.0, 0.0, {})
@@ -44,7 +46,7 @@ def test_a_profile_is_the_median_of_its_last_runs() -> None:
     assert whole == 52.0 and {n.name: n.us for n in found} == {"a": 20.0, "b": 10.0}
 
 
-def saved(path: Path, nodes: list[Any], weights: dict[str, Any]) -> graph.Graph:
+def saved(path: Path, nodes: list[Any], weights: dict[str, Any]) -> Graph:
     out = helper.make_tensor_value_info(nodes[-1].output[0], 1, None)
     model = helper.make_graph(
         nodes, "g", [helper.make_tensor_value_info("x", 1, [4, 8])], [out], [numpy_helper.from_array(v, k) for k, v in weights.items()]
@@ -62,7 +64,7 @@ def test_fused_nodes_take_the_work_of_those_they_stand_for(tmp_path: Path) -> No
     ]
     exported = saved(tmp_path / "m.onnx", nodes, {"w": np.ones((8, 16), np.float32), "v": np.ones((16, 16), np.float32)})
     works = counting.count(exported)
-    ran = [ops.Ran(n, "FusedMatMul", "", us, 0, 0, "") for n, us in (("/l.0/MatMul/MatMulScaleFusion/", 10.0), ("/l.1/z_nchwc", 20.0), ("Gelu", 5.0))]
+    ran = [Ran(n, "FusedMatMul", "", us, 0, 0, "") for n, us in (("/l.0/MatMul/MatMulScaleFusion/", 10.0), ("/l.1/z_nchwc", 20.0), ("Gelu", 5.0))]
     found = {n.name: n for n in ops.assign(ran, works, exported)}
     assert found["/l.0/MatMul/MatMulScaleFusion/"].macs == 4 * 8 * 16 and found["/l.1/z_nchwc"].macs == 4 * 16 * 16
     assert found["Gelu"].layer == "l.1"  # of the node before it
@@ -83,7 +85,7 @@ def test_slower_kernels_have_a_reason(tmp_path: Path) -> None:
         helper.make_node("MatMul", ["g", "t"], ["y"], name="/scores/MatMul"),
     ]
     exported = saved(tmp_path / "m.onnx", nodes, {"w8": np.ones((8, 8), np.int8), "w": np.ones((8, 8), np.float32)})
-    ran = [ops.Ran(n.name, n.op, "", 1.0, 0, 0, "") for n in exported.nodes]
+    ran = [Ran(n.name, n.op, "", 1.0, 0, 0, "") for n in exported.nodes]
     found = {f.kernel + f.why[:40]: f.times for f in fallbacks.find(ops.assign(ran, counting.count(exported), exported), exported)}
     assert len(found) == 3 and sum("MatMulfloat in a quantized graph" in key for key in found) == 2
     assert any(key.startswith("MatMulIntegernot fused") for key in found)

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from gamer.bench.cli.bench import bench
 from gamer.bench.cost import ops
 from gamer.bench.cost.ceilings import Ceilings, Rate
+from gamer.bench.cost.fallbacks import Ran
 from gamer.bench.latency import samples
 from gamer.bench.report import plots, report
 from gamer.runtime.errors import RuntimeFailure
@@ -50,7 +51,7 @@ def latency() -> dict[str, Any]:
 
 
 def operators() -> dict[str, Any]:
-    nodes = [ops.Ran("/l.0/MatMul", "MatMulNBits", "l.0", 50.0, 10**6, 10**5, "int4"), ops.Ran("Gelu", "Gelu", "l.0", 5.0, 0, 0, "")]
+    nodes = [Ran("/l.0/MatMul", "MatMulNBits", "l.0", 50.0, 10**6, 10**5, "int4"), Ran("Gelu", "Gelu", "l.0", 5.0, 0, 0, "")]
     groups = ops.groups(nodes, lambda n: n.op, HERE, False)
     table = ops.Table("llm_decode", "one token", "llm_decoder", "int4", 10**7, 10**6, 10**5, 20.0, 3, 70.0, 60.0, groups, groups, tuple(nodes), ())
     return {"bundle": "pocket", "ceilings": asdict(HERE), "tables": [asdict(table)], "executorch": ""}

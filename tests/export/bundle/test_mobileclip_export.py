@@ -16,7 +16,7 @@ import torch
 
 from gamer.export.bundle import write
 from gamer.export.checkpoints import catalogue
-from gamer.export.components.components import ExportModule
+from gamer.export.components.export_module import ExportModule
 from gamer.export.executorch import to_executorch
 from gamer.export.networks.fastvit import ConvMlp
 from gamer.export.settings import Settings

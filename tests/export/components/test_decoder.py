@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="needs the export extra")
-from gamer.export.components.components import ExportModule
 from gamer.export.components.decoders import step_specs
+from gamer.export.components.export_module import ExportModule
 from gamer.export.networks.decoder import DecoderShape, DecoderStep, Int8Embedding
 from gamer.export.onnx import decoder_graph
 from gamer.export.onnx import graph as onnx_graph

@@ -19,10 +19,10 @@ from gamer.export.checkpoints import catalogue, clip_bpe
 from gamer.export.checkpoints.checkpoint import open_checkpoint
 from gamer.export.checkpoints.preprocessing import preprocessing
 from gamer.export.checkpoints.weights import RandomWeights
+from gamer.export.components.fixtures import TEXTS
 from gamer.export.components.mobileclip import AppleNames
 from gamer.export.components.towers import features, image_tower, shapes, text_tower
 from gamer.export.errors import ExportError
-from gamer.export.parity.fixtures import TEXTS
 from gamer.export.planning import plan
 from gamer.export.settings import Settings, recipe_for
 from tests.export.mobileclip_reference import LONG, MODEL

@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch", reason="needs the export extra")
 pytest.importorskip("coremltools", reason="needs the export extra")
 from torch import Tensor, nn
 
-from gamer.export.components.components import ExportModule
+from gamer.export.components.export_module import ExportModule
 from gamer.export.coreml import block_weights, to_coreml
 from gamer.export.coreml.mil.interpreter import Interpreter
 from gamer.export.coreml.mil.program import read

@@ -19,10 +19,9 @@ from torch import nn
 
 from gamer.export.bundle import write
 from gamer.export.components import decoders
-from gamer.export.components.components import ExportModule
-from gamer.export.coreml import mil
+from gamer.export.components.export_module import ExportModule
 from gamer.export.errors import ExportError
-from gamer.export.executorch import pte, to_executorch
+from gamer.export.executorch import delegate, pte, to_executorch
 from gamer.export.parity import measure
 from gamer.export.quantize.fp16_emulation import Rounded, in_half
 from gamer.export.settings import Settings
@@ -66,7 +65,7 @@ def test_core_mls_delegate_is_the_same_model(family: str, quant: str, least: flo
     artifact = written(item, quant, "coreml", tmp_path / "d.pte")
     program = pte.read(tmp_path / "d.pte")
     assert program.backends == ("CoreMLBackend",) and len(program.calls) == 1 and not program.left
-    _, hidden = open_decoder(mil.open_delegate(tmp_path / "d.pte", artifact), language).forward(table[SAID])
+    _, hidden = open_decoder(delegate.open_delegate(tmp_path / "d.pte", artifact), language).forward(table[SAID])
     assert measure.cosines(hidden, want).min() >= least
 
 
@@ -115,7 +114,7 @@ def test_operators_outside_are_named(backend: str, tmp_path: Path) -> None:
     if backend == "coreml":
         assert [by for by, *_ in measure._delegated(artifact, tmp_path / "a.pte")] == []
         with pytest.raises(ExportError, match="not Core ML's alone"):
-            mil.open_delegate(tmp_path / "a.pte", artifact)
+            delegate.open_delegate(tmp_path / "a.pte", artifact)
 
 
 def test_what_no_backend_takes_runs_as_it_is(tmp_path: Path) -> None:

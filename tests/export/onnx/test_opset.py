@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gamer.export.checkpoints.preprocessing import preprocessing
 from gamer.export.components import decoders
-from gamer.export.components.components import ExportModule
+from gamer.export.components.export_module import ExportModule
 from gamer.export.errors import ExportError
 from gamer.export.onnx import to_onnx
 from gamer.export.onnx.graph import OPSET

@@ -18,12 +18,12 @@ from torch import nn
 
 from gamer.export.checkpoints.preprocessing import preprocessing
 from gamer.export.checkpoints.weights import RandomWeights
-from gamer.export.components.components import ExportModule
+from gamer.export.components.export_module import ExportModule
+from gamer.export.components.fixtures import PHOTOS, photo_path
 from gamer.export.components.towers import image_tower, text_tower
 from gamer.export.errors import ExportError
 from gamer.export.onnx.fusion import fuse_attention
 from gamer.export.onnx.to_onnx import write
-from gamer.export.parity.fixtures import PHOTOS, photo_path
 from gamer.export.parity.measure import cosines
 from gamer.export.target_options import Form
 from gamer.index import load_pixels

@@ -14,6 +14,7 @@ pytest.importorskip("transformers", reason="needs the export extra")
 from onnxruntime.tools.reduced_build_config_parser import parse_config
 
 from gamer.bench.cost import graph
+from gamer.bench.cost.nodes import GraphError
 from gamer.export.bundle import write
 from gamer.export.components import decoders
 from gamer.export.errors import ExportError
@@ -95,7 +96,7 @@ def test_weights_beside_a_graph_go_into_the_file(tmp_path: Path, monkeypatch: py
 
 
 def test_more_than_a_file_holds_is_said_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "ORT_BYTES", 100_000)
+    monkeypatch.setattr(to_ort, "MAX_BYTES", 100_000)
     with pytest.raises(ExportError, match=r"text_tower in fp32 is 0\.0 GB and an ORT file holds 2: choose fewer bits, or --onnx-format onnx"):
         to_ort.write(tower(CLIP, "text"), "fp32", NO_LANGUAGE, [], tmp_path / "t.ort")
     assert not list(tmp_path.iterdir())
@@ -106,7 +107,7 @@ def large(quant: str, form: str = "ort", **more: Any) -> Settings:
 
 
 def test_a_plan_says_what_no_ort_file_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "ORT_BYTES", 300_000_000)
+    monkeypatch.setattr(to_ort, "MAX_BYTES", 300_000_000)
     full, small = (Settings("clip-vit-b32", quant, (("image", "random"), ("text", "random")), onnx_format="ort") for quant in ("fp32", "int4"))
     with pytest.raises(ExportError, match=r"image_tower in fp32 is 0\.4 GB and an ORT file holds 2"):
         plan.predict(full, ("onnx",))
@@ -133,7 +134,7 @@ def test_the_operators_are_those_of_all_files_in_the_builds_own_words(tmp_path: 
 
 def test_a_count_of_an_ort_file_says_what_to_count_instead(tmp_path: Path) -> None:
     (tmp_path / "t.ort").write_bytes(b"")
-    with pytest.raises(graph.GraphError, match="ORT format holds no graph that can be counted: export the same with --onnx-format onnx"):
+    with pytest.raises(GraphError, match="ORT format holds no graph that can be counted: export the same with --onnx-format onnx"):
         graph.read(tmp_path / "t.ort", {})
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .records import FloatArray, RowArray
-from .row_sets import RowSet
-from .vectors.planner import Estimate, Plan
+from ..records import FloatArray, RowArray
 
 
 @dataclass(frozen=True)
@@ -17,34 +15,6 @@ class AlbumMeta:
     image_encoder: str
     dim: int
     delta: float
-
-
-@dataclass(frozen=True, eq=False)
-class CubeResult:
-    """`found`: inside some cube or of unknown field. `within`: inside by known fields alone."""
-
-    found: RowSet
-    within: RowSet
-
-    @property
-    def rows(self) -> RowArray:
-        """Of `found`, sorted."""
-        return self.found.rows
-
-    @property
-    def inside(self) -> RowArray:
-        """Of `within`, sorted."""
-        return self.within.rows
-
-
-@dataclass(frozen=True, eq=False)
-class VectorResult:
-    """`scores`: cosine of the best chunk of each photo, best first. `plan`: what was done; `estimate`: what the planner expected of both ways."""
-
-    rows: RowArray
-    scores: FloatArray
-    plan: Plan
-    estimate: Estimate | None = None
 
 
 @dataclass(frozen=True, eq=False)

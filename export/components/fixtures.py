@@ -19,10 +19,11 @@ from gamer.index import load_pixels
 from gamer.runtime.bundle.manifest import Preprocessing
 from gamer.runtime.models.image import prepare
 
-from ..components import components
-from ..components.components import ExportModule, reference
 from ..errors import ExportError
 from ..settings import Settings
+from . import components
+from .components import reference
+from .export_module import ExportModule
 
 PHOTOS = {
     "skimage": ("data", ("astronaut.png", "chelsea.png", "coffee.png", "rocket.jpg", "motorcycle_left.png", "brick.png", "grass.png",

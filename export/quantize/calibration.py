@@ -21,11 +21,10 @@ from gamer.index import IngestError, load_pixels
 from gamer.runtime.bundle.manifest import Preprocessing
 from gamer.runtime.models.image import prepare
 
-from ..components import components
-from ..components.components import ExportModule
+from ..components import components, fixtures
+from ..components.export_module import ExportModule
 from ..errors import ExportError
 from ..settings import Settings
-from . import fixtures
 
 TARGETS = ("onnx", "executorch")  # Core ML's int8 is of weights alone
 SUFFIXES = (".jpg", ".jpeg", ".png")

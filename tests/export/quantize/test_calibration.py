@@ -17,9 +17,9 @@ from gamer.export.bundle.fingerprint import fingerprint
 from gamer.export.errors import ExportError
 from gamer.export.executorch import to_executorch
 from gamer.export.onnx import to_onnx
-from gamer.export.parity import calibration
 from gamer.export.parity.measure import cosines
 from gamer.export.planning import limits
+from gamer.export.quantize import calibration
 from gamer.export.recipe import TARGETS
 from gamer.export.settings import Settings, from_strings
 from gamer.runtime.backends import open_session

@@ -14,9 +14,9 @@ import torch
 from gamer.runtime.backends import Array
 from gamer.runtime.bundle.manifest import Artifact
 
-from ...errors import ExportError
-from ...executorch.pte import Call, read, unfold
-from .interpreter import Interpreter
+from ..coreml.mil.interpreter import Interpreter
+from ..errors import ExportError
+from .pte import Call, read, unfold
 
 
 @dataclass(frozen=True)
