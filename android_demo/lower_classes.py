@@ -1,5 +1,6 @@
-"""Makes classes that javac 17 wrote fit for dx, which knows Java 8: a lower class version, and no private members, for since Java 11 nested
-classes reach these without bridges. `python lower_classes.py IN.jar OUT.jar`. Knows the class file's layout (JVM specification, chapter 4)."""
+"""Makes classes that javac 17 wrote fit for dx, which knows Java 8: a lower class version, and no private
+members, for since Java 11 nested classes reach these without bridges. `python lower_classes.py IN.jar
+OUT.jar`. Knows the class file's layout (JVM specification, chapter 4)."""
 
 from __future__ import annotations
 
@@ -9,7 +10,24 @@ import zipfile
 from pathlib import Path
 
 JAVA_8, PRIVATE = 52, 0x0002
-_SIZES = {3: 4, 4: 4, 5: 8, 6: 8, 7: 2, 8: 2, 9: 4, 10: 4, 11: 4, 12: 4, 15: 3, 16: 2, 17: 4, 18: 4, 19: 2, 20: 2}  # of constants, after their tag
+_SIZES = {
+    3: 4,
+    4: 4,
+    5: 8,
+    6: 8,
+    7: 2,
+    8: 2,
+    9: 4,
+    10: 4,
+    11: 4,
+    12: 4,
+    15: 3,
+    16: 2,
+    17: 4,
+    18: 4,
+    19: 2,
+    20: 2,
+}  # of constants, after their tag
 
 
 def lowered(data: bytes) -> bytes:

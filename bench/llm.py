@@ -1,7 +1,9 @@
-"""The language model alone: prefill, decode, time to first token with and without the shipped prefix, and what quantization cost in quality.
+"""The language model alone: prefill, decode, time to first token with and without the shipped prefix, and
+what quantization cost in quality.
 
-The peer is llama.cpp on the GGUF file that the bundle's weights come from: the same weights, tokens, thread count and process. Runs alternate,
-so that a machine that slows down slows both. Quality is held against the same decoder in fp32, written anew from the source's weights.
+The peer is llama.cpp on the GGUF file that the bundle's weights come from: the same weights, tokens, thread
+count and process. Runs alternate, so that a machine that slows down slows both. Quality is held against the
+same decoder in fp32, written anew from the source's weights.
 """
 
 from __future__ import annotations
@@ -39,9 +41,11 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Speed:
-    """Tokens a second on `prompt` tokens of prose and `decoded` greedy ones after them: the median prompt, the median token.
+    """Tokens a second on `prompt` tokens of prose and `decoded` greedy ones after them: the median prompt,
+    the median token.
 
-    Samples: tokens a second of each pass's prompt, and of each pass's median token, so that a busy machine's few stalls weigh little.
+    Samples: tokens a second of each pass's prompt, and of each pass's median token, so that a busy machine's
+    few stalls weigh little.
     """
 
     engine: str
@@ -56,7 +60,9 @@ class Speed:
 
 @dataclass(frozen=True)
 class First:
-    """Time to the first token of a refinement: all prompt tokens computed, or only those after the shipped prefix."""
+    """Time to the first token of a refinement: all prompt tokens computed, or only those after the shipped
+    prefix.
+    """
 
     prompt_tokens: int
     prefix_tokens: int
@@ -124,11 +130,19 @@ class LlamaRunner:
         try:
             import llama_cpp
         except ImportError:
-            raise DatasetError("--gguf measures llama.cpp beside: pip install llama-cpp-python (it builds from source)") from None
+            raise DatasetError(
+                "--gguf measures llama.cpp beside: pip install llama-cpp-python (it builds from source)"
+            ) from None
         if not gguf.is_file():
             raise DatasetError(f"{gguf}: no such file")
         self._llm: Any = llama_cpp.Llama(
-            str(gguf), n_ctx=slots, n_batch=slots, n_threads=threads, n_threads_batch=threads, n_gpu_layers=0, verbose=False
+            str(gguf),
+            n_ctx=slots,
+            n_batch=slots,
+            n_threads=threads,
+            n_threads_batch=threads,
+            n_gpu_layers=0,
+            verbose=False,
         )
         self.weights, self._vocab = gguf.name, int(self._llm.n_vocab())
 
@@ -145,8 +159,18 @@ class LlamaRunner:
         return self._best()
 
 
-def measure(bundle: Path, gguf: Path | None, executorch: bool, quality: bool, threads: int, repetitions: int, progress: Progress) -> LlmReport:
-    """Everything, on the ONNX backend; ExecuTorch's speed beside it where asked. Raises DatasetError, BundleError, RuntimeFailure."""
+def measure(
+    bundle: Path,
+    gguf: Path | None,
+    executorch: bool,
+    quality: bool,
+    threads: int,
+    repetitions: int,
+    progress: Progress,
+) -> LlmReport:
+    """Everything, on the ONNX backend; ExecuTorch's speed beside it where asked. Raises DatasetError,
+    BundleError, RuntimeFailure.
+    """
     progress("opening")
     models = Models.open(bundle, "onnx", threads)
     ids = list(models.llm_tokenizer.encode(prose()).ids)
@@ -170,7 +194,9 @@ def prose() -> str:
     return Path(__file__).with_name("llm_prose.txt").read_text(encoding="utf-8")
 
 
-def _speeds(runners: Sequence[Runner], ids: Sequence[int], decoded: int, repetitions: int, progress: Progress) -> list[Speed]:
+def _speeds(
+    runners: Sequence[Runner], ids: Sequence[int], decoded: int, repetitions: int, progress: Progress
+) -> list[Speed]:
     taken: list[tuple[list[float], list[float]]] = [([], []) for _ in runners]
     for step in range(repetitions + 1):  # the first pass warms up and is not counted
         for runner, (prefill, decode) in zip(runners, taken, strict=True):
@@ -187,7 +213,16 @@ def _speeds(runners: Sequence[Runner], ids: Sequence[int], decoded: int, repetit
                 prefill.append(len(ids) / (middle - begin))
                 decode.append(1.0 / float(np.median(steps)))
     return [
-        Speed(r.name, r.weights, len(ids), decoded, round(float(np.median(p)), 1), round(float(np.median(d)), 1), _rounded(p), _rounded(d))
+        Speed(
+            r.name,
+            r.weights,
+            len(ids),
+            decoded,
+            round(float(np.median(p)), 1),
+            round(float(np.median(d)), 1),
+            _rounded(p),
+            _rounded(d),
+        )
         for r, (p, d) in zip(runners, taken, strict=True)
     ]
 
@@ -208,12 +243,19 @@ def _first(models: Models, repetitions: int) -> First | None:
             for cached in (False, True):
                 found = models.language_model.generate(Request(ids, 1, prefix=kept if cached else None))
                 samples[cached] += [found.first_ns] if step else []
-    without, with_it = (timing("first_token", what, samples[c]) for what, c in (("prompt computed", False), ("prefix shipped", True)))
-    return First(len(prompts[0][0]), len(prefix.ids), without, with_it, round(with_it.p50_ns / without.p50_ns, 3))
+    without, with_it = (
+        timing("first_token", what, samples[c])
+        for what, c in (("prompt computed", False), ("prefix shipped", True))
+    )
+    return First(
+        len(prompts[0][0]), len(prefix.ids), without, with_it, round(with_it.p50_ns / without.p50_ns, 3)
+    )
 
 
 def _refine(models: Models, repetitions: int) -> Timing:
-    """A whole refinement, as a search with `--refine llm` does it: prompt, tokens, checks; nothing kept from before."""
+    """A whole refinement, as a search with `--refine llm` does it: prompt, tokens, checks; nothing kept from
+    before.
+    """
     samples = []
     for step in range(repetitions + 1):
         for query in QUERIES:
@@ -224,20 +266,35 @@ def _refine(models: Models, repetitions: int) -> Timing:
 
 
 def _quality(models: Models, ids: Sequence[int]) -> Quality:
-    """The bundle's decoder against one in fp32, window by window; both see the same embeddings, from the source's own table."""
+    """The bundle's decoder against one in fp32, window by window; both see the same embeddings, from the
+    source's own table.
+    """
     from gamer.export.components import components
     from gamer.export.onnx import decoder_graph
     from gamer.export.settings import from_strings
     from gamer.runtime.backends import open_session
     from gamer.runtime.bundle.manifest import Artifact, Parity
 
-    settings, language = from_strings(models.manifest.settings or {"recipe": models.manifest.recipe}), models.manifest.decoder()
+    settings, language = (
+        from_strings(models.manifest.settings or {"recipe": models.manifest.recipe}),
+        models.manifest.decoder(),
+    )
     step = components.build(settings, "llm_decoder", "fp32").module
     table = components.build(settings, "llm_embed", "fp32").module.get_buffer("rows").numpy()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "fp32.onnx"
         decoder_graph.write(step, language, "fp32", path)
-        draft = Artifact("llm_decoder", "onnx", "fp32", "", 0, "", *decoder_graph.specs(step, language.max_seq), Parity("", "", 0.0), 0.0)
+        draft = Artifact(
+            "llm_decoder",
+            "onnx",
+            "fp32",
+            "",
+            0,
+            "",
+            *decoder_graph.specs(step, language.max_seq),
+            Parity("", "", 0.0),
+            0.0,
+        )
         reference = BoundDecoder(open_session("onnx", path, draft, models.threads), language)
         ours = models.language_model.decoder
         assert isinstance(ours, BoundDecoder)
@@ -246,10 +303,14 @@ def _quality(models: Models, ids: Sequence[int]) -> Quality:
         rows = [_compare(ours, reference, np.asarray(table[part]), part) for part in parts if len(part) > 1]
     same, lost, lost_fp32 = (np.concatenate(column) for column in zip(*rows, strict=True))
     got, want = float(np.exp(lost.mean())), float(np.exp(lost_fp32.mean()))
-    return Quality(len(same), round(float(same.mean()), 4), round(got, 3), round(want, 3), round(got / want, 4))
+    return Quality(
+        len(same), round(float(same.mean()), 4), round(got, 3), round(want, 3), round(got / want, 4)
+    )
 
 
-def _compare(ours: BoundDecoder, reference: BoundDecoder, embeds: Floats, ids: NDArray[np.int64]) -> tuple[Any, Any, Any]:
+def _compare(
+    ours: BoundDecoder, reference: BoundDecoder, embeds: Floats, ids: NDArray[np.int64]
+) -> tuple[Any, Any, Any]:
     """Per position: whether the likeliest next token is the same, and both losses of the true one."""
     scores = []
     for decoder in (ours, reference):
@@ -260,4 +321,7 @@ def _compare(ours: BoundDecoder, reference: BoundDecoder, embeds: Floats, ids: N
 
 def _loss(scores: NDArray[np.float64], next_ids: NDArray[np.int64]) -> NDArray[np.float64]:
     top = scores.max(axis=1)
-    return np.asarray(np.log(np.exp(scores - top[:, None]).sum(axis=1)) + top - scores[np.arange(len(scores)), next_ids], np.float64)
+    return np.asarray(
+        np.log(np.exp(scores - top[:, None]).sum(axis=1)) + top - scores[np.arange(len(scores)), next_ids],
+        np.float64,
+    )

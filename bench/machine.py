@@ -11,7 +11,16 @@ from pathlib import Path
 
 from gamer.runtime.backends import processor
 
-PACKAGES = ("gamer-on-device", "numpy", "onnxruntime", "executorch", "coremltools", "torch", "usearch", "apsw")
+PACKAGES = (
+    "gamer-on-device",
+    "numpy",
+    "onnxruntime",
+    "executorch",
+    "coremltools",
+    "torch",
+    "usearch",
+    "apsw",
+)
 
 
 @dataclass(frozen=True)
@@ -38,7 +47,9 @@ def read() -> Machine:
             continue
     system = f"{platform.system()} {platform.machine()}"
     cores = os.cpu_count() or 1
-    return Machine(here.model, here.described, cores, _memory(), system, platform.python_version(), versions, _commit())
+    return Machine(
+        here.model, here.described, cores, _memory(), system, platform.python_version(), versions, _commit()
+    )
 
 
 def _memory() -> float:
@@ -51,7 +62,12 @@ def _memory() -> float:
 def _commit() -> str:
     try:
         found = subprocess.run(
-            ["git", "rev-parse", "--short", "HEAD"], cwd=Path(__file__).parent, capture_output=True, text=True, timeout=5, check=False
+            ["git", "rev-parse", "--short", "HEAD"],
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=False,
         )
         return found.stdout.strip() or "unknown"
     except (OSError, subprocess.SubprocessError):

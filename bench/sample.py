@@ -1,6 +1,8 @@
-"""The sample album: photographs that scikit-image and scikit-learn package, with times, places and memories written for the sample.
+"""The sample album: photographs that scikit-image and scikit-learn package, with times, places and memories
+written for the sample.
 
-The photographs stay where their packages put them; `write` makes an album JSONL that points there. Nothing in it happened.
+The photographs stay where their packages put them; `write` makes an album JSONL that points there. Nothing in
+it happened.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ class SampleError(Exception):
 
 
 def write(out: Path) -> int:
-    """Writes the sample as an album JSONL; returns the number of photos. Raises SampleError with what to install."""
+    """Writes the sample as an album JSONL; returns the number of photos. Raises SampleError with what to
+    install.
+    """
     lines = []
     for text in (Path(__file__).parent / "sample.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(text)

@@ -1,4 +1,5 @@
-"""How a measurement is printed: markdown tables, CSV, JSON, JSON lines. Knows rows and columns; knows no measurement.
+"""How a measurement is printed: markdown tables, CSV, JSON, JSON lines. Knows rows and columns; knows no
+measurement.
 
 People get tables, and JSON only where they ask for it: a run's raw samples are 20,000 characters.
 """
@@ -18,7 +19,13 @@ Cell = str | int | float | None
 Record = Mapping[str, object]
 
 format_option = click.option(
-    "-o", "--output-format", "form", type=click.Choice(FORMATS), default="md", show_default=True, help="Markdown tables, or the same for machines."
+    "-o",
+    "--output-format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="md",
+    show_default=True,
+    help="Markdown tables, or the same for machines.",
 )
 
 
@@ -35,16 +42,23 @@ class Sheet:
         cells = [tuple("" if c is None else str(c).replace("|", "\\|") for c in row) for row in self.rows]
         widths = [max(len(line[at]) for line in (self.columns, *cells)) for at in range(len(self.columns))]
         right = [bool(cells) and all(_number(row[at]) for row in cells) for at in range(len(self.columns))]
-        lines = [" | ".join(t.rjust(w) if r else t.ljust(w) for t, w, r in zip(line, widths, right, strict=True)) for line in (self.columns, *cells)]
+        lines = [
+            " | ".join(t.rjust(w) if r else t.ljust(w) for t, w, r in zip(line, widths, right, strict=True))
+            for line in (self.columns, *cells)
+        ]
         rule = "|".join("-" * (w + 1) + (":" if r else "-") for w, r in zip(widths, right, strict=True))
-        return "\n".join((f"### {self.title}", "", f"| {lines[0]} |", f"|{rule}|", *(f"| {line} |" for line in lines[1:])))
+        return "\n".join(
+            (f"### {self.title}", "", f"| {lines[0]} |", f"|{rule}|", *(f"| {line} |" for line in lines[1:]))
+        )
 
 
 def _number(text: str) -> bool:
     return not text or text.lstrip("-").replace(".", "", 1).replace(",", "").rstrip(" %×").isdigit()
 
 
-def emit(form: str, sheets: Sequence[Sheet], notes: Sequence[str], records: Sequence[Record], whole: Record) -> None:
+def emit(
+    form: str, sheets: Sequence[Sheet], notes: Sequence[str], records: Sequence[Record], whole: Record
+) -> None:
     """Prints in `form`. `records`: the rows for machines; `whole`: everything, with raw samples."""
     if form == "json":
         click.echo(dumps(whole))

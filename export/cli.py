@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING
 import click
 from rich.box import SIMPLE
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.table import Table
 
 from gamer.runtime.bundle import manifest as mf
@@ -33,7 +40,7 @@ from .settings import (
 )
 
 if TYPE_CHECKING:
-    from .planning.plan import Plan
+    from .planning.plan import ExportPlan
 
 ERR = Console(stderr=True)
 
@@ -53,7 +60,13 @@ def bar() -> Progress:
 
 def table(manifest: mf.Manifest) -> Table:
     """Component × target with sizes and parity, for people: 80 columns hold it."""
-    out = Table(title=f"{manifest.recipe}, {manifest.quant}", box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0), caption_justify="left")
+    out = Table(
+        title=f"{manifest.recipe}, {manifest.quant}",
+        box=SIMPLE,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+        caption_justify="left",
+    )
     for name in ("component", "parameters", "target", "MB", "worst cosine", "top-1"):
         out.add_column(name, justify="left" if name in ("component", "target") else "right", no_wrap=True)
     for component in manifest.components:
@@ -62,21 +75,27 @@ def table(manifest: mf.Manifest) -> Table:
             parity = artifact.parity
             cosine = "not run" if parity.minimum is None else f"{parity.minimum:.5f} ({parity.threshold:g})"
             tokens = "" if parity.top1 is None else f"{parity.top1:.1%} ({parity.top1_threshold:.0%})"
-            out.add_row(*left, artifact.target + _marks(parity), f"{artifact.bytes / 1e6:.1f}", cosine, tokens)
+            out.add_row(
+                *left, artifact.target + _marks(parity), f"{artifact.bytes / 1e6:.1f}", cosine, tokens
+            )
             left = ("", "")
     out.caption = _legend(manifest)
     return out
 
 
 def _marks(parity: mf.Parity) -> str:
-    return ("°" if parity.executed_by.startswith("MIL") else "") + ("†" if parity.kernels.endswith(("unfused", "source graph")) else "")
+    return ("°" if parity.executed_by.startswith("MIL") else "") + (
+        "†" if parity.kernels.endswith(("unfused", "source graph")) else ""
+    )
 
 
 def _legend(manifest: mf.Manifest) -> str:
     """What the table's marks mean, those that stand in it."""
     marks = "".join(_marks(a.parity) for a in manifest.artifacts)
     notes = ["in brackets: what had to be reached, against torch in fp32"]
-    notes += ["*: random weights, for size and speed"] if any(not c.trained for c in manifest.components) else []
+    notes += (
+        ["*: random weights, for size and speed"] if any(not c.trained for c in manifest.components) else []
+    )
     notes += ["°: run by an interpreter of the saved program"] if "°" in marks else []
     notes += ["†: with exact kernels, this processor's fast ones being wrong"] if "†" in marks else []
     return "\n".join(notes)
@@ -101,8 +120,15 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
     try:
         found = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
-        raise click.BadParameter(f"{path}: not readable as YAML ({str(error).splitlines()[0][:100]})") from None
-    names = {option.removeprefix("--"): p.name for p in context.command.params for option in p.opts if option.startswith("--")}
+        raise click.BadParameter(
+            f"{path}: not readable as YAML ({str(error).splitlines()[0][:100]})"
+        ) from None
+    names = {
+        option.removeprefix("--"): p.name
+        for p in context.command.params
+        for option in p.opts
+        if option.startswith("--")
+    }
     if not isinstance(found, dict) or any(str(key) not in names for key in found):
         known = ", ".join(sorted(names))
         raise click.BadParameter(f"{path}: a mapping of options is wanted, with keys among: {known}")
@@ -113,7 +139,11 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
 @click.command()
 @click.argument("recipe", required=False)
 @click.option(
-    "-m", "--model", default=None, metavar="SOURCE", help="Weights of a one-model recipe: a directory, a .gguf file, a hub id, random[:seed]."
+    "-m",
+    "--model",
+    default=None,
+    metavar="SOURCE",
+    help="Weights of a one-model recipe: a directory, a .gguf file, a hub id, random[:seed].",
 )
 @click.option(
     "--weights",
@@ -121,13 +151,47 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
     metavar="[PART=]SOURCE",
     help="The same for a part (image, text, llm), or for all; repeat for more. random:7 fills the true architecture with numbers.",
 )
-@click.option("--targets", default=",".join(TARGETS), show_default=True, help="Comma-separated: onnx, executorch, coreml.")
-@click.option("--parts", default="", help="Comma-separated: image, text, dpe, llm. The rest can be added later. [default: all it has]")
-@click.option("--quant", type=click.Choice(("none", *QUANTS)), default="int8", show_default=True, help="none: as --dtype says.")
-@click.option("--dtype", type=click.Choice(("fp32", "fp16")), default="fp32", show_default=True, help="Weights that --quant none leaves.")
-@click.option("--group-size", type=int, default=32, show_default=True, help="Weights that share a scale in int4.")
-@click.option("--keep", default="", metavar="NAMES=QUANT", help="Tensors that get another quantization, e.g. embed,head=int8.")
-@click.option("--max-seq-len", "max_seq", type=click.IntRange(0, 1 << 17), default=0, help="Cache slots of the decoder. [default: the recipe's]")
+@click.option(
+    "--targets",
+    default=",".join(TARGETS),
+    show_default=True,
+    help="Comma-separated: onnx, executorch, coreml.",
+)
+@click.option(
+    "--parts",
+    default="",
+    help="Comma-separated: image, text, dpe, llm. The rest can be added later. [default: all it has]",
+)
+@click.option(
+    "--quant",
+    type=click.Choice(("none", *QUANTS)),
+    default="int8",
+    show_default=True,
+    help="none: as --dtype says.",
+)
+@click.option(
+    "--dtype",
+    type=click.Choice(("fp32", "fp16")),
+    default="fp32",
+    show_default=True,
+    help="Weights that --quant none leaves.",
+)
+@click.option(
+    "--group-size", type=int, default=32, show_default=True, help="Weights that share a scale in int4."
+)
+@click.option(
+    "--keep",
+    default="",
+    metavar="NAMES=QUANT",
+    help="Tensors that get another quantization, e.g. embed,head=int8.",
+)
+@click.option(
+    "--max-seq-len",
+    "max_seq",
+    type=click.IntRange(0, 1 << 17),
+    default=0,
+    help="Cache slots of the decoder. [default: the recipe's]",
+)
 @click.option(
     "--image-input",
     type=click.Choice(("prepared", "any")),
@@ -136,23 +200,78 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
     help="any: ONNX towers take uint8 RGB of any size and resize in their own graph.",
 )
 @click.option(
-    "--coreml-cache", type=click.Choice(COREML_CACHES), default="tensors", show_default=True, help="state: the Core ML decoder keeps its cache."
+    "--coreml-cache",
+    type=click.Choice(COREML_CACHES),
+    default="tensors",
+    show_default=True,
+    help="state: the Core ML decoder keeps its cache.",
 )
 @click.option(
-    "--onnx-format", type=click.Choice(ONNX_FORMATS), default="onnx", show_default=True, help="ort: ONNX Runtime's own, for its mobile builds."
+    "--onnx-format",
+    type=click.Choice(ONNX_FORMATS),
+    default="onnx",
+    show_default=True,
+    help="ort: ONNX Runtime's own, for its mobile builds.",
 )
-@click.option("--opset", type=int, default=20, show_default=True, help="ONNX's operator set; 20 is the least.")
-@click.option("--deployment-target", type=click.Choice(DEPLOYMENT_TARGETS), default="iOS18", show_default=True, help="The oldest system for Core ML.")
-@click.option("--calibrate", default="", metavar="FOLDER", help="Photographs that calibrate int8 convolutions. [default: those that packages carry]")
-@click.option("--executorch-backend", type=click.Choice(EXECUTORCH_BACKENDS), default="xnnpack", show_default=True, help="What ExecuTorch lowers to.")
-@click.option("--trust-pickle", is_flag=True, help="Open pickled checkpoints, which can run code: only for files that you trust.")
-@click.option("--config", type=click.Path(path_type=Path), callback=_from_file, is_eager=True, default=None, help="YAML file of these options.")
-@click.option("-o", "--output-dir", type=click.Path(path_type=Path), required=True, help="Directory of the bundle; written aside, then renamed.")
-@click.option("--jobs", type=click.IntRange(1, 16), default=min(2, os.cpu_count() or 1), show_default=True, help="Worker processes. 1: least memory.")
 @click.option(
-    "--device-profile", default=None, metavar="NAME", help="A phone (export/planning/devices.json): say what it runs and what fits its memory."
+    "--opset", type=int, default=20, show_default=True, help="ONNX's operator set; 20 is the least."
 )
-@click.option("--dry-run", is_flag=True, help="Say what would be written, how large, in how much memory; write nothing.")
+@click.option(
+    "--deployment-target",
+    type=click.Choice(DEPLOYMENT_TARGETS),
+    default="iOS18",
+    show_default=True,
+    help="The oldest system for Core ML.",
+)
+@click.option(
+    "--calibrate",
+    default="",
+    metavar="FOLDER",
+    help="Photographs that calibrate int8 convolutions. [default: those that packages carry]",
+)
+@click.option(
+    "--executorch-backend",
+    type=click.Choice(EXECUTORCH_BACKENDS),
+    default="xnnpack",
+    show_default=True,
+    help="What ExecuTorch lowers to.",
+)
+@click.option(
+    "--trust-pickle",
+    is_flag=True,
+    help="Open pickled checkpoints, which can run code: only for files that you trust.",
+)
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    callback=_from_file,
+    is_eager=True,
+    default=None,
+    help="YAML file of these options.",
+)
+@click.option(
+    "-o",
+    "--output-dir",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="Directory of the bundle; written aside, then renamed.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 16),
+    default=min(2, os.cpu_count() or 1),
+    show_default=True,
+    help="Worker processes. 1: least memory.",
+)
+@click.option(
+    "--device-profile",
+    default=None,
+    metavar="NAME",
+    help="A phone (export/planning/devices.json): say what it runs and what fits its memory.",
+)
+@click.option(
+    "--dry-run", is_flag=True, help="Say what would be written, how large, in how much memory; write nothing."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON.")
 def export(
     recipe: str | None,
@@ -194,7 +313,9 @@ def export(
     from .bundle import write
 
     if recipe is not None and recipe not in RECIPES:
-        raise click.BadParameter(f"{recipe!r} is no recipe; choose one of: {', '.join(RECIPES)}", param_hint="RECIPE")
+        raise click.BadParameter(
+            f"{recipe!r} is no recipe; choose one of: {', '.join(RECIPES)}", param_hint="RECIPE"
+        )
     try:
         wanted = write.parse_targets(targets)
     except ExportError as error:
@@ -224,7 +345,11 @@ def export(
             manifest = write.export(settings, wanted, output_dir, jobs, report)
     print_manifest(manifest, output_dir, as_json)
     if phone is not None:
-        _print_fits(phone, phone_memory.fits(phone, manifest.artifacts, manifest.language), ERR if as_json else Console())
+        _print_fits(
+            phone,
+            phone_memory.fits(phone, manifest.artifacts, manifest.language),
+            ERR if as_json else Console(),
+        )
 
 
 def _recipe(recipe: str | None, model: str | None, trust_pickle: bool) -> str:
@@ -237,7 +362,9 @@ def _recipe(recipe: str | None, model: str | None, trust_pickle: bool) -> str:
     return recipe_for(open_checkpoint(None, model, trust_pickle=trust_pickle).config)
 
 
-def _print_plan(settings: Settings, targets: tuple[str, ...], phone: devices.Profile | None, as_json: bool) -> None:
+def _print_plan(
+    settings: Settings, targets: tuple[str, ...], phone: devices.Profile | None, as_json: bool
+) -> None:
     """Raises ExportError for a component that `phone` cannot run, after all was printed."""
     from .components import components
     from .planning import plan
@@ -245,38 +372,65 @@ def _print_plan(settings: Settings, targets: tuple[str, ...], phone: devices.Pro
     found = plan.predict(settings, targets)
     fits = () if phone is None else phone_memory.fits(phone, found.artifacts, components.language(settings))
     if as_json:
-        click.echo(json.dumps(asdict(found) | ({"fits": [asdict(f) for f in fits]} if fits else {}), ensure_ascii=False))
+        click.echo(
+            json.dumps(
+                asdict(found) | ({"fits": [asdict(f) for f in fits]} if fits else {}), ensure_ascii=False
+            )
+        )
     else:
         _print_artifacts(settings, found)
     if phone is not None and not as_json:
         _print_fits(phone, fits, Console())
     if phone is not None and (none := phone_memory.cannot(fits)):
-        raise ExportError(f"{phone.name} cannot run {', '.join(none)}: choose fewer bits, a smaller --max-seq-len, or a target that it has")
+        raise ExportError(
+            f"{phone.name} cannot run {', '.join(none)}: choose fewer bits, a smaller --max-seq-len, or a target that it has"
+        )
 
 
 def _print_fits(phone: devices.Profile, found: tuple[phone_memory.Fit, ...], console: Console) -> None:
-    out = Table(title=f"{phone.name}: {phone.app_memory_gb:g} GB for one app; {phone.os} runs {', '.join(phone_memory.RUNS.get(phone.os, ()))}")
+    out = Table(
+        title=f"{phone.name}: {phone.app_memory_gb:g} GB for one app; {phone.os} runs {', '.join(phone_memory.RUNS.get(phone.os, ()))}"
+    )
     for name in ("component", "target", "MB in memory", "fits"):
         out.add_column(name, justify="right" if name == "MB in memory" else "left")
     for row in found:
-        out.add_row(row.role, row.target, f"{row.bytes / 1e6:,.0f}", ("yes" if row.fits else "no") if row.runs else f"not on {phone.os}")
+        out.add_row(
+            row.role,
+            row.target,
+            f"{row.bytes / 1e6:,.0f}",
+            ("yes" if row.fits else "no") if row.runs else f"not on {phone.os}",
+        )
     console.print(out)
 
 
-def _print_artifacts(settings: Settings, found: Plan) -> None:
+def _print_artifacts(settings: Settings, found: ExportPlan) -> None:
     out = Table(title=f"{settings.recipe}, {settings.quant}: would be written")
     for name in ("component", "target", "quantization", "parameters", "MB", "peak memory, GB"):
         out.add_column(name, justify="left" if name in ("component", "target", "quantization") else "right")
     for row in found.artifacts:
-        out.add_row(row.role, row.target, row.quant, f"{row.parameters:,}", f"{row.bytes / 1e6:,.1f}", f"{row.peak / 1e9:.1f}")
+        out.add_row(
+            row.role,
+            row.target,
+            row.quant,
+            f"{row.parameters:,}",
+            f"{row.bytes / 1e6:,.1f}",
+            f"{row.peak / 1e9:.1f}",
+        )
     Console().print(out)
-    click.echo(f"{len(found.artifacts)} artifacts, about {found.bytes / 1e6:,.0f} MB; peak of one worker about {found.peak / 1e9:.1f} GB")
+    click.echo(
+        f"{len(found.artifacts)} artifacts, about {found.bytes / 1e6:,.0f} MB; peak of one worker about {found.peak / 1e9:.1f} GB"
+    )
 
 
 @click.command()
 @click.argument("bundle_dir", metavar="BUNDLE", type=click.Path(path_type=Path))
 @click.option("--hashes-only", is_flag=True, help="Check files only, run nothing.")
-@click.option("--weights", multiple=True, metavar="[PART=]SOURCE", help="Where the weights lie that came from this machine's own files.")
+@click.option(
+    "--weights",
+    multiple=True,
+    metavar="[PART=]SOURCE",
+    help="Where the weights lie that came from this machine's own files.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest with the parity measured now.")
 def verify(bundle_dir: Path, hashes_only: bool, weights: tuple[str, ...], as_json: bool) -> None:
     """Check every hash and size of BUNDLE, then run every artifact that this platform can execute against
@@ -290,7 +444,12 @@ def verify(bundle_dir: Path, hashes_only: bool, weights: tuple[str, ...], as_jso
             with bar() as progress:
                 task = progress.add_task("loading weights", total=len(manifest.artifacts))
                 sources = parse_sources(manifest.recipe, None, weights)
-                manifest = proof.verify(bundle_dir, manifest, lambda text: progress.update(task, advance=1, description=text), sources)
+                manifest = proof.verify(
+                    bundle_dir,
+                    manifest,
+                    lambda text: progress.update(task, advance=1, description=text),
+                    sources,
+                )
     print_manifest(manifest, bundle_dir, as_json)
 
 

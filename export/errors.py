@@ -2,4 +2,7 @@
 
 
 class ExportError(Exception):
-    """Weights that are missing or do not fit, a target that refuses, a parity below its threshold. `str(error)` is one line."""
+    """Weights that are missing or do not fit, a target that refuses, a parity below its threshold.
+
+    `str(error)` is one line.
+    """

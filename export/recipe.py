@@ -1,6 +1,8 @@
-"""Recipes: what is exported. A recipe names one model per part, the sizes between them, and the parity that each quantization must reach.
+"""Recipes: what is exported. A recipe names one model per part, the sizes between them, and the parity that
+each quantization must reach.
 
-Knows names and numbers only; `components.py` turns them into modules. Recipes are a literal table; an unknown name lists the choices.
+Knows names and numbers only; `components.py` turns them into modules. Recipes are a literal table; an unknown
+name lists the choices.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ QUANTS = ("fp32", "fp16", "int8", "int4", "pal6", "pal4")
 
 @dataclass(frozen=True)
 class DpeShape:
-    """Dynamic Projection Experts (paper section 3.3.1): `experts` × `blocks` transformer blocks of `width`, and an MLP router."""
+    """Dynamic Projection Experts (paper section 3.3.1): `experts` × `blocks` transformer blocks of `width`,
+    and an MLP router.
+    """
 
     experts: int
     blocks: int
@@ -31,14 +35,19 @@ class DpeShape:
 
 @dataclass(frozen=True)
 class Threshold:
-    """`cosine`: least cosine of any fixture's output with torch's. `top1`: least share of equal likeliest tokens (decoder only)."""
+    """`cosine`: least cosine of any fixture's output with torch's.
+
+    `top1`: least share of equal likeliest tokens (decoder only).
+    """
 
     cosine: float
     top1: float | None = None
 
 
 def _held(tower: float, text: float, embed: float, decoder: Threshold, dpe: float) -> dict[str, Threshold]:
-    experts = {f"dpe_expert_{n}": Threshold(dpe) for n in range(3)} | {"dpe_router": Threshold(max(dpe, 0.999))}
+    experts = {f"dpe_expert_{n}": Threshold(dpe) for n in range(3)} | {
+        "dpe_router": Threshold(max(dpe, 0.999))
+    }
     states = {"llm_embed": Threshold(embed), "llm_encoder": Threshold(decoder.cosine), "llm_decoder": decoder}
     return {"image_tower": Threshold(tower), "text_tower": Threshold(text)} | experts | states
 
@@ -46,7 +55,8 @@ def _held(tower: float, text: float, embed: float, decoder: Threshold, dpe: floa
 THRESHOLDS: dict[str, dict[str, Threshold]] = {
     "fp32": _held(0.9999, 0.9999, 0.9999, Threshold(0.9995, 0.99), 0.9999),
     "fp16": _held(0.999, 0.999, 0.9999, Threshold(0.998, 0.98), 0.999),
-    # A convolutional tower's int8 is activations and weights (per channel) of 49 convolutions, calibrated on the fixtures' photographs.
+    # A convolutional tower's int8 is activations and weights (per channel) of 49 convolutions, calibrated on
+    # the fixtures' photographs.
     "int8": _held(0.98, 0.985, 0.999, Threshold(0.98, 0.90), 0.99),
     "8da4w": _held(0.95, 0.95, 0.99, Threshold(0.95, 0.80), 0.95),
     "int4": _held(0.97, 0.97, 0.99, Threshold(0.95, 0.85), 0.95),
@@ -56,16 +66,19 @@ THRESHOLDS: dict[str, dict[str, Threshold]] = {
 LLM_ROLES = ("llm_decoder", "llm_encoder")
 _DPE = ("dpe_router", "dpe_expert_0", "dpe_expert_1", "dpe_expert_2")
 _KEPT = {"llm_embed": "int8", "text_tower": "int8"}
-# target or ExecuTorch backend → what is asked for → role ("*": every other) → what it gets there; the manifest names each artifact's own
+# target or ExecuTorch backend → what is asked for → role ("*": every other) → what it gets there; the
+# manifest names each artifact's own
 _INSTEAD: dict[str, dict[str, dict[str, str]]] = {
-    # A token table in 4 bits loses what a table in 8 bits keeps, and its lookup gains nothing. A text tower's one vector is all that a search
-    # has of its query: MiniLM's in the best 4-bit blocks turns it by a cosine of 0.963.
+    # A token table in 4 bits loses what a table in 8 bits keeps, and its lookup gains nothing. A text tower's
+    # one vector is all that a search has of its query: MiniLM's in the best 4-bit blocks turns it by a cosine
+    # of 0.963.
     "onnx": {
         "int4": _KEPT,
         "pal6": {"*": "int8"},
         "pal4": _KEPT | {"*": "int4"},
     },
-    # XNNPACK computes in fp32 and in int8 activations; its 4-bit weights are for matrix products of a decoder.
+    # XNNPACK computes in fp32 and in int8 activations; its 4-bit weights are for matrix products of a
+    # decoder.
     "executorch": {
         "fp16": {"*": "fp32"},
         "int4": {"llm_decoder": "8da4w", "llm_encoder": "8da4w", "*": "int8"},
@@ -73,7 +86,8 @@ _INSTEAD: dict[str, dict[str, dict[str, str]]] = {
         "pal4": {"llm_decoder": "8da4w", "llm_encoder": "8da4w", "*": "int8"},
     },
     "coreml": {"int4": _KEPT, "pal4": _KEPT},
-    # ExecuTorch's Vulkan backend has half precision, too narrow for a language model's norms, and 4-bit weights of matrix products.
+    # ExecuTorch's Vulkan backend has half precision, too narrow for a language model's norms, and 4-bit
+    # weights of matrix products.
     "vulkan": {key: dict.fromkeys(LLM_ROLES, "fp32") | {"*": "fp16"} for key in ("fp16", "int8", "pal6")}
     | {key: dict.fromkeys(LLM_ROLES, "8da4w") | {"*": "fp16"} for key in ("int4", "pal4")},
 }
@@ -81,10 +95,12 @@ _INSTEAD: dict[str, dict[str, dict[str, str]]] = {
 
 @dataclass(frozen=True)
 class Recipe:
-    """A named set of models. `image`, `text`, `llm`: names in models.py, "" for none, "*" for whatever `-m` holds.
+    """A named set of models. `image`, `text`, `llm`: names in models.py, "" for none, "*" for whatever `-m`
+    holds.
 
-    `max_text`: tokens of a text, 0 for the tower's own. `thresholds[quant][role]` must be reached by every artifact. `instead`: as _INSTEAD,
-    for what this recipe's models want otherwise. `keep`: what is asked for → tensors that get another quantization, as --keep says it.
+    `max_text`: tokens of a text, 0 for the tower's own. `thresholds[quant][role]` must be reached by every
+    artifact. `instead`: as _INSTEAD, for what this recipe's models want otherwise. `keep`: what is asked for
+    → tensors that get another quantization, as --keep says it.
     """
 
     name: str
@@ -106,14 +122,25 @@ class Recipe:
         return tuple(part for part in PARTS if have[part])
 
     def only(self, parts: tuple[str, ...]) -> Recipe:
-        """The recipe with these parts alone. Raises ExportError for one that it has not, and for experts without what they lead from and to."""
+        """The recipe with these parts alone.
+
+        Raises ExportError for one that it has not, and for experts without what they lead from and to.
+        """
         if missing := [part for part in parts if part not in self.parts()]:
-            raise ExportError(f"recipe {self.name} has no part {missing[0]!r}; choose from: {', '.join(self.parts())}")
+            raise ExportError(
+                f"recipe {self.name} has no part {missing[0]!r}; choose from: {', '.join(self.parts())}"
+            )
         if "dpe" in parts and not {"image", "llm"} <= set(parts):
-            raise ExportError("part dpe projects patches of the image tower into the language model's space: ask for image and llm too")
+            raise ExportError(
+                "part dpe projects patches of the image tower into the language model's space: ask for image and llm too"
+            )
         if "image" in parts and "text" not in parts and self.image == "efficientnet-lite0":
-            raise ExportError(f"recipe {self.name}'s image tower is made of the text tower's vectors of its labels: ask for text too")
-        image, text, llm = ((getattr(self, part) if part in parts else "") for part in ("image", "text", "llm"))
+            raise ExportError(
+                f"recipe {self.name}'s image tower is made of the text tower's vectors of its labels: ask for text too"
+            )
+        image, text, llm = (
+            (getattr(self, part) if part in parts else "") for part in ("image", "text", "llm")
+        )
         return replace(self, image=image, text=text, llm=llm, dpe=self.dpe if "dpe" in parts else None)
 
     def quant_of(self, role: str, target: str, quant: str) -> str:
@@ -138,13 +165,19 @@ def _gamer(name: str, llm: str) -> Recipe:
 
 
 def _pocket(name: str, llm: str, **more: Any) -> Recipe:
-    """What packages carry: an ImageNet network that text can ask, a sentence encoder, small experts, and a very small LLM."""
+    """What packages carry: an ImageNet network that text can ask, a sentence encoder, small experts, and a
+    very small LLM.
+    """
     dpe = DpeShape(experts=3, blocks=8, width=64, heads=4, seed=20)
     return Recipe(name, image="efficientnet-lite0", text="minilm-l6", llm=llm, dpe=dpe, max_text=128, **more)
 
 
-# Convolutions have no useful form below 8 bits (worst cosine of pocket's on Core ML: 0.78 in blocks of 4 bits, 0.96 in palettes of 64).
-_CONVOLVED = {target: {quant: {"image_tower": "int8"} for quant in ("int4", "pal6", "pal4")} for target in ("onnx", "coreml")}
+# Convolutions have no useful form below 8 bits (worst cosine of pocket's on Core ML: 0.78 in blocks of 4
+# bits, 0.96 in palettes of 64).
+_CONVOLVED = {
+    target: {quant: {"image_tower": "int8"} for quant in ("int4", "pal6", "pal4")}
+    for target in ("onnx", "coreml")
+}
 # Half a million untrained parameters each: on XNNPACK int8 saves 1.4 MB and triples the time to lower them.
 _POCKET = {
     "onnx": {key: {"llm_decoder": "int4", "*": "int8"} for key in ("int4", "pal4")},
@@ -154,16 +187,24 @@ _POCKET = {
     },
     "coreml": _CONVOLVED["coreml"],
 }
-# SmolLM2's weights come in 4-bit blocks, which ONNX Runtime can take over as they are: 8 bits would add bytes and no accuracy.
-_SMOLLM2 = _POCKET | {"onnx": {key: {"llm_decoder": "int4", "*": "int8"} for key in ("int8", "int4", "pal6", "pal4")}}
-# Gemma 3 270M's come in 5 bits where they are 640 wide. In 4 bits these lose a quarter of the likeliest tokens, and save 27 of 303 MB: most of the
-# file is its table of 262,144 tokens.
+# SmolLM2's weights come in 4-bit blocks, which ONNX Runtime can take over as they are: 8 bits would add bytes
+# and no accuracy.
+_SMOLLM2 = _POCKET | {
+    "onnx": {key: {"llm_decoder": "int4", "*": "int8"} for key in ("int8", "int4", "pal6", "pal4")}
+}
+# Gemma 3 270M's come in 5 bits where they are 640 wide. In 4 bits these lose a quarter of the likeliest
+# tokens, and save 27 of 303 MB: most of the file is its table of 262,144 tokens.
 _GEMMA3_270M = {"int4": (("qkv", "int8"), ("gate_up", "int8"))}
 
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
-        _pocket("pocket", "smollm2-135m", instead=_SMOLLM2, thresholds={"int4": {"llm_decoder": Threshold(0.99, 0.90)}}),
+        _pocket(
+            "pocket",
+            "smollm2-135m",
+            instead=_SMOLLM2,
+            thresholds={"int4": {"llm_decoder": Threshold(0.99, 0.90)}},
+        ),
         _pocket("pocket-gemma3-270m", "gemma3-270m", instead=_POCKET, keep=_GEMMA3_270M),
         _gamer("gamer-qwen2-1.5b", "qwen2-1.5b"),
         _gamer("gamer-qwen2.5-0.5b", "qwen2.5-0.5b"),

@@ -10,10 +10,11 @@ from .settings import Settings
 
 
 @dataclass(frozen=True)
-class Form:
-    """`keep`: (part of a tensor's name, its quantization) pairs. `group`: weights that share a scale in 4 bits. `resize`: the image
-    tower takes uint8 RGB of any size, and prepares it so in its own graph; ONNX only. `cache`: of a Core ML decoder, "tensors" or "state".
-    `opset`: of ONNX. `ios`: the oldest that Core ML's programs run on. `backend`: ExecuTorch's."""
+class TargetOptions:
+    """`keep`: (part of a tensor's name, its quantization) pairs. `group`: weights that share a scale in 4
+    bits. `resize`: the image tower takes uint8 RGB of any size, and prepares it so in its own graph; ONNX
+    only. `cache`: of a Core ML decoder, "tensors" or "state". `opset`: of ONNX. `ios`: the oldest that Core
+    ML's programs run on. `backend`: ExecuTorch's."""
 
     keep: tuple[tuple[str, str], ...] = ()
     group: int = 32
@@ -24,12 +25,18 @@ class Form:
     backend: str = "xnnpack"
 
 
-DEFAULT = Form()
+DEFAULT = TargetOptions()
 
 
-def form_of(settings: Settings, preprocessing: Preprocessing | None) -> Form:
+def target_options(settings: Settings, preprocessing: Preprocessing | None) -> TargetOptions:
     """What the command asked of the writers."""
     resize = preprocessing if settings.image_input == "any" else None
-    return Form(
-        settings.kept, settings.group_size, resize, settings.coreml_cache, settings.opset, settings.deployment_target, settings.executorch_backend
+    return TargetOptions(
+        settings.kept,
+        settings.group_size,
+        resize,
+        settings.coreml_cache,
+        settings.opset,
+        settings.deployment_target,
+        settings.executorch_backend,
     )

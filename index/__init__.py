@@ -1,7 +1,8 @@
-"""The album: one file per person with a K-D tree, an entity graph and vectors. Files, trees, graphs; no model, no network.
+"""The album: one file per person with a K-D tree, an entity graph and vectors. Files, trees, graphs; no
+model, no network.
 
-This page is the room's menu. A name's module is imported when the name is first asked for, so that a search does not pay for ingestion;
-heavy libraries (Pillow, usearch) are imported when a function first needs them.
+This page is the room's menu. A name's module is imported when the name is first asked for, so that a search
+does not pay for ingestion; heavy libraries (Pillow, usearch) are imported when a function first needs them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,20 @@ if TYPE_CHECKING:
     from .entities.extract import Extractor, canonical, extract
     from .errors import AlbumError, IngestError
     from .ingest import load_pixels, scan
-    from .records import MEMORY_SOURCES, Cube, Encoded, EntityMatch, FloatArray, Known, Level, Memory, Mention, Photo, RowArray, Skip
+    from .records import (
+        MEMORY_SOURCES,
+        Cube,
+        Encoded,
+        EntityMatch,
+        FloatArray,
+        Known,
+        Level,
+        Memory,
+        Mention,
+        Photo,
+        RowArray,
+        Skip,
+    )
     from .row_sets import RowSet, distinct
     from .space.cubes import CubeResult
     from .space.kdtree import Box, KDTree

@@ -1,4 +1,6 @@
-"""The commands of `gamer index` that need no model: parse, call one function, print. Only this file and its like exit."""
+"""The commands of `gamer index` that need no model: parse, call one function, print. Only this file and its
+like exit.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,11 @@ def _one_line(command: str) -> Iterator[None]:
 
 
 def _say(as_json: bool, figures: dict[str, Any], words: str) -> None:
-    click.echo(json.dumps(figures, ensure_ascii=False, default=str) if as_json else "\n".join(plain(line) for line in words.split("\n")))
+    click.echo(
+        json.dumps(figures, ensure_ascii=False, default=str)
+        if as_json
+        else "\n".join(plain(line) for line in words.split("\n"))
+    )
 
 
 @click.command()
@@ -48,10 +54,16 @@ def stats(album: Path, as_json: bool) -> None:
 
 @click.command()
 @click.argument("album", type=PATH)
-@click.option("--repair", is_flag=True, help="Build again what is derived (indexes, index of words, segments) where it is wrong.")
+@click.option(
+    "--repair",
+    is_flag=True,
+    help="Build again what is derived (indexes, index of words, segments) where it is wrong.",
+)
 @json_option
 def verify(album: Path, repair: bool, as_json: bool) -> None:
-    """Check an ALBUM file: pages, every row's checksum, links, counts, the index of words, hashes and generations of the segments."""
+    """Check an ALBUM file: pages, every row's checksum, links, counts, the index of words, hashes and
+    generations of the segments.
+    """
     done: list[str] = []
     with _one_line("verify"):
         if repair:
@@ -59,7 +71,11 @@ def verify(album: Path, repair: bool, as_json: bool) -> None:
                 done = writer.repair()
         with Album.open(album) as opened:
             problems = opened.verify()
-    _say(as_json, {"clean": not problems, "problems": problems, "repaired": done}, "\n".join([*done, *(problems or [f"{album}: clean"])]))
+    _say(
+        as_json,
+        {"clean": not problems, "problems": problems, "repaired": done},
+        "\n".join([*done, *(problems or [f"{album}: clean"])]),
+    )
     if problems:
         sys.exit(1)
 
@@ -90,10 +106,17 @@ def prefer(album: Path, better: str, worse: str, as_json: bool) -> None:
 @click.command()
 @click.argument("album", type=PATH)
 @click.argument("names", nargs=-1)
-@click.option("--similar", type=click.FloatRange(0, 1, min_open=True), help="Merge all names of a kind whose vectors' cosine is at least this.")
+@click.option(
+    "--similar",
+    type=click.FloatRange(0, 1, min_open=True),
+    help="Merge all names of a kind whose vectors' cosine is at least this.",
+)
 @json_option
 def merge(album: Path, names: tuple[str, ...], similar: float | None, as_json: bool) -> None:
-    """Make entities one: the first of NAMES stays, the others become its aliases. `gamer index split` undoes it."""
+    """Make entities one: the first of NAMES stays, the others become its aliases.
+
+    `gamer index split` undoes it.
+    """
     if (similar is None) == (len(names) < 2) or (similar is not None and names):
         raise click.UsageError("give two names or more, or --similar")
     with _one_line("merge"), AlbumWriter.extend(album) as writer:
@@ -113,29 +136,50 @@ def split(album: Path, name: str, as_json: bool) -> None:
     """Take the alias NAME from what it was merged with, or the entity NAME from all its aliases."""
     with _one_line("split"), AlbumWriter.extend(album) as writer:
         freed = writer.split(name)
-    _say(as_json, {"split": freed}, f"{album}: {', '.join(freed)} on {'their' if len(freed) > 1 else 'its'} own")
+    _say(
+        as_json,
+        {"split": freed},
+        f"{album}: {', '.join(freed)} on {'their' if len(freed) > 1 else 'its'} own",
+    )
 
 
 @click.command()
 @click.argument("album", type=PATH)
 @json_option
 def compact(album: Path, as_json: bool) -> None:
-    """Write ALBUM anew without holes: unused entities dropped, segments built; put in the old one's place when whole."""
+    """Write ALBUM anew without holes: unused entities dropped, segments built; put in the old one's place
+    when whole.
+    """
     with _one_line("compact"):
         with AlbumWriter.extend(album) as writer:
             before = album.stat().st_size
             writer.compact()
         after = album.stat().st_size
-    _say(as_json, {"bytes_before": before, "bytes_after": after}, f"{album}: {before / 1e6:.2f} MB → {after / 1e6:.2f} MB")
+    _say(
+        as_json,
+        {"bytes_before": before, "bytes_after": after},
+        f"{album}: {before / 1e6:.2f} MB → {after / 1e6:.2f} MB",
+    )
 
 
 @click.command("export-jsonl")
 @click.argument("album", type=PATH)
-@click.option("-o", "--output", type=PATH, required=True, help="File to write, one photo a line, as `gamer index build` reads it.")
-@click.option("--all", "everything", is_flag=True, help="Also what is marked sharing=low or sensitivity=high.")
+@click.option(
+    "-o",
+    "--output",
+    type=PATH,
+    required=True,
+    help="File to write, one photo a line, as `gamer index build` reads it.",
+)
+@click.option(
+    "--all", "everything", is_flag=True, help="Also what is marked sharing=low or sensitivity=high."
+)
 @json_option
 def export(album: Path, output: Path, everything: bool, as_json: bool) -> None:
-    """Write ALBUM as JSON lines. Photos and memories marked sharing=low or sensitivity=high stay at home, unless --all is given."""
+    """Write ALBUM as JSON lines.
+
+    Photos and memories marked sharing=low or sensitivity=high stay at home, unless --all is given.
+    """
     with _one_line("export-jsonl"), Album.open(album) as opened:
         done = export_jsonl(opened, output, everything=everything)
     words = f"{output}: {done.photos} photos, {done.memories} memories"

@@ -1,4 +1,6 @@
-"""What every room's commands share: errors as one line, and text that cannot drive a terminal. Knows no command."""
+"""What every room's commands share: errors as one line, and text that cannot drive a terminal. Knows no
+command.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The two errors that leave this room. Each message is one line: what is wrong, where, what to do. Knows nothing else."""
+"""The two errors that leave this room.
+
+Each message is one line: what is wrong, where, what to do. Knows nothing else.
+"""
 
 from __future__ import annotations
 

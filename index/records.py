@@ -1,7 +1,8 @@
-"""The nouns that travel between rooms: Photo, Memory, Mention, Cube, Hit. Frozen, plain, no behaviour beyond their invariants.
+"""The nouns that travel between rooms: Photo, Memory, Mention, Cube, Hit. Frozen, plain, no behaviour beyond
+their invariants.
 
-Knows nothing of files, models or SQL. Times are integers, milliseconds since 1970-01-01 UTC, or of wall time as if it were UTC where that is
-said; positions are degrees, WGS 84.
+Knows nothing of files, models or SQL. Times are integers, milliseconds since 1970-01-01 UTC, or of wall time
+as if it were UTC where that is said; positions are degrees, WGS 84.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ TzSource = Literal["offset", "position", "local"]
 class Memory:
     """A sentence that somebody (or some program) attached to a photo.
 
-    `source` is one of MEMORY_SOURCES: the five that people write, "people" (names that an exporter knew, with commas between), "label" (what
-    the image encoder recognised) and "place" (the GPS position, read backwards through the gazetteer).
+    `source` is one of MEMORY_SOURCES: the five that people write, "people" (names that an exporter knew, with
+    commas between), "label" (what the image encoder recognised) and "place" (the GPS position, read backwards
+    through the gazetteer).
     """
 
     source: str
@@ -38,11 +40,12 @@ class Memory:
 class Photo:
     """One photo as ingested, before any model has seen it.
 
-    `taken_at`: milliseconds UTC or None when unknown. `tz_source` says how local time became UTC: "offset" (OffsetTime or ISO offset),
-    "position" (the time zone of the position), or "local" (no zone known: wall time stored as if UTC; most albums are of this kind and are
-    compared with wall-time cues). `utc_offset`: whole minutes (rounded down) by which the clock on the wall was ahead of UTC, east positive;
-    None when local, or when the zone of a true UTC time is not known.
-    `lat`, `lon`: degrees or None, both or neither. `path`: absolute path of the pixels or None (a memory without a file).
+    `taken_at`: milliseconds UTC or None when unknown. `tz_source` says how local time became UTC: "offset"
+    (OffsetTime or ISO offset), "position" (the time zone of the position), or "local" (no zone known: wall
+    time stored as if UTC; most albums are of this kind and are compared with wall-time cues). `utc_offset`:
+    whole minutes (rounded down) by which the clock on the wall was ahead of UTC, east positive; None when
+    local, or when the zone of a true UTC time is not known. `lat`, `lon`: degrees or None, both or neither.
+    `path`: absolute path of the pixels or None (a memory without a file).
     """
 
     id: str
@@ -59,7 +62,9 @@ class Photo:
 
     @property
     def wall(self) -> int | None:
-        """What the clock on the wall said, as if UTC, as well as it is known: what people mean by "at night" and "on 11 April"."""
+        """What the clock on the wall said, as if UTC, as well as it is known: what people mean by "at night"
+        and "on 11 April".
+        """
         return None if self.taken_at is None else self.taken_at + 60_000 * (self.utc_offset or 0)
 
 
@@ -82,7 +87,10 @@ class Skip:
 
 @dataclass(frozen=True)
 class Mention:
-    """An entity found in a memory. `kind`: person | place | thing | price | date. `parent`: what it describes (119 → chair)."""
+    """An entity found in a memory.
+
+    `kind`: person | place | thing | price | date. `parent`: what it describes (119 → chair).
+    """
 
     name: str
     kind: str
@@ -91,7 +99,10 @@ class Mention:
 
 @dataclass(frozen=True)
 class Cube:
-    """A box in space-time (paper section 3.2, layer 1), in wall time. None on a side means open. `west > east` crosses the antimeridian."""
+    """A box in space-time (paper section 3.2, layer 1), in wall time.
+
+    None on a side means open. `west > east` crosses the antimeridian.
+    """
 
     start: int | None = None
     end: int | None = None
@@ -124,7 +135,8 @@ class EntityMatch:
 class Encoded:
     """A photo with what the models computed for it: what `AlbumWriter.add` takes.
 
-    `vectors`: channel name → float32 [n, d] (n ≥ 1: a long memory has several chunks), L2-normalised. Channels: "image", "text".
+    `vectors`: channel name → float32 [n, d] (n ≥ 1: a long memory has several chunks), L2-normalised.
+    Channels: "image", "text".
     """
 
     photo: Photo

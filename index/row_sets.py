@@ -1,4 +1,6 @@
-"""Sets of rows, made and compared as masks of all rows: numpy's own set operations hash, which takes 100 ms for 100,000 rows. Knows numbers alone."""
+"""Sets of rows, made and compared as masks of all rows: numpy's own set operations hash, which takes 100 ms
+for 100,000 rows. Knows numbers alone.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def distinct(rows: RowArray, total: int) -> RowArray:
 
 
 class RowSet:
-    """Some of an album's rows: a mask of all of them, and their numbers, ascending, found when first asked for."""
+    """Some of an album's rows: a mask of all of them, and their numbers, ascending, found when first asked
+    for.
+    """
 
     def __init__(self, mask: NDArray[np.bool_]) -> None:
         self.mask = mask

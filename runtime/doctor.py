@@ -1,6 +1,8 @@
-"""What this machine is, and what it makes of a bundle: one report, for `gamer doctor` and for a person who asks for help.
+"""What this machine is, and what it makes of a bundle: one report, for `gamer doctor` and for a person who
+asks for help.
 
-Opens every component once (its self-check included), searches nothing and writes nothing but the verdicts' cache.
+Opens every component once (its self-check included), searches nothing and writes nothing but the verdicts'
+cache.
 """
 
 from __future__ import annotations
@@ -18,16 +20,35 @@ from .backends import BACKENDS, processor, runs_here, split
 from .errors import RuntimeFailure
 from .models.models import Models
 
-ENGINES = ("onnxruntime", "executorch", "coremltools", "usearch", "numkong", "numpy", "apsw", "tokenizers", "pillow")
+ENGINES = (
+    "onnxruntime",
+    "executorch",
+    "coremltools",
+    "usearch",
+    "numkong",
+    "numpy",
+    "apsw",
+    "tokenizers",
+    "pillow",
+)
 # Extra → a package that only it brings.
-EXTRAS = {"export": "torch", "serve": "fastapi", "ocr": "rapidocr", "hnswlib": "hnswlib", "bench": "faiss", "fleet": "ray", "dev": "pytest"}
+EXTRAS = {
+    "export": "torch",
+    "serve": "fastapi",
+    "ocr": "rapidocr",
+    "hnswlib": "hnswlib",
+    "bench": "faiss",
+    "fleet": "ray",
+    "dev": "pytest",
+}
 OVERHEAD = 2.0  # resident bytes by the files': pocket on ONNX, all open and used, takes 336 MB for 173
 
 
 @dataclass(frozen=True)
 class ComponentCheck:
-    """One component on this machine. `here`: the worst cosine of its fixtures on these kernels (the manifest's where it was proven on them);
-    None where nothing was run. `chosen`: the arithmetic. `problem`: why it cannot be used here, "" where it can."""
+    """One component on this machine. `here`: the worst cosine of its fixtures on these kernels (the
+    manifest's where it was proven on them); None where nothing was run. `chosen`: the arithmetic. `problem`:
+    why it cannot be used here, "" where it can."""
 
     role: str
     quant: str
@@ -42,7 +63,9 @@ class ComponentCheck:
 
 @dataclass(frozen=True)
 class Report:
-    """`free_mb`: memory that a new process can have; None where the system does not say. `needs_mb`: of the bundle with all components open."""
+    """`free_mb`: memory that a new process can have; None where the system does not say. `needs_mb`: of the
+    bundle with all components open.
+    """
 
     processor: processor.Processor
     cores: int
@@ -73,7 +96,11 @@ def examine(bundle: Path | None, backend: str = "onnx", threads: int = 2) -> Rep
 
     split(backend)
     models = Models.open(bundle, backend, threads, allow_random=True) if bundle else None
-    needs = None if models is None else sum(a.bytes for a in models.manifest.artifacts if a.target == models.backend) * OVERHEAD
+    needs = (
+        None
+        if models is None
+        else sum(a.bytes for a in models.manifest.artifacts if a.target == models.backend) * OVERHEAD
+    )
     ours = apsw.Connection(":memory:")
     return Report(
         processor=processor.read(),
@@ -91,19 +118,43 @@ def examine(bundle: Path | None, backend: str = "onnx", threads: int = 2) -> Rep
         bundle=None if bundle is None else str(bundle),
         backend=backend,
         needs_mb=None if needs is None else round(needs / 1e6),
-        components=() if models is None else tuple(_check(models, c.role) for c in models.manifest.components),
+        components=()
+        if models is None
+        else tuple(_check(models, c.role) for c in models.manifest.components),
     )
 
 
 def _check(models: Models, role: str) -> ComponentCheck:
-    artifact = next((a for a in models.manifest.artifacts if (a.role, a.target) == (role, models.backend)), None)
+    artifact = next(
+        (a for a in models.manifest.artifacts if (a.role, a.target) == (role, models.backend)), None
+    )
     if artifact is None:
-        return ComponentCheck(role, "", None, "", None, 0.0, "", "", f"no artifact for {models.backend}: export with --targets {models.backend}")
+        return ComponentCheck(
+            role,
+            "",
+            None,
+            "",
+            None,
+            0.0,
+            "",
+            "",
+            f"no artifact for {models.backend}: export with --targets {models.backend}",
+        )
     parity = artifact.parity
     try:
         models.session(role)
     except RuntimeFailure as error:
-        return ComponentCheck(role, artifact.quant, parity.minimum, parity.kernels, None, parity.threshold, "none", "", str(error))
+        return ComponentCheck(
+            role,
+            artifact.quant,
+            parity.minimum,
+            parity.kernels,
+            None,
+            parity.threshold,
+            "none",
+            "",
+            str(error),
+        )
     verdict = models.verdicts[role]
     why = {
         "export": "proven so at export",
@@ -114,7 +165,17 @@ def _check(models: Models, role: str) -> ComponentCheck:
     if verdict.units != split(models.chosen)[1]:
         why += f"; {verdict.units}, the faster form being wrong here"
     chosen = models.arithmetic_of(role)
-    return ComponentCheck(role, artifact.quant, parity.minimum, parity.kernels, verdict.cosine, verdict.threshold, chosen, why, "")
+    return ComponentCheck(
+        role,
+        artifact.quant,
+        parity.minimum,
+        parity.kernels,
+        verdict.cosine,
+        verdict.threshold,
+        chosen,
+        why,
+        "",
+    )
 
 
 def backends_here() -> tuple[str, ...]:

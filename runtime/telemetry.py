@@ -1,8 +1,9 @@
 """Keeps the native libraries below from reporting home: set before any of them loads.
 
-ONNX Runtime 1.29 and later queue usage events by default (a device id and an SQLite file in the user's cache, sent when there is a
-network). It reads ORT_DISABLE_TELEMETRY once, when its library is loaded; `load_onnxruntime` also calls its own switch, for a process in
-which somebody else loaded it first. docs/privacy.md has the answer for every other dependency.
+ONNX Runtime 1.29 and later queue usage events by default (a device id and an SQLite file in the user's cache,
+sent when there is a network). It reads ORT_DISABLE_TELEMETRY once, when its library is loaded;
+`load_onnxruntime` also calls its own switch, for a process in which somebody else loaded it first.
+docs/privacy.md has the answer for every other dependency.
 """
 
 from __future__ import annotations

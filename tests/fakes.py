@@ -32,10 +32,21 @@ def fake_models(name: str = "made-up") -> Models:
     """What an encoder asks of a bundle. A picture's vector is made of its mean colour."""
     thresholds = SimpleNamespace(delta=0.6)
 
-    def see(pixels: Any) -> ImageCode:
+    def encode_image(pixels: Any) -> ImageCode:
         colour = bytes(int(c) for c in pixels.mean((0, 1)))
-        return ImageCode(unit(colour), np.zeros((1, 1), np.float32), (("thing of colour " + colour.hex(), 0.9),))
+        return ImageCode(
+            unit(colour), np.zeros((1, 1), np.float32), (("thing of colour " + colour.hex(), 0.9),)
+        )
 
     manifest = SimpleNamespace(text_encoder=name, image_encoder="colours", dim=DIM, thresholds=thresholds)
     gazetteer = SimpleNamespace(nearest=lambda lat, lon: None)
-    return cast(Models, SimpleNamespace(manifest=manifest, bundle=Path("out/x"), text=FakeText(), see=see, gazetteer=gazetteer))
+    return cast(
+        Models,
+        SimpleNamespace(
+            manifest=manifest,
+            bundle=Path("out/x"),
+            text=FakeText(),
+            encode_image=encode_image,
+            gazetteer=gazetteer,
+        ),
+    )

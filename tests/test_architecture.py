@@ -114,7 +114,11 @@ def test_torch_is_loaded_by_name_in_its_backend_alone() -> None:
     for room in ("index", "runtime", "bench"):
         for path in modules(room):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)) and "import_module" in ast.dump(node.func):
+                if (
+                    isinstance(node, ast.Call)
+                    and isinstance(node.func, (ast.Name, ast.Attribute))
+                    and "import_module" in ast.dump(node.func)
+                ):
                     named = next(iter(node.args), None)
                     heavy = isinstance(named, ast.Constant) and str(named.value).split(".")[0] in HEAVY
                     assert not heavy or path.parent.name == "backends", path
@@ -130,7 +134,12 @@ def test_every_folder_of_modules_is_a_package() -> None:
 
 @pytest.mark.slow
 def test_wheel_holds_every_module(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-m", "build", "--wheel", "--outdir", str(tmp_path), str(ROOT)], check=True, capture_output=True, timeout=300)
+    subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", "--outdir", str(tmp_path), str(ROOT)],
+        check=True,
+        capture_output=True,
+        timeout=300,
+    )
     names = set(zipfile.ZipFile(next(tmp_path.glob("*.whl"))).namelist())
     for room in ROOMS:
         for path in modules(room):
@@ -151,7 +160,11 @@ def test_no_eval_no_pickle_no_shell() -> None:
             for node in ast.walk(tree):
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                     assert node.func.id not in ("eval", "exec"), path
-                if isinstance(node, ast.keyword) and node.arg in ("shell", "allow_pickle", "trust_remote_code"):
+                if isinstance(node, ast.keyword) and node.arg in (
+                    "shell",
+                    "allow_pickle",
+                    "trust_remote_code",
+                ):
                     assert isinstance(node.value, ast.Constant) and node.value.value is False, path
             assert "pickle" not in {name.split(".")[0] for name, _ in imports(path)}, path
 
@@ -173,5 +186,11 @@ assert not woken, woken
 idle = sorted(set(sys.modules) & set({sorted(IDLE)!r}))
 assert not idle, idle
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env={**os.environ, "HF_HUB_OFFLINE": "1"})
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "HF_HUB_OFFLINE": "1"},
+    )
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,6 @@
-"""The command through the shell: help worth reading, exit codes 2 and 1, one clear line, JSON where a machine reads."""
+"""The command through the shell: help worth reading, exit codes 2 and 1, one clear line, JSON where a machine
+reads.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ import pytest
 
 
 def gamer(*args: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "gamer.main", *args], capture_output=True, text=True, timeout=timeout)
+    return subprocess.run(
+        [sys.executable, "-m", "gamer.main", *args], capture_output=True, text=True, timeout=timeout
+    )
 
 
 @pytest.mark.parametrize(
@@ -83,11 +87,21 @@ def test_export_of_an_unknown_recipe_and_target() -> None:
 
 @pytest.mark.slow
 def test_from_jsonl_to_answer(bundle: Path, tmp_path: Path) -> None:
-    """A line that does not fit is reported with its number; the rest is built, searched, explained, and verified."""
+    """A line that does not fit is reported with its number; the rest is built, searched, explained, and
+    verified.
+    """
     source = tmp_path / "mine.jsonl"
     lines = [
-        {"id": "a", "taken_at": "2026-04-02T10:00:00", "memories": [{"source": "note", "text": "a cup of coffee with Anna"}]},
-        {"id": "b", "taken_at": "2025-12-24T19:00:00", "memories": [{"source": "note", "text": "the Christmas tree in the hall"}]},
+        {
+            "id": "a",
+            "taken_at": "2026-04-02T10:00:00",
+            "memories": [{"source": "note", "text": "a cup of coffee with Anna"}],
+        },
+        {
+            "id": "b",
+            "taken_at": "2025-12-24T19:00:00",
+            "memories": [{"source": "note", "text": "the Christmas tree in the hall"}],
+        },
         {"id": "c", "lat": 999, "lon": 0, "memories": []},
         {"id": "d", "memories": [{"source": "note", "text": "coffee machine, 119 euros"}]},
     ]
@@ -99,15 +113,37 @@ def test_from_jsonl_to_answer(bundle: Path, tmp_path: Path) -> None:
     assert "mine.jsonl:3" in built.stderr and "mine.jsonl:5" in built.stderr
     strict = gamer("index", "build", str(source), "-b", str(bundle), "-o", str(album), "--strict", "--json")
     assert strict.returncode == 1 and json.loads(strict.stdout)["photos"] == 3
-    found = gamer("search", str(album), "coffee in spring 2026", "-b", str(bundle), "-k", "3", "--json", "--now", "2026-11-21")
+    found = gamer(
+        "search",
+        str(album),
+        "coffee in spring 2026",
+        "-b",
+        str(bundle),
+        "-k",
+        "3",
+        "--json",
+        "--now",
+        "2026-11-21",
+    )
     answer = json.loads(found.stdout)
     # "d" has no time: the cue says nothing of it. "b" has one, and it lies outside: that speaks against it.
     assert [hit["id"] for hit in answer["hits"]] == ["a", "d", "b"]
-    assert answer["hits"][0]["parts"]["cue"] > 0 == answer["hits"][1]["parts"]["cue"] > answer["hits"][2]["parts"]["cue"]
-    explained = gamer("search", str(album), "coffee in spring 2026", "-b", str(bundle), "--explain", "--now", "2026-11-21")
+    assert (
+        answer["hits"][0]["parts"]["cue"]
+        > 0
+        == answer["hits"][1]["parts"]["cue"]
+        > answer["hits"][2]["parts"]["cue"]
+    )
+    explained = gamer(
+        "search", str(album), "coffee in spring 2026", "-b", str(bundle), "--explain", "--now", "2026-11-21"
+    )
     for layer in ("cube", "kdtree", "refine", "graph", "vectors"):
         assert layer in explained.stdout
-    assert json.loads(gamer("index", "verify", str(album), "--json").stdout) == {"clean": True, "problems": [], "repaired": []}
+    assert json.loads(gamer("index", "verify", str(album), "--json").stdout) == {
+        "clean": True,
+        "problems": [],
+        "repaired": [],
+    }
     assert json.loads(gamer("index", "stats", str(album), "--json").stdout)["photos"] == 3
 
 
@@ -115,7 +151,9 @@ def test_from_jsonl_to_answer(bundle: Path, tmp_path: Path) -> None:
 def test_an_album_with_nothing_to_take_fails_and_leaves_nothing(bundle: Path, tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "broken.jpg").write_bytes(b"\xff\xd8\xff")
-    done = gamer("index", "build", str(tmp_path / "photos"), "-b", str(bundle), "-o", str(tmp_path / "x.gamer"))
+    done = gamer(
+        "index", "build", str(tmp_path / "photos"), "-b", str(bundle), "-o", str(tmp_path / "x.gamer")
+    )
     assert done.returncode == 1 and "no photo could be taken" in done.stderr
     assert [p.name for p in tmp_path.iterdir()] == ["photos"]
 

@@ -1,7 +1,9 @@
-"""Nothing phones home: every command under strace, which sees native threads too. No socket but loopback's, no file outside what was named.
+"""Nothing phones home: every command under strace, which sees native threads too. No socket but loopback's,
+no file outside what was named.
 
-A trace holds every socket call and every file opened for writing, by any thread or child. The first test makes a program that does both, so
-that a tracer that sees nothing cannot pass for a program that does nothing.
+A trace holds every socket call and every file opened for writing, by any thread or child. The first test
+makes a program that does both, so that a tracer that sees nothing cannot pass for a program that does
+nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ GAMER = [sys.executable, "-m", "gamer.main"]
 CALLS = "socket,connect,bind,sendto,sendmsg,sendmmsg,openat,open,creat,mkdir,mkdirat"
 WRITES = re.compile(r'\b(?:openat|open|creat|mkdir|mkdirat)\((?:AT_FDCWD, )?"([^"]*)"(.*)')
 # Unix sockets stay in this machine: the C library asks its own name cache for the user's name.
-NETWORK = re.compile(r"\b(?:socket\((?!AF_UNIX)|connect\(\d+, \{sa_family=(?!AF_UNIX)|bind\(|send(?:to|msg|mmsg)\()")
+NETWORK = re.compile(
+    r"\b(?:socket\((?!AF_UNIX)|connect\(\d+, \{sa_family=(?!AF_UNIX)|bind\(|send(?:to|msg|mmsg)\()"
+)
 UNFINISHED, RESUMED = " <unfinished ...>", re.compile(r"<\.\.\. \w+ resumed>(.*)")
 DEVICES = ("/dev/", "/proc/self/", "/proc/")
 
@@ -38,14 +42,22 @@ def home(tmp_path: Path) -> Path:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """An empty home, folders of its own for temporary files and verdicts, and none of the switches that the program has to set itself.
+    """An empty home, folders of its own for temporary files and verdicts, and none of the switches that the
+    program has to set itself.
 
-    torch writes TORCHINDUCTOR_CACHE_DIR into the environment of the process that runs these tests: the command gets none of that.
+    torch writes TORCHINDUCTOR_CACHE_DIR into the environment of the process that runs these tests: the
+    command gets none of that.
     """
     dropped = ("ORT_", "HF_", "XDG_", "RAY_", "DO_NOT_TRACK", "TORCH")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
     scratch = str(home.parent / "temporary")
-    return kept | {"HOME": str(home), "TMPDIR": scratch, "SQLITE_TMPDIR": scratch, "GAMER_CACHE": scratch, "PYTHONDONTWRITEBYTECODE": "1"}
+    return kept | {
+        "HOME": str(home),
+        "TMPDIR": scratch,
+        "SQLITE_TMPDIR": scratch,
+        "GAMER_CACHE": scratch,
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
 
 
 def strace(log: Path) -> list[str]:
@@ -56,7 +68,9 @@ def strace(log: Path) -> list[str]:
 
 
 def calls(log: Path) -> list[str]:
-    """The calls of a trace, in one line each: strace tears one in two where another thread's call comes between."""
+    """The calls of a trace, in one line each: strace tears one in two where another thread's call comes
+    between.
+    """
     begun: dict[str, str] = {}
     whole = []
     for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
@@ -88,9 +102,13 @@ def offences(log: Path, folders: Sequence[Path]) -> list[str]:
 
 
 def traced(command: Sequence[str], home: Path, folders: Sequence[Path], seconds: int = 300) -> list[str]:
-    """What the command did that it should not have; `folders` beside the temporary one are those it was given. Fails where the command does."""
+    """What the command did that it should not have; `folders` beside the temporary one are those it was
+    given. Fails where the command does.
+    """
     log = home.parent / "trace"
-    done = subprocess.run([*strace(log), *command], capture_output=True, text=True, timeout=seconds, env=environment(home))
+    done = subprocess.run(
+        [*strace(log), *command], capture_output=True, text=True, timeout=seconds, env=environment(home)
+    )
     assert done.returncode == 0, done.stderr
     found = offences(log, [home.parent / "temporary", *folders])
     assert list(home.rglob("*")) == [], "something was left in the person's home"
@@ -108,7 +126,9 @@ pathlib.Path.home().joinpath("deviceid").write_text("me")
     log = home.parent / "trace"
     subprocess.run([*strace(log), sys.executable, "-S", "-c", code], check=True, env=environment(home))
     found = offences(log, [home.parent / "temporary"])
-    assert [call.split("(")[0] for call in found] == ["socket", "connect", "openat"] and "deviceid" in found[2]
+    assert [call.split("(")[0] for call in found] == ["socket", "connect", "openat"] and "deviceid" in found[
+        2
+    ]
 
 
 def test_a_call_that_strace_tore_in_two_is_judged_by_its_result(tmp_path: Path) -> None:
@@ -121,16 +141,29 @@ def test_a_call_that_strace_tore_in_two_is_judged_by_its_result(tmp_path: Path) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("more", [[], ["--refine", "llm"], ["--backend", "executorch"], ["--mode", "paper", "--explain"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "more",
+    [[], ["--refine", "llm"], ["--backend", "executorch"], ["--mode", "paper", "--explain"]],
+    ids=" ".join,
+)
 def test_a_search_is_silent(bundle: Path, sample_album: Path, home: Path, more: list[str]) -> None:
     album = home.parent / "albums" / "a.gamer"
     album.parent.mkdir()
     shutil.copy(sample_album, album)
-    assert traced([*GAMER, "search", str(album), "my cat last spring", "-b", str(bundle), *more], home, [album.parent]) == []
+    assert (
+        traced(
+            [*GAMER, "search", str(album), "my cat last spring", "-b", str(bundle), *more],
+            home,
+            [album.parent],
+        )
+        == []
+    )
 
 
 @pytest.mark.slow
-def test_building_changing_and_checking_an_album_is_silent(bundle: Path, sample_album: Path, home: Path) -> None:
+def test_building_changing_and_checking_an_album_is_silent(
+    bundle: Path, sample_album: Path, home: Path
+) -> None:
     out = home.parent / "albums"
     photos, album = out / "photos", str(out / "a.gamer")
     photos.mkdir(parents=True)
@@ -140,7 +173,12 @@ def test_building_changing_and_checking_an_album_is_silent(bundle: Path, sample_
         shutil.copy(path, photos)
     assert traced([*GAMER, "index", "build", str(photos), "-b", str(bundle), "-o", album], home, [out]) == []
     shutil.copy(fixtures.paths()[3], photos)
-    for command in (["add", album, str(photos), "-b", str(bundle)], ["verify", album], ["compact", album], ["stats", album]):
+    for command in (
+        ["add", album, str(photos), "-b", str(bundle)],
+        ["verify", album],
+        ["compact", album],
+        ["stats", album],
+    ):
         assert traced([*GAMER, "index", *command], home, [out]) == [], command
 
 
@@ -148,7 +186,17 @@ def test_building_changing_and_checking_an_album_is_silent(bundle: Path, sample_
 def test_an_export_to_all_targets_is_silent(home: Path) -> None:
     out = home.parent / "out"
     out.mkdir()
-    command = [*GAMER, "export", "pocket", "--parts", "text", "--targets", "onnx,executorch,coreml", "-o", str(out / "pocket")]
+    command = [
+        *GAMER,
+        "export",
+        "pocket",
+        "--parts",
+        "text",
+        "--targets",
+        "onnx,executorch,coreml",
+        "-o",
+        str(out / "pocket"),
+    ]
     assert traced(command, home, [out], seconds=900) == []
 
 
@@ -167,14 +215,20 @@ assert models.verdicts["text_tower"].source == "measured"
 """
     log = home.parent / "trace"
     settings = {name: value for name, value in environment(home).items() if name != "GAMER_CACHE"}
-    done = subprocess.run([*strace(log), sys.executable, "-c", code], capture_output=True, text=True, env=settings)
+    done = subprocess.run(
+        [*strace(log), sys.executable, "-c", code], capture_output=True, text=True, env=settings
+    )
     assert done.returncode == 0, done.stderr
     assert offences(log, [home.parent / "temporary", home / ".cache"]) == []
-    assert [p.parent.name for p in home.rglob("*") if p.is_file()] == ["selfcheck"] and (cache / "selfcheck").is_dir()
+    assert [p.parent.name for p in home.rglob("*") if p.is_file()] == ["selfcheck"] and (
+        cache / "selfcheck"
+    ).is_dir()
 
 
 @pytest.mark.slow
-def test_the_server_listens_on_loopback_and_calls_nobody(bundle: Path, sample_album: Path, home: Path) -> None:
+def test_the_server_listens_on_loopback_and_calls_nobody(
+    bundle: Path, sample_album: Path, home: Path
+) -> None:
     pytest.importorskip("fastapi", reason="needs the serve extra")
     albums = home.parent / "albums"
     albums.mkdir()
@@ -184,7 +238,14 @@ def test_the_server_listens_on_loopback_and_calls_nobody(bundle: Path, sample_al
         port = free.getsockname()[1]
     log = home.parent / "trace"
     command = [*strace(log), *GAMER, "serve", str(albums / "a.gamer"), "-b", str(bundle), "--port", str(port)]
-    server = subprocess.Popen(command, env=environment(home), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    server = subprocess.Popen(
+        command,
+        env=environment(home),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
     try:
         deadline = time.monotonic() + 120
         while True:
@@ -206,7 +267,11 @@ def test_the_server_listens_on_loopback_and_calls_nobody(bundle: Path, sample_al
         os.killpg(server.pid, signal.SIGINT)
         server.communicate(timeout=30)
     # Its own socket, bound to loopback, and answers on connections that others opened.
-    own = re.compile(rf'socket\(AF_INET6?, SOCK_STREAM|bind\(.*sin_port=htons\({port}\), sin_addr=inet_addr\("127\.0\.0\.1"\)|sendto\(.*, NULL, 0')
+    own = re.compile(
+        rf'socket\(AF_INET6?, SOCK_STREAM|bind\(.*sin_port=htons\({port}\), sin_addr=inet_addr\("127\.0\.0\.1"\)|sendto\(.*, NULL, 0'
+    )
     assert [call for call in offences(log, [home.parent / "temporary", albums]) if not own.search(call)] == []
-    assert not re.search(r"\bconnect\(\d+.*AF_INET", log.read_text(errors="replace")), "a server connects to nobody"
+    assert not re.search(r"\bconnect\(\d+.*AF_INET", log.read_text(errors="replace")), (
+        "a server connects to nobody"
+    )
     assert list(home.rglob("*")) == []

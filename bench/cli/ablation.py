@@ -1,4 +1,6 @@
-"""`gamer bench ablation` and `gamer bench paper`: parse, call one function, print. bench/cli/bench.py registers them."""
+"""`gamer bench ablation` and `gamer bench paper`: parse, call one function, print. bench/cli/bench.py
+registers them.
+"""
 
 from __future__ import annotations
 
@@ -25,17 +27,47 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("dataset", type=PATH)
-@click.option("-b", "--bundle", "bundles", type=PATH, multiple=True, required=True, help="Bundle; repeat to compare quantizations with the first's.")
+@click.option(
+    "-b",
+    "--bundle",
+    "bundles",
+    type=PATH,
+    multiple=True,
+    required=True,
+    help="Bundle; repeat to compare quantizations with the first's.",
+)
 @click.option("--cache", type=PATH, required=True, help="Keep the albums here between runs.")
-@click.option("--queries", type=click.IntRange(1), default=100, show_default=True, help="Queries a user, evenly spread.")
-@click.option("--llm-queries", type=click.IntRange(0), default=10, show_default=True, help="Queries a user that the language model refines.")
-@click.option("--sizes", default="500,1000,2000,4000,8000", show_default=True, help="Sizes of the albums, with commas between; cut at what there is.")
+@click.option(
+    "--queries", type=click.IntRange(1), default=100, show_default=True, help="Queries a user, evenly spread."
+)
+@click.option(
+    "--llm-queries",
+    type=click.IntRange(0),
+    default=10,
+    show_default=True,
+    help="Queries a user that the language model refines.",
+)
+@click.option(
+    "--sizes",
+    default="500,1000,2000,4000,8000",
+    show_default=True,
+    help="Sizes of the albums, with commas between; cut at what there is.",
+)
 @click.option("--output", type=PATH, default=None, help="Write the figures as JSON.")
 @threads_option
 def ablation(
-    dataset: Path, bundles: tuple[Path, ...], cache: Path, queries: int, llm_queries: int, sizes: str, output: Path | None, threads: int
+    dataset: Path,
+    bundles: tuple[Path, ...],
+    cache: Path,
+    queries: int,
+    llm_queries: int,
+    sizes: str,
+    output: Path | None,
+    threads: int,
 ) -> None:
-    """What each layer, threshold, and the language model are worth on DATASET: the paper's Tables 4, 6, 7, 10 and its Figure 3 with our system."""
+    """What each layer, threshold, and the language model are worth on DATASET: the paper's Tables 4, 6, 7, 10
+    and its Figure 3 with our system.
+    """
     from ..retrieval import ablations as measuring
 
     if not all(part.strip().isdigit() and int(part) > 0 for part in sizes.split(",")):
@@ -54,16 +86,29 @@ def ablation(
     console = Console()
     console.print("K:", ", ".join(f"recall@{k} {value:.3f}" for k, value in found.fused[0].recall.items()))
     for routed in found.rho:
-        console.print(f"ρ {routed.rho}: {routed.experts:.2f} of {routed.of} experts, {routed.macs_share:.0%} of their multiply-adds")
+        console.print(
+            f"ρ {routed.rho}: {routed.experts:.2f} of {routed.of} experts, {routed.macs_share:.0%} of their multiply-adds"
+        )
     for size in found.sizes:
-        console.print(f"{size.photos} photos: recall@5 {size.recall5:.3f}, mode paper {size.paper_recall5:.3f}, {size.p50_ms:.1f} ms")
+        console.print(
+            f"{size.photos} photos: recall@5 {size.recall5:.3f}, mode paper {size.paper_recall5:.3f}, {size.p50_ms:.1f} ms"
+        )
 
 
 @click.command()
-@click.option("--results", type=PATH, required=True, help="Folder with the JSON of `bench ablation` and `bench quality` (bench/results).")
-@click.option("--output", type=PATH, default=None, help="Write the Markdown to this file instead of the terminal.")
+@click.option(
+    "--results",
+    type=PATH,
+    required=True,
+    help="Folder with the JSON of `bench ablation` and `bench quality` (bench/results).",
+)
+@click.option(
+    "--output", type=PATH, default=None, help="Write the Markdown to this file instead of the terminal."
+)
 def paper(results: Path, output: Path | None) -> None:
-    """Draw the paper's tables again from our measured results, with the paper's figures beside ours where they are known to us."""
+    """Draw the paper's tables again from our measured results, with the paper's figures beside ours where
+    they are known to us.
+    """
     from ..retrieval import paper as paper_tables
 
     with one_line("bench paper", DatasetError, extra="bench"):

@@ -34,7 +34,9 @@ for _command in (*cli_quality.COMMANDS, *ablation.COMMANDS, *fleet.COMMANDS, *co
 @click.argument("bundles", nargs=-1, required=True, type=PATH)
 @click.option("--output", type=PATH, default=None, help="Write the JSON to this file.")
 def exports(bundles: tuple[Path, ...], output: Path | None) -> None:
-    """What making BUNDLES took and what they weigh: parameters, multiply-adds, bytes, seconds, peak memory, parity."""
+    """What making BUNDLES took and what they weigh: parameters, multiply-adds, bytes, seconds, peak memory,
+    parity.
+    """
     from .. import exports as made
 
     with one_line("bench exports"):
@@ -45,18 +47,43 @@ def exports(bundles: tuple[Path, ...], output: Path | None) -> None:
 
 
 @bench.command()
-@click.option("-n", "--vectors", type=click.IntRange(100, 5_000_000), default=100_000, show_default=True, help="Clustered vectors to make.")
+@click.option(
+    "-n",
+    "--vectors",
+    type=click.IntRange(100, 5_000_000),
+    default=100_000,
+    show_default=True,
+    help="Clustered vectors to make.",
+)
 @click.option("--dim", type=click.IntRange(8, 4096), default=768, show_default=True, help="Their dimensions.")
-@click.option("--data", type=PATH, default=None, help="Instead: the memories and queries of the data sets in this folder; needs --bundle.")
+@click.option(
+    "--data",
+    type=PATH,
+    default=None,
+    help="Instead: the memories and queries of the data sets in this folder; needs --bundle.",
+)
 @click.option("-b", "--bundle", type=PATH, default=None, help="Bundle whose text encoder encodes --data.")
-@click.option("-q", "--queries", type=click.IntRange(10, 10_000), default=200, show_default=True, help="Queries.")
-@click.option("--peer", "peers", multiple=True, help="An engine to measure beside ours; repeat for more. [default: all]")
+@click.option(
+    "-q", "--queries", type=click.IntRange(10, 10_000), default=200, show_default=True, help="Queries."
+)
+@click.option(
+    "--peer", "peers", multiple=True, help="An engine to measure beside ours; repeat for more. [default: all]"
+)
 @click.option("--cache", type=PATH, default=None, help="Keep the encoded texts here between runs.")
 @click.option("--output", type=PATH, default=None, help="Write the JSON, with all settings, to this file.")
 def ann(
-    vectors: int, dim: int, data: Path | None, bundle: Path | None, queries: int, peers: tuple[str, ...], cache: Path | None, output: Path | None
+    vectors: int,
+    dim: int,
+    data: Path | None,
+    bundle: Path | None,
+    queries: int,
+    peers: tuple[str, ...],
+    cache: Path | None,
+    output: Path | None,
 ) -> None:
-    """Filtered nearest neighbours of our index beside usearch, hnswlib, faiss and sqlite-vec, on the same vectors: recall and speed."""
+    """Filtered nearest neighbours of our index beside usearch, hnswlib, faiss and sqlite-vec, on the same
+    vectors: recall and speed.
+    """
     import tempfile
 
     from ..index import ann as measuring
@@ -67,22 +94,36 @@ def ann(
         raise click.UsageError("--data needs --bundle, whose text encoder encodes it")
     if unknown := set(peers) - set(known):
         raise click.UsageError(f"unknown peer {min(unknown)!r}; choose from: {', '.join(known)}")
-    with one_line("bench ann", DatasetError, SampleError, extra="bench"), spinner() as progress, tempfile.TemporaryDirectory() as folder:
+    with (
+        one_line("bench ann", DatasetError, SampleError, extra="bench"),
+        spinner() as progress,
+        tempfile.TemporaryDirectory() as folder,
+    ):
         task = progress.add_task("making vectors", total=None)
 
         def say(text: str) -> None:
             progress.update(task, description=text)
 
-        x, q = measuring.texts(data, bundle, queries, cache, say) if data and bundle else measuring.clustered(vectors, dim, queries)
+        x, q = (
+            measuring.texts(data, bundle, queries, cache, say)
+            if data and bundle
+            else measuring.clustered(vectors, dim, queries)
+        )
         name = "texts" if data else "clustered"
         found = measuring.measure(name, x, q, peers or known, Path(folder), say)
         if output:
             write_aside(output, json.dumps(asdict(found), ensure_ascii=False))
-    table = Table(title=f"{found.data}: {found.vectors} vectors of {found.dim}, the fastest setting with recall@{found.k} ≥ {found.recall_wanted}")
+    table = Table(
+        title=f"{found.data}: {found.vectors} vectors of {found.dim}, the fastest setting with recall@{found.k} ≥ {found.recall_wanted}"
+    )
     for column in ("selectivity", *(f"{b.algorithm} qps" for b in found.built)):
         table.add_column(column, justify="right")
     for share in measuring.SELECTIVITIES:
-        best = {run.algorithm: f"{run.qps:.0f} ({run.parameters}, {run.knn:.3f})" for run in found.fastest if run.selectivity == share}
+        best = {
+            run.algorithm: f"{run.qps:.0f} ({run.parameters}, {run.knn:.3f})"
+            for run in found.fastest
+            if run.selectivity == share
+        }
         table.add_row(f"{share:.2%}", *(best.get(b.algorithm, "–") for b in found.built))
     table.add_row("bytes", *(f"{b.bytes_per_vector:.0f}" for b in found.built))
     Console().print(table)
@@ -90,22 +131,52 @@ def ann(
 
 @bench.command()
 @bundle_option
-@click.option("--gguf", type=PATH, default=None, help="Run llama.cpp (llama-cpp-python) on this file beside it.")
+@click.option(
+    "--gguf", type=PATH, default=None, help="Run llama.cpp (llama-cpp-python) on this file beside it."
+)
 @click.option("--executorch", is_flag=True, help="Also time the bundle's ExecuTorch decoder.")
-@click.option("--quality/--no-quality", default=True, show_default=True, help="Compare with the decoder in fp32; needs the weights.")
-@click.option("-r", "--repetitions", type=click.IntRange(1, 100), default=5, show_default=True, help="Counted passes.")
-@click.option("--output", type=PATH, default=None, help="Also write the JSON, with all samples, to this file.")
+@click.option(
+    "--quality/--no-quality",
+    default=True,
+    show_default=True,
+    help="Compare with the decoder in fp32; needs the weights.",
+)
+@click.option(
+    "-r", "--repetitions", type=click.IntRange(1, 100), default=5, show_default=True, help="Counted passes."
+)
+@click.option(
+    "--output", type=PATH, default=None, help="Also write the JSON, with all samples, to this file."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the JSON instead of the table.")
 @threads_option
-def llm(bundle: Path, gguf: Path | None, executorch: bool, quality: bool, repetitions: int, output: Path | None, as_json: bool, threads: int) -> None:
-    """Speed of the language model in BUNDLE (prefill, decode, first token, a refinement) and what its quantization cost in quality."""
+def llm(
+    bundle: Path,
+    gguf: Path | None,
+    executorch: bool,
+    quality: bool,
+    repetitions: int,
+    output: Path | None,
+    as_json: bool,
+    threads: int,
+) -> None:
+    """Speed of the language model in BUNDLE (prefill, decode, first token, a refinement) and what its
+    quantization cost in quality.
+    """
     from gamer.export.errors import ExportError
 
     from .. import llm as measuring
 
     with one_line("bench llm", DatasetError, ExportError, extra="export"), spinner() as progress:
         task = progress.add_task("opening", total=None)
-        found = measuring.measure(bundle, gguf, executorch, quality, threads, repetitions, lambda text: progress.update(task, description=text))
+        found = measuring.measure(
+            bundle,
+            gguf,
+            executorch,
+            quality,
+            threads,
+            repetitions,
+            lambda text: progress.update(task, description=text),
+        )
         text = json.dumps(asdict(found), ensure_ascii=False)
         if output:
             write_aside(output, text)
@@ -116,7 +187,12 @@ def llm(bundle: Path, gguf: Path | None, executorch: bool, quality: bool, repeti
     for name in ("engine", "weights", "prefill tokens/s", "decode tokens/s"):
         table.add_column(name, justify="right" if "tokens" in name else "left")
     for row in found.speeds:
-        table.add_row(row.engine, row.weights, f"{row.prefill_tps:.0f} ({row.prompt})", f"{row.decode_tps:.1f} ({row.decoded})")
+        table.add_row(
+            row.engine,
+            row.weights,
+            f"{row.prefill_tps:.0f} ({row.prompt})",
+            f"{row.decode_tps:.1f} ({row.decoded})",
+        )
     Console().print(table)
     if found.first:
         first = found.first
@@ -127,18 +203,38 @@ def llm(bundle: Path, gguf: Path | None, executorch: bool, quality: bool, repeti
     click.echo(f"refinement: {found.refine.p50_ns / 1e6:.0f} ms, p95 {found.refine.p95_ns / 1e6:.0f} ms")
     if found.quality:
         q = found.quality
-        click.echo(f"against fp32 on {q.positions} positions: likeliest token equal {q.top1:.1%}, perplexity {q.perplexity} / {q.perplexity_fp32}")
+        click.echo(
+            f"against fp32 on {q.positions} positions: likeliest token equal {q.top1:.1%}, perplexity {q.perplexity} / {q.perplexity_fp32}"
+        )
 
 
 @bench.command()
 @bundle_option
-@click.option("--photos", default="1000,10000,100000", show_default=True, help="Sizes of the albums, with commas between.")
-@click.option("--cache", type=PATH, required=True, help="Folder in which the albums are made, and kept for another run.")
-@click.option("-r", "--repetitions", type=click.IntRange(1, 1000), default=10, show_default=True, help="Counted passes over the queries.")
+@click.option(
+    "--photos",
+    default="1000,10000,100000",
+    show_default=True,
+    help="Sizes of the albums, with commas between.",
+)
+@click.option(
+    "--cache", type=PATH, required=True, help="Folder in which the albums are made, and kept for another run."
+)
+@click.option(
+    "-r",
+    "--repetitions",
+    type=click.IntRange(1, 1000),
+    default=10,
+    show_default=True,
+    help="Counted passes over the queries.",
+)
 @click.option("--output", type=PATH, default=None, help="Write the JSON to this file.")
 @click.option("--svg", type=PATH, default=None, help="Draw the curves into this file.")
-def index(bundle: Path, photos: str, cache: Path, repetitions: int, output: Path | None, svg: Path | None) -> None:
-    """How albums of growing size search, open and take a photo more: made-up photos, the whole search without the LLM."""
+def index(
+    bundle: Path, photos: str, cache: Path, repetitions: int, output: Path | None, svg: Path | None
+) -> None:
+    """How albums of growing size search, open and take a photo more: made-up photos, the whole search without
+    the LLM.
+    """
     from ..index import growth as measuring
 
     if not all(part.strip().isdigit() and int(part) >= 100 for part in photos.split(",")):
@@ -147,18 +243,42 @@ def index(bundle: Path, photos: str, cache: Path, repetitions: int, output: Path
         task = progress.add_task("opening", total=None)
         cache.mkdir(parents=True, exist_ok=True)
         counts = sorted({int(part) for part in photos.split(",")})
-        found = measuring.measure(bundle, counts, cache, repetitions, lambda text: progress.update(task, description=text))
+        found = measuring.measure(
+            bundle, counts, cache, repetitions, lambda text: progress.update(task, description=text)
+        )
         if output:
             write_aside(output, json.dumps(asdict(found), ensure_ascii=False))
         if svg:
             write_aside(svg, measuring.draw(found))
     table = Table(title="milliseconds")
-    for column in ("photos", "search p95", "with encoder p95", "open", "first search", "add p95", "tree", "mask", "vectors B/photo", "file / parts"):
+    for column in (
+        "photos",
+        "search p95",
+        "with encoder p95",
+        "open",
+        "first search",
+        "add p95",
+        "tree",
+        "mask",
+        "vectors B/photo",
+        "file / parts",
+    ):
         table.add_column(column, justify="right")
     for s in found.sizes:
-        numbers = (s.search.p95_ms, s.search_encoding.p95_ms, s.album_open_ms, s.first_search_ms, s.add_one.p95_ms, s.tree_ms, s.mask_ms)
+        numbers = (
+            s.search.p95_ms,
+            s.search_encoding.p95_ms,
+            s.album_open_ms,
+            s.first_search_ms,
+            s.add_one.p95_ms,
+            s.tree_ms,
+            s.mask_ms,
+        )
         table.add_row(
-            str(s.photos), *(f"{number:.2f}" for number in numbers), f"{s.vector_bytes / s.photos:.0f}", f"{s.file_bytes / s.parts_bytes:.2f}"
+            str(s.photos),
+            *(f"{number:.2f}" for number in numbers),
+            f"{s.vector_bytes / s.photos:.0f}",
+            f"{s.file_bytes / s.parts_bytes:.2f}",
         )
     Console().print(table)
 
@@ -166,7 +286,9 @@ def index(bundle: Path, photos: str, cache: Path, repetitions: int, output: Path
 @bench.command()
 @click.argument("output", type=PATH)
 def sample(output: Path) -> None:
-    """Write the sample album's JSONL to OUTPUT: packaged photographs with times, places and memories written for the sample."""
+    """Write the sample album's JSONL to OUTPUT: packaged photographs with times, places and memories written
+    for the sample.
+    """
     with one_line("bench sample", DatasetError, SampleError, extra="bench"):
         count = sample_album.write(output)
     click.echo(f"{output}: {count} photos")

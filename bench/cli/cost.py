@@ -38,15 +38,57 @@ def _dims(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) ->
 @click.command()
 @click.argument("album", type=PATH, required=False)
 @bundle_option
-@click.option("-q", "--query", "queries", multiple=True, help="A query; repeat for more. [default: the sample album's]")
+@click.option(
+    "-q", "--query", "queries", multiple=True, help="A query; repeat for more. [default: the sample album's]"
+)
 @backend_option
-@click.option("--refine", "refined_by", type=click.Choice(REFINEMENTS), default="fast", show_default=True, help="Refinement inside the search.")
-@click.option("-r", "--repetitions", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Counted rounds over all rows.")
-@click.option("--launches", type=click.IntRange(1, 100), default=10, show_default=True, help="Fresh processes that share the rounds.")
-@click.option("-w", "--warmup", type=click.IntRange(0, 1000), default=1, show_default=True, help="Rounds of each process that are not counted.")
-@click.option("--delay", type=click.FloatRange(0, 3600), default=0.0, show_default=True, help="Seconds between rounds, for a phone to cool.")
-@click.option("--now", type=click.DateTime(), default=None, help="The day that 'last spring' counts from. [default: now]")
-@click.option("--output", type=PATH, default=None, help="Also write the JSON, with all samples, to this file.")
+@click.option(
+    "--refine",
+    "refined_by",
+    type=click.Choice(REFINEMENTS),
+    default="fast",
+    show_default=True,
+    help="Refinement inside the search.",
+)
+@click.option(
+    "-r",
+    "--repetitions",
+    type=click.IntRange(1, 10_000),
+    default=20,
+    show_default=True,
+    help="Counted rounds over all rows.",
+)
+@click.option(
+    "--launches",
+    type=click.IntRange(1, 100),
+    default=10,
+    show_default=True,
+    help="Fresh processes that share the rounds.",
+)
+@click.option(
+    "-w",
+    "--warmup",
+    type=click.IntRange(0, 1000),
+    default=1,
+    show_default=True,
+    help="Rounds of each process that are not counted.",
+)
+@click.option(
+    "--delay",
+    type=click.FloatRange(0, 3600),
+    default=0.0,
+    show_default=True,
+    help="Seconds between rounds, for a phone to cool.",
+)
+@click.option(
+    "--now",
+    type=click.DateTime(),
+    default=None,
+    help="The day that 'last spring' counts from. [default: now]",
+)
+@click.option(
+    "--output", type=PATH, default=None, help="Also write the JSON, with all samples, to this file."
+)
 @click.option("--html", type=PATH, default=None, help="Also draw a self-contained HTML report.")
 @click.option("--json", "as_json", is_flag=True, help="The same as -o json.")
 @format_option
@@ -68,18 +110,30 @@ def latency(
     form: str,
     threads: int,
 ) -> None:
-    """Latency of every layer and step of a search in ALBUM (without one: none) and of every component of the bundle."""
+    """Latency of every layer and step of a search in ALBUM (without one: none) and of every component of the
+    bundle.
+    """
     from ..latency import measure as measuring
     from ..latency import tables as tables
 
     if html and album is None:
         raise click.UsageError("--html draws searches: give an ALBUM")
-    with one_line("bench latency", DatasetError, GraphError, SampleError, extra="bench"), spinner() as progress:
+    with (
+        one_line("bench latency", DatasetError, GraphError, SampleError, extra="bench"),
+        spinner() as progress,
+    ):
         task = progress.add_task("opening", total=None)
         found = measuring.measure(
-            bundle, album, queries or sample_album.QUERIES, backend, threads, measuring.Plan(repetitions, warmup, launches, delay), refined_by, now,
+            bundle,
+            album,
+            queries or sample_album.QUERIES,
+            backend,
+            threads,
+            measuring.LatencyPlan(repetitions, warmup, launches, delay),
+            refined_by,
+            now,
             lambda text: progress.update(task, description=text[:60]),
-        )  # fmt: skip
+        )
         whole = asdict(found)
         if output:
             write_aside(output, dumps(whole))
@@ -90,7 +144,9 @@ def latency(
     emit("json" if as_json else form, tables.sheets(found), notes, tables.records(found), whole)
 
 
-def draw(html: Path, bundle: Path, album: Path, found: Latency, whole: dict[str, Any], now: datetime | None) -> None:
+def draw(
+    html: Path, bundle: Path, album: Path, found: Latency, whole: dict[str, Any], now: datetime | None
+) -> None:
     """The report of one run: its searches, its times, its bundle."""
     from gamer.runtime.search.engine import Engine
 
@@ -105,9 +161,18 @@ def draw(html: Path, bundle: Path, album: Path, found: Latency, whole: dict[str,
 @click.command("report")
 @click.argument("files", type=PATH, nargs=-1, required=True)
 @click.option("--html", type=PATH, required=True, help="Where the page goes.")
-@click.option("-b", "--bundle", "bundles", type=PATH, multiple=True, help="Also list this bundle's artifacts; repeat for more.")
+@click.option(
+    "-b",
+    "--bundle",
+    "bundles",
+    type=PATH,
+    multiple=True,
+    help="Also list this bundle's artifacts; repeat for more.",
+)
 def report_command(files: tuple[Path, ...], html: Path, bundles: tuple[Path, ...]) -> None:
-    """Draw FILES (JSON of bench latency, flops, ops, device, quality, index) as one self-contained HTML page, readable on a phone."""
+    """Draw FILES (JSON of bench latency, flops, ops, device, quality, index) as one self-contained HTML page,
+    readable on a phone.
+    """
     from gamer.runtime.bundle import manifest as mf
 
     from ..report import report
@@ -119,12 +184,33 @@ def report_command(files: tuple[Path, ...], html: Path, bundles: tuple[Path, ...
 
 @click.command()
 @bundle_option
-@click.option("--album", type=PATH, default=None, help="Its photos are shown to the router. [default: the sample's]")
-@click.option("-q", "--query", "queries", multiple=True, help="A query; repeat for more. [default: the sample album's]")
-@click.option("--photos", type=click.IntRange(1, 100_000_000), default=10_000, show_default=True, help="Size of the album that a query scans.")
-@click.option("--dim", "dims", multiple=True, callback=_dims, help="NAME=N: length of a dimension that a graph names; repeat for more.")
+@click.option(
+    "--album", type=PATH, default=None, help="Its photos are shown to the router. [default: the sample's]"
+)
+@click.option(
+    "-q", "--query", "queries", multiple=True, help="A query; repeat for more. [default: the sample album's]"
+)
+@click.option(
+    "--photos",
+    type=click.IntRange(1, 100_000_000),
+    default=10_000,
+    show_default=True,
+    help="Size of the album that a query scans.",
+)
+@click.option(
+    "--dim",
+    "dims",
+    multiple=True,
+    callback=_dims,
+    help="NAME=N: length of a dimension that a graph names; repeat for more.",
+)
 @click.option("--operators", is_flag=True, help="Also a table of operators for each component.")
-@click.option("--output", type=PATH, default=None, help="Also write the JSON, with every operator of every graph, to this file.")
+@click.option(
+    "--output",
+    type=PATH,
+    default=None,
+    help="Also write the JSON, with every operator of every graph, to this file.",
+)
 @format_option
 @threads_option
 def flops(
@@ -138,14 +224,24 @@ def flops(
     form: str,
     threads: int,
 ) -> None:
-    """Parameters, multiply-adds, bytes and intensity of every component and operator of BUNDLE, counted on its ONNX graphs."""
+    """Parameters, multiply-adds, bytes and intensity of every component and operator of BUNDLE, counted on
+    its ONNX graphs.
+    """
     from ..cost import flops as counting
     from ..cost import flops_tables as tables
 
     with one_line("bench flops", GraphError, SampleError, extra="bench"), spinner() as progress:
         task = progress.add_task("counting", total=None)
         asked = queries or sample_album.QUERIES
-        found = counting.measure(bundle, album, asked, photos, threads, dims, lambda text: progress.update(task, description=text[:60]))
+        found = counting.measure(
+            bundle,
+            album,
+            asked,
+            photos,
+            threads,
+            dims,
+            lambda text: progress.update(task, description=text[:60]),
+        )
         whole = asdict(found)
         if output:
             write_aside(output, dumps(whole))
@@ -165,10 +261,14 @@ def _share(ctx: click.Context, param: click.Parameter, given: str) -> float:
 @click.command()
 @click.argument("a", type=PATH)
 @click.argument("b", type=PATH)
-@click.option("--bound", default="10%", show_default=True, callback=_share, help="How much slower a row may be.")
+@click.option(
+    "--bound", default="10%", show_default=True, callback=_share, help="How much slower a row may be."
+)
 @format_option
 def compare(a: Path, b: Path, bound: float, form: str) -> None:
-    """Tell noise from change between two runs of `bench latency` (--output): exit code 1 when a row of B is slower by more than the bound."""
+    """Tell noise from change between two runs of `bench latency` (--output): exit code 1 when a row of B is
+    slower by more than the bound.
+    """
     from ..latency import compare as comparing
     from ..latency import compare_tables as tables
     from ..latency import imported
@@ -202,13 +302,52 @@ def _losses(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) 
 
 
 @click.command()
-@click.option("-b", "--bundle", "bundles", type=PATH, multiple=True, required=True, help="Bundle directory; repeat to choose among several.")
-@click.option("--device", "names", multiple=True, help="A phone of the profiles; repeat for more. [default: all]")
-@click.option("--profiles", type=PATH, default=None, help="A JSON list of profiles. [default: export/planning/devices.json]")
-@click.option("--budget", default=None, callback=_budget, help="Seconds a query and memory, such as 3s,1.5GB: what fits which phone.")
-@click.option("--loss", "given", multiple=True, callback=_losses, help="BUNDLE=NUMBER: its measured loss of quality. [default: 1 - worst parity]")
-@click.option("--import", "imports", type=PATH, multiple=True, help="Measurements that an app exported, to set beside; repeat for more.")
-@click.option("-r", "--rounds", type=click.IntRange(1, 1000), default=6, show_default=True, help="Rounds over ceilings and components; best counts.")
+@click.option(
+    "-b",
+    "--bundle",
+    "bundles",
+    type=PATH,
+    multiple=True,
+    required=True,
+    help="Bundle directory; repeat to choose among several.",
+)
+@click.option(
+    "--device", "names", multiple=True, help="A phone of the profiles; repeat for more. [default: all]"
+)
+@click.option(
+    "--profiles",
+    type=PATH,
+    default=None,
+    help="A JSON list of profiles. [default: export/planning/devices.json]",
+)
+@click.option(
+    "--budget",
+    default=None,
+    callback=_budget,
+    help="Seconds a query and memory, such as 3s,1.5GB: what fits which phone.",
+)
+@click.option(
+    "--loss",
+    "given",
+    multiple=True,
+    callback=_losses,
+    help="BUNDLE=NUMBER: its measured loss of quality. [default: 1 - worst parity]",
+)
+@click.option(
+    "--import",
+    "imports",
+    type=PATH,
+    multiple=True,
+    help="Measurements that an app exported, to set beside; repeat for more.",
+)
+@click.option(
+    "-r",
+    "--rounds",
+    type=click.IntRange(1, 1000),
+    default=6,
+    show_default=True,
+    help="Rounds over ceilings and components; best counts.",
+)
 @click.option("--output", type=PATH, default=None, help="Also write the JSON to this file.")
 @format_option
 @threads_option
@@ -224,7 +363,9 @@ def device(
     form: str,
     threads: int,
 ) -> None:
-    """What a phone will do with a bundle: latency, energy class and memory by roofline, calibrated on this machine, with the error on it shown."""
+    """What a phone will do with a bundle: latency, energy class and memory by roofline, calibrated on this
+    machine, with the error on it shown.
+    """
     from gamer.export.planning import devices
 
     from ..latency import imported
@@ -237,10 +378,19 @@ def device(
         chosen = devices.choose(known, names)
         measured = [imported.read(path) for path in imports]
         task = progress.add_task("measuring this machine", total=None)
-        found = predicting.forecast(bundles, chosen, threads, rounds, lambda text: progress.update(task, description=text[:60]))
+        found = predicting.forecast(
+            bundles, chosen, threads, rounds, lambda text: progress.update(task, description=text[:60])
+        )
         found = predicting.beside(found, measured, bundles)
-        choices = budgets.choices(found.tasks, budget, budgets.losses(bundles, given)) if isinstance(budget, budgets.Budget) else ()
-        whole = asdict(found) | {"budget": asdict(budget) if isinstance(budget, budgets.Budget) else None, "choices": [asdict(c) for c in choices]}
+        choices = (
+            budgets.choices(found.tasks, budget, budgets.losses(bundles, given))
+            if isinstance(budget, budgets.Budget)
+            else ()
+        )
+        whole = asdict(found) | {
+            "budget": asdict(budget) if isinstance(budget, budgets.Budget) else None,
+            "choices": [asdict(c) for c in choices],
+        }
         if output:
             write_aside(output, dumps(whole))
     records = [asdict(o) for o in found.outlooks]
@@ -250,19 +400,48 @@ def device(
 @click.command()
 @click.argument("components", nargs=-1)
 @bundle_option
-@click.option("-r", "--repetitions", type=click.IntRange(1, 1000), default=5, show_default=True, help="Profiled runs; medians count.")
-@click.option("--top", type=click.IntRange(1, 1000), default=12, show_default=True, help="Rows a table, the dearest first.")
+@click.option(
+    "-r",
+    "--repetitions",
+    type=click.IntRange(1, 1000),
+    default=5,
+    show_default=True,
+    help="Profiled runs; medians count.",
+)
+@click.option(
+    "--top",
+    type=click.IntRange(1, 1000),
+    default=12,
+    show_default=True,
+    help="Rows a table, the dearest first.",
+)
 @click.option("--output", type=PATH, default=None, help="Also write the JSON, with every node, to this file.")
 @format_option
 @threads_option
-def ops(components: tuple[str, ...], bundle: Path, repetitions: int, top: int, output: Path | None, form: str, threads: int) -> None:
-    """Operators of BUNDLE's COMPONENTS (default: all) by time, multiply-adds and share of the roofline; what runs a slower kernel, and why."""
+def ops(
+    components: tuple[str, ...],
+    bundle: Path,
+    repetitions: int,
+    top: int,
+    output: Path | None,
+    form: str,
+    threads: int,
+) -> None:
+    """Operators of BUNDLE's COMPONENTS (default: all) by time, multiply-adds and share of the roofline; what
+    runs a slower kernel, and why.
+    """
     from ..cost import ops as profiling
     from ..cost import ops_tables as tables
 
     with one_line("bench ops", GraphError, extra="bench"), spinner() as progress:
         task = progress.add_task("profiling", total=None)
-        found = profiling.measure(bundle, components, threads, repetitions, lambda text: progress.update(task, description=text[:60]))
+        found = profiling.measure(
+            bundle,
+            components,
+            threads,
+            repetitions,
+            lambda text: progress.update(task, description=text[:60]),
+        )
         whole = asdict(found)
         if output:
             write_aside(output, dumps(whole))
@@ -274,7 +453,9 @@ def ops(components: tuple[str, ...], bundle: Path, repetitions: int, top: int, o
 @click.argument("files", type=PATH, nargs=-1, required=True)
 @format_option
 def table_command(files: tuple[Path, ...], form: str) -> None:
-    """The README's tables from FILES of `bench ops` and `bench latency`: components by cost, time and roofline; layers beside the paper."""
+    """The README's tables from FILES of `bench ops` and `bench latency`: components by cost, time and
+    roofline; layers beside the paper.
+    """
     from ..report import readme_tables, report
 
     with one_line("bench table", extra="bench"):

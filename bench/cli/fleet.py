@@ -26,15 +26,61 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("folders", metavar="[DATASET]...", type=PATH, nargs=-1)
 @bundle_option
-@click.option("--results", type=PATH, required=True, help="Folder for a file a user; users whose file is there are not done again.")
-@click.option("--synthetic", type=click.IntRange(0, 1_000_000), default=0, show_default=True, help="Made-up users beside the data sets'.")
+@click.option(
+    "--results",
+    type=PATH,
+    required=True,
+    help="Folder for a file a user; users whose file is there are not done again.",
+)
+@click.option(
+    "--synthetic",
+    type=click.IntRange(0, 1_000_000),
+    default=0,
+    show_default=True,
+    help="Made-up users beside the data sets'.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the made-up users.")
-@click.option("--photos", type=click.IntRange(1, 10_000), default=12, show_default=True, help="Photos of a made-up user.")
-@click.option("-m", "--method", "methods", multiple=True, type=click.Choice(list(METHODS)), help="A method; repeat for more. [default: ours]")
-@click.option("--engine", type=click.Choice(("local", "ray")), default="local", show_default=True, help="Who runs the users.")
-@click.option("--address", default=None, help="An existing Ray cluster, host:port or auto. [default: one of its own, on loopback]")
-@click.option("--workers", type=click.IntRange(1, 1024), default=os.cpu_count() or 1, show_default=True, help="Users at a time, with Ray.")
-@click.option("--plan", type=click.IntRange(1), default=58_522, show_default=True, help="Users to plan for; the paper has 58,522.")
+@click.option(
+    "--photos",
+    type=click.IntRange(1, 10_000),
+    default=12,
+    show_default=True,
+    help="Photos of a made-up user.",
+)
+@click.option(
+    "-m",
+    "--method",
+    "methods",
+    multiple=True,
+    type=click.Choice(list(METHODS)),
+    help="A method; repeat for more. [default: ours]",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(("local", "ray")),
+    default="local",
+    show_default=True,
+    help="Who runs the users.",
+)
+@click.option(
+    "--address",
+    default=None,
+    help="An existing Ray cluster, host:port or auto. [default: one of its own, on loopback]",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 1024),
+    default=os.cpu_count() or 1,
+    show_default=True,
+    help="Users at a time, with Ray.",
+)
+@click.option(
+    "--plan",
+    type=click.IntRange(1),
+    default=58_522,
+    show_default=True,
+    help="Users to plan for; the paper has 58,522.",
+)
 @click.option("--output", type=PATH, default=None, help="Write the figures as JSON.")
 def fleet(
     folders: tuple[Path, ...],
@@ -50,7 +96,9 @@ def fleet(
     plan: int,
     output: Path | None,
 ) -> None:
-    """Build, search and score many users' albums, each on its own: here, or on a Ray cluster that sees the same folders."""
+    """Build, search and score many users' albums, each on its own: here, or on a Ray cluster that sees the
+    same folders.
+    """
     from time import perf_counter
 
     from ..retrieval import fleet as measuring
@@ -60,18 +108,28 @@ def fleet(
         raise click.UsageError("nothing to do: give data set folders, or --synthetic N")
     if address and engine != "ray":
         raise click.UsageError("--address needs --engine ray")
-    with one_line("bench fleet", DatasetError, extra="fleet" if engine == "ray" else "bench"), spinner() as progress:
+    with (
+        one_line("bench fleet", DatasetError, extra="fleet" if engine == "ray" else "bench"),
+        spinner() as progress,
+    ):
         task, begin = progress.add_task("opening", total=None), perf_counter()
         jobs = measuring.jobs_of(folders, synthetic, seed, photos)
         results.mkdir(parents=True, exist_ok=True)
-        settings = measuring.Settings(str(bundle.resolve()), str(results.resolve()), tuple(dict.fromkeys(methods)) or ("ours",))
+        settings = measuring.FleetSettings(
+            str(bundle.resolve()), str(results.resolve()), tuple(dict.fromkeys(methods)) or ("ours",)
+        )
         workers = workers if engine == "ray" else 1
 
         def told(count: int, total: int, name: str) -> None:
             progress.update(task, description=f"{count} of {total} users: {name}")
 
         done = ENGINES[engine](jobs, settings, workers, address, told)
-        sets = " ".join((*(folder.name for folder in folders), *((f"--synthetic {synthetic} --seed {seed} --photos {photos}",) if synthetic else ())))
+        sets = " ".join(
+            (
+                *(folder.name for folder in folders),
+                *((f"--synthetic {synthetic} --seed {seed} --photos {photos}",) if synthetic else ()),
+            )
+        )
         command = f"gamer bench fleet {sets} -b {bundle.name} --engine {engine} --workers {workers}"
         found = measuring.summed(jobs, settings, engine, workers, done, perf_counter() - begin, plan, command)
         if output:
@@ -81,13 +139,21 @@ def fleet(
 
 def print_fleet(found: Fleet) -> None:
     console = Console()
-    table = Table(title=f"{found.users} users, {found.photos} photos, {found.queries} queries; macro over users")
+    table = Table(
+        title=f"{found.users} users, {found.photos} photos, {found.queries} queries; macro over users"
+    )
     for name in ("method", "R@5", "95 %", "MAP@5", "MRR", "p50 ms"):
         table.add_column(name, justify="left" if name == "method" else "right")
     for row in found.methods:
         first = row.scores["recall5"]
         rest = (row.scores["map5"].mean, row.scores["mrr10"].mean)
-        table.add_row(row.method, f"{first.mean:.4f}", f"{first.low:.3f}–{first.high:.3f}", *(f"{v:.4f}" for v in rest), f"{row.p50_ms:.1f}")
+        table.add_row(
+            row.method,
+            f"{first.mean:.4f}",
+            f"{first.low:.3f}–{first.high:.3f}",
+            *(f"{v:.4f}" for v in rest),
+            f"{row.p50_ms:.1f}",
+        )
     console.print(table)
     console.print(
         f"{found.done} users in {found.wall_seconds:.1f} s by {found.engine}, {found.workers} at a time: {found.users_per_second:.2f} users/s; "

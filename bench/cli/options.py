@@ -1,4 +1,7 @@
-"""Options and the spinner that several of this room's commands share. Knows click and rich; knows no measurement."""
+"""Options and the spinner that several of this room's commands share.
+
+Knows click and rich; knows no measurement.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,21 @@ ERR = Console(stderr=True)
 PATH = click.Path(path_type=Path)
 bundle_option = click.option("-b", "--bundle", type=PATH, required=True, help="Bundle directory.")
 threads_option = click.option(
-    "--threads", type=click.IntRange(1, 64), default=min(2, os.cpu_count() or 1), show_default=True, help="Threads per model."
+    "--threads",
+    type=click.IntRange(1, 64),
+    default=min(2, os.cpu_count() or 1),
+    show_default=True,
+    help="Threads per model.",
 )
 
 
 @contextmanager
 def spinner() -> Iterator[Progress]:
-    with Progress(SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False), console=ERR, transient=True) as progress:
+    with Progress(
+        SpinnerColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}", markup=False),
+        console=ERR,
+        transient=True,
+    ) as progress:
         yield progress

@@ -24,15 +24,45 @@ if TYPE_CHECKING:
     from ..retrieval.quality import Quality
 
 
-@click.command(epilog="\b\nMethods:\n" + "\n".join(f"  {name:11} {method.what}" for name, method in METHODS.items()))
+@click.command(
+    epilog="\b\nMethods:\n" + "\n".join(f"  {name:11} {method.what}" for name, method in METHODS.items())
+)
 @click.argument("dataset", type=PATH)
 @bundle_option
-@click.option("-m", "--method", "methods", multiple=True, type=click.Choice(list(METHODS)), help="A method; repeat for more. [default: ours]")
+@click.option(
+    "-m",
+    "--method",
+    "methods",
+    multiple=True,
+    type=click.Choice(list(METHODS)),
+    help="A method; repeat for more. [default: ours]",
+)
 @click.option("--all", "every", is_flag=True, help="All methods.")
-@click.option("--reference", type=click.Choice(list(METHODS)), default="ours", show_default=True, help="What p-values compare with.")
-@click.option("--cache", type=PATH, default=None, help="Keep the albums, and what the language model wrote, here between runs.")
-@click.option("--runs", type=PATH, default=None, help="Write METHOD.json, {query id: [ids]}, into this folder for an outside scorer.")
-@click.option("--parts", type=PATH, default=None, help="Keep each user's answers here; the same command, interrupted, goes on.")
+@click.option(
+    "--reference",
+    type=click.Choice(list(METHODS)),
+    default="ours",
+    show_default=True,
+    help="What p-values compare with.",
+)
+@click.option(
+    "--cache",
+    type=PATH,
+    default=None,
+    help="Keep the albums, and what the language model wrote, here between runs.",
+)
+@click.option(
+    "--runs",
+    type=PATH,
+    default=None,
+    help="Write METHOD.json, {query id: [ids]}, into this folder for an outside scorer.",
+)
+@click.option(
+    "--parts",
+    type=PATH,
+    default=None,
+    help="Keep each user's answers here; the same command, interrupted, goes on.",
+)
 @click.option("--output", type=PATH, default=None, help="Write the figures, with each query's, as JSON.")
 @click.option("--json", "as_json", is_flag=True, help="Print the JSON instead of the table.")
 @threads_option
@@ -49,7 +79,8 @@ def quality(
     as_json: bool,
     threads: int,
 ) -> None:
-    """Recall, MAP and MRR on DATASET of our search and of baselines on the same albums and encoder, with intervals and paired tests.
+    """Recall, MAP and MRR on DATASET of our search and of baselines on the same albums and encoder, with
+    intervals and paired tests.
 
     DATASET: a folder of USER.corpus.jsonl.gz and USER.queries.jsonl.gz files, one album a user.
     """
@@ -59,7 +90,9 @@ def quality(
     if reference not in names:
         raise click.UsageError(f"--reference {reference}: not among the methods asked ({', '.join(names)})")
     if runs and parts:
-        raise click.UsageError("--runs with --parts: users that were asked before have no runs; give one of the two")
+        raise click.UsageError(
+            "--runs with --parts: users that were asked before have no runs; give one of the two"
+        )
     with one_line("bench quality", DatasetError, SampleError, extra="bench"):
         with spinner() as progress:
             task = progress.add_task("opening", total=None)
@@ -98,9 +131,18 @@ def print_quality(found: Quality) -> None:
         first, *rest = row.scores.values()
         p = "" if first.p_holm is None else f"{first.p_holm:.4f}"
         between = f"{first.low:.3f}–{first.high:.3f}"
-        table.add_row(row.method, f"{first.mean:.3f}", between, p, *(f"{one.mean:.3f}" for one in rest), f"{row.p50_ms:.1f}")
+        table.add_row(
+            row.method,
+            f"{first.mean:.3f}",
+            between,
+            p,
+            *(f"{one.mean:.3f}" for one in rest),
+            f"{row.p50_ms:.1f}",
+        )
     console.print(table)
-    console.print(f"p: R@5 against {found.reference}, paired permutation test, Holm-corrected; std: MAP@5 over min(relevant, 5); ms: p50 a query")
+    console.print(
+        f"p: R@5 against {found.reference}, paired permutation test, Holm-corrected; std: MAP@5 over min(relevant, 5); ms: p50 a query"
+    )
     for name, why in found.skipped.items():
         console.print(f"{name}: not asked, {why}")
 
@@ -112,20 +154,26 @@ def print_quality(found: Quality) -> None:
 @click.option("--output", type=PATH, default=None, help="Write the figures as JSON.")
 @threads_option
 def fit(datasets: tuple[Path, ...], bundle: Path, cache: Path, output: Path | None, threads: int) -> None:
-    """Fit the ranking's weights to DATASETS, cross-validated by user, with what each summand adds to recall@5."""
+    """Fit the ranking's weights to DATASETS, cross-validated by user, with what each summand adds to
+    recall@5.
+    """
     from ..retrieval import fit_ranking as fitting
 
     with one_line("bench fit", DatasetError, SampleError, extra="bench"), spinner() as progress:
         cache.mkdir(parents=True, exist_ok=True)
         task = progress.add_task("opening", total=None)
-        found = fitting.fit(bundle, datasets, threads, cache, lambda text: progress.update(task, description=text))
+        found = fitting.fit(
+            bundle, datasets, threads, cache, lambda text: progress.update(task, description=text)
+        )
         if output:
             write_aside(output, json.dumps(asdict(found), ensure_ascii=False))
     table = Table(title="macro recall@5")
     for name in ("", *found.trained):
         table.add_column(name, justify="right" if name else "left")
     table.add_row("fitted", *(f"{v:.4f}" for v in found.trained.values()))
-    table.add_row("cross-validated by user", *(f"{found.cross_validated[name]:.4f}" for name in found.trained))
+    table.add_row(
+        "cross-validated by user", *(f"{found.cross_validated[name]:.4f}" for name in found.trained)
+    )
     for step in found.steps:
         table.add_row(f"without {step.without}", *(f"{v:.4f}" for v in step.recall5.values()))
     Console().print(table)

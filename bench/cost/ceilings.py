@@ -1,8 +1,10 @@
-"""What the machine at hand can do at most, measured through ONNX Runtime: products by precision and rows, a stream, a cached stream, a dispatch.
+"""What the machine at hand can do at most, measured through ONNX Runtime: products by precision and rows, a
+stream, a cached stream, a dispatch.
 
-A roofline needs the ceilings of the kernels that run, not of a data sheet: a product of few rows never reaches the rate of one of many, a network of
-small operators is bounded by how fast operators follow one another. The data sheet's peak (`theoretical`) is beside them: what share of it
-these kernels reach here is what is expected of them on a phone.
+A roofline needs the ceilings of the kernels that run, not of a data sheet: a product of few rows never
+reaches the rate of one of many, a network of small operators is bounded by how fast operators follow one
+another. The data sheet's peak (`theoretical`) is beside them: what share of it these kernels reach here is
+what is expected of them on a phone.
 """
 
 from __future__ import annotations
@@ -22,7 +24,11 @@ from gamer.runtime.telemetry import load_onnxruntime
 
 ROWS = (1, 8, 32, 128, 512)
 DEPTH, WIDTH = 768, 1024  # of the measured products: a small transformer's
-STREAM, CACHED, CHAIN = 32 << 20, 64 << 10, 200  # floats of a stream and of a cached tensor; operators of a chain
+STREAM, CACHED, CHAIN = (
+    32 << 20,
+    64 << 10,
+    200,
+)  # floats of a stream and of a cached tensor; operators of a chain
 PRECISIONS = ("fp32", "int8", "int4")
 SLICE = 0.03  # seconds of an item in each round
 Progress = Callable[[str], None]
@@ -39,9 +45,10 @@ class Rate:
 
 @dataclass(frozen=True)
 class Ceilings:
-    """`stream_gbs`: read and written, beyond the caches; `cached_gbs`: within them. `depthwise_gmacs`: a 3 × 3 convolution by channel, int8.
-    `arithmetic_gops`: exponentials and the like. `dispatch_us`: from one small operator to the next. `call_us`: of a run, from Python.
-    `theoretical_gmacs`: by precision, of the data sheet; empty if not known."""
+    """`stream_gbs`: read and written, beyond the caches; `cached_gbs`: within them. `depthwise_gmacs`: a 3 ×
+    3 convolution by channel, int8. `arithmetic_gops`: exponentials and the like. `dispatch_us`: from one
+    small operator to the next. `call_us`: of a run, from Python. `theoretical_gmacs`: by precision, of the
+    data sheet; empty if not known."""
 
     threads: int
     rates: tuple[Rate, ...]
@@ -54,7 +61,9 @@ class Ceilings:
     theoretical_gmacs: dict[str, float]
 
     def rate(self, precision: str, rows: float) -> float:
-        """10⁹ multiply-adds a second of a product with `rows` rows: between the measured ones by logarithm, beyond them the nearest."""
+        """10⁹ multiply-adds a second of a product with `rows` rows: between the measured ones by logarithm,
+        beyond them the nearest.
+        """
         known = [(r.rows, r.gmacs) for r in self.rates if r.precision == precision]
         return float(np.interp(np.log(max(1.0, rows)), np.log([n for n, _ in known]), [g for _, g in known]))
 
@@ -68,7 +77,10 @@ def measure(threads: int, rounds: int, progress: Progress) -> Ceilings:
 
 
 def best_of(items: Mapping[str, Callable[[], object]], rounds: int, progress: Progress) -> dict[str, float]:
-    """Seconds of each item's fastest run. Rounds over all items: what disturbs the machine meanwhile has the same chance to spare each."""
+    """Seconds of each item's fastest run.
+
+    Rounds over all items: what disturbs the machine meanwhile has the same chance to spare each.
+    """
     best = dict.fromkeys(items, float("inf"))
     for turn in range(rounds):
         for name, run in items.items():
@@ -85,14 +97,23 @@ def best_of(items: Mapping[str, Callable[[], object]], rounds: int, progress: Pr
 def probes(threads: int) -> dict[str, Callable[[], object]]:
     """What is run for each ceiling, by name."""
     built = {f"{precision} {rows}": _product(precision, rows) for precision in PRECISIONS for rows in ROWS}
-    built |= {"stream": _add(STREAM, 1), "few": _small(CHAIN // 4), "many": _small(CHAIN), "cached": _add(CACHED, CHAIN)}
+    built |= {
+        "stream": _add(STREAM, 1),
+        "few": _small(CHAIN // 4),
+        "many": _small(CHAIN),
+        "cached": _add(CACHED, CHAIN),
+    }
     built |= {"arithmetic": _unary("Exp", CACHED, CHAIN), "depthwise": _depthwise(56, 144)}
     return {name: _session(one, threads) for name, one in built.items()}
 
 
 def ceilings_of(seconds: Mapping[str, float], threads: int) -> Ceilings:
     """The ceilings from the probes' seconds."""
-    rates = tuple(Rate(p, rows, rows * DEPTH * WIDTH / seconds[f"{p} {rows}"] / 1e9) for p in PRECISIONS for rows in ROWS)
+    rates = tuple(
+        Rate(p, rows, rows * DEPTH * WIDTH / seconds[f"{p} {rows}"] / 1e9)
+        for p in PRECISIONS
+        for rows in ROWS
+    )
     dispatch = max(0.0, seconds["many"] - seconds["few"]) / (CHAIN - CHAIN // 4)
     cached = 3 * 4 * CACHED * CHAIN / max(1e-9, seconds["cached"] - dispatch * CHAIN) / 1e9
     arithmetic = CACHED * CHAIN / max(1e-9, seconds["arithmetic"] - dispatch * CHAIN) / 1e9
@@ -118,11 +139,15 @@ def _session(built: Built, threads: int) -> Callable[[], object]:
     return lambda: session.run(None, feeds)
 
 
-def _model(nodes: Sequence[Any], feeds: dict[str, NDArray[Any]], weights: dict[str, NDArray[Any]], output: str) -> Built:
+def _model(
+    nodes: Sequence[Any], feeds: dict[str, NDArray[Any]], weights: dict[str, NDArray[Any]], output: str
+) -> Built:
     from onnx import helper, numpy_helper
 
     kinds = {name: helper.np_dtype_to_tensor_dtype(array.dtype) for name, array in feeds.items()}
-    ins = [helper.make_tensor_value_info(name, kinds[name], list(array.shape)) for name, array in feeds.items()]
+    ins = [
+        helper.make_tensor_value_info(name, kinds[name], list(array.shape)) for name, array in feeds.items()
+    ]
     out = helper.make_empty_tensor_value_info(output)
     values = [numpy_helper.from_array(value, name) for name, value in weights.items()]
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
@@ -136,15 +161,36 @@ def _product(precision: str, rows: int) -> Built:
     rng = np.random.default_rng(0)
     x = {"x": rng.standard_normal((rows, DEPTH)).astype(np.float32)}
     if precision == "fp32":
-        return _model([helper.make_node("MatMul", ["x", "w"], ["y"])], x, {"w": rng.standard_normal((DEPTH, WIDTH)).astype(np.float32)}, "y")
+        return _model(
+            [helper.make_node("MatMul", ["x", "w"], ["y"])],
+            x,
+            {"w": rng.standard_normal((DEPTH, WIDTH)).astype(np.float32)},
+            "y",
+        )
     weights: dict[str, NDArray[Any]]
     if precision == "int8":
-        weights = {"w": rng.integers(-127, 128, (DEPTH, WIDTH)).astype(np.int8), "s": np.full(WIDTH, 0.01, np.float32)}
-        return _model([helper.make_node("DynamicQuantizeMatMul", ["x", "w", "s"], ["y"], domain="com.microsoft")], x, weights, "y")
+        weights = {
+            "w": rng.integers(-127, 128, (DEPTH, WIDTH)).astype(np.int8),
+            "s": np.full(WIDTH, 0.01, np.float32),
+        }
+        return _model(
+            [helper.make_node("DynamicQuantizeMatMul", ["x", "w", "s"], ["y"], domain="com.microsoft")],
+            x,
+            weights,
+            "y",
+        )
     blocks = DEPTH // 32
-    weights = {"w": rng.integers(0, 256, (WIDTH, blocks, 16)).astype(np.uint8), "s": np.full(WIDTH * blocks, 0.01, np.float32)}
+    weights = {
+        "w": rng.integers(0, 256, (WIDTH, blocks, 16)).astype(np.uint8),
+        "s": np.full(WIDTH * blocks, 0.01, np.float32),
+    }
     size = {"K": DEPTH, "N": WIDTH, "bits": 4, "block_size": 32, "accuracy_level": 4}
-    return _model([helper.make_node("MatMulNBits", ["x", "w", "s"], ["y"], domain="com.microsoft", **size)], x, weights, "y")
+    return _model(
+        [helper.make_node("MatMulNBits", ["x", "w", "s"], ["y"], domain="com.microsoft", **size)],
+        x,
+        weights,
+        "y",
+    )
 
 
 def _add(size: int, times: int) -> Built:
@@ -159,7 +205,10 @@ def _small(times: int) -> Built:
     """A chain of the small operators that networks are full of: norms of eight short rows."""
     from onnx import helper
 
-    nodes = [helper.make_node("LayerNormalization", [f"x{n}" if n else "x", "g"], [f"x{n + 1}"]) for n in range(times)]
+    nodes = [
+        helper.make_node("LayerNormalization", [f"x{n}" if n else "x", "g"], [f"x{n + 1}"])
+        for n in range(times)
+    ]
     return _model(nodes, {"x": np.ones((8, 64), np.float32)}, {"g": np.ones(64, np.float32)}, f"x{times}")
 
 
@@ -175,22 +224,40 @@ def _depthwise(side: int, channels: int) -> Built:
 
     names = ["x", "s", "z", "w", "s", "zw", "s", "z"]
     node = helper.make_node("QLinearConv", names, ["y"], group=channels, pads=[1, 1, 1, 1])
-    weights: dict[str, NDArray[Any]] = {"s": np.asarray(0.01, np.float32), "z": np.asarray(0, np.uint8), "zw": np.asarray(0, np.int8)}
+    weights: dict[str, NDArray[Any]] = {
+        "s": np.asarray(0.01, np.float32),
+        "z": np.asarray(0, np.uint8),
+        "zw": np.asarray(0, np.int8),
+    }
     weights["w"] = np.ones((channels, 1, 3, 3), np.int8)
     return _model([node], {"x": np.ones((1, channels, side, side), np.uint8)}, weights, "y")
 
 
 # Multiply-adds a cycle of one core, from the instruction sets that a processor names: (flag, fp32, int8).
-_CYCLE = (("avx512_vnni", 32, 128), ("avx512f", 32, 64), ("avx_vnni", 16, 64), ("avx2", 16, 32), ("i8mm", 8, 64), ("asimddp", 8, 32), ("asimd", 8, 8))
+_CYCLE = (
+    ("avx512_vnni", 32, 128),
+    ("avx512f", 32, 64),
+    ("avx_vnni", 16, 64),
+    ("avx2", 16, 32),
+    ("i8mm", 8, 64),
+    ("asimddp", 8, 32),
+    ("asimd", 8, 8),
+)
 
 
 def theoretical(threads: int) -> dict[str, float]:
-    """10⁹ multiply-adds a second by the data sheet: cores × GHz × a cycle's. Empty where the machine does not name its flags and its clock."""
+    """10⁹ multiply-adds a second by the data sheet: cores × GHz × a cycle's. Empty where the machine does not
+    name its flags and its clock.
+    """
     try:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:
         return {}
-    flags = set(re.findall(r"\w+", " ".join(line for line in text.splitlines() if line.startswith(("flags", "Features")))))
+    flags = set(
+        re.findall(
+            r"\w+", " ".join(line for line in text.splitlines() if line.startswith(("flags", "Features")))
+        )
+    )
     clock = re.search(r"cpu MHz\s*:\s*([\d.]+)", text)
     found = next(((fp32, int8) for flag, fp32, int8 in _CYCLE if flag in flags), None)
     if clock is None or found is None:

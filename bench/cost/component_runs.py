@@ -1,7 +1,9 @@
-"""The components of a bundle, each ready to run on one input: what `bench latency` times one by one. Knows sessions; keeps no time.
+"""The components of a bundle, each ready to run on one input: what `bench latency` times one by one. Knows
+sessions; keeps no time.
 
-A bundle need not be whole: what it lacks (a language model, tokenizers, an image tower) has no part here. Inputs are made from the artifacts'
-own specs, so that any recipe's towers run; a part of random weights costs what a trained one does.
+A bundle need not be whole: what it lacks (a language model, tokenizers, an image tower) has no part here.
+Inputs are made from the artifacts' own specs, so that any recipe's towers run; a part of random weights costs
+what a trained one does.
 """
 
 from __future__ import annotations
@@ -34,8 +36,10 @@ TASK_ROLES = {
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """`run` does it once. `tokens`, `past`, `source` (what an encoder read): what was put in, for counting; `role` "" has nothing to count."""
+class ComponentRun:
+    """`run` does it once. `tokens`, `past`, `source` (what an encoder read): what was put in, for counting;
+    `role` "" has nothing to count.
+    """
 
     step: str
     on: str
@@ -50,7 +54,7 @@ class Part:
         return dims_of(self.tokens, self.past, {"source": self.source} if self.source else {})
 
 
-def parts(models: Models) -> Iterator[Part]:
+def parts(models: Models) -> Iterator[ComponentRun]:
     """Every part that the bundle has, its session opened."""
     have = {a.role for a in models.manifest.artifacts if a.target == models.backend}
     if "image_tower" in have:
@@ -71,7 +75,11 @@ def feed(artifact: Artifact, tokens: int) -> dict[str, Array]:
         if np.dtype(spec.dtype).kind == "f":
             out[spec.name] = rng.standard_normal(shape).astype(spec.dtype)
         else:
-            out[spec.name] = rng.integers(0, 256, shape).astype(spec.dtype) if spec.dtype == "uint8" else np.ones(shape, spec.dtype)
+            out[spec.name] = (
+                rng.integers(0, 256, shape).astype(spec.dtype)
+                if spec.dtype == "uint8"
+                else np.ones(shape, spec.dtype)
+            )
     return out
 
 
@@ -80,54 +88,77 @@ def _runs(models: Models, role: str, inputs: dict[str, Array]) -> Callable[[], o
     return lambda: session.run(inputs)
 
 
-def _image(models: Models) -> Iterator[Part]:
+def _image(models: Models) -> Iterator[ComponentRun]:
     artifact = models.manifest.artifact("image_tower", models.backend)
     pixels = np.random.default_rng(0).integers(0, 256, PHOTO, np.uint8)
     if artifact.inputs[0].dtype == "uint8":  # it resizes in its own graph
-        yield Part("image_tower", "one photo, resize included", "image_tower", _runs(models, "image_tower", {artifact.inputs[0].name: pixels}))
+        yield ComponentRun(
+            "image_tower",
+            "one photo, resize included",
+            "image_tower",
+            _runs(models, "image_tower", {artifact.inputs[0].name: pixels}),
+        )
         return
     spec = models.manifest.pixels()
-    yield Part("image_resize", f"one photo of {PHOTO[1]} × {PHOTO[0]}", "", lambda: prepare(pixels, spec))
-    yield Part("image_tower", "one photo", "image_tower", _runs(models, "image_tower", {artifact.inputs[0].name: prepare(pixels, spec)}))
+    yield ComponentRun(
+        "image_resize", f"one photo of {PHOTO[1]} × {PHOTO[0]}", "", lambda: prepare(pixels, spec)
+    )
+    yield ComponentRun(
+        "image_tower",
+        "one photo",
+        "image_tower",
+        _runs(models, "image_tower", {artifact.inputs[0].name: prepare(pixels, spec)}),
+    )
 
 
-def _text(models: Models) -> Iterator[Part]:
+def _text(models: Models) -> Iterator[ComponentRun]:
     tokens = TEXT_TOKENS
     if models.manifest.has_file("text_tokenizer.json"):
         tokens = len(models.text.ids(TEXT))
-        yield Part("tokenise", "one query", "", lambda: models.text.ids(TEXT))
+        yield ComponentRun("tokenise", "one query", "", lambda: models.text.ids(TEXT))
     artifact = models.manifest.artifact("text_tower", models.backend)
     fixed = artifact.inputs[0].shape[-1]
     tokens = fixed if isinstance(fixed, int) else tokens
-    yield Part("text_tower", f"one query of {tokens} tokens", "text_tower", _runs(models, "text_tower", feed(artifact, tokens)), tokens)
+    yield ComponentRun(
+        "text_tower",
+        f"one query of {tokens} tokens",
+        "text_tower",
+        _runs(models, "text_tower", feed(artifact, tokens)),
+        tokens,
+    )
 
 
-def _dpe(models: Models, experts: list[str]) -> Iterator[Part]:
+def _dpe(models: Models, experts: list[str]) -> Iterator[ComponentRun]:
     inputs = feed(models.manifest.artifact("dpe_router", models.backend), 1)
     router = models.session("dpe_router")
-    yield Part("dpe_router", "one photo", "dpe_router", lambda: router.run(inputs))
+    yield ComponentRun("dpe_router", "one photo", "dpe_router", lambda: router.run(inputs))
     for role in experts:
-        yield Part(role, "one photo", role, _runs(models, role, inputs))
+        yield ComponentRun(role, "one photo", role, _runs(models, role, inputs))
     patches = next(iter(inputs.values()))[0].astype(np.float32)
     weights = next(iter(router.run(inputs).values()))[0].astype(np.float32)
     chosen, _ = choose(weights, models.manifest.thresholds.rho)
-    yield Part("dpe", f"router and the experts it chose ({len(chosen)} of {len(experts)})", "", lambda: models.project(patches))
+    yield ComponentRun(
+        "dpe",
+        f"router and the experts it chose ({len(chosen)} of {len(experts)})",
+        "",
+        lambda: models.project(patches),
+    )
 
 
-def _language(models: Models) -> Iterator[Part]:
+def _language(models: Models) -> Iterator[ComponentRun]:
     ids, prefix = prompt_of(models, TEXT)
     lm, slots = models.language_model, models.manifest.decoder().max_seq
-    yield Part("llm_embed", "one token", "llm_embed", lambda: lm.embed(ids[:1]))
+    yield ComponentRun("llm_embed", "one token", "llm_embed", lambda: lm.embed(ids[:1]))
     embeds, read = lm.embed(ids), getattr(lm.decoder, "read", None)
     if read is not None:  # an encoder-decoder reads the prompt with its encoder
-        yield Part("llm_encoder", f"{len(ids)} tokens", "llm_encoder", lambda: read(embeds), len(ids))
+        yield ComponentRun("llm_encoder", f"{len(ids)} tokens", "llm_encoder", lambda: read(embeds), len(ids))
     else:
 
         def prefill() -> None:
             lm.decoder.reset()
             lm.decoder.forward(embeds)
 
-        yield Part("llm_prefill", f"{len(ids)} tokens", "llm_decoder", prefill, len(ids))
+        yield ComponentRun("llm_prefill", f"{len(ids)} tokens", "llm_decoder", prefill, len(ids))
     if prefix is not None and read is None:
         kept, rest = prefix, lm.embed(ids[len(prefix.ids) :])
 
@@ -135,7 +166,14 @@ def _language(models: Models) -> Iterator[Part]:
             lm.decoder.restore(kept.cache)
             lm.decoder.forward(rest)
 
-        yield Part("llm_prefill_after_prefix", f"{len(rest)} tokens, {len(kept.ids)} kept", "llm_decoder", after, len(rest), len(kept.ids))
+        yield ComponentRun(
+            "llm_prefill_after_prefix",
+            f"{len(rest)} tokens, {len(kept.ids)} kept",
+            "llm_decoder",
+            after,
+            len(rest),
+            len(kept.ids),
+        )
 
     def decode() -> None:
         if lm.decoder.past + 1 >= slots or not lm.decoder.past:
@@ -144,11 +182,13 @@ def _language(models: Models) -> Iterator[Part]:
         lm.decoder.forward(embeds[:1])
 
     past, source = (len(ids), 0) if read is None else (1, len(ids))
-    yield Part("llm_decode", "one token", "llm_decoder", decode, 1, past, source)
+    yield ComponentRun("llm_decode", "one token", "llm_decoder", decode, 1, past, source)
 
 
 def prompt_of(models: Models, query: str) -> tuple[tuple[int, ...], Prefix | None]:
-    """A refinement's prompt and its shipped prefix; some ids where the bundle has no tokenizer; cut where it does not fit the cache."""
+    """A refinement's prompt and its shipped prefix; some ids where the bundle has no tokenizer; cut where it
+    does not fit the cache.
+    """
     slots = models.manifest.decoder().max_seq
     if not models.manifest.has_file("llm_tokenizer.json") or "refine" not in models.manifest.prompts:
         return tuple(range(1, 1 + min(PROMPT_TOKENS, slots // 2))), None

@@ -1,6 +1,7 @@
 """Shapes of the operators that onnx has no schema for: ONNX Runtime's own. A literal table; knows no cost.
 
-Each rule takes the node and the cache's length before the run, and gives (data type, shape) of every output. To add an operator, add a rule.
+Each rule takes the node and the cache's length before the run, and gives (data type, shape) of every output.
+To add an operator, add a rule.
 """
 
 from __future__ import annotations
@@ -29,7 +30,11 @@ def _skip_norm(node: Node, past: int) -> list[Kind]:
 
 def _embed_norm(node: Node, past: int) -> list[Kind]:
     ids, table = node.input(0), node.input(2)
-    return [(table.dtype, (*ids.shape, table.shape[1])), (6, ids.shape[:1]), (table.dtype, (*ids.shape, table.shape[1]))]
+    return [
+        (table.dtype, (*ids.shape, table.shape[1])),
+        (6, ids.shape[:1]),
+        (table.dtype, (*ids.shape, table.shape[1])),
+    ]
 
 
 def _nbits(node: Node, past: int) -> list[Kind]:
@@ -92,7 +97,9 @@ def _grouped(node: Node, past: int) -> list[Kind]:
     query = node.input(0)
     q_heads, kv, width = heads(node)
     out: list[Kind] = [(query.dtype, (*query.shape[:2], q_heads * width))]
-    return out + [_cache(node.inputs[at] if at < len(node.inputs) else None, query, kv, width, past) for at in (3, 4)]
+    return out + [
+        _cache(node.inputs[at] if at < len(node.inputs) else None, query, kv, width, past) for at in (3, 4)
+    ]
 
 
 def _cache(old: Value | None, query: Value, kv: int, width: int, past: int) -> Kind:
@@ -106,7 +113,9 @@ def _multi_head(node: Node, past: int) -> list[Kind]:
     count, _, width = heads(node)
     value = node.inputs[2] if len(node.inputs) > 2 else None
     hidden = count * width if value is None or len(value.shape) != 3 else value.shape[-1]
-    return [(query.dtype, (query.shape[0], query.shape[1], hidden))] + [_cache(None, query, count, width, past)] * 2
+    return [(query.dtype, (query.shape[0], query.shape[1], hidden))] + [
+        _cache(None, query, count, width, past)
+    ] * 2
 
 
 def _packed_attention(node: Node, past: int) -> list[Kind]:
@@ -114,7 +123,10 @@ def _packed_attention(node: Node, past: int) -> list[Kind]:
     hidden = weight.shape[-1] // 3
     width = hidden // max(1, node.number("num_heads", 1))
     dtype = x.dtype if x.dtype in (1, 10, 16) else FLOAT
-    return [(dtype, (*x.shape[:2], hidden)), (dtype, (2, x.shape[0], node.number("num_heads", 1), past + x.shape[1], width))]
+    return [
+        (dtype, (*x.shape[:2], hidden)),
+        (dtype, (2, x.shape[0], node.number("num_heads", 1), past + x.shape[1], width)),
+    ]
 
 
 SHAPES: dict[str, Rule] = {

@@ -1,13 +1,18 @@
-"""The work of one operator: multiply-adds, other arithmetic, bytes. A literal table; an operator that is not in it is an error that names it.
+"""The work of one operator: multiply-adds, other arithmetic, bytes. A literal table; an operator that is not
+in it is an error that names it.
 
 Our definition, for every figure of `gamer bench`:
-- A multiply-add (MAC) is one product added to a sum, in a matrix product, a convolution or an attention; a fused one counts once. FLOPs = 2 MACs.
-- `arithmetic` counts all else, one for each add, multiply, compare, exponential … of an element (a norm and a softmax as their formulas say).
-- Attention counts what is attended to: a causal prompt of S tokens after P has S·P + S(S+1)/2 pairs, not S·(P+S).
-- `weight_bytes`: weights as the artifact stores them (int4 with its scales), once a run, where they are read first; of a table, the rows looked up.
-- `activation_bytes`: what the operator reads and writes beside them, each tensor once, as if no two operators were fused. Two exceptions, which
-  every runtime makes: views (Reshape) move nothing, and a QuantizeLinear or DequantizeLinear moves nothing by itself, its neighbour reads or
-  writes the quantized tensor.
+- A multiply-add (MAC) is one product added to a sum, in a matrix product, a convolution or an attention; a
+fused one counts once. FLOPs = 2 MACs.
+- `arithmetic` counts all else, one for each add, multiply, compare, exponential … of an element (a norm and a
+softmax as their formulas say).
+- Attention counts what is attended to: a causal prompt of S tokens after P has S·P + S(S+1)/2 pairs, not
+S·(P+S).
+- `weight_bytes`: weights as the artifact stores them (int4 with its scales), once a run, where they are read
+first; of a table, the rows looked up.
+- `activation_bytes`: what the operator reads and writes beside them, each tensor once, as if no two operators
+  were fused. Two exceptions, which every runtime makes: views (Reshape) move nothing, and a QuantizeLinear or
+  DequantizeLinear moves nothing by itself, its neighbour reads or writes the quantized tensor.
 - What is computed from constants alone is done at load and costs nothing here.
 """
 
@@ -25,8 +30,9 @@ from .nodes import MS, Graph, GraphError, Node, Value, stored_bytes
 class Work:
     """One operator's work. `parameters`: the trained numbers among its constants, at their logical count.
 
-    `precision`: what a product is computed in ("fp32", "fp16", "int8", "int4"; "depthwise" for a convolution channel by channel; "" for no
-    product). `rows`: rows of the product, the pixels of a convolution: few rows leave a processor waiting for weights.
+    `precision`: what a product is computed in ("fp32", "fp16", "int8", "int4"; "depthwise" for a convolution
+    channel by channel; "" for no product). `rows`: rows of the product, the pixels of a convolution: few rows
+    leave a processor waiting for weights.
     """
 
     name: str
@@ -63,7 +69,9 @@ def _gemm(node: Node) -> int:
 
 
 def _conv(node: Node, weight_at: int = 1) -> int:
-    """Output elements × (input channels of a group × kernel): the weight's elements without its output channels."""
+    """Output elements × (input channels of a group × kernel): the weight's elements without its output
+    channels.
+    """
     return node.output().size * math.prod(node.input(weight_at).shape[1:])
 
 
@@ -83,8 +91,14 @@ def _einsum(node: Node) -> int:
     """Every index of both operands once: exact for two operands, which is what exporters write."""
     left = str(node.attributes.get("equation", "")).replace(" ", "").split("->")[0].split(",")
     if len(left) != 2 or "." in "".join(left):
-        raise GraphError(f"Einsum {node.name!r} of {len(left)} operands: only two without '...' can be counted")
-    lengths = {letter: length for part, at in zip(left, (0, 1), strict=True) for letter, length in zip(part, node.input(at).shape, strict=True)}
+        raise GraphError(
+            f"Einsum {node.name!r} of {len(left)} operands: only two without '...' can be counted"
+        )
+    lengths = {
+        letter: length
+        for part, at in zip(left, (0, 1), strict=True)
+        for letter, length in zip(part, node.input(at).shape, strict=True)
+    }
     return math.prod(lengths.values())
 
 
@@ -99,7 +113,13 @@ def _pairs(queries: int, past: int, causal: bool, window: int = -1) -> int:
 
 def _grouped(node: Node, past: int) -> int:
     query, (count, _, width) = node.input(0), heads(node)
-    return 2 * query.shape[0] * count * width * _pairs(query.shape[1], past, True, node.number("local_window_size", -1))
+    return (
+        2
+        * query.shape[0]
+        * count
+        * width
+        * _pairs(query.shape[1], past, True, node.number("local_window_size", -1))
+    )
 
 
 def _multi_head(node: Node, past: int) -> int:
@@ -107,7 +127,11 @@ def _multi_head(node: Node, past: int) -> int:
     count, _, width = heads(node)
     keys = query.shape[1] if key is None else key.shape[-2]
     cached = past if len(node.inputs) > 6 and node.inputs[6] is not None else 0
-    pairs = _pairs(query.shape[1], cached, True) if node.number("unidirectional", 0) else query.shape[1] * (keys + cached)
+    pairs = (
+        _pairs(query.shape[1], cached, True)
+        if node.number("unidirectional", 0)
+        else query.shape[1] * (keys + cached)
+    )
     return 2 * query.shape[0] * count * width * pairs
 
 
@@ -115,14 +139,18 @@ def _packed(node: Node, past: int) -> int:
     """ONNX Runtime's Attention holds the projection to Q, K and V too."""
     x, weight = node.input(0), node.input(1)
     project = x.shape[0] * x.shape[1] * weight.shape[0] * weight.shape[1]
-    return project + 2 * x.shape[0] * (weight.shape[1] // 3) * _pairs(x.shape[1], past, bool(node.number("unidirectional", 0)))
+    return project + 2 * x.shape[0] * (weight.shape[1] // 3) * _pairs(
+        x.shape[1], past, bool(node.number("unidirectional", 0))
+    )
 
 
 def _attention(node: Node, past: int) -> int:
     """The standard Attention (opset 23): [B, H, S, D], or [B, S, H·D] with the heads as attributes."""
     query, key, value = (node.input(at) for at in range(3))
     batch, s = query.shape[0], query.shape[-2]
-    keys = key.shape[-2] + (node.input(4).shape[2] if len(node.inputs) > 4 and node.inputs[4] is not None else 0)
+    keys = key.shape[-2] + (
+        node.input(4).shape[2] if len(node.inputs) > 4 and node.inputs[4] is not None else 0
+    )
     q_heads = query.shape[1] if len(query.shape) == 4 else node.number("q_num_heads", 1)
     width = query.shape[-1] if len(query.shape) == 4 else query.shape[-1] // q_heads
     v_width = value.shape[-1] if len(value.shape) == 4 else value.shape[-1] // node.number("kv_num_heads", 1)
@@ -188,15 +216,21 @@ MOVES = frozenset((
 ))
 # fmt: on
 LOOKUPS = frozenset(("Gather", f"{MS}:GatherBlockQuantized"))
-VIEWS = frozenset(("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Shape", "Size", "Constant", "Dropout"))
-QUANTIZERS = frozenset(("QuantizeLinear", "DequantizeLinear", f"{MS}:QuantizeLinear", f"{MS}:DequantizeLinear"))
+VIEWS = frozenset(
+    ("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Shape", "Size", "Constant", "Dropout")
+)
+QUANTIZERS = frozenset(
+    ("QuantizeLinear", "DequantizeLinear", f"{MS}:QuantizeLinear", f"{MS}:DequantizeLinear")
+)
 # Which inputs of an operator are scales, zero points, tables of angles or lengths, and no trained numbers.
 _SCALES: dict[str, tuple[int, ...]] = {
     "MatMulInteger": (2, 3), "ConvInteger": (2, 3), "QLinearMatMul": (1, 2, 4, 5, 6, 7), "QLinearConv": (1, 2, 4, 5, 6, 7), "QuantizeLinear": (1, 2),
     "DequantizeLinear": (1, 2), f"{MS}:MatMulNBits": (2, 3, 4), f"{MS}:GatherBlockQuantized": (2, 3), f"{MS}:GroupQueryAttention": (5, 6, 7, 8),
     f"{MS}:RotaryEmbedding": (1, 2, 3), f"{MS}:MatMulIntegerToFloat": (2, 3, 4, 5), f"{MS}:DynamicQuantizeMatMul": (2, 3),
 }  # fmt: skip
-_TRAINED = frozenset((*PRODUCTS, *ATTENTIONS, *NORMS, *LOOKUPS, "Add", "Sub", "Mul", "PRelu", f"{MS}:BiasGelu"))
+_TRAINED = frozenset(
+    (*PRODUCTS, *ATTENTIONS, *NORMS, *LOOKUPS, "Add", "Sub", "Mul", "PRelu", f"{MS}:BiasGelu")
+)
 
 
 def count(graph: Graph) -> tuple[Work, ...]:
@@ -213,7 +247,18 @@ def _work(graph: Graph, node: Node, read: set[str]) -> Work:
     fresh = frozenset(v.name for v in node.inputs if v is not None and v.constant) - read
     weights, activations = _traffic(graph, node, kind, fresh)
     precision, rows = (_precision(node), _rows(node)) if macs else ("", 0)
-    work = Work(node.name, node.op, kind, macs, arithmetic, _parameters(node, fresh), weights, activations, precision, rows)
+    work = Work(
+        node.name,
+        node.op,
+        kind,
+        macs,
+        arithmetic,
+        _parameters(node, fresh),
+        weights,
+        activations,
+        precision,
+        rows,
+    )
     read |= fresh
     return work
 
@@ -229,7 +274,11 @@ def _kind(graph: Graph, node: Node) -> tuple[str, int, int]:
     if op in QUANTIZERS:
         return "quantizer", 0, ELEMENTWISE[op] * out.size
     size = node.input(0).size if node.inputs else 0
-    for kind, table, elements in (("norm", NORMS, out.size), ("elementwise", ELEMENTWISE, out.size), ("reduction", REDUCTIONS, size)):
+    for kind, table, elements in (
+        ("norm", NORMS, out.size),
+        ("elementwise", ELEMENTWISE, out.size),
+        ("reduction", REDUCTIONS, size),
+    ):
         if op in table:
             return kind, 0, table[op] * elements
     if op in ("AveragePool", "MaxPool"):
@@ -238,7 +287,9 @@ def _kind(graph: Graph, node: Node) -> tuple[str, int, int]:
         return "lookup", 0, out.size if "Quantized" in op else 0
     if op in MOVES or op in VIEWS:
         return "move" if op in MOVES else "view", 0, 0
-    raise GraphError(f"{graph.path}: {op} ({node.name!r}) is an operator that the counter does not know: add it to bench/cost/counting.py")
+    raise GraphError(
+        f"{graph.path}: {op} ({node.name!r}) is an operator that the counter does not know: add it to bench/cost/counting.py"
+    )
 
 
 def _precision(node: Node) -> str:
@@ -247,7 +298,9 @@ def _precision(node: Node) -> str:
         return "depthwise"
     if node.op == f"{MS}:MatMulNBits":
         return "int4"  # its kernel, whatever the bits
-    if node.op in ("MatMulInteger", "ConvInteger") or any(part in node.op for part in ("QLinear", "QGemm", "QAttention", "Quantize", "Integer")):
+    if node.op in ("MatMulInteger", "ConvInteger") or any(
+        part in node.op for part in ("QLinear", "QGemm", "QAttention", "Quantize", "Integer")
+    ):
         return "int8"
     weight = _weight(node)
     if weight.constant and weight.stored * 2 < stored_bytes(weight.dtype, weight.shape):
@@ -256,7 +309,11 @@ def _precision(node: Node) -> str:
 
 
 def _weight(node: Node) -> Value:
-    return node.input(3 if node.op == "QLinearConv" else 1) if len(node.inputs) > 1 and node.inputs[1] is not None else node.input(0)
+    return (
+        node.input(3 if node.op == "QLinearConv" else 1)
+        if len(node.inputs) > 1 and node.inputs[1] is not None
+        else node.input(0)
+    )
 
 
 def _rows(node: Node) -> int:
@@ -266,7 +323,11 @@ def _rows(node: Node) -> int:
     if node.op in ATTENTIONS:
         return node.input(0).shape[-2]
     # Products of a batch follow one another: a head's scores are as many products as heads.
-    return out.shape[-2] if len(out.shape) > 1 and not _weight(node).constant else out.size // max(1, out.shape[-1])
+    return (
+        out.shape[-2]
+        if len(out.shape) > 1 and not _weight(node).constant
+        else out.size // max(1, out.shape[-1])
+    )
 
 
 def _traffic(graph: Graph, node: Node, kind: str, fresh: frozenset[str]) -> tuple[int, int]:
@@ -277,7 +338,10 @@ def _traffic(graph: Graph, node: Node, kind: str, fresh: frozenset[str]) -> tupl
     if kind == "lookup":
         return _looked_up(node, written)
     read = [v for v in node.inputs if v is not None]
-    weights, activations = sum(v.stored for v in read if v.name in fresh), sum(v.stored for v in read if not v.constant)
+    weights, activations = (
+        sum(v.stored for v in read if v.name in fresh),
+        sum(v.stored for v in read if not v.constant),
+    )
     if node.op == f"{MS}:GroupQueryAttention":
         return 0, _attended(graph, node)
     return weights, activations + written
@@ -294,16 +358,24 @@ def _looked_up(node: Node, written: int) -> tuple[int, int]:
         return 0, ids.stored + 2 * written
     rows = table.shape[node.number("axis", node.number("gather_axis", 0))] if table.shape else 1
     scales = sum(v.stored for v in node.inputs[2:] if v is not None)
-    return min(table.stored + scales, -(-(table.stored + scales) * ids.size // max(1, rows))), ids.stored + written
+    return min(
+        table.stored + scales, -(-(table.stored + scales) * ids.size // max(1, rows))
+    ), ids.stored + written
 
 
 def _attended(graph: Graph, node: Node) -> int:
-    """Query in, result out, the new keys and values written, and the cache's filled part read: not its empty slots."""
+    """Query in, result out, the new keys and values written, and the cache's filled part read: not its empty
+    slots.
+    """
     query, (_, kv, width) = node.input(0), heads(node)
     bits = query.stored // max(1, query.size)
     tokens = query.shape[0] * query.shape[1]
     packed = sum(v.stored for v in node.inputs[:3] if v is not None)
-    return packed + node.output().stored + 2 * bits * kv * width * (tokens + query.shape[0] * (graph.past + query.shape[1]))
+    return (
+        packed
+        + node.output().stored
+        + 2 * bits * kv * width * (tokens + query.shape[0] * (graph.past + query.shape[1]))
+    )
 
 
 def _parameters(node: Node, fresh: frozenset[str]) -> int:
@@ -319,7 +391,11 @@ def _parameters(node: Node, fresh: frozenset[str]) -> int:
             continue
         if node.op in ("Add", "Sub") and value.size < 2:
             continue
-        total += node.number("N", 0) * node.number("K", 0) if node.op == f"{MS}:MatMulNBits" and at == 1 else value.size
+        total += (
+            node.number("N", 0) * node.number("K", 0)
+            if node.op == f"{MS}:MatMulNBits" and at == 1
+            else value.size
+        )
     return total
 
 

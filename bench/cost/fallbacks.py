@@ -14,7 +14,10 @@ LOW = ("MatMulInteger", "ConvInteger", "QLinearConv", "QLinearMatMul", "QGemm")
 
 @dataclass(frozen=True)
 class Ran:
-    """A node that ran: its kernel, its microseconds (median over runs), and the work that it took over. `layer`: the model's, by name."""
+    """A node that ran: its kernel, its microseconds (median over runs), and the work that it took over.
+
+    `layer`: the model's, by name.
+    """
 
     name: str
     op: str
@@ -49,13 +52,28 @@ def find(nodes: Sequence[Ran], exported: Graph) -> tuple[Fallback, ...]:
 
 def _why(node: Ran, named: dict[str, Node], low: bool) -> str:
     """The reason why this node's kernel is not the fast one; "" when it is."""
-    source = named.get(node.name) or next((n for name, n in named.items() if node.name.startswith(name)), None)
+    source = named.get(node.name) or next(
+        (n for name, n in named.items() if node.name.startswith(name)), None
+    )
     if low and node.op in PRODUCTS and node.precision in ("fp32", "fp16"):
-        constant = "Conv" in node.op or (source is not None and any(v is not None and v.constant and v.size > 1 for v in source.inputs[1:2]))
-        return "float in a quantized graph: its weight was left out" if constant else "float in a quantized graph: both factors are activations"
+        constant = "Conv" in node.op or (
+            source is not None
+            and any(v is not None and v.constant and v.size > 1 for v in source.inputs[1:2])
+        )
+        return (
+            "float in a quantized graph: its weight was left out"
+            if constant
+            else "float in a quantized graph: both factors are activations"
+        )
     if node.op == "MatMulNBits" and source is not None and source.number("accuracy_level", 0) != 4:
         return "accuracy_level is not 4: weights are unpacked and multiplied in float"
-    if node.op == "MatMulNBits" and source is not None and len(source.inputs) > 3 and source.inputs[3] is not None and source.inputs[3].dtype == 1:
+    if (
+        node.op == "MatMulNBits"
+        and source is not None
+        and len(source.inputs) > 3
+        and source.inputs[3] is not None
+        and source.inputs[3].dtype == 1
+    ):
         return "fractional zero points: the path for them is a hundred times slower"
     if node.op == "MatMulInteger":
         return "not fused with its scale: the result goes through memory in int32"
@@ -73,4 +91,9 @@ def _why(node: Ran, named: dict[str, Node], low: bool) -> str:
 
 
 def _stored_low(node: Node) -> bool:
-    return any(v is not None and v.constant and v.dtype in (2, 3, 21, 22) and v.size > 1 for v in node.inputs[:1]) and node.op == "DequantizeLinear"
+    return (
+        any(
+            v is not None and v.constant and v.dtype in (2, 3, 21, 22) and v.size > 1 for v in node.inputs[:1]
+        )
+        and node.op == "DequantizeLinear"
+    )

@@ -17,7 +17,18 @@ def sheets(found: Flops, operators: bool) -> list[Sheet]:
 
 
 def _components(found: Flops) -> Sheet:
-    columns = ("component", "quant", "per", "parameters", "MB on disk", "multiply-adds", "other", "weights", "activations", "FLOPs/byte")
+    columns = (
+        "component",
+        "quant",
+        "per",
+        "parameters",
+        "MB on disk",
+        "multiply-adds",
+        "other",
+        "weights",
+        "activations",
+        "FLOPs/byte",
+    )
     rows = [
         (c.name, c.quant, c.unit, f"{c.parameters:,}", f"{c.file_bytes / 1e6:.1f}", si(c.macs), si(c.arithmetic), si(c.weight_bytes, "B"),
          si(c.activation_bytes, "B"), f"{c.intensity:.1f}") for c in found.components
@@ -27,17 +38,31 @@ def _components(found: Flops) -> Sheet:
 
 def _sums(found: Flops) -> Sheet:
     title = f"What a person does ({len(found.queries)} queries of {found.text_tokens} tokens on average)"
-    return Sheet(title, ("per", "made of", "multiply-adds", "bytes"), tuple((s.unit, s.of, si(s.macs), si(s.bytes, "B")) for s in found.sums))
+    return Sheet(
+        title,
+        ("per", "made of", "multiply-adds", "bytes"),
+        tuple((s.unit, s.of, si(s.macs), si(s.bytes, "B")) for s in found.sums),
+    )
 
 
 def _routing(found: Flops) -> Sheet:
-    what = "its trained router" if found.router_trained else "an untrained router: the sweep shows the mechanism, not the paper's Table 7"
+    what = (
+        "its trained router"
+        if found.router_trained
+        else "an untrained router: the sweep shows the mechanism, not the paper's Table 7"
+    )
     rows = tuple((f"{r.rho:.1f}", f"{r.experts:.2f}", si(r.macs), f"{r.share:.0%}") for r in found.routing)
-    return Sheet(f"DPE by ρ over {found.routed_photos} photos, {what}", ("ρ", "experts run", "multiply-adds", "of all experts"), rows)
+    return Sheet(
+        f"DPE by ρ over {found.routed_photos} photos, {what}",
+        ("ρ", "experts run", "multiply-adds", "of all experts"),
+        rows,
+    )
 
 
 def _paper(found: Flops) -> Sheet:
-    rows = tuple((c.what, f"{c.giga_macs:.2f}", f"{c.giga_flops:.2f}", f"{c.off:.1%}") for c in found.candidates)
+    rows = tuple(
+        (c.what, f"{c.giga_macs:.2f}", f"{c.giga_flops:.2f}", f"{c.off:.1%}") for c in found.candidates
+    )
     columns = ("what may have been counted", "multiply-adds, G", "FLOPs (two each), G", "nearer one off by")
     return Sheet(f"The paper's Table 1: {found.paper} G for GAMER with Qwen2-1.5B", columns, rows)
 
@@ -56,8 +81,15 @@ def _operators(cost: Cost) -> Sheet:
         for at, value in enumerate((1, work.macs, work.arithmetic, work.weight_bytes, work.activation_bytes)):
             kinds[work.op][at] += value
     best = sorted(kinds.items(), key=lambda item: (-item[1][1], -item[1][3] - item[1][4]))
-    rows = [(op, n, si(macs), si(other), si(w, "B"), si(a, "B"), f"{(2 * macs + other) / max(1, w + a):.1f}") for op, (n, macs, other, w, a) in best]
-    return Sheet(f"{cost.name}, {cost.unit}", ("operator", "times", "multiply-adds", "other", "weights", "activations", "FLOPs/byte"), tuple(rows))
+    rows = [
+        (op, n, si(macs), si(other), si(w, "B"), si(a, "B"), f"{(2 * macs + other) / max(1, w + a):.1f}")
+        for op, (n, macs, other, w, a) in best
+    ]
+    return Sheet(
+        f"{cost.name}, {cost.unit}",
+        ("operator", "times", "multiply-adds", "other", "weights", "activations", "FLOPs/byte"),
+        tuple(rows),
+    )
 
 
 def record(found: Flops, cost: Cost) -> Record:

@@ -1,6 +1,8 @@
-"""Closed formulas of multiply-adds for the networks of the recipes, as papers count them. Knows numbers of layers and widths; reads no graph.
+"""Closed formulas of multiply-adds for the networks of the recipes, as papers count them. Knows numbers of
+layers and widths; reads no graph.
 
-They are a second, independent count: tests hold the count of the exported graph against them, and the paper's figure is compared with them.
+They are a second, independent count: tests hold the count of the exported graph against them, and the paper's
+figure is compared with them.
 """
 
 from __future__ import annotations
@@ -17,9 +19,13 @@ class Encoder:
     hidden: int  # of the two-matrix MLP
 
     def macs(self, tokens: int, attended: int | None = None) -> int:
-        """Layers × (q, k, v, out: 4·n·d²; scores and their sum: 2·pairs·d; MLP: 2·n·d·m). `attended`: pairs, if fewer than n²."""
+        """Layers × (q, k, v, out: 4·n·d²; scores and their sum: 2·pairs·d; MLP: 2·n·d·m). `attended`: pairs,
+        if fewer than n².
+        """
         pairs = tokens * tokens if attended is None else attended
-        return self.layers * (4 * tokens * self.width**2 + 2 * pairs * self.width + 2 * tokens * self.width * self.hidden)
+        return self.layers * (
+            4 * tokens * self.width**2 + 2 * pairs * self.width + 2 * tokens * self.width * self.hidden
+        )
 
 
 @dataclass(frozen=True)
@@ -37,7 +43,11 @@ class Vit:
 
     def macs(self) -> int:
         """Patch embedding (patches × 3·p²·d), the body, the projection of the class token."""
-        return (self.tokens - 1) * 3 * self.patch**2 * self.body.width + self.body.macs(self.tokens) + self.body.width * self.projection
+        return (
+            (self.tokens - 1) * 3 * self.patch**2 * self.body.width
+            + self.body.macs(self.tokens)
+            + self.body.width * self.projection
+        )
 
 
 @dataclass(frozen=True)
@@ -54,17 +64,27 @@ class Llm:
 
     def token(self, context: int, head: bool = True) -> int:
         """One token that attends to `context` positions, itself included."""
-        return self.layers * (self.linear() + 2 * context * self.heads * self.head_dim) + (self.hidden * self.vocab if head else 0)
+        return self.layers * (self.linear() + 2 * context * self.heads * self.head_dim) + (
+            self.hidden * self.vocab if head else 0
+        )
 
     def linear(self) -> int:
         """The matrices of one layer for one token: q, k, v, out, gate, up, down."""
         width = self.head_dim
-        return self.hidden * width * (self.heads + 2 * self.kv_heads) + self.heads * width * self.hidden + 3 * self.hidden * self.intermediate
+        return (
+            self.hidden * width * (self.heads + 2 * self.kv_heads)
+            + self.heads * width * self.hidden
+            + 3 * self.hidden * self.intermediate
+        )
 
     def prompt(self, tokens: int, past: int = 0, head: bool = True) -> int:
-        """A causal prompt: each token attends to those before it; the head, where it is wanted, of the last token only."""
+        """A causal prompt: each token attends to those before it; the head, where it is wanted, of the last
+        token only.
+        """
         pairs = tokens * past + tokens * (tokens + 1) // 2
-        return self.layers * (tokens * self.linear() + 2 * pairs * self.heads * self.head_dim) + (self.hidden * self.vocab if head else 0)
+        return self.layers * (tokens * self.linear() + 2 * pairs * self.heads * self.head_dim) + (
+            self.hidden * self.vocab if head else 0
+        )
 
 
 @dataclass(frozen=True)
@@ -76,14 +96,19 @@ class Expert:
     hidden: int
 
     def macs(self, patches: int) -> int:
-        return patches * self.features * self.body.width + self.body.macs(patches) + patches * self.body.width * self.hidden
+        return (
+            patches * self.features * self.body.width
+            + self.body.macs(patches)
+            + patches * self.body.width * self.hidden
+        )
 
 
 CLIP_L_IMAGE = Vit(Encoder(1024, 24, 4096), 224, 14, 768)
 CLIP_L_TEXT = Encoder(768, 12, 3072)
 CLIP_L_WORDS = 77  # the text tower's fixed length
 QWEN2_1B5 = Llm(1536, 28, 12, 2, 128, 8960, 151_936)
-# The paper gives an expert's blocks (8) and no width; 1024, CLIP-ViT-L/14's own, is the natural reading and our assumption.
+# The paper gives an expert's blocks (8) and no width; 1024, CLIP-ViT-L/14's own, is the natural reading and
+# our assumption.
 PAPER_EXPERT = Expert(1024, Encoder(1024, 8, 4096), 1536)
 PAPER_GFLOPS = 32.1  # its Table 1, GAMER with Qwen2-1.5B and CLIP-ViT-L/14
 PAPER_EXPERTS = 2.2  # run on average
@@ -101,7 +126,10 @@ class Candidate:
 
 
 def candidates(query_tokens: int = 12) -> tuple[Candidate, ...]:
-    """What the paper's 32.1 G may have counted, nearest first. `query_tokens`: a query's length (the paper gives none)."""
+    """What the paper's 32.1 G may have counted, nearest first.
+
+    `query_tokens`: a query's length (the paper gives none).
+    """
     image, words = CLIP_L_IMAGE.macs(), CLIP_L_TEXT.macs(CLIP_L_WORDS)
     expert, llm = PAPER_EXPERT.macs(PAPER_PATCHES), QWEN2_1B5
     query = llm.prompt(query_tokens)
@@ -126,12 +154,19 @@ def candidates(query_tokens: int = 12) -> tuple[Candidate, ...]:
 
 def _candidate(what: str, macs: int) -> Candidate:
     giga = macs / 1e9
-    return Candidate(what, round(giga, 2), round(2 * giga, 2), round(min(abs(giga - PAPER_GFLOPS), abs(2 * giga - PAPER_GFLOPS)) / PAPER_GFLOPS, 3))
+    return Candidate(
+        what,
+        round(giga, 2),
+        round(2 * giga, 2),
+        round(min(abs(giga - PAPER_GFLOPS), abs(2 * giga - PAPER_GFLOPS)) / PAPER_GFLOPS, 3),
+    )
 
 
 @dataclass(frozen=True)
 class Fit:
-    """The query length at which Qwen2-1.5B alone (head on the last token) comes nearest to the paper's figure, in one convention."""
+    """The query length at which Qwen2-1.5B alone (head on the last token) comes nearest to the paper's
+    figure, in one convention.
+    """
 
     counted: str
     tokens: int
@@ -139,7 +174,9 @@ class Fit:
 
 
 def fits() -> tuple[Fit, ...]:
-    """Each step of a token moves the figure by 1.3 (multiply-adds) or 2.6 G (FLOPs): some length always comes near, so a fit proves nothing."""
+    """Each step of a token moves the figure by 1.3 (multiply-adds) or 2.6 G (FLOPs): some length always comes
+    near, so a fit proves nothing.
+    """
     out = []
     for counted, factor in (("multiply-adds", 1), ("FLOPs", 2)):
         size = {n: factor * QWEN2_1B5.prompt(n) / 1e9 for n in range(1, 65)}

@@ -1,8 +1,10 @@
-"""An ONNX graph with every shape known: dimensions bound, constants folded, local functions inlined. Knows shapes and bytes; counts nothing.
+"""An ONNX graph with every shape known: dimensions bound, constants folded, local functions inlined. Knows
+shapes and bytes; counts nothing.
 
-Each node is inferred by itself, with onnx's own rules where it has any and contrib_shapes.py's where it has none: the whole-graph inference of
-onnx stops at the first operator of ONNX Runtime's own domain. Small constants are evaluated, so that the shapes that exporters compute inside
-the graph (Shape → Gather → Concat → Reshape) come out as numbers. Weights are never read, only their declared sizes.
+Each node is inferred by itself, with onnx's own rules where it has any and contrib_shapes.py's where it has
+none: the whole-graph inference of onnx stops at the first operator of ONNX Runtime's own domain. Small
+constants are evaluated, so that the shapes that exporters compute inside the graph (Shape → Gather → Concat →
+Reshape) come out as numbers. Weights are never read, only their declared sizes.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ _SAME_BYTES = frozenset(("DequantizeLinear", "Reshape", "Flatten", "Squeeze", "U
 
 @lru_cache(maxsize=4)
 def _model(path: Path) -> Any:
-    """The ModelProto without external weights, its local functions inlined and its stale shapes (see DESIGN) dropped."""
+    """The ModelProto without external weights, its local functions inlined and its stale shapes (see DESIGN)
+    dropped.
+    """
     import onnx
     from onnx import inliner
 
@@ -45,9 +49,11 @@ def _model(path: Path) -> Any:
 
 
 def read(path: Path, dims: Mapping[str, int], past: int = 0) -> Graph:
-    """The graph of `path` (a file, or a directory that holds one beside its weights) with its named dimensions bound to `dims`.
+    """The graph of `path` (a file, or a directory that holds one beside its weights) with its named
+    dimensions bound to `dims`.
 
-    Raises GraphError for a file that is no model, a dimension that is not bound, or an operator whose shapes nobody knows.
+    Raises GraphError for a file that is no model, a dimension that is not bound, or an operator whose shapes
+    nobody knows.
     """
     if path.is_dir():
         inside = sorted(path.glob("*.onnx"))
@@ -55,7 +61,9 @@ def read(path: Path, dims: Mapping[str, int], past: int = 0) -> Graph:
             raise GraphError(f"{path}: {len(inside)} .onnx files, one is wanted")
         path = inside[0]
     if path.suffix == ".ort":
-        raise GraphError(f"{path}: ORT format holds no graph that can be counted: export the same with --onnx-format onnx, and count that")
+        raise GraphError(
+            f"{path}: ORT format holds no graph that can be counted: export the same with --onnx-format onnx, and count that"
+        )
     model = _model(path)
     walk = _Walk(path, model, past)
     inputs = tuple(walk.declare(value, dims) for value in model.graph.input if value.name not in walk.initial)
@@ -99,7 +107,9 @@ class _Walk:
         for tensor in tensors:
             shape = tuple(int(d) for d in tensor.dims)
             data = self._data(tensor) if math.prod(shape) <= SMALL else None
-            self.values[tensor.name] = Value(tensor.name, shape, tensor.data_type, True, stored_bytes(tensor.data_type, shape), data)
+            self.values[tensor.name] = Value(
+                tensor.name, shape, tensor.data_type, True, stored_bytes(tensor.data_type, shape), data
+            )
 
     def _data(self, tensor: Any) -> NDArray[Any] | None:
         from onnx import external_data_helper, numpy_helper
@@ -110,7 +120,9 @@ class _Walk:
                 external_data_helper.load_external_data_for_tensor(tensor, str(self._path.parent))
             return np.asarray(numpy_helper.to_array(tensor))
         except (OSError, ValueError, TypeError) as error:
-            raise GraphError(f"{self._path}: constant {tensor.name!r} cannot be read ({str(error)[:80]}): copy the whole bundle") from None
+            raise GraphError(
+                f"{self._path}: constant {tensor.name!r} cannot be read ({str(error)[:80]}): copy the whole bundle"
+            ) from None
 
     def declare(self, value: Any, dims: Mapping[str, int]) -> Value:
         kind = value.type.tensor_type
@@ -122,10 +134,14 @@ class _Walk:
                     f"{self._path}: input {value.name!r} has a dimension {dim.dim_param!r} of unknown length: give --dim {dim.dim_param}=N"
                 )
             if length < 0 or (length == 0 and not dim.dim_param):
-                raise GraphError(f"{self._path}: input {value.name!r} has no length on axis {axis}: export it with a named dimension")
+                raise GraphError(
+                    f"{self._path}: input {value.name!r} has no length on axis {axis}: export it with a named dimension"
+                )
             shape.append(length)
         data = self._length(value.name, shape, dims)
-        found = Value(value.name, tuple(shape), kind.elem_type, False, stored_bytes(kind.elem_type, shape), data)
+        found = Value(
+            value.name, tuple(shape), kind.elem_type, False, stored_bytes(kind.elem_type, shape), data
+        )
         self.values[value.name] = found
         return found
 
@@ -152,7 +168,9 @@ class _Walk:
 
         condition = self._get(proto, proto.input[0])
         if condition is None or condition.data is None:
-            raise GraphError(f"{self._path}: If {proto.name!r} depends on data: which branch costs what cannot be known, export the branches apart")
+            raise GraphError(
+                f"{self._path}: If {proto.name!r} depends on data: which branch costs what cannot be known, export the branches apart"
+            )
         wanted = "then_branch" if bool(condition.data.reshape(-1)[0]) else "else_branch"
         branch = next(helper.get_attribute_value(a) for a in proto.attribute if a.name == wanted)
         self._take(branch.initializer)
@@ -164,43 +182,71 @@ class _Walk:
         if not name:
             return None
         if name not in self.values:
-            raise GraphError(f"{self._path}: {proto.op_type} {proto.name!r} reads {name!r}, which nothing writes: the graph is damaged")
+            raise GraphError(
+                f"{self._path}: {proto.op_type} {proto.name!r} reads {name!r}, which nothing writes: the graph is damaged"
+            )
         return self.values[name]
 
     def _node(self, proto: Any) -> Node:
         inputs = tuple(self._get(proto, name) for name in proto.input)
         op = proto.op_type if proto.domain in ("", "ai.onnx") else f"{proto.domain}:{proto.op_type}"
         attributes = _attributes(proto)
-        draft = Node(proto.name or f"{proto.op_type}_{proto.output[0]}", op, inputs, (), attributes, frozenset())
+        draft = Node(
+            proto.name or f"{proto.op_type}_{proto.output[0]}", op, inputs, (), attributes, frozenset()
+        )
         outputs = self._outputs(proto, draft)
-        quantized = frozenset(v.name for v in outputs if v is not None and self._readers.get(v.name) == {"QuantizeLinear"})
+        quantized = frozenset(
+            v.name for v in outputs if v is not None and self._readers.get(v.name) == {"QuantizeLinear"}
+        )
         return replace(draft, outputs=outputs, quantized=quantized)
 
     def _outputs(self, proto: Any, node: Node) -> tuple[Value | None, ...]:
         fixed = [v for v in node.inputs if v is not None]
         constant = all(v.constant for v in fixed) or proto.op_type in ("Shape", "Size", "Constant")
-        evaluated = self._evaluate(proto, node) if constant or all(v.data is not None for v in fixed) else None
+        evaluated = (
+            self._evaluate(proto, node) if constant or all(v.data is not None for v in fixed) else None
+        )
         if evaluated is not None:
             limit = sum(v.stored for v in fixed) if proto.op_type == "DequantizeLinear" else None
-            return tuple(_known(name, array, constant, limit) if name else None for name, array in zip(proto.output, evaluated, strict=True))
+            return tuple(
+                _known(name, array, constant, limit) if name else None
+                for name, array in zip(proto.output, evaluated, strict=True)
+            )
         kinds = self._kinds(proto, node)
-        # A weight that is dequantized, transposed or cast at load is still read as it is stored; so is a tensor in 8 bits by who reads it.
-        stored = sum(v.stored for v in fixed) if constant else fixed[0].stored if proto.op_type in _SAME_BYTES else None
+        # A weight that is dequantized, transposed or cast at load is still read as it is stored; so is a
+        # tensor in 8 bits by who reads it.
+        stored = (
+            sum(v.stored for v in fixed)
+            if constant
+            else fixed[0].stored
+            if proto.op_type in _SAME_BYTES
+            else None
+        )
         out: list[Value | None] = []
         for name, (dtype, shape) in zip(proto.output, kinds, strict=False):
             size = stored_bytes(dtype, shape)
-            out.append(Value(name, shape, dtype, constant, size if stored is None else min(size, stored)) if name else None)
+            out.append(
+                Value(name, shape, dtype, constant, size if stored is None else min(size, stored))
+                if name
+                else None
+            )
         return tuple(out)
 
     def _evaluate(self, proto: Any, node: Node) -> list[NDArray[Any]] | None:
-        """The outputs of a node of small constants; None when it cannot be evaluated (then its shapes are inferred)."""
+        """The outputs of a node of small constants; None when it cannot be evaluated (then its shapes are
+        inferred).
+        """
         if proto.op_type == "Shape":
             shape = node.input(0).shape
             return [np.array(shape[node.number("start", 0) : node.number("end", len(shape))], np.int64)]
         if proto.op_type == "Size":
             return [np.array(node.input(0).size, np.int64)]
         values = [v for v in node.inputs if v is not None]
-        if proto.domain not in ("", "ai.onnx") or any(v.data is None for v in values) or self._grows(proto, node):
+        if (
+            proto.domain not in ("", "ai.onnx")
+            or any(v.data is None for v in values)
+            or self._grows(proto, node)
+        ):
             return None
         from onnx.reference import ReferenceEvaluator
 
@@ -212,12 +258,18 @@ class _Walk:
         return found if all(x.size <= SMALL for x in found) else None
 
     def _grows(self, proto: Any, node: Node) -> bool:
-        """Whether evaluating could make a tensor out of proportion: such an operator's result is inferred, not made."""
+        """Whether evaluating could make a tensor out of proportion: such an operator's result is inferred,
+        not made.
+        """
         if proto.op_type not in ("ConstantOfShape", "Expand", "Tile", "Range", "Resize", "Pad", "Constant"):
             return False
         if proto.op_type == "Constant":
             return any(a.type == 4 and math.prod(a.t.dims) > SMALL for a in proto.attribute)
-        given = [v.data.reshape(-1)[:16] for v in node.inputs if v is not None and v.data is not None and v.data.dtype.kind in "iu"]
+        given = [
+            v.data.reshape(-1)[:16]
+            for v in node.inputs
+            if v is not None and v.data is not None and v.data.dtype.kind in "iu"
+        ]
         return math.prod(max(1, abs(int(n))) for numbers in given for n in numbers) > SMALL
 
     def _kinds(self, proto: Any, node: Node) -> list[tuple[int, tuple[int, ...]]]:
@@ -244,12 +296,24 @@ class _Walk:
             raise GraphError(
                 f"{self._path}: the shapes of {node.op} {node.name!r} are unknown: add the operator to bench/cost/contrib_shapes.py"
             ) from None
-        kinds = {v.name: helper.make_tensor_type_proto(v.dtype, list(v.shape)) for v in node.inputs if v is not None}
-        data = {v.name: numpy_helper.from_array(v.data, v.name) for v in node.inputs if v is not None and v.data is not None}
+        kinds = {
+            v.name: helper.make_tensor_type_proto(v.dtype, list(v.shape))
+            for v in node.inputs
+            if v is not None
+        }
+        data = {
+            v.name: numpy_helper.from_array(v.data, v.name)
+            for v in node.inputs
+            if v is not None and v.data is not None
+        }
         try:
-            found = shape_inference.infer_node_outputs(schema, proto, kinds, data, opset_imports=self._imports, ir_version=self._ir)
+            found = shape_inference.infer_node_outputs(
+                schema, proto, kinds, data, opset_imports=self._imports, ir_version=self._ir
+            )
         except Exception as error:  # InferenceError comes from C++ with a message of several lines
-            raise GraphError(f"{self._path}: {node.op} {node.name!r} does not fit its inputs ({str(error).splitlines()[0][:120]})") from None
+            raise GraphError(
+                f"{self._path}: {node.op} {node.name!r} does not fit its inputs ({str(error).splitlines()[0][:120]})"
+            ) from None
         return [_concrete(self._path, node, found.get(name), name) for name in proto.output]
 
 
@@ -258,7 +322,9 @@ def _concrete(path: Path, node: Node, kind: Any, name: str) -> tuple[int, tuple[
         return 0, ()
     dims = None if kind is None or not kind.tensor_type.HasField("shape") else kind.tensor_type.shape.dim
     if dims is None or any(not d.HasField("dim_value") for d in dims):
-        raise GraphError(f"{path}: the shape of {name!r}, which {node.op} {node.name!r} writes, depends on data: it cannot be counted beforehand")
+        raise GraphError(
+            f"{path}: the shape of {name!r}, which {node.op} {node.name!r} writes, depends on data: it cannot be counted beforehand"
+        )
     return kind.tensor_type.elem_type, tuple(int(d.dim_value) for d in dims)
 
 
@@ -267,7 +333,9 @@ def _known(name: str, array: NDArray[Any], constant: bool, limit: int | None) ->
 
     dtype = int(helper.np_dtype_to_tensor_dtype(array.dtype))
     size = stored_bytes(dtype, array.shape)
-    return Value(name, tuple(array.shape), dtype, constant, size if limit is None else min(size, limit), array)
+    return Value(
+        name, tuple(array.shape), dtype, constant, size if limit is None else min(size, limit), array
+    )
 
 
 def _copy(proto: Any) -> Any:
@@ -283,5 +351,11 @@ def _attributes(proto: Any) -> dict[str, Attribute]:
     for attribute in proto.attribute:
         if attribute.type in (1, 2, 3, 6, 7):  # float, int, string, floats, ints
             value = helper.get_attribute_value(attribute)
-            out[attribute.name] = value.decode("utf-8", "replace") if isinstance(value, bytes) else tuple(value) if attribute.type > 5 else value
+            out[attribute.name] = (
+                value.decode("utf-8", "replace")
+                if isinstance(value, bytes)
+                else tuple(value)
+                if attribute.type > 5
+                else value
+            )
     return out

@@ -12,7 +12,27 @@ from numpy.typing import NDArray
 
 MS = "com.microsoft"
 # Bits of one element by onnx.TensorProto's data types; strings have no size.
-BITS = {1: 32, 2: 8, 3: 8, 4: 16, 5: 16, 6: 32, 7: 64, 9: 8, 10: 16, 11: 64, 12: 32, 13: 64, 16: 16, 17: 8, 18: 8, 19: 8, 20: 8, 21: 4, 22: 4}
+BITS = {
+    1: 32,
+    2: 8,
+    3: 8,
+    4: 16,
+    5: 16,
+    6: 32,
+    7: 64,
+    9: 8,
+    10: 16,
+    11: 64,
+    12: 32,
+    13: 64,
+    16: 16,
+    17: 8,
+    18: 8,
+    19: 8,
+    20: 8,
+    21: 4,
+    22: 4,
+}
 Attribute = int | float | str | tuple[int, ...] | tuple[float, ...]
 
 
@@ -22,7 +42,9 @@ class GraphError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """A tensor. `stored`: bytes that reading all of it moves; of a weight, as the artifact stores it, also after a DequantizeLinear."""
+    """A tensor. `stored`: bytes that reading all of it moves; of a weight, as the artifact stores it, also
+    after a DequantizeLinear.
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -38,7 +60,9 @@ class Value:
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """An operator with its tensors; None where an optional one is left out. `op` is "MatMul", or "com.microsoft:MatMulNBits"."""
+    """An operator with its tensors; None where an optional one is left out. `op` is "MatMul", or
+    "com.microsoft:MatMulNBits".
+    """
 
     name: str
     op: str
@@ -50,7 +74,9 @@ class Node:
     def input(self, at: int) -> Value:
         value = self.inputs[at] if at < len(self.inputs) else None
         if value is None:
-            raise GraphError(f"{self.op} {self.name!r} has no input {at}: the graph is damaged, export it again")
+            raise GraphError(
+                f"{self.op} {self.name!r} has no input {at}: the graph is damaged, export it again"
+            )
         return value
 
     def output(self) -> Value:
@@ -70,7 +96,10 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """Nodes in order of execution, what comes in and what goes out. `past`: positions in a decoder's cache before this run."""
+    """Nodes in order of execution, what comes in and what goes out.
+
+    `past`: positions in a decoder's cache before this run.
+    """
 
     path: Path
     nodes: tuple[Node, ...]

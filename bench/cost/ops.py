@@ -1,8 +1,11 @@
-"""Operators of one artifact: time from ONNX Runtime's profiler, multiply-adds from the exported graph, share of the roofline, slower kernels.
+"""Operators of one artifact: time from ONNX Runtime's profiler, multiply-adds from the exported graph, share
+of the roofline, slower kernels.
 
-The profiler names the nodes that ran, after fusing; the counter (counting.py) knows the nodes that were exported. A node that ran takes the work
-of every exported product whose name it has or continues ("…/MatMul/MatMulScaleFusion/" ran for "…/MatMul"), or whose output it was renamed after;
-work that no node took is shown as such, so that the sum is the graph's. Profiling itself costs some microseconds a node: the last line says how much.
+The profiler names the nodes that ran, after fusing; the counter (counting.py) knows the nodes that were
+exported. A node that ran takes the work of every exported product whose name it has or continues
+("…/MatMul/MatMulScaleFusion/" ran for "…/MatMul"), or whose output it was renamed after; work that no node
+took is shown as such, so that the sum is the graph's. Profiling itself costs some microseconds a node: the
+last line says how much.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ from gamer.runtime.telemetry import load_onnxruntime
 from .. import machine
 from . import ceilings, counting, fallbacks, graph
 from .ceilings import Ceilings
-from .component_runs import Part, parts
+from .component_runs import ComponentRun, parts
 from .counting import Work
 from .fallbacks import Fallback, Ran
 from .nodes import Graph
@@ -43,7 +46,10 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Group:
-    """Nodes of one kernel, or of one layer. `roofline`: attainable over measured time, None without work or time."""
+    """Nodes of one kernel, or of one layer.
+
+    `roofline`: attainable over measured time, None without work or time.
+    """
 
     name: str
     times: int
@@ -57,8 +63,9 @@ class Group:
 
 @dataclass(frozen=True)
 class Table:
-    """One artifact on one input. `profiled_us` is the run with the profiler, `plain_us` without; `attainable_us`: what the roofline allows, every
-    exported operator by itself. `bytes`: weights and activations, as counting.py defines them."""
+    """One artifact on one input. `profiled_us` is the run with the profiler, `plain_us` without;
+    `attainable_us`: what the roofline allows, every exported operator by itself. `bytes`: weights and
+    activations, as counting.py defines them."""
 
     step: str
     on: str
@@ -89,7 +96,9 @@ class Ops:
 
 
 class _Profiled:
-    """An ONNX Runtime session with its profiler on: what the runtime's own is, for callers that bind memory too."""
+    """An ONNX Runtime session with its profiler on: what the runtime's own is, for callers that bind memory
+    too.
+    """
 
     def __init__(self, path: Path, artifact: Artifact, threads: int, folder: Path) -> None:
         ort, options = load_onnxruntime(), session_options(threads)
@@ -98,7 +107,9 @@ class _Profiled:
         try:
             self.native: Any = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
         except Exception as error:  # onnxruntime raises many unrelated classes
-            raise RuntimeFailure(f"{path}: ONNX Runtime refuses it ({str(error).splitlines()[0][:200]}): export again") from None
+            raise RuntimeFailure(
+                f"{path}: ONNX Runtime refuses it ({str(error).splitlines()[0][:200]}): export again"
+            ) from None
         self.artifact = artifact
 
     def run(self, inputs: dict[str, Array]) -> dict[str, Array]:
@@ -114,12 +125,17 @@ class _ProfiledModels(Models):
     def session(self, role: str) -> Session:
         if role not in self._sessions:
             artifact = self.manifest.artifact(role, self.backend)
-            self._sessions[role] = _Profiled(mf.check_one(self.bundle, artifact), artifact, self.threads, self.folder)
+            self._sessions[role] = _Profiled(
+                mf.check_one(self.bundle, artifact), artifact, self.threads, self.folder
+            )
         return self._sessions[role]
 
 
 def measure(bundle: Path, steps: Sequence[str], threads: int, runs: int, progress: Progress) -> Ops:
-    """Every part of the bundle with a graph (or those named in `steps`). Raises RuntimeFailure for a step that the bundle lacks."""
+    """Every part of the bundle with a graph (or those named in `steps`).
+
+    Raises RuntimeFailure for a step that the bundle lacks.
+    """
     known = [p.step for p in parts(Models.open(bundle, "onnx", threads, allow_random=True)) if p.role]
     if unknown := set(steps) - set(known):
         raise RuntimeFailure(f"unknown component {min(unknown)!r}; choose from: {', '.join(known)}")
@@ -163,7 +179,7 @@ def _table(bundle: Path, step: str, threads: int, runs: int, here: Ceilings, pro
     return Table(*head, *counts, runs, whole, plain, kernels, layers, nodes, fallbacks.find(nodes, exported))
 
 
-def _part(models: Models, step: str) -> Part:
+def _part(models: Models, step: str) -> ComponentRun:
     return next(p for p in parts(models) if p.step == step)
 
 
@@ -188,14 +204,21 @@ def read_profile(events: Iterable[dict[str, Any]], runs: int) -> tuple[float, li
         at = next((i for i, (begin, end, _) in enumerate(whole) if begin <= e["ts"] <= end), None)
         if at is not None:
             took[name.removesuffix("_kernel_time"), str(e["args"]["op_name"])][at].append(float(e["dur"]))
-    nodes = [Ran(name, op, "", float(np.median([sum(one) for one in per_run])), 0, 0, "") for (name, op), per_run in took.items()]
+    nodes = [
+        Ran(name, op, "", float(np.median([sum(one) for one in per_run])), 0, 0, "")
+        for (name, op), per_run in took.items()
+    ]
     return float(np.median([d for _, _, d in whole])) if whole else 0.0, nodes
 
 
 def assign(ran: Sequence[Ran], works: Sequence[Work], exported: Graph) -> tuple[Ran, ...]:
-    """The nodes with their layers and the work of the exported nodes that they stand for; what no node took comes last, by kind of operator."""
+    """The nodes with their layers and the work of the exported nodes that they stand for; what no node took
+    comes last, by kind of operator.
+    """
     made = {v.name: n.name for n in exported.nodes for v in n.outputs if v is not None}
-    fed = {n.name: [made[v.name] for v in n.inputs if v is not None and v.name in made] for n in exported.nodes}
+    fed = {
+        n.name: [made[v.name] for v in n.inputs if v is not None and v.name in made] for n in exported.nodes
+    }
     by_name = {w.name: w for w in works}
     owner = {w.name: node for w in works if w.macs and (node := _who(w.name, ran, made, fed, by_name))}
     owner |= {w.name: w.name for w in works if not w.macs and any(r.name == w.name for r in ran)}
@@ -205,22 +228,42 @@ def assign(ran: Sequence[Ran], works: Sequence[Work], exported: Graph) -> tuple[
     out, last = [], ""
     for r in ran:
         own = taken.get(r.name, [])
-        last = layer_of(r.name) or last  # a fused node without a path stands in the layer of the one before it
+        last = (
+            layer_of(r.name) or last
+        )  # a fused node without a path stands in the layer of the one before it
         precision = next((w.precision for w in own if w.macs), "")
-        out.append(replace(r, layer=last, macs=sum(w.macs for w in own), bytes=sum(w.bytes for w in own), precision=precision))
+        out.append(
+            replace(
+                r,
+                layer=last,
+                macs=sum(w.macs for w in own),
+                bytes=sum(w.bytes for w in own),
+                precision=precision,
+            )
+        )
     left = sum(w.macs for w in works if w.macs and w.name not in owner)
     return (*out, Ran(UNTAKEN, UNTAKEN, UNTAKEN, 0.0, left, 0, "")) if left else tuple(out)
 
 
-def _who(work: str, ran: Sequence[Ran], made: dict[str, str], fed: dict[str, list[str]], by_name: dict[str, Work]) -> str | None:
-    """The node that ran for an exported one: of its name, of a name that continues it, or renamed after an output further down its chain."""
+def _who(
+    work: str, ran: Sequence[Ran], made: dict[str, str], fed: dict[str, list[str]], by_name: dict[str, Work]
+) -> str | None:
+    """The node that ran for an exported one: of its name, of a name that continues it, or renamed after an
+    output further down its chain.
+    """
     names = {r.name for r in ran}
     if work in names:
         return work
-    longer = [n for n in names if n.startswith(work) and not n[len(work)].isalnum() and n[len(work) : len(work) + 2] != "_1"]
+    longer = [
+        n
+        for n in names
+        if n.startswith(work) and not n[len(work)].isalnum() and n[len(work) : len(work) + 2] != "_1"
+    ]
     if longer and (exact := min(longer, key=len)):
         return exact
-    for name in names:  # "TENSOR_nchwc": a convolution and what was fused to its end, called after the last output
+    for (
+        name
+    ) in names:  # "TENSOR_nchwc": a convolution and what was fused to its end, called after the last output
         node = made.get(re.sub(r"_(nchwc|token_\d+)$", "", name)) or made.get(name)
         for _ in range(4):
             if node == work:
@@ -231,7 +274,9 @@ def _who(work: str, ran: Sequence[Ran], made: dict[str, str], fed: dict[str, lis
 
 
 def layer_of(name: str) -> str:
-    """ "/layers.3/attention/MatMul" or "layers.3.qkv" → "layers.3": the path to the first numbered part, else the first part; "" of no path."""
+    """ "/layers.3/attention/MatMul" or "layers.3.qkv" → "layers.3": the path to the first numbered part, else
+    the first part; "" of no path.
+    """
     parts_of = [p for p in name.split("/") if p]
     if name.startswith("/") and parts_of:
         dotted = ".".join(parts_of)
@@ -248,9 +293,24 @@ def groups(nodes: Sequence[Ran], key: Callable[[Ran], str], here: Ceilings, cold
         found[key(node)].append(node)
     out = []
     for name, members in found.items():
-        us, macs, size = sum(n.us for n in members), sum(n.macs for n in members), sum(n.bytes for n in members)
+        us, macs, size = (
+            sum(n.us for n in members),
+            sum(n.macs for n in members),
+            sum(n.bytes for n in members),
+        )
         least = sum(attainable_seconds(n.macs, n.bytes, n.precision, here, cold) for n in members if n.macs)
         busy = sum(n.us for n in members if n.macs)
         gflops = 2 * macs / us / 1e3 if us else 0.0
-        out.append(Group(name, len(members), us, us / whole, macs, size, gflops, least * 1e6 / busy if busy and macs else None))
+        out.append(
+            Group(
+                name,
+                len(members),
+                us,
+                us / whole,
+                macs,
+                size,
+                gflops,
+                least * 1e6 / busy if busy and macs else None,
+            )
+        )
     return tuple(sorted(out, key=lambda g: -g.us))

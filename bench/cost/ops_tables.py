@@ -13,7 +13,9 @@ COLUMNS = ("times", "µs", "share of time", "multiply-adds", "bytes", "GFLOP/s",
 def sheets(found: Ops, top: int) -> list[Sheet]:
     out = []
     for t in found.tables:
-        out.append(Sheet(f"{t.step}, {t.on}, {t.quant}: by kernel", ("kernel", *COLUMNS), _rows(t.kernels, top)))
+        out.append(
+            Sheet(f"{t.step}, {t.on}, {t.quant}: by kernel", ("kernel", *COLUMNS), _rows(t.kernels, top))
+        )
         out.append(Sheet(f"{t.step}: by layer of the model", ("layer", *COLUMNS), _rows(t.layers, top)))
         if t.fallbacks:
             rows = tuple((f.kernel, f.times, f"{f.us:.0f}", f.why) for f in t.fallbacks)
@@ -23,7 +25,16 @@ def sheets(found: Ops, top: int) -> list[Sheet]:
 
 def _rows(groups: tuple[Group, ...], top: int) -> tuple[tuple[str | int | None, ...], ...]:
     return tuple(
-        (g.name, g.times, f"{g.us:.0f}", f"{g.share:.1%}", si(g.macs), si(g.bytes, "B"), f"{g.gflops:.1f}" if g.macs else None, _share(g))
+        (
+            g.name,
+            g.times,
+            f"{g.us:.0f}",
+            f"{g.share:.1%}",
+            si(g.macs),
+            si(g.bytes, "B"),
+            f"{g.gflops:.1f}" if g.macs else None,
+            _share(g),
+        )
         for g in groups[:top]
     )
 
@@ -46,5 +57,14 @@ def _slower(t: Table) -> float:
 
 def records(found: Ops) -> list[Record]:
     """A row for each kernel of each artifact."""
-    common = {"build_commit": found.machine.build_commit, "cpu_info": found.machine.cpu_info, "bundle": found.bundle, "n_threads": found.n_threads}
-    return [common | {"component": t.step, "on": t.on, "quantization": t.quant} | asdict(g) for t in found.tables for g in t.kernels]
+    common = {
+        "build_commit": found.machine.build_commit,
+        "cpu_info": found.machine.cpu_info,
+        "bundle": found.bundle,
+        "n_threads": found.n_threads,
+    }
+    return [
+        common | {"component": t.step, "on": t.on, "quantization": t.quant} | asdict(g)
+        for t in found.tables
+        for g in t.kernels
+    ]

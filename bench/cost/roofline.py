@@ -1,6 +1,8 @@
-"""Time from work and ceilings: each operator takes the longer of its arithmetic and its bytes, and operators follow one another.
+"""Time from work and ceilings: each operator takes the longer of its arithmetic and its bytes, and operators
+follow one another.
 
-Knows counts (counting.py) and ceilings (ceilings.py); runs nothing. What a figure leaves out: fusing (fewer bytes), contention, frequency.
+Knows counts (counting.py) and ceilings (ceilings.py); runs nothing. What a figure leaves out: fusing (fewer
+bytes), contention, frequency.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ CACHE = 32e6  # bytes of weights that stay in a server's cache between runs
 
 @dataclass(frozen=True)
 class Predicted:
-    """Seconds of a run of a graph: by products, by all else, by one operator following another; `bound`: what most of it waits for."""
+    """Seconds of a run of a graph: by products, by all else, by one operator following another; `bound`: what
+    most of it waits for.
+    """
 
     seconds: float
     products: float
@@ -33,15 +37,31 @@ def predict(works: Sequence[Work], ceilings: Ceilings, cache_bytes: float) -> Pr
     compute = memory = rest = 0.0
     for w in works:
         if w.macs:
-            by_macs, by_bytes = w.macs / GIGA / _rate(w, ceilings), w.weight_bytes / GIGA / read + w.activation_bytes / GIGA / ceilings.cached_gbs
-            compute, memory = (compute + by_macs, memory) if by_macs >= by_bytes else (compute, memory + by_bytes)
+            by_macs, by_bytes = (
+                w.macs / GIGA / _rate(w, ceilings),
+                w.weight_bytes / GIGA / read + w.activation_bytes / GIGA / ceilings.cached_gbs,
+            )
+            compute, memory = (
+                (compute + by_macs, memory) if by_macs >= by_bytes else (compute, memory + by_bytes)
+            )
         elif w.kind != "quantizer":  # done by its neighbour
             moved = w.weight_bytes / GIGA / read + w.activation_bytes / GIGA / ceilings.cached_gbs
             rest += max(w.arithmetic / GIGA / ceilings.arithmetic_gops, moved)
     steps = sum(1 for w in works if w.kind not in ("constant", "view", "quantizer"))
     dispatch = (steps * ceilings.dispatch_us + ceilings.call_us) / 1e6
-    parts = {"arithmetic of products": compute, "memory of products": memory, "other operators": rest, "dispatch": dispatch}
-    return Predicted(compute + memory + rest + dispatch, compute + memory, rest, dispatch, max(parts, key=lambda name: parts[name]))
+    parts = {
+        "arithmetic of products": compute,
+        "memory of products": memory,
+        "other operators": rest,
+        "dispatch": dispatch,
+    }
+    return Predicted(
+        compute + memory + rest + dispatch,
+        compute + memory,
+        rest,
+        dispatch,
+        max(parts, key=lambda name: parts[name]),
+    )
 
 
 def _rate(w: Work, ceilings: Ceilings) -> float:
@@ -50,7 +70,14 @@ def _rate(w: Work, ceilings: Ceilings) -> float:
     return ceilings.rate("fp32" if w.precision == "fp16" else w.precision, w.rows)
 
 
-def attainable_seconds(macs: float, bytes_moved: float, precision: str, ceilings: Ceilings, cold: bool) -> float:
-    """The classic roofline of one operator: no faster than the peak's rate, no faster than its bytes come (`cold`: from beyond the caches)."""
+def attainable_seconds(
+    macs: float, bytes_moved: float, precision: str, ceilings: Ceilings, cold: bool
+) -> float:
+    """The classic roofline of one operator: no faster than the peak's rate, no faster than its bytes come
+    (`cold`: from beyond the caches).
+    """
     peak = ceilings.peak(precision if precision in ("int8", "int4") else "fp32")
-    return max(macs / GIGA / peak, bytes_moved / GIGA / (ceilings.stream_gbs if cold else max(ceilings.stream_gbs, ceilings.cached_gbs)))
+    return max(
+        macs / GIGA / peak,
+        bytes_moved / GIGA / (ceilings.stream_gbs if cold else max(ceilings.stream_gbs, ceilings.cached_gbs)),
+    )

@@ -1,8 +1,10 @@
-"""Filtered nearest neighbours: our album beside usearch, hnswlib, faiss and sqlite-vec, on the same vectors, in one run, on one thread.
+"""Filtered nearest neighbours: our album beside usearch, hnswlib, faiss and sqlite-vec, on the same vectors,
+in one run, on one thread.
 
-Figures are named as in ann-benchmarks (k-nn recall, qps, p95, build, indexsize), with selectivity as a further dimension: for each query a
-fresh random set of rows passes the filter, and every engine is handed the same ascending array of them. Turning that into whatever the engine
-wants is inside its time. Recall is against exact float search among the rows that pass. No speed is reported without its recall.
+Figures are named as in ann-benchmarks (k-nn recall, qps, p95, build, indexsize), with selectivity as a
+further dimension: for each query a fresh random set of rows passes the filter, and every engine is handed the
+same ascending array of them. Turning that into whatever the engine wants is inside its time. Recall is
+against exact float search among the rows that pass. No speed is reported without its recall.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ from .ann_peers import Found, Peer
 SELECTIVITIES = (1.0, 0.1, 0.01, 0.001, 0.0001)
 K = 10
 RECALL = 0.99
-_PASSES = 3  # over all queries; the best of each counts, as in ann-benchmarks, so that another program's moment does not
+# over all queries; the best of each counts, as in ann-benchmarks, so that another program's moment does not
+_PASSES = 3
 _SECONDS = 1.0  # a pass lasts about this long at most
 _FEWEST = 40  # queries, however long they take
 
@@ -47,7 +50,9 @@ class Run:
 
 @dataclass(frozen=True)
 class Built:
-    """`indexsize`: bytes that the engine keeps on disk for vectors and graph; ours are the album's rows and segment."""
+    """`indexsize`: bytes that the engine keeps on disk for vectors and graph; ours are the album's rows and
+    segment.
+    """
 
     algorithm: str
     version: str
@@ -73,18 +78,24 @@ class Ann:
 
 
 def clustered(n: int, dim: int, queries: int, seed: int = 0) -> tuple[FloatArray, FloatArray]:
-    """√n centres, each point off its centre by 0.7 of a unit in a direction of its own; queries are more such points. The noise has no
-    preferred direction: neighbours are nearly as far as one another, which is the hardest for quantisers and graphs alike."""
+    """√n centres, each point off its centre by 0.7 of a unit in a direction of its own; queries are more such
+    points. The noise has no preferred direction: neighbours are nearly as far as one another, which is the
+    hardest for quantisers and graphs alike."""
     rng = np.random.default_rng(seed)
     centres = _unit(rng.standard_normal((max(10, int(n**0.5)), dim), np.float32))
 
     def draw(count: int) -> FloatArray:
-        return _unit(centres[rng.integers(0, len(centres), count)] + np.float32(0.7) * _unit(rng.standard_normal((count, dim), np.float32)))
+        return _unit(
+            centres[rng.integers(0, len(centres), count)]
+            + np.float32(0.7) * _unit(rng.standard_normal((count, dim), np.float32))
+        )
 
     return draw(n), draw(queries)
 
 
-def texts(folder: Path, bundle: Path, queries: int, cache: Path | None, progress: Callable[[str], None]) -> tuple[FloatArray, FloatArray]:
+def texts(
+    folder: Path, bundle: Path, queries: int, cache: Path | None, progress: Callable[[str], None]
+) -> tuple[FloatArray, FloatArray]:
     """Every memory of the data sets under `folder`, and their queries, through the bundle's text encoder."""
     kept = cache / "ann-texts.npz" if cache else None
     if kept and kept.is_file():
@@ -109,7 +120,9 @@ def _texts_of(folder: Path, what: str, field: str) -> list[str]:
     return [lines[at] for at in np.random.default_rng(0).permutation(len(lines))]
 
 
-def _encode(encode: Callable[[Sequence[str]], FloatArray], lines: list[str], progress: Callable[[str], None]) -> FloatArray:
+def _encode(
+    encode: Callable[[Sequence[str]], FloatArray], lines: list[str], progress: Callable[[str], None]
+) -> FloatArray:
     out = []
     for start in range(0, len(lines), 64):
         progress(f"encoding {start} of {len(lines)}")
@@ -117,8 +130,19 @@ def _encode(encode: Callable[[Sequence[str]], FloatArray], lines: list[str], pro
     return np.concatenate(out)
 
 
-def measure(name: str, x: FloatArray, q: FloatArray, peers: Sequence[str], folder: Path, progress: Callable[[str], None], threads: int = 1) -> Ann:
-    """Builds ours and each peer in turn and runs all selectivities. `folder` takes the album and what the peers write."""
+def measure(
+    name: str,
+    x: FloatArray,
+    q: FloatArray,
+    peers: Sequence[str],
+    folder: Path,
+    progress: Callable[[str], None],
+    threads: int = 1,
+) -> Ann:
+    """Builds ours and each peer in turn and runs all selectivities.
+
+    `folder` takes the album and what the peers write.
+    """
     runs: list[Run] = []
     built: list[Built] = []
     file_bytes = 0
@@ -126,9 +150,20 @@ def measure(name: str, x: FloatArray, q: FloatArray, peers: Sequence[str], folde
     for peer_name in ("gamer", *peers):
         progress(f"building {peer_name}")
         begin = time.perf_counter()
-        peer: Peer = OURS[peer_name](x, folder) if peer_name in OURS else ann_peers.PEERS[peer_name](x, folder)
+        peer: Peer = (
+            OURS[peer_name](x, folder) if peer_name in OURS else ann_peers.PEERS[peer_name](x, folder)
+        )
         seconds = time.perf_counter() - begin
-        built.append(Built(peer.name, peer.version, peer.how, round(seconds, 1), peer.indexsize, round(peer.indexsize / len(x), 1)))
+        built.append(
+            Built(
+                peer.name,
+                peer.version,
+                peer.how,
+                round(seconds, 1),
+                peer.indexsize,
+                round(peer.indexsize / len(x), 1),
+            )
+        )
         if isinstance(peer, Ours) and peer.name == "gamer":
             file_bytes = peer.file_bytes
         for share, filters, truth in cases:
@@ -140,13 +175,17 @@ def measure(name: str, x: FloatArray, q: FloatArray, peers: Sequence[str], folde
                for s in SELECTIVITIES for b in built]  # fmt: skip
     when = datetime.now().astimezone().isoformat(timespec="seconds")
     kept = tuple(r for r in fastest if r is not None)
-    return Ann(machine.read(), name, len(x), x.shape[1], K, RECALL, tuple(built), tuple(runs), kept, file_bytes, when)
+    return Ann(
+        machine.read(), name, len(x), x.shape[1], K, RECALL, tuple(built), tuple(runs), kept, file_bytes, when
+    )
 
 
 def _case(x: FloatArray, q: FloatArray, share: float) -> tuple[list[RowArray | None], list[set[int]]]:
     rng, n = np.random.default_rng(7), len(x)
     count = max(1, round(n * share))
-    filters: list[RowArray | None] = [None if share == 1 else np.sort(rng.choice(n, count, replace=False)) for _ in q]
+    filters: list[RowArray | None] = [
+        None if share == 1 else np.sort(rng.choice(n, count, replace=False)) for _ in q
+    ]
     truth = []
     for query, rows in zip(q, filters, strict=True):
         scores = (x if rows is None else x[rows]) @ query
@@ -155,8 +194,17 @@ def _case(x: FloatArray, q: FloatArray, share: float) -> tuple[list[RowArray | N
     return filters, truth
 
 
-def _sweep(peer: Peer, q: FloatArray, share: float, filters: list[RowArray | None], truth: list[set[int]], best: float) -> Iterator[Run]:
-    """Every way the peer has, each with rising effort until it reaches the recall, or is ten times slower than `best`, which did."""
+def _sweep(
+    peer: Peer,
+    q: FloatArray,
+    share: float,
+    filters: list[RowArray | None],
+    truth: list[set[int]],
+    best: float,
+) -> Iterator[Run]:
+    """Every way the peer has, each with rising effort until it reaches the recall, or is ten times slower
+    than `best`, which did.
+    """
     for way, settings in peer.ways(share).items():
         for value in settings:
             run = _time(peer, way, value, q, share, filters, truth)
@@ -165,7 +213,15 @@ def _sweep(peer: Peer, q: FloatArray, share: float, filters: list[RowArray | Non
                 break
 
 
-def _time(peer: Peer, way: str, value: int, q: FloatArray, share: float, filters: list[RowArray | None], truth: list[set[int]]) -> Run:
+def _time(
+    peer: Peer,
+    way: str,
+    value: int,
+    q: FloatArray,
+    share: float,
+    filters: list[RowArray | None],
+    truth: list[set[int]],
+) -> Run:
     for at in range(min(5, len(q))):
         peer.search(way, value, q[at], filters[at])
     best: list[float] = []
@@ -183,10 +239,26 @@ def _time(peer: Peer, way: str, value: int, q: FloatArray, share: float, filters
                 if at + 1 >= _FEWEST and spent > _SECONDS:
                     break
             best[at] = min(best[at], took)
-    recall = float(np.mean([len({int(i) for i in ids} & wanted) / len(wanted) for ids, wanted in zip(found, truth, strict=False)]))
+    recall = float(
+        np.mean(
+            [
+                len({int(i) for i in ids} & wanted) / len(wanted)
+                for ids, wanted in zip(found, truth, strict=False)
+            ]
+        )
+    )
     p50, p95 = np.percentile(best, (50, 95)) * 1e3
     parameters = f"{way} {value}" if value else way
-    return Run(peer.name, parameters, share, round(recall, 4), round(len(best) / sum(best), 1), round(float(p50), 4), round(float(p95), 4), len(best))
+    return Run(
+        peer.name,
+        parameters,
+        share,
+        round(recall, 4),
+        round(len(best) / sum(best), 1),
+        round(float(p50), 4),
+        round(float(p95), 4),
+        len(best),
+    )
 
 
 class Ours:
@@ -200,10 +272,17 @@ class Ours:
         path = folder / f"{self.name}.gamer"
         with AlbumWriter.create(path, AlbumMeta("ann", "ann", x.shape[1], 1.0), engine=engine) as writer:
             for start in range(0, len(x), 5000):
-                writer.add([Encoded(Photo(f"{at}"), {"text": x[at : at + 1]}) for at in range(start, min(start + 5000, len(x)))])
+                writer.add(
+                    [
+                        Encoded(Photo(f"{at}"), {"text": x[at : at + 1]})
+                        for at in range(start, min(start + 5000, len(x)))
+                    ]
+                )
             writer.finish(lambda names: np.zeros((len(names), x.shape[1]), np.float32))
         self._album = Album.open(path)
-        self.indexsize = sum(c.bytes for c in self._album.stats().channels) + 8 * len(x) + -(-x.shape[1] // 4) * len(x)
+        self.indexsize = (
+            sum(c.bytes for c in self._album.stats().channels) + 8 * len(x) + -(-x.shape[1] // 4) * len(x)
+        )
         self.indexsize += sum(s.bytes for s in self._album.stats().segments if s.name.startswith("hnsw"))
         self.file_bytes = path.stat().st_size
 
@@ -217,7 +296,10 @@ class Ours:
         self._album.close()
 
 
-OURS: dict[str, Callable[[FloatArray, Path], Ours]] = {"gamer": Ours, "gamer-hnswlib": lambda x, folder: Ours(x, folder, "hnswlib")}
+OURS: dict[str, Callable[[FloatArray, Path], Ours]] = {
+    "gamer": Ours,
+    "gamer-hnswlib": lambda x, folder: Ours(x, folder, "hnswlib"),
+}
 
 
 def _unit(x: FloatArray) -> FloatArray:

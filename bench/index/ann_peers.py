@@ -1,7 +1,9 @@
-"""The engines that `gamer bench ann` measures ours against, each in the form that serves filtered search best. They come with the bench extra.
+"""The engines that `gamer bench ann` measures ours against, each in the form that serves filtered search
+best. They come with the bench extra.
 
-A peer answers with ids; what it must build from the array of allowed rows, it builds inside its time. `ways` lists its search forms at a
-selectivity with rising efforts: the fastest that reaches the recall is what is reported. Knows the peers; knows no album.
+A peer answers with ids; what it must build from the array of allowed rows, it builds inside its time. `ways`
+lists its search forms at a selectivity with rising efforts: the fastest that reaches the recall is what is
+reported. Knows the peers; knows no album.
 """
 
 from __future__ import annotations
@@ -37,16 +39,23 @@ class Peer(Protocol):
 
 
 class Usearch:
-    """It has no filter in Python: it is asked for more and the answers are filtered; or the rows that pass are scanned by its exact search.
+    """It has no filter in Python: it is asked for more and the answers are filtered; or the rows that pass
+    are scanned by its exact search.
 
-    Vectors in half floats: its default of brain floats does not hold recall 0.99 here, its own bytes still less.
+    Vectors in half floats: its default of brain floats does not hold recall 0.99 here, its own bytes still
+    less.
     """
 
-    name, how = "usearch", "f16; more neighbours asked for and filtered after; exact search over the rows that pass"
+    name, how = (
+        "usearch",
+        "f16; more neighbours asked for and filtered after; exact search over the rows that pass",
+    )
 
     def __init__(self, x: FloatArray, folder: Path) -> None:
         self.version, self._x = version("usearch"), x.astype(np.float16)
-        self._index = usearch_graph.library().Index(ndim=x.shape[1], metric="ip", dtype="f16", connectivity=M, expansion_add=EF_CONSTRUCTION)
+        self._index = usearch_graph.library().Index(
+            ndim=x.shape[1], metric="ip", dtype="f16", connectivity=M, expansion_add=EF_CONSTRUCTION
+        )
         self._index.add(np.arange(len(x)), x, threads=0)
         self.indexsize = int(self._index.serialized_length)
 
@@ -58,7 +67,9 @@ class Usearch:
     def search(self, way: str, value: int, query: FloatArray, rows: RowArray | None) -> Found:
         if way == "exact":
             assert rows is not None
-            found = usearch_graph.library().search(self._x[rows], query.astype(np.float16), min(_K, rows.size), "ip", exact=True, threads=1)
+            found = usearch_graph.library().search(
+                self._x[rows], query.astype(np.float16), min(_K, rows.size), "ip", exact=True, threads=1
+            )
             return list(rows[found.keys.astype(np.int64)])
         if rows is None:
             self._index.expansion_search = value
@@ -98,7 +109,9 @@ class Hnswlib:
         mask[rows] = True
         allowed = mask.tobytes()
         try:
-            return np.asarray(self._index.knn_query(query, min(_K, rows.size), filter=lambda at: allowed[at])[0][0])
+            return np.asarray(
+                self._index.knn_query(query, min(_K, rows.size), filter=lambda at: allowed[at])[0][0]
+            )
         except RuntimeError:  # fewer than k found
             return []
 
@@ -134,11 +147,17 @@ class Faiss:
             chosen = None if rows is None else faiss.SearchParameters(sel=faiss.IDSelectorArray(rows))
             return np.asarray(self._flat.search(query[None], _K, params=chosen)[1][0])
         if rows is None:
-            return np.asarray(self._index.search(query[None], _K, params=faiss.SearchParametersHNSW(efSearch=value))[1][0])
+            return np.asarray(
+                self._index.search(query[None], _K, params=faiss.SearchParametersHNSW(efSearch=value))[1][0]
+            )
         mask = np.zeros(self._n, np.bool_)
         mask[rows] = True
         selector = faiss.IDSelectorBitmap(np.packbits(mask, bitorder="little"))
-        return np.asarray(self._index.search(query[None], _K, params=faiss.SearchParametersHNSW(efSearch=value, sel=selector))[1][0])
+        return np.asarray(
+            self._index.search(
+                query[None], _K, params=faiss.SearchParametersHNSW(efSearch=value, sel=selector)
+            )[1][0]
+        )
 
     def close(self) -> None:
         self._index.reset()
@@ -161,7 +180,9 @@ class SqliteVec:
         self._db.load_extension(extension.loadable_path())
         self._db.execute(f"CREATE VIRTUAL TABLE v USING vec0(e float[{x.shape[1]}])")
         with self._db:
-            self._db.executemany("INSERT INTO v(rowid, e) VALUES(?,?)", ((at, x[at].tobytes()) for at in range(len(x))))
+            self._db.executemany(
+                "INSERT INTO v(rowid, e) VALUES(?,?)", ((at, x[at].tobytes()) for at in range(len(x)))
+            )
         self.indexsize = path.stat().st_size
 
     def ways(self, share: float) -> dict[str, Sequence[int]]:
@@ -169,11 +190,18 @@ class SqliteVec:
 
     def search(self, way: str, value: int, query: FloatArray, rows: RowArray | None) -> Found:
         among = "" if rows is None else f" AND rowid IN ({','.join(map(str, rows.tolist()))})"
-        found = self._db.execute(f"SELECT rowid FROM v WHERE e MATCH ? AND k = {_K}{among}", (query.tobytes(),))
+        found = self._db.execute(
+            f"SELECT rowid FROM v WHERE e MATCH ? AND k = {_K}{among}", (query.tobytes(),)
+        )
         return [row[0] for row in found]
 
     def close(self) -> None:
         self._db.close()
 
 
-PEERS: dict[str, Callable[[FloatArray, Path], Peer]] = {"usearch": Usearch, "hnswlib": Hnswlib, "faiss": Faiss, "sqlite-vec": SqliteVec}
+PEERS: dict[str, Callable[[FloatArray, Path], Peer]] = {
+    "usearch": Usearch,
+    "hnswlib": Hnswlib,
+    "faiss": Faiss,
+    "sqlite-vec": SqliteVec,
+}

@@ -1,7 +1,9 @@
-"""How an album grows: size, opening, searching and adding over 10³ … 10⁶ made-up photos, and the K-D tree beside a numpy mask.
+"""How an album grows: size, opening, searching and adding over 10³ … 10⁶ made-up photos, and the K-D tree
+beside a numpy mask.
 
-The photos are made up: memories of common and rare words, entities, 384-dimensional text vectors around topics, places around cities, years of
-times. A search is Engine.search without the LLM, once with the query's vector given and once with the bundle's text encoder inside.
+The photos are made up: memories of common and rare words, entities, 384-dimensional text vectors around
+topics, places around cities, years of times. A search is Engine.search without the LLM, once with the query's
+vector given and once with the bundle's text encoder inside.
 """
 
 from __future__ import annotations
@@ -16,7 +18,19 @@ from typing import TypeVar
 
 import numpy as np
 
-from gamer.index import Album, AlbumMeta, AlbumWriter, Box, Encoded, FloatArray, KDTree, Memory, Mention, Photo, RowArray
+from gamer.index import (
+    Album,
+    AlbumMeta,
+    AlbumWriter,
+    Box,
+    Encoded,
+    FloatArray,
+    KDTree,
+    Memory,
+    Mention,
+    Photo,
+    RowArray,
+)
 from gamer.index.space.kdtree import Int64Array
 from gamer.index.space.kdtree import build as build_tree
 from gamer.runtime.models.models import Models
@@ -29,7 +43,16 @@ T = TypeVar("T")
 _DELTA = 0.6
 _BATCH = 2000
 _START, _YEARS = 1_104_537_600_000, 20  # 2005 … 2024
-_CITIES = ((48.85, 2.35), (52.52, 13.4), (41.9, 12.5), (35.68, 139.69), (40.71, -74.0), (-33.87, 151.2), (51.5, -0.12), (37.77, -122.4))
+_CITIES = (
+    (48.85, 2.35),
+    (52.52, 13.4),
+    (41.9, 12.5),
+    (35.68, 139.69),
+    (40.71, -74.0),
+    (-33.87, 151.2),
+    (51.5, -0.12),
+    (37.77, -122.4),
+)
 _LINE = (
     "beach dog cake train castle garden bridge market snow concert picnic museum kitchen boat forest birthday wedding lake football cat tower "
     "piano breakfast sunset campfire airport statue bicycle pumpkin lantern violin harbour glacier orchard lighthouse parade sculpture waterfall "
@@ -54,8 +77,9 @@ class Layer:
 
 @dataclass(frozen=True)
 class Size:
-    """One album. Times in milliseconds. `search`: the query's vector given; `search_encoding`: the text encoder inside. `parts_bytes`: payload of
-    rows and segments, of which `vector_bytes` are vectors and graph. `tree`, `mask`: the median of box queries."""
+    """One album. Times in milliseconds. `search`: the query's vector given; `search_encoding`: the text
+    encoder inside. `parts_bytes`: payload of rows and segments, of which `vector_bytes` are vectors and
+    graph. `tree`, `mask`: the median of box queries."""
 
     photos: int
     build_s: float | None
@@ -85,8 +109,12 @@ class Growth:
     when: str
 
 
-def measure(bundle: Path, counts: Sequence[int], folder: Path, passes: int, progress: Callable[[str], None]) -> Growth:
-    """`folder` keeps the albums: one that is there already is measured as it is, less the photos that an earlier run added."""
+def measure(
+    bundle: Path, counts: Sequence[int], folder: Path, passes: int, progress: Callable[[str], None]
+) -> Growth:
+    """`folder` keeps the albums: one that is there already is measured as it is, less the photos that an
+    earlier run added.
+    """
     models = Models.open(bundle)
     dim = int(models.text.encode(["dimensions"]).shape[1])
     vectors = models.text.encode(QUERIES)
@@ -95,7 +123,15 @@ def measure(bundle: Path, counts: Sequence[int], folder: Path, passes: int, prog
     return Growth(machine.read(), bundle.name, dim, QUERIES, sizes, machine.peak_rss_mb(), when)
 
 
-def _size(models: Models, count: int, dim: int, vectors: FloatArray, folder: Path, passes: int, progress: Callable[[str], None]) -> Size:
+def _size(
+    models: Models,
+    count: int,
+    dim: int,
+    vectors: FloatArray,
+    folder: Path,
+    passes: int,
+    progress: Callable[[str], None],
+) -> Size:
     path, build_s = folder / f"synthetic-{count}.gamer", None
     if not path.is_file():
         begin = time.perf_counter()
@@ -113,7 +149,15 @@ def _size(models: Models, count: int, dim: int, vectors: FloatArray, folder: Pat
     text = sum(c.bytes for c in stats.channels)
     fine_scale = stats.photos * (8 + -(-dim // 4))
     graph = sum(s.bytes for s in stats.segments if s.name.startswith("hnsw"))
-    parts = segments + text + fine_scale + stats.memory_bytes + stats.entity_bytes + 16 * (stats.mentions + stats.edges) + 64 * stats.photos
+    parts = (
+        segments
+        + text
+        + fine_scale
+        + stats.memory_bytes
+        + stats.entity_bytes
+        + 16 * (stats.mentions + stats.edges)
+        + 64 * stats.photos
+    )
     tree_ms, mask_ms = _boxes(album)
     engine.close()
     progress(f"{count} photos: adding")
@@ -134,14 +178,23 @@ def build(path: Path, models: Models, count: int, dim: int, progress: Callable[[
             progress(f"{count} photos: {start} written")
             writer.add(list(photos(rng, topics, start, min(_BATCH, count - start), count)))
         progress(f"{count} photos: segments")
-        writer.finish(lambda names: _unit(np.random.default_rng(len(names)).standard_normal((len(names), dim), np.float32)))
+        writer.finish(
+            lambda names: _unit(
+                np.random.default_rng(len(names)).standard_normal((len(names), dim), np.float32)
+            )
+        )
 
 
-def photos(rng: np.random.Generator, topics: FloatArray, start: int, count: int, total: int) -> Iterator[Encoded]:
-    """Words and entities by Zipf's law beyond its first twenty: the commonest word is in two memories of a hundred. One photo in ten lacks its
-    time, one in five its place."""
+def photos(
+    rng: np.random.Generator, topics: FloatArray, start: int, count: int, total: int
+) -> Iterator[Encoded]:
+    """Words and entities by Zipf's law beyond its first twenty: the commonest word is in two memories of a
+    hundred. One photo in ten lacks its time, one in five its place."""
     word_ranks, name_ranks = _ranks(rng, (count, 3), _WORDS), _ranks(rng, (count, 2), total // 20 + 40)
-    vectors = _unit(topics[rng.integers(0, len(topics), count)] + np.float32(0.7) * _unit(rng.standard_normal((count, topics.shape[1]), np.float32)))
+    vectors = _unit(
+        topics[rng.integers(0, len(topics), count)]
+        + np.float32(0.7) * _unit(rng.standard_normal((count, topics.shape[1]), np.float32))
+    )
     for at in range(count):
         words = [_NOUNS[rank] if rank < len(_NOUNS) else f"thing{rank}" for rank in word_ranks[at].tolist()]
         names = [f"{_NOUNS[rank % len(_NOUNS)]} {rank}" for rank in name_ranks[at].tolist()]
@@ -152,7 +205,11 @@ def photos(rng: np.random.Generator, topics: FloatArray, start: int, count: int,
             "local", lat + float(rng.normal(0, 0.1)) if placed else None, lon + float(rng.normal(0, 0.1)) if placed else None,
             (Memory("caption", f"The {words[0]} and a {words[1]} near the {words[2]}, number {start + at}"),),
         )  # fmt: skip
-        yield Encoded(photo, {"text": vectors[at : at + 1]}, tuple(Mention(name, "thing") for name in dict.fromkeys(names)))
+        yield Encoded(
+            photo,
+            {"text": vectors[at : at + 1]},
+            tuple(Mention(name, "thing") for name in dict.fromkeys(names)),
+        )
 
 
 def _ranks(rng: np.random.Generator, shape: tuple[int, int], limit: int) -> RowArray:
@@ -160,7 +217,9 @@ def _ranks(rng: np.random.Generator, shape: tuple[int, int], limit: int) -> RowA
     return np.asarray(np.minimum(20 * ((limit + 20) / 20) ** rng.random(shape) - 20, limit - 1), np.int64)
 
 
-def _searches(engine: Engine, vectors: FloatArray | None, passes: int) -> tuple[list[float], dict[str, list[float]]]:
+def _searches(
+    engine: Engine, vectors: FloatArray | None, passes: int
+) -> tuple[list[float], dict[str, list[float]]]:
     took: list[float] = []
     layers: dict[str, list[float]] = {name: [] for name in LAYERS}
     for turn in range(passes + 1):
@@ -188,7 +247,9 @@ def _additions(path: Path, dim: int, times: int) -> tuple[float, list[float]]:
 
 def _boxes(album: Album) -> tuple[float, float]:
     """Medians over city-and-month boxes, by the tree and by a mask over its columns."""
-    points = np.stack([*(np.nan_to_num(album.positions() * 1e7, nan=-(2.0**63)).astype(np.int64).T), album.times()], axis=1)
+    points = np.stack(
+        [*(np.nan_to_num(album.positions() * 1e7, nan=-(2.0**63)).astype(np.int64).T), album.times()], axis=1
+    )
     tree, rng = build_tree(points), np.random.default_rng(3)
     boxes = []
     for _ in range(40):
@@ -243,7 +304,9 @@ def draw(growth: Growth) -> str:
     for size in growth.sizes:
         out.append(f'<text x="{x(size.photos):.0f}" y="320" text-anchor="middle">{size.photos:,}</text>')
     for at, (name, values) in enumerate(lines.items()):
-        points = " ".join(f"{x(size.photos):.1f},{y(value):.1f}" for size, value in zip(growth.sizes, values, strict=True))
+        points = " ".join(
+            f"{x(size.photos):.1f},{y(value):.1f}" for size, value in zip(growth.sizes, values, strict=True)
+        )
         out.append(f'<polyline points="{points}" fill="none" stroke="{colours[at]}" stroke-width="2"/>')
         out.append(f'<text x="535" y="{60 + 20 * at}" fill="{colours[at]}">{name}</text>')
     return "\n".join([*out, "</svg>"])

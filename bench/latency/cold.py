@@ -1,7 +1,9 @@
-"""Cold start, each in a fresh process: the interpreter's start, imports, opening, the first answer; and its peak memory.
+"""Cold start, each in a fresh process: the interpreter's start, imports, opening, the first answer; and its
+peak memory.
 
-Cold is the process, not the disk: the files of the bundle are likely in the system's cache. `python -m gamer.bench.latency.cold BUNDLE ALBUM …` is the
-measured process and prints one JSON object; `measure` starts it.
+Cold is the process, not the disk: the files of the bundle are likely in the system's cache. `python -m
+gamer.bench.latency.cold BUNDLE ALBUM …` is the measured process and prints one JSON object; `measure` starts
+it.
 """
 
 from __future__ import annotations
@@ -24,7 +26,10 @@ TIMEOUT = 300
 
 @dataclass(frozen=True)
 class Cold:
-    """Medians over `processes` fresh processes, milliseconds. `start`: until the first line of our code; `all`: until the first answer."""
+    """Medians over `processes` fresh processes, milliseconds.
+
+    `start`: until the first line of our code; `all`: until the first answer.
+    """
 
     processes: int
     start_ms: float
@@ -37,12 +42,34 @@ class Cold:
     samples_ms: tuple[float, ...]
 
 
-def measure(bundle: Path, album: Path, backend: str, threads: int, refined_by: str, query: str, now: datetime | None, processes: int) -> Cold:
+def measure(
+    bundle: Path,
+    album: Path,
+    backend: str,
+    threads: int,
+    refined_by: str,
+    query: str,
+    now: datetime | None,
+    processes: int,
+) -> Cold:
     """Raises RuntimeFailure with the process's last line when it fails."""
     when = "" if now is None else now.isoformat()
-    command = [sys.executable, "-m", "gamer.bench.latency.cold", str(bundle), str(album), backend, str(threads), refined_by, when, query]
+    command = [
+        sys.executable,
+        "-m",
+        "gamer.bench.latency.cold",
+        str(bundle),
+        str(album),
+        backend,
+        str(threads),
+        refined_by,
+        when,
+        query,
+    ]
     rows = [_once(command) for _ in range(processes)]
-    start, load, opened, first, second, whole, peak = (round(median(values), 1) for values in zip(*rows, strict=True))
+    start, load, opened, first, second, whole, peak = (
+        round(median(values), 1) for values in zip(*rows, strict=True)
+    )
     return Cold(processes, start, load, opened, first, second, whole, peak, tuple(row[5] for row in rows))
 
 

@@ -1,9 +1,11 @@
-"""Two runs of `bench latency` (or an app's export) row by row: noise, or change? Knows samples; measures nothing.
+"""Two runs of `bench latency` (or an app's export) row by row: noise, or change? Knows samples; measures
+nothing.
 
-A row has changed when two things hold: the 95 % interval of the ratio of medians leaves out 1 (for a regression: lies wholly beyond the bound),
-and a Mann-Whitney test over the samples, corrected for the number of rows (Holm), says that the distributions differ. One of them
-alone is noise: a machine that was busy for a while moves many samples a little, a single stall moves few by much.
-The interval is a bootstrap's over blocks of samples; of runs in several processes it is at least Welch's over the processes' medians.
+A row has changed when two things hold: the 95 % interval of the ratio of medians leaves out 1 (for a
+regression: lies wholly beyond the bound), and a Mann-Whitney test over the samples, corrected for the number
+of rows (Holm), says that the distributions differ. One of them alone is noise: a machine that was busy for a
+while moves many samples a little, a single stall moves few by much. The interval is a bootstrap's over blocks
+of samples; of runs in several processes it is at least Welch's over the processes' medians.
 """
 
 from __future__ import annotations
@@ -24,8 +26,8 @@ FEWEST = 4  # samples a row, below which nothing can be told
 
 @dataclass(frozen=True)
 class Change:
-    """`ratio`: B's median over A's, with its interval. `verdict`: "slower", "faster", "same", or "too few samples".
-    `regression`: slower beyond the bound."""
+    """`ratio`: B's median over A's, with its interval. `verdict`: "slower", "faster", "same", or "too few
+    samples". `regression`: slower beyond the bound."""
 
     layer: str
     step: str
@@ -74,7 +76,10 @@ def compare(a: Imported, b: Imported, bound: float) -> Comparison:
 
 
 def _facts(a: Imported, b: Imported) -> list[tuple[str, str | None, str | None]]:
-    return [(name, getattr(a, name), getattr(b, name)) for name in ("device", "os", "backend", "bundle_sha256", "thermal")]
+    return [
+        (name, getattr(a, name), getattr(b, name))
+        for name in ("device", "os", "backend", "bundle_sha256", "thermal")
+    ]
 
 
 def _test(a: ImportedRow, b: ImportedRow) -> float:
@@ -99,7 +104,18 @@ def _holm(raw: Sequence[float]) -> list[float]:
 def _change(a: ImportedRow, b: ImportedRow, p: float, bound: float) -> Change:
     if min(len(a.samples_ns), len(b.samples_ns)) < FEWEST:
         ratio = b.p50_ns / max(a.p50_ns, 1.0)
-        return Change(a.layer, a.step, a.p50_ns / 1e6, b.p50_ns / 1e6, ratio, ratio, ratio, 1.0, "too few samples", False)
+        return Change(
+            a.layer,
+            a.step,
+            a.p50_ns / 1e6,
+            b.p50_ns / 1e6,
+            ratio,
+            ratio,
+            ratio,
+            1.0,
+            "too few samples",
+            False,
+        )
     first, second = np.asarray(a.samples_ns, np.float64), np.asarray(b.samples_ns, np.float64)
     low, high = _ratio_interval(first, second)
     left, right = _by_process(a), _by_process(b)
@@ -109,11 +125,25 @@ def _change(a: ImportedRow, b: ImportedRow, p: float, bound: float) -> Change:
     verdict = "slower" if p < LEVEL and low > 1 else "faster" if p < LEVEL and high < 1 else "same"
     ratio = float(np.median(second) / max(np.median(first), 1.0))
     regression = verdict == "slower" and low > 1 + bound
-    return Change(a.layer, a.step, float(np.median(first)) / 1e6, float(np.median(second)) / 1e6, ratio, low, high, p, verdict, regression)
+    return Change(
+        a.layer,
+        a.step,
+        float(np.median(first)) / 1e6,
+        float(np.median(second)) / 1e6,
+        ratio,
+        low,
+        high,
+        p,
+        verdict,
+        regression,
+    )
 
 
 def _ratio_interval(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[float, float]:
-    """95 % of the ratio of medians. Samples stand in the order they were taken in: blocks of neighbours are drawn, for a disturbance lasts."""
+    """95 % of the ratio of medians.
+
+    Samples stand in the order they were taken in: blocks of neighbours are drawn, for a disturbance lasts.
+    """
     random = np.random.default_rng(0)
     ratios = _medians(b, random) / np.maximum(_medians(a, random), 1.0)
     low, high = np.percentile(ratios, (2.5, 97.5))

@@ -1,8 +1,10 @@
-"""One launch of `bench latency`: rounds of searches and components in a process of their own, every sample kept apart by round.
+"""One launch of `bench latency`: rounds of searches and components in a process of their own, every sample
+kept apart by round.
 
-`python -m gamer.bench.latency.launch` is the measured process: one JSON object (a Job) on standard input, JSON lines on standard output, of which the
-last is what it measured. `measure` starts it. Why processes: where memory lies and on which core a thread lands is decided once a process, and a
-median of one process is surer of itself than the next process will agree with.
+`python -m gamer.bench.latency.launch` is the measured process: one JSON object (a Job) on standard input,
+JSON lines on standard output, of which the last is what it measured. `measure` starts it. Why processes:
+where memory lies and on which core a thread lands is decided once a process, and a median of one process is
+surer of itself than the next process will agree with.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from gamer.runtime.search.answer import LAYERS
 from gamer.runtime.search.engine import Engine
 
 from .. import machine
-from ..cost.component_runs import Part, parts
+from ..cost.component_runs import ComponentRun, parts
 from ..cost.nodes import GraphError
 from . import steps
 from .cold import last_line
@@ -57,7 +59,9 @@ class Job:
 
 @dataclass(frozen=True)
 class RawRow:
-    """What samples.Row is made of: nanoseconds by round. A step that no query of a round took has an empty round."""
+    """What samples.Row is made of: nanoseconds by round. A step that no query of a round took has an empty
+    round.
+    """
 
     layer: str
     step: str
@@ -69,8 +73,9 @@ class RawRow:
 
 @dataclass(frozen=True)
 class Launch:
-    """One process. `bare`, `plain`, `stepped`: searches without any clock, as they are, and with the stopwatch, interleaved. `arithmetic`: in which
-    each component that was opened computed ("int8, VNNI"), by role."""
+    """One process. `bare`, `plain`, `stepped`: searches without any clock, as they are, and with the
+    stopwatch, interleaved. `arithmetic`: in which each component that was opened computed ("int8, VNNI"), by
+    role."""
 
     rows: tuple[RawRow, ...]
     bare: tuple[int, ...]
@@ -82,7 +87,10 @@ class Launch:
 
 
 def measure(job: Job, launches: int, progress: Progress) -> list[Launch]:
-    """`job` in so many processes, one after the other, its rounds shared out among them. Raises RuntimeFailure with what the process said."""
+    """`job` in so many processes, one after the other, its rounds shared out among them.
+
+    Raises RuntimeFailure with what the process said.
+    """
     launches = min(launches, job.rounds)
     share, more = divmod(job.rounds, launches)
     found = list[Launch]()
@@ -99,7 +107,9 @@ def _start(job: Job, progress: Progress) -> Launch:
     command = [sys.executable, "-m", "gamer.bench.latency.launch"]
     with (
         tempfile.TemporaryFile() as chatter,
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=chatter, text=True) as process,
+        subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=chatter, text=True
+        ) as process,
     ):
         assert process.stdin and process.stdout
         try:
@@ -115,7 +125,9 @@ def _start(job: Job, progress: Progress) -> Launch:
                 progress(str(said["progress"]))
             status = process.wait()
             chatter.seek(0)
-            raise RuntimeFailure(f"a measured process ended with status {status}: {last_line(chatter.read().decode(errors='replace'))}")
+            raise RuntimeFailure(
+                f"a measured process ended with status {status}: {last_line(chatter.read().decode(errors='replace'))}"
+            )
         finally:
             process.kill()
 
@@ -131,21 +143,32 @@ def run(job: Job, progress: Progress) -> Launch:
     """The measurement itself, in this process."""
     models = Models.open(Path(job.bundle), job.backend, job.threads, allow_random=not job.album)
     now = datetime.fromisoformat(job.now) if job.now else None
-    searches = _Searches(Engine(models, Album.open(Path(job.album))), job.queries, job.refined_by, now) if job.album else None
+    searches = (
+        _Searches(Engine(models, Album.open(Path(job.album))), job.queries, job.refined_by, now)
+        if job.album
+        else None
+    )
     timed = _rounds(searches, list(parts(models)), job, progress)
-    rows = [RawRow("component", part.step, part.on, samples, _macs(part, models), part.role) for part, samples in timed]
+    rows = [
+        RawRow("component", part.step, part.on, samples, _macs(part, models), part.role)
+        for part, samples in timed
+    ]
     arithmetic = {role: models.arithmetic_of(role) for role in models.held()}
     if searches is None:
         return Launch(tuple(rows), (), (), (), 0, machine.peak_rss_mb(), arithmetic)
     photos = len(searches.engine.album)
     searches.engine.close()
     bare, plain, stepped = (tuple(found) for found in (searches.bare, searches.plain, searches.stepped))
-    return Launch((*searches.rows(job.warmup), *rows), bare, plain, stepped, photos, machine.peak_rss_mb(), arithmetic)
+    return Launch(
+        (*searches.rows(job.warmup), *rows), bare, plain, stepped, photos, machine.peak_rss_mb(), arithmetic
+    )
 
 
-def _rounds(searches: _Searches | None, items: Sequence[Part], job: Job, progress: Progress) -> list[tuple[Part, Rounds]]:
+def _rounds(
+    searches: _Searches | None, items: Sequence[ComponentRun], job: Job, progress: Progress
+) -> list[tuple[ComponentRun, Rounds]]:
     """Every row once a round; the nanoseconds of the components' counted rounds."""
-    out: list[tuple[Part, Rounds]] = [(item, []) for item in items]
+    out: list[tuple[ComponentRun, Rounds]] = [(item, []) for item in items]
     for turn in range(job.warmup + job.rounds):
         progress(f"round {turn + 1} of {job.warmup + job.rounds}")
         if searches is not None:
@@ -159,8 +182,12 @@ def _rounds(searches: _Searches | None, items: Sequence[Part], job: Job, progres
     return out
 
 
-def _once(item: Part, last: int) -> int:
-    """Nanoseconds of a run. A short one has an uncounted run before it: the threads of the component before still spin, and would be counted."""
+def _once(item: ComponentRun, last: int) -> int:
+    """Nanoseconds of a run.
+
+    A short one has an uncounted run before it: the threads of the component before still spin, and would be
+    counted.
+    """
     if last < SHORT_NS:
         item.run()
     begin = time.perf_counter_ns()
@@ -169,7 +196,9 @@ def _once(item: Part, last: int) -> int:
 
 
 class _Searches:
-    """Rounds of searches of three kinds: as they are, with the stopwatch, and without any clock; their order turns from query to query."""
+    """Rounds of searches of three kinds: as they are, with the stopwatch, and without any clock; their order
+    turns from query to query.
+    """
 
     def __init__(self, engine: Engine, queries: Sequence[str], refined_by: str, now: datetime | None) -> None:
         self.engine, self._queries, self._by, self._now = engine, queries, refined_by, now
@@ -225,12 +254,22 @@ class _Searches:
             if layer != "answer":
                 out.append(RawRow(layer, "", "search", [part[layer] for part in layers], None, ""))
             for step in (s for s in taken if s[0] == layer):
-                out.append(RawRow(*step, "search", [[one[step] for one in part if step in one] for part in spent], None, ""))
+                out.append(
+                    RawRow(
+                        *step,
+                        "search",
+                        [[one[step] for one in part if step in one] for part in spent],
+                        None,
+                        "",
+                    )
+                )
         return out
 
 
-def _macs(part: Part, models: Models) -> int | None:
-    """Multiply-adds of what was run, counted on its ONNX graph; None where there is no graph to count (another backend, no `onnx`)."""
+def _macs(part: ComponentRun, models: Models) -> int | None:
+    """Multiply-adds of what was run, counted on its ONNX graph; None where there is no graph to count
+    (another backend, no `onnx`).
+    """
     if not part.role or models.backend != "onnx":
         return None
     try:
@@ -242,7 +281,10 @@ def _macs(part: Part, models: Models) -> int | None:
 
 
 def main() -> None:
-    """The measured process. What the engines' own libraries print goes to standard error: standard output is the parent's."""
+    """The measured process.
+
+    What the engines' own libraries print goes to standard error: standard output is the parent's.
+    """
     lines = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
 

@@ -1,4 +1,6 @@
-"""What state the machine is in while it is measured: frequency, heat, load, time that a host took away. What cannot be read is None."""
+"""What state the machine is in while it is measured: frequency, heat, load, time that a host took away. What
+cannot be read is None.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,10 @@ ZONES = Path("/sys/class/thermal")
 
 @dataclass(frozen=True)
 class State:
-    """`throttled`: how often the processor has slowed down for heat since it started. `stolen_ticks`: a virtual machine's, since its start."""
+    """`throttled`: how often the processor has slowed down for heat since it started.
+
+    `stolen_ticks`: a virtual machine's, since its start.
+    """
 
     frequency_mhz: float | None
     temperature_c: float | None
@@ -23,10 +28,20 @@ class State:
 
 def read() -> State:
     frequency = _number(CPU / "cpu0/cpufreq/scaling_cur_freq")
-    zones = [t for zone in sorted(ZONES.glob("thermal_zone*")) if (t := _number(zone / "temp")) is not None] if ZONES.is_dir() else []
+    zones = (
+        [t for zone in sorted(ZONES.glob("thermal_zone*")) if (t := _number(zone / "temp")) is not None]
+        if ZONES.is_dir()
+        else []
+    )
     throttled = _number(CPU / "cpu0/thermal_throttle/core_throttle_count")
     hottest = max(zones) / 1000 if zones else None
-    return State(None if frequency is None else frequency / 1000, hottest, None if throttled is None else int(throttled), _load(), _stolen())
+    return State(
+        None if frequency is None else frequency / 1000,
+        hottest,
+        None if throttled is None else int(throttled),
+        _load(),
+        _stolen(),
+    )
 
 
 def thermal(before: State, after: State) -> str | None:

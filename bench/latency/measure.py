@@ -1,11 +1,14 @@
-"""Latency of every layer of a search, of every step inside it, and of every component of the bundle. Measures; draws nothing.
+"""Latency of every layer of a search, of every step inside it, and of every component of the bundle.
+Measures; draws nothing.
 
-The layers are the paper's Table 3 (Flickr): cube 0.744 s, K-D tree 0.002 s, reformulation 1.149 s, graph 0.470 s, vectors 0.352 s, 2.717 s in
-all, on the authors' server with GTE-large and Qwen2-1.5B; ours are this machine's with the bundle's models. They share names, not hardware.
+The layers are the paper's Table 3 (Flickr): cube 0.744 s, K-D tree 0.002 s, reformulation 1.149 s, graph
+0.470 s, vectors 0.352 s, 2.717 s in all, on the authors' server with GTE-large and Qwen2-1.5B; ours are this
+machine's with the bundle's models. They share names, not hardware.
 
-All rows are measured in rounds, each row once a round (a layer: once a query), so that a disturbance falls on all rows; and in several fresh
-processes (launch.py), so that the interval of a median says where another run's would lie. Layers come from the engine's own trace; steps from
-searches of their own with a stopwatch inside (steps.py), and searches without any clock run between them: the difference is what measuring costs.
+All rows are measured in rounds, each row once a round (a layer: once a query), so that a disturbance falls on
+all rows; and in several fresh processes (launch.py), so that the interval of a median says where another
+run's would lie. Layers come from the engine's own trace; steps from searches of their own with a stopwatch
+inside (steps.py), and searches without any clock run between them: the difference is what measuring costs.
 
 The JSON of a run is what the demo apps export and `bench device --import` reads: see bench/README.md.
 """
@@ -32,8 +35,10 @@ Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Plan:
-    """`rounds`: counted ones in all, shared out among `launches` processes, each with `warmup` rounds of its own. `delay`: seconds between rounds."""
+class LatencyPlan:
+    """`rounds`: counted ones in all, shared out among `launches` processes, each with `warmup` rounds of its
+    own. `delay`: seconds between rounds.
+    """
 
     rounds: int = 20
     warmup: int = 1
@@ -43,7 +48,11 @@ class Plan:
 
 @dataclass(frozen=True)
 class Model:
-    """An artifact that ran. `model_size` in bytes, as llama-bench has it. `arithmetic`: in which it computed here; "" where it was not opened."""
+    """An artifact that ran.
+
+    `model_size` in bytes, as llama-bench has it. `arithmetic`: in which it computed here; "" where it was not
+    opened.
+    """
 
     role: str
     quantization: str
@@ -56,8 +65,9 @@ class Model:
 
 @dataclass(frozen=True)
 class Overhead:
-    """What measuring adds to a search, as a share of it, with 95 % intervals over `pairs` pairs of searches: the engine's trace, which is always
-    on; and the stopwatch of the steps, which is on in its own searches only."""
+    """What measuring adds to a search, as a share of it, with 95 % intervals over `pairs` pairs of searches:
+    the engine's trace, which is always on; and the stopwatch of the steps, which is on in its own searches
+    only."""
 
     pairs: int
     trace: float
@@ -70,7 +80,10 @@ class Overhead:
 
 @dataclass(frozen=True)
 class Latency:
-    """A whole run. `rows`: layers, steps, then components (layer "component"). `album` "": components alone. `thermal`: see state.py."""
+    """A whole run. `rows`: layers, steps, then components (layer "component").
+
+    `album` "": components alone. `thermal`: see state.py.
+    """
 
     schema: str
     device: str
@@ -101,10 +114,12 @@ class Latency:
 
 
 def measure(
-    bundle: Path, album: Path | None, queries: Sequence[str], backend: str, threads: int, plan: Plan, refined_by: str, now: datetime | None,
+    bundle: Path, album: Path | None, queries: Sequence[str], backend: str, threads: int, plan: LatencyPlan, refined_by: str, now: datetime | None,
     progress: Progress,
 ) -> Latency:  # fmt: skip
-    """Cold starts in processes of their own, then launches: rounds over searches in `album` (None: no searches) and over the components."""
+    """Cold starts in processes of their own, then launches: rounds over searches in `album` (None: no
+    searches) and over the components.
+    """
     before, frozen, manifest = machine_state.read(), None, mf.read(bundle)
     if album is not None:
         progress("cold start")
@@ -129,15 +144,24 @@ def _rows(found: Sequence[launch.Launch]) -> tuple[Row, ...]:
     """Each launch's rows side by side; a step that a launch never took has no rounds of it there."""
     taken = [{(r.layer, r.step): r for r in one.rows} for one in found]
     kinds = {key: r for rows in reversed(taken) for key, r in rows.items()}
-    return tuple(row(r.layer, r.step, r.on, [rows[key].rounds if key in rows else [] for rows in taken], r.macs, r.role) for key, r in kinds.items())
+    return tuple(
+        row(
+            r.layer, r.step, r.on, [rows[key].rounds if key in rows else [] for rows in taken], r.macs, r.role
+        )
+        for key, r in kinds.items()
+    )
 
 
 def _overhead(found: Sequence[launch.Launch]) -> Overhead | None:
     """Over all rounds: pairs need no warm-up."""
-    bare, plain, stepped = ([ns for one in found for ns in getattr(one, kind)] for kind in ("bare", "plain", "stepped"))
+    bare, plain, stepped = (
+        [ns for one in found for ns in getattr(one, kind)] for kind in ("bare", "plain", "stepped")
+    )
     if not bare:
         return None
-    return Overhead(len(bare), *(round(x, 5) for x in (*share_interval(plain, bare), *share_interval(stepped, bare))))
+    return Overhead(
+        len(bare), *(round(x, 5) for x in (*share_interval(plain, bare), *share_interval(stepped, bare)))
+    )
 
 
 def bundle_sha256(bundle: Path) -> str:
@@ -148,9 +172,23 @@ def bundle_sha256(bundle: Path) -> str:
 def _models(manifest: Manifest, backend: str, arithmetic: dict[str, str]) -> list[Model]:
     out = []
     for artifact in (a for a in manifest.artifacts if a.target == backend):
-        proof = artifact.parity.status if artifact.parity.minimum is None else f"cosine ≥ {artifact.parity.minimum:.4f}"
+        proof = (
+            artifact.parity.status
+            if artifact.parity.minimum is None
+            else f"cosine ≥ {artifact.parity.minimum:.4f}"
+        )
         parameters = manifest.component(artifact.role).parameters
-        out.append(Model(artifact.role, artifact.quant, artifact.sha256, artifact.bytes, parameters, proof, arithmetic.get(artifact.role, "")))
+        out.append(
+            Model(
+                artifact.role,
+                artifact.quant,
+                artifact.sha256,
+                artifact.bytes,
+                parameters,
+                proof,
+                arithmetic.get(artifact.role, ""),
+            )
+        )
     return out
 
 

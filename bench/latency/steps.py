@@ -1,4 +1,5 @@
-"""A stopwatch inside a search: what each step of a layer takes, by wrapping the engine's own calls. Knows their names; changes no result.
+"""A stopwatch inside a search: what each step of a layer takes, by wrapping the engine's own calls. Knows
+their names; changes no result.
 
 The table below is literal. A step that the engine no longer has is an error, never a row of zeros.
 """
@@ -113,7 +114,10 @@ class _NoClock:
 
 
 def _swap(owner: Any, name: str, new: Any) -> tuple[Any, str, Any]:
-    """Puts `new` in place; returns what `_restore` needs. A method is hidden by an attribute of the object, and shows again without it."""
+    """Puts `new` in place; returns what `_restore` needs.
+
+    A method is hidden by an attribute of the object, and shows again without it.
+    """
     old = owner.__dict__.get(name)
     setattr(owner, name, new)
     return owner, name, old

@@ -1,4 +1,7 @@
-"""The tables of `gamer bench latency`, and its rows for machines (llama-bench's names where it has one). Knows the result; measures nothing."""
+"""The tables of `gamer bench latency`, and its rows for machines (llama-bench's names where it has one).
+
+Knows the result; measures nothing.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,20 @@ def sheets(found: Latency) -> list[Sheet]:
     columns = ("p50 ms", "another run, 95 %", "p90", "p95", "p99", "mean", "stddev")
     out = []
     if searches:
-        rows = tuple((_layer(r), *_numbers(r), PAPER_MS.get(r.layer) if not r.step else None) for r in searches)
+        rows = tuple(
+            (_layer(r), *_numbers(r), PAPER_MS.get(r.layer) if not r.step else None) for r in searches
+        )
         out.append(Sheet(title, ("layer, step", *columns, "paper ms"), rows))
     parity = {m.role: f"{m.parity}, {m.arithmetic or m.quantization}" for m in found.models}
     rows = tuple((r.step, r.on, *_numbers(r), _speed(r), parity.get(r.role, "")) for r in components)
-    return [*out, Sheet("Components" if searches else f"Components: {title}", ("component", "on", *columns, "GMAC/s", "parity"), rows)]
+    return [
+        *out,
+        Sheet(
+            "Components" if searches else f"Components: {title}",
+            ("component", "on", *columns, "GMAC/s", "parity"),
+            rows,
+        ),
+    ]
 
 
 def _layer(r: Row) -> str:
@@ -28,7 +40,11 @@ def _layer(r: Row) -> str:
 
 def _numbers(r: Row) -> tuple[str, ...]:
     values = (r.p90_ns, r.p95_ns, r.p99_ns, r.avg_ns, r.stddev_ns)
-    return f"{r.p50_ns / 1e6:.3f}", f"{r.p50_low_ns / 1e6:.3f} … {r.p50_high_ns / 1e6:.3f}", *(f"{v / 1e6:.3f}" for v in values)
+    return (
+        f"{r.p50_ns / 1e6:.3f}",
+        f"{r.p50_low_ns / 1e6:.3f} … {r.p50_high_ns / 1e6:.3f}",
+        *(f"{v / 1e6:.3f}" for v in values),
+    )
 
 
 def _speed(r: Row) -> str:
@@ -51,7 +67,10 @@ def notes(found: Latency) -> list[str]:
         )
     if not found.album:
         return out
-    return [*out, "The paper's column is its Table 3 (Flickr), on its authors' machine: the layers correspond, hardware, models and albums do not."]
+    return [
+        *out,
+        "The paper's column is its Table 3 (Flickr), on its authors' machine: the layers correspond, hardware, models and albums do not.",
+    ]
 
 
 def records(found: Latency) -> list[Record]:

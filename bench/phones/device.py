@@ -1,12 +1,16 @@
-"""What a phone will do: the roofline of this machine, checked against it and calibrated on it, carried over to profiles of phones.
+"""What a phone will do: the roofline of this machine, checked against it and calibrated on it, carried over
+to profiles of phones.
 
-1. The ceilings of this machine are measured (ceilings.py), its components predicted from their counts (roofline.py) and then timed: the error
-   stands beside each. Best runs are compared with best runs: a ceiling knows no neighbours.
-2. Three factors (products, other operators, dispatch) are fitted to those times. The error that they leave is shown for each component with the
-   factors fitted to the others only.
-3. A phone's ceilings are this machine's, times the ratio of the data sheets: what share of a peak the kernels reach is taken to be the same.
-   That is the assumption of every figure for a phone; measurements that an app exported are set beside it (imported.py).
-GPU and NPU have no kernels here to calibrate: only a bound is given, no faster than their peak and the memory's bandwidth.
+1. The ceilings of this machine are measured (ceilings.py), its components predicted from their counts
+   (roofline.py) and then timed: the error stands beside each. Best runs are compared with best runs: a
+   ceiling knows no neighbours.
+2. Three factors (products, other operators, dispatch) are fitted to those times. The error that they leave is
+   shown for each component with the factors fitted to the others only.
+3. A phone's ceilings are this machine's, times the ratio of the data sheets: what share of a peak the kernels
+   reach is taken to be the same. That is the assumption of every figure for a phone; measurements that an app
+   exported are set beside it (imported.py).
+GPU and NPU have no kernels here to calibrate: only a bound is given, no faster than their peak and the
+memory's bandwidth.
 """
 
 from __future__ import annotations
@@ -34,7 +38,16 @@ from ..latency.imported import Imported
 from ..latency.measure import bundle_sha256
 
 STREAM_SHARE = 0.6  # of a data sheet's bandwidth that the cores of a phone draw: an assumption
-PREDICTED = ("image_tower", "text_tower", "dpe_router", "dpe_expert_0", "llm_encoder", "llm_prefill", "llm_prefill_after_prefix", "llm_decode")
+PREDICTED = (
+    "image_tower",
+    "text_tower",
+    "dpe_router",
+    "dpe_expert_0",
+    "llm_encoder",
+    "llm_prefill",
+    "llm_prefill_after_prefix",
+    "llm_decode",
+)
 DECODED = 12
 PULL = 0.03  # weight of the belief that a factor is 1
 CLASSES = ((0.1, "A"), (1.0, "B"), (10.0, "C"), (float("inf"), "D"))  # joules
@@ -43,7 +56,9 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Checked:
-    """A component on this machine: predicted from the ceilings alone, predicted with factors fitted to the other components, measured (best)."""
+    """A component on this machine: predicted from the ceilings alone, predicted with factors fitted to the
+    other components, measured (best).
+    """
 
     bundle: str
     component: str
@@ -58,7 +73,9 @@ class Checked:
 
 @dataclass(frozen=True)
 class Outlook:
-    """A component on a phone: milliseconds on its CPU, joules and their class; `npu_ms`, `gpu_ms`: no faster than this; `measured_ms`: imported."""
+    """A component on a phone: milliseconds on its CPU, joules and their class; `npu_ms`, `gpu_ms`: no faster
+    than this; `measured_ms`: imported.
+    """
 
     device: str
     bundle: str
@@ -112,31 +129,64 @@ class Run:
     best_ms: float = 0.0
 
 
-def forecast(bundles: Sequence[Path], profiles: Sequence[Profile], threads: int, rounds: int, progress: Progress) -> Forecast:
-    """Measures this machine and every component on it, in the same rounds, then predicts every bundle on every phone."""
+def forecast(
+    bundles: Sequence[Path], profiles: Sequence[Profile], threads: int, rounds: int, progress: Progress
+) -> Forecast:
+    """Measures this machine and every component on it, in the same rounds, then predicts every bundle on
+    every phone.
+    """
     parts_of = {bundle: countable(bundle, threads) for bundle in bundles}
     items = {f"{b.name}: {run.step}": run.part for b, found in parts_of.items() for run in found}
     seconds = ceilings.best_of(ceilings.probes(threads) | items, rounds, progress)
     here = ceilings.ceilings_of(seconds, threads)
-    runs = {b: [replace(run, best_ms=1e3 * seconds[f"{b.name}: {run.step}"]) for run in found] for b, found in parts_of.items()}
+    runs = {
+        b: [replace(run, best_ms=1e3 * seconds[f"{b.name}: {run.step}"]) for run in found]
+        for b, found in parts_of.items()
+    }
     factors, checked = calibrate([run for found in runs.values() for run in found], here)
-    outlooks = [o for p in profiles for b in bundles for o in outlook(p, b.name, runs[b], mf.read(b), here, factors)]
+    outlooks = [
+        o for p in profiles for b in bundles for o in outlook(p, b.name, runs[b], mf.read(b), here, factors)
+    ]
     tasks = [
         t
         for p in profiles
         for b in bundles
-        for t in tasks_of(p, b.name, mf.read(b), [o for o in outlooks if (o.device, o.bundle) == (p.name, b.name)])
+        for t in tasks_of(
+            p, b.name, mf.read(b), [o for o in outlooks if (o.device, o.bundle) == (p.name, b.name)]
+        )
     ]
     when = datetime.now().astimezone().isoformat(timespec="seconds")
-    return Forecast(machine.read(), here, factors, tuple(b.name for b in bundles), tuple(checked), tuple(outlooks), tuple(tasks), when)
+    return Forecast(
+        machine.read(),
+        here,
+        factors,
+        tuple(b.name for b in bundles),
+        tuple(checked),
+        tuple(outlooks),
+        tuple(tasks),
+        when,
+    )
 
 
 def beside(found: Forecast, measured: Sequence[Imported], bundles: Sequence[Path]) -> Forecast:
-    """The forecast with imported medians beside the outlooks of the same device, bundle and component. This machine's own runs say nothing here."""
+    """The forecast with imported medians beside the outlooks of the same device, bundle and component.
+
+    This machine's own runs say nothing here.
+    """
     names = {bundle_sha256(b): b.name for b in bundles}
-    medians = {(m.device.lower(), names.get(m.bundle_sha256, ""), r.step): r.p50_ns / 1e6 for m in measured for r in m.rows if r.layer == "component"}
+    medians = {
+        (m.device.lower(), names.get(m.bundle_sha256, ""), r.step): r.p50_ns / 1e6
+        for m in measured
+        for r in m.rows
+        if r.layer == "component"
+    }
     keys = [(o.device.lower(), o.bundle, o.component) for o in found.outlooks]
-    return replace(found, outlooks=tuple(replace(o, measured_ms=medians.get(key)) for o, key in zip(found.outlooks, keys, strict=True)))
+    return replace(
+        found,
+        outlooks=tuple(
+            replace(o, measured_ms=medians.get(key)) for o, key in zip(found.outlooks, keys, strict=True)
+        ),
+    )
 
 
 def countable(bundle: Path, threads: int) -> list[Run]:
@@ -160,12 +210,26 @@ def calibrate(runs: Sequence[Run], here: Ceilings) -> tuple[tuple[float, float, 
         fitted = _factors([plain[i] for i in others], [times[i] for i in others])
         calibrated = scaled(found, fitted)
         errors = found.seconds / times[at] - 1, calibrated / times[at] - 1
-        out.append(Checked(run.bundle, run.step, run.on, times[at] * 1e3, found.seconds * 1e3, errors[0], calibrated * 1e3, errors[1], found.bound))
+        out.append(
+            Checked(
+                run.bundle,
+                run.step,
+                run.on,
+                times[at] * 1e3,
+                found.seconds * 1e3,
+                errors[0],
+                calibrated * 1e3,
+                errors[1],
+                found.bound,
+            )
+        )
     return _factors(plain, times), out
 
 
 def _factors(plain: Sequence[Predicted], times: Sequence[float]) -> tuple[float, float, float]:
-    """Least squares of relative errors, none below a third or above three: with few components a wilder factor fits noise."""
+    """Least squares of relative errors, none below a third or above three: with few components a wilder
+    factor fits noise.
+    """
     if not plain:
         return 1.0, 1.0, 1.0
     from scipy.optimize import lsq_linear
@@ -173,7 +237,9 @@ def _factors(plain: Sequence[Predicted], times: Sequence[float]) -> tuple[float,
     rows = np.array([[p.products, p.rest, p.dispatch] for p in plain]) / np.asarray(times)[:, None]
     # A weak pull to 1, which decides where the components do not.
     pull = PULL * np.eye(3)
-    found = lsq_linear(np.vstack([rows, pull]), np.concatenate([np.ones(len(times)), np.full(3, PULL)]), bounds=(1 / 3, 3.0)).x
+    found = lsq_linear(
+        np.vstack([rows, pull]), np.concatenate([np.ones(len(times)), np.full(3, PULL)]), bounds=(1 / 3, 3.0)
+    ).x
     return float(found[0]), float(found[1]), float(found[2])
 
 
@@ -182,8 +248,14 @@ def scaled(found: Predicted, factors: tuple[float, float, float]) -> float:
 
 
 def carried(here: Ceilings, phone: Profile) -> Ceilings:
-    """This machine's ceilings on a phone: by the ratios of the data sheets. Where this machine's sheet is unknown, half of the phone's peak."""
-    sheet = here.theoretical_gmacs or {"fp32": 2 * here.peak("fp32"), "int8": 2 * here.peak("int8"), "int4": 2 * here.peak("int8")}
+    """This machine's ceilings on a phone: by the ratios of the data sheets. Where this machine's sheet is
+    unknown, half of the phone's peak.
+    """
+    sheet = here.theoretical_gmacs or {
+        "fp32": 2 * here.peak("fp32"),
+        "int8": 2 * here.peak("int8"),
+        "int4": 2 * here.peak("int8"),
+    }
     fp32, int8 = phone.cpu_fp32_gmacs / sheet["fp32"], phone.cpu_int8_gmacs / sheet["int8"]
     ratio = {"fp32": fp32, "int8": int8, "int4": int8}
     rates = tuple(Rate(r.precision, r.rows, r.gmacs * ratio[r.precision]) for r in here.rates)
@@ -195,7 +267,12 @@ def carried(here: Ceilings, phone: Profile) -> Ceilings:
 
 
 def outlook(
-    phone: Profile, bundle: str, runs: Sequence[Run], manifest: Manifest, here: Ceilings, factors: tuple[float, float, float]
+    phone: Profile,
+    bundle: str,
+    runs: Sequence[Run],
+    manifest: Manifest,
+    here: Ceilings,
+    factors: tuple[float, float, float],
 ) -> list[Outlook]:
     """Each component on a phone."""
     there = carried(here, phone)
@@ -209,7 +286,20 @@ def outlook(
             for peak in (phone.gpu_fp16_gmacs, phone.npu_int8_gmacs)
         ]
         memory = memory_mb(manifest, (run.role,))
-        out.append(Outlook(phone.name, bundle, run.step, run.on, seconds * 1e3, joules, energy(joules), bounds[0], bounds[1], memory))
+        out.append(
+            Outlook(
+                phone.name,
+                bundle,
+                run.step,
+                run.on,
+                seconds * 1e3,
+                joules,
+                energy(joules),
+                bounds[0],
+                bounds[1],
+                memory,
+            )
+        )
     return out
 
 
@@ -228,7 +318,11 @@ def memory_mb(manifest: Manifest, roles: Sequence[str]) -> float:
 
 TASKS = {
     "query, refined by rules": (("text_tower", 2.0),),
-    "query, refined by the language model": (("text_tower", 2.0), ("llm_prefill_after_prefix", 1.0), ("llm_decode", float(DECODED))),
+    "query, refined by the language model": (
+        ("text_tower", 2.0),
+        ("llm_prefill_after_prefix", 1.0),
+        ("llm_decode", float(DECODED)),
+    ),
     "photo indexed": (("image_tower", 1.0), ("text_tower", 1.0)),
 }
 
@@ -239,10 +333,24 @@ def tasks_of(phone: Profile, bundle: str, manifest: Manifest, outlooks: Sequence
     out = []
     for task, needs in TASKS.items():
         instead = {"llm_prefill_after_prefix": ("llm_prefill", "llm_encoder")}
-        chosen = [(next((have[s] for s in (step, *instead.get(step, ())) if s in have), None), n) for step, n in needs]
+        chosen = [
+            (next((have[s] for s in (step, *instead.get(step, ())) if s in have), None), n)
+            for step, n in needs
+        ]
         if any(o is None for o, _ in chosen):
             continue
         ms = sum(o.cpu_ms * n for o, n in chosen if o is not None)
         joules, memory = ms / 1e3 * phone.cpu_watts, memory_mb(manifest, TASK_ROLES[task])
-        out.append(Task(phone.name, bundle, task, ms, joules, energy(joules), memory, memory <= phone.app_memory_gb * 1e3))
+        out.append(
+            Task(
+                phone.name,
+                bundle,
+                task,
+                ms,
+                joules,
+                energy(joules),
+                memory,
+                memory <= phone.app_memory_gb * 1e3,
+            )
+        )
     return out

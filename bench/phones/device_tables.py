@@ -32,7 +32,11 @@ def _ceilings(found: Forecast) -> Sheet:
         ("exponentials, G/s", f"{c.arithmetic_gops:.1f}", ""),
         ("from operator to operator, µs; a call, µs", f"{c.dispatch_us:.1f}; {c.call_us:.0f}", ""),
     ]
-    return Sheet(f"Ceilings of this machine ({found.machine.cpu_info}, {c.threads} threads)", ("what", "measured", "data sheet"), tuple(rows))
+    return Sheet(
+        f"Ceilings of this machine ({found.machine.cpu_info}, {c.threads} threads)",
+        ("what", "measured", "data sheet"),
+        tuple(rows),
+    )
 
 
 def _checked(found: Forecast) -> Sheet:
@@ -48,11 +52,19 @@ def _checked(found: Forecast) -> Sheet:
         "waits for",
         "why beyond 30 %",
     )
-    return Sheet("This machine, predicted from its own ceilings", columns, tuple(_check(c) for c in found.checked))
+    return Sheet(
+        "This machine, predicted from its own ceilings", columns, tuple(_check(c) for c in found.checked)
+    )
 
 
 def _check(c: Checked) -> tuple[str, ...]:
-    times = f"{c.measured_ms:.2f}", f"{c.predicted_ms:.2f}", f"{c.error:+.0%}", f"{c.calibrated_ms:.2f}", f"{c.calibrated_error:+.0%}"
+    times = (
+        f"{c.measured_ms:.2f}",
+        f"{c.predicted_ms:.2f}",
+        f"{c.error:+.0%}",
+        f"{c.calibrated_ms:.2f}",
+        f"{c.calibrated_error:+.0%}",
+    )
     return c.bundle, c.component, c.on, *times, c.bound, why(c) if abs(c.error) > WITHIN else ""
 
 
@@ -67,19 +79,47 @@ def why(c: Checked) -> str:
 
 def _tasks(found: Forecast) -> Sheet:
     rows = tuple(
-        (t.device, t.bundle, t.task, f"{t.cpu_ms:.0f}", t.energy, f"{t.joules:.2f}", f"{t.memory_mb:.0f}", "yes" if t.fits else "no")
+        (
+            t.device,
+            t.bundle,
+            t.task,
+            f"{t.cpu_ms:.0f}",
+            t.energy,
+            f"{t.joules:.2f}",
+            f"{t.memory_mb:.0f}",
+            "yes" if t.fits else "no",
+        )
         for t in found.tasks
     )
-    return Sheet("Phones, on their processor", ("device", "bundle", "task", "ms", "energy", "J", "memory MB", "an app may"), rows)
+    return Sheet(
+        "Phones, on their processor",
+        ("device", "bundle", "task", "ms", "energy", "J", "memory MB", "an app may"),
+        rows,
+    )
 
 
 def _outlooks(found: Forecast) -> Sheet:
-    columns = ("device", "bundle", "component", "on", "CPU ms", "measured ms", "off", "GPU ms, at best", "NPU ms, at best", "energy")
+    columns = (
+        "device",
+        "bundle",
+        "component",
+        "on",
+        "CPU ms",
+        "measured ms",
+        "off",
+        "GPU ms, at best",
+        "NPU ms, at best",
+        "energy",
+    )
     return Sheet("Phones by component", columns, tuple(_outlook(o) for o in found.outlooks))
 
 
 def _outlook(o: Outlook) -> tuple[str | None, ...]:
-    measured = (None, None) if o.measured_ms is None else (f"{o.measured_ms:.2f}", f"{o.cpu_ms / o.measured_ms - 1:+.0%}")
+    measured = (
+        (None, None)
+        if o.measured_ms is None
+        else (f"{o.measured_ms:.2f}", f"{o.cpu_ms / o.measured_ms - 1:+.0%}")
+    )
     return (
         o.device,
         o.bundle,
@@ -94,19 +134,43 @@ def _outlook(o: Outlook) -> tuple[str | None, ...]:
 
 def _choices(choices: Sequence[Choice]) -> Sheet:
     rows = tuple(
-        (c.device, "yes" if c.fits else f"no: {c.why}", c.bundle, c.task, f"{c.loss:.4f}", f"{c.cpu_ms:.0f}", f"{c.memory_mb:.0f}") for c in choices
+        (
+            c.device,
+            "yes" if c.fits else f"no: {c.why}",
+            c.bundle,
+            c.task,
+            f"{c.loss:.4f}",
+            f"{c.cpu_ms:.0f}",
+            f"{c.memory_mb:.0f}",
+        )
+        for c in choices
     )
-    return Sheet("Within the budget, smallest loss first", ("device", "fits", "bundle", "task", "loss", "ms", "memory MB"), rows)
+    return Sheet(
+        "Within the budget, smallest loss first",
+        ("device", "fits", "bundle", "task", "loss", "ms", "memory MB"),
+        rows,
+    )
 
 
 def notes(found: Forecast, measured: Sequence[Imported]) -> list[str]:
-    inside = sum(abs(c.error) <= WITHIN for c in found.checked), sum(abs(c.calibrated_error) <= WITHIN for c in found.checked)
-    factors = ", ".join(f"{name} {value:.2f}" for name, value in zip(("products", "other operators", "dispatch"), found.factors, strict=True))
+    inside = (
+        sum(abs(c.error) <= WITHIN for c in found.checked),
+        sum(abs(c.calibrated_error) <= WITHIN for c in found.checked),
+    )
+    factors = ", ".join(
+        f"{name} {value:.2f}"
+        for name, value in zip(("products", "other operators", "dispatch"), found.factors, strict=True)
+    )
     out = [
         f"Of {len(found.checked)} components {inside[0]} are within 30 % by ceilings alone, {inside[1]} calibrated on the others. "
         f"Factors: {factors}.",
         "A phone's figure assumes that its kernels reach the same share of the data sheet's peak as this machine's, draw 60 % of its bandwidth, and "
         "that the phone stays cool; energy is time × an assumed sustained power (A below 0.1 J, B 1 J, C 10 J). GPU and NPU: no faster than this.",
     ]
-    unknown = [m.device for m in measured if m.device.lower() not in {o.device.lower() for o in found.outlooks}]
-    return [*out, *([f"Imported from devices without a profile here: {', '.join(unknown)}."] if unknown else [])]
+    unknown = [
+        m.device for m in measured if m.device.lower() not in {o.device.lower() for o in found.outlooks}
+    ]
+    return [
+        *out,
+        *([f"Imported from devices without a profile here: {', '.join(unknown)}."] if unknown else []),
+    ]

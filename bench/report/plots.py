@@ -1,6 +1,8 @@
-"""Plots as plain SVG, sized for a phone: 360 units wide, readable without zoom. Knows numbers and labels; knows no measurement.
+"""Plots as plain SVG, sized for a phone: 360 units wide, readable without zoom. Knows numbers and labels;
+knows no measurement.
 
-Text comes from files of strangers and is escaped here; no script, nothing fetched. Colours are those of the page, in light and in dark.
+Text comes from files of strangers and is escaped here; no script, nothing fetched. Colours are those of the
+page, in light and in dark.
 """
 
 from __future__ import annotations
@@ -16,7 +18,10 @@ COLOURS = ("#2a7de1", "#e08a1e", "#2f9e63", "#c2483d", "#8561c5", "#3aa7b5", "#b
 
 @dataclass(frozen=True)
 class Series:
-    """A line or a cloud of points (x, y), both above zero on logarithmic axes. `labels`: beside the points, or none."""
+    """A line or a cloud of points (x, y), both above zero on logarithmic axes.
+
+    `labels`: beside the points, or none.
+    """
 
     name: str
     points: tuple[tuple[float, float], ...]
@@ -32,7 +37,9 @@ class Axis:
 
     def at(self, value: float, begin: float, end: float) -> float:
         if self.log:
-            share = (math.log10(max(value, self.low)) - math.log10(self.low)) / max(1e-9, math.log10(self.high) - math.log10(self.low))
+            share = (math.log10(max(value, self.low)) - math.log10(self.low)) / max(
+                1e-9, math.log10(self.high) - math.log10(self.low)
+            )
         else:
             share = (value - self.low) / max(1e-9, self.high - self.low)
         return begin + min(max(share, 0.0), 1.0) * (end - begin)
@@ -42,7 +49,10 @@ class Axis:
             first, last = math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9)
             return [10.0**n for n in range(first, last + 1, max(1, (last - first) // 5))]
         step = _step(self.high - self.low)
-        return [n * step for n in range(math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9) + 1)]
+        return [
+            n * step
+            for n in range(math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9) + 1)
+        ]
 
 
 def axis(title: str, values: Sequence[float], log: bool) -> Axis:
@@ -76,10 +86,15 @@ def chart(title: str, x: Axis, y: Axis, lines: Sequence[Series], clouds: Sequenc
     for at, series in enumerate(lines):
         path = " ".join(f"{px(a):.1f},{py(b):.1f}" for a, b in series.points)
         out.append(f'<polyline points="{path}" fill="none" stroke="{_colour(at)}" stroke-width="2"/>')
-        out += [f'<circle cx="{px(a):.1f}" cy="{py(b):.1f}" r="2.5" fill="{_colour(at)}"/>' for a, b in series.points]
+        out += [
+            f'<circle cx="{px(a):.1f}" cy="{py(b):.1f}" r="2.5" fill="{_colour(at)}"/>'
+            for a, b in series.points
+        ]
     for at, series in enumerate(clouds, len(lines)):
         for n, (a, b) in enumerate(series.points):
-            out.append(f'<circle cx="{px(a):.1f}" cy="{py(b):.1f}" r="4" fill="{_colour(at)}" fill-opacity=".8"/>')
+            out.append(
+                f'<circle cx="{px(a):.1f}" cy="{py(b):.1f}" r="4" fill="{_colour(at)}" fill-opacity=".8"/>'
+            )
             if n < len(series.labels):
                 out.append(_text(min(px(a) + 5, WIDTH - 70), py(b) - 4, series.labels[n][:22], size=9))
     legend, rows = _legend(named)
@@ -90,10 +105,14 @@ def _frame(x: Axis, y: Axis, px: object, py: object) -> list[str]:
     assert callable(px) and callable(py)
     out = []
     for value in y.ticks():
-        out.append(f'<path d="M{LEFT} {py(value):.1f}H{WIDTH - RIGHT}" stroke="currentColor" stroke-opacity=".18"/>')
+        out.append(
+            f'<path d="M{LEFT} {py(value):.1f}H{WIDTH - RIGHT}" stroke="currentColor" stroke-opacity=".18"/>'
+        )
         out.append(_text(LEFT - 4, py(value) + 3, _short(value), "end"))
     for value in x.ticks():
-        out.append(f'<path d="M{px(value):.1f} {TOP}V{HEIGHT - BOTTOM}" stroke="currentColor" stroke-opacity=".1"/>')
+        out.append(
+            f'<path d="M{px(value):.1f} {TOP}V{HEIGHT - BOTTOM}" stroke="currentColor" stroke-opacity=".1"/>'
+        )
         out.append(_text(px(value), HEIGHT - BOTTOM + 13, _short(value), "middle"))
     out.append(_text(WIDTH - RIGHT, HEIGHT - 6, x.title, "end"))
     out.append(_text(2, TOP - 11, y.title))
@@ -109,7 +128,9 @@ def bars(title: str, rows: Sequence[tuple[str, Sequence[float]]], parts: Sequenc
         out.append(_text(4, top + 8, f"{label}: {total:.2f} {unit}"))
         for at, value in enumerate(values):
             width = (WIDTH - 8) * value / longest
-            out.append(f'<rect x="{left:.1f}" y="{top + 13}" width="{max(width, 0.0):.2f}" height="16" fill="{_colour(at)}"/>')
+            out.append(
+                f'<rect x="{left:.1f}" y="{top + 13}" width="{max(width, 0.0):.2f}" height="16" fill="{_colour(at)}"/>'
+            )
             left += width
         top += 40
     legend, lines = _legend(parts, top + 4)

@@ -1,7 +1,9 @@
-"""The tables that the README shows, from result files: components by cost, time and roofline; a search by layer beside the paper's.
+"""The tables that the README shows, from result files: components by cost, time and roofline; a search by
+layer beside the paper's.
 
-Counts and ceilings come from `bench ops`; milliseconds from `bench latency` of the same bundle where it is given (its medians over rounds), else
-from the unprofiled runs of `bench ops`. Knows documents; measures nothing.
+Counts and ceilings come from `bench ops`; milliseconds from `bench latency` of the same bundle where it is
+given (its medians over rounds), else from the unprofiled runs of `bench ops`. Knows documents; measures
+nothing.
 """
 
 from __future__ import annotations
@@ -57,24 +59,51 @@ def make(documents: Sequence[Document]) -> Tables:
     ops = [d for d in documents if "executorch" in d]
     timed = [d for d in documents if "rows" in d and "schema" in d]
     if not ops:
-        raise RuntimeFailure("no result of `gamer bench ops` among the files: it holds the counts and the ceilings")
+        raise RuntimeFailure(
+            "no result of `gamer bench ops` among the files: it holds the counts and the ceilings"
+        )
     try:
-        lines = tuple(_line(d["bundle"], t, _milliseconds(timed, d["bundle"])) for d in ops for t in d["tables"] if t["macs"])
-        return Tables(str(ops[0].get("machine", {}).get("cpu_info", "")), lines, tuple(_search(d) for d in timed if d["album"]))
+        lines = tuple(
+            _line(d["bundle"], t, _milliseconds(timed, d["bundle"]))
+            for d in ops
+            for t in d["tables"]
+            if t["macs"]
+        )
+        return Tables(
+            str(ops[0].get("machine", {}).get("cpu_info", "")),
+            lines,
+            tuple(_search(d) for d in timed if d["album"]),
+        )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise RuntimeFailure(f"a result file lacks what its kind has ({type(error).__name__}: {str(error)[:60]}): measure it again") from None
+        raise RuntimeFailure(
+            f"a result file lacks what its kind has ({type(error).__name__}: {str(error)[:60]}): measure it again"
+        ) from None
 
 
 def _milliseconds(timed: Sequence[Document], bundle: str) -> dict[tuple[str, str], float]:
     """(component, on) → median of the latency runs of this bundle on the same backend."""
     runs = [d for d in timed if d["bundle"] == bundle and d["backend"] == "onnx"]
-    return {(r["step"], r["on"]): float(r["p50_ns"]) / 1e6 for d in runs for r in d["rows"] if r["layer"] == "component"}
+    return {
+        (r["step"], r["on"]): float(r["p50_ns"]) / 1e6
+        for d in runs
+        for r in d["rows"]
+        if r["layer"] == "component"
+    }
 
 
 def _line(bundle: str, t: Document, timed: dict[tuple[str, str], float]) -> Line:
     ms = timed.get((t["step"], t["on"]), float(t["plain_us"]) / 1e3)
     return Line(
-        bundle, t["step"], t["on"], t["quant"], t["parameters"], t["macs"], t["bytes"], ms, 2 * t["macs"] / ms / 1e6, t["attainable_us"] / 1e3 / ms
+        bundle,
+        t["step"],
+        t["on"],
+        t["quant"],
+        t["parameters"],
+        t["macs"],
+        t["bytes"],
+        ms,
+        2 * t["macs"] / ms / 1e6,
+        t["attainable_us"] / 1e3 / ms,
     )
 
 
@@ -84,7 +113,16 @@ def _search(d: Document) -> Search:
 
 
 def sheets(found: Tables) -> list[Sheet]:
-    columns = ("component", "quant", "parameters", "multiply-adds", "bytes", "ms", "GFLOP/s", "of the roofline")
+    columns = (
+        "component",
+        "quant",
+        "parameters",
+        "multiply-adds",
+        "bytes",
+        "ms",
+        "GFLOP/s",
+        "of the roofline",
+    )
     out = []
     for bundle in dict.fromkeys(r.bundle for r in found.rows):
         rows = tuple(_cells(r) for r in found.rows if r.bundle == bundle)
@@ -98,7 +136,11 @@ def sheets(found: Tables) -> list[Sheet]:
 
 
 def _layer(name: str, searches: Sequence[Search]) -> tuple[str | int | None, ...]:
-    return name, *(f"{s.layers[name]:.2f}" if name in s.layers else None for s in searches), PAPER_MS.get(name)
+    return (
+        name,
+        *(f"{s.layers[name]:.2f}" if name in s.layers else None for s in searches),
+        PAPER_MS.get(name),
+    )
 
 
 def _cells(r: Line) -> tuple[str, ...]:
@@ -107,7 +149,9 @@ def _cells(r: Line) -> tuple[str, ...]:
 
 
 def notes(found: Tables) -> list[str]:
-    out = ["Bytes: weights as stored and activations in and out of every exported operator. The roofline: this machine's own measured ceilings."]
+    out = [
+        "Bytes: weights as stored and activations in and out of every exported operator. The roofline: this machine's own measured ceilings."
+    ]
     if found.searches:
         device = found.searches[0].device
         out.append(f"The paper's 2.717 s were measured by its authors on their machine with GTE-large and Qwen2-1.5B; ours on {device} with the "

@@ -1,6 +1,8 @@
-"""Draws results as one self-contained HTML file: what was asked and found, what each layer did and cost, plots. JSON first, then this.
+"""Draws results as one self-contained HTML file: what was asked and found, what each layer did and cost,
+plots. JSON first, then this.
 
-No script, no external file; photographs are embedded as small JPEGs. Everything that came from outside is escaped by the template engine.
+No script, no external file; photographs are embedded as small JPEGs. Everything that came from outside is
+escaped by the template engine.
 """
 
 from __future__ import annotations
@@ -82,18 +84,35 @@ def shown(answer: Answer) -> Search:
     return Search(answer, tuple(hits))
 
 
-def write(out: Path, manifests: Sequence[Manifest], documents: Sequence[Document], answers: Sequence[Answer]) -> None:
-    """Writes the page aside and renames it to `out`. Raises RuntimeFailure for a document that is not what its kind says."""
+def write(
+    out: Path, manifests: Sequence[Manifest], documents: Sequence[Document], answers: Sequence[Answer]
+) -> None:
+    """Writes the page aside and renames it to `out`.
+
+    Raises RuntimeFailure for a document that is not what its kind says.
+    """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 
-    environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined)
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined
+    )
     sorted_out = {kind: [d for d in documents if kind_of(d) == kind] for kind in KINDS}
     try:
         text = environment.get_template("report.html").render(
             manifests=manifests, docs=sorted_out, plots=draw(sorted_out), searches=[shown(a) for a in answers], layers=LAYERS, paper=PAPER_MS,
         )  # fmt: skip
-    except (KeyError, ValueError, TypeError, AttributeError, StopIteration, OverflowError, TemplateError) as error:
-        raise RuntimeFailure(f"{out}: a result file lacks what its kind has ({type(error).__name__}: {str(error)[:80]}): measure it again") from None
+    except (
+        KeyError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        StopIteration,
+        OverflowError,
+        TemplateError,
+    ) as error:
+        raise RuntimeFailure(
+            f"{out}: a result file lacks what its kind has ({type(error).__name__}: {str(error)[:80]}): measure it again"
+        ) from None
     write_aside(out, text)
 
 
@@ -104,7 +123,9 @@ def read(path: Path) -> Document:
             raise RuntimeFailure(f"{path}: {path.stat().st_size} bytes are no result: at most {MAX_BYTES}")
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise RuntimeFailure(f"{path}: not JSON ({str(error)[:80]}): give files that the bench commands wrote with --output") from None
+        raise RuntimeFailure(
+            f"{path}: not JSON ({str(error)[:80]}): give files that the bench commands wrote with --output"
+        ) from None
     if not isinstance(found, dict) or kind_of(found) not in KINDS:
         raise RuntimeFailure(f"{path}: no result that the report draws: {', '.join(KINDS)}")
     return found

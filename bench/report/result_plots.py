@@ -1,6 +1,8 @@
-"""Which plots the report's documents allow: stacked layers, roofline, Pareto of quality, latency and size, curves over album size.
+"""Which plots the report's documents allow: stacked layers, roofline, Pareto of quality, latency and size,
+curves over album size.
 
-Takes documents (JSON of the bench commands, read from files) and gives SVG. A document that lacks what a plot needs raises ValueError.
+Takes documents (JSON of the bench commands, read from files) and gives SVG. A document that lacks what a plot
+needs raises ValueError.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ Document = Mapping[str, Any]
 
 
 def draw(documents: Mapping[str, Sequence[Document]]) -> dict[str, list[str]]:
-    """Section → its plots. Raises ValueError, KeyError or TypeError for a document that is not what its kind says."""
+    """Section → its plots. Raises ValueError, KeyError or TypeError for a document that is not what its kind
+    says.
+    """
     return {
         "latency": [_layers(documents["latency"])] if any(d["album"] for d in documents["latency"]) else [],
         "ops": [_roofline(d) for d in documents["ops"]],
@@ -31,7 +35,12 @@ def _layers(found: Sequence[Document]) -> str:
     for d in found:
         by_layer = {r["layer"]: float(r["p50_ns"]) / 1e6 for r in d["rows"] if not r["step"]}
         if d["album"]:
-            rows.append((f"{d['bundle']} {d['backend']}, {d['refined_by']}, {d['photos']} photos", [by_layer[layer] for layer in LAYERS]))
+            rows.append(
+                (
+                    f"{d['bundle']} {d['backend']}, {d['refined_by']}, {d['photos']} photos",
+                    [by_layer[layer] for layer in LAYERS],
+                )
+            )
     return bars("Median milliseconds of a search, by layer", rows, LAYERS, "ms")
 
 
@@ -52,9 +61,18 @@ def _roofline(d: Document) -> str:
     lines = []
     for name, peak in peaks.items():
         knee = peak / stream
-        lines.append(Series(f"{name}, {peak:.0f} GFLOP/s", ((x.low, x.low * stream), (min(max(knee, x.low), x.high), peak), (x.high, peak))))
+        lines.append(
+            Series(
+                f"{name}, {peak:.0f} GFLOP/s",
+                ((x.low, x.low * stream), (min(max(knee, x.low), x.high), peak), (x.high, peak)),
+            )
+        )
     return chart(
-        f"Roofline of {d['bundle']} on this machine, memory at {stream:.0f} GB/s", x, y, lines, [Series("components", tuple(points), tuple(labels))]
+        f"Roofline of {d['bundle']} on this machine, memory at {stream:.0f} GB/s",
+        x,
+        y,
+        lines,
+        [Series("components", tuple(points), tuple(labels))],
     )
 
 
@@ -63,19 +81,36 @@ def _pareto(found: Sequence[Document], sizes: Sequence[Document]) -> list[str]:
     out, clouds = [], dict[str, list[tuple[float, float, str]]]()
     for d in found:
         for m in d["methods"]:
-            clouds.setdefault(str(d["dataset"]), []).append((float(m["p50_ms"]), float(m["scores"]["recall5"]["mean"]), f"{m['method']}"))
+            clouds.setdefault(str(d["dataset"]), []).append(
+                (float(m["p50_ms"]), float(m["scores"]["recall5"]["mean"]), f"{m['method']}")
+            )
     if clouds:
-        series = [Series(name, tuple((a, b) for a, b, _ in points), tuple(label for *_, label in points)) for name, points in clouds.items()]
-        x, y = axis("ms a query", [a for s in series for a, _ in s.points], True), axis("recall@5", [b for s in series for _, b in s.points], False)
+        series = [
+            Series(name, tuple((a, b) for a, b, _ in points), tuple(label for *_, label in points))
+            for name, points in clouds.items()
+        ]
+        x, y = (
+            axis("ms a query", [a for s in series for a, _ in s.points], True),
+            axis("recall@5", [b for s in series for _, b in s.points], False),
+        )
         out.append(chart("Quality and latency: up and to the left is better", x, y, [], series))
-    megabytes = {f"{d['recipe']} {d['quant']}": sum({c["role"]: c["file_bytes"] for c in d["components"]}.values()) / 1e6 for d in sizes}
+    megabytes = {
+        f"{d['recipe']} {d['quant']}": sum({c["role"]: c["file_bytes"] for c in d["components"]}.values())
+        / 1e6
+        for d in sizes
+    }
     sized = dict[str, list[tuple[float, float, str]]]()
     for d in found:
         if d["bundle"] in megabytes:
-            best = max(float(m["scores"]["recall5"]["mean"]) for m in d["methods"] if m["method"] == d["reference"])
+            best = max(
+                float(m["scores"]["recall5"]["mean"]) for m in d["methods"] if m["method"] == d["reference"]
+            )
             sized.setdefault(str(d["dataset"]), []).append((megabytes[d["bundle"]], best, str(d["bundle"])))
     if sized:
-        series = [Series(name, tuple((a, b) for a, b, _ in points), tuple(label for *_, label in points)) for name, points in sized.items()]
+        series = [
+            Series(name, tuple((a, b) for a, b, _ in points), tuple(label for *_, label in points))
+            for name, points in sized.items()
+        ]
         x, y = (
             axis("MB of ONNX artifacts", [a for s in series for a, _ in s.points], True),
             axis("recall@5", [b for s in series for _, b in s.points], False),
@@ -94,8 +129,14 @@ def _growth(d: Document) -> str:
         "tree": [s["tree_ms"] for s in sizes],
         "mask": [s["mask_ms"] for s in sizes],
     }
-    series = [Series(name, tuple((float(s["photos"]), float(v)) for s, v in zip(sizes, column, strict=True))) for name, column in values.items()]
-    x, y = axis("photos", [float(s["photos"]) for s in sizes], True), axis("ms", [v for s in series for _, v in s.points], True)
+    series = [
+        Series(name, tuple((float(s["photos"]), float(v)) for s, v in zip(sizes, column, strict=True)))
+        for name, column in values.items()
+    ]
+    x, y = (
+        axis("photos", [float(s["photos"]) for s in sizes], True),
+        axis("ms", [v for s in series for _, v in s.points], True),
+    )
     return chart("Milliseconds over the album's size", x, y, series)
 
 
@@ -103,6 +144,10 @@ def _phones(d: Document) -> str:
     rows = []
     for t in d["tasks"]:
         if t["task"] == "query, refined by the language model":
-            rules = next(float(r["cpu_ms"]) for r in d["tasks"] if (r["device"], r["bundle"]) == (t["device"], t["bundle"]) and "rules" in r["task"])
+            rules = next(
+                float(r["cpu_ms"])
+                for r in d["tasks"]
+                if (r["device"], r["bundle"]) == (t["device"], t["bundle"]) and "rules" in r["task"]
+            )
             rows.append((f"{t['device']}, {t['bundle']}", [rules, max(float(t["cpu_ms"]) - rules, 0.0)]))
     return bars("Predicted milliseconds of a query on phones", rows, ("text tower", "language model"), "ms")

@@ -1,8 +1,9 @@
-"""What each layer is worth: the same queries with a layer left out, and with other thresholds (the paper's Tables 4, 6 and 10). Switches of the
-engine that is shipped: its modes, refinements and `without`, the ranking's weights set to zero, δ.
+"""What each layer is worth: the same queries with a layer left out, and with other thresholds (the paper's
+Tables 4, 6 and 10). Switches of the engine that is shipped: its modes, refinements and `without`, the
+ranking's weights set to zero, δ.
 
-Knows variants of a search and what their traces say; how sure a difference is, quality.py says. What takes other albums, bundles or the language
-model alone is in sweeps.py.
+Knows variants of a search and what their traces say; how sure a difference is, quality.py says. What takes
+other albums, bundles or the language model alone is in sweeps.py.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from gamer.runtime.search.engine import Engine
 from . import datasets, quality
 from .albums import album_of
 from .baselines import Baseline
-from .quality import AskedUser, Sure
+from .quality import AskedUser, Interval
 from .user import User
 
 WORDS = ("words", "coverage", "context_words", "context_coverage")
@@ -33,7 +34,9 @@ DELTAS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
 @dataclass(frozen=True)
 class Variant:
-    """A way to search. `zero`: weights of the fused ranking that are set to 0; `without`: see Engine.without; `delta`: None for the album's."""
+    """A way to search. `zero`: weights of the fused ranking that are set to 0; `without`: see Engine.without;
+    `delta`: None for the album's.
+    """
 
     what: str
     mode: str = "fused"
@@ -45,9 +48,13 @@ class Variant:
 
 VARIANTS: dict[str, Variant] = {
     "full": Variant("the default search"),
-    "no layer 1": Variant("no cue is read: neither cubes nor evidence of time and place", without=frozenset({"cube"})),
+    "no layer 1": Variant(
+        "no cue is read: neither cubes nor evidence of time and place", without=frozenset({"cube"})
+    ),
     "no layer 2": Variant("no entity node: δ out of reach", delta=NO_NODE),
-    "no layer 3": Variant("neither vectors nor words: cues and entity nodes alone", zero=("text", "image", *WORDS)),
+    "no layer 3": Variant(
+        "neither vectors nor words: cues and entity nodes alone", zero=("text", "image", *WORDS)
+    ),
     "no words": Variant("vectors without BM25 and coverage", zero=WORDS),
     "no refinement": Variant("the query as it was typed", refined_by="off"),
 }
@@ -55,20 +62,22 @@ PAPER_VARIANTS: dict[str, Variant] = {
     "paper": Variant("mode paper: cube, δ, cosine", "paper"),
     "paper, no layer 1": Variant("the whole tree", "paper", without=frozenset({"cube"})),
     "paper, no layer 2": Variant("no entity node: the whole cube is ranked", "paper", delta=NO_NODE),
-    "paper, no layer 3": Variant("photos of the chosen nodes, ranked by the nodes alone", "paper", without=frozenset({"vectors"})),
+    "paper, no layer 3": Variant(
+        "photos of the chosen nodes, ranked by the nodes alone", "paper", without=frozenset({"vectors"})
+    ),
     "paper, no refinement": Variant("the query as it was typed", "paper", refined_by="off"),
 }
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One variant over all queries. `left`: photos after each layer, the mean over queries (Table 10); `layer_ms`: medians (Table 3);
-    `recall`: recall@K by K, macro."""
+    """One variant over all queries. `left`: photos after each layer, the mean over queries (Table 10);
+    `layer_ms`: medians (Table 3); `recall`: recall@K by K, macro."""
 
     name: str
     what: str
     delta: float | None
-    scores: dict[str, Sure]
+    scores: dict[str, Interval]
     recall: dict[str, float]
     left: dict[str, float]
     layer_ms: dict[str, float]
@@ -84,7 +93,9 @@ class Trial:
 
     def rank(self, user: User, query: str) -> list[str]:
         with switched(user.engine, self.variant):
-            answer = user.engine.search(query, 10, mode=self.variant.mode, refined_by=self.variant.refined_by, now=user.now)
+            answer = user.engine.search(
+                query, 10, mode=self.variant.mode, refined_by=self.variant.refined_by, now=user.now
+            )
         self._note(answer.trace)
         return [hit.id for hit in answer.hits]
 
@@ -113,8 +124,12 @@ def some(queries: Sequence[datasets.Query], most: int) -> list[datasets.Query]:
     return list(queries[::step])
 
 
-def measure(folder: Path, models: Models, home: Path, most: int, progress: Callable[[str], None]) -> dict[str, tuple[Outcome, ...]]:
-    """Outcomes of "fused", "paper" and "delta" (mode paper at each of DELTAS and at the bundle's own), on at most `most` queries a user."""
+def measure(
+    folder: Path, models: Models, home: Path, most: int, progress: Callable[[str], None]
+) -> dict[str, tuple[Outcome, ...]]:
+    """Outcomes of "fused", "paper" and "delta" (mode paper at each of DELTAS and at the bundle's own), on at
+    most `most` queries a user.
+    """
     own = models.manifest.thresholds.delta
     deltas = {f"δ = {delta}": Variant("mode paper", "paper", delta=delta) for delta in sorted({*DELTAS, own})}
     groups = {"fused": VARIANTS, "paper": PAPER_VARIANTS, "delta": deltas}
@@ -127,7 +142,10 @@ def measure(folder: Path, models: Models, home: Path, most: int, progress: Calla
         asked.append(quality.ask(user, some(datasets.queries(folder, name), most), methods))
         user.close()
     references = {"fused": "full", "paper": "paper", "delta": f"δ = {own}"}
-    return {group: _outcomes(asked, {name: trials[name] for name in groups[group]}, references[group]) for group in groups}
+    return {
+        group: _outcomes(asked, {name: trials[name] for name in groups[group]}, references[group])
+        for group in groups
+    }
 
 
 def _outcomes(asked: Sequence[AskedUser], trials: dict[str, Trial], reference: str) -> tuple[Outcome, ...]:
@@ -139,8 +157,14 @@ def _outcomes(asked: Sequence[AskedUser], trials: dict[str, Trial], reference: s
             trials[row.method].variant.delta,
             row.scores,
             recall_by_k(asked, row.method),
-            {layer: round(float(np.mean([left[layer] for left in trials[row.method].left])), 2) for layer in trials[row.method].left[0]},
-            {layer: round(float(np.median([spent[layer] for spent in trials[row.method].spent])), 3) for layer in LAYERS},
+            {
+                layer: round(float(np.mean([left[layer] for left in trials[row.method].left])), 2)
+                for layer in trials[row.method].left[0]
+            },
+            {
+                layer: round(float(np.median([spent[layer] for spent in trials[row.method].spent])), 3)
+                for layer in LAYERS
+            },
         )
         for row in rows
     )
@@ -150,4 +174,11 @@ def recall_by_k(asked: Sequence[AskedUser], method: str) -> dict[str, float]:
     """Macro recall@K by K."""
     from .metrics import recall
 
-    return {str(k): float(np.mean([np.mean([recall(q.places[method], q.relevant, k) for q in one.queries]) for one in asked])) for k in K}
+    return {
+        str(k): float(
+            np.mean(
+                [np.mean([recall(q.places[method], q.relevant, k) for q in one.queries]) for one in asked]
+            )
+        )
+        for k in K
+    }

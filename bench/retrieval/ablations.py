@@ -1,4 +1,6 @@
-"""One data set's whole ablation as one result: switches (ablation.py), sweeps (sweeps.py), and where they were measured. Knows their order alone."""
+"""One data set's whole ablation as one result: switches (ablation.py), sweeps (sweeps.py), and where they
+were measured. Knows their order alone.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from . import ablation, datasets, sweeps
 
 @dataclass(frozen=True)
 class Ablation:
-    """`queries`: asked in all; `refined` and `prefix`: None when the language model was not asked; `bundles`: empty for a single bundle."""
+    """`queries`: asked in all; `refined` and `prefix`: None when the language model was not asked; `bundles`:
+    empty for a single bundle.
+    """
 
     machine: machine.Machine
     command: str
@@ -37,7 +41,14 @@ class Ablation:
 
 
 def measure(
-    folder: Path, bundles: Sequence[Path], home: Path, most: int, llm_most: int, sizes: Sequence[int], threads: int, progress: Callable[[str], None]
+    folder: Path,
+    bundles: Sequence[Path],
+    home: Path,
+    most: int,
+    llm_most: int,
+    sizes: Sequence[int],
+    threads: int,
+    progress: Callable[[str], None],
 ) -> Ablation:
     """`most`, `llm_most`: queries a user, of which the language model refines. Raises DatasetError."""
     models = Models.open(bundles[0], "onnx", threads)
@@ -47,11 +58,35 @@ def measure(
     progress("routing photographs")
     routed = sweeps.rho(models)
     by_llm = sweeps.refined(folder, models, home, llm_most, progress) if llm_most else None
-    prefixed = sweeps.prefix(models, [query.text for query in asked[:: max(1, len(asked) // min(12, 2 * llm_most))]]) if llm_most else None
+    prefixed = (
+        sweeps.prefix(models, [query.text for query in asked[:: max(1, len(asked) // min(12, 2 * llm_most))]])
+        if llm_most
+        else None
+    )
     grown = sweeps.sizes(folder, models, home, sizes, 2 * most, progress)
     compared = sweeps.bundles(folder, bundles, threads, home, most, progress) if len(bundles) > 1 else ()
     command = f"gamer bench ablation {folder.name} {' '.join(f'-b {b.name}' for b in bundles)} --queries {most} --llm-queries {llm_most}"
     thresholds, when = models.manifest.thresholds, datetime.now().astimezone().isoformat(timespec="seconds")
     made = f"{models.manifest.recipe} {models.manifest.quant}"
-    head = (machine.read(), command, folder.name, made, len(users), len(asked), thresholds.delta, thresholds.rho)
-    return Ablation(*head, groups["fused"], groups["paper"], groups["delta"], routed, by_llm, prefixed, grown, compared, when)
+    head = (
+        machine.read(),
+        command,
+        folder.name,
+        made,
+        len(users),
+        len(asked),
+        thresholds.delta,
+        thresholds.rho,
+    )
+    return Ablation(
+        *head,
+        groups["fused"],
+        groups["paper"],
+        groups["delta"],
+        routed,
+        by_llm,
+        prefixed,
+        grown,
+        compared,
+        when,
+    )

@@ -1,4 +1,6 @@
-"""An album's rows through stock SQLite, as index/FORMAT.md promises them to any reader: vectors, entities, mentions, edges. Knows no search."""
+"""An album's rows through stock SQLite, as index/FORMAT.md promises them to any reader: vectors, entities,
+mentions, edges. Knows no search.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,9 @@ class Vectors:
 
 @dataclass(frozen=True, eq=False)
 class Entities:
-    """Entities, those that are one as one. `vectors`: float32 [m, D], zeros where there is none. `mentions`: int64 [2, p] of (entity, photo row);
-    `edges`: int64 [2, e] of (parent, child); both without repeats, as positions in `names`."""
+    """Entities, those that are one as one. `vectors`: float32 [m, D], zeros where there is none. `mentions`:
+    int64 [2, p] of (entity, photo row); `edges`: int64 [2, e] of (parent, child); both without repeats, as
+    positions in `names`."""
 
     names: tuple[str, ...]
     vectors: FloatArray
@@ -41,14 +44,22 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
 def vectors(path: Path, channel: str) -> Vectors:
     """The channel's vectors, unit length but for the rounding; none if the album has no such channel."""
     with _reading(path) as db:
-        rows = db.execute("SELECT photo, scale, data, fine FROM vectors WHERE channel = ? ORDER BY photo, chunk", (channel,)).fetchall()
+        rows = db.execute(
+            "SELECT photo, scale, data, fine FROM vectors WHERE channel = ? ORDER BY photo, chunk", (channel,)
+        ).fetchall()
     return Vectors(np.array([row[0] for row in rows], np.int64), _floats([row[1:] for row in rows]))
 
 
 def entities(path: Path) -> Entities:
     with _reading(path) as db:
         rows = db.execute("SELECT name, scale, data, same_as FROM entities ORDER BY row").fetchall()
-        links = {name: _pairs(db, sql) for name, sql in (("m", "SELECT entity, photo FROM mentions"), ("e", "SELECT parent, child FROM edges"))}
+        links = {
+            name: _pairs(db, sql)
+            for name, sql in (
+                ("m", "SELECT entity, photo FROM mentions"),
+                ("e", "SELECT parent, child FROM edges"),
+            )
+        }
     root = np.arange(len(rows))
     for row, (*_, same_as) in enumerate(rows):
         root[row] = row if same_as is None else same_as
@@ -61,7 +72,12 @@ def entities(path: Path) -> Entities:
     mentions = np.stack([place[links["m"][0]], links["m"][1]])
     edges = place[links["e"]]
     floats = _floats([(scale, data, None) for _, scale, data, _ in (rows[row] for row in kept)])
-    return Entities(tuple(str(rows[row][0]) for row in kept), floats, np.unique(mentions, axis=1), np.unique(edges[:, edges[0] != edges[1]], axis=1))
+    return Entities(
+        tuple(str(rows[row][0]) for row in kept),
+        floats,
+        np.unique(mentions, axis=1),
+        np.unique(edges[:, edges[0] != edges[1]], axis=1),
+    )
 
 
 def _pairs(db: sqlite3.Connection, sql: str) -> RowArray:
@@ -70,8 +86,16 @@ def _pairs(db: sqlite3.Connection, sql: str) -> RowArray:
 
 def _floats(rows: list[tuple[float | None, bytes | None, bytes | None]]) -> FloatArray:
     dim = max((len(data) for _, data, _ in rows if data is not None), default=0)
-    codes = np.stack([np.frombuffer(data or bytes(dim), np.int8) for _, data, _ in rows]) if rows else np.zeros((0, 0), np.int8)
+    codes = (
+        np.stack([np.frombuffer(data or bytes(dim), np.int8) for _, data, _ in rows])
+        if rows
+        else np.zeros((0, 0), np.int8)
+    )
     scales = np.array([scale or 0.0 for scale, _, _ in rows], np.float32)
     digits = [fine for _, _, fine in rows if fine is not None]
-    fine = np.stack([np.frombuffer(digit, np.uint8) for digit in digits]) if digits and len(digits) == len(rows) else None
+    fine = (
+        np.stack([np.frombuffer(digit, np.uint8) for digit in digits])
+        if digits and len(digits) == len(rows)
+        else None
+    )
     return dequantize(codes, scales, fine)

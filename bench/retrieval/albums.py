@@ -1,4 +1,7 @@
-"""A data set's users as albums on disk, built when they are not there. Knows the file's name; asks nothing of an album."""
+"""A data set's users as albums on disk, built when they are not there.
+
+Knows the file's name; asks nothing of an album.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,15 @@ from . import datasets
 
 
 def album_of(folder: Path, user: str, models: Models, home: Path, progress: Callable[[str], None]) -> Path:
-    """The user's album in `home`, built if it is not there. An album keeps its corpus, its encoder's vectors and δ: another of any is another."""
+    """The user's album in `home`, built if it is not there.
+
+    An album keeps its corpus, its encoder's vectors and δ: another of any is another.
+    """
     made_by = models.manifest.artifact("text_tower", "onnx").sha256[:8]
-    album = home / f"{folder.name}-{user}-{datasets.fingerprint(folder, user)}-{made_by}-{models.manifest.thresholds.delta}.gamer"
+    album = (
+        home
+        / f"{folder.name}-{user}-{datasets.fingerprint(folder, user)}-{made_by}-{models.manifest.thresholds.delta}.gamer"
+    )
     if not album.exists():
         progress(f"{user}: building")
         lines = home / f"{user}.jsonl"
@@ -22,5 +31,7 @@ def album_of(folder: Path, user: str, models: Models, home: Path, progress: Call
         built = build(lines, models, album)
         lines.unlink()
         if built.skips:
-            raise datasets.DatasetError(f"{folder}: {built.skips[0].where} of {user}: {built.skips[0].reason}")
+            raise datasets.DatasetError(
+                f"{folder}: {built.skips[0].where} of {user}: {built.skips[0].reason}"
+            )
     return album

@@ -1,6 +1,8 @@
-"""Evaluation sets in the JSONL format of the development data: corpus → album JSONL, queries → runs. Knows the format; knows no metric.
+"""Evaluation sets in the JSONL format of the development data: corpus → album JSONL, queries → runs. Knows
+the format; knows no metric.
 
-`DATASET/USER.corpus.jsonl.gz` holds {"id", "timestamp", "text"}; `DATASET/USER.queries.jsonl.gz` holds {"query_id", "query", "relevant"}.
+`DATASET/USER.corpus.jsonl.gz` holds {"id", "timestamp", "text"}; `DATASET/USER.queries.jsonl.gz` holds
+{"query_id", "query", "relevant"}.
 """
 
 from __future__ import annotations
@@ -30,10 +32,17 @@ class Query:
 
 
 def read_jsonl(path: Path, *fields: str) -> Iterator[dict[str, Any]]:
-    """Objects of a .jsonl or .jsonl.gz file, each with all of `fields`. Raises DatasetError naming the line that is not so."""
+    """Objects of a .jsonl or .jsonl.gz file, each with all of `fields`.
+
+    Raises DatasetError naming the line that is not so.
+    """
     number = 0
     try:
-        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as stream:
+        with (
+            gzip.open(path, "rt", encoding="utf-8")
+            if path.suffix == ".gz"
+            else path.open(encoding="utf-8") as stream
+        ):
             for number, line in enumerate(stream, 1):
                 if line.strip():
                     row = json.loads(line)
@@ -53,22 +62,36 @@ def users(folder: Path) -> list[str]:
 
 
 def queries(folder: Path, user: str) -> list[Query]:
-    """The user's queries; those with nothing relevant (made for abstention) cannot be scored and are left out. Raises DatasetError."""
+    """The user's queries; those with nothing relevant (made for abstention) cannot be scored and are left
+    out. Raises DatasetError.
+    """
     path = folder / f"{user}.queries.jsonl.gz"
     rows = read_jsonl(path, "query_id", "query", "relevant")
-    found = [Query(r["query_id"], r["query"], tuple(r["relevant"]), r.get("lang", "")) for r in rows if r["relevant"]]
+    found = [
+        Query(r["query_id"], r["query"], tuple(r["relevant"]), r.get("lang", ""))
+        for r in rows
+        if r["relevant"]
+    ]
     if not found:
         raise DatasetError(f"{path}: no query with a relevant id")
     return found
 
 
 def write_album(folder: Path, user: str, out: Path) -> int:
-    """Writes the user's corpus as an album JSONL (one memory a photo, source "caption" or "chat"). Returns the number of photos."""
+    """Writes the user's corpus as an album JSONL (one memory a photo, source "caption" or "chat").
+
+    Returns the number of photos.
+    """
     path, count = folder / f"{user}.corpus.jsonl.gz", 0
     with out.open("w", encoding="utf-8") as stream:
         for row in read_jsonl(path, "id", "timestamp", "text"):
             memory = {"source": "caption" if "event_id" in row else "chat", "text": row["text"]}
-            stream.write(json.dumps({"id": row["id"], "taken_at": row["timestamp"], "memories": [memory]}, ensure_ascii=False) + "\n")
+            stream.write(
+                json.dumps(
+                    {"id": row["id"], "taken_at": row["timestamp"], "memories": [memory]}, ensure_ascii=False
+                )
+                + "\n"
+            )
             count += 1
     if not count:
         raise DatasetError(f"{path}: no line in it")

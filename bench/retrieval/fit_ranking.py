@@ -1,9 +1,11 @@
-"""Fits the fused ranking's weights (gamer.runtime.bundle.manifest.Ranking) to data sets, and says what each summand adds. Prints; changes no bundle.
+"""Fits the fused ranking's weights (gamer.runtime.bundle.manifest.Ranking) to data sets, and says what each
+summand adds. Prints; changes no bundle.
 
-For each query the features of the best candidates and of what was meant become one choice: the loss is the negative log-likelihood of
-softmax(w · features), every data set weighing the same and every user within it. Cross-validated over users, as the weights are for users
-that nobody has seen. Whether the album holds what is meant at all is a logistic on the best hit, fitted to users' own queries against
-the same queries put to the next user's album.
+For each query the features of the best candidates and of what was meant become one choice: the loss is the
+negative log-likelihood of softmax(w · features), every data set weighing the same and every user within it.
+Cross-validated over users, as the weights are for users that nobody has seen. Whether the album holds what is
+meant at all is a logistic on the best hit, fitted to users' own queries against the same queries put to the
+next user's album.
 """
 
 from __future__ import annotations
@@ -37,7 +39,10 @@ _STEADY = np.array([1, 10, 1, 10, 1, 1, 1]) * 1e-3  # ridge, by the size of each
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """One query's candidates. `features`: float32 [C, len(FITTED)]; `meant`: bool [C]; `relevant`: how many there are to find."""
+    """One query's candidates.
+
+    `features`: float32 [C, len(FITTED)]; `meant`: bool [C]; `relevant`: how many there are to find.
+    """
 
     dataset: str
     user: str
@@ -66,8 +71,12 @@ class Fit:
     when: str
 
 
-def fit(bundle: Path, folders: Sequence[Path], threads: int, cache: Path, progress: Callable[[str], None]) -> Fit:
-    """`doubted`: the share of each data set's own and foreign ("… elsewhere") queries that the fitted ranking calls not in the album."""
+def fit(
+    bundle: Path, folders: Sequence[Path], threads: int, cache: Path, progress: Callable[[str], None]
+) -> Fit:
+    """`doubted`: the share of each data set's own and foreign ("… elsewhere") queries that the fitted ranking
+    calls not in the album.
+    """
     models, start = Models.open(bundle, "onnx", threads), Ranking()
     own: list[Choice] = []
     first: dict[str, list[tuple[float, float, float]]] = {}
@@ -83,20 +92,39 @@ def fit(bundle: Path, folders: Sequence[Path], threads: int, cache: Path, progre
                 features, ranked = watch.ask(query.text)
                 # One user's data is cross-validated by parts of its queries.
                 part = user if len(names) > 1 else f"{user} {len(own) % FOLDS}"
-                own.append(_choice(folder.name, part, features, ranked, [rows[i] for i in query.relevant if i in rows], len(query.relevant), start))
+                own.append(
+                    _choice(
+                        folder.name,
+                        part,
+                        features,
+                        ranked,
+                        [rows[i] for i in query.relevant if i in rows],
+                        len(query.relevant),
+                        start,
+                    )
+                )
                 first.setdefault(folder.name, []).append(_best(features, start))
             if len(names) > 1:
                 others = asked[names[(at + 1) % len(names)]]
                 for query in others[:: max(1, len(others) // FOREIGN)]:
-                    first.setdefault(f"{folder.name} elsewhere", []).append(_best(watch.ask(query.text)[0], start))
+                    first.setdefault(f"{folder.name} elsewhere", []).append(
+                        _best(watch.ask(query.text)[0], start)
+                    )
             engine.close()
     weights = _weights(own)
     steps = tuple(Step(name, _recall(own, np.where(np.array(FITTED) == name, 0, weights))) for name in FITTED)
-    fitted = replace(start, **dict(zip(FITTED, np.round(weights, 3).tolist(), strict=True)), **_here(first), fitted="")
-    doubted = {name: round(float(np.mean([_doubts(fitted, *of) for of in values])), 3) for name, values in first.items()}
+    fitted = replace(
+        start, **dict(zip(FITTED, np.round(weights, 3).tolist(), strict=True)), **_here(first), fitted=""
+    )
+    doubted = {
+        name: round(float(np.mean([_doubts(fitted, *of) for of in values])), 3)
+        for name, values in first.items()
+    }
     counts = {folder.name: sum(c.dataset == folder.name for c in own) for folder in folders}
     when = datetime.now().astimezone().isoformat(timespec="seconds")
-    return Fit(machine.read(), fitted, counts, _recall(own, weights), _cross_validated(own), steps, doubted, when)
+    return Fit(
+        machine.read(), fitted, counts, _recall(own, weights), _cross_validated(own), steps, doubted, when
+    )
 
 
 class _Watch:
@@ -113,10 +141,20 @@ class _Watch:
         """float32 [rows, len(FITTED)], and the rows."""
         self._engine.search(text)
         rows, features = self._seen
-        return np.stack([features.get(name, np.zeros(len(rows), np.float32)) for name in FITTED], axis=1), rows
+        return np.stack(
+            [features.get(name, np.zeros(len(rows), np.float32)) for name in FITTED], axis=1
+        ), rows
 
 
-def _choice(dataset: str, user: str, features: FloatArray, rows: RowArray, meant: list[int], relevant: int, start: Ranking) -> Choice:
+def _choice(
+    dataset: str,
+    user: str,
+    features: FloatArray,
+    rows: RowArray,
+    meant: list[int],
+    relevant: int,
+    start: Ranking,
+) -> Choice:
     scores = features @ np.array([getattr(start, name) for name in FITTED], np.float32)
     wanted = np.isin(rows, meant)
     kept = np.union1d(np.argsort(-scores, kind="stable")[:KEPT], np.flatnonzero(wanted))
@@ -162,7 +200,10 @@ def _recall(choices: Sequence[Choice], weights: NDArray[np.float64]) -> dict[str
         top = np.argsort(-(c.features @ weights), kind="stable")[:5]
         by_user.setdefault((c.dataset, c.user), []).append(float(c.meant[top].sum()) / c.relevant)
     names = dict.fromkeys(name for name, _ in by_user)
-    return {name: round(float(np.mean([np.mean(v) for (d, _), v in by_user.items() if d == name])), 4) for name in names}
+    return {
+        name: round(float(np.mean([np.mean(v) for (d, _), v in by_user.items() if d == name])), 4)
+        for name in names
+    }
 
 
 def _cross_validated(choices: Sequence[Choice]) -> dict[str, float]:
@@ -174,19 +215,31 @@ def _cross_validated(choices: Sequence[Choice]) -> dict[str, float]:
         tested = [c for c in choices if (c.dataset, c.user) in held]
         for name, value in _recall(tested, weights).items():
             found.setdefault(name, []).append((value, len({c.user for c in tested if c.dataset == name})))
-    return {name: round(sum(v * n for v, n in parts) / sum(n for _, n in parts), 4) for name, parts in sorted(found.items())}
+    return {
+        name: round(sum(v * n for v, n in parts) / sum(n for _, n in parts), 4)
+        for name, parts in sorted(found.items())
+    }
 
 
 def _here(first: dict[str, list[tuple[float, float, float]]]) -> dict[str, float]:
-    """The logistic's weights: both kinds of query weigh the same, each data set the same within a kind; then the odds are set to ODDS."""
+    """The logistic's weights: both kinds of query weigh the same, each data set the same within a kind; then
+    the odds are set to ODDS.
+    """
     from sklearn.linear_model import LogisticRegression
 
     kinds = [name.endswith(" elsewhere") for name in first]
     if not any(kinds):
         return {}
     x = np.concatenate([np.array(values) for values in first.values()])
-    y = np.concatenate([np.full(len(values), not kind) for values, kind in zip(first.values(), kinds, strict=True)])
-    share = np.concatenate([np.full(len(v), 1 / len(v) / kinds.count(kind)) for v, kind in zip(first.values(), kinds, strict=True)])
+    y = np.concatenate(
+        [np.full(len(values), not kind) for values, kind in zip(first.values(), kinds, strict=True)]
+    )
+    share = np.concatenate(
+        [
+            np.full(len(v), 1 / len(v) / kinds.count(kind))
+            for v, kind in zip(first.values(), kinds, strict=True)
+        ]
+    )
     model: Any = LogisticRegression(C=10).fit(x, y, sample_weight=share * len(y) / 2)
     found = [float(model.intercept_[0]) + np.log(ODDS), *(float(w) for w in model.coef_[0])]
     return {name: round(float(value), 2) for name, value in zip(HERE, found, strict=True)}

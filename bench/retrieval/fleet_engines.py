@@ -1,7 +1,9 @@
-"""Who runs a fleet's tasks: this process, or Ray. One function an engine, the same signature; a literal table. Knows tasks; knows no figure.
+"""Who runs a fleet's tasks: this process, or Ray. One function an engine, the same signature; a literal
+table. Knows tasks; knows no figure.
 
-Ray here is a cluster of its own on loopback, without dashboard and usage statistics, gone when the run ends; or an existing one by its address. An
-existing cluster is trusted: whoever may give it tasks may run code on it.
+Ray here is a cluster of its own on loopback, without dashboard and usage statistics, gone when the run ends;
+or an existing one by its address. An existing cluster is trusted: whoever may give it tasks may run code on
+it.
 """
 
 from __future__ import annotations
@@ -12,14 +14,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .datasets import DatasetError
-from .fleet import Job, Settings, run_one
+from .fleet import FleetSettings, Job, run_one
 
 AHEAD = 4  # tasks a worker that Ray is given at once: enough to keep it busy, and few to take back
 STORE = 80 * 2**20  # tasks pass names and booleans; Ray's own default is a third of the memory
 Told = Callable[[int, int, str], None]  # finished, of how many, the last one's name
 
 
-def local(jobs: Sequence[Job], settings: Settings, workers: int, address: str | None, told: Told) -> int:
+def local(jobs: Sequence[Job], settings: FleetSettings, workers: int, address: str | None, told: Told) -> int:
     """One after the other in this process; returns how many were not there yet."""
     done = 0
     for count, job in enumerate(jobs, 1):
@@ -28,8 +30,12 @@ def local(jobs: Sequence[Job], settings: Settings, workers: int, address: str | 
     return done
 
 
-def on_ray(jobs: Sequence[Job], settings: Settings, workers: int, address: str | None, told: Told) -> int:
-    """`workers` at a time. A task that fails ends the run with its reason, after those that run; what is done stays done."""
+def on_ray(
+    jobs: Sequence[Job], settings: FleetSettings, workers: int, address: str | None, told: Told
+) -> int:
+    """`workers` at a time. A task that fails ends the run with its reason, after those that run; what is done
+    stays done.
+    """
     # Read when ray is first imported. Without the second, Ray on Linux listens on every interface.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     if address is None:
@@ -45,7 +51,9 @@ def on_ray(jobs: Sequence[Job], settings: Settings, workers: int, address: str |
             _join(ray, address)
         try:
             if address is None and not ray.util.get_node_ip_address().startswith("127."):
-                raise DatasetError("Ray was imported before with other settings and would listen beyond loopback: start the command anew")
+                raise DatasetError(
+                    "Ray was imported before with other settings and would listen beyond loopback: start the command anew"
+                )
             return _driven(ray, jobs, settings, workers, told)
         finally:
             ray.shutdown()
@@ -56,10 +64,12 @@ def _join(ray: Any, address: str) -> None:
         ray.init(address=address, log_to_driver=False, logging_level="error")
     except (ConnectionError, ValueError, RuntimeError) as error:
         reason = " ".join(str(error).split())[:200]
-        raise DatasetError(f"--address {address}: {reason}: check that the cluster runs, and set RAY_AUTH_MODE=token if it wants its token") from None
+        raise DatasetError(
+            f"--address {address}: {reason}: check that the cluster runs, and set RAY_AUTH_MODE=token if it wants its token"
+        ) from None
 
 
-def _driven(ray: Any, jobs: Sequence[Job], settings: Settings, workers: int, told: Told) -> int:
+def _driven(ray: Any, jobs: Sequence[Job], settings: FleetSettings, workers: int, told: Told) -> int:
     task = ray.remote(num_cpus=1, max_retries=2)(run_one)
     waiting, running, done, count = list(reversed(jobs)), dict[Any, Job](), 0, 0
     while waiting or running:
@@ -72,9 +82,14 @@ def _driven(ray: Any, jobs: Sequence[Job], settings: Settings, workers: int, tol
             done += bool(ray.get(first))
         except ray.exceptions.RayError as error:
             cause = getattr(error, "cause", None) or error
-            raise DatasetError(f"{job.name}: {' '.join(str(cause).split())[:300]}: what is done stays done, run again") from None
+            raise DatasetError(
+                f"{job.name}: {' '.join(str(cause).split())[:300]}: what is done stays done, run again"
+            ) from None
         told(count, len(jobs), job.name)
     return done
 
 
-ENGINES: dict[str, Callable[[Sequence[Job], Settings, int, str | None, Told], int]] = {"local": local, "ray": on_ray}
+ENGINES: dict[str, Callable[[Sequence[Job], FleetSettings, int, str | None, Told], int]] = {
+    "local": local,
+    "ray": on_ray,
+}

@@ -1,4 +1,6 @@
-"""Every method that `gamer bench quality` can ask, by name: our modes and the baselines. A literal table; knows no data set."""
+"""Every method that `gamer bench quality` can ask, by name: our modes and the baselines. A literal table;
+knows no data set.
+"""
 
 from __future__ import annotations
 

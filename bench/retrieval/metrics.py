@@ -1,6 +1,8 @@
-"""Recall@K, MAP@K and MRR (paper Appendix D, and the standard form). Plain functions of ranked ids; knows no engine.
+"""Recall@K, MAP@K and MRR (paper Appendix D, and the standard form). Plain functions of ranked ids; knows no
+engine.
 
-Every metric follows from two things: the places at which relevant ids stand in the list, and how many there are to find. Result files keep these.
+Every metric follows from two things: the places at which relevant ids stand in the list, and how many there
+are to find. Result files keep these.
 """
 
 from __future__ import annotations
@@ -26,9 +28,14 @@ METRICS = tuple(field.name for field in fields(Scores))
 
 
 def places(ranked: Sequence[str], relevant: Sequence[str], depth: int = DEPTH) -> tuple[int, ...]:
-    """Where relevant ids stand among the first `depth`, from 1, ascending. An id that repeats counts at its first place."""
+    """Where relevant ids stand among the first `depth`, from 1, ascending.
+
+    An id that repeats counts at its first place.
+    """
     wanted = set(relevant)
-    return tuple(place for place, photo in enumerate(list(dict.fromkeys(ranked))[:depth], 1) if photo in wanted)
+    return tuple(
+        place for place, photo in enumerate(list(dict.fromkeys(ranked))[:depth], 1) if photo in wanted
+    )
 
 
 def recall(found: Sequence[int], relevant: int, k: int) -> float:

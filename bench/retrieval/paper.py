@@ -1,5 +1,6 @@
-"""The paper's tables drawn again from our results, its figures beside ours. A figure of the paper that this project's documents do not quote is
-"not quoted", never guessed. Reads the JSON of `bench ablation` and `bench quality`; measures nothing.
+"""The paper's tables drawn again from our results, its figures beside ours. A figure of the paper that this
+project's documents do not quote is "not quoted", never guessed. Reads the JSON of `bench ablation` and `bench
+quality`; measures nothing.
 """
 
 from __future__ import annotations
@@ -16,21 +17,36 @@ PAPER_GMACS = 32.1
 PAPER_DELTA, PAPER_RHO, PAPER_EXPERTS = 0.8, 0.7, 2.2
 PAPER_SECONDS = {"cube": 0.744, "kdtree": 0.002, "refine": 1.149, "graph": 0.470, "vectors": 0.352}
 PAPER_ALL = 2.717
-_LAYERS = {"cube": "cube", "kdtree": "K-D tree", "refine": "reformulation", "graph": "graph", "vectors": "vectors"}
+_LAYERS = {
+    "cube": "cube",
+    "kdtree": "K-D tree",
+    "refine": "reformulation",
+    "graph": "graph",
+    "vectors": "vectors",
+}
 Row = Sequence[str]
 
 
 def draw(folder: Path) -> str:
-    """Markdown of every table for which `folder` has results. Raises DatasetError if it has none, or a file is not ours."""
+    """Markdown of every table for which `folder` has results.
+
+    Raises DatasetError if it has none, or a file is not ours.
+    """
     ablations, qualities = _read(folder, "ablation-*.json"), _read(folder, "quality-baselines-*.json")
     if not ablations and not qualities:
         raise DatasetError(
             f"{folder}: no ablation-*.json or quality-baselines-*.json: write them with `gamer bench ablation` and `gamer bench quality`"
         )
     try:
-        parts = [_head(ablations + qualities), *_main(qualities), *(part for each in ablations for part in _ablated(each))]
+        parts = [
+            _head(ablations + qualities),
+            *_main(qualities),
+            *(part for each in ablations for part in _ablated(each)),
+        ]
     except (KeyError, TypeError, IndexError) as error:
-        raise DatasetError(f"{folder}: a result file of another version (no {error}): measure again") from None
+        raise DatasetError(
+            f"{folder}: a result file of another version (no {error}): measure again"
+        ) from None
     return "\n\n".join(parts)
 
 
@@ -65,10 +81,15 @@ def _main(qualities: Sequence[Any]) -> list[str]:
         return []
     names = list(dict.fromkeys(row["method"] for each in qualities for row in each["methods"]))
     cells = {(each["dataset"], row["method"]): row["scores"] for each in qualities for row in each["methods"]}
-    rows = [[name, *(_cell(cells.get((each["dataset"], name))) for each in qualities), NOT_QUOTED] for name in names]
+    rows = [
+        [name, *(_cell(cells.get((each["dataset"], name))) for each in qualities), NOT_QUOTED]
+        for name in names
+    ]
     head = ["Recall@5 / MAP@5 (Appendix D)", *(str(each["dataset"]) for each in qualities), "the paper"]
     return [
-        "## Retrieval quality\n\n" + table(head, rows) + "\n\n* p < 0.05 against ours (paired permutation test, Holm-corrected). "
+        "## Retrieval quality\n\n"
+        + table(head, rows)
+        + "\n\n* p < 0.05 against ours (paired permutation test, Holm-corrected). "
         "The baselines run on our album and encoder; the graph and coarse-to-fine ones are adaptations (their docstrings say what differs), "
         "and no data set here has pixels."
     ]
@@ -96,7 +117,10 @@ def _ablated(found: Any) -> list[str]:
 
 def _table3(found: Any) -> str:
     ours, full = found["paper"][0]["layer_ms"], found["fused"][0]["layer_ms"]
-    rows = [[title, f"{ours[name]:.2f}", f"{full[name]:.2f}", f"{PAPER_SECONDS[name] * 1000:.0f}"] for name, title in _LAYERS.items()]
+    rows = [
+        [title, f"{ours[name]:.2f}", f"{full[name]:.2f}", f"{PAPER_SECONDS[name] * 1000:.0f}"]
+        for name, title in _LAYERS.items()
+    ]
     rows.append(["all", f"{sum(ours.values()):.2f}", f"{sum(full.values()):.2f}", f"{PAPER_ALL * 1000:.0f}"])
     return (
         "## Table 3: latency by layer, ms (median)\n\n"
@@ -108,10 +132,19 @@ def _table3(found: Any) -> str:
 
 def _table4(found: Any) -> str:
     rows = [
-        [row["name"], *(_sure(row["scores"][m]) for m in ("recall5", "map5")), _p(row["scores"]["recall5"]["p_holm"]), NOT_QUOTED]
+        [
+            row["name"],
+            *(_sure(row["scores"][m]) for m in ("recall5", "map5")),
+            _p(row["scores"]["recall5"]["p_holm"]),
+            NOT_QUOTED,
+        ]
         for row in (*found["fused"], *found["paper"])
     ]
-    refined, prefix, routed = found["refined"], found["prefix"], next((r for r in found["rho"] if r["rho"] == found["own_rho"]), None)
+    refined, prefix, routed = (
+        found["refined"],
+        found["prefix"],
+        next((r for r in found["rho"] if r["rho"] == found["own_rho"]), None),
+    )
     notes = []
     if refined:
         notes.append(
@@ -155,7 +188,11 @@ def _table7(found: Any) -> list[str]:
          f"{PAPER_EXPERTS} of 3" if row["rho"] == PAPER_RHO else NOT_QUOTED]
         for row in found["rho"]
     ]  # fmt: skip
-    trained = "" if all(row["trained"] for row in found["rho"]) else " Ours is untrained: an indifferent router needs more experts for the same ρ."
+    trained = (
+        ""
+        if all(row["trained"] for row in found["rho"])
+        else " Ours is untrained: an indifferent router needs more experts for the same ρ."
+    )
     return [
         "## Table 7: ρ\n\n"
         + table(["ρ", "experts run", "of their multiply-adds", "the paper"], rows)
@@ -165,7 +202,11 @@ def _table7(found: Any) -> list[str]:
 
 def _table10(found: Any) -> str:
     rows = [
-        [row["name"], *(f"{row['left'][layer]:.1f}" for layer in ("album", "cube", "graph", "vectors")), NOT_QUOTED]
+        [
+            row["name"],
+            *(f"{row['left'][layer]:.1f}" for layer in ("album", "cube", "graph", "vectors")),
+            NOT_QUOTED,
+        ]
         for row in (found["fused"][0], found["paper"][0])
     ]
     k = ", ".join(f"recall@{k} {value:.3f}" for k, value in found["fused"][0]["recall"].items())
@@ -182,7 +223,14 @@ def _figure3(found: Any) -> list[str]:
     if not found["sizes"]:
         return []
     rows = [
-        [str(row["photos"]), f"{row['recall5']:.3f}", f"{row['paper_recall5']:.3f}", f"{row['map5']:.3f}", f"{row['p50_ms']:.1f}", NOT_QUOTED]
+        [
+            str(row["photos"]),
+            f"{row['recall5']:.3f}",
+            f"{row['paper_recall5']:.3f}",
+            f"{row['map5']:.3f}",
+            f"{row['p50_ms']:.1f}",
+            NOT_QUOTED,
+        ]
         for row in found["sizes"]
     ]
     head = ["photos", "Recall@5", "Recall@5, mode paper", "MAP@5", "ms (p50)", "the paper"]
@@ -199,10 +247,18 @@ def _bundles(found: Any) -> list[str]:
         return []
     names = list(found["bundles"][0]["recall5"])
     rows = [
-        [f"{row['bundle']} ({row['quant']})", f"{row['megabytes']:.1f}", f"{row['text_tower_mb']:.1f}", *(f"{row['recall5'][n]:.3f}" for n in names)]
+        [
+            f"{row['bundle']} ({row['quant']})",
+            f"{row['megabytes']:.1f}",
+            f"{row['text_tower_mb']:.1f}",
+            *(f"{row['recall5'][n]:.3f}" for n in names),
+        ]
         for row in found["bundles"]
     ]
-    return ["## Quantization\n\n" + table(["bundle", "MB (ONNX)", "text tower, MB", *(f"Recall@5, {n}" for n in names)], rows)]
+    return [
+        "## Quantization\n\n"
+        + table(["bundle", "MB (ONNX)", "text tower, MB", *(f"Recall@5, {n}" for n in names)], rows)
+    ]
 
 
 def _sure(one: Any) -> str:

@@ -1,7 +1,9 @@
-"""Quality of several methods on one data set: every user's queries to every method, in one process and on the same albums and encoder.
+"""Quality of several methods on one data set: every user's queries to every method, in one process and on the
+same albums and encoder.
 
-Ask first (`Asked`: for each query and method, the places at which relevant ids stood), judge after (`judge`: means, intervals and tests follow from
-that alone). A result file holds both, so that anyone can compute its figures again. Knows users and methods; knows no engine.
+Ask first (`Asked`: for each query and method, the places at which relevant ids stood), judge after (`judge`:
+means, intervals and tests follow from that alone). A result file holds both, so that anyone can compute its
+figures again. Knows users and methods; knows no engine.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ Runs = dict[str, dict[str, list[str]]]  # method → query id → ids, best firs
 
 @dataclass(frozen=True)
 class Asked:
-    """One query. `relevant`: how many ids there are to find; `places`: for each method where it had them, from 1, as far as place 10."""
+    """One query. `relevant`: how many ids there are to find; `places`: for each method where it had them,
+    from 1, as far as place 10.
+    """
 
     id: str
     user: str
@@ -43,7 +47,9 @@ class Asked:
 
 @dataclass(frozen=True)
 class AskedUser:
-    """One user's queries. `milliseconds`: each method's median for a query, the encoding included. `skipped`: why a method could not be asked."""
+    """One user's queries. `milliseconds`: each method's median for a query, the encoding included. `skipped`:
+    why a method could not be asked.
+    """
 
     user: str
     photos: int
@@ -53,9 +59,9 @@ class AskedUser:
 
 
 @dataclass(frozen=True)
-class Sure:
-    """A macro mean with its 95 % interval (bootstrap over users, then queries), and p of the paired test against the reference, Holm-corrected
-    over the methods of the table: None for the reference itself."""
+class Interval:
+    """A macro mean with its 95 % interval (bootstrap over users, then queries), and p of the paired test
+    against the reference, Holm-corrected over the methods of the table: None for the reference itself."""
 
     mean: float
     low: float
@@ -70,7 +76,7 @@ class MethodScores:
 
     method: str
     what: str
-    scores: dict[str, Sure]
+    scores: dict[str, Interval]
     users: dict[str, metrics.Scores]
     p50_ms: float
 
@@ -105,10 +111,13 @@ def evaluate(
     command: str = "",
     parts: Path | None = None,
 ) -> tuple[Quality, Runs]:
-    """Asks every user of the data set `folder`. `cache`: a directory that keeps albums and written sentences between runs. `parts`: a directory
-    of users that an interrupted run of the same command has asked; they are not asked again, and have no runs. Raises DatasetError."""
+    """Asks every user of the data set `folder`. `cache`: a directory that keeps albums and written sentences
+    between runs. `parts`: a directory of users that an interrupted run of the same command has asked; they
+    are not asked again, and have no runs. Raises DatasetError."""
     if reference not in names:
-        raise datasets.DatasetError(f"the reference {reference!r} is not among the methods asked: {', '.join(names)}")
+        raise datasets.DatasetError(
+            f"the reference {reference!r} is not among the methods asked: {', '.join(names)}"
+        )
     models = Models.open(bundle, "onnx", threads)
     asked, runs = [], Runs()
     with tempfile.TemporaryDirectory() as aside:
@@ -121,13 +130,17 @@ def evaluate(
                 continue
             user = User(name, album_of(folder, name, models, home, progress), models, home)
             progress(f"{name}: asking")
-            asked.append(ask(user, datasets.queries(folder, name), {method: METHODS[method] for method in names}, runs))
+            asked.append(
+                ask(user, datasets.queries(folder, name), {method: METHODS[method] for method in names}, runs)
+            )
             user.close()
             if part is not None:
                 write_aside(part, json.dumps(asdict(asked[-1])))
     skipped = {method: why for one in asked for method, why in one.skipped.items()}
     if reference in skipped:
-        raise datasets.DatasetError(f"{folder}: the reference {reference!r} cannot be asked: {skipped[reference]}")
+        raise datasets.DatasetError(
+            f"{folder}: the reference {reference!r} cannot be asked: {skipped[reference]}"
+        )
     rows = judge(asked, [name for name in names if name not in skipped], reference)
     when = datetime.now().astimezone().isoformat(timespec="seconds")
     made = f"{models.manifest.recipe} {models.manifest.quant}"
@@ -146,12 +159,20 @@ def read_asked(path: Path, names: Sequence[str]) -> AskedUser | None:
 
 def asked_from(raw: Any) -> AskedUser:
     """From JSON. Raises KeyError, TypeError or AttributeError for what is no AskedUser."""
-    queries = tuple(Asked(q["id"], q["user"], q["relevant"], {name: tuple(found) for name, found in q["places"].items()}) for q in raw["queries"])
+    queries = tuple(
+        Asked(q["id"], q["user"], q["relevant"], {name: tuple(found) for name, found in q["places"].items()})
+        for q in raw["queries"]
+    )
     return AskedUser(raw["user"], raw["photos"], queries, raw["milliseconds"], raw["skipped"])
 
 
-def ask(user: User, queries: Sequence[datasets.Query], methods: Mapping[str, Baseline], runs: Runs | None = None) -> AskedUser:
-    """Every query to every method. `runs` collects the ids themselves. What a method prepares once is not in its time."""
+def ask(
+    user: User, queries: Sequence[datasets.Query], methods: Mapping[str, Baseline], runs: Runs | None = None
+) -> AskedUser:
+    """Every query to every method.
+
+    `runs` collects the ids themselves. What a method prepares once is not in its time.
+    """
     left, skipped, spent = dict(methods), dict[str, str](), {name: list[int]() for name in methods}
     for name, method in methods.items():
         try:
@@ -182,7 +203,10 @@ def _timed(user: User, method: Baseline, query: str) -> tuple[list[str], int]:
 
 def judge(asked: Sequence[AskedUser], names: Sequence[str], reference: str) -> tuple[MethodScores, ...]:
     """The table's rows, from places alone. Every method must have been asked of every user."""
-    scores = {name: [[metrics.from_places(q.places[name], q.relevant) for q in one.queries] for one in asked] for name in names}
+    scores = {
+        name: [[metrics.from_places(q.places[name], q.relevant) for q in one.queries] for one in asked]
+        for name in names
+    }
     sure = _sure(scores, list(names).index(reference))
     return tuple(
         MethodScores(
@@ -196,10 +220,22 @@ def judge(asked: Sequence[AskedUser], names: Sequence[str], reference: str) -> t
     )
 
 
-def _sure(scores: Mapping[str, list[list[metrics.Scores]]], reference: int) -> dict[str, list[Sure]]:
-    """By metric, for each method. All metrics of all methods are rows of one table, metric by metric, so that they share their draws."""
+def _sure(scores: Mapping[str, list[list[metrics.Scores]]], reference: int) -> dict[str, list[Interval]]:
+    """By metric, for each method.
+
+    All metrics of all methods are rows of one table, metric by metric, so that they share their draws.
+    """
     count, users = len(scores), range(len(next(iter(scores.values()))))
-    table = [np.array([[getattr(row, metric) for row in rows[user]] for metric in metrics.METRICS for rows in scores.values()]) for user in users]
+    table = [
+        np.array(
+            [
+                [getattr(row, metric) for row in rows[user]]
+                for metric in metrics.METRICS
+                for rows in scores.values()
+            ]
+        )
+        for user in users
+    ]
     means, ends = stats.macro(table), stats.intervals(table)
     compared = [first + reference for first in range(0, len(means), count) for _ in range(count)]
     p = stats.permutation(table, compared) if count > 1 else means
@@ -208,7 +244,7 @@ def _sure(scores: Mapping[str, list[list[metrics.Scores]]], reference: int) -> d
     for first, metric in zip(range(0, len(means), count), metrics.METRICS, strict=True):
         corrected = dict(zip(others, stats.holm([float(p[first + at]) for at in others]), strict=True))
         out[metric] = [
-            Sure(
+            Interval(
                 float(means[first + at]),
                 float(ends[first + at, 0]),
                 float(ends[first + at, 1]),

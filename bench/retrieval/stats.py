@@ -1,8 +1,8 @@
-"""How sure a figure is: bootstrap intervals over users and their queries, a paired permutation test, Holm's correction. Knows arrays; knows no
-metric.
+"""How sure a figure is: bootstrap intervals over users and their queries, a paired permutation test, Holm's
+correction. Knows arrays; knows no metric.
 
-`Table` is the common shape: one array [methods, queries] a user, so that every draw is the same for all methods. The macro mean gives each user the
-same weight, whatever the number of queries.
+`Table` is the common shape: one array [methods, queries] a user, so that every draw is the same for all
+methods. The macro mean gives each user the same weight, whatever the number of queries.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ def macro(table: Table) -> Floats:
 
 
 def bootstrap(table: Table, draws: int = DRAWS, seed: int = 0) -> Floats:
-    """[draws, methods]: macro means of resampled data: users first (if there are several), then the queries of each user drawn."""
+    """[draws, methods]: macro means of resampled data: users first (if there are several), then the queries
+    of each user drawn.
+    """
     random = np.random.default_rng(seed)
     blocks = [_resampled(table, min(_BLOCK, draws - start), random) for start in range(0, draws, _BLOCK)]
     return np.concatenate(blocks)
@@ -48,13 +50,18 @@ def intervals(table: Table, draws: int = DRAWS, seed: int = 0) -> Floats:
     return np.asarray(np.percentile(bootstrap(table, draws, seed), [2.5, 97.5], axis=0).T, np.float64)
 
 
-def permutation(table: Table, reference: int | Sequence[int], permutations: int = PERMUTATIONS, seed: int = 0) -> Floats:
-    """[methods]: two-sided p that a method's macro mean differs from the reference's by chance; 1 for the reference itself.
+def permutation(
+    table: Table, reference: int | Sequence[int], permutations: int = PERMUTATIONS, seed: int = 0
+) -> Floats:
+    """[methods]: two-sided p that a method's macro mean differs from the reference's by chance; 1 for the
+    reference itself.
 
-    `reference`: a row, or for each row the row that it is compared with (the same method's values of several metrics are rows of one table).
+    `reference`: a row, or for each row the row that it is compared with (the same method's values of several
+    metrics are rows of one table).
 
-    Each query's two values change places at random (Fisher's paired test), so what is asked is: on these users, would other queries have said
-    the same? One more than was counted over one more than was drawn: no p is 0.
+    Each query's two values change places at random (Fisher's paired test), so what is asked is: on these
+    users, would other queries have said the same? One more than was counted over one more than was drawn: no
+    p is 0.
     """
     differences = [values - values[np.asarray(reference)] for values in table]
     observed = np.abs(macro(differences)) - 1e-12  # sums of the same numbers in another order are no smaller
@@ -67,7 +74,9 @@ def permutation(table: Table, reference: int | Sequence[int], permutations: int 
 
 
 def holm(p: Sequence[float]) -> tuple[float, ...]:
-    """p-values corrected for their number (Holm 1979): the smallest times n, the next times n - 1, never falling, at most 1."""
+    """p-values corrected for their number (Holm 1979): the smallest times n, the next times n - 1, never
+    falling, at most 1.
+    """
     values = np.asarray(p, np.float64)
     order = np.argsort(values, kind="stable")
     stepped = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))

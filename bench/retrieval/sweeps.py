@@ -1,5 +1,6 @@
-"""The ablations that are no switch of a search: ρ of the router on photographs (Table 7), the prefix cache (Table 4), growing albums (Figure 3), and
-several bundles of different quantization. Knows models and albums; judges nothing."""
+"""The ablations that are no switch of a search: ρ of the router on photographs (Table 7), the prefix cache
+(Table 4), growing albums (Figure 3), and several bundles of different quantization. Knows models and albums;
+judges nothing."""
 
 from __future__ import annotations
 
@@ -30,7 +31,9 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Routed:
-    """The router at one ρ over photographs: the mean number of experts that ran, of how many, and the share of the DPE's multiply-adds spent."""
+    """The router at one ρ over photographs: the mean number of experts that ran, of how many, and the share
+    of the DPE's multiply-adds spent.
+    """
 
     rho: float
     experts: float
@@ -42,7 +45,9 @@ class Routed:
 
 @dataclass(frozen=True)
 class PrefixEffect:
-    """Refinements with the shipped prefix cache and without it: median milliseconds to the first token, and the share with the same text."""
+    """Refinements with the shipped prefix cache and without it: median milliseconds to the first token, and
+    the share with the same text.
+    """
 
     queries: int
     with_ms: float
@@ -52,7 +57,9 @@ class PrefixEffect:
 
 @dataclass(frozen=True)
 class Size:
-    """The same queries asked of an album of `photos` photos: macro scores, and the median milliseconds of a search."""
+    """The same queries asked of an album of `photos` photos: macro scores, and the median milliseconds of a
+    search.
+    """
 
     photos: int
     queries: int
@@ -76,7 +83,9 @@ class BundleQuality:
 
 @dataclass(frozen=True)
 class Refined:
-    """Refinement by the language model on a sample of queries, beside the rules' on the same: how often it was taken, and macro recall@5."""
+    """Refinement by the language model on a sample of queries, beside the rules' on the same: how often it
+    was taken, and macro recall@5.
+    """
 
     queries: int
     taken: float
@@ -95,8 +104,17 @@ def rho(models: Models) -> tuple[Routed, ...]:
         sample_album.write(lines)
         paths = [photo.path for photo in scan(lines) if isinstance(photo, Photo) and photo.path]
     router = models.session("dpe_router")
-    weights = [router.run({"patches": models.see(load_pixels(Path(p))).patches[None]})["weights"][0].astype(np.float32) for p in paths]
-    experts = {int(c.role.rsplit("_", 1)[1]): c for c in models.manifest.components if c.role.startswith("dpe_expert")}
+    weights = [
+        router.run({"patches": models.encode_image(load_pixels(Path(p))).patches[None]})["weights"][0].astype(
+            np.float32
+        )
+        for p in paths
+    ]
+    experts = {
+        int(c.role.rsplit("_", 1)[1]): c
+        for c in models.manifest.components
+        if c.role.startswith("dpe_expert")
+    }
     total, trained = sum(c.macs for c in experts.values()), all(c.trained for c in experts.values())
     out = []
     for value in RHOS:
@@ -114,7 +132,9 @@ def prefix(models: Models, queries: Sequence[str]) -> PrefixEffect | None:
         ids, kept = models.prompt("refine", refine.clean(query, 300))
         if kept is None:
             return None
-        with_, without = (model.generate(Request(ids, refine.MAX_NEW, stop=("\n",), prefix=p)) for p in (kept, None))
+        with_, without = (
+            model.generate(Request(ids, refine.MAX_NEW, stop=("\n",), prefix=p)) for p in (kept, None)
+        )
         times.append((with_.first_ns, without.first_ns))
         same += with_.text == without.text
     first, second = np.median(np.array(times), axis=0) / 1e6
@@ -129,8 +149,13 @@ def refined(folder: Path, models: Models, home: Path, most: int, progress: Progr
         progress(f"{folder.name} {name}: refining by the language model")
         user = User(name, album_of(folder, name, models, home, progress), models, home)
         queries = ablation.some(datasets.queries(folder, name), most)
-        asked.append(quality.ask(user, queries, {how: Baseline(trial.rank, how) for how, trial in variants.items()}))
-        taken += sum(user.engine.search(q.text, 1, refined_by="llm", now=user.now).trace.refined_by == "llm" for q in queries)
+        asked.append(
+            quality.ask(user, queries, {how: Baseline(trial.rank, how) for how, trial in variants.items()})
+        )
+        taken += sum(
+            user.engine.search(q.text, 1, refined_by="llm", now=user.now).trace.refined_by == "llm"
+            for q in queries
+        )
         user.close()
     by = {how: ablation.recall_by_k(asked, how)["5"] for how in variants}
     count = sum(len(one.queries) for one in asked)
@@ -138,8 +163,12 @@ def refined(folder: Path, models: Models, home: Path, most: int, progress: Progr
     return Refined(count, round(taken / count, 4), by["llm"], by["fast"], by["off"], spent)
 
 
-def sizes(folder: Path, models: Models, home: Path, counts: Sequence[int], queries: int, progress: Progress) -> tuple[Size, ...]:
-    """Nested albums of all users' photos: those that the queries are about, then others in a shuffled order. `counts` over what there is are cut."""
+def sizes(
+    folder: Path, models: Models, home: Path, counts: Sequence[int], queries: int, progress: Progress
+) -> tuple[Size, ...]:
+    """Nested albums of all users' photos: those that the queries are about, then others in a shuffled order.
+    `counts` over what there is are cut.
+    """
     photos: list[Encoded] = []
     names: dict[str, FloatArray] = {}
     asked: list[datasets.Query] = []
@@ -167,13 +196,20 @@ def sizes(folder: Path, models: Models, home: Path, counts: Sequence[int], queri
 def _size(album: Path, models: Models, asked: Sequence[datasets.Query], count: int) -> Size:
     user = User(str(count), album, models)
     found = quality.ask(user, asked, {name: METHODS[name] for name in ("ours", "ours-paper")})
-    scores = {name: metrics.mean([metrics.from_places(q.places[name], q.relevant) for q in found.queries]) for name in found.milliseconds}
+    scores = {
+        name: metrics.mean([metrics.from_places(q.places[name], q.relevant) for q in found.queries])
+        for name in found.milliseconds
+    }
     user.close()
     ours = scores["ours"]
-    return Size(count, len(asked), ours.recall5, ours.map5, scores["ours-paper"].recall5, found.milliseconds["ours"])
+    return Size(
+        count, len(asked), ours.recall5, ours.map5, scores["ours-paper"].recall5, found.milliseconds["ours"]
+    )
 
 
-def bundles(folder: Path, found: Sequence[Path], threads: int, home: Path, most: int, progress: Progress) -> tuple[BundleQuality, ...]:
+def bundles(
+    folder: Path, found: Sequence[Path], threads: int, home: Path, most: int, progress: Progress
+) -> tuple[BundleQuality, ...]:
     """The methods that depend on the encoder, with each bundle's own albums."""
     names, out = ("ours", "ours-paper", "dense"), []
     for bundle in found:
@@ -182,10 +218,18 @@ def bundles(folder: Path, found: Sequence[Path], threads: int, home: Path, most:
         for name in datasets.users(folder):
             progress(f"{bundle.name}: {folder.name} {name}")
             user = User(name, album_of(folder, name, models, home, progress), models, home)
-            asked.append(quality.ask(user, ablation.some(datasets.queries(folder, name), most), {n: METHODS[n] for n in names}))
+            asked.append(
+                quality.ask(
+                    user, ablation.some(datasets.queries(folder, name), most), {n: METHODS[n] for n in names}
+                )
+            )
             user.close()
         bytes_by_role = {a.role: a.bytes for a in models.manifest.artifacts if a.target == "onnx"}
         megabytes = (round(sum(bytes_by_role.values()) / 1e6, 1), round(bytes_by_role["text_tower"] / 1e6, 1))
         recalls = {name: ablation.recall_by_k(asked, name)["5"] for name in names}
-        out.append(BundleQuality(bundle.name, models.manifest.quant, models.manifest.text_encoder, *megabytes, recalls))
+        out.append(
+            BundleQuality(
+                bundle.name, models.manifest.quant, models.manifest.text_encoder, *megabytes, recalls
+            )
+        )
     return tuple(out)

@@ -1,6 +1,8 @@
-"""Made-up users from a seed: a small album of a year or two, memories from templates, and queries whose answers follow from what was put together.
+"""Made-up users from a seed: a small album of a year or two, memories from templates, and queries whose
+answers follow from what was put together.
 
-Nothing in them happened. The same seed and number always give the same user, so that any machine of a fleet can make any user by itself.
+Nothing in them happened. The same seed and number always give the same user, so that any machine of a fleet
+can make any user by itself.
 """
 
 from __future__ import annotations
@@ -34,7 +36,20 @@ SENTENCES = (
     "{thing}, as {who} remembers it.",
     "Look at {thing}! {who} says hello from {place}.",
 )
-MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December")
+MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
 FIRST_DAY, DAYS = datetime(2023, 1, 1, 8), 700
 
 
@@ -50,7 +65,7 @@ class Moment:
 
 
 @dataclass(frozen=True)
-class Made:
+class SyntheticUser:
     """`lines`: the album JSONL. Every query has an answer."""
 
     name: str
@@ -58,7 +73,7 @@ class Made:
     queries: tuple[Query, ...]
 
 
-def make(seed: int, number: int, photos: int, queries: int = 4) -> Made:
+def make(seed: int, number: int, photos: int, queries: int = 4) -> SyntheticUser:
     """User `number` of `seed`. Raises ValueError for fewer than 1 photo or query."""
     if photos < 1 or queries < 1:
         raise ValueError(f"{photos} photos and {queries} queries: at least one of each is wanted")
@@ -66,17 +81,25 @@ def make(seed: int, number: int, photos: int, queries: int = 4) -> Made:
     moments = [_moment(dice) for _ in range(photos)]
     lines = tuple(_line(f"{name}-{at}", moment) for at, moment in enumerate(moments))
     asked = [_query(dice, moments) for _ in range(queries)]
-    found = tuple(Query(f"{name}-q{n}", text, tuple(f"{name}-{at}" for at in meant), "en") for n, (text, meant) in enumerate(asked))
-    return Made(name, lines, found)
+    found = tuple(
+        Query(f"{name}-q{n}", text, tuple(f"{name}-{at}" for at in meant), "en")
+        for n, (text, meant) in enumerate(asked)
+    )
+    return SyntheticUser(name, lines, found)
 
 
-def write(made: Made, out: Path) -> None:
+def write(made: SyntheticUser, out: Path) -> None:
     out.write_text("\n".join(made.lines) + "\n", encoding="utf-8")
 
 
 def _moment(dice: random.Random) -> Moment:
     when = FIRST_DAY + timedelta(days=dice.randrange(DAYS), minutes=dice.randrange(14 * 60))
-    who, (thing, asked), place, sentence = dice.choice(PEOPLE), dice.choice(THINGS), dice.choice(PLACES), dice.choice(SENTENCES)
+    who, (thing, asked), place, sentence = (
+        dice.choice(PEOPLE),
+        dice.choice(THINGS),
+        dice.choice(PLACES),
+        dice.choice(SENTENCES),
+    )
     text = sentence.format(who=who, thing=thing, place=place[0])
     return Moment(when, who, asked, place, text[0].upper() + text[1:])
 
@@ -84,7 +107,13 @@ def _moment(dice: random.Random) -> Moment:
 def _line(photo: str, moment: Moment) -> str:
     _, lat, lon = moment.place
     return json.dumps(
-        {"id": photo, "taken_at": moment.when.isoformat(), "lat": lat, "lon": lon, "memories": [{"source": "note", "text": moment.text}]},
+        {
+            "id": photo,
+            "taken_at": moment.when.isoformat(),
+            "lat": lat,
+            "lon": lon,
+            "memories": [{"source": "note", "text": moment.text}],
+        },
         ensure_ascii=False,
     )
 
@@ -95,8 +124,16 @@ def _query(dice: random.Random, moments: list[Moment]) -> tuple[str, list[int]]:
     month = f"{MONTHS[meant.when.month - 1]} {meant.when.year}"
     kind = dice.randrange(3)
     if kind == 0:
-        return f"{meant.asked} with {meant.who}", [n for n, m in enumerate(moments) if (m.asked, m.who) == (meant.asked, meant.who)]
+        return f"{meant.asked} with {meant.who}", [
+            n for n, m in enumerate(moments) if (m.asked, m.who) == (meant.asked, meant.who)
+        ]
     if kind == 1:
-        same = [n for n, m in enumerate(moments) if m.asked == meant.asked and (m.when.month, m.when.year) == (meant.when.month, meant.when.year)]
+        same = [
+            n
+            for n, m in enumerate(moments)
+            if m.asked == meant.asked and (m.when.month, m.when.year) == (meant.when.month, meant.when.year)
+        ]
         return f"{meant.asked} in {month}", same
-    return f"{meant.asked} in {meant.place[0]}", [n for n, m in enumerate(moments) if (m.asked, m.place) == (meant.asked, meant.place)]
+    return f"{meant.asked} in {meant.place[0]}", [
+        n for n, m in enumerate(moments) if (m.asked, m.place) == (meant.asked, meant.place)
+    ]

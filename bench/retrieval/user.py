@@ -1,4 +1,6 @@
-"""One user as every method sees them: the album, its engine, memories, the query's vector, and what a method prepares once. Knows no method."""
+"""One user as every method sees them: the album, its engine, memories, the query's vector, and what a method
+prepares once. Knows no method.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,9 @@ class NotApplicable(Exception):
 class User:
     """`Rank = Callable[[User, str], list[str]]` is what a method is: a query in, ids out, best first.
 
-    `now`: the wall clock that "last summer" counts from: the minute after the album's last photo, so that no figure depends on the day of its run.
-    `cache`: a folder for what a method keeps on disk between runs, or None.
+    `now`: the wall clock that "last summer" counts from: the minute after the album's last photo, so that no
+    figure depends on the day of its run. `cache`: a folder for what a method keeps on disk between runs, or
+    None.
     """
 
     def __init__(self, name: str, album: Path, models: Models, cache: Path | None = None) -> None:
@@ -49,7 +52,9 @@ class User:
         known = times[times != UNKNOWN_TIME]
         if not len(known):
             return UNDATED
-        return datetime.fromtimestamp(int(known.max()) / 1000, UTC).replace(tzinfo=None) + timedelta(minutes=1)
+        return datetime.fromtimestamp(int(known.max()) / 1000, UTC).replace(tzinfo=None) + timedelta(
+            minutes=1
+        )
 
     @cached_property
     def photos(self) -> list[Photo]:
@@ -62,10 +67,15 @@ class User:
     @cached_property
     def texts(self) -> tuple[str, ...]:
         """What people wrote to each photo: memories without those that the device derived."""
-        return tuple("\n".join(m.text for m in photo.memories if m.source not in DERIVED) for photo in self.photos)
+        return tuple(
+            "\n".join(m.text for m in photo.memories if m.source not in DERIVED) for photo in self.photos
+        )
 
     def vector(self, text: str) -> FloatArray:
-        """The bundle's text tower on `text`, float32 [D]. Computed once; each method that uses it again is charged its time."""
+        """The bundle's text tower on `text`, float32 [D].
+
+        Computed once; each method that uses it again is charged its time.
+        """
         found = self._vectors.get(text)
         if found is None:
             begin = perf_counter_ns()
@@ -85,7 +95,10 @@ class User:
         return cast(_T, self._kept[make])
 
     def cosines(self, channel: str, query: str) -> FloatArray:
-        """float32 by row: the best chunk's cosine with the query, -inf where there is none. Raises NotApplicable without such vectors."""
+        """float32 by row: the best chunk's cosine with the query, -inf where there is none.
+
+        Raises NotApplicable without such vectors.
+        """
         if channel not in self.album.channels():
             raise NotApplicable(f"no {channel} vectors in these albums")
         return self.album.scores(channel, self.vector(query))

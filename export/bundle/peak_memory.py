@@ -1,4 +1,6 @@
-"""The most memory that this process has held since a mark: what an export tells of each artifact. Linux's own count, else getrusage's."""
+"""The most memory that this process has held since a mark: what an export tells of each artifact. Linux's own
+count, else getrusage's.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from pathlib import Path
 
 
 def mark() -> None:
-    """Begins to count anew, where the kernel lets a process do so; elsewhere the count runs from the process's start."""
+    """Begins to count anew, where the kernel lets a process do so; elsewhere the count runs from the
+    process's start.
+    """
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 

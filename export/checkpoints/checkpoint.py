@@ -1,7 +1,9 @@
-"""Checkpoints: a hub id, a local Hugging Face directory, a GGUF file, a weights package or `random[:seed]`, opened behind one interface.
+"""Checkpoints: a hub id, a local Hugging Face directory, a GGUF file, a weights package or `random[:seed]`,
+opened behind one interface.
 
-Reads safetensors and GGUF tensor by tensor, and configuration and tokenizer beside them. Refuses pickled files unless they are trusted by
-name. Knows no architecture beyond the names of tensors; builds and quantizes nothing.
+Reads safetensors and GGUF tensor by tensor, and configuration and tokenizer beside them. Refuses pickled
+files unless they are trusted by name. Knows no architecture beyond the names of tensors; builds and quantizes
+nothing.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ _MAX_JSON = 64 << 20
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A model's configuration and weights. `tokenizer` gives the text of its tokenizer.json; None where there is none (random numbers).
+    """A model's configuration and weights. `tokenizer` gives the text of its tokenizer.json; None where there
+    is none (random numbers).
 
     `processor`: preprocessor_config.json, or None. `licence`: one line for the bundle's notices.
     """
@@ -43,7 +46,10 @@ class Checkpoint:
 
 
 class SafetensorsWeights:
-    """Tensors of one or several safetensors files, each read when asked for. Prefixes that wrappers add are seen through."""
+    """Tensors of one or several safetensors files, each read when asked for.
+
+    Prefixes that wrappers add are seen through.
+    """
 
     trained = True
 
@@ -55,7 +61,9 @@ class SafetensorsWeights:
             try:
                 opened = safe_open(str(file), framework="pt")
             except (SafetensorError, OSError) as error:
-                raise ExportError(f"{file}: not a whole safetensors file ({str(error)[:120]}): fetch it again") from None
+                raise ExportError(
+                    f"{file}: not a whole safetensors file ({str(error)[:120]}): fetch it again"
+                ) from None
             self._where |= dict.fromkeys(opened.keys(), opened)  # type: ignore[no-untyped-call]
 
     def has(self, name: str) -> bool:
@@ -64,11 +72,14 @@ class SafetensorsWeights:
     def get(self, name: str, *shape: int) -> Tensor:
         stored = self._stored(name)
         if stored is None:
-            raise ExportError(f"{self.source}: no tensor {name}: the checkpoint is of another architecture, or not whole")
+            raise ExportError(
+                f"{self.source}: no tensor {name}: the checkpoint is of another architecture, or not whole"
+            )
         return fit(self._where[stored].get_tensor(stored), name, shape, self.source)
 
     def _stored(self, name: str) -> str | None:
-        # GPT-2's first checkpoints leave out "transformer."; multimodal Gemma puts "language_model." before or within.
+        # GPT-2's first checkpoints leave out "transformer."; multimodal Gemma puts "language_model." before
+        # or within.
         forms = (
             name,
             name.removeprefix("transformer."),
@@ -93,16 +104,20 @@ class PickledWeights(SafetensorsWeights):
 
 
 def open_checkpoint(name: str | None, source: str | None = None, *, trust_pickle: bool = False) -> Checkpoint:
-    """The checkpoint of the model called `name` in models.py, from `source` if one is given, else from its own.
+    """The checkpoint of the model called `name` in models.py, from `source` if one is given, else from its
+    own.
 
-    `source`: "random" or "random:SEED" (needs a name, for the configuration), a directory with config.json and safetensors, a .gguf file,
-    or a hub id "owner/name". Raises ExportError: nothing there, not whole, pickled, or the hub cannot be reached.
+    `source`: "random" or "random:SEED" (needs a name, for the configuration), a directory with config.json
+    and safetensors, a .gguf file, or a hub id "owner/name". Raises ExportError: nothing there, not whole,
+    pickled, or the hub cannot be reached.
     """
     if source is not None and (source == "random" or source.startswith("random:")):
         return _random(name, source)
     if source is None:
         if name is None:
-            raise ExportError("no model is named: give a recipe, or -m with a directory, a .gguf file or a hub id")
+            raise ExportError(
+                "no model is named: give a recipe, or -m with a directory, a .gguf file or a hub id"
+            )
         known = catalogue.model(name)
         return _package(known) if known.module else _hub(known.source, known.licence, trust_pickle, name)
     path = Path(source)
@@ -110,7 +125,12 @@ def open_checkpoint(name: str | None, source: str | None = None, *, trust_pickle
         return open_directory(path, f"local:{path.resolve().name}", _licence(name, path), trust_pickle, name)
     if path.is_file():
         return _gguf(path, f"local:{path.name}", f"see the licence of {path.name}")
-    if path.suffix == ".gguf" or path.is_absolute() or source.startswith((".", "~")) or source.count("/") != 1:
+    if (
+        path.suffix == ".gguf"
+        or path.is_absolute()
+        or source.startswith((".", "~"))
+        or source.count("/") != 1
+    ):
         raise ExportError(f"{source}: no such directory or file, and no hub id (owner/name) either")
     return _hub(source, f"see the licence of {source}", trust_pickle, name)
 
@@ -126,13 +146,17 @@ def _random(name: str | None, source: str) -> Checkpoint:
     # Gemma multiplies what it looks up by the root of its width.
     table = float(config["hidden_size"]) ** -0.5 if gemma else 1.0
     weights = RandomWeights(int(seed), _depth(config), int(config.get("d_kv", 1)), table, gemma)
-    return Checkpoint(config, weights, None, None, f"random numbers in the shape of {catalogue.model(name).source}")
+    return Checkpoint(
+        config, weights, None, None, f"random numbers in the shape of {catalogue.model(name).source}"
+    )
 
 
 def _depth(config: Config) -> int:
     """Blocks of the deepest stack."""
     stacks = [config, *(value for value in config.values() if isinstance(value, dict))]
-    return max(int(stack.get(key, 1)) for stack in stacks for key in ("num_hidden_layers", "num_layers", "n_layer"))
+    return max(
+        int(stack.get(key, 1)) for stack in stacks for key in ("num_hidden_layers", "num_layers", "n_layer")
+    )
 
 
 def _package(known: catalogue.Model) -> Checkpoint:
@@ -144,8 +168,12 @@ def _package(known: catalogue.Model) -> Checkpoint:
 
 
 def _assembled(folder: Path, known: catalogue.Model) -> Path:
-    """A GGUF file that comes in parts, joined in the user's cache once; its SHA-256 is the one that the package states."""
-    parts = sorted(p for n in range(1, 10) for p in folder.parent.glob(f"{known.module}_part{n}/data/*.gguf.part*"))
+    """A GGUF file that comes in parts, joined in the user's cache once; its SHA-256 is the one that the
+    package states.
+    """
+    parts = sorted(
+        p for n in range(1, 10) for p in folder.parent.glob(f"{known.module}_part{n}/data/*.gguf.part*")
+    )
     sums = folder / "data" / "SHA256SUMS"
     if not parts or not sums.is_file():
         raise ExportError(f"weights package {known.source} holds no .gguf file: reinstall it with its parts")
@@ -160,7 +188,9 @@ def _assembled(folder: Path, known: catalogue.Model) -> Path:
             for part in parts:
                 out.write(part.read_bytes())
         if _sha256(aside) != wanted:
-            raise ExportError(f"weights package {known.source}: its parts do not make the file that it promises: reinstall it")
+            raise ExportError(
+                f"weights package {known.source}: its parts do not make the file that it promises: reinstall it"
+            )
         aside.replace(path)
     finally:
         aside.unlink(missing_ok=True)
@@ -189,12 +219,17 @@ def _hub(name: str, licence: str, trust_pickle: bool, model: str | None) -> Chec
         folder = Path(snapshot_download(name, allow_patterns=wanted, etag_timeout=10))
     except Exception as error:  # the hub client raises its own, requests' and httpx's classes
         reason = str(error).splitlines()[0][:120]
-        raise ExportError(f"{name}: cannot be fetched from the hub ({reason}): give a local directory with -m, or --weights random") from None
+        raise ExportError(
+            f"{name}: cannot be fetched from the hub ({reason}): give a local directory with -m, or --weights random"
+        ) from None
     return open_directory(folder, f"{name}@{folder.name[:12]}", licence, trust_pickle, model)
 
 
-def open_directory(folder: Path, source: str, licence: str, trust_pickle: bool, model: str | None) -> Checkpoint:
-    """A directory as Hugging Face lays it out, or MobileCLIP's publishers. `model`: the name in models.py that the user gave it, if any.
+def open_directory(
+    folder: Path, source: str, licence: str, trust_pickle: bool, model: str | None
+) -> Checkpoint:
+    """A directory as Hugging Face lays it out, or MobileCLIP's publishers. `model`: the name in models.py
+    that the user gave it, if any.
 
     Raises ExportError: no config, no safetensors, pickled files only.
     """
@@ -202,9 +237,13 @@ def open_directory(folder: Path, source: str, licence: str, trust_pickle: bool, 
     files = sorted(folder.glob("*.safetensors"))
     pickles = sorted(p for pattern in _PICKLES for p in folder.glob(pattern))
     if not files and not pickles:
-        raise ExportError(f"{folder}: no .safetensors file: is the checkpoint downloaded whole? Pickled ones are fetched with --trust-pickle alone")
+        raise ExportError(
+            f"{folder}: no .safetensors file: is the checkpoint downloaded whole? Pickled ones are fetched with --trust-pickle alone"
+        )
     if not files and not trust_pickle:
-        raise ExportError(f"{folder}: only pickled weights ({pickles[0].name}), which can run code: convert to safetensors, or give --trust-pickle")
+        raise ExportError(
+            f"{folder}: only pickled weights ({pickles[0].name}), which can run code: convert to safetensors, or give --trust-pickle"
+        )
     weights = SafetensorsWeights(files, source) if files else PickledWeights(pickles, source)
 
     def tokenizer() -> str:
@@ -223,7 +262,10 @@ def open_directory(folder: Path, source: str, licence: str, trust_pickle: bool, 
 
 
 def _configuration(folder: Path, model: str | None) -> tuple[Config, Config | None]:
-    """(config.json, preprocessor_config.json) in Hugging Face's form, from whichever form lies there. Raises ExportError."""
+    """(config.json, preprocessor_config.json) in Hugging Face's form, from whichever form lies there.
+
+    Raises ExportError.
+    """
     found = read_json(folder / "config.json")
     if found is not None and "model_type" in found:
         return found, read_json(folder / "preprocessor_config.json")
@@ -236,12 +278,17 @@ def _configuration(folder: Path, model: str | None) -> tuple[Config, Config | No
     if model is not None and (own := catalogue.config(model))["model_type"] == "mobileclip":
         return own, None  # Apple's checkpoints come as one file: the recipe says what it holds
     if found is None:
-        raise ExportError(f"{folder}: no config.json: give the directory that holds config.json and the safetensors files")
+        raise ExportError(
+            f"{folder}: no config.json: give the directory that holds config.json and the safetensors files"
+        )
     return found, None
 
 
 def read_json(path: Path) -> Config | None:
-    """A JSON object; None if there is no such file. Raises ExportError for one that is no object, or too large."""
+    """A JSON object; None if there is no such file.
+
+    Raises ExportError for one that is no object, or too large.
+    """
     if not path.is_file():
         return None
     try:
@@ -256,7 +303,11 @@ def read_json(path: Path) -> Config | None:
 
 
 def _licence(name: str | None, folder: Path) -> str:
-    return catalogue.model(name).licence if name in catalogue.MODELS else f"see the licence of {folder.resolve().name}"
+    return (
+        catalogue.model(name).licence
+        if name in catalogue.MODELS
+        else f"see the licence of {folder.resolve().name}"
+    )
 
 
 def _transformers_tokenizer(folder: Path, gguf_file: str | None) -> str:
@@ -268,7 +319,9 @@ def _transformers_tokenizer(folder: Path, gguf_file: str | None) -> str:
         backend = AutoTokenizer.from_pretrained(folder, **options).backend_tokenizer
     except Exception as error:
         reason = str(error).splitlines()[0][:120]
-        raise ExportError(f"{folder}: no tokenizer that can be read ({reason}): a tokenizer.json is wanted beside the weights") from None
+        raise ExportError(
+            f"{folder}: no tokenizer that can be read ({reason}): a tokenizer.json is wanted beside the weights"
+        ) from None
     backend.no_truncation()
     backend.no_padding()
     return str(backend.to_str())

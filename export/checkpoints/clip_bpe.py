@@ -1,4 +1,6 @@
-"""CLIP's tokenizer from OpenAI's list of byte pairs, which a package carries: for checkpoints that come without one. Opens one text file."""
+"""CLIP's tokenizer from OpenAI's list of byte pairs, which a package carries: for checkpoints that come
+without one. Opens one text file.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +24,30 @@ def tokenizer() -> str:
 
     pairs = merges()
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    words = [*letters, *(letter + WORD_END for letter in letters), *("".join(pair) for pair in pairs), BEGIN, END]
-    made = Tokenizer(BPE({word: n for n, word in enumerate(words)}, pairs, unk_token=END, continuing_subword_prefix="", end_of_word_suffix=WORD_END))
+    words = [
+        *letters,
+        *(letter + WORD_END for letter in letters),
+        *("".join(pair) for pair in pairs),
+        BEGIN,
+        END,
+    ]
+    made = Tokenizer(
+        BPE(
+            {word: n for n, word in enumerate(words)},
+            pairs,
+            unk_token=END,
+            continuing_subword_prefix="",
+            end_of_word_suffix=WORD_END,
+        )
+    )
     made.add_special_tokens([BEGIN, END])
-    made.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Replace(Regex(r"\s+"), " "), normalizers.Lowercase()])
+    made.normalizer = normalizers.Sequence(
+        [normalizers.NFC(), normalizers.Replace(Regex(r"\s+"), " "), normalizers.Lowercase()]
+    )
     split = pre_tokenizers.Split(Regex(PIECES), behavior="removed", invert=True)
-    made.pre_tokenizer = pre_tokenizers.Sequence([split, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+    made.pre_tokenizer = pre_tokenizers.Sequence(
+        [split, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+    )
     marks = [(token, made.token_to_id(token)) for token in (BEGIN, END)]
     made.post_processor = processors.TemplateProcessing(single=f"{BEGIN} $A {END}", special_tokens=marks)
     return str(made.to_str())
@@ -40,7 +60,9 @@ def merges() -> list[tuple[str, str]]:
         with gzip.open(path, "rt", encoding="utf-8") as lines:
             pairs = [line.split() for line in islice(lines, 1, MERGES + 1)]
     except (OSError, UnicodeDecodeError) as error:
-        raise ExportError(f"{path}: not readable ({str(error)[:80]}): reinstall {catalogue.MERGES.source}") from None
+        raise ExportError(
+            f"{path}: not readable ({str(error)[:80]}): reinstall {catalogue.MERGES.source}"
+        ) from None
     if len(pairs) != MERGES or any(len(pair) != 2 for pair in pairs):
         raise ExportError(f"{path}: not OpenAI's list of byte pairs: reinstall {catalogue.MERGES.source}")
     return [(left, right) for left, right in pairs]

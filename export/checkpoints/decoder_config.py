@@ -1,7 +1,8 @@
-"""A language model's Hugging Face configuration as the sizes that its modules are built from. Knows configurations; holds no tensor.
+"""A language model's Hugging Face configuration as the sizes that its modules are built from. Knows
+configurations; holds no tensor.
 
-What a configuration asks for and the modules do not do (a scaled rotation, a capped logit, another activation) is an error that names it:
-a model that is nearly right is wrong.
+What a configuration asks for and the modules do not do (a scaled rotation, a capped logit, another
+activation) is an error that names it: a model that is nearly right is wrong.
 """
 
 from __future__ import annotations
@@ -20,17 +21,27 @@ Config = dict[str, Any]
 LLAMA_LIKE = ("llama", "qwen2", "qwen3", "gemma3_text", "gemma3")
 DECODERS = (*LLAMA_LIKE, "gpt2")
 ENCODER_DECODERS = ("t5",)
-_ACTIVATIONS = {"silu": "silu", "swish": "silu", "gelu_pytorch_tanh": "gelu_tanh", "gelu_new": "gelu_tanh", "relu": "relu"}
+_ACTIVATIONS = {
+    "silu": "silu",
+    "swish": "silu",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "gelu_new": "gelu_tanh",
+    "relu": "relu",
+}
 
 
 def text_config(config: Config) -> Config:
-    """The language model's part: Gemma 3's multimodal configuration holds it as `text_config`. Raises ExportError for an unknown model_type."""
+    """The language model's part: Gemma 3's multimodal configuration holds it as `text_config`. Raises
+    ExportError for an unknown model_type.
+    """
     kind = config.get("model_type")
     if kind == "gemma3":
         inner = config.get("text_config")
         config = {**(inner if isinstance(inner, dict) else {}), "model_type": "gemma3"}
     if kind not in (*DECODERS, *ENCODER_DECODERS):
-        raise ExportError(f"language model of type {kind!r} is not supported; supported are: {', '.join((*DECODERS, *ENCODER_DECODERS))}")
+        raise ExportError(
+            f"language model of type {kind!r} is not supported; supported are: {', '.join((*DECODERS, *ENCODER_DECODERS))}"
+        )
     return config
 
 
@@ -39,9 +50,23 @@ def decoder_shape(config: Config, max_seq: int) -> DecoderShape:
     config = text_config(config)
     with _readable(config):
         shape = _gpt2(config, max_seq) if config["model_type"] == "gpt2" else _llama_like(config)
-        _fit_together(shape.layers, shape.heads, shape.kv_heads, shape.head_dim, shape.intermediate, shape.vocab, shape.hidden)
-        if shape.heads % shape.kv_heads or (shape.rope_theta and shape.head_dim % 2) or len(shape.local) not in (0, shape.layers):
-            raise ValueError(f"{shape.layers} layers, {shape.heads} heads and {shape.kv_heads} of keys do not fit together")
+        _fit_together(
+            shape.layers,
+            shape.heads,
+            shape.kv_heads,
+            shape.head_dim,
+            shape.intermediate,
+            shape.vocab,
+            shape.hidden,
+        )
+        if (
+            shape.heads % shape.kv_heads
+            or (shape.rope_theta and shape.head_dim % 2)
+            or len(shape.local) not in (0, shape.layers)
+        ):
+            raise ValueError(
+                f"{shape.layers} layers, {shape.heads} heads and {shape.kv_heads} of keys do not fit together"
+            )
     return shape
 
 
@@ -50,7 +75,15 @@ def t5_shape(config: Config) -> T5Shape:
     config = text_config(config)
     with _readable(config):
         shape = _t5(config)
-        sizes = (shape.layers, shape.encoder_layers, shape.heads, shape.head_dim, shape.intermediate, shape.vocab, shape.hidden)
+        sizes = (
+            shape.layers,
+            shape.encoder_layers,
+            shape.heads,
+            shape.head_dim,
+            shape.intermediate,
+            shape.vocab,
+            shape.hidden,
+        )
         _fit_together(*sizes, shape.buckets // 4, shape.distance - shape.buckets // 4)
     return shape
 
@@ -58,7 +91,9 @@ def t5_shape(config: Config) -> T5Shape:
 def _t5(config: Config) -> T5Shape:
     feed = str(_need(config, "feed_forward_proj"))
     if feed not in ("relu", "gated-gelu", "gated-silu"):
-        raise ExportError(f"t5: feed_forward_proj {feed!r} is not supported; supported are: relu, gated-gelu, gated-silu")
+        raise ExportError(
+            f"t5: feed_forward_proj {feed!r} is not supported; supported are: relu, gated-gelu, gated-silu"
+        )
     layers = int(_need(config, "num_layers"))
     return T5Shape(
         vocab=int(_need(config, "vocab_size")),
@@ -84,9 +119,30 @@ def language(config: Config, max_seq: int) -> Language:
     if config["model_type"] in ENCODER_DECODERS:
         t = t5_shape(config)
         start = int(config.get("decoder_start_token_id") or config.get("pad_token_id") or 0)
-        return Language(t.layers, t.heads, t.head_dim, t.hidden, max_seq, 0.0, eos, buckets=t.buckets, distance=t.distance, start_id=start)
+        return Language(
+            t.layers,
+            t.heads,
+            t.head_dim,
+            t.hidden,
+            max_seq,
+            0.0,
+            eos,
+            buckets=t.buckets,
+            distance=t.distance,
+            start_id=start,
+        )
     s = decoder_shape(config, max_seq)
-    return Language(s.layers, s.kv_heads, s.head_dim, s.hidden, max_seq, s.rope_theta, eos, window=s.window, rope_theta_local=s.rope_theta_local)
+    return Language(
+        s.layers,
+        s.kv_heads,
+        s.head_dim,
+        s.hidden,
+        max_seq,
+        s.rope_theta,
+        eos,
+        window=s.window,
+        rope_theta_local=s.rope_theta_local,
+    )
 
 
 @contextmanager
@@ -107,7 +163,9 @@ def _fit_together(*sizes: int) -> None:
 
 def _need(config: Config, key: str) -> Any:
     if config.get(key) is None:
-        raise ExportError(f"{config['model_type']}: the configuration has no {key}: is it the model's own config.json?")
+        raise ExportError(
+            f"{config['model_type']}: the configuration has no {key}: is it the model's own config.json?"
+        )
     return config[key]
 
 
@@ -119,12 +177,16 @@ def _refuse(config: Config, *keys: str) -> None:
 
 def _activation(config: Config, name: str) -> str:
     if name not in _ACTIVATIONS:
-        raise ExportError(f"{config['model_type']}: activation {name!r} is not supported; supported are: {', '.join(_ACTIVATIONS)}")
+        raise ExportError(
+            f"{config['model_type']}: activation {name!r} is not supported; supported are: {', '.join(_ACTIVATIONS)}"
+        )
     return _ACTIVATIONS[name]
 
 
 def _rope(config: Config, layers: str, old: str, default: float) -> float:
-    """The rotary base, from the configuration's old form (rope_theta, rope_scaling) or the newer one (rope_parameters, per kind of layer)."""
+    """The rotary base, from the configuration's old form (rope_theta, rope_scaling) or the newer one
+    (rope_parameters, per kind of layer).
+    """
     found: Config = config.get("rope_parameters") or {}
     found = found.get(layers, found)
     scaled: Config = config.get("rope_scaling") or {}
@@ -138,11 +200,22 @@ def _rope(config: Config, layers: str, old: str, default: float) -> float:
 
 def _llama_like(config: Config) -> DecoderShape:
     kind, gemma = config["model_type"], config["model_type"].startswith("gemma3")
-    _refuse(config, "mlp_bias", "use_sliding_window", "final_logit_softcapping", "attn_logit_softcapping", "use_bidirectional_attention")
+    _refuse(
+        config,
+        "mlp_bias",
+        "use_sliding_window",
+        "final_logit_softcapping",
+        "attn_logit_softcapping",
+        "use_bidirectional_attention",
+    )
     if kind != "llama":
         _refuse(config, *(() if kind == "qwen2" else ("attention_bias",)))
-    hidden, heads, layers = (int(_need(config, key)) for key in ("hidden_size", "num_attention_heads", "num_hidden_layers"))
-    activation = config.get("hidden_activation", config.get("hidden_act")) if gemma else config.get("hidden_act")
+    hidden, heads, layers = (
+        int(_need(config, key)) for key in ("hidden_size", "num_attention_heads", "num_hidden_layers")
+    )
+    activation = (
+        config.get("hidden_activation", config.get("hidden_act")) if gemma else config.get("hidden_act")
+    )
     head_dim = int(config.get("head_dim") or hidden // heads)
     return DecoderShape(
         vocab=int(_need(config, "vocab_size")),
@@ -177,9 +250,15 @@ def _local(config: Config, layers: int) -> tuple[bool, ...]:
 
 def _gpt2(config: Config, max_seq: int) -> DecoderShape:
     _refuse(config, "scale_attn_by_inverse_layer_idx", "add_cross_attention")
-    hidden, heads, rows = int(_need(config, "n_embd")), int(_need(config, "n_head")), int(_need(config, "n_positions"))
+    hidden, heads, rows = (
+        int(_need(config, "n_embd")),
+        int(_need(config, "n_head")),
+        int(_need(config, "n_positions")),
+    )
     if max_seq > rows:
-        raise ExportError(f"gpt2: {max_seq} positions are wanted, the model has learned {rows}: give a smaller --max-seq-len")
+        raise ExportError(
+            f"gpt2: {max_seq} positions are wanted, the model has learned {rows}: give a smaller --max-seq-len"
+        )
     return DecoderShape(
         vocab=int(_need(config, "vocab_size")),
         hidden=hidden,

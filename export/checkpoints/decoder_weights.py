@@ -1,6 +1,8 @@
-"""Which tensors of a checkpoint make which parameter of a language model's module. Knows Hugging Face's names; builds no module.
+"""Which tensors of a checkpoint make which parameter of a language model's module. Knows Hugging Face's
+names; builds no module.
 
-Every source is a function, asked when its parameter is filled: no tensor is read before, and none is held twice.
+Every source is a function, asked when its parameter is filled: no tensor is read before, and none is held
+twice.
 """
 
 from __future__ import annotations
@@ -54,21 +56,31 @@ def _fill(module: nn.Module, sources: Sources) -> None:
     assert set(names) == set(sources), set(names) ^ set(sources)
     for name in names:
         at, _, leaf = name.rpartition(".")
-        setattr(module.get_submodule(at), leaf, nn.Parameter(sources[name]().contiguous(), requires_grad=False))
+        setattr(
+            module.get_submodule(at), leaf, nn.Parameter(sources[name]().contiguous(), requires_grad=False)
+        )
 
 
 def _head(text: Config, s: DecoderShape, weights: Weights, tied: bool) -> Source:
-    """The output matrix; the token table as stored where the two are tied (Gemma's scale belongs to the embeddings alone)."""
+    """The output matrix; the token table as stored where the two are tied (Gemma's scale belongs to the
+    embeddings alone).
+    """
     if text.get("tie_word_embeddings", tied):
         return lambda: token_table(text, weights)
     return lambda: weights.get("lm_head.weight", s.vocab, s.hidden)
 
 
 def _llama_like(text: Config, s: DecoderShape, weights: Weights) -> Sources:
-    plus = 1.0 if text["model_type"].startswith("gemma3") else 0.0  # Gemma's norms multiply with one plus the stored scale
+    plus = (
+        1.0 if text["model_type"].startswith("gemma3") else 0.0
+    )  # Gemma's norms multiply with one plus the stored scale
     names = {"attention_norm": "input_layernorm", "norm": "post_attention_layernorm"}
     if s.post_norms:
-        names |= {"norm": "pre_feedforward_layernorm", "attention_post_norm": "post_attention_layernorm", "post_norm": "post_feedforward_layernorm"}
+        names |= {
+            "norm": "pre_feedforward_layernorm",
+            "attention_post_norm": "post_attention_layernorm",
+            "post_norm": "post_feedforward_layernorm",
+        }
 
     def scale(name: str, size: int) -> Callable[[], Tensor]:
         return lambda: weights.get(name, size) + plus
@@ -77,7 +89,10 @@ def _llama_like(text: Config, s: DecoderShape, weights: Weights) -> Sources:
         return lambda: torch.cat([weights.get(name, rows, *width) for name, rows in names])
 
     q, kv = s.heads * s.head_dim, s.kv_heads * s.head_dim
-    out: Sources = {"norm.weight": scale("model.norm.weight", s.hidden), "head.weight": _head(text, s, weights, bool(plus))}
+    out: Sources = {
+        "norm.weight": scale("model.norm.weight", s.hidden),
+        "head.weight": _head(text, s, weights, bool(plus)),
+    }
     for n in range(s.layers):
         ours, at = f"layers.{n}", f"model.layers.{n}"
         rows = [(f"{at}.self_attn.{x}_proj", size) for x, size in (("q", q), ("k", kv), ("v", kv))]
@@ -87,11 +102,18 @@ def _llama_like(text: Config, s: DecoderShape, weights: Weights) -> Sources:
         out[f"{ours}.out.weight"] = stack([(f"{at}.self_attn.o_proj.weight", s.hidden)], q)
         if s.out_bias:
             out[f"{ours}.out.bias"] = stack([(f"{at}.self_attn.o_proj.bias", s.hidden)])
-        out[f"{ours}.gate_up.weight"] = stack([(f"{at}.mlp.{x}_proj.weight", s.intermediate) for x in ("gate", "up")], s.hidden)
+        out[f"{ours}.gate_up.weight"] = stack(
+            [(f"{at}.mlp.{x}_proj.weight", s.intermediate) for x in ("gate", "up")], s.hidden
+        )
         out[f"{ours}.down.weight"] = stack([(f"{at}.mlp.down_proj.weight", s.hidden)], s.intermediate)
-        out |= {f"{ours}.{mine}.weight": scale(f"{at}.{theirs}.weight", s.hidden) for mine, theirs in names.items()}
+        out |= {
+            f"{ours}.{mine}.weight": scale(f"{at}.{theirs}.weight", s.hidden)
+            for mine, theirs in names.items()
+        }
         if s.head_norm:
-            out |= {f"{ours}.{x}_norm.weight": scale(f"{at}.self_attn.{x}_norm.weight", s.head_dim) for x in "qk"}
+            out |= {
+                f"{ours}.{x}_norm.weight": scale(f"{at}.self_attn.{x}_norm.weight", s.head_dim) for x in "qk"
+            }
     return out
 
 
@@ -127,11 +149,17 @@ def _t5_stack(at: str, ours: str, s: T5Shape, weights: Weights, feed: str) -> So
     ins = ("wi_0", "wi_1") if s.gated else ("wi",)
     attention, last = f"{at}.layer.0", f"{at}.layer.{feed}"
     return {
-        f"{ours}.qkv.weight": lambda: torch.cat([weights.get(f"{attention}.SelfAttention.{x}.weight", s.inner, s.hidden) for x in "qkv"]),
+        f"{ours}.qkv.weight": lambda: torch.cat(
+            [weights.get(f"{attention}.SelfAttention.{x}.weight", s.inner, s.hidden) for x in "qkv"]
+        ),
         f"{ours}.out.weight": lambda: weights.get(f"{attention}.SelfAttention.o.weight", s.hidden, s.inner),
         f"{ours}.attention_norm.weight": lambda: weights.get(f"{attention}.layer_norm.weight", s.hidden),
-        f"{ours}.gate_up.weight": lambda: torch.cat([weights.get(f"{last}.DenseReluDense.{x}.weight", s.intermediate, s.hidden) for x in ins]),
-        f"{ours}.down.weight": lambda: weights.get(f"{last}.DenseReluDense.wo.weight", s.hidden, s.intermediate),
+        f"{ours}.gate_up.weight": lambda: torch.cat(
+            [weights.get(f"{last}.DenseReluDense.{x}.weight", s.intermediate, s.hidden) for x in ins]
+        ),
+        f"{ours}.down.weight": lambda: weights.get(
+            f"{last}.DenseReluDense.wo.weight", s.hidden, s.intermediate
+        ),
         f"{ours}.norm.weight": lambda: weights.get(f"{last}.layer_norm.weight", s.hidden),
     }
 
@@ -163,7 +191,9 @@ def _t5_decoder(text: Config, s: T5Shape, weights: Weights) -> Sources:
     shared = tied and not weights.has("lm_head.weight")
     head = get("shared.weight" if shared else "lm_head.weight", s.vocab, s.hidden)
     scaled = bool(text.get("scale_decoder_outputs", tied))  # a tied head reads states times d_model^-0.5
-    out = _t5_ends("decoder", s, weights) | {"head.weight": (lambda: head() * s.hidden**-0.5) if scaled else head}
+    out = _t5_ends("decoder", s, weights) | {
+        "head.weight": (lambda: head() * s.hidden**-0.5) if scaled else head
+    }
     for n in range(s.layers):
         at, ours = f"decoder.block.{n}", f"layers.{n}"
         out |= _t5_stack(at, ours, s, weights, "2")

@@ -1,7 +1,9 @@
-"""Fills MobileCLIP's modules of convolutions, folding what training spreads over branches. Knows timm's names of tensors and the arithmetic.
+"""Fills MobileCLIP's modules of convolutions, folding what training spreads over branches. Knows timm's names
+of tensors and the arithmetic.
 
-A branch is a convolution or the input itself, each behind a batch norm; all are linear, and so is their sum: one kernel (RepVGG, Ding et al.
-2021). A checkpoint that was folded before has "reparam_conv" in the place of the branches, and is taken as it is.
+A branch is a convolution or the input itself, each behind a batch norm; all are linear, and so is their sum:
+one kernel (RepVGG, Ding et al. 2021). A checkpoint that was folded before has "reparam_conv" in the place of
+the branches, and is taken as it is.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ def fill_image(tower: FastVit, weights: Weights, root: str) -> None:
         if isinstance(down, Downsample):
             _downsample(down, weights, f"{stage}.downsample.proj")
         for index, block in enumerate(blocks):
-            (_mixer_block if isinstance(block, MixerBlock) else _attention_block)(block, weights, f"{stage}.blocks.{index}")
+            (_mixer_block if isinstance(block, MixerBlock) else _attention_block)(
+                block, weights, f"{stage}.blocks.{index}"
+            )
     _put(tower.position, _position(weights, f"{root}.stages.{len(tower.stages) - 1}.pos_emb", tower.position))
     _put(tower.final, _branches(weights, f"{root}.final_conv", tower.final))
     _squeeze(tower.squeeze, weights, f"{root}.final_conv.se")
@@ -39,7 +43,11 @@ def fill_mixer(mixer: TokenMixer, weights: Weights, root: str) -> None:
     """A block of convolutions of the text tower. Raises ExportError as fill_image does."""
     _put(mixer.mix, _mixed(weights, f"{root}.token_mixer", mixer.mix))
     _put(mixer.conv, _normed(weights, f"{root}.mlp.conv", mixer.conv))
-    for linear, kernel in zip((mixer.mlp.up, mixer.mlp.down), _mlp(weights, root, mixer.mlp.up.out_features, mixer.mlp.up.in_features), strict=True):
+    for linear, kernel in zip(
+        (mixer.mlp.up, mixer.mlp.down),
+        _mlp(weights, root, mixer.mlp.up.out_features, mixer.mlp.up.in_features),
+        strict=True,
+    ):
         _put(linear, kernel)
 
 
@@ -62,14 +70,24 @@ def _attention_block(block: AttentionBlock, weights: Weights, root: str) -> None
 
 def _conv_mlp(mlp: ConvMlp, weights: Weights, root: str, scale: str) -> None:
     _put(mlp.conv, _normed(weights, f"{root}.mlp.conv", mlp.conv))
-    for conv, (matrix, bias) in zip((mlp.up, mlp.down), _mlp(weights, root, mlp.up.out_channels, mlp.up.in_channels, scale), strict=True):
+    for conv, (matrix, bias) in zip(
+        (mlp.up, mlp.down), _mlp(weights, root, mlp.up.out_channels, mlp.up.in_channels, scale), strict=True
+    ):
         _put(conv, (matrix[:, :, None, None], bias))
 
 
-def _mlp(weights: Weights, root: str, inner: int, width: int, scale: str = "layer_scale") -> tuple[Kernel, Kernel]:
+def _mlp(
+    weights: Weights, root: str, inner: int, width: int, scale: str = "layer_scale"
+) -> tuple[Kernel, Kernel]:
     """Both 1 × 1 convolutions of an mlp as matrices, the layer scale in the second."""
-    up = weights.get(f"{root}.mlp.fc1.weight", inner, width, 1, 1)[:, :, 0, 0], weights.get(f"{root}.mlp.fc1.bias", inner)
-    down = weights.get(f"{root}.mlp.fc2.weight", width, inner, 1, 1)[:, :, 0, 0], weights.get(f"{root}.mlp.fc2.bias", width)
+    up = (
+        weights.get(f"{root}.mlp.fc1.weight", inner, width, 1, 1)[:, :, 0, 0],
+        weights.get(f"{root}.mlp.fc1.bias", inner),
+    )
+    down = (
+        weights.get(f"{root}.mlp.fc2.weight", width, inner, 1, 1)[:, :, 0, 0],
+        weights.get(f"{root}.mlp.fc2.bias", width),
+    )
     return up, _scaled(weights, f"{root}.{scale}", down)
 
 
@@ -95,11 +113,15 @@ def _plain(weights: Weights, root: str, conv: nn.Conv2d) -> Kernel:
 
 
 def _folded(weights: Weights, root: str, conv: nn.Conv2d) -> Kernel | None:
-    return _plain(weights, f"{root}.reparam_conv", conv) if weights.has(f"{root}.reparam_conv.weight") else None
+    return (
+        _plain(weights, f"{root}.reparam_conv", conv) if weights.has(f"{root}.reparam_conv.weight") else None
+    )
 
 
 def _branches(weights: Weights, root: str, conv: nn.Conv2d) -> Kernel:
-    """A MobileOne block: the convolution, one of kernel 1 where it is larger, and the input where input and output are of one shape."""
+    """A MobileOne block: the convolution, one of kernel 1 where it is larger, and the input where input and
+    output are of one shape.
+    """
     if found := _folded(weights, root, conv):
         return found
     parts = [_normed(weights, f"{root}.conv_kxk.0", conv)]
@@ -122,7 +144,9 @@ def _mixed(weights: Weights, root: str, conv: nn.Conv2d) -> Kernel:
 
 def _large(weights: Weights, root: str, conv: nn.Conv2d) -> Kernel:
     """A large kernel beside a small one."""
-    return _folded(weights, root, conv) or _sum(_normed(weights, f"{root}.large_conv", conv), _normed(weights, f"{root}.small_conv", conv, 3))
+    return _folded(weights, root, conv) or _sum(
+        _normed(weights, f"{root}.large_conv", conv), _normed(weights, f"{root}.small_conv", conv, 3)
+    )
 
 
 def _position(weights: Weights, root: str, conv: nn.Conv2d) -> Kernel:
@@ -151,7 +175,9 @@ def _input(weights: Weights, root: str, conv: nn.Conv2d) -> Kernel:
 
 def _norm(weights: Weights, root: str, width: int) -> Kernel:
     """A batch norm as x · factor + shift."""
-    scale, bias, mean, variance = (weights.get(f"{root}.{name}", width) for name in ("weight", "bias", "running_mean", "running_var"))
+    scale, bias, mean, variance = (
+        weights.get(f"{root}.{name}", width) for name in ("weight", "bias", "running_mean", "running_var")
+    )
     factor = scale / torch.sqrt(variance + EPS)
     return factor, bias - mean * factor
 

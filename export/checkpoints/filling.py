@@ -1,4 +1,6 @@
-"""Weights into the layers of a module, by a table of names; and weights that are shapes alone. Knows no architecture."""
+"""Weights into the layers of a module, by a table of names; and weights that are shapes alone. Knows no
+architecture.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""A GGUF file as a configuration in Hugging Face's keys and weights by Hugging Face's names, dequantized tensor by tensor to float32.
+"""A GGUF file as a configuration in Hugging Face's keys and weights by Hugging Face's names, dequantized
+tensor by tensor to float32.
 
-The names' table is the gguf package's. Two things are undone here: llama.cpp stores Llama's rotary pairs interleaved, and Gemma's norm
-scales with the one already added.
+The names' table is the gguf package's. Two things are undone here: llama.cpp stores Llama's rotary pairs
+interleaved, and Gemma's norm scales with the one already added.
 """
 
 from __future__ import annotations
@@ -41,9 +42,16 @@ class GgufWeights:
 
         stored = self._stored(name)
         if stored not in self._raw:
-            raise ExportError(f"{self._path.name}: tensor {name} ({stored}) is missing: the file is cut short or of another architecture")
+            raise ExportError(
+                f"{self._path.name}: tensor {name} ({stored}) is missing: the file is cut short or of another architecture"
+            )
         raw = self._raw[stored]
-        tensor = fit(torch.from_numpy(np.array(dequantize(raw.data, raw.tensor_type), dtype=np.float32)), name, shape, self.source)
+        tensor = fit(
+            torch.from_numpy(np.array(dequantize(raw.data, raw.tensor_type), dtype=np.float32)),
+            name,
+            shape,
+            self.source,
+        )
         if _ARCHITECTURES[self._architecture][1] and name.endswith(("q_proj.weight", "k_proj.weight")):
             heads = self._config["num_attention_heads" if "q_proj" in name else "num_key_value_heads"]
             tensor = unpermute(tensor, heads)
@@ -56,7 +64,9 @@ class GgufWeights:
 
 
 def unpermute(weight: Tensor, heads: int) -> Tensor:
-    """llama.cpp stores rotary pairs interleaved; torch's rotate-half wants each head's first halves, then its second halves."""
+    """llama.cpp stores rotary pairs interleaved; torch's rotate-half wants each head's first halves, then its
+    second halves.
+    """
     rows, columns = weight.shape
     return weight.view(heads, rows // heads // 2, 2, columns).transpose(1, 2).reshape(rows, columns)
 
@@ -69,9 +79,13 @@ def open_gguf(path: Path, source: str) -> tuple[Config, GgufWeights]:
         reader = GGUFReader(path)
         architecture = str(reader.get_field("general.architecture").contents())
     except Exception as error:  # the reader raises ValueError, IndexError, AttributeError and numpy's own
-        raise ExportError(f"{path}: not a whole GGUF file ({str(error).splitlines()[0][:100] if str(error) else 'no header'})") from None
+        raise ExportError(
+            f"{path}: not a whole GGUF file ({str(error).splitlines()[0][:100] if str(error) else 'no header'})"
+        ) from None
     if architecture not in _ARCHITECTURES:
-        raise ExportError(f"{path.name}: a GGUF of architecture {architecture!r}; read are: {', '.join(_ARCHITECTURES)}")
+        raise ExportError(
+            f"{path.name}: a GGUF of architecture {architecture!r}; read are: {', '.join(_ARCHITECTURES)}"
+        )
     config = _config(path, reader, architecture)
     return config, GgufWeights(path, reader, architecture, config, source)
 
@@ -80,7 +94,9 @@ def _config(path: Path, reader: Any, architecture: str) -> Config:
     def number(key: str, otherwise: Any = None) -> Any:
         field = reader.get_field(f"{architecture}.{key}")
         if field is None and otherwise is None:
-            raise ExportError(f"{path.name}: no {architecture}.{key} in its header: the file is of another architecture")
+            raise ExportError(
+                f"{path.name}: no {architecture}.{key} in its header: the file is of another architecture"
+            )
         return otherwise if field is None else field.contents()
 
     names = {t.name: t for t in reader.tensors}
@@ -108,7 +124,9 @@ def _config(path: Path, reader: Any, architecture: str) -> Config:
 
 
 def _gemma3(config: Config, number: Any) -> Config:
-    """What llama.cpp knows of Gemma 3 beyond its header: every sixth layer sees all, the local rotary base is 10,000."""
+    """What llama.cpp knows of Gemma 3 beyond its header: every sixth layer sees all, the local rotary base is
+    10,000.
+    """
     return {
         "hidden_activation": "gelu_pytorch_tanh",
         "sliding_window": number("attention.sliding_window", 512),

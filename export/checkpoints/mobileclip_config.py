@@ -1,7 +1,8 @@
-"""MobileCLIP's configurations as they are published → one form, that of configs/mobileclip-s0.json, and its image tower's shape. No weights.
+"""MobileCLIP's configurations as they are published → one form, that of configs/mobileclip-s0.json, and its
+image tower's shape. No weights.
 
-Apple's own (ml-mobileclip: mobileclip_s0.json) and open_clip's (open_clip_config.json) name an image tower, whose sizes stand here. open_clip
-has no S0: its text transformer has no blocks of convolutions.
+Apple's own (ml-mobileclip: mobileclip_s0.json) and open_clip's (open_clip_config.json) name an image tower,
+whose sizes stand here. open_clip has no S0: its text transformer has no blocks of convolutions.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ def read_apple(raw: Config, where: str) -> Config:
     """Apple's configuration in our form. Raises ExportError for a tower that is not known."""
     image, text = section(raw, "image_cfg", where), section(raw, "text_cfg", where)
     if text.get("causal_masking") is not False or text.get("model_name") not in ("mct", "base"):
-        raise ExportError(f"{where}: text_cfg is no text tower known here: MobileCLIP's S0, S1 and S2 read both ways")
+        raise ExportError(
+            f"{where}: text_cfg is no text tower known here: MobileCLIP's S0, S1 and S2 read both ways"
+        )
     sizes = _widths(text.get("dim"), text.get("ffn_multiplier_per_layer"), 16, where) | {
         "num_attention_heads": text.get("n_heads_per_layer"),
         "num_hidden_layers": text.get("n_transformer_layers"),
@@ -38,14 +41,24 @@ def read_apple(raw: Config, where: str) -> Config:
 
 
 def read_open_clip(raw: Config, where: str) -> tuple[Config, Config]:
-    """(configuration in our form, preprocessor_config.json's form) of open_clip's. Raises ExportError for a tower that is not known."""
+    """(configuration in our form, preprocessor_config.json's form) of open_clip's.
+
+    Raises ExportError for a tower that is not known.
+    """
     model, steps = section(raw, "model_cfg", where), section(raw, "preprocess_cfg", where)
     image, text = section(model, "vision_cfg", where), section(model, "text_cfg", where)
     name = str(image.get("timm_model_name")).removeprefix("fastvit_")
     known = _TEXT | {key for key in text if "token" in key}
     own = image.get("timm_proj") is None and image.get("timm_pool") == "avg"
-    if name in TOWERS and (text.get("no_causal_mask") is not True or not own or not known.issuperset(text) or model.get("quick_gelu")):
-        raise ExportError(f"{where}: not as MobileCLIP's S0, S1 and S2 have it: a plain text tower that reads both ways, an image tower's own head")
+    if name in TOWERS and (
+        text.get("no_causal_mask") is not True
+        or not own
+        or not known.issuperset(text)
+        or model.get("quick_gelu")
+    ):
+        raise ExportError(
+            f"{where}: not as MobileCLIP's S0, S1 and S2 have it: a plain text tower that reads both ways, an image tower's own head"
+        )
     sizes = _widths(text.get("width", 512), text.get("mlp_ratio", 4.0), 1, where) | {
         "num_attention_heads": text.get("heads", 8),
         "num_hidden_layers": text.get("layers", 12),
@@ -56,19 +69,35 @@ def read_open_clip(raw: Config, where: str) -> tuple[Config, Config]:
 
 def _widths(width: Any, ratio: Any, step: int, where: str) -> dict[str, Any]:
     """Features of a text tower, and of its mlps in whole steps."""
-    if not isinstance(width, int) or not isinstance(ratio, int | float) or not 0 < width <= 1 << 16 or not 0 < ratio <= 64:
-        raise ExportError(f"{where}: text_cfg has mlps {str(ratio)[:40]} times as wide as {str(width)[:40]}: one number each is wanted")
+    if (
+        not isinstance(width, int)
+        or not isinstance(ratio, int | float)
+        or not 0 < width <= 1 << 16
+        or not 0 < ratio <= 64
+    ):
+        raise ExportError(
+            f"{where}: text_cfg has mlps {str(ratio)[:40]} times as wide as {str(width)[:40]}: one number each is wanted"
+        )
     return {"hidden_size": width, "intermediate_size": math.ceil(width * ratio / step) * step}
 
 
-def _config(raw: Config, name: Any, image: Config, sizes: dict[str, Any], text: Config, mixers: bool, where: str) -> Config:
+def _config(
+    raw: Config, name: Any, image: Config, sizes: dict[str, Any], text: Config, mixers: bool, where: str
+) -> Config:
     if name not in TOWERS:
-        raise ExportError(f"{where}: image tower {str(name)[:60]!r} is not known here; known: {', '.join(TOWERS)}")
+        raise ExportError(
+            f"{where}: image tower {str(name)[:60]!r} is not known here; known: {', '.join(TOWERS)}"
+        )
     (depths, widths), vocab = TOWERS[name], text.get("vocab_size", 49408)
     return {
         "model_type": "mobileclip",
         "projection_dim": raw.get("embed_dim"),
-        "vision_config": {"image_size": image.get("image_size", 256), "depths": list(depths), "hidden_sizes": list(widths), "mlp_ratio": RATIO},
+        "vision_config": {
+            "image_size": image.get("image_size", 256),
+            "depths": list(depths),
+            "hidden_sizes": list(widths),
+            "mlp_ratio": RATIO,
+        },
         "text_config": sizes
         | {"vocab_size": vocab, "max_position_embeddings": text.get("context_length", 77), "mixers": mixers}
         # Pooled at the highest id, which ends every text; filled up with 0.
@@ -79,9 +108,16 @@ def _config(raw: Config, name: Any, image: Config, sizes: dict[str, Any], text: 
 def _processor(steps: Config, side: Any, where: str) -> Config:
     mode, interpolation = steps.get("resize_mode", "shortest"), steps.get("interpolation", "bilinear")
     if mode not in ("shortest", "squash") or interpolation not in _RESAMPLE:
-        raise ExportError(f"{where}: preprocess_cfg resizes by {str((mode, interpolation))[:60]}: shortest or squash, bilinear or bicubic are known")
+        raise ExportError(
+            f"{where}: preprocess_cfg resizes by {str((mode, interpolation))[:60]}: shortest or squash, bilinear or bicubic are known"
+        )
     size = {"shortest_edge": side} if mode == "shortest" else {"height": side, "width": side}
-    found: Config = {"size": size, "crop_size": side, "do_center_crop": mode == "shortest", "resample": _RESAMPLE[interpolation]}
+    found: Config = {
+        "size": size,
+        "crop_size": side,
+        "do_center_crop": mode == "shortest",
+        "resample": _RESAMPLE[interpolation],
+    }
     return found | {f"image_{name}": steps[name] for name in ("mean", "std") if name in steps}
 
 
@@ -91,15 +127,29 @@ def image_shape(config: Config) -> FastVitShape:
     vision = section(config, where)
     depths, widths = (_four(vision, name, most) for name, most in (("depths", 64), ("hidden_sizes", 1 << 12)))
     if any(wide % narrow for narrow, wide in pairwise(widths)) or widths[-1] % HEAD:
-        raise ExportError(f"config.json: {where}.hidden_sizes {list(widths)}: each must divide the next, and {HEAD} the last")
+        raise ExportError(
+            f"config.json: {where}.hidden_sizes {list(widths)}: each must divide the next, and {HEAD} the last"
+        )
     side = whole(vision, where, "image_size", 256, 4096)
     if side % STRIDE:
         raise ExportError(f"config.json: {where}.image_size {side} is no multiple of {STRIDE}")
-    return FastVitShape(side, depths, widths, whole(vision, where, "mlp_ratio", RATIO, 16), whole(config, "", "projection_dim", 512, 1 << 16))
+    return FastVitShape(
+        side,
+        depths,
+        widths,
+        whole(vision, where, "mlp_ratio", RATIO, 16),
+        whole(config, "", "projection_dim", 512, 1 << 16),
+    )
 
 
 def _four(vision: Config, name: str, most: int) -> tuple[int, ...]:
     values = vision.get(name)
-    if not isinstance(values, list) or len(values) != 4 or any(type(n) is not int or not 1 <= n <= most for n in values):
-        raise ExportError(f"config.json: vision_config.{name} is {str(values)[:60]}: four whole numbers up to {most} are wanted")
+    if (
+        not isinstance(values, list)
+        or len(values) != 4
+        or any(type(n) is not int or not 1 <= n <= most for n in values)
+    ):
+        raise ExportError(
+            f"config.json: vision_config.{name} is {str(values)[:60]}: four whole numbers up to {most} are wanted"
+        )
     return tuple(values)

@@ -1,4 +1,7 @@
-"""A Hugging Face preprocessor_config.json → the bundle's preprocessing spec. Knows the library's defaults; resizes nothing itself."""
+"""A Hugging Face preprocessor_config.json → the bundle's preprocessing spec.
+
+Knows the library's defaults; resizes nothing itself.
+"""
 
 from __future__ import annotations
 
@@ -13,31 +16,49 @@ from .tower_config import Config, image_shape, model_type
 # PIL's numbers of filters, which the file holds.
 _FILTERS = {2: "bilinear", 3: "bicubic"}
 _RESAMPLE = {"clip": 3, "siglip": 3, "mobileclip": 2}
-_MEANS = {"mobileclip": (0.0, 0.0, 0.0), "clip": (0.48145466, 0.4578275, 0.40821073), "siglip": (0.5, 0.5, 0.5)}
-_STDS = {"mobileclip": (1.0, 1.0, 1.0), "clip": (0.26862954, 0.26130258, 0.27577711), "siglip": (0.5, 0.5, 0.5)}
+_MEANS = {
+    "mobileclip": (0.0, 0.0, 0.0),
+    "clip": (0.48145466, 0.4578275, 0.40821073),
+    "siglip": (0.5, 0.5, 0.5),
+}
+_STDS = {
+    "mobileclip": (1.0, 1.0, 1.0),
+    "clip": (0.26862954, 0.26130258, 0.27577711),
+    "siglip": (0.5, 0.5, 0.5),
+}
 WHERE = "preprocessor_config.json"
 
 
 def preprocessing(config: Config, processor: Config | None = None) -> Preprocessing:
-    """How pixels become the image tower's input; `processor` None or silent: the architecture's own defaults at the tower's size.
+    """How pixels become the image tower's input; `processor` None or silent: the architecture's own defaults
+    at the tower's size.
 
-    CLIP and MobileCLIP: shorter side to `resize`, centre crop. SigLIP: squashed to a square. Raises ExportError for what neither does.
+    CLIP and MobileCLIP: shorter side to `resize`, centre crop. SigLIP: squashed to a square. Raises
+    ExportError for what neither does.
     """
     kind = model_type(config)
     side = mobileclip_config.image_shape(config).image if kind == "mobileclip" else image_shape(config).image
     given = processor or {}
     for step in ("do_resize", "do_rescale", "do_normalize"):
         if given.get(step, True) is not True:
-            raise ExportError(f"{WHERE}: {step} is off: a tower that takes raw pixels of any size is not supported")
+            raise ExportError(
+                f"{WHERE}: {step} is off: a tower that takes raw pixels of any size is not supported"
+            )
     size = given.get("size", {"shortest_edge": side} if kind != "siglip" else {"height": side, "width": side})
     crop = given.get("do_center_crop", kind != "siglip")
     resize, squash = _size(size, bool(crop))
     cut = _side(given.get("crop_size", side), "crop_size") if crop else resize
     if not squash and not crop:
-        raise ExportError(f"{WHERE}: the shorter side is resized and nothing cropped: the tower takes squares only")
+        raise ExportError(
+            f"{WHERE}: the shorter side is resized and nothing cropped: the tower takes squares only"
+        )
     if cut != side or (squash and resize != side) or resize < cut:
-        raise ExportError(f"{WHERE}: gives {cut} × {cut} pixels after a resize to {resize}, the tower takes {side} × {side}")
-    means, stds = (_channels(given.get(n, d[kind]), n, given) for n, d in (("image_mean", _MEANS), ("image_std", _STDS)))
+        raise ExportError(
+            f"{WHERE}: gives {cut} × {cut} pixels after a resize to {resize}, the tower takes {side} × {side}"
+        )
+    means, stds = (
+        _channels(given.get(n, d[kind]), n, given) for n, d in (("image_mean", _MEANS), ("image_std", _STDS))
+    )
     if min(stds) <= 0:
         raise ExportError(f"{WHERE}: image_std holds {min(stds)}: positive numbers are wanted")
     method, fit = _filter(given.get("resample", _RESAMPLE[kind])), "squash" if squash else "crop"
@@ -45,7 +66,10 @@ def preprocessing(config: Config, processor: Config | None = None) -> Preprocess
 
 
 def _size(size: Any, crop: bool) -> tuple[int, bool]:
-    """(pixels, whether both sides become so many). Old configs hold one number: the shorter side where a crop follows."""
+    """(pixels, whether both sides become so many).
+
+    Old configs hold one number: the shorter side where a crop follows.
+    """
     if isinstance(size, dict) and "shortest_edge" in size and "longest_edge" not in size:
         return _side(size["shortest_edge"], "size.shortest_edge"), False
     if isinstance(size, dict):
@@ -58,13 +82,17 @@ def _side(size: Any, name: str) -> int:
     if isinstance(size, dict) and size.get("width") != value:
         raise ExportError(f"{WHERE}: {name} is {str(size)[:80]}: only squares are supported")
     if type(value) is not int or not 1 <= value <= 4096:
-        raise ExportError(f"{WHERE}: {name} is {str(size)[:80]}: a whole number of pixels up to 4096 is wanted")
+        raise ExportError(
+            f"{WHERE}: {name} is {str(size)[:80]}: a whole number of pixels up to 4096 is wanted"
+        )
     return value
 
 
 def _filter(number: Any) -> str:
     if number not in _FILTERS:
-        raise ExportError(f"{WHERE}: resample {str(number)[:40]} is not known here; known: {', '.join(f'{n} ({f})' for n, f in _FILTERS.items())}")
+        raise ExportError(
+            f"{WHERE}: resample {str(number)[:40]} is not known here; known: {', '.join(f'{n} ({f})' for n, f in _FILTERS.items())}"
+        )
     return _FILTERS[number]
 
 
@@ -72,6 +100,12 @@ def _channels(values: Any, name: str, given: Config) -> tuple[float, ...]:
     """Three numbers of the file, in units of the pixels' 0..255."""
     factor = given.get("rescale_factor", 1 / 255)
     numbers = [*values, factor] if isinstance(values, list | tuple) else []
-    if len(numbers) != 4 or any(not isinstance(x, int | float) or abs(x) > 1e6 for x in numbers) or not factor > 0:
-        raise ExportError(f"{WHERE}: {name} {str(values)[:80]} (rescale_factor {str(factor)[:20]}): three numbers are wanted")
+    if (
+        len(numbers) != 4
+        or any(not isinstance(x, int | float) or abs(x) > 1e6 for x in numbers)
+        or not factor > 0
+    ):
+        raise ExportError(
+            f"{WHERE}: {name} {str(values)[:80]} (rescale_factor {str(factor)[:20]}): three numbers are wanted"
+        )
     return tuple(float(x) / float(factor) for x in values)

@@ -1,5 +1,5 @@
-"""A Hugging Face config.json of two towers (CLIP, SigLIP; MobileCLIP's text) → the shapes that the modules take. Knows the library's defaults:
-configs leave out what equals them. Touches no weights."""
+"""A Hugging Face config.json of two towers (CLIP, SigLIP; MobileCLIP's text) → the shapes that the modules
+take. Knows the library's defaults: configs leave out what equals them. Touches no weights."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from ..networks.vit import VitShape
 
 Config = dict[str, Any]
 MODEL_TYPES = ("clip", "siglip", "mobileclip")
-# The Gemma tokenizer of SigLIP 2, whose configs do not say that it pads with 0 where SigLIP's own pads with 1.
+# The Gemma tokenizer of SigLIP 2, whose configs do not say that it pads with 0 where SigLIP's own pads with
+# 1.
 GEMMA_VOCAB = 256_000
 
 
 @dataclass(frozen=True)
 class _Defaults:
-    """What transformers' config classes say where config.json is silent: of the image half, of the text half, of both."""
+    """What transformers' config classes say where config.json is silent: of the image half, of the text half,
+    of both.
+    """
 
     image: tuple[tuple[str, int], ...]
     text: tuple[tuple[str, int], ...]
@@ -27,25 +30,47 @@ class _Defaults:
     eps: float
 
 
-_ENCODER = (("hidden_size", 768), ("intermediate_size", 3072), ("num_hidden_layers", 12), ("num_attention_heads", 12))
+_ENCODER = (
+    ("hidden_size", 768),
+    ("intermediate_size", 3072),
+    ("num_hidden_layers", 12),
+    ("num_attention_heads", 12),
+)
 _DEFAULTS = {
     "clip": _Defaults(
         (*_ENCODER, ("image_size", 224), ("patch_size", 32)),
         (
-            *(("hidden_size", 512), ("intermediate_size", 2048), ("num_hidden_layers", 12), ("num_attention_heads", 8)),
-            *(("vocab_size", 49408), ("max_position_embeddings", 77), ("pad_token_id", 1), ("eos_token_id", 49407)),
+            *(
+                ("hidden_size", 512),
+                ("intermediate_size", 2048),
+                ("num_hidden_layers", 12),
+                ("num_attention_heads", 8),
+            ),
+            *(
+                ("vocab_size", 49408),
+                ("max_position_embeddings", 77),
+                ("pad_token_id", 1),
+                ("eos_token_id", 49407),
+            ),
         ),
         "quick_gelu",
         1e-5,
     ),
     "siglip": _Defaults(
         (*_ENCODER, ("image_size", 224), ("patch_size", 16)),
-        (*_ENCODER, ("vocab_size", 32000), ("max_position_embeddings", 64), ("pad_token_id", 1), ("eos_token_id", 49407)),
+        (
+            *_ENCODER,
+            ("vocab_size", 32000),
+            ("max_position_embeddings", 64),
+            ("pad_token_id", 1),
+            ("eos_token_id", 49407),
+        ),
         "gelu_pytorch_tanh",
         1e-6,
     ),
 }
-# MobileCLIP's text tower is CLIP's in all that is not said otherwise; its image tower is no vision transformer (mobileclip_config.py).
+# MobileCLIP's text tower is CLIP's in all that is not said otherwise; its image tower is no vision
+# transformer (mobileclip_config.py).
 _DEFAULTS["mobileclip"] = replace(_DEFAULTS["clip"], activation="gelu")
 
 
@@ -53,7 +78,9 @@ def model_type(config: Config) -> str:
     """ "clip", "siglip" or "mobileclip". Raises ExportError naming any other."""
     name = config.get("model_type")
     if name not in MODEL_TYPES:
-        raise ExportError(f"config.json: model_type {str(name)[:60]!r} is no image-text model known here; choose one of: {', '.join(MODEL_TYPES)}")
+        raise ExportError(
+            f"config.json: model_type {str(name)[:60]!r} is no image-text model known here; choose one of: {', '.join(MODEL_TYPES)}"
+        )
     return str(name)
 
 
@@ -63,9 +90,13 @@ def image_shape(config: Config) -> VitShape:
     half = section(config, "vision_config")
     defaults = dict(_DEFAULTS[kind].image)
     if half.get("num_channels", 3) != 3:
-        raise ExportError(f"config.json: vision_config.num_channels is {half['num_channels']!r}: photographs have 3")
+        raise ExportError(
+            f"config.json: vision_config.num_channels is {half['num_channels']!r}: photographs have 3"
+        )
     if kind == "siglip" and half.get("vision_use_head", True) is not True:
-        raise ExportError("config.json: vision_config.vision_use_head is off: such a tower has no embedding to search by")
+        raise ExportError(
+            "config.json: vision_config.vision_use_head is off: such a tower has no embedding to search by"
+        )
     encoder = _encoder(half, "vision_config", kind, defaults)
     image, patch = (_side(half, name, defaults[name]) for name in ("image_size", "patch_size"))
     if patch > image:
@@ -74,23 +105,39 @@ def image_shape(config: Config) -> VitShape:
 
 
 def text_shape(config: Config, pad: int | None = None) -> TextShape:
-    """The text tower's sizes; `pad`: the tokenizer's padding id, where it is known better than by the config. Raises ExportError."""
+    """The text tower's sizes; `pad`: the tokenizer's padding id, where it is known better than by the config.
+    Raises ExportError.
+    """
     kind = model_type(config)
     half, where = section(config, "text_config"), "text_config"
     defaults = dict(_DEFAULTS[kind].text)
     encoder = _encoder(half, where, kind, defaults)
     vocab = whole(half, where, "vocab_size", defaults["vocab_size"], 1 << 24)
     positions = whole(half, where, "max_position_embeddings", defaults["max_position_embeddings"], 1 << 14)
-    eos = whole(half, where, "eos_token_id", defaults["eos_token_id"], vocab - 1, least=0) if kind != "siglip" else 0
+    eos = (
+        whole(half, where, "eos_token_id", defaults["eos_token_id"], vocab - 1, least=0)
+        if kind != "siglip"
+        else 0
+    )
     if pad is None:
-        pad = whole(half, where, "pad_token_id", 0 if vocab == GEMMA_VOCAB else defaults["pad_token_id"], vocab - 1, least=0)
+        pad = whole(
+            half,
+            where,
+            "pad_token_id",
+            0 if vocab == GEMMA_VOCAB else defaults["pad_token_id"],
+            vocab - 1,
+            least=0,
+        )
     width = half.get("projection_size") if kind == "siglip" else None
     embedding = encoder.width if width is None else whole(half, where, "projection_size", 0, 1 << 16)
     return TextShape(encoder, vocab, positions, _projection(config, kind) or embedding, eos, pad)
 
 
 def section(config: Config, name: str, where: str = "config.json") -> Config:
-    """One part of a configuration. `*_config_dict`, of old CLIP configs, counts instead where it stands: the library has it so."""
+    """One part of a configuration.
+
+    `*_config_dict`, of old CLIP configs, counts instead where it stands: the library has it so.
+    """
     half = config.get(name + "_dict") or config.get(name) or {}
     if not isinstance(half, dict):
         raise ExportError(f"{where}: {name} is no object: this is not the config of an image-text model")
@@ -104,16 +151,25 @@ def _projection(config: Config, kind: str) -> int | None:
 def _encoder(half: Config, where: str, kind: str, defaults: dict[str, int]) -> EncoderShape:
     width, inner, layers, heads = (
         whole(half, where, name, defaults[name], most)
-        for name, most in (("hidden_size", 1 << 16), ("intermediate_size", 1 << 18), ("num_hidden_layers", 512), ("num_attention_heads", 512))
+        for name, most in (
+            ("hidden_size", 1 << 16),
+            ("intermediate_size", 1 << 18),
+            ("num_hidden_layers", 512),
+            ("num_attention_heads", 512),
+        )
     )
     if width % heads:
         raise ExportError(f"config.json: {where}.hidden_size {width} does not divide into {heads} heads")
     activation = half.get("hidden_act", _DEFAULTS[kind].activation)
     if activation not in ACTIVATIONS:
-        raise ExportError(f"config.json: {where}.hidden_act {str(activation)[:60]!r} is not known here; known: {', '.join(ACTIVATIONS)}")
+        raise ExportError(
+            f"config.json: {where}.hidden_act {str(activation)[:60]!r} is not known here; known: {', '.join(ACTIVATIONS)}"
+        )
     eps = half.get("layer_norm_eps", _DEFAULTS[kind].eps)
     if not isinstance(eps, int | float) or not 0 < eps < 1:
-        raise ExportError(f"config.json: {where}.layer_norm_eps is {str(eps)[:60]}: a small positive number is wanted")
+        raise ExportError(
+            f"config.json: {where}.layer_norm_eps is {str(eps)[:60]}: a small positive number is wanted"
+        )
     return EncoderShape(width, heads, layers, inner, str(activation), float(eps))
 
 
@@ -122,7 +178,9 @@ def _side(half: Config, name: str, default: int) -> int:
     if isinstance(value, list) and len(value) == 2 and value[0] == value[1]:
         half = {name: value[0]}
     elif isinstance(value, list):
-        raise ExportError(f"config.json: vision_config.{name} is {str(value)[:60]}: only squares are supported")
+        raise ExportError(
+            f"config.json: vision_config.{name} is {str(value)[:60]}: only squares are supported"
+        )
     return whole(half, "vision_config", name, default, 4096)
 
 
@@ -131,5 +189,7 @@ def whole(part: Config, where: str, name: str, default: int, most: int, least: i
     value = part.get(name, default)
     if type(value) is not int or not least <= value <= most:
         at = f"{where}.{name}".lstrip(".")
-        raise ExportError(f"config.json: {at} is {str(value)[:60]}: a whole number from {least} to {most} is wanted")
+        raise ExportError(
+            f"config.json: {at} is {str(value)[:60]}: a whole number from {least} to {most} is wanted"
+        )
     return value

@@ -1,6 +1,8 @@
-"""Weights by name: one small interface over safetensors, GGUF and seeded random numbers. Names are Hugging Face's; knows no architecture.
+"""Weights by name: one small interface over safetensors, GGUF and seeded random numbers. Names are Hugging
+Face's; knows no architecture.
 
-An architecture asks for each tensor by name and shape when it fills the layer that wants it, so that a checkpoint is never held twice.
+An architecture asks for each tensor by name and shape when it fills the layer that wants it, so that a
+checkpoint is never held twice.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from torch import Tensor
 
 from ..errors import ExportError
 
-# The last matrix of attention and of the feed-forward, by the names of CLIP and SigLIP, Llama, Qwen and Gemma, GPT-2, T5.
+# The last matrix of attention and of the feed-forward, by the names of CLIP and SigLIP, Llama, Qwen and
+# Gemma, GPT-2, T5.
 _RESIDUAL = re.compile(r"\.(out_proj|fc2|o_proj|down_proj|c_proj|(Self|EncDec)Attention\.o|wo)\.weight$")
 _AFTER = re.compile(r"\.post_(attention|feedforward)_layernorm\.weight$")
 _TOKENS = ("embed_tokens.weight", "wte.weight", "shared.weight")
@@ -30,29 +33,46 @@ class Weights(Protocol):
     trained: bool
 
     def has(self, name: str) -> bool:
-        """Whether the checkpoint holds `name`; a random one holds whatever is asked for, except an untied head ("lm_head.weight")."""
+        """Whether the checkpoint holds `name`; a random one holds whatever is asked for, except an untied
+        head ("lm_head.weight").
+        """
         ...
 
     def get(self, name: str, *shape: int) -> Tensor:
-        """The tensor as float32 of `shape`. Raises ExportError that names source, tensor and shapes when it is missing or another shape."""
+        """The tensor as float32 of `shape`.
+
+        Raises ExportError that names source, tensor and shapes when it is missing or another shape.
+        """
         ...
 
 
 class RandomWeights:
-    """Numbers from a seed and the tensor's name: the same on every machine, whatever the order of asking. For latency, size and FLOPs.
+    """Numbers from a seed and the tensor's name: the same on every machine, whatever the order of asking. For
+    latency, size and FLOPs.
 
-    Matrices are normal with variance 1/fan-in and norm scales are one, so that activations keep their size through a block. Those that write
-    into the residual stream are smaller by sqrt(2 · depth), as GPT-2 and CLIP are initialised (Radford et al. 2019, section 2.3; 2021), so that
-    they keep it through any depth; so is what scales a block's output ("gamma"). Vectors and tables of embeddings are normal with deviation 0.02,
-    a language model's table of tokens with deviation `table`: the stream that it starts should be as wide as what the blocks add up to. T5's
-    queries are smaller by sqrt(`head`), the width of a head (Raffel et al. 2020; its attention divides by nothing). Gemma's norms are stored
-    less one, and where a block ends in one (`sandwich`), that is what makes it write less.
+    Matrices are normal with variance 1/fan-in and norm scales are one, so that activations keep their size
+    through a block. Those that write into the residual stream are smaller by sqrt(2 · depth), as GPT-2 and
+    CLIP are initialised (Radford et al. 2019, section 2.3; 2021), so that they keep it through any depth; so
+    is what scales a block's output ("gamma"). Vectors and tables of embeddings are normal with deviation
+    0.02, a language model's table of tokens with deviation `table`: the stream that it starts should be as
+    wide as what the blocks add up to. T5's queries are smaller by sqrt(`head`), the width of a head (Raffel
+    et al. 2020; its attention divides by nothing). Gemma's norms are stored less one, and where a block ends
+    in one (`sandwich`), that is what makes it write less.
     """
 
     trained = False
 
-    def __init__(self, seed: int, depth: int = 1, head: int = 1, table: float = 1.0, sandwich: bool = False) -> None:
-        self.seed, self.depth, self.head, self.table, self.sandwich, self.source = seed, depth, head, table, sandwich, f"random:{seed}"
+    def __init__(
+        self, seed: int, depth: int = 1, head: int = 1, table: float = 1.0, sandwich: bool = False
+    ) -> None:
+        self.seed, self.depth, self.head, self.table, self.sandwich, self.source = (
+            seed,
+            depth,
+            head,
+            table,
+            sandwich,
+            f"random:{seed}",
+        )
 
     def has(self, name: str) -> bool:
         return name != "lm_head.weight"
@@ -80,5 +100,7 @@ class RandomWeights:
 def fit(tensor: Tensor, name: str, shape: tuple[int, ...], source: str) -> Tensor:
     """`tensor` as float32 if its shape is `shape`. Raises ExportError."""
     if tuple(tensor.shape) != shape:
-        raise ExportError(f"{source}: {name} has shape {list(tensor.shape)}, the architecture wants {list(shape)}: config and weights disagree")
+        raise ExportError(
+            f"{source}: {name} has shape {list(tensor.shape)}, the architecture wants {list(shape)}: config and weights disagree"
+        )
     return tensor.to(torch.float32)

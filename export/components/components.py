@@ -1,6 +1,8 @@
-"""A recipe's components as torch modules with example inputs and fixtures: what every target lowers and what parity is held against.
+"""A recipe's components as torch modules with example inputs and fixtures: what every target lowers and what
+parity is held against.
 
-Knows modules and their sources; knows no target and no quantization beyond the token table's, which is a module of its own.
+Knows modules and their sources; knows no target and no quantization beyond the token table's, which is a
+module of its own.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from .export_module import ExportModule
 
 IMAGE_SIZE, RESIZE, MEAN, STD = 224, 256, 127.0, 128.0
 PATCHES = 49
-CONSE = "efficientnet-lite0"  # the model whose embedding is made of labels (DESIGN section 4): its text side is the sentence encoder
+# the model whose embedding is made of labels (DESIGN section 4): its text side is the sentence encoder
+CONSE = "efficientnet-lite0"
 
 
 @lru_cache(maxsize=4)
@@ -37,7 +40,12 @@ def checkpoint(settings: Settings, part: str) -> Checkpoint:
 def roles(settings: Settings) -> tuple[str, ...]:
     """The components that these settings make, in canonical order."""
     parts = settings.chosen.parts()
-    have = {"image_tower": "image" in parts, "text_tower": "text" in parts, "llm_embed": "llm" in parts, "llm_decoder": "llm" in parts}
+    have = {
+        "image_tower": "image" in parts,
+        "text_tower": "text" in parts,
+        "llm_embed": "llm" in parts,
+        "llm_decoder": "llm" in parts,
+    }
     have["llm_encoder"] = "llm" in parts and checkpoint(settings, "llm").config.get("model_type") == "t5"
     return tuple(role for role in ROLES if have.get(role, "dpe" in parts))
 
@@ -48,7 +56,9 @@ def has_encoder(settings: Settings) -> bool:
 
 
 def label_vectors(settings: Settings, template: str = "a photo of a {}") -> Tensor:
-    """float32 [1000, D]: each class as the normalised mean of its lemmas' sentence vectors, the label side of ConSE."""
+    """float32 [1000, D]: each class as the normalised mean of its lemmas' sentence vectors, the label side of
+    ConSE.
+    """
     from tokenizers import Tokenizer
 
     item = build(settings, "text_tower", "fp32")
@@ -78,7 +88,9 @@ def text_tokenizer(settings: Settings) -> str:
     from tokenizers import Tokenizer
 
     found = checkpoint(settings, "text")
-    longest = settings.chosen.max_text or int(found.config.get("text_config", found.config).get("max_position_embeddings", 77))
+    longest = settings.chosen.max_text or int(
+        found.config.get("text_config", found.config).get("max_position_embeddings", 77)
+    )
     if found.tokenizer is None:
         return pocket.byte_tokenizer(longest, ends=found.config.get("text_config", {}).get("eos_token_id"))
     tokenizer = Tokenizer.from_str(found.tokenizer())
@@ -103,7 +115,9 @@ def llm_tokenizer(settings: Settings) -> tuple[str, tuple[int, ...]]:
 
 
 def language(settings: Settings) -> Language | None:
-    """The decoder's sizes for the manifest, without the ids that stop generation; None for a recipe without a language model."""
+    """The decoder's sizes for the manifest, without the ids that stop generation; None for a recipe without a
+    language model.
+    """
     if "llm" not in settings.chosen.parts():
         return None
     from . import decoders
@@ -198,7 +212,10 @@ def _dpe(settings: Settings, role: str) -> ExportModule:
     torch.manual_seed(shape.seed + (0 if expert is None else 1 + expert))
     module: nn.Module
     if expert is None:
-        module, out = Router(width, shape.width, shape.experts), TensorSpec("weights", (1, shape.experts), "float32")
+        module, out = (
+            Router(width, shape.width, shape.experts),
+            TensorSpec("weights", (1, shape.experts), "float32"),
+        )
     else:
         module = Expert(width, shape.width, shape.heads, shape.blocks, hidden)
         out = TensorSpec("prompts", (1, patches, hidden), "float32")

@@ -1,7 +1,8 @@
-"""Language models as modules: the factory that fills an architecture from configuration and weights, one matrix at a time.
+"""Language models as modules: the factory that fills an architecture from configuration and weights, one
+matrix at a time.
 
-Knows families by their configuration's model_type and Hugging Face's tensor names. Knows no target and no quantization beyond the token
-table's own; what is supported is decided in decoder_config.py.
+Knows families by their configuration's model_type and Hugging Face's tensor names. Knows no target and no
+quantization beyond the token table's own; what is supported is decided in decoder_config.py.
 """
 
 from __future__ import annotations
@@ -39,31 +40,64 @@ class Size:
 
 
 def decoder(config: Config, weights: Weights, max_seq: int) -> ExportModule:
-    """The decoder of any supported model, filled. Raises ExportError: not supported, or a tensor is missing or of another shape."""
+    """The decoder of any supported model, filled.
+
+    Raises ExportError: not supported, or a tensor is missing or of another shape.
+    """
     step = _empty_decoder(config, max_seq)
     fill_decoder(step, config, weights)
-    return _item("llm_decoder", step.eval(), step_specs(step, max_seq), config, weights, f"token at {max_seq} cache slots")
+    return _item(
+        "llm_decoder",
+        step.eval(),
+        step_specs(step, max_seq),
+        config,
+        weights,
+        f"token at {max_seq} cache slots",
+    )
 
 
 def encoder(config: Config, weights: Weights, max_seq: int) -> ExportModule:
-    """The encoder of an encoder-decoder model, with the decoder's projections of its states. Raises ExportError."""
+    """The encoder of an encoder-decoder model, with the decoder's projections of its states.
+
+    Raises ExportError.
+    """
     with torch.device("meta"):
         module = T5Encoder(t5_shape(config), max_seq)
     fill_encoder(module, weights)
-    return _item("llm_encoder", module.eval(), encoder_specs(module), config, weights, f"text of {max_seq} tokens")
+    return _item(
+        "llm_encoder", module.eval(), encoder_specs(module), config, weights, f"text of {max_seq} tokens"
+    )
 
 
 def embed(config: Config, weights: Weights, quant: str) -> ExportModule:
-    """The token table, as the decoder wants its rows (Gemma's scale is in them); in int8 unless `quant` is fp32 or fp16."""
+    """The token table, as the decoder wants its rows (Gemma's scale is in them); in int8 unless `quant` is
+    fp32 or fp16.
+    """
     text = text_config(config)
     table = token_table(config, weights)
     if text["model_type"].startswith("gemma3"):
         table = table * table.shape[1] ** 0.5
-    module = Embedding(table.half() if quant == "fp16" else table) if quant in ("fp32", "fp16") else Int8Embedding(table)
-    inputs, outputs = (TensorSpec("ids", ("tokens",), "int64"),), (TensorSpec("embeds", ("tokens", table.shape[1]), "float32"),)
+    module = (
+        Embedding(table.half() if quant == "fp16" else table)
+        if quant in ("fp32", "fp16")
+        else Int8Embedding(table)
+    )
+    inputs, outputs = (
+        (TensorSpec("ids", ("tokens",), "int64"),),
+        (TensorSpec("embeds", ("tokens", table.shape[1]), "float32"),),
+    )
     example = (torch.zeros(1, dtype=torch.int64),)
     return ExportModule(
-        "llm_embed", module.eval(), example, inputs, outputs, {0: {0: "tokens"}}, "token table", weights.source, weights.trained, "token"
+        "llm_embed",
+        module.eval(),
+        example,
+        inputs,
+        outputs,
+        {0: {0: "tokens"}},
+        "token table",
+        weights.source,
+        weights.trained,
+        "token",
     )
 
 
@@ -93,7 +127,11 @@ def _size(role: str, module: nn.Module, specs: Specs, per: str) -> Size:
 def step_specs(step: DecoderStep | T5Step, slots: int) -> Specs:
     """Tensor specs of a step with `slots` cache slots, in the order of its arguments and results."""
     s = step.shape
-    kv_heads, half, layers = (s.heads if isinstance(s, T5Shape) else s.kv_heads), s.head_dim // 2, range(s.layers)
+    kv_heads, half, layers = (
+        (s.heads if isinstance(s, T5Shape) else s.kv_heads),
+        s.head_dim // 2,
+        range(s.layers),
+    )
 
     def floats(name: str, *shape: int) -> TensorSpec:
         return TensorSpec(name, shape, "float32")
@@ -105,7 +143,11 @@ def step_specs(step: DecoderStep | T5Step, slots: int) -> Specs:
     if isinstance(s, T5Shape):
         inputs += [floats("buckets", slots, s.buckets), floats("cross_mask", 1, 1, slots)]
     elif s.window:
-        inputs += [floats("cos_local", 1, 1, half), floats("sin_local", 1, 1, half), floats("mask_local", 1, 1, slots)]
+        inputs += [
+            floats("cos_local", 1, 1, half),
+            floats("sin_local", 1, 1, half),
+            floats("mask_local", 1, 1, slots),
+        ]
     inputs += [floats(f"past_{x}.{n}", kv_heads, slots, s.head_dim) for n in layers for x in "kv"]
     if isinstance(s, T5Shape):
         inputs += [floats(f"cross_{x}.{n}", kv_heads, slots, s.head_dim) for n in layers for x in "kv"]
@@ -117,12 +159,21 @@ def step_specs(step: DecoderStep | T5Step, slots: int) -> Specs:
 def encoder_specs(module: T5Encoder) -> Specs:
     """Tensor specs of the encoder over its fixed slots."""
     s, slots = module.shape, module.slots
-    inputs = TensorSpec("embeds", (1, slots, s.hidden), "float32"), TensorSpec("mask", (1, 1, slots), "float32")
-    crosses = (TensorSpec(f"cross_{x}.{n}", (s.heads, slots, s.head_dim), "float32") for n in range(s.layers) for x in "kv")
+    inputs = (
+        TensorSpec("embeds", (1, slots, s.hidden), "float32"),
+        TensorSpec("mask", (1, 1, slots), "float32"),
+    )
+    crosses = (
+        TensorSpec(f"cross_{x}.{n}", (s.heads, slots, s.head_dim), "float32")
+        for n in range(s.layers)
+        for x in "kv"
+    )
     return inputs, (TensorSpec("states", (1, slots, s.hidden), "float32"), *crosses)
 
 
-def _item(role: str, module: nn.Module, specs: Specs, config: Config, weights: Weights, per: str) -> ExportModule:
+def _item(
+    role: str, module: nn.Module, specs: Specs, config: Config, weights: Weights, per: str
+) -> ExportModule:
     example = [torch.zeros([int(d) for d in spec.shape]) for spec in specs[0]]
     for spec, value in zip(specs[0], example, strict=True):
         if spec.name == "place":

@@ -13,7 +13,10 @@ from gamer.runtime.bundle.manifest import Component, TensorSpec
 
 @dataclass(frozen=True)
 class ExportModule:
-    """A component ready to lower. `example`: inputs of the shapes that fixed-shape targets keep. `dynamic`: input index → {axis: name}."""
+    """A component ready to lower.
+
+    `example`: inputs of the shapes that fixed-shape targets keep. `dynamic`: input index → {axis: name}.
+    """
 
     role: str
     module: nn.Module
@@ -27,10 +30,20 @@ class ExportModule:
     macs_per: str
 
     def describe(self) -> Component:
-        """Parameters and multiply-adds (torch's counter on the fp32 module; a fused multiply-add is one) for the manifest."""
+        """Parameters and multiply-adds (torch's counter on the fp32 module; a fused multiply-add is one) for
+        the manifest.
+        """
         with torch.no_grad(), FlopCounterMode(display=False) as counter:
             self.module(*self.example)
         parameters = sum(p.numel() for p in self.module.parameters())
         if self.role == "llm_embed":  # its table is no parameter: nothing trains it
             parameters = self.module.get_buffer("rows").numel()
-        return Component(self.role, self.architecture, self.source, self.trained, parameters, counter.get_total_flops() // 2, self.macs_per)
+        return Component(
+            self.role,
+            self.architecture,
+            self.source,
+            self.trained,
+            parameters,
+            counter.get_total_flops() // 2,
+            self.macs_per,
+        )

@@ -1,6 +1,8 @@
-"""Fixtures: the real photographs and sentences that calibrate int8, prove parity and are shipped as golden files for every port.
+"""Fixtures: the real photographs and sentences that calibrate int8, prove parity and are shipped as golden
+files for every port.
 
-The photographs are those that scikit-image and scikit-learn package; they are read from there, never copied into the project.
+The photographs are those that scikit-image and scikit-learn package; they are read from there, never copied
+into the project.
 """
 
 from __future__ import annotations
@@ -52,7 +54,9 @@ def photo_path(package: str, name: str) -> Path:
     """Path of a packaged photograph. Raises ExportError with what to install."""
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
-        raise ExportError(f"the fixtures' photographs come with {package}: pip install 'gamer-on-device[export]'")
+        raise ExportError(
+            f"the fixtures' photographs come with {package}: pip install 'gamer-on-device[export]'"
+        )
     return Path(spec.origin).parent / PHOTOS[package][0] / name
 
 
@@ -111,8 +115,8 @@ def prose_ids(settings: Settings) -> list[int]:
 
 
 def samples(settings: Settings, item: ExportModule, fixed: bool) -> list[tuple[NDArray[Any], ...]]:
-    """Real inputs of a component, in the order of its arguments; `fixed`: of the example's shapes. The decoder has none: it is proven on
-    PROSE (parity.py)."""
+    """Real inputs of a component, in the order of its arguments; `fixed`: of the example's shapes. The
+    decoder has none: it is proven on PROSE (parity.py)."""
     match item.role:
         case "image_tower":
             return [(x,) for x in images(image_spec(settings))]
@@ -127,7 +131,9 @@ def samples(settings: Settings, item: ExportModule, fixed: bool) -> list[tuple[N
 
 
 def write_texts(settings: Settings, folder: Path) -> None:
-    """Texts with their token ids and fp32 embeddings as JSON, for every port's tokenizer; golden.py writes what graphs are given."""
+    """Texts with their token ids and fp32 embeddings as JSON, for every port's tokenizer; golden.py writes
+    what graphs are given.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     parts = settings.chosen.parts()
     if "text" in parts:
@@ -141,7 +147,13 @@ def _golden_text(settings: Settings) -> list[dict[str, Any]]:
     rows = []
     for text, (ids, mask) in zip(TEXTS, samples(settings, item, fixed=False), strict=True):
         vector = reference(item.module, (ids, mask))[0][0]
-        rows.append({"text": text, "ids": ids[0, : int(mask.sum())].tolist(), "embedding": [round(float(x), 6) for x in vector]})
+        rows.append(
+            {
+                "text": text,
+                "ids": ids[0, : int(mask.sum())].tolist(),
+                "embedding": [round(float(x), 6) for x in vector],
+            }
+        )
     return rows
 
 

@@ -1,8 +1,10 @@
-"""MobileCLIP's towers: configuration and weights, in either layout that is published → modules ready to lower.
+"""MobileCLIP's towers: configuration and weights, in either layout that is published → modules ready to
+lower.
 
-open_clip's layout is the one that is known here (`visual.trunk.*` as timm names FastViT, `text.*`). Apple's own (`image_encoder.model.*`,
-`text_encoder.*`) is read through `AppleNames`. S0's text tower has blocks of convolutions, which open_clip has no names for: they are
-`text.mixers.0` and `text.mixers.1`, with timm's names below.
+open_clip's layout is the one that is known here (`visual.trunk.*` as timm names FastViT, `text.*`). Apple's
+own (`image_encoder.model.*`, `text_encoder.*`) is read through `AppleNames`. S0's text tower has blocks of
+convolutions, which open_clip has no names for: they are `text.mixers.0` and `text.mixers.1`, with timm's
+names below.
 """
 
 from __future__ import annotations
@@ -41,7 +43,10 @@ _APPLE_IMAGE: tuple[Rule, ...] = (
     (r"\.final_conv\.se\.fc1\.", ".conv_exp.se.reduce."),
     (r"\.final_conv\.se\.fc2\.", ".conv_exp.se.expand."),
     (r"\.final_conv\.", ".conv_exp."),
-    (r"\.stages\.([123])\.downsample\.proj\.0\.reparam_conv\.", lambda m: f".network.{2 * int(m[1]) - 1}.proj.0.lkb_reparam."),
+    (
+        r"\.stages\.([123])\.downsample\.proj\.0\.reparam_conv\.",
+        lambda m: f".network.{2 * int(m[1]) - 1}.proj.0.lkb_reparam.",
+    ),
     (r"\.stages\.([123])\.downsample\.", lambda m: f".network.{2 * int(m[1]) - 1}."),
     (r"\.stages\.3\.pos_emb\.pos_enc\.", ".network.6.pe."),
     (r"\.stages\.3\.pos_emb\.", ".network.6."),
@@ -71,7 +76,10 @@ _APPLE_TEXT: tuple[Rule, ...] = (
 
 
 class AppleNames:
-    """A checkpoint of Apple's own layout behind open_clip's names. `layers`: of attention in the text tower, `mixers`: see MobileClipTextShape."""
+    """A checkpoint of Apple's own layout behind open_clip's names.
+
+    `layers`: of attention in the text tower, `mixers`: see MobileClipTextShape.
+    """
 
     def __init__(self, weights: Weights, layers: int, mixers: bool) -> None:
         self._weights, self._layers, self._first = weights, layers, int(mixers)
@@ -98,7 +106,10 @@ class AppleNames:
         if name.startswith("text.mixers."):
             at = 0 if name.startswith("text.mixers.0.") else self._layers + 1
             return _renamed(name, (r"^text\.mixers\.\d", f"text_encoder.transformer.{at}"), *_APPLE_BLOCKS)
-        layer: Rule = (r"^text\.transformer\.resblocks\.(\d+)", lambda m: f"text_encoder.transformer.{int(m[1]) + self._first}")
+        layer: Rule = (
+            r"^text\.transformer\.resblocks\.(\d+)",
+            lambda m: f"text_encoder.transformer.{int(m[1]) + self._first}",
+        )
         return _renamed(name, layer, *_APPLE_TEXT)
 
 
@@ -122,7 +133,10 @@ def image_tower(config: Config, weights: Weights, spec: Preprocessing) -> Export
         module.eval(),
         (torch.zeros(1, side, side, 3),),
         (TensorSpec("pixels", ("batch", side, side, 3), "float32"),),
-        (TensorSpec("embedding", ("batch", shape.embedding), "float32"), TensorSpec("patches", ("batch", shape.patches, shape.features), "float32")),
+        (
+            TensorSpec("embedding", ("batch", shape.embedding), "float32"),
+            TensorSpec("patches", ("batch", shape.patches, shape.features), "float32"),
+        ),
         {0: {0: "batch"}},
         f"MobileCLIP FastViT at {side}, {'-'.join(map(str, shape.depths))} blocks × {'-'.join(map(str, shape.widths))}",
         weights.source,
@@ -153,10 +167,13 @@ def text_tower(config: Config, weights: Weights) -> ExportModule:
         "text_tower",
         module.eval(),
         (ids, torch.ones_like(ids)),
-        tuple(TensorSpec(name, ("batch", text.positions), "int64") for name in ("input_ids", "attention_mask")),
+        tuple(
+            TensorSpec(name, ("batch", text.positions), "int64") for name in ("input_ids", "attention_mask")
+        ),
         (TensorSpec("embedding", ("batch", text.embedding), "float32"),),
         {0: {0: "batch"}, 1: {0: "batch"}},
-        f"MobileCLIP text, {text.encoder.layers} layers × {width}" + (" between 2 of convolutions" if shape.mixers else ""),
+        f"MobileCLIP text, {text.encoder.layers} layers × {width}"
+        + (" between 2 of convolutions" if shape.mixers else ""),
         weights.source,
         weights.trained,
         f"text of {text.positions} tokens",
@@ -177,13 +194,18 @@ def _text_shape(config: Config) -> MobileClipTextShape:
 
 
 def _named(config: Config, weights: Weights, name: str) -> Weights:
-    """The weights behind open_clip's names. `name`: a tensor that the tower has in every form of it. Raises ExportError if neither layout has it."""
+    """The weights behind open_clip's names.
+
+    `name`: a tensor that the tower has in every form of it. Raises ExportError if neither layout has it.
+    """
     shape = _text_shape(config)
     apple = AppleNames(weights, shape.text.encoder.layers, shape.mixers)
     if weights.has(name):
         return weights
     if not apple.has(name):
-        raise ExportError(f"{weights.source}: neither open_clip's {name} nor Apple's own tensors: no MobileCLIP checkpoint, or not whole")
+        raise ExportError(
+            f"{weights.source}: neither open_clip's {name} nor Apple's own tensors: no MobileCLIP checkpoint, or not whole"
+        )
     return apple
 
 

@@ -1,7 +1,9 @@
-"""Image and text towers of Hugging Face's CLIP and SigLIP models: config and weights → modules ready to lower. Knows the names of their tensors.
-MobileCLIP's, which are another architecture, come from mobileclip.py.
+"""Image and text towers of Hugging Face's CLIP and SigLIP models: config and weights → modules ready to
+lower. Knows the names of their tensors. MobileCLIP's, which are another architecture, come from
+mobileclip.py.
 
-Each module is made without memory and filled tensor by tensor, so that no checkpoint is ever held beside the model that is made of it.
+Each module is made without memory and filled tensor by tensor, so that no checkpoint is ever held beside the
+model that is made of it.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ _LAYER: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class TowerSize:
-    """A tower's parameters: in matrices that are multiplied, in tables that are looked into, and in all else (biases, norms, positions)."""
+    """A tower's parameters: in matrices that are multiplied, in tables that are looked into, and in all else
+    (biases, norms, positions).
+    """
 
     role: str
     architecture: str
@@ -53,9 +57,11 @@ class TowerSize:
 
 
 def image_tower(config: Config, weights: Weights, processor: Config | None = None) -> ExportModule:
-    """prepared pixels → (embedding, patches). `processor`: preprocessor_config.json, whose mean and deviation go into the graph.
+    """prepared pixels → (embedding, patches). `processor`: preprocessor_config.json, whose mean and deviation
+    go into the graph.
 
-    Raises ExportError for an architecture that is not known, a config without sense, and weights that do not fit.
+    Raises ExportError for an architecture that is not known, a config without sense, and weights that do not
+    fit.
     """
     kind, spec = model_type(config), preprocessing(config, processor)
     if kind == "mobileclip":
@@ -70,7 +76,10 @@ def image_tower(config: Config, weights: Weights, processor: Config | None = Non
         module.eval(),
         (torch.zeros(1, side, side, 3),),
         (TensorSpec("pixels", ("batch", side, side, 3), "float32"),),
-        (TensorSpec("embedding", ("batch", shape.embedding), "float32"), TensorSpec("patches", ("batch", shape.patches, width), "float32")),
+        (
+            TensorSpec("embedding", ("batch", shape.embedding), "float32"),
+            TensorSpec("patches", ("batch", shape.patches, width), "float32"),
+        ),
         {0: {0: "batch"}},
         _image_name(shape, kind),
         weights.source,
@@ -80,7 +89,8 @@ def image_tower(config: Config, weights: Weights, processor: Config | None = Non
 
 
 def text_tower(config: Config, weights: Weights, pad: int | None = None) -> ExportModule:
-    """input_ids, attention_mask → embedding. CLIP takes any number of tokens up to its positions, SigLIP just all of them.
+    """input_ids, attention_mask → embedding. CLIP takes any number of tokens up to its positions, SigLIP just
+    all of them.
 
     `pad`: the tokenizer's padding id (SigLIP attends to its padding). Raises ExportError as image_tower does.
     """
@@ -89,8 +99,15 @@ def text_tower(config: Config, weights: Weights, pad: int | None = None) -> Expo
         return mobileclip.text_tower(config, weights)
     with torch.device("meta"):
         module: ClipText | SiglipText = ClipText(shape) if kind == "clip" else SiglipText(shape)
-    fill(module, weights, "text_model", {"embed": ("embeddings.token_embedding",), "norm": ("final_layer_norm",)})
-    module.positions = constant(weights.get("text_model.embeddings.position_embedding.weight", shape.positions, shape.encoder.width))
+    fill(
+        module,
+        weights,
+        "text_model",
+        {"embed": ("embeddings.token_embedding",), "norm": ("final_layer_norm",)},
+    )
+    module.positions = constant(
+        weights.get("text_model.embeddings.position_embedding.weight", shape.positions, shape.encoder.width)
+    )
     fill(module, weights, "", {"project": ("text_projection" if kind == "clip" else "text_model.head",)})
     _fill_encoder(module.encoder, weights, "text_model")
     tokens: int | str = "tokens" if kind == "clip" else shape.positions
@@ -120,7 +137,9 @@ def features(config: Config) -> tuple[int, int]:
 
 def shapes(config: Config) -> tuple[TowerSize, ...]:
     """Both towers' sizes; no weight is read. Raises ExportError."""
-    return tuple(_size(tower) for tower in (image_tower(config, NoWeights()), text_tower(config, NoWeights())))
+    return tuple(
+        _size(tower) for tower in (image_tower(config, NoWeights()), text_tower(config, NoWeights()))
+    )
 
 
 _FAMILY = {"clip": "CLIP", "siglip": "SigLIP"}
@@ -150,7 +169,9 @@ def _siglip_image(shape: VitShape, weights: Weights) -> SiglipImage:
         module = SiglipImage(shape)
     root, width = "vision_model", shape.encoder.width
     _fill_patches(module.patch, weights, root, shape)
-    module.positions = constant(weights.get(f"{root}.embeddings.position_embedding.weight", shape.patches, width)[None])
+    module.positions = constant(
+        weights.get(f"{root}.embeddings.position_embedding.weight", shape.patches, width)[None]
+    )
     _fill_encoder(module.encoder, weights, root)
     names = {"post_norm": "post_layernorm", "out": "head.attention.out_proj", "head_norm": "head.layernorm"}
     names |= {"mlp.up": "head.mlp.fc1", "mlp.down": "head.mlp.fc2"}
@@ -182,4 +203,10 @@ def _size(tower: ExportModule) -> TowerSize:
         if type(part) in count:
             count[type(part)] += part.weight.numel()
     every = sum(p.numel() for p in tower.module.parameters())
-    return TowerSize(tower.role, tower.architecture, count[nn.Linear] + count[nn.Conv2d], count[nn.Embedding], every - sum(count.values()))
+    return TowerSize(
+        tower.role,
+        tower.architecture,
+        count[nn.Linear] + count[nn.Conv2d],
+        count[nn.Embedding],
+        every - sum(count.values()),
+    )

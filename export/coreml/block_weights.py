@@ -1,6 +1,8 @@
-"""Core ML's weights in 4-bit blocks with the scale and zero point that fit best, as on ONNX: coremltools' own take each block's extremes.
+"""Core ML's weights in 4-bit blocks with the scale and zero point that fit best, as on ONNX: coremltools' own
+take each block's extremes.
 
-Its pass over the program's constants stays; what it asks for one constant's codes is answered here. Imports coremltools when first asked.
+Its pass over the program's constants stays; what it asks for one constant's codes is answered here. Imports
+coremltools when first asked.
 """
 
 from __future__ import annotations
@@ -24,9 +26,15 @@ def register() -> None:
     @register_pass(namespace="gamer")
     class nearest_blocks_weights(linear_quantize_weights):
         @classmethod
-        def blockwise_compress_by_dtype(cls, original_data: Any, dtype: Any, mode: str, block_sizes: list[int]) -> Any:
+        def blockwise_compress_by_dtype(
+            cls, original_data: Any, dtype: Any, mode: str, block_sizes: list[int]
+        ) -> Any:
             theirs = super().blockwise_compress_by_dtype(original_data, dtype, mode, block_sizes)
-            return theirs if theirs is None or original_data.ndim != 2 or block_sizes[0] != 1 else nearest(original_data, theirs, block_sizes[1])
+            return (
+                theirs
+                if theirs is None or original_data.ndim != 2 or block_sizes[0] != 1
+                else nearest(original_data, theirs, block_sizes[1])
+            )
 
 
 def nearest(matrix: Any, theirs: Any, size: int) -> Any:

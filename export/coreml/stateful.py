@@ -1,6 +1,8 @@
-"""A decoder step that keeps its cache itself: past keys and values become buffers, which Core ML turns into states of the program.
+"""A decoder step that keeps its cache itself: past keys and values become buffers, which Core ML turns into
+states of the program.
 
-Knows tensor names of a step (decoders.step_specs) and nothing of Core ML, whose states are fp16 whatever the rest computes in.
+Knows tensor names of a step (decoders.step_specs) and nothing of Core ML, whose states are fp16 whatever the
+rest computes in.
 """
 
 from __future__ import annotations
@@ -30,12 +32,22 @@ def outputs_of(item: ExportModule) -> tuple[TensorSpec, ...]:
 
 def stateful(item: ExportModule) -> ExportModule:
     """`item`, a step, with its cache inside. The module shares the step's tensors."""
-    example = tuple(x for spec, x in zip(item.inputs, item.example, strict=True) if not spec.name.startswith(PAST))
-    return replace(item, module=StatefulStep(item).eval(), example=example, inputs=inputs_of(item), outputs=outputs_of(item))
+    example = tuple(
+        x for spec, x in zip(item.inputs, item.example, strict=True) if not spec.name.startswith(PAST)
+    )
+    return replace(
+        item,
+        module=StatefulStep(item).eval(),
+        example=example,
+        inputs=inputs_of(item),
+        outputs=outputs_of(item),
+    )
 
 
 class StatefulStep(nn.Module):
-    """The step over buffers that are zero at every position not yet written: each call adds its key and value where `place` is one."""
+    """The step over buffers that are zero at every position not yet written: each call adds its key and value
+    where `place` is one.
+    """
 
     def __init__(self, item: ExportModule) -> None:
         super().__init__()
@@ -48,7 +60,10 @@ class StatefulStep(nn.Module):
 
     def forward(self, *given: Tensor) -> tuple[Tensor, ...]:
         rest = iter(given)
-        whole = {name: self.get_buffer(state_name(name)) if name.startswith(PAST) else next(rest) for name in self.names}
+        whole = {
+            name: self.get_buffer(state_name(name)) if name.startswith(PAST) else next(rest)
+            for name in self.names
+        }
         out = self.step(*whole.values())
         for name, fresh in zip(self.fresh, out, strict=True):
             if name in whole:

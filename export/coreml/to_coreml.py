@@ -1,12 +1,16 @@
-"""Core ML: one .mlpackage (ML program, iOS 18 unless told) per component, fixed shapes. Converts anywhere; mil/ evaluates what is written here.
+"""Core ML: one .mlpackage (ML program, iOS 18 unless told) per component, fixed shapes. Converts anywhere;
+mil/ evaluates what is written here.
 
-A decoder's cache is its inputs and outputs, or (Form.cache) states of the program, fp16 as iOS 18 has them, which no call copies.
+A decoder's cache is its inputs and outputs, or (TargetOptions.cache) states of the program, fp16 as iOS 18
+has them, which no call copies.
 
-Quantization is of weights only: int8 linear and symmetric per output channel; int4 in blocks of --group-size inputs (mil_blocks.py); pal6 and pal4
-palettes, one for each group of 16 output channels. A weight that a scheme cannot take (too small, blocks that do not divide it) stays fp16.
+Quantization is of weights only: int8 linear and symmetric per output channel; int4 in blocks of --group-size
+inputs (mil_blocks.py); pal6 and pal4 palettes, one for each group of 16 output channels. A weight that a
+scheme cannot take (too small, blocks that do not divide it) stays fp16.
 
-All but fp32 compute in fp16, except what fp16 cannot hold: the mean of squares in a norm overflows from an activation of 256 on, which
-every language model has; the few operations from the square to the root stay fp32.
+All but fp32 compute in fp16, except what fp16 cannot hold: the mean of squares in a norm overflows from an
+activation of 256 on, which every language model has; the few operations from the square to the root stay
+fp32.
 """
 
 from __future__ import annotations
@@ -26,8 +30,8 @@ from gamer.runtime.bundle.manifest import Language, TensorSpec
 from ..components.export_module import ExportModule
 from ..errors import ExportError
 from ..quantize.palette import palette
-from ..quantize.quantization_policy import Mix
-from ..target_options import DEFAULT, Form
+from ..quantize.quantization_policy import QuantizationPolicy
+from ..target_options import DEFAULT, TargetOptions
 from . import block_weights
 from .stateful import stateful
 
@@ -38,33 +42,60 @@ Specs = tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]
 ROOT_OPS = ("linear", "matmul", "reduce_mean", "reduce_sum", "add", "sqrt", "rsqrt")
 
 
-def write(item: ExportModule, quant: str, language: Language, samples: list[tuple[NDArray[Any], ...]], path: Path, form: Form = DEFAULT) -> Specs:
-    """Writes `item` to `path` in `quant` (fp32 | fp16 | int8 | int4 | pal6 | pal4). Returns names, fixed shapes and types as the file has them."""
+def write(
+    item: ExportModule,
+    quant: str,
+    language: Language,
+    samples: list[tuple[NDArray[Any], ...]],
+    path: Path,
+    options: TargetOptions = DEFAULT,
+) -> Specs:
+    """Writes `item` to `path` in `quant` (fp32 | fp16 | int8 | int4 | pal6 | pal4).
+
+    Returns names, fixed shapes and types as the file has them.
+    """
     logging.getLogger("coremltools").setLevel(logging.ERROR)
     import coremltools as ct
 
-    if form.cache == "state" and item.role == "llm_decoder":
+    if options.cache == "state" and item.role == "llm_decoder":
         item = stateful(item)
     # Names without dots, which MIL does not allow.
     inputs = [_input(t.name, x) for t, x in zip(item.inputs, item.example, strict=True)]
     outputs = [ct.TensorType(name=t.name.replace(".", "_")) for t in item.outputs]
     try:
-        # torch.export rather than a trace: its graph has no shape arithmetic left, which the converter cannot fold.
+        # torch.export rather than a trace: its graph has no shape arithmetic left, which the converter cannot
+        # fold.
         with warnings.catch_warnings(), torch.no_grad():
             warnings.simplefilter("ignore")
             program = torch.export.export(item.module, item.example, strict=False).run_decompositions({})
-        model = convert(program, Mix("Core ML", QUANTS, quant, form.keep, form.group), form, inputs, outputs)
+        model = convert(
+            program,
+            QuantizationPolicy("Core ML", QUANTS, quant, options.keep, options.group),
+            options,
+            inputs,
+            outputs,
+        )
     except ExportError:
         raise
     except Exception as error:
-        raise ExportError(f"{item.role}: Core ML cannot convert it ({(str(error) or repr(error)).splitlines()[0][:200]})") from error
+        raise ExportError(
+            f"{item.role}: Core ML cannot convert it ({(str(error) or repr(error)).splitlines()[0][:200]})"
+        ) from error
     model.save(str(path))
     description = model.get_spec().description
     return tuple(_spec(f) for f in description.input), tuple(_spec(f) for f in description.output)
 
 
-def convert(program: Any, mix: Mix, form: Form, inputs: list[Any] | None = None, outputs: list[Any] | None = None) -> Any:
-    """An exported program (of ATen or of ExecuTorch's edge operators) as coremltools' model, its weights quantized by `mix`."""
+def convert(
+    program: Any,
+    policy: QuantizationPolicy,
+    options: TargetOptions,
+    inputs: list[Any] | None = None,
+    outputs: list[Any] | None = None,
+) -> Any:
+    """An exported program (of ATen or of ExecuTorch's edge operators) as coremltools' model, its weights
+    quantized by `mix`.
+    """
     logging.getLogger("coremltools").setLevel(logging.ERROR)
     import coremltools as ct
 
@@ -74,9 +105,11 @@ def convert(program: Any, mix: Mix, form: Form, inputs: list[Any] | None = None,
             _bare(program),
             inputs=inputs,
             outputs=outputs,
-            minimum_deployment_target=getattr(ct.target, form.ios),
-            compute_precision=_precision(mix.quant),
-            pass_pipeline=_pipeline(mix, {s.arg.name: s.target for s in program.graph_signature.input_specs if s.target}),
+            minimum_deployment_target=getattr(ct.target, options.ios),
+            compute_precision=_precision(policy.quant),
+            pass_pipeline=_pipeline(
+                policy, {s.arg.name: s.target for s in program.graph_signature.input_specs if s.target}
+            ),
             skip_model_load=True,
         )
 
@@ -85,7 +118,9 @@ def _input(name: str, example: torch.Tensor) -> Any:
     """The model's input: fp32, or the widest integers that Core ML has."""
     import coremltools as ct
 
-    return ct.TensorType(name.replace(".", "_"), tuple(example.shape), np.float32 if example.is_floating_point() else np.int32)
+    return ct.TensorType(
+        name.replace(".", "_"), tuple(example.shape), np.float32 if example.is_floating_point() else np.int32
+    )
 
 
 def _bare(program: Any) -> Any:
@@ -111,8 +146,15 @@ def _overflows(op: Any, seen: dict[str, bool]) -> bool:
     """Whether `op` squares a tensor, or leads from such a square to the root of its mean."""
     if op.name not in seen:
         seen[op.name] = False
-        makers = [v.op for v in op.inputs.values() if not isinstance(v, (list, tuple)) and getattr(v, "op", None) is not None]
-        seen[op.name] = _square(op) or (op.op_type in ROOT_OPS and any(_overflows(m, seen) for m in makers if m.op_type not in ("sqrt", "rsqrt")))
+        makers = [
+            v.op
+            for v in op.inputs.values()
+            if not isinstance(v, (list, tuple)) and getattr(v, "op", None) is not None
+        ]
+        seen[op.name] = _square(op) or (
+            op.op_type in ROOT_OPS
+            and any(_overflows(m, seen) for m in makers if m.op_type not in ("sqrt", "rsqrt"))
+        )
     return seen[op.name]
 
 
@@ -140,10 +182,16 @@ def _palette(bits: int) -> Any:
     from coremltools.optimize.coreml import OpPalettizerConfig
 
     # Not coremltools' own k-means, which takes hours for a language model.
-    return OpPalettizerConfig(mode="custom", lut_function=lambda values: palette(values, bits), granularity="per_grouped_channel", group_size=GROUP)
+    return OpPalettizerConfig(
+        mode="custom",
+        lut_function=lambda values: palette(values, bits),
+        granularity="per_grouped_channel",
+        group_size=GROUP,
+    )
 
 
-# quantization → (the converter's pass, its configuration by group size); those not here leave the weights as they compute
+# quantization → (the converter's pass, its configuration by group size); those not here leave the weights as
+# they compute
 PASSES: dict[str, tuple[str, Callable[[int], Any]]] = {
     "int8": ("compression::linear_quantize_weights", lambda group: _channels()),
     "int4": (block_weights.PASS, _blocks),
@@ -153,21 +201,34 @@ PASSES: dict[str, tuple[str, Callable[[int], Any]]] = {
 QUANTS = ("fp32", "fp16", *PASSES)
 
 
-def _pipeline(mix: Mix, parameters: dict[str, str]) -> Any:
-    """The converter's passes, with the weights quantized among them: doing that to the finished model loads and saves it all again.
+def _pipeline(policy: QuantizationPolicy, parameters: dict[str, str]) -> Any:
+    """The converter's passes, with the weights quantized among them: doing that to the finished model loads
+    and saves it all again.
 
-    `parameters`: the program's name of each → its path in the module. Tables stay in 8 bits under int4, as on the other targets.
+    `parameters`: the program's name of each → its path in the module. Tables stay in 8 bits under int4, as on
+    the other targets.
     """
     import coremltools as ct
     from coremltools.optimize.coreml import OptimizationConfig
 
     block_weights.register()
     pipeline = ct.PassPipeline.DEFAULT
-    own = {constant: quant for name, path in parameters.items() if (quant := mix.of(path)) != mix.quant for constant in (name, f"{name}_to_fp16")}
-    table = "int8" if mix.quant == "int4" else mix.quant
-    for name in dict.fromkeys(PASSES[quant][0] for quant in (mix.quant, table, *own.values()) if quant in PASSES):
-        everywhere, tables = (_config(name, quant, mix.group) for quant in (mix.quant, table))
-        config = OptimizationConfig(everywhere, {"gather": tables}, {constant: _config(name, quant, mix.group) for constant, quant in own.items()})
+    own = {
+        constant: quant
+        for name, path in parameters.items()
+        if (quant := policy.of(path)) != policy.quant
+        for constant in (name, f"{name}_to_fp16")
+    }
+    table = "int8" if policy.quant == "int4" else policy.quant
+    for name in dict.fromkeys(
+        PASSES[quant][0] for quant in (policy.quant, table, *own.values()) if quant in PASSES
+    ):
+        everywhere, tables = (_config(name, quant, policy.group) for quant in (policy.quant, table))
+        config = OptimizationConfig(
+            everywhere,
+            {"gather": tables},
+            {constant: _config(name, quant, policy.group) for constant, quant in own.items()},
+        )
         pipeline.append_pass(name)
         pipeline.set_options(name, {"config": config})
     return pipeline
@@ -180,7 +241,9 @@ def _config(name: str, quant: str, group: int) -> Any:
 
 
 def _spec(feature: Any) -> TensorSpec:
-    """An input or output as the file describes it: Core ML has no 64-bit integers, and gives what it computed in fp16 as such."""
+    """An input or output as the file describes it: Core ML has no 64-bit integers, and gives what it computed
+    in fp16 as such.
+    """
     from coremltools.proto import FeatureTypes_pb2
 
     array = feature.type.multiArrayType

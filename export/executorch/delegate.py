@@ -1,4 +1,6 @@
-"""An ExecuTorch program that is Core ML's in every operation, behind the runtime's Session interface: the interpreter evaluates its delegates."""
+"""An ExecuTorch program that is Core ML's in every operation, behind the runtime's Session interface: the
+interpreter evaluates its delegates.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ class DelegateSession:
         self.artifact, self._program, self._folder = artifact, read(path), TemporaryDirectory()
         if self._program.left or self._program.backends != ("CoreMLBackend",):
             raise ExportError(f"{path}: not Core ML's alone: the MIL interpreter cannot run it")
-        self._steps = [self._open(call, Path(self._folder.name) / str(n)) for n, call in enumerate(self._program.calls)]
+        self._steps = [
+            self._open(call, Path(self._folder.name) / str(n)) for n, call in enumerate(self._program.calls)
+        ]
 
     def _open(self, call: Call, folder: Path) -> _Step:
         unfold(call.data, folder)
@@ -44,25 +48,38 @@ class DelegateSession:
             names: Any = json.loads((folder / "metadata.json").read_text(encoding="utf-8"))
             given, made = tuple(map(str, names["inputNames"])), tuple(map(str, names["outputNames"]))
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ExportError(f"a Core ML delegate does not name its tensors ({str(error)[:100]}): export again") from None
+            raise ExportError(
+                f"a Core ML delegate does not name its tensors ({str(error)[:100]}): export again"
+            ) from None
         step = _Step(Interpreter(folder / "model.mlpackage"), given, made, call.values)
         known = {v.name for v in step.interpreter.program.inputs}, set(step.interpreter.program.outputs)
         if len(call.values) != len(given) + len(made) or (set(given), set(made)) != known:
-            raise ExportError("a Core ML delegate takes or gives other tensors than its program: export again")
+            raise ExportError(
+                "a Core ML delegate takes or gives other tensors than its program: export again"
+            )
         return step
 
     def run(self, inputs: dict[str, Array]) -> dict[str, Array]:
         specs, program = self.artifact.inputs, self._program
-        values = {at: torch.from_numpy(np.ascontiguousarray(inputs[s.name])) for at, s in zip(program.inputs, specs, strict=True)}
+        values = {
+            at: torch.from_numpy(np.ascontiguousarray(inputs[s.name]))
+            for at, s in zip(program.inputs, specs, strict=True)
+        }
         for step in self._steps:
             kinds = {v.name: v.type.dtype.held for v in step.interpreter.program.inputs}
-            given = {name: values[at].to(kinds[name]) for name, at in zip(step.inputs, step.values, strict=False)}
+            given = {
+                name: values[at].to(kinds[name]) for name, at in zip(step.inputs, step.values, strict=False)
+            }
             out = step.interpreter.run(given)
-            values |= {at: out[name] for name, at in zip(step.outputs, step.values[len(step.inputs) :], strict=True)}
+            values |= {
+                at: out[name] for name, at in zip(step.outputs, step.values[len(step.inputs) :], strict=True)
+            }
         pairs = zip(self.artifact.outputs, program.outputs, strict=True)
         return {s.name: values[at].numpy().astype(s.dtype) for s, at in pairs}
 
 
 def open_delegate(path: Path, artifact: Artifact) -> DelegateSession:
-    """Loads a .pte file. Raises ExportError for one that is not Core ML's alone, or that the interpreter cannot run."""
+    """Loads a .pte file. Raises ExportError for one that is not Core ML's alone, or that the interpreter
+    cannot run.
+    """
     return DelegateSession(path, artifact)

@@ -11,9 +11,13 @@ from gamer.runtime.bundle import manifest as mf
 
 
 def etdump_support(bundle: Path) -> str:
-    """One line on ExecuTorch's ETDump: whether the installed runtime writes one. "" for a bundle without .pte files."""
+    """One line on ExecuTorch's ETDump: whether the installed runtime writes one. "" for a bundle without .pte
+    files.
+    """
     manifest = mf.read(bundle)
-    artifact = min((a for a in manifest.artifacts if a.target == "executorch"), key=lambda a: a.bytes, default=None)
+    artifact = min(
+        (a for a in manifest.artifacts if a.target == "executorch"), key=lambda a: a.bytes, default=None
+    )
     if artifact is None:
         return ""
     try:
@@ -23,7 +27,11 @@ def etdump_support(bundle: Path) -> str:
     with tempfile.TemporaryDirectory() as folder:
         dump = Path(folder) / "run.etdp"
         program = runtime._load_for_executorch(str(mf.check_one(bundle, artifact)), enable_etdump=True)
-        program.forward(tuple(torch.zeros([int(d) for d in s.shape], dtype=getattr(torch, s.dtype)) for s in artifact.inputs))
+        program.forward(
+            tuple(
+                torch.zeros([int(d) for d in s.shape], dtype=getattr(torch, s.dtype)) for s in artifact.inputs
+            )
+        )
         program.write_etdump_result_to_file(str(dump), str(Path(folder) / "debug.bin"))
         if dump.is_file() and dump.stat().st_size:
             return "ExecuTorch: this runtime has an event tracer; read its ETDump with executorch.devtools.Inspector."

@@ -1,6 +1,8 @@
-"""A saved ExecuTorch program as plain data: which delegates it calls with which values, and what it leaves to the portable kernels.
+"""A saved ExecuTorch program as plain data: which delegates it calls with which values, and what it leaves to
+the portable kernels.
 
-Reads through executorch's own flatbuffer classes. Knows no backend but for Core ML's way of folding a folder into bytes, which `unfold` undoes.
+Reads through executorch's own flatbuffer classes. Knows no backend but for Core ML's way of folding a folder
+into bytes, which `unfold` undoes.
 """
 
 from __future__ import annotations
@@ -55,7 +57,9 @@ def read(path: Path) -> Program:
     except OSError as error:
         raise ExportError(f"{path}: cannot be read ({error.strerror}): export again") from None
     except Exception as error:  # flatbuffers' own have no types
-        raise ExportError(f"{path}: not an ExecuTorch program ({(str(error) or repr(error)).splitlines()[0][:100]}): export again") from None
+        raise ExportError(
+            f"{path}: not an ExecuTorch program ({(str(error) or repr(error)).splitlines()[0][:100]}): export again"
+        ) from None
 
 
 def _call(program: Any, plan: Any, instruction: Any) -> Call:
@@ -73,7 +77,9 @@ def describe(program: Program) -> str:
 
 
 def unfold(data: bytes, folder: Path) -> None:
-    """Writes the folder that Core ML's backend folded into `data`: the files' bytes, then their tree as JSON, backwards. Raises ExportError."""
+    """Writes the folder that Core ML's backend folded into `data`: the files' bytes, then their tree as JSON,
+    backwards. Raises ExportError.
+    """
     try:
         tree, _ = json.JSONDecoder().raw_decode(data[-MOST_TAIL:][::-1].decode("utf-8", "replace"))
         waiting, count = [(len(tree["nodes"]) - 1, folder)], 0  # the root comes last
@@ -84,7 +90,9 @@ def unfold(data: bytes, folder: Path) -> None:
                 raise ValueError("too many files")
             waiting += _unfold(tree["nodes"][index], data, path)
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
-        raise ExportError(f"a Core ML delegate does not unfold ({(str(error) or repr(error)).splitlines()[0][:100]}): export again") from None
+        raise ExportError(
+            f"a Core ML delegate does not unfold ({(str(error) or repr(error)).splitlines()[0][:100]}): export again"
+        ) from None
 
 
 def _unfold(node: Any, data: bytes, path: Path) -> list[tuple[int, Path]]:

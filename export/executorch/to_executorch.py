@@ -1,10 +1,13 @@
-"""ExecuTorch: one .pte per component, fixed shapes. `write` quantizes, exports, lowers; it proves nothing (see parity.py).
+"""ExecuTorch: one .pte per component, fixed shapes. `write` quantizes, exports, lowers; it proves nothing
+(see parity.py).
 
-For XNNPACK, int8 is dynamic on activations (per token) and per output channel on weights for matrix products, static (PT2E) for convolutions.
-8da4w is the same with 4-bit weights that share a scale by groups, a language model's head staying in 8 bits. For Core ML the delegates are
-converted as packages are (to_coreml.py). For Vulkan fp16 is half precision throughout; 8da4w leaves the head, and what is no weight, in fp32.
+For XNNPACK, int8 is dynamic on activations (per token) and per output channel on weights for matrix products,
+static (PT2E) for convolutions. 8da4w is the same with 4-bit weights that share a scale by groups, a language
+model's head staying in 8 bits. For Core ML the delegates are converted as packages are (to_coreml.py). For
+Vulkan fp16 is half precision throughout; 8da4w leaves the head, and what is no weight, in fp32.
 
-A language model is quantized in the place of the module that was given, matrix by matrix: it may be most of the memory.
+A language model is quantized in the place of the module that was given, matrix by matrix: it may be most of
+the memory.
 """
 
 from __future__ import annotations
@@ -26,26 +29,34 @@ from ..components.export_module import ExportModule
 from ..errors import ExportError
 from ..quantize.calibration import convolves
 from ..quantize.fp16_emulation import Rounded, in_half
-from ..quantize.quantization_policy import Mix
+from ..quantize.quantization_policy import QuantizationPolicy
 from ..recipe import LLM_ROLES
-from ..target_options import DEFAULT, Form
+from ..target_options import DEFAULT, TargetOptions
 
 SUFFIX = ".pte"
 Specs = tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]
 
 
-def write(item: ExportModule, quant: str, language: Language, samples: list[tuple[NDArray[Any], ...]], path: Path, form: Form = DEFAULT) -> Specs:
-    """Writes `item` to `path` in `quant`, one of the backend's, with the example's shapes. Returns the tensor specs with those shapes.
+def write(
+    item: ExportModule,
+    quant: str,
+    language: Language,
+    samples: list[tuple[NDArray[Any], ...]],
+    path: Path,
+    options: TargetOptions = DEFAULT,
+) -> Specs:
+    """Writes `item` to `path` in `quant`, one of the backend's, with the example's shapes. Returns the tensor
+    specs with those shapes.
 
     A language model's module is quantized itself. Raises ExportError.
     """
     from executorch.exir import to_edge_transform_and_lower
 
     specs = _fixed(item.inputs, item.example), _fixed_outputs(item)
-    module = quantized(item, quant, samples, form)
+    module = quantized(item, quant, samples, options)
     try:
         program = torch.export.export(module, item.example, strict=False)
-        with BACKENDS[form.backend](item.module, quant, form) as partitioner:
+        with BACKENDS[options.backend](item.module, quant, options) as partitioner:
             edge = to_edge_transform_and_lower(program, partitioner=[partitioner])
             left = _left_over(edge.exported_program().graph)
             lowered = edge.to_executorch()
@@ -53,23 +64,25 @@ def write(item: ExportModule, quant: str, language: Language, samples: list[tupl
         raise
     except Exception as error:
         raise ExportError(
-            f"{item.role}: ExecuTorch cannot lower it for {form.backend} ({(str(error) or repr(error)).splitlines()[0][:200]})"
+            f"{item.role}: ExecuTorch cannot lower it for {options.backend} ({(str(error) or repr(error)).splitlines()[0][:200]})"
         ) from error
     # One operator outside and every token is copied in and out of the delegate.
-    if left and form.backend == "xnnpack" and item.role in LLM_ROLES:
-        raise ExportError(f"{item.role}: XNNPACK leaves operators to the portable kernels: {', '.join(left)[:200]}")
+    if left and options.backend == "xnnpack" and item.role in LLM_ROLES:
+        raise ExportError(
+            f"{item.role}: XNNPACK leaves operators to the portable kernels: {', '.join(left)[:200]}"
+        )
     with path.open("wb") as stream:
         lowered.write_to_file(stream)
     return specs
 
 
-def before_delegation(item: ExportModule, quant: str, form: Form) -> ExportModule:
-    """`item` as the edge program that a backend is given, for torch to run: rounding as Vulkan does, with Core ML's weights not quantized yet. A
-    language model's module is quantized itself, and any rounded."""
+def before_delegation(item: ExportModule, quant: str, options: TargetOptions) -> ExportModule:
+    """`item` as the edge program that a backend is given, for torch to run: rounding as Vulkan does, with
+    Core ML's weights not quantized yet. A language model's module is quantized itself, and any rounded."""
     from executorch.exir import to_edge
 
-    half = form.backend == "vulkan" and quant == "fp16"
-    module = quantized(item, quant, [], form)  # neither backend calibrates
+    half = options.backend == "vulkan" and quant == "fp16"
+    module = quantized(item, quant, [], options)  # neither backend calibrates
     module = in_half(module) if half else module
     edge = to_edge(torch.export.export(module, item.example, strict=False)).exported_program().module()
     return replace(item, module=Rounded(edge) if half else edge)
@@ -77,32 +90,55 @@ def before_delegation(item: ExportModule, quant: str, form: Form) -> ExportModul
 
 def _left_over(graph: Any) -> list[str]:
     """What a lowered graph still computes beside its delegate."""
-    names = [str(node.target) for node in graph.nodes if node.op == "call_function" and "getitem" not in str(node.target)]
+    names = [
+        str(node.target)
+        for node in graph.nodes
+        if node.op == "call_function" and "getitem" not in str(node.target)
+    ]
     delegates = [name for name in names if "call_delegate" in name]
-    return sorted({name for name in names if name not in delegates} | ({f"{len(delegates)} delegates"} if len(delegates) > 1 else set()))
+    return sorted(
+        {name for name in names if name not in delegates}
+        | ({f"{len(delegates)} delegates"} if len(delegates) > 1 else set())
+    )
 
 
-def quantized(item: ExportModule, quant: str, samples: list[tuple[NDArray[Any], ...]], form: Form) -> nn.Module:
-    """The module as the backend is to see it. Raises ExportError for a quantization that the backend has not."""
-    if quant not in QUANTS[form.backend]:
-        raise ExportError(f"{item.role}: ExecuTorch for {form.backend} has no {quant!r}; choose one of: {', '.join(QUANTS[form.backend])}")
-    # Core ML's weights are quantized in its own conversion; half precision is Vulkan's; the token table comes in its quantization.
-    if form.backend == "coreml" or quant in ("fp32", "fp16") or item.role == "llm_embed":
+def quantized(
+    item: ExportModule, quant: str, samples: list[tuple[NDArray[Any], ...]], options: TargetOptions
+) -> nn.Module:
+    """The module as the backend is to see it.
+
+    Raises ExportError for a quantization that the backend has not.
+    """
+    if quant not in QUANTS[options.backend]:
+        raise ExportError(
+            f"{item.role}: ExecuTorch for {options.backend} has no {quant!r}; choose one of: {', '.join(QUANTS[options.backend])}"
+        )
+    # Core ML's weights are quantized in its own conversion; half precision is Vulkan's; the token table comes
+    # in its quantization.
+    if options.backend == "coreml" or quant in ("fp32", "fp16") or item.role == "llm_embed":
         return item.module
     if quant == "int8" and convolves(item.module) and samples:
         return _static_int8(item, samples)
     module = item.module if item.role.startswith("llm_") else _apart(item.module)
     # Vulkan has no matrices of 8 bits with dynamic activations.
-    head = ("head", "int8" if form.backend == "xnnpack" else "fp32")
-    mix = Mix("ExecuTorch", (*QUANTS[form.backend], "int8"), quant, (*form.keep, head) if item.role in LLM_ROLES else form.keep, form.group)
+    head = ("head", "int8" if options.backend == "xnnpack" else "fp32")
+    policy = QuantizationPolicy(
+        "ExecuTorch",
+        (*QUANTS[options.backend], "int8"),
+        quant,
+        (*options.keep, head) if item.role in LLM_ROLES else options.keep,
+        options.group,
+    )
     for name, linear in module.named_modules():
-        if isinstance(linear, nn.Linear) and (own := mix.of(f"{name}.weight")) in ("int8", "8da4w"):
-            _quantize(linear, name, own, form.group)
+        if isinstance(linear, nn.Linear) and (own := policy.of(f"{name}.weight")) in ("int8", "8da4w"):
+            _quantize(linear, name, own, options.group)
     return module
 
 
 def _apart(module: nn.Module) -> nn.Module:
-    """A copy of the modules that shares the tensors: quantizing it replaces its matrices and leaves the original's."""
+    """A copy of the modules that shares the tensors: quantizing it replaces its matrices and leaves the
+    original's.
+    """
     return copy.deepcopy(module, {id(t): t for t in (*module.parameters(), *module.buffers())})
 
 
@@ -112,13 +148,18 @@ def _quantize(linear: nn.Linear, name: str, quant: str, group: int) -> None:
     from torchao.quantization.granularity import PerAxis, PerGroup
 
     if quant == "8da4w" and (group % 32 or linear.in_features % group):
-        raise ExportError(f"{name}: {linear.in_features} columns in groups of {group}: a multiple of 32 that divides them is wanted")
+        raise ExportError(
+            f"{name}: {linear.in_features} columns in groups of {group}: a multiple of 32 that divides them is wanted"
+        )
     bits, grain = (torch.int8, PerAxis(0)) if quant == "int8" else (torch.int4, PerGroup(group))
     quantize_(linear, Int8DynamicActivationIntxWeightConfig(weight_dtype=bits, weight_granularity=grain))
 
 
 def _static_int8(item: ExportModule, samples: list[tuple[NDArray[Any], ...]]) -> nn.Module:
-    from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
+    from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (
+        XNNPACKQuantizer,
+        get_symmetric_quantization_config,
+    )
     from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
     graph = torch.export.export(item.module, item.example, strict=False).module()
@@ -142,11 +183,12 @@ def _mixes_channels(node: Any) -> bool:
 
 
 @contextlib.contextmanager
-def _xnnpack(module: nn.Module, quant: str, form: Form) -> Iterator[Any]:
+def _xnnpack(module: nn.Module, quant: str, options: TargetOptions) -> Iterator[Any]:
     """Runs only the XNNPACK passes that can change the graph at hand.
 
-    The backend runs 17 passes, each of which re-traces the whole graph; on the 30-layer decoder those for convolutions, paddings and
-    upsampling cost more than the rest of the lowering and find nothing. There is no option for it in executorch 1.4. Parity proves the result.
+    The backend runs 17 passes, each of which re-traces the whole graph; on the 30-layer decoder those for
+    convolutions, paddings and upsampling cost more than the rest of the lowering and find nothing. There is
+    no option for it in executorch 1.4. Parity proves the result.
     """
     from executorch.backends.xnnpack import _passes, xnnpack_preprocess
     from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
@@ -154,7 +196,11 @@ def _xnnpack(module: nn.Module, quant: str, form: Form) -> Iterator[Any]:
     if convolves(module):  # convolutions need nearly all of them
         yield XnnpackPartitioner()
         return
-    chosen = [_passes.XNNPACKRemoveCloneOpsTransform, _passes.DimOrderOpsRevertPass, _passes.ConvertToLinearPass]
+    chosen = [
+        _passes.XNNPACKRemoveCloneOpsTransform,
+        _passes.DimOrderOpsRevertPass,
+        _passes.ConvertToLinearPass,
+    ]
     manager = xnnpack_preprocess.XNNPACKPassManager
     xnnpack_preprocess.XNNPACKPassManager = lambda program, passes=None: manager(program, passes or chosen)
     try:
@@ -164,17 +210,21 @@ def _xnnpack(module: nn.Module, quant: str, form: Form) -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def _coreml(module: nn.Module, quant: str, form: Form) -> Iterator[Any]:
-    """Converts each delegate as to_coreml.py converts a package: the backend's own options know one precision for all operations and no blocks."""
+def _coreml(module: nn.Module, quant: str, options: TargetOptions) -> Iterator[Any]:
+    """Converts each delegate as to_coreml.py converts a package: the backend's own options know one precision
+    for all operations and no blocks.
+    """
     from executorch.backends.apple.coreml.compiler import CoreMLBackend
     from executorch.backends.apple.coreml.partition import CoreMLPartitioner
 
     from ..coreml.to_coreml import QUANTS as SCHEMES
     from ..coreml.to_coreml import convert
 
-    mix = Mix("Core ML", SCHEMES, quant, form.keep, form.group)
+    policy = QuantizationPolicy("Core ML", SCHEMES, quant, options.keep, options.group)
     theirs = CoreMLBackend._convert_to_mlmodel
-    CoreMLBackend._convert_to_mlmodel = staticmethod(lambda program, specs, skip_model_load=True: convert(program, mix, form))
+    CoreMLBackend._convert_to_mlmodel = staticmethod(
+        lambda program, specs, skip_model_load=True: convert(program, policy, options)
+    )
     try:
         yield CoreMLPartitioner()
     finally:
@@ -182,15 +232,19 @@ def _coreml(module: nn.Module, quant: str, form: Form) -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def _vulkan(module: nn.Module, quant: str, form: Form) -> Iterator[Any]:
+def _vulkan(module: nn.Module, quant: str, options: TargetOptions) -> Iterator[Any]:
     from executorch.backends.vulkan.partitioner.vulkan_partitioner import VulkanPartitioner
 
     yield VulkanPartitioner({"force_fp16": quant == "fp16"})
 
 
-Backend = Callable[[nn.Module, str, Form], contextlib.AbstractContextManager[Any]]
+Backend = Callable[[nn.Module, str, TargetOptions], contextlib.AbstractContextManager[Any]]
 BACKENDS: dict[str, Backend] = {"xnnpack": _xnnpack, "coreml": _coreml, "vulkan": _vulkan}
-QUANTS = {"xnnpack": ("fp32", "int8", "8da4w"), "coreml": ("fp32", "fp16", "int8", "int4", "pal6", "pal4"), "vulkan": ("fp32", "fp16", "8da4w")}
+QUANTS = {
+    "xnnpack": ("fp32", "int8", "8da4w"),
+    "coreml": ("fp32", "fp16", "int8", "int4", "pal6", "pal4"),
+    "vulkan": ("fp32", "fp16", "8da4w"),
+}
 
 
 def _fixed(specs: tuple[TensorSpec, ...], example: tuple[torch.Tensor, ...]) -> tuple[TensorSpec, ...]:

@@ -1,1 +1,3 @@
-"""The networks in plain torch, written so that one source lowers to every target: static ranks, no data-dependent branches."""
+"""The networks in plain torch, written so that one source lowers to every target: static ranks, no
+data-dependent branches.
+"""

@@ -1,4 +1,5 @@
-"""A BERT sentence encoder (MiniLM): token ids → one unit vector, mean-pooled over the real tokens. Knows tensors only.
+"""A BERT sentence encoder (MiniLM): token ids → one unit vector, mean-pooled over the real tokens. Knows
+tensors only.
 
 Weight names follow Hugging Face's BertModel, so that a safetensors checkpoint loads as it is.
 """
@@ -32,7 +33,10 @@ class _Attention(nn.Module):
         self.value = nn.Linear(shape.hidden, shape.hidden)
 
     def forward(self, x: Tensor, bias: Tensor) -> Tensor:
-        q, k, v = (f(x).unflatten(-1, (self.heads, self.head_dim)).transpose(1, 2) for f in (self.query, self.key, self.value))
+        q, k, v = (
+            f(x).unflatten(-1, (self.heads, self.head_dim)).transpose(1, 2)
+            for f in (self.query, self.key, self.value)
+        )
         weights = torch.softmax(q @ k.transpose(-1, -2) * self.head_dim**-0.5 + bias, dim=-1)
         return (weights @ v).transpose(1, 2).flatten(2)
 
@@ -79,7 +83,12 @@ def hf_name(name: str) -> str:
     """Hugging Face's BertModel name of our tensor `name`."""
     outer, _, rest = name.partition(".")
     if outer != "layers":
-        table = {"words": "word_embeddings", "positions": "position_embeddings", "types": "token_type_embeddings", "norm": "LayerNorm"}
+        table = {
+            "words": "word_embeddings",
+            "positions": "position_embeddings",
+            "types": "token_type_embeddings",
+            "norm": "LayerNorm",
+        }
         return f"embeddings.{table[outer]}.{rest}"
     layer, _, inner = rest.partition(".")
     part, _, leaf = inner.partition(".")

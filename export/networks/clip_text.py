@@ -1,4 +1,6 @@
-"""Text transformers of CLIP (causal, pooled at the end of text) and SigLIP (both ways, pooled at the last place). Knows tensors only."""
+"""Text transformers of CLIP (causal, pooled at the end of text) and SigLIP (both ways, pooled at the last
+place). Knows tensors only.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ LEGACY_EOS = 2
 
 @dataclass(frozen=True)
 class TextShape:
-    """`eos`: the id at which CLIP pools; 2 stands for the highest id of a text, as in checkpoints whose config has it wrong.
+    """`eos`: the id at which CLIP pools; 2 stands for the highest id of a text, as in checkpoints whose
+    config has it wrong.
 
     `pad`: the id that SigLIP reads where a text has ended.
     """
@@ -29,7 +32,8 @@ class TextShape:
 
 
 def pool_at(hit: Tensor, x: Tensor) -> Tensor:
-    """The row of x [B, S, W] at the first place where `hit` [B, S] is true; at the first place of all where it is nowhere, as argmax has it.
+    """The row of x [B, S, W] at the first place where `hit` [B, S] is true; at the first place of all where
+    it is nowhere, as argmax has it.
 
     As a product with a mask: every target has comparisons, not every target looks up by index.
     """
@@ -50,7 +54,11 @@ class ClipText(nn.Module):
         self.encoder = Encoder(shape.encoder)
         self.norm = nn.LayerNorm(width, eps=shape.encoder.eps)
         self.project = nn.Linear(width, shape.embedding, bias=False)
-        self.register_buffer("future", torch.full((shape.positions, shape.positions), MASKED, device="cpu").triu(1), persistent=False)
+        self.register_buffer(
+            "future",
+            torch.full((shape.positions, shape.positions), MASKED, device="cpu").triu(1),
+            persistent=False,
+        )
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         length = input_ids.shape[1]
@@ -64,8 +72,9 @@ class ClipText(nn.Module):
 class SiglipText(nn.Module):
     """input_ids, attention_mask int64 [B, positions] → embedding float32 [B, D] of unit length.
 
-    The reference pads each text to the full length and masks nothing: the model was trained so. `attention_mask` here says only where a
-    text ends; from there on the padding's id is read, whatever the caller put there, and attended to.
+    The reference pads each text to the full length and masks nothing: the model was trained so.
+    `attention_mask` here says only where a text ends; from there on the padding's id is read, whatever the
+    caller put there, and attended to.
     """
 
     def __init__(self, shape: TextShape) -> None:

@@ -1,8 +1,9 @@
 """Decoder-only language models (Llama, Qwen, Gemma 3, GPT-2), one token a step, KV cache outside the graph.
 
-Knows tensors only. Written in the operators that every target delegates whole: the mean of a square is a matrix product with 1/D, rotation
-and cache placement are products with inputs that the host computes (`cos`, `sin`, `place`, `mask`), so that no integer arithmetic or
-16-bit angle stands in the graph. The cache is read, never copied: the step returns only the new key and value, and the host writes them.
+Knows tensors only. Written in the operators that every target delegates whole: the mean of a square is a
+matrix product with 1/D, rotation and cache placement are products with inputs that the host computes (`cos`,
+`sin`, `place`, `mask`), so that no integer arithmetic or 16-bit angle stands in the graph. The cache is read,
+never copied: the step returns only the new key and value, and the host writes them.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from torch.nn import functional as F
 class DecoderShape:
     """Sizes, and what a family does otherwise than Llama does.
 
-    `norm`: rms | layer. `activation`: silu | gelu_tanh | relu, `gated` by a second half. Biases: `qkv_bias` on the projections into attention,
-    `out_bias` out of it, `bias` in the feed-forward. `head_norm`: queries and keys are normed per head. `post_norms`: what a sublayer adds is
-    normed too. `scale`: of attention scores, else head_dim^-0.5. `positions`: rows of a learned table, added to the embeddings; then nothing
+    `norm`: rms | layer. `activation`: silu | gelu_tanh | relu, `gated` by a second half. Biases: `qkv_bias`
+    on the projections into attention, `out_bias` out of it, `bias` in the feed-forward. `head_norm`: queries
+    and keys are normed per head. `post_norms`: what a sublayer adds is normed too. `scale`: of attention
+    scores, else head_dim^-0.5. `positions`: rows of a learned table, added to the embeddings; then nothing
     rotates. `local[n]`: layer n sees the last `window` tokens only, rotated with `rope_theta_local`.
     """
 
@@ -59,12 +61,17 @@ class RMSNorm(nn.Module):
     def __init__(self, size: int, eps: float) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.ones(size))
-        # Buffers are made on the CPU whatever the default device: a module is filled while its matrices are still "meta".
-        self.register_buffer("eps", torch.tensor([eps], device="cpu"), persistent=False)  # a tensor: Core ML's bias fusion trips over a scalar
+        # Buffers are made on the CPU whatever the default device: a module is filled while its matrices are
+        # still "meta".
+        self.register_buffer(
+            "eps", torch.tensor([eps], device="cpu"), persistent=False
+        )  # a tensor: Core ML's bias fusion trips over a scalar
         self.register_buffer("share", torch.full((1, size), 1.0 / size, device="cpu"), persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        return x * torch.rsqrt(F.linear(x * x, self.get_buffer("share")) + self.get_buffer("eps")) * self.weight
+        return (
+            x * torch.rsqrt(F.linear(x * x, self.get_buffer("share")) + self.get_buffer("eps")) * self.weight
+        )
 
 
 class LayerNorm(RMSNorm):
@@ -83,7 +90,9 @@ def make_norm(shape: DecoderShape) -> RMSNorm:
 
 
 def activate(x: Tensor, activation: str) -> Tensor:
-    """silu, relu, or GELU by tanh, which equals x · sigmoid(2u): XNNPACK's own GELU knows only the one by erf."""
+    """silu, relu, or GELU by tanh, which equals x · sigmoid(2u): XNNPACK's own GELU knows only the one by
+    erf.
+    """
     if activation == "silu":
         return F.silu(x)
     if activation == "relu":
@@ -100,14 +109,20 @@ def feed_forward(x: Tensor, up: nn.Linear, down: nn.Linear, activation: str, gat
 
 
 class DecoderLayer(nn.Module):
-    """One block. `qkv` stacks the query, key and value projections, `gate_up` the two halves of a gated feed-forward."""
+    """One block. `qkv` stacks the query, key and value projections, `gate_up` the two halves of a gated
+    feed-forward.
+    """
 
     def __init__(self, shape: DecoderShape) -> None:
         super().__init__()
         self.shape = shape
-        self.qkv = nn.Linear(shape.hidden, (shape.heads + 2 * shape.kv_heads) * shape.head_dim, bias=shape.qkv_bias)
+        self.qkv = nn.Linear(
+            shape.hidden, (shape.heads + 2 * shape.kv_heads) * shape.head_dim, bias=shape.qkv_bias
+        )
         self.out = nn.Linear(shape.heads * shape.head_dim, shape.hidden, bias=shape.out_bias)
-        self.gate_up = nn.Linear(shape.hidden, shape.intermediate * (2 if shape.gated else 1), bias=shape.bias)
+        self.gate_up = nn.Linear(
+            shape.hidden, shape.intermediate * (2 if shape.gated else 1), bias=shape.bias
+        )
         self.down = nn.Linear(shape.intermediate, shape.hidden, bias=shape.bias)
         self.attention_norm, self.norm = make_norm(shape), make_norm(shape)
         if shape.head_norm:
@@ -116,7 +131,14 @@ class DecoderLayer(nn.Module):
             self.attention_post_norm, self.post_norm = make_norm(shape), make_norm(shape)
 
     def forward(
-        self, x: Tensor, cos: Tensor | None, sin: Tensor | None, place: Tensor, mask: Tensor, past_k: Tensor, past_v: Tensor
+        self,
+        x: Tensor,
+        cos: Tensor | None,
+        sin: Tensor | None,
+        place: Tensor,
+        mask: Tensor,
+        past_k: Tensor,
+        past_v: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor]:
         s = self.shape
         q, k, v = self._heads(self.attention_norm(x), cos, sin)
@@ -147,9 +169,10 @@ def _rotate(x: Tensor, cos: Tensor, sin: Tensor, half: int) -> Tensor:
 class DecoderStep(nn.Module):
     """One decoding step at T cache slots.
 
-    embeds [1, H]; cos, sin [1, 1, Dh/2]; place [T, 1] (one at this position's slot, else zero); mask [1, 1, T] (0 seen, -1e4 not); with
-    local layers, cos, sin and mask again as these see them; then past_k.N, past_v.N [KV, T, Dh] for each layer, zero at this position.
-    Returns logits [1, V], hidden [1, H] (v_Q where the token is [EOS], paper section 3.3.2), then k.N, v.N [KV, 1, Dh].
+    embeds [1, H]; cos, sin [1, 1, Dh/2]; place [T, 1] (one at this position's slot, else zero); mask [1, 1,
+    T] (0 seen, -1e4 not); with local layers, cos, sin and mask again as these see them; then past_k.N,
+    past_v.N [KV, T, Dh] for each layer, zero at this position. Returns logits [1, V], hidden [1, H] (v_Q
+    where the token is [EOS], paper section 3.3.2), then k.N, v.N [KV, 1, Dh].
     """
 
     def __init__(self, shape: DecoderShape) -> None:
@@ -159,7 +182,9 @@ class DecoderStep(nn.Module):
         self.norm = make_norm(shape)
         self.head = nn.Linear(shape.hidden, shape.vocab, bias=False)
 
-    def forward(self, embeds: Tensor, cos: Tensor, sin: Tensor, place: Tensor, mask: Tensor, *rest: Tensor) -> tuple[Tensor, ...]:
+    def forward(
+        self, embeds: Tensor, cos: Tensor, sin: Tensor, place: Tensor, mask: Tensor, *rest: Tensor
+    ) -> tuple[Tensor, ...]:
         whole = (cos, sin, place, mask)
         if not self.shape.window:
             return self._run(embeds, whole, whole, rest)
@@ -181,7 +206,9 @@ class DecoderStep(nn.Module):
 
 
 class LearnedStep(DecoderStep):
-    """DecoderStep for learned positions: no cos and sin. `positions` [H, T]: this position's is the table's product with `place`."""
+    """DecoderStep for learned positions: no cos and sin. `positions` [H, T]: this position's is the table's
+    product with `place`.
+    """
 
     def __init__(self, shape: DecoderShape) -> None:
         super().__init__(shape)
@@ -194,10 +221,12 @@ class LearnedStep(DecoderStep):
 
 
 class Int8Embedding(nn.Module):
-    """The token table in int8 with a scale for each of a row's `groups`: ids int64 [S] → embeds float32 [S, H].
+    """The token table in int8 with a scale for each of a row's `groups`: ids int64 [S] → embeds float32 [S,
+    H].
 
-    One scale a row is enough for most tables. Not where one number of a row stands far out of the rest (Gemma 3 270M's: 22 times their root mean
-    square): it alone would set the scale, and the others would be rounded by a fifth of their size.
+    One scale a row is enough for most tables. Not where one number of a row stands far out of the rest (Gemma
+    3 270M's: 22 times their root mean square): it alone would set the scale, and the others would be rounded
+    by a fifth of their size.
     """
 
     OUTLIER, GROUP = 15.0, 32
@@ -210,7 +239,9 @@ class Int8Embedding(nn.Module):
         blocks = weight.view(len(weight), self.groups, -1)
         scale = blocks.abs().amax(dim=2, keepdim=True).clamp(min=1e-8) / 127.0
         self.register_buffer("scale", scale[:, :, 0])
-        self.register_buffer("rows", torch.round(blocks / scale).clamp_(-127, 127).to(torch.int8).view(weight.shape))
+        self.register_buffer(
+            "rows", torch.round(blocks / scale).clamp_(-127, 127).to(torch.int8).view(weight.shape)
+        )
 
     def forward(self, ids: Tensor) -> Tensor:
         rows = torch.index_select(self.get_buffer("rows"), 0, ids).to(torch.float32)

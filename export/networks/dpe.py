@@ -1,6 +1,8 @@
-"""Dynamic Projection Experts (paper section 3.3.1): transformer experts from patch features to soft prompts, and an MLP router.
+"""Dynamic Projection Experts (paper section 3.3.1): transformer experts from patch features to soft prompts,
+and an MLP router.
 
-Knows tensors only. Router and experts are modules of their own, so that the runtime computes only the experts that Eq. 1 chooses.
+Knows tensors only. Router and experts are modules of their own, so that the runtime computes only the experts
+that Eq. 1 chooses.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ class _Block(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         h = self.attention_norm(x)
-        q, k, v = (y.unflatten(-1, (self.heads, self.head_dim)).transpose(1, 2) for y in self.qkv(h).chunk(3, dim=-1))
+        q, k, v = (
+            y.unflatten(-1, (self.heads, self.head_dim)).transpose(1, 2) for y in self.qkv(h).chunk(3, dim=-1)
+        )
         weights = torch.softmax(q @ k.transpose(-1, -2) * self.head_dim**-0.5, dim=-1)
         x = x + self.out((weights @ v).transpose(1, 2).flatten(2))
         return x + self.down(F.gelu(self.up(self.norm(x))))
@@ -46,7 +50,10 @@ class Expert(nn.Module):
 
 
 class Router(nn.Module):
-    """patches float32 [1, P, F] → weights float32 [1, E], softmax-normalised (Eq. 1 sorts and cuts them at ρ in the runtime)."""
+    """patches float32 [1, P, F] → weights float32 [1, E], softmax-normalised (Eq.
+
+    1 sorts and cuts them at ρ in the runtime).
+    """
 
     def __init__(self, features: int, width: int, experts: int) -> None:
         super().__init__()

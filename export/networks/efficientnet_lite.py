@@ -1,4 +1,5 @@
-"""EfficientNet-Lite0 (Tan & Le 2019, the Lite variant: no squeeze-excite, ReLU6) and the ConSE head that puts photos in a text space.
+"""EfficientNet-Lite0 (Tan & Le 2019, the Lite variant: no squeeze-excite, ReLU6) and the ConSE head that puts
+photos in a text space.
 
 Knows tensors; does not know where weights or label names come from.
 """
@@ -10,14 +11,25 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 # (expansion, kernel, stride, channels, repeats) of Lite0: width and depth multipliers are 1.
-STAGES = ((1, 3, 1, 16, 1), (6, 3, 2, 24, 2), (6, 5, 2, 40, 2), (6, 3, 2, 80, 3), (6, 5, 1, 112, 3), (6, 5, 2, 192, 4), (6, 3, 1, 320, 1))
+STAGES = (
+    (1, 3, 1, 16, 1),
+    (6, 3, 2, 24, 2),
+    (6, 5, 2, 40, 2),
+    (6, 3, 2, 80, 3),
+    (6, 5, 1, 112, 3),
+    (6, 5, 2, 192, 4),
+    (6, 3, 1, 320, 1),
+)
 FEATURES = 1280
 LABELS = 1000
 TOP_LABELS = 10  # T of ConSE
 
 
 def _conv(inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1) -> nn.Sequential:
-    return nn.Sequential(nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, groups=groups, bias=False), nn.BatchNorm2d(outputs, eps=1e-3))
+    return nn.Sequential(
+        nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, groups=groups, bias=False),
+        nn.BatchNorm2d(outputs, eps=1e-3),
+    )
 
 
 class InvertedResidual(nn.Module):
@@ -47,7 +59,9 @@ class EfficientNetLite0(nn.Module):
         channels = 32
         for expansion, kernel, stride, outputs, repeats in STAGES:
             for index in range(repeats):
-                blocks.append(InvertedResidual(channels, outputs, expansion, kernel, stride if index == 0 else 1))
+                blocks.append(
+                    InvertedResidual(channels, outputs, expansion, kernel, stride if index == 0 else 1)
+                )
                 channels = outputs
         self.blocks = nn.ModuleList(blocks)
         self.head = _conv(channels, FEATURES, 1)
@@ -62,10 +76,12 @@ class EfficientNetLite0(nn.Module):
 
 
 class ConseTower(nn.Module):
-    """Raw pixels → text space by convex combination of label embeddings (ConSE, Norouzi et al. 2013, arXiv 1312.5650, Eq. 2).
+    """Raw pixels → text space by convex combination of label embeddings (ConSE, Norouzi et al. 2013, arXiv
+    1312.5650, Eq. 2).
 
-    `label_vectors`: float32 [1000, D], the text encoder's L2-normalised vectors of the class names.
-    Forward: pixels float32 [B, 224, 224, 3] in 0..255 → embedding [B, D] (unit length), patches [B, 49, 1280], label_probs [B, 1000].
+    `label_vectors`: float32 [1000, D], the text encoder's L2-normalised vectors of the class names. Forward:
+    pixels float32 [B, 224, 224, 3] in 0..255 → embedding [B, D] (unit length), patches [B, 49, 1280],
+    label_probs [B, 1000].
     """
 
     def __init__(self, network: EfficientNetLite0, label_vectors: Tensor, mean: float, std: float) -> None:

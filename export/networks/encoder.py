@@ -1,4 +1,7 @@
-"""The pre-norm transformer encoder that CLIP's and SigLIP's towers share, of image and of text. Knows tensors only, no names of a checkpoint."""
+"""The pre-norm transformer encoder that CLIP's and SigLIP's towers share, of image and of text.
+
+Knows tensors only, no names of a checkpoint.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-# What a masked place gets before the softmax. Not -inf: fp16 targets hold it, even twice, and softmax gives the same zero.
+# What a masked place gets before the softmax. Not -inf: fp16 targets hold it, even twice, and softmax gives
+# the same zero.
 MASKED = -1e4
 _tanh_gelu = partial(F.gelu, approximate="tanh")
 
@@ -43,9 +47,11 @@ class EncoderShape:
 
 
 def attention(q: Tensor, k: Tensor, v: Tensor, heads: int, dim: int, bias: Tensor | None = None) -> Tensor:
-    """q [B, S, heads · dim], k and v [B, T, heads · dim] → as q; `bias` is added to the products [B, heads, S, T].
+    """q [B, S, heads · dim], k and v [B, T, heads · dim] → as q; `bias` is added to the products [B, heads,
+    S, T].
 
-    In operators that every target has. ONNX Runtime has one for the whole, which `onnx_fusion.py` puts in the place of these.
+    In operators that every target has. ONNX Runtime has one for the whole, which `onnx_fusion.py` puts in the
+    place of these.
     """
     batch = q.shape[0]
     q, k, v = (x.reshape(batch, -1, heads, dim).transpose(1, 2) for x in (q, k, v))
@@ -65,7 +71,10 @@ class Mlp(nn.Module):
 
 
 class EncoderLayer(nn.Module):
-    """x + attention(norm(x)), then x + mlp(norm(x)). Query, key and value are one product: int8 scales its input once, not three times."""
+    """x + attention(norm(x)), then x + mlp(norm(x)).
+
+    Query, key and value are one product: int8 scales its input once, not three times.
+    """
 
     def __init__(self, shape: EncoderShape) -> None:
         super().__init__()

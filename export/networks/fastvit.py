@@ -1,8 +1,9 @@
-"""FastViT as MobileCLIP's image tower has it, in the form that infers: prepared pixels → a unit vector in the space of texts, and features.
+"""FastViT as MobileCLIP's image tower has it, in the form that infers: prepared pixels → a unit vector in the
+space of texts, and features.
 
-Vasu et al. 2023 (arXiv 2303.14189), 2024 (2311.17049). What training spreads over parallel branches and batch norms is one convolution here;
-`fastvit_weights.py` folds it. Every product is a convolution, those of attention and of the projection too: targets quantize one kind.
-Knows tensors only.
+Vasu et al. 2023 (arXiv 2303.14189), 2024 (2311.17049). What training spreads over parallel branches and batch
+norms is one convolution here; `fastvit_weights.py` folds it. Every product is a convolution, those of
+attention and of the projection too: targets quantize one kind. Knows tensors only.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ LARGE, SMALL = 7, 3  # kernels between stages and in the mlp; in the stem, the m
 
 @dataclass(frozen=True)
 class FastVitShape:
-    """`image` pixels a side; blocks and features of the four stages; `ratio`: how much wider the mlps are; `embedding`: of the tower's output."""
+    """`image` pixels a side; blocks and features of the four stages; `ratio`: how much wider the mlps are;
+    `embedding`: of the tower's output.
+    """
 
     image: int
     depths: tuple[int, ...]
@@ -83,18 +86,27 @@ class AttentionBlock(nn.Module):
     def __init__(self, width: int, ratio: int, side: int) -> None:
         super().__init__()
         self.width, self.side = width, side
-        self.qkv, self.out, self.mlp = _conv(width, 3 * width, 1), _conv(width, width, 1), ConvMlp(width, ratio)
+        self.qkv, self.out, self.mlp = (
+            _conv(width, 3 * width, 1),
+            _conv(width, width, 1),
+            ConvMlp(width, ratio),
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         # [B, heads, HEAD, places]: channels come first all the way.
-        q, k, v = (part.reshape(-1, self.width // HEAD, HEAD, self.side**2) for part in self.qkv(x).split(self.width, dim=1))
+        q, k, v = (
+            part.reshape(-1, self.width // HEAD, HEAD, self.side**2)
+            for part in self.qkv(x).split(self.width, dim=1)
+        )
         weights = torch.softmax(q.transpose(-1, -2) @ k * HEAD**-0.5, dim=-1)
         x = x + self.out((v @ weights.transpose(-1, -2)).reshape(-1, self.width, self.side, self.side))
         return x + self.mlp(x)
 
 
 class Downsample(nn.Module):
-    """Half the side, other channels: depthwise 7 × 7 with stride 2, squeeze-and-excitation where the shape has it, 1 × 1."""
+    """Half the side, other channels: depthwise 7 × 7 with stride 2, squeeze-and-excitation where the shape
+    has it, 1 × 1.
+    """
 
     def __init__(self, inputs: int, outputs: int, squeezed: bool) -> None:
         super().__init__()
@@ -109,20 +121,33 @@ class Downsample(nn.Module):
 
 
 class FastVit(nn.Module):
-    """pixels float32 [B, image, image, 3] in 0..255 → embedding [B, D] of unit length, patches [B, P, W]: the features before pooling."""
+    """pixels float32 [B, image, image, 3] in 0..255 → embedding [B, D] of unit length, patches [B, P, W]: the
+    features before pooling.
+    """
 
     def __init__(self, shape: FastVitShape) -> None:
         super().__init__()
         first, *_, last = shape.widths
         self.register_buffer("mean", torch.zeros(3))
         self.register_buffer("std", torch.ones(3))
-        self.stem = nn.ModuleList((_conv(3, first, SMALL, 2), _conv(first, first, SMALL, 2, groups=first), _conv(first, first, 1)))
+        self.stem = nn.ModuleList(
+            (_conv(3, first, SMALL, 2), _conv(first, first, SMALL, 2, groups=first), _conv(first, first, 1))
+        )
         before = (first, *shape.widths)
-        self.downs = nn.ModuleList(Downsample(before[n], width, n in SQUEEZED) if n else nn.Identity() for n, width in enumerate(shape.widths))
+        self.downs = nn.ModuleList(
+            Downsample(before[n], width, n in SQUEEZED) if n else nn.Identity()
+            for n, width in enumerate(shape.widths)
+        )
         self.position = _conv(last, last, LARGE, groups=last)  # before the stage of attention
         mixed = zip(shape.depths[:-1], shape.widths[:-1], strict=True)
-        stages = [nn.ModuleList(MixerBlock(width, shape.ratio) for _ in range(depth)) for depth, width in mixed]
-        stages.append(nn.ModuleList(AttentionBlock(last, shape.ratio, shape.image // STRIDE) for _ in range(shape.depths[-1])))
+        stages = [
+            nn.ModuleList(MixerBlock(width, shape.ratio) for _ in range(depth)) for depth, width in mixed
+        ]
+        stages.append(
+            nn.ModuleList(
+                AttentionBlock(last, shape.ratio, shape.image // STRIDE) for _ in range(shape.depths[-1])
+            )
+        )
         self.stages = nn.ModuleList(stages)
         self.final = _conv(last, shape.features, SMALL, groups=last)
         self.squeeze = Squeeze(shape.features, shape.features // 16)

@@ -1,4 +1,6 @@
-"""MobileCLIP's text transformer: read both ways, pooled at the end of text, in S0 between two blocks of convolutions. Knows tensors only."""
+"""MobileCLIP's text transformer: read both ways, pooled at the end of text, in S0 between two blocks of
+convolutions. Knows tensors only.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,17 @@ KERNEL = 11  # tokens that a convolution sees
 
 @dataclass(frozen=True)
 class MobileClipTextShape:
-    """`mixers`: whether a block of convolutions stands before and after the layers of attention (S0 has it, its larger sisters have not)."""
+    """`mixers`: whether a block of convolutions stands before and after the layers of attention (S0 has it,
+    its larger sisters have not).
+    """
 
     text: TextShape
     mixers: bool
 
 
 class TokenMixer(nn.Module):
-    """A depthwise convolution over tokens (its skip connection lies in its kernel); then another, up, GELU, down, added.
+    """A depthwise convolution over tokens (its skip connection lies in its kernel); then another, up, GELU,
+    down, added.
 
     As convolutions of two axes, the first of one place: every target has those.
     """
@@ -31,7 +36,9 @@ class TokenMixer(nn.Module):
     def __init__(self, shape: EncoderShape) -> None:
         super().__init__()
         width = shape.width
-        self.mix, self.conv = (nn.Conv2d(width, width, (1, KERNEL), padding=(0, KERNEL // 2), groups=width) for _ in range(2))
+        self.mix, self.conv = (
+            nn.Conv2d(width, width, (1, KERNEL), padding=(0, KERNEL // 2), groups=width) for _ in range(2)
+        )
         self.mlp = Mlp(shape)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -47,8 +54,9 @@ def _tokens(x: Tensor) -> Tensor:
 class MobileClipText(nn.Module):
     """input_ids, attention_mask int64 [B, positions] → embedding float32 [B, D] of unit length.
 
-    The reference fills each text up and masks nothing: the model was trained so. `attention_mask` here says only where a text ends; from
-    there on the padding's id is read, whatever the caller put there, and attended to.
+    The reference fills each text up and masks nothing: the model was trained so. `attention_mask` here says
+    only where a text ends; from there on the padding's id is read, whatever the caller put there, and
+    attended to.
     """
 
     def __init__(self, shape: MobileClipTextShape) -> None:

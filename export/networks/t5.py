@@ -1,8 +1,10 @@
-"""T5 and Flan-T5: an encoder over fixed slots, and a decoder's step with a KV cache outside and the encoder's keys and values beside it.
+"""T5 and Flan-T5: an encoder over fixed slots, and a decoder's step with a KV cache outside and the encoder's
+keys and values beside it.
 
-Knows tensors only; written in the operators of decoder.py, for the same reasons. Scores are not scaled and positions are relative: a bias
-from a table of buckets, which the host picks (`buckets`) for the decoder and which stands as a constant in the encoder. The decoder's
-cross-attention reads keys and values that depend on the encoder's states alone: the encoder computes them, once a prompt.
+Knows tensors only; written in the operators of decoder.py, for the same reasons. Scores are not scaled and
+positions are relative: a bias from a table of buckets, which the host picks (`buckets`) for the decoder and
+which stands as a constant in the encoder. The decoder's cross-attention reads keys and values that depend on
+the encoder's states alone: the encoder computes them, once a prompt.
 """
 
 from __future__ import annotations
@@ -21,7 +23,10 @@ from .decoder import RMSNorm, feed_forward
 
 @dataclass(frozen=True)
 class T5Shape:
-    """Sizes. `activation`: relu | gelu_tanh | silu, `gated` by a second half. `buckets` of relative distance, the last from `distance` on."""
+    """Sizes. `activation`: relu | gelu_tanh | silu, `gated` by a second half.
+
+    `buckets` of relative distance, the last from `distance` on.
+    """
 
     vocab: int
     hidden: int
@@ -54,7 +59,9 @@ class _Block(nn.Module):
         self.attention_norm, self.norm = RMSNorm(shape.hidden, shape.eps), RMSNorm(shape.hidden, shape.eps)
 
     def feed(self, x: Tensor) -> Tensor:
-        return x + feed_forward(self.norm(x), self.gate_up, self.down, self.shape.activation, self.shape.gated)
+        return x + feed_forward(
+            self.norm(x), self.gate_up, self.down, self.shape.activation, self.shape.gated
+        )
 
 
 class EncoderLayer(_Block):
@@ -69,7 +76,8 @@ class EncoderLayer(_Block):
 
 
 class T5Encoder(nn.Module):
-    """embeds [1, S, H], mask [1, 1, S] (0 a token, -1e4 none) → states [1, S, H], then cross_k.N, cross_v.N [heads, S, Dh] a decoder layer.
+    """embeds [1, S, H], mask [1, 1, S] (0 a token, -1e4 none) → states [1, S, H], then cross_k.N, cross_v.N
+    [heads, S, Dh] a decoder layer.
 
     `relative` [heads, buckets]: the table; `cross`: the decoder layers' key and value projections, stacked.
     """
@@ -79,14 +87,22 @@ class T5Encoder(nn.Module):
         self.shape, self.slots = shape, slots
         self.layers = nn.ModuleList(EncoderLayer(shape) for _ in range(shape.encoder_layers))
         self.norm = RMSNorm(shape.hidden, shape.eps)
-        self.cross = nn.ModuleList(nn.Linear(shape.hidden, 2 * shape.inner, bias=False) for _ in range(shape.layers))
+        self.cross = nn.ModuleList(
+            nn.Linear(shape.hidden, 2 * shape.inner, bias=False) for _ in range(shape.layers)
+        )
         self.relative = nn.Parameter(torch.zeros(shape.heads, shape.buckets))
 
     def spread(self) -> None:
         """Spreads the table of relative positions over the slots: to be called once the table is filled."""
         at = np.arange(self.slots)
-        chosen = relative_buckets(at[None] - at[:, None], self.shape.buckets, self.shape.distance, both_ways=True)
-        self.register_buffer("bias", self.relative.detach()[:, torch.from_numpy(chosen).to(self.relative.device)].contiguous(), persistent=False)
+        chosen = relative_buckets(
+            at[None] - at[:, None], self.shape.buckets, self.shape.distance, both_ways=True
+        )
+        self.register_buffer(
+            "bias",
+            self.relative.detach()[:, torch.from_numpy(chosen).to(self.relative.device)].contiguous(),
+            persistent=False,
+        )
 
     def forward(self, embeds: Tensor, mask: Tensor) -> tuple[Tensor, ...]:
         x, bias, s = embeds, self.get_buffer("bias") + mask, self.shape
@@ -100,7 +116,9 @@ class T5Encoder(nn.Module):
 
 
 class CrossLayer(_Block):
-    """A decoder block: self-attention over the cache, attention over the encoder's keys and values, feed-forward."""
+    """A decoder block: self-attention over the cache, attention over the encoder's keys and values,
+    feed-forward.
+    """
 
     def __init__(self, shape: T5Shape) -> None:
         super().__init__(shape)
@@ -108,7 +126,9 @@ class CrossLayer(_Block):
         self.cross_out = nn.Linear(shape.inner, shape.hidden, bias=False)
         self.cross_norm = RMSNorm(shape.hidden, shape.eps)
 
-    def forward(self, x: Tensor, place: Tensor, bias: Tensor, cross_mask: Tensor, caches: tuple[Tensor, ...]) -> tuple[Tensor, Tensor, Tensor]:
+    def forward(
+        self, x: Tensor, place: Tensor, bias: Tensor, cross_mask: Tensor, caches: tuple[Tensor, ...]
+    ) -> tuple[Tensor, Tensor, Tensor]:
         s, (past_k, past_v, cross_k, cross_v) = self.shape, caches
         heads = self.qkv(self.attention_norm(x)).view(3 * s.heads, 1, s.head_dim)
         q, k, v = heads[: s.heads], heads[s.heads : 2 * s.heads], heads[2 * s.heads :]
@@ -127,9 +147,10 @@ def _attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor) -> Tensor:
 class T5Step(nn.Module):
     """One decoding step at T cache slots over E encoder slots.
 
-    embeds [1, H]; place [T, 1] (one at this position's slot); mask [1, 1, T]; buckets [T, B] (one at the bucket of each slot's distance);
-    cross_mask [1, 1, E]; past_k.N, past_v.N [heads, T, Dh] for each layer, then cross_k.N, cross_v.N [heads, E, Dh]. Returns logits [1, V],
-    hidden [1, H], then k.N, v.N [heads, 1, Dh].
+    embeds [1, H]; place [T, 1] (one at this position's slot); mask [1, 1, T]; buckets [T, B] (one at the
+    bucket of each slot's distance); cross_mask [1, 1, E]; past_k.N, past_v.N [heads, T, Dh] for each layer,
+    then cross_k.N, cross_v.N [heads, E, Dh]. Returns logits [1, V], hidden [1, H], then k.N, v.N [heads, 1,
+    Dh].
     """
 
     def __init__(self, shape: T5Shape) -> None:
@@ -140,7 +161,9 @@ class T5Step(nn.Module):
         self.head = nn.Linear(shape.hidden, shape.vocab, bias=False)
         self.relative = nn.Parameter(torch.zeros(shape.heads, shape.buckets))
 
-    def forward(self, embeds: Tensor, place: Tensor, mask: Tensor, buckets: Tensor, cross_mask: Tensor, *rest: Tensor) -> tuple[Tensor, ...]:
+    def forward(
+        self, embeds: Tensor, place: Tensor, mask: Tensor, buckets: Tensor, cross_mask: Tensor, *rest: Tensor
+    ) -> tuple[Tensor, ...]:
         slots, split = place.shape[0], 2 * self.shape.layers
         bias = F.linear(buckets, self.relative).permute(1, 0).reshape(self.shape.heads, 1, slots) + mask
         x, fresh = embeds, []

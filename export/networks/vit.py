@@ -1,6 +1,8 @@
-"""Vision transformers of CLIP and SigLIP: prepared pixels → a unit vector in the space of texts, and patch features. Knows tensors only.
+"""Vision transformers of CLIP and SigLIP: prepared pixels → a unit vector in the space of texts, and patch
+features. Knows tensors only.
 
-The patch embedding, a convolution whose stride is its kernel, is written as what it is: a matrix product over each patch's pixels.
+The patch embedding, a convolution whose stride is its kernel, is written as what it is: a matrix product over
+each patch's pixels.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ class VitShape:
 
 
 class Patches(nn.Module):
-    """pixels float32 [B, image, image, 3] in 0..255 → [B, patches, W]: (x - mean) / std by channel, cut, multiplied."""
+    """pixels float32 [B, image, image, 3] in 0..255 → [B, patches, W]: (x - mean) / std by channel, cut,
+    multiplied.
+    """
 
     def __init__(self, shape: VitShape, bias: bool) -> None:
         super().__init__()
@@ -54,13 +58,16 @@ class Patches(nn.Module):
 
 
 class ClipImage(nn.Module):
-    """pixels [B, image, image, 3] in 0..255 → embedding [B, D] of unit length, patches [B, P, W]: the last layer's, before any norm."""
+    """pixels [B, image, image, 3] in 0..255 → embedding [B, D] of unit length, patches [B, P, W]: the last
+    layer's, before any norm.
+    """
 
     def __init__(self, shape: VitShape) -> None:
         super().__init__()
         width, eps = shape.encoder.width, shape.encoder.eps
         self.patch = Patches(shape, bias=False)
-        # The class token with its position, and the positions of the patches: two constants instead of a table to look into.
+        # The class token with its position, and the positions of the patches: two constants instead of a
+        # table to look into.
         self.first = nn.Parameter(torch.zeros(1, 1, width))
         self.positions = nn.Parameter(torch.zeros(1, shape.patches, width))
         self.pre_norm, self.post_norm = nn.LayerNorm(width, eps=eps), nn.LayerNorm(width, eps=eps)
@@ -75,10 +82,11 @@ class ClipImage(nn.Module):
 
 
 class SiglipImage(nn.Module):
-    """pixels [B, image, image, 3] in 0..255 → embedding [B, W] of unit length, patches [B, P, W], both after the last norm.
+    """pixels [B, image, image, 3] in 0..255 → embedding [B, W] of unit length, patches [B, P, W], both after
+    the last norm.
 
-    A learned query attends to the patches (SigLIP's pooling head). It is the same for every photo, so that `query`, its product with
-    the query matrix, is a constant.
+    A learned query attends to the patches (SigLIP's pooling head). It is the same for every photo, so that
+    `query`, its product with the query matrix, is a constant.
     """
 
     def __init__(self, shape: VitShape) -> None:
@@ -90,7 +98,10 @@ class SiglipImage(nn.Module):
         self.encoder = Encoder(encoder)
         self.post_norm = nn.LayerNorm(encoder.width, eps=encoder.eps)
         self.query = nn.Parameter(torch.zeros(1, 1, encoder.width))
-        self.kv, self.out = nn.Linear(encoder.width, 2 * encoder.width), nn.Linear(encoder.width, encoder.width)
+        self.kv, self.out = (
+            nn.Linear(encoder.width, 2 * encoder.width),
+            nn.Linear(encoder.width, encoder.width),
+        )
         self.head_norm = nn.LayerNorm(encoder.width, eps=encoder.eps)
         self.mlp = Mlp(encoder)
 

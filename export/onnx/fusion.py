@@ -1,7 +1,9 @@
-"""ONNX Runtime's own operator for attention in the place of the dozen that torch traces for it. Knows graphs; knows no model and no weights.
+"""ONNX Runtime's own operator for attention in the place of the dozen that torch traces for it. Knows graphs;
+knows no model and no weights.
 
-The operator never holds the whole matrix of scores, and copies nothing to turn heads round. Where the pattern is not just as
-`modules/encoder.py` and its like write it, the graph stays as it was: that the two compute the same is proven by parity, not assumed.
+The operator never holds the whole matrix of scores, and copies nothing to turn heads round. Where the pattern
+is not just as `modules/encoder.py` and its like write it, the graph stays as it was: that the two compute the
+same is proven by parity, not assumed.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ MS = "com.microsoft"
 
 @dataclass(frozen=True)
 class _Match:
-    """softmax(query · keyᵀ · scale + bias) · value, the three as [B, S, heads · dim], and the name of the result."""
+    """softmax(query · keyᵀ · scale + bias) · value, the three as [B, S, heads · dim], and the name of the
+    result.
+    """
 
     query: str
     key: str
@@ -26,7 +30,9 @@ class _Match:
 
 
 def fuse_attention(model: Any) -> int:
-    """Replaces each attention of `model` in place; what nothing reads any more is left out. Returns how many were found."""
+    """Replaces each attention of `model` in place; what nothing reads any more is left out. Returns how many
+    were found.
+    """
     import onnx
     from onnx import helper
 
@@ -45,7 +51,16 @@ def fuse_attention(model: Any) -> int:
         while not inputs[-1]:
             inputs.pop()
         attributes = {"num_heads": match.heads, "scale": match.scale}
-        kept.append(helper.make_node("MultiHeadAttention", inputs, [match.result], f"{node.name}/Attention", domain=MS, **attributes))
+        kept.append(
+            helper.make_node(
+                "MultiHeadAttention",
+                inputs,
+                [match.result],
+                f"{node.name}/Attention",
+                domain=MS,
+                **attributes,
+            )
+        )
     del model.graph.node[:]
     model.graph.node.extend(_read(kept, {out.name for out in model.graph.output}))
     if found:
@@ -54,7 +69,9 @@ def fuse_attention(model: Any) -> int:
 
 
 def _bias_rows(match: _Match, have: set[str]) -> list[Any]:
-    """The bias with as many rows as the query has: the operator stretches it over texts and heads, not over rows. Once for all layers."""
+    """The bias with as many rows as the query has: the operator stretches it over texts and heads, not over
+    rows. Once for all layers.
+    """
     from onnx import TensorProto, helper
 
     if not match.bias or f"{match.bias}/rows" in have:
@@ -64,7 +81,9 @@ def _bias_rows(match: _Match, have: set[str]) -> list[Any]:
     return [
         helper.make_node("Constant", [], [f"{at}/one"], value=one),
         helper.make_node("Shape", [match.query], [f"{at}/length"], start=1, end=2),
-        helper.make_node("Concat", [f"{at}/one", f"{at}/one", f"{at}/length", f"{at}/one"], [f"{at}/shape"], axis=0),
+        helper.make_node(
+            "Concat", [f"{at}/one", f"{at}/one", f"{at}/length", f"{at}/one"], [f"{at}/shape"], axis=0
+        ),
         helper.make_node("Expand", [match.bias, f"{at}/shape"], [f"{match.bias}/rows"]),
     ]
 
@@ -86,7 +105,11 @@ class _Nodes:
         from onnx import numpy_helper
 
         self.maker = {out: node for node in model.graph.node for out in node.output}
-        constants = {n.output[0]: n.attribute[0].t for n in model.graph.node if n.op_type == "Constant" and n.attribute[0].name == "value"}
+        constants = {
+            n.output[0]: n.attribute[0].t
+            for n in model.graph.node
+            if n.op_type == "Constant" and n.attribute[0].name == "value"
+        }
         self.constants = {name: numpy_helper.to_array(t) for name, t in constants.items()}
         every = (*model.graph.value_info, *model.graph.input, *model.graph.output)
         self.shapes = {v.name: [d.dim_value for d in v.type.tensor_type.shape.dim] for v in every}

@@ -1,13 +1,15 @@
-"""An ONNX graph written node by node: matrices in the chosen quantization, weights streamed to disk as they come. Knows no architecture.
+"""An ONNX graph written node by node: matrices in the chosen quantization, weights streamed to disk as they
+come. Knows no architecture.
 
-Weights go to a data file the moment they are written, quantized a few thousand rows at a time, so that a graph of any size costs little
-memory beside the module it is written from. `save` puts them into one file where protobuf can hold them, else into a directory: model.onnx
-and model.onnx.data.
+Weights go to a data file the moment they are written, quantized a few thousand rows at a time, so that a
+graph of any size costs little memory beside the module it is written from. `save` puts them into one file
+where protobuf can hold them, else into a directory: model.onnx and model.onnx.data.
 
-int4: matrices are written in 4-bit blocks with a whole zero point (block_codes.py). What a whole zero point misses, a constant per block, is
-multiplied with the block sums of the activations, which stand as further columns beside them: the operator's fast path knows no fractional
-zero points (its path for them is a hundred times slower), and without the correction a GGUF's own Q4_1 weights would be quantized twice
-(measured: top-1 agreement 0.72 instead of 0.96, perplexity +13 % instead of +0.4 %).
+int4: matrices are written in 4-bit blocks with a whole zero point (block_codes.py). What a whole zero point
+misses, a constant per block, is multiplied with the block sums of the activations, which stand as further
+columns beside them: the operator's fast path knows no fractional zero points (its path for them is a hundred
+times slower), and without the correction a GGUF's own Q4_1 weights would be quantized twice (measured: top-1
+agreement 0.72 instead of 0.96, perplexity +13 % instead of +0.4 %).
 """
 
 from __future__ import annotations
@@ -40,9 +42,10 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Scheme:
-    """How matrices are written. `group`: weights that share a scale (int8, int4). `keep`: (part of a matrix's name, its quantization) pairs, of
-    which the first that fits counts; the output matrix "head" is int8 in int4 models unless one of them fits it. `opset`: of the graph, whose
-    operators have not changed from OPSET on but in the types that they take (parity runs what is written)."""
+    """How matrices are written. `group`: weights that share a scale (int8, int4). `keep`: (part of a matrix's
+    name, its quantization) pairs, of which the first that fits counts; the output matrix "head" is int8 in
+    int4 models unless one of them fits it. `opset`: of the graph, whose operators have not changed from OPSET
+    on but in the types that they take (parity runs what is written)."""
 
     quant: str
     group: int = 32
@@ -52,7 +55,9 @@ class Scheme:
     def __post_init__(self) -> None:
         for quant in (self.quant, *(quant for _, quant in self.keep)):
             if quant not in QUANTS:
-                raise ExportError(f"unknown quantization {quant!r} of a language model; choose one of: {', '.join(QUANTS)}")
+                raise ExportError(
+                    f"unknown quantization {quant!r} of a language model; choose one of: {', '.join(QUANTS)}"
+                )
         if self.group not in GROUPS:
             raise ExportError(f"group size {self.group}: ONNX Runtime knows {', '.join(map(str, GROUPS))}")
 
@@ -63,8 +68,11 @@ class Scheme:
         return "int8" if (name, self.quant) == ("head", "int4") else self.quant
 
 
-class Graph:
-    """Collects nodes; `with Graph(scheme, path) as g`, then g.save(...). What was streamed is removed if nothing was saved."""
+class GraphWriter:
+    """Collects nodes; `with Graph(scheme, path) as g`, then g.save(...).
+
+    What was streamed is removed if nothing was saved.
+    """
 
     def __init__(self, scheme: Scheme, path: Path) -> None:
         self.scheme, self.path, self.nodes, self.weights = scheme, path, list[Any](), list[Any]()
@@ -72,17 +80,25 @@ class Graph:
         self._data = path.with_name(f"{path.name}.data")
         self._stream: BinaryIO = self._data.open("w+b")
 
-    def __enter__(self) -> Graph:
+    def __enter__(self) -> GraphWriter:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._stream.close()
         self._data.unlink(missing_ok=True)
 
-    def node(self, op: str, inputs: list[str], outputs: list[str], domain: str = "", **attributes: Any) -> str:
+    def node(
+        self, op: str, inputs: list[str], outputs: list[str], domain: str = "", **attributes: Any
+    ) -> str:
         from onnx import helper
 
-        self.nodes.append(helper.make_node(op, inputs, outputs, name=f"/{outputs[0] or outputs[-1]}/{op}", domain=domain, **attributes))
+        self.nodes.append(
+            helper.make_node(
+                op, inputs, outputs, name=f"/{outputs[0] or outputs[-1]}/{op}", domain=domain, **attributes
+            )
+        )
         return outputs[0]
 
     def constant(self, name: str, value: NDArray[Any]) -> str:
@@ -106,7 +122,9 @@ class Graph:
         rows = max(1, CHUNK // max(1, value[:1].size))
         for at in range(0, len(value), rows):  # a transposed matrix is copied by parts
             np.ascontiguousarray(value[at : at + rows]).tofile(self._stream)
-        tensor = TensorProto(name=name, data_type=helper.np_dtype_to_tensor_dtype(value.dtype), dims=value.shape)
+        tensor = TensorProto(
+            name=name, data_type=helper.np_dtype_to_tensor_dtype(value.dtype), dims=value.shape
+        )
         tensor.data_location = TensorProto.EXTERNAL
         for key, text in (("location", "model.onnx.data"), ("offset", offset), ("length", value.nbytes)):
             tensor.external_data.add(key=key, value=str(text))
@@ -118,12 +136,16 @@ class Graph:
         if quant in ("fp32", "fp16"):
             return self._plain(x, matrix, name, quant, bias)
         if matrix.shape[1] % self.scheme.group:
-            raise ExportError(f"{name}: {matrix.shape[1]} columns are no multiple of group size {self.scheme.group}: choose a smaller group")
+            raise ExportError(
+                f"{name}: {matrix.shape[1]} columns are no multiple of group size {self.scheme.group}: choose a smaller group"
+            )
         if quant == "int4":
             return self._linear4(x, matrix, name, bias)
         parts = [quantize_blocks(rows, self.scheme.group) for rows in _chunks(matrix)]
         codes, scales = (np.concatenate([part[i] for part in parts]) for i in range(2))
-        return self._product(x, name, 8, np.asarray(codes, np.uint8), np.asarray(scales, np.float32), None, bias)
+        return self._product(
+            x, name, 8, np.asarray(codes, np.uint8), np.asarray(scales, np.float32), None, bias
+        )
 
     def _plain(self, x: str, matrix: Floats, name: str, quant: str, bias: Tensor | None) -> str:
         if quant == "fp16":  # half the file; the runtime widens it once, when it loads
@@ -140,14 +162,23 @@ class Graph:
         parts = [self._blocks4(rows) for rows in _chunks(matrix)]
         codes, scales, zeros = (np.concatenate(column) for column in zip(*parts, strict=True))
         x = self._with_sums(x, matrix.shape[1])
-        return self._product(x, name, 4, np.asarray(codes, np.uint8), np.asarray(scales, np.float32), np.asarray(zeros, np.uint8), bias)
+        return self._product(
+            x,
+            name,
+            4,
+            np.asarray(codes, np.uint8),
+            np.asarray(scales, np.float32),
+            np.asarray(zeros, np.uint8),
+            bias,
+        )
 
     def _blocks4(self, matrix: Floats) -> tuple[NDArray[np.uint8], Floats, NDArray[np.uint8]]:
         group = self.scheme.group
         main = affine_blocks(matrix, group)
         rest = np.zeros((len(matrix), _sums(matrix.shape[1], group)), np.float32)
         rest[:, : main.rest.shape[1]] = main.rest
-        # In 4 bits the constants themselves would be half of the model's whole error: what the first four miss, a second four hold.
+        # In 4 bits the constants themselves would be half of the model's whole error: what the first four
+        # miss, a second four hold.
         coarse = nearest_blocks(rest, group)
         fine = nearest_blocks(rest - coarse.whole(), group)
         parts = (main, coarse, fine)
@@ -157,7 +188,9 @@ class Graph:
         return pack_nibbles(codes), scales, pack_nibbles(zeros)
 
     def _with_sums(self, x: str, width: int) -> str:
-        """x [..., K] and, beside it, its sums over each block (zeros up to a whole block), twice: [..., K + 2 · sums]."""
+        """x [..., K] and, beside it, its sums over each block (zeros up to a whole block), twice: [..., K + 2
+        · sums].
+        """
         group, both = self.scheme.group, f"{x}.both"
         if both in self._names:  # another matrix reads the same activations
             return both
@@ -167,25 +200,54 @@ class Graph:
         return self.node("Concat", [x, self.node("MatMul", [x, ones], [f"{x}.sums"])], [both], axis=-1)
 
     def _product(
-        self, x: str, name: str, bits: int, codes: NDArray[np.uint8], scales: Floats, zeros: NDArray[np.uint8] | None, bias: Tensor | None
+        self,
+        x: str,
+        name: str,
+        bits: int,
+        codes: NDArray[np.uint8],
+        scales: Floats,
+        zeros: NDArray[np.uint8] | None,
+        bias: Tensor | None,
     ) -> str:
-        """MatMulNBits. codes [N, blocks, bytes], scales [N, blocks], zeros [N, bytes] packed as the codes are."""
-        inputs = [x, self.constant(f"{name}.weight_q", codes), self.constant(f"{name}.scales", scales.reshape(-1))]
+        """MatMulNBits. codes [N, blocks, bytes], scales [N, blocks], zeros [N, bytes] packed as the codes
+        are.
+        """
+        inputs = [
+            x,
+            self.constant(f"{name}.weight_q", codes),
+            self.constant(f"{name}.scales", scales.reshape(-1)),
+        ]
         inputs.append("" if zeros is None else self.constant(f"{name}.zeros", zeros.reshape(-1)))
         inputs += ["", ""] if bias is None else ["", self.constant(f"{name}.bias", bias.detach().numpy())]
         while not inputs[-1]:
             inputs.pop()
         group = self.scheme.group
-        size = {"K": codes.shape[1] * group, "N": len(codes), "bits": bits, "block_size": group, "accuracy_level": 4}
+        size = {
+            "K": codes.shape[1] * group,
+            "N": len(codes),
+            "bits": bits,
+            "block_size": group,
+            "accuracy_level": 4,
+        }
         return self.node("MatMulNBits", inputs, [name], MS, **size)
 
     def save(self, inputs: tuple[TensorSpec, ...], outputs: tuple[TensorSpec, ...]) -> None:
-        """Writes the graph to its path: one file, or a directory where the weights are more than one file can hold."""
+        """Writes the graph to its path: one file, or a directory where the weights are more than one file can
+        hold.
+        """
         import onnx
         from onnx import TensorProto, helper
 
-        types = {"float32": TensorProto.FLOAT, "int32": TensorProto.INT32, "int64": TensorProto.INT64, "uint8": TensorProto.UINT8}
-        ins, outs = ([helper.make_tensor_value_info(t.name, types[t.dtype], list(t.shape)) for t in ends] for ends in (inputs, outputs))
+        types = {
+            "float32": TensorProto.FLOAT,
+            "int32": TensorProto.INT32,
+            "int64": TensorProto.INT64,
+            "uint8": TensorProto.UINT8,
+        }
+        ins, outs = (
+            [helper.make_tensor_value_info(t.name, types[t.dtype], list(t.shape)) for t in ends]
+            for ends in (inputs, outputs)
+        )
         graph = helper.make_graph(self.nodes, "gamer", ins, outs, self.weights)
         model = helper.make_model(graph)
         stamp(model, self.scheme.opset)

@@ -1,4 +1,6 @@
-"""Language models to ONNX: chooses the graph that fits a module. Knows modules and schemes; writes no node itself."""
+"""Language models to ONNX: chooses the graph that fits a module. Knows modules and schemes; writes no node
+itself.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ Specs = tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]
 
 
 def write(module: nn.Module, language: Language, scheme: Scheme, path: Path) -> Specs:
-    """Writes a decoder or encoder to `path`: one file, or a directory with model.onnx where the weights are more than one file can hold.
+    """Writes a decoder or encoder to `path`: one file, or a directory with model.onnx where the weights are
+    more than one file can hold.
 
     Returns the artifact's tensor specs. Raises ExportError.
     """

@@ -1,9 +1,12 @@
-"""A traced graph without weights, and a module's tensors → an ONNX graph with each matrix in its own quantization. Knows no architecture.
+"""A traced graph without weights, and a module's tensors → an ONNX graph with each matrix in its own
+quantization. Knows no architecture.
 
-Weights are quantized and streamed to disk one by one as the graph is written (onnx_graph.py): no second copy of a model is ever held.
+Weights are quantized and streamed to disk one by one as the graph is written (onnx_graph.py): no second copy
+of a model is ever held.
 
-fp16: everything in the graph, behind inputs and outputs in fp32. int8: matrices symmetric by output channel, activations dynamic (a scale and
-a zero point per call); tables by row. int4: matrices in blocks with a scale and a whole zero point each, activations in 8 bits; tables in int8.
+fp16: everything in the graph, behind inputs and outputs in fp32. int8: matrices symmetric by output channel,
+activations dynamic (a scale and a zero point per call); tables by row. int4: matrices in blocks with a scale
+and a whole zero point each, activations in 8 bits; tables in int8.
 """
 
 from __future__ import annotations
@@ -16,8 +19,8 @@ from torch import Tensor
 
 from ..errors import ExportError
 from ..quantize.block_codes import nearest_blocks, pack_nibbles
-from ..quantize.quantization_policy import Mix
-from .graph import MS, Graph
+from ..quantize.quantization_policy import QuantizationPolicy
+from .graph import MS, GraphWriter
 
 QUANTS = ("fp32", "fp16", "int8", "int4")
 ROWS = 1024  # of a matrix quantized at a time
@@ -25,11 +28,14 @@ Floats = NDArray[np.float32]
 
 
 class Lowering:
-    """Writes the nodes of a traced model into `graph`. `tensors`: what the model's inputs beyond its own are."""
+    """Writes the nodes of a traced model into `graph`.
 
-    def __init__(self, graph: Graph, tensors: dict[str, Tensor], mix: Mix) -> None:
-        self.graph, self.tensors, self.mix = graph, dict(tensors), mix
-        self.half = mix.quant == "fp16"
+    `tensors`: what the model's inputs beyond its own are.
+    """
+
+    def __init__(self, graph: GraphWriter, tensors: dict[str, Tensor], policy: QuantizationPolicy) -> None:
+        self.graph, self.tensors, self.policy = graph, dict(tensors), policy
+        self.half = policy.quant == "fp16"
         self._turned: dict[str, str] = {}
 
     def run(self, model: Any, inputs: list[str], outputs: list[str]) -> None:
@@ -49,7 +55,9 @@ class Lowering:
                 self._product(node.input[0], self._turned[node.input[1]], node.output[0])
             case "Gemm" if _is_linear(node) and node.input[1] in self.tensors:
                 self._product(node.input[0], node.input[1], f"{node.output[0]}/product")
-                self.graph.node("Add", [f"{node.output[0]}/product", self._constant(node.input[2])], [node.output[0]])
+                self.graph.node(
+                    "Add", [f"{node.output[0]}/product", self._constant(node.input[2])], [node.output[0]]
+                )
             case "Gather" if self._is_table(node):
                 self._lookup(node.input[0], node.input[1], node.output[0])
             case _:
@@ -68,7 +76,9 @@ class Lowering:
 
     def _constant(self, name: str) -> str:
         array = self._array(name)
-        return self.graph.constant(name, array.astype(np.float16) if self.half and array.dtype == np.float32 else array)
+        return self.graph.constant(
+            name, array.astype(np.float16) if self.half and array.dtype == np.float32 else array
+        )
 
     def _is_table(self, node: Any) -> bool:
         table = self.tensors.get(node.input[0])
@@ -77,7 +87,7 @@ class Lowering:
 
     def _product(self, x: str, name: str, out: str) -> None:
         """x [..., K] times `name` [N, K] transposed → `out` [..., N]."""
-        matrix, quant = self._array(name), self.mix.of(name)
+        matrix, quant = self._array(name), self.policy.of(name)
         match quant:
             case "int8" | "int4":
                 write = self._product8 if quant == "int8" else self._product4
@@ -86,10 +96,19 @@ class Lowering:
                 write(x, matrix, name, self._in_floats(out))
                 self._to_half(out)
             case "fp16" if not self.half:
-                self.graph.node("Cast", [self.graph.constant(f"{name}/half", matrix.T.astype(np.float16))], [f"{out}/weight"], to=1)
+                self.graph.node(
+                    "Cast",
+                    [self.graph.constant(f"{name}/half", matrix.T.astype(np.float16))],
+                    [f"{out}/weight"],
+                    to=1,
+                )
                 self.graph.node("MatMul", [x, f"{out}/weight"], [out])
             case _:
-                self.graph.node("MatMul", [x, self.graph.constant(name, matrix.T.astype(np.float16) if self.half else matrix.T)], [out])
+                self.graph.node(
+                    "MatMul",
+                    [x, self.graph.constant(name, matrix.T.astype(np.float16) if self.half else matrix.T)],
+                    [out],
+                )
 
     def _in_floats(self, out: str) -> str:
         """The name under which a quantized operator gives `out`: they give fp32."""
@@ -111,21 +130,31 @@ class Lowering:
         self.graph.node("Mul", [f"{out}/floats", f"{out}/scales"], [out])
 
     def _product4(self, x: str, matrix: Floats, name: str, out: str) -> None:
-        group, (rows, columns) = self.mix.group, matrix.shape
+        group, (rows, columns) = self.policy.group, matrix.shape
         if columns % group:
-            raise ExportError(f"{name}: {columns} columns are no multiple of group size {group}: choose a smaller --group-size, or --keep it in int8")
+            raise ExportError(
+                f"{name}: {columns} columns are no multiple of group size {group}: choose a smaller --group-size, or --keep it in int8"
+            )
         blocks = nearest_blocks(matrix, group)
         codes, scales, zeros = pack_nibbles(blocks.codes), blocks.scales, pack_nibbles(blocks.zeros)
-        inputs = [x, self.graph.constant(f"{name}/codes", codes), self.graph.constant(f"{name}/scales", scales.reshape(-1))]
+        inputs = [
+            x,
+            self.graph.constant(f"{name}/codes", codes),
+            self.graph.constant(f"{name}/scales", scales.reshape(-1)),
+        ]
         inputs.append(self.graph.constant(f"{name}/zeros", zeros.reshape(-1)))
-        self.graph.node("MatMulNBits", inputs, [out], MS, K=columns, N=rows, bits=4, block_size=group, accuracy_level=4)
+        self.graph.node(
+            "MatMulNBits", inputs, [out], MS, K=columns, N=rows, bits=4, block_size=group, accuracy_level=4
+        )
 
     def _lookup(self, name: str, ids: str, out: str) -> None:
-        quant = self.mix.of(name)
+        quant = self.policy.of(name)
         if quant in ("int8", "int4"):
             codes, scales = _by_row(self._array(name))
             self.graph.node("Gather", [self.graph.constant(f"{name}/codes", codes), ids], [f"{out}/codes"])
-            self.graph.node("Gather", [self.graph.constant(f"{name}/scales", scales[:, None]), ids], [f"{out}/scales"])
+            self.graph.node(
+                "Gather", [self.graph.constant(f"{name}/scales", scales[:, None]), ids], [f"{out}/scales"]
+            )
             self.graph.node("Cast", [f"{out}/codes"], [f"{out}/floats"], to=1)
             self.graph.node("Mul", [f"{out}/floats", f"{out}/scales"], [self._in_floats(out)])
             self._to_half(out)
@@ -156,8 +185,14 @@ def _in_half(model: Any, inputs: list[str], outputs: list[str], tensors: dict[st
     """The graph in half precision between casts: its inputs from fp32, its outputs to fp32."""
     from onnx import TensorProto, helper, numpy_helper
 
-    floats = {v.name for v in model.graph.input if v.name in inputs and v.type.tensor_type.elem_type == TensorProto.FLOAT}
-    before = [helper.make_node("Cast", [name], [f"{name}/half"], to=TensorProto.FLOAT16) for name in sorted(floats)]
+    floats = {
+        v.name
+        for v in model.graph.input
+        if v.name in inputs and v.type.tensor_type.elem_type == TensorProto.FLOAT
+    }
+    before = [
+        helper.make_node("Cast", [name], [f"{name}/half"], to=TensorProto.FLOAT16) for name in sorted(floats)
+    ]
     after = [helper.make_node("Cast", [f"{name}/half"], [name], to=TensorProto.FLOAT) for name in outputs]
     renamed = {name: f"{name}/half" for name in (*floats, *outputs)}
     for node in model.graph.node:

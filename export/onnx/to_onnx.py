@@ -1,8 +1,9 @@
 """ONNX: `write` traces, fuses, lowers and quantizes a component; it proves nothing (see parity.py).
 
-Networks go through torch's TorchScript exporter: on these graphs it gives the same operators as the dynamo exporter in a twentieth of the
-time. It is asked for the graph alone: the weights are put in afterwards, quantized one by one (onnx_lower.py). int8 convolutions are ONNX
-Runtime's static quantizer's, calibrated on photographs. Language models are written directly (onnx_llm.py).
+Networks go through torch's TorchScript exporter: on these graphs it gives the same operators as the dynamo
+exporter in a twentieth of the time. It is asked for the graph alone: the weights are put in afterwards,
+quantized one by one (onnx_lower.py). int8 convolutions are ONNX Runtime's static quantizer's, calibrated on
+photographs. Language models are written directly (onnx_llm.py).
 """
 
 from __future__ import annotations
@@ -23,44 +24,61 @@ from gamer.runtime.bundle.manifest import Language, TensorSpec
 from ..components.export_module import ExportModule
 from ..errors import ExportError
 from ..quantize.calibration import convolves
-from ..quantize.quantization_policy import Mix
+from ..quantize.quantization_policy import QuantizationPolicy
 from ..recipe import LLM_ROLES
-from ..target_options import DEFAULT, Form
+from ..target_options import DEFAULT, TargetOptions
 from . import llm_graph, preprocess_graph
 from .fusion import fuse_attention
-from .graph import OPSET, Graph, Scheme, stamp
+from .graph import OPSET, GraphWriter, Scheme, stamp
 from .lower import QUANTS, Lowering
 
 SUFFIX = ".onnx"
-# The stem and the first block see raw contrast: in int8 they cost the worst fixture 0.024 of its cosine, in fp32 nothing measurable in time.
+# The stem and the first block see raw contrast: in int8 they cost the worst fixture 0.024 of its cosine, in
+# fp32 nothing measurable in time.
 FP32_CONVOLUTIONS = 3
 Specs = tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]
 Samples = list[tuple[NDArray[Any], ...]]
 
 
-def write(item: ExportModule, quant: str, language: Language, samples: Samples, path: Path, form: Form = DEFAULT) -> Specs:
-    """Writes `item` to `path` in `quant` (fp32 | fp16 | int8 | int4): one file, or a directory where one file cannot hold the weights.
+def write(
+    item: ExportModule,
+    quant: str,
+    language: Language,
+    samples: Samples,
+    path: Path,
+    options: TargetOptions = DEFAULT,
+) -> Specs:
+    """Writes `item` to `path` in `quant` (fp32 | fp16 | int8 | int4): one file, or a directory where one file
+    cannot hold the weights.
 
     `samples` calibrate int8 convolutions. Returns the artifact's tensor specs. Raises ExportError.
     """
     if item.role in LLM_ROLES:
-        return llm_graph.write(item.module, language, Scheme(quant, form.group, form.keep, form.opset), path)
-    resize = form.resize if item.role == "image_tower" else None
+        return llm_graph.write(
+            item.module, language, Scheme(quant, options.group, options.keep, options.opset), path
+        )
+    resize = options.resize if item.role == "image_tower" else None
     # Without samples nothing can be calibrated: a text tower's few convolutions stay in fp32.
     if quant == "int8" and samples and convolves(item.module):
         if resize is not None:
-            raise ExportError("int8 convolutions take prepared pixels only: leave out --image-input any, or choose another --quant")
-        _static(item, samples, path, form.opset)
+            raise ExportError(
+                "int8 convolutions take prepared pixels only: leave out --image-input any, or choose another --quant"
+            )
+        _static(item, samples, path, options.opset)
         return item.inputs, item.outputs
     # A token table was quantized before it came here.
-    mix = Mix("ONNX", QUANTS, "fp32" if item.role == "llm_embed" else quant, form.keep, form.group)
+    policy = QuantizationPolicy(
+        "ONNX", QUANTS, "fp32" if item.role == "llm_embed" else quant, options.keep, options.group
+    )
     model, tensors = _traced(item, path)
     fuse_attention(model)
     inputs, outputs = (item.inputs, item.outputs) if resize is None else preprocess_graph.specs(item.outputs)
-    with Graph(Scheme("fp32", opset=form.opset), path) as graph:
+    with GraphWriter(Scheme("fp32", opset=options.opset), path) as graph:
         if resize is not None:
             preprocess_graph.write(graph, resize, item.inputs[0].name)
-        Lowering(graph, tensors, mix).run(model, [t.name for t in item.inputs], [t.name for t in item.outputs])
+        Lowering(graph, tensors, policy).run(
+            model, [t.name for t in item.inputs], [t.name for t in item.outputs]
+        )
         graph.save(inputs, outputs)
     return inputs, outputs
 
@@ -80,7 +98,10 @@ def _trace(item: ExportModule, path: Path, weights: bool) -> None:
     axes = {item.inputs[i].name: names for i, names in item.dynamic.items()}
     axes |= {out.name: {d: n for d, n in enumerate(out.shape) if isinstance(n, str)} for out in item.outputs}
     # Two rows where the batch may vary: a batch of one would be traced as a constant.
-    example = tuple(x.repeat(2, *[1] * (x.dim() - 1)) if "batch" in item.dynamic.get(i, {}).values() else x for i, x in enumerate(item.example))
+    example = tuple(
+        x.repeat(2, *[1] * (x.dim() - 1)) if "batch" in item.dynamic.get(i, {}).values() else x
+        for i, x in enumerate(item.example)
+    )
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
         torch.onnx.export(
@@ -98,15 +119,20 @@ def _trace(item: ExportModule, path: Path, weights: bool) -> None:
 
 
 def _in_floats(path: Path) -> list[str]:
-    """What stays in fp32: the first convolutions, and beside GELU, which nothing bounds, sums and convolutions of single channels, so that the
-    residual stream does (FastViT of random numbers behind norms fitted to photographs: worst cosine 0.999 instead of 0.964, in half the time)."""
+    """What stays in fp32: the first convolutions, and beside GELU, which nothing bounds, sums and
+    convolutions of single channels, so that the residual stream does (FastViT of random numbers behind norms
+    fitted to photographs: worst cosine 0.999 instead of 0.964, in half the time)."""
     import onnx
 
     nodes = onnx.load(str(path), load_external_data=False).graph.node
     first = [node.name for node in nodes if node.op_type == "Conv"][:FP32_CONVOLUTIONS]
     if all(node.op_type != "Gelu" for node in nodes):
         return first
-    return first + [node.name for node in nodes if node.op_type == "Add" or any(a.name == "group" and a.i > 1 for a in node.attribute)]
+    return first + [
+        node.name
+        for node in nodes
+        if node.op_type == "Add" or any(a.name == "group" and a.i > 1 for a in node.attribute)
+    ]
 
 
 def _static(item: ExportModule, samples: Samples, path: Path, opset: int) -> None:
@@ -116,7 +142,9 @@ def _static(item: ExportModule, samples: Samples, path: Path, opset: int) -> Non
     from onnxruntime.quantization.calibrate import CalibrationDataReader
     from onnxruntime.quantization.shape_inference import quant_pre_process
 
-    logging.getLogger().setLevel(logging.ERROR)  # the quantizer recommends its own pre-processing, which is done here
+    logging.getLogger().setLevel(
+        logging.ERROR
+    )  # the quantizer recommends its own pre-processing, which is done here
 
     class Reader(CalibrationDataReader):
         def __init__(self) -> None:
@@ -124,7 +152,11 @@ def _static(item: ExportModule, samples: Samples, path: Path, opset: int) -> Non
 
         def get_next(self) -> dict[str, NDArray[np.generic]] | None:
             row = next(self._rows, None)
-            return None if row is None else {spec.name: value for spec, value in zip(item.inputs, row, strict=True)}
+            return (
+                None
+                if row is None
+                else {spec.name: value for spec, value in zip(item.inputs, row, strict=True)}
+            )
 
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         plain, ready, quantized = (Path(folder) / f"{name}.onnx" for name in ("fp32", "ready", "int8"))

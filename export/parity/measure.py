@@ -1,7 +1,9 @@
-"""Parity: every artifact is run through the very code that the runtime uses and compared with the fp32 torch module on real inputs.
+"""Parity: every artifact is run through the very code that the runtime uses and compared with the fp32 torch
+module on real inputs.
 
-A figure below its threshold raises, with the figure. Core ML runs on Apple's systems only: elsewhere an interpreter evaluates the saved
-program itself (mil/), and each figure says what executed the artifact. What cannot be executed is said to be so, never given a number.
+A figure below its threshold raises, with the figure. Core ML runs on Apple's systems only: elsewhere an
+interpreter evaluates the saved program itself (mil/), and each figure says what executed the artifact. What
+cannot be executed is said to be so, never given a number.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from ..executorch import pte
 from ..onnx import to_ort
 from ..recipe import Threshold
 from ..settings import Settings
-from ..target_options import form_of
+from ..target_options import target_options
 
 PROSE_TOKENS = 110
 EXECUTED_BY = {"onnx": "onnxruntime", "executorch": "executorch", "coreml": "Core ML"}
@@ -38,11 +40,15 @@ Floats = NDArray[np.float32]
 
 
 class TorchSession:
-    """A torch module behind the runtime's Session interface, so that the reference runs through the same driver."""
+    """A torch module behind the runtime's Session interface, so that the reference runs through the same
+    driver.
+    """
 
     def __init__(self, item: ExportModule) -> None:
         self.item = item
-        self.artifact = Artifact(item.role, "torch", "fp32", "", 0, "", item.inputs, item.outputs, Parity("", "", 0.0), 0.0)
+        self.artifact = Artifact(
+            item.role, "torch", "fp32", "", 0, "", item.inputs, item.outputs, Parity("", "", 0.0), 0.0
+        )
 
     def run(self, inputs: dict[str, Any]) -> dict[str, Any]:
         out = reference(self.item.module, tuple(inputs[t.name] for t in self.item.inputs))
@@ -51,8 +57,13 @@ class TorchSession:
 
 def cosines(got: Floats, want: Floats) -> Floats:
     """Cosine of each row (all axes but the last flattened): got, want [..., D] → [n]."""
-    a, b = got.reshape(-1, got.shape[-1]).astype(np.float64), want.reshape(-1, want.shape[-1]).astype(np.float64)
-    return np.asarray((a * b).sum(1) / np.maximum(np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1), 1e-12), np.float32)
+    a, b = (
+        got.reshape(-1, got.shape[-1]).astype(np.float64),
+        want.reshape(-1, want.shape[-1]).astype(np.float64),
+    )
+    return np.asarray(
+        (a * b).sum(1) / np.maximum(np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1), 1e-12), np.float32
+    )
 
 
 def unproven(threshold: Threshold) -> Parity:
@@ -60,21 +71,32 @@ def unproven(threshold: Threshold) -> Parity:
     return Parity(NOT_RUN, "cosine", threshold.cosine)
 
 
-def measure(settings: Settings, item: ExportModule, artifact: Artifact, path: Path, threshold: Threshold) -> Parity:
-    """Runs the artifact and compares. Raises ExportError naming component, target and figure when it is below `threshold`."""
-    proven = [_held(settings, item, artifact, path, threshold, ran) for ran in _sessions(settings, artifact, path)]
+def measure(
+    settings: Settings, item: ExportModule, artifact: Artifact, path: Path, threshold: Threshold
+) -> Parity:
+    """Runs the artifact and compares.
+
+    Raises ExportError naming component, target and figure when it is below `threshold`.
+    """
+    proven = [
+        _held(settings, item, artifact, path, threshold, ran) for ran in _sessions(settings, artifact, path)
+    ]
     if not proven:
         return replace(unproven(threshold), executed_by=_instead(settings, item, artifact, path, threshold))
     others = [f"{p.executed_by} cosine ≥ {p.minimum:.5f}" for p in proven[1:]]
     return replace(proven[0], executed_by="; ".join((proven[0].executed_by, *others)))
 
 
-Ran = tuple[str, Any, str]  # what executes, its session, and whose kernels the figures then hold for ("" where it has none of its own)
+Ran = tuple[
+    str, Any, str
+]  # what executes, its session, and whose kernels the figures then hold for ("" where it has none of its own)
 
 
-def _held(settings: Settings, item: ExportModule, artifact: Artifact, path: Path, threshold: Threshold, ran: Ran) -> Parity:
-    """One executor's parity. Where this processor's fast kernels are wrong, the file may still be right, and phones will run it: then the
-    backend's exact form has to reach the threshold, and the parity says so."""
+def _held(
+    settings: Settings, item: ExportModule, artifact: Artifact, path: Path, threshold: Threshold, ran: Ran
+) -> Parity:
+    """One executor's parity. Where this processor's fast kernels are wrong, the file may still be right, and
+    phones will run it: then the backend's exact form has to reach the threshold, and the parity says so."""
     by, session, kernels = ran
     try:
         return replace(_measure(settings, item, artifact, session, threshold, by), kernels=kernels)
@@ -98,7 +120,11 @@ def _sessions(settings: Settings, artifact: Artifact, path: Path) -> Iterator[Ra
     if artifact.target == "executorch" and settings.executorch_backend != "xnnpack":
         yield from _delegated(artifact, path)
     elif runs_here(artifact.target):
-        yield EXECUTED_BY[artifact.target], open_session(artifact.target, path, artifact, threads=2), processor.kernels(artifact.target)
+        yield (
+            EXECUTED_BY[artifact.target],
+            open_session(artifact.target, path, artifact, threads=2),
+            processor.kernels(artifact.target),
+        )
     if artifact.target == "coreml":
         from ..coreml import mil
 
@@ -106,30 +132,44 @@ def _sessions(settings: Settings, artifact: Artifact, path: Path) -> Iterator[Ra
 
 
 def _delegated(artifact: Artifact, path: Path) -> Iterator[Ran]:
-    """ExecuTorch, where its runtime has the delegates; the interpreter, where Core ML takes the whole program."""
+    """ExecuTorch, where its runtime has the delegates; the interpreter, where Core ML takes the whole
+    program.
+    """
     from executorch.runtime import Runtime
 
     program, registry = pte.read(path), Runtime.get().backend_registry
     if all(registry.is_available(name) for name in program.backends):
-        yield EXECUTED_BY[artifact.target], open_session(artifact.target, path, artifact, threads=2), processor.kernels(artifact.target)
+        yield (
+            EXECUTED_BY[artifact.target],
+            open_session(artifact.target, path, artifact, threads=2),
+            processor.kernels(artifact.target),
+        )
     if not program.left and program.backends == ("CoreMLBackend",):
         from ..executorch import delegate
 
         yield "MIL interpreter", delegate.open_delegate(path, artifact), ""
 
 
-def _instead(settings: Settings, item: ExportModule, artifact: Artifact, path: Path, threshold: Threshold) -> str:
-    """What is known of an ExecuTorch program that nothing here executes: who would compute it, and that what was lowered is the same model."""
+def _instead(
+    settings: Settings, item: ExportModule, artifact: Artifact, path: Path, threshold: Threshold
+) -> str:
+    """What is known of an ExecuTorch program that nothing here executes: who would compute it, and that what
+    was lowered is the same model.
+    """
     from ..executorch import to_executorch
 
     given = build(settings, artifact.role, artifact.quant)
-    session = TorchSession(to_executorch.before_delegation(given, artifact.quant, form_of(settings, None)))
+    session = TorchSession(
+        to_executorch.before_delegation(given, artifact.quant, target_options(settings, None))
+    )
     session.artifact = artifact
     found = _measure(settings, item, artifact, session, threshold, "")
     return f"{pte.describe(pte.read(path))}; torch runs what was delegated with cosine ≥ {found.minimum:.5f}"
 
 
-def _measure(settings: Settings, item: ExportModule, artifact: Artifact, session: Any, threshold: Threshold, by: str) -> Parity:
+def _measure(
+    settings: Settings, item: ExportModule, artifact: Artifact, session: Any, threshold: Threshold, by: str
+) -> Parity:
     if item.role == "llm_decoder":
         parity = _decoder(settings, item, session, threshold)
     elif item.role == "llm_encoder":
@@ -139,9 +179,13 @@ def _measure(settings: Settings, item: ExportModule, artifact: Artifact, session
     assert parity.minimum is not None
     where = f"{artifact.role} for {artifact.target} ({artifact.quant})"
     if not parity.minimum >= threshold.cosine:
-        raise ExportError(f"{where}: worst cosine {parity.minimum:.5f} with torch is below {threshold.cosine}: not written")
+        raise ExportError(
+            f"{where}: worst cosine {parity.minimum:.5f} with torch is below {threshold.cosine}: not written"
+        )
     if parity.top1 is not None and threshold.top1 is not None and not parity.top1 >= threshold.top1:
-        raise ExportError(f"{where}: likeliest token agrees at {parity.top1:.3f} of positions, below {threshold.top1}: not written")
+        raise ExportError(
+            f"{where}: likeliest token agrees at {parity.top1:.3f} of positions, below {threshold.top1}: not written"
+        )
     return replace(parity, executed_by=by)
 
 
@@ -150,7 +194,8 @@ def _fixed(session: Any) -> bool:
 
 
 def _outputs(settings: Settings, item: ExportModule, session: Any, threshold: Threshold) -> Parity:
-    # The image tower's retrieval output is its first; patch features and label probabilities follow from the same trunk.
+    # The image tower's retrieval output is its first; patch features and label probabilities follow from the
+    # same trunk.
     specs, name, worst = session.artifact.inputs, session.artifact.outputs[0].name, []
     for n, sample in enumerate(fixtures.samples(settings, item, _fixed(session))):
         # An artifact that prepares photos itself gets them as they are.
@@ -158,7 +203,14 @@ def _outputs(settings: Settings, item: ExportModule, session: Any, threshold: Th
         got = session.run({t.name: x for t, x in zip(specs, given, strict=True)})[name]
         worst.append(float(cosines(got.astype(np.float32), reference(item.module, sample)[0]).min()))
     # numpy's minimum, which a NaN does not slip past
-    return Parity("passed", "cosine", threshold.cosine, round(float(np.min(worst)), 6), round(float(np.mean(worst)), 6), inputs=len(worst))
+    return Parity(
+        "passed",
+        "cosine",
+        threshold.cosine,
+        round(float(np.min(worst)), 6),
+        round(float(np.mean(worst)), 6),
+        inputs=len(worst),
+    )
 
 
 def _table(settings: Settings) -> Floats:
@@ -166,7 +218,9 @@ def _table(settings: Settings) -> Floats:
 
 
 def teacher_force(decoder: Any, embeds: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """Feeds embeds [S, H] one by one → hidden states [S, H] and the likeliest next token at each position [S]."""
+    """Feeds embeds [S, H] one by one → hidden states [S, H] and the likeliest next token at each position
+    [S].
+    """
     decoder.reset()
     hidden, best = [], []
     for row in embeds:
@@ -187,7 +241,9 @@ class _Listener:
 
 
 def _read(session: Any, embeds: Floats, language: Language) -> tuple[Floats, dict[str, Floats]]:
-    """What an encoder makes of embeds [S, H]: states [S, H], and the keys and values that a decoder attends to."""
+    """What an encoder makes of embeds [S, H]: states [S, H], and the keys and values that a decoder attends
+    to.
+    """
     listener: Any = _Listener()
     return EncoderDecoder(session, listener, language).read(embeds), listener.cross
 
@@ -197,11 +253,20 @@ def _encoder(settings: Settings, item: ExportModule, session: Any, threshold: Th
     want, _ = _read(TorchSession(item), embeds, language)
     got, _ = _read(session, embeds, language)
     close = cosines(got, want)
-    return Parity("passed", "cosine", threshold.cosine, round(float(close.min()), 6), round(float(close.mean()), 6), inputs=len(embeds))
+    return Parity(
+        "passed",
+        "cosine",
+        threshold.cosine,
+        round(float(close.min()), 6),
+        round(float(close.mean()), 6),
+        inputs=len(embeds),
+    )
 
 
 def crosses(settings: Settings, source: Floats) -> Floats:
-    """Keys and values that the fp32 encoder makes of `source` [S, H] for its decoder: [2 · layers, heads, S, Dh]."""
+    """Keys and values that the fp32 encoder makes of `source` [S, H] for its decoder: [2 · layers, heads, S,
+    Dh].
+    """
     _, cross = _read(TorchSession(build(settings, "llm_encoder", "fp32")), source, _language(settings))
     return np.stack([x[:, : len(source)] for name, x in cross.items() if name != "cross_mask"])
 
@@ -241,11 +306,21 @@ def _decoder(settings: Settings, item: ExportModule, session: Any, threshold: Th
     got, ours = teacher_force(decoder, embeds)
     whole = got
     if not isinstance(decoder, StepDecoder):
-        # Prefill must be the same computation as token-by-token decoding, in the cache as in the result; a step graph knows no other.
+        # Prefill must be the same computation as token-by-token decoding, in the cache as in the result; a
+        # step graph knows no other.
         decoder.reset()
         _, whole = decoder.forward(embeds)
     close = float(np.minimum(cosines(got, want), cosines(whole, want)).min())
     mean = float(cosines(got, want).mean())
     # Random weights make near-ties of all tokens: which one leads says nothing of the arithmetic.
     share = round(float((ours == best).mean()), 4) if item.trained else None
-    return Parity("passed", "top1", threshold.cosine, round(close, 6), round(mean, 6), share, threshold.top1, len(embeds))
+    return Parity(
+        "passed",
+        "top1",
+        threshold.cosine,
+        round(close, 6),
+        round(mean, 6),
+        share,
+        threshold.top1,
+        len(embeds),
+    )

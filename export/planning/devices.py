@@ -1,8 +1,10 @@
-"""Profiles of phones, from devices.json: theoretical peaks, bandwidth, memory, year, sources. Reads and checks; predicts nothing.
+"""Profiles of phones, from devices.json: theoretical peaks, bandwidth, memory, year, sources. Reads and
+checks; predicts nothing.
 
-Peaks are multiply-adds a second of the performance cores by data sheet (cores × GHz × a cycle's), null where no vendor publishes one.
-`app_memory_gb`: what a foreground app can count on, half of the memory: our assumption. `cpu_watts`: sustained, of all performance cores: an
-assumption too, good to a factor of two, which is why energy is given as a class.
+Peaks are multiply-adds a second of the performance cores by data sheet (cores × GHz × a cycle's), null where
+no vendor publishes one. `app_memory_gb`: what a foreground app can count on, half of the memory: our
+assumption. `cpu_watts`: sustained, of all performance cores: an assumption too, good to a factor of two,
+which is why energy is given as a class.
 """
 
 from __future__ import annotations
@@ -15,7 +17,16 @@ from pathlib import Path
 from gamer.runtime.errors import RuntimeFailure
 
 PROFILES = Path(__file__).parent / "devices.json"
-_NUMBERS = ("cpu_ghz", "cpu_fp32_gmacs", "cpu_int8_gmacs", "bandwidth_gbs", "cache_mb", "memory_gb", "app_memory_gb", "cpu_watts")
+_NUMBERS = (
+    "cpu_ghz",
+    "cpu_fp32_gmacs",
+    "cpu_int8_gmacs",
+    "bandwidth_gbs",
+    "cache_mb",
+    "memory_gb",
+    "app_memory_gb",
+    "cpu_watts",
+)
 
 
 @dataclass(frozen=True)
@@ -43,7 +54,9 @@ def load(path: Path = PROFILES) -> tuple[Profile, ...]:
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise RuntimeFailure(f"{path}: no profiles ({str(error)[:80]}): a JSON list of them is wanted, see export/planning/devices.json") from None
+        raise RuntimeFailure(
+            f"{path}: no profiles ({str(error)[:80]}): a JSON list of them is wanted, see export/planning/devices.json"
+        ) from None
     if not isinstance(raw, list) or not raw:
         raise RuntimeFailure(f"{path}: a JSON list of profiles is wanted, see export/planning/devices.json")
     found = tuple(_profile(item, f"{path}: profile {at}") for at, item in enumerate(raw))
@@ -60,7 +73,9 @@ def _profile(raw: object, where: str) -> Profile:
     for name in (*_NUMBERS, *(n for n in ("gpu_fp16_gmacs", "npu_int8_gmacs") if raw[n] is not None)):
         if type(raw[name]) not in (int, float) or not 0 < raw[name] < 1e7:
             raise RuntimeFailure(f"{where}: {name} is no positive number")
-    if type(raw["year"]) is not int or any(not isinstance(raw[n], str) or not raw[n] for n in ("name", "soc", "os", "cpu_cores")):
+    if type(raw["year"]) is not int or any(
+        not isinstance(raw[n], str) or not raw[n] for n in ("name", "soc", "os", "cpu_cores")
+    ):
         raise RuntimeFailure(f"{where}: year is a number, name, soc, os and cpu_cores are text")
     sources = raw["sources"]
     if not isinstance(sources, list) or not sources or not all(isinstance(s, str) and s for s in sources):
@@ -69,8 +84,12 @@ def _profile(raw: object, where: str) -> Profile:
 
 
 def choose(known: Sequence[Profile], names: Sequence[str]) -> tuple[Profile, ...]:
-    """The profiles by name, whatever the case; all for no names. Raises RuntimeFailure that lists the choices."""
+    """The profiles by name, whatever the case; all for no names. Raises RuntimeFailure that lists the
+    choices.
+    """
     by_name = {p.name.lower(): p for p in known}
     if unknown := [n for n in names if n.lower() not in by_name]:
-        raise RuntimeFailure(f"unknown device {unknown[0]!r}; choose from: {', '.join(p.name for p in known)}")
+        raise RuntimeFailure(
+            f"unknown device {unknown[0]!r}; choose from: {', '.join(p.name for p in known)}"
+        )
     return tuple(by_name[n.lower()] for n in names) or tuple(known)

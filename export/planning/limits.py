@@ -1,4 +1,6 @@
-"""What an export is asked that a target cannot follow: said in one line, before a weight is read. Knows settings; builds nothing."""
+"""What an export is asked that a target cannot follow: said in one line, before a weight is read. Knows
+settings; builds nothing.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +21,26 @@ IOS18_QUANTS = ("int4", "pal6", "pal4")  # blocks, and a palette for each group 
 def check(settings: Settings, targets: tuple[str, ...]) -> None:
     """Raises ExportError."""
     if "onnx" in targets and settings.opset != OPSET and not OPSET < settings.opset <= greatest_opset():
-        raise ExportError(f"opset {settings.opset}: the graphs need {OPSET}, ONNX Runtime here opens no more than {greatest_opset()}: choose between")
+        raise ExportError(
+            f"opset {settings.opset}: the graphs need {OPSET}, ONNX Runtime here opens no more than {greatest_opset()}: choose between"
+        )
     if "onnx" in targets and settings.onnx_format == "ort":
         _ort(settings)
-    if settings.calibrate and not any(settings.quant_of("image_tower", t) == "int8" for t in _calibrated(settings, targets)):
-        raise ExportError("--calibrate: no image tower becomes int8 for ONNX or ExecuTorch here: leave it out, or choose --quant int8")
+    if settings.calibrate and not any(
+        settings.quant_of("image_tower", t) == "int8" for t in _calibrated(settings, targets)
+    ):
+        raise ExportError(
+            "--calibrate: no image tower becomes int8 for ONNX or ExecuTorch here: leave it out, or choose --quant int8"
+        )
     if "coreml" in targets and settings.deployment_target != "iOS18":
         _before_ios18(settings)
 
 
 @lru_cache(maxsize=1)
 def greatest_opset() -> int:
-    """The greatest operator set of ONNX that the installed ONNX Runtime opens: it refuses those that ONNX had not released when it was built."""
+    """The greatest operator set of ONNX that the installed ONNX Runtime opens: it refuses those that ONNX had
+    not released when it was built.
+    """
     from onnx import defs
 
     return next(opset for opset in range(defs.onnx_opset_version(), OPSET - 1, -1) if _opens(opset))
@@ -41,8 +51,12 @@ def _opens(opset: int) -> bool:
     from onnx import TensorProto, helper
 
     ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in "xy"]
-    grid = [helper.make_tensor("scale", TensorProto.FLOAT, [], [1.0]), helper.make_tensor("zero", TensorProto.UINT8, [], [0])]
-    # A release may open a set of operators before it has all of their kernels; those of quantization came last.
+    grid = [
+        helper.make_tensor("scale", TensorProto.FLOAT, [], [1.0]),
+        helper.make_tensor("zero", TensorProto.UINT8, [], [0]),
+    ]
+    # A release may open a set of operators before it has all of their kernels; those of quantization came
+    # last.
     there = helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["q"])
     back = helper.make_node("DequantizeLinear", ["q", "scale", "zero"], ["y"])
     model = helper.make_model(helper.make_graph([there, back], "g", ends[:1], ends[1:], grid), ir_version=10)
@@ -55,24 +69,40 @@ def _opens(opset: int) -> bool:
 
 
 def _calibrated(settings: Settings, targets: tuple[str, ...]) -> tuple[str, ...]:
-    """The targets for which an image tower's activations may be calibrated: Core ML's backend of ExecuTorch quantizes weights alone."""
+    """The targets for which an image tower's activations may be calibrated: Core ML's backend of ExecuTorch
+    quantizes weights alone.
+    """
     weights_alone = ("executorch",) if settings.executorch_backend == "coreml" else ()
-    return tuple(t for t in calibration.TARGETS if t in targets and t not in weights_alone and "image" in settings.chosen.parts())
+    return tuple(
+        t
+        for t in calibration.TARGETS
+        if t in targets and t not in weights_alone and "image" in settings.chosen.parts()
+    )
 
 
 def _before_ios18(settings: Settings) -> None:
     if settings.coreml_cache == "state":
-        raise ExportError("--coreml-cache state: programs keep states from iOS18 on: leave out --deployment-target, or the state")
+        raise ExportError(
+            "--coreml-cache state: programs keep states from iOS18 on: leave out --deployment-target, or the state"
+        )
     for role in components.roles(settings):
         quant = settings.quant_of(role, "coreml")
         if quant in IOS18_QUANTS:
-            raise ExportError(f"{role} for Core ML: {quant} needs iOS18: choose int8 or --quant none, or leave out --deployment-target")
+            raise ExportError(
+                f"{role} for Core ML: {quant} needs iOS18: choose int8 or --quant none, or leave out --deployment-target"
+            )
 
 
 def _ort(settings: Settings) -> None:
     """What is fp16 for the file's sake alone, and widened when it is loaded, would be widened in the file."""
-    halves = [role for role in components.roles(settings) if role in LLM_ROLES and settings.quant_of(role, "onnx") == "fp16"]
+    halves = [
+        role
+        for role in components.roles(settings)
+        if role in LLM_ROLES and settings.quant_of(role, "onnx") == "fp16"
+    ]
     if settings.quant != "fp16" and "fp16" in dict(settings.keep).values():
         halves.append("--keep")
     if halves:
-        raise ExportError(f"{halves[0]}: fp16 weights would become fp32 in an ORT file: choose int8, int4 or fp32, or --onnx-format onnx")
+        raise ExportError(
+            f"{halves[0]}: fp16 weights would become fp32 in an ORT file: choose int8, int4 or fp32, or --onnx-format onnx"
+        )

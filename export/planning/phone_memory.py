@@ -1,6 +1,8 @@
-"""Whether a phone can run what an export makes: the targets that its system has, and the memory that one app may take. Knows sizes; knows no time.
+"""Whether a phone can run what an export makes: the targets that its system has, and the memory that one app
+may take. Knows sizes; knows no time.
 
-In memory a component is its artifact as it lies on disk, a decoder's cache in float32, and the runtime. How fast it is, `gamer bench device` says.
+In memory a component is its artifact as it lies on disk, a decoder's cache in float32, and the runtime. How
+fast it is, `gamer bench device` says.
 """
 
 from __future__ import annotations
@@ -32,7 +34,11 @@ class Sized(Protocol):
 
 @dataclass(frozen=True)
 class Fit:
-    """One artifact on a phone. `runs`: the phone's system has the target. `bytes`: in memory. `fits`: it runs, within what an app may take."""
+    """One artifact on a phone.
+
+    `runs`: the phone's system has the target. `bytes`: in memory. `fits`: it runs, within what an app may
+    take.
+    """
 
     device: str
     role: str
@@ -53,7 +59,16 @@ def fits(phone: Profile, artifacts: Iterable[Sized], language: Language | None) 
     for artifact in artifacts:
         cache = cache_bytes(language) if language is not None and artifact.role == "llm_decoder" else 0
         size, runs = artifact.bytes + cache + RUNTIME_BYTES, artifact.target in RUNS.get(phone.os, ())
-        out.append(Fit(phone.name, artifact.role, artifact.target, size, runs, runs and size <= phone.app_memory_gb * 1e9))
+        out.append(
+            Fit(
+                phone.name,
+                artifact.role,
+                artifact.target,
+                size,
+                runs,
+                runs and size <= phone.app_memory_gb * 1e9,
+            )
+        )
     return tuple(out)
 
 

@@ -1,4 +1,6 @@
-"""What an export would write, before a weight is read: artifacts, sizes and the memory that making them takes, from configurations alone."""
+"""What an export would write, before a weight is read: artifacts, sizes and the memory that making them
+takes, from configurations alone.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,9 @@ from . import limits
 # Bytes a parameter, scales included at 32 to a group (16-bit scales; ONNX keeps 32-bit ones).
 _BYTES = {"fp32": 4.0, "fp16": 2.0, "int8": 1.03, "8da4w": 0.57, "int4": 0.65, "pal6": 0.76, "pal4": 0.51}
 _BASE = 0.9e9  # torch and a converter, loaded
-# Copies of the fp32 weights that a target's converter and the comparison with torch hold at their worst, the module's own included: the middle
-# of what decoders of 0.5 to 1.6 billion parameters took (bench/results/exports-full-size.json).
+# Copies of the fp32 weights that a target's converter and the comparison with torch hold at their worst, the
+# module's own included: the middle of what decoders of 0.5 to 1.6 billion parameters took
+# (bench/results/exports-full-size.json).
 _COPIES = {"onnx": 1.6, "executorch": 1.9, "coreml": 3.0}
 
 
@@ -32,7 +35,7 @@ class Planned:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ExportPlan:
     artifacts: tuple[Planned, ...]
     bytes: int
     peak: int
@@ -42,22 +45,29 @@ def parameters(settings: Settings) -> dict[str, int]:
     """Parameters of each component, from configurations alone. Raises ExportError."""
     sizes: dict[str, int] = {}
     parts = settings.chosen.parts()
-    if ("image" in parts and settings.model("image") != components.CONSE) or ("text" in parts and settings.chosen.max_text == 0):
+    if ("image" in parts and settings.model("image") != components.CONSE) or (
+        "text" in parts and settings.chosen.max_text == 0
+    ):
         from ..components import towers
 
         part = "image" if "image" in parts else "text"
-        sizes |= {size.role: size.parameters for size in towers.shapes(components.checkpoint(settings, part).config)}
+        sizes |= {
+            size.role: size.parameters for size in towers.shapes(components.checkpoint(settings, part).config)
+        }
     if "llm" in parts:
         from ..components import decoders
 
-        sizes |= {size.role: size.parameters for size in decoders.shapes(components.checkpoint(settings, "llm").config, settings.slots)}
+        sizes |= {
+            size.role: size.parameters
+            for size in decoders.shapes(components.checkpoint(settings, "llm").config, settings.slots)
+        }
     for role in components.roles(settings):
         if role not in sizes:  # small: built to be counted
             sizes[role] = components.build(settings, role, "fp32").describe().parameters
     return sizes
 
 
-def predict(settings: Settings, targets: tuple[str, ...] = TARGETS) -> Plan:
+def predict(settings: Settings, targets: tuple[str, ...] = TARGETS) -> ExportPlan:
     """The plan of an export. Raises ExportError where a configuration is not supported."""
     limits.check(settings, targets)
     sizes = parameters(settings)
@@ -68,5 +78,14 @@ def predict(settings: Settings, targets: tuple[str, ...] = TARGETS) -> Plan:
             size = int(sizes[role] * _BYTES[quant] + 100_000)
             if target == "onnx" and settings.onnx_format == "ort" and size > to_ort.MAX_BYTES:
                 raise ExportError(to_ort.too_large(role, quant, size))
-            found.append(Planned(role, target, quant, sizes[role], size, int(_BASE + 4 * sizes[role] * _COPIES[target] + size)))
-    return Plan(tuple(found), sum(p.bytes for p in found), max(p.peak for p in found))
+            found.append(
+                Planned(
+                    role,
+                    target,
+                    quant,
+                    sizes[role],
+                    size,
+                    int(_BASE + 4 * sizes[role] * _COPIES[target] + size),
+                )
+            )
+    return ExportPlan(tuple(found), sum(p.bytes for p in found), max(p.peak for p in found))

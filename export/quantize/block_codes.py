@@ -1,7 +1,8 @@
-"""Block quantization of a matrix [N, K] for MatMulNBits: codes, scales and zero points per row and block (32 weights). Numpy only.
+"""Block quantization of a matrix [N, K] for MatMulNBits: codes, scales and zero points per row and block (32
+weights). Numpy only.
 
-`affine_blocks` gives a matrix that was 4-bit min-max quantized before (GGUF's Q4_1: scale · code + minimum) its own codes back: the block's
-extremes are the grid's ends. No second quantization is added to the first.
+`affine_blocks` gives a matrix that was 4-bit min-max quantized before (GGUF's Q4_1: scale · code + minimum)
+its own codes back: the block's extremes are the grid's ends. No second quantization is added to the first.
 """
 
 from __future__ import annotations
@@ -15,13 +16,20 @@ from numpy.typing import NDArray
 
 BLOCK = 32
 AT_ONCE = 1 << 18  # weights
-_SHRINKS = (0.88, 0.96, 1.04)  # of a block's range; with the scale fitted twice as near as twelve of them without
+_SHRINKS = (
+    0.88,
+    0.96,
+    1.04,
+)  # of a block's range; with the scale fitted twice as near as twelve of them without
 Floats = NDArray[np.float32]
 Codes = NDArray[np.uint8]
 
 
 class Blocks4(NamedTuple):
-    """weight = scale · (code - zero) + rest. codes [N, blocks, size] and zeros [N, blocks] in 0..15, scales and rest [N, blocks]."""
+    """weight = scale · (code - zero) + rest.
+
+    codes [N, blocks, size] and zeros [N, blocks] in 0..15, scales and rest [N, blocks].
+    """
 
     codes: Codes
     scales: Floats
@@ -30,12 +38,17 @@ class Blocks4(NamedTuple):
 
     def whole(self) -> Floats:
         """The matrix [N, K] that these blocks stand for."""
-        blocks = self.scales[..., None] * (self.codes.astype(np.float32) - self.zeros[..., None]) + self.rest[..., None]
+        blocks = (
+            self.scales[..., None] * (self.codes.astype(np.float32) - self.zeros[..., None])
+            + self.rest[..., None]
+        )
         return np.asarray(blocks.reshape(len(blocks), -1), np.float32)
 
 
 def quantize_blocks(matrix: Floats, size: int = BLOCK) -> tuple[Codes, Floats]:
-    """[N, K] → uint8 [N, K/size, size] around zero point 128 and scales [N, K/size], as MatMulNBits with bits=8 reads them."""
+    """[N, K] → uint8 [N, K/size, size] around zero point 128 and scales [N, K/size], as MatMulNBits with
+    bits=8 reads them.
+    """
     blocks = _split(matrix, size)
     scales = np.maximum(np.abs(blocks).max(axis=2), 1e-10) / 127.0
     codes = np.clip(np.rint(blocks / scales[..., None]), -127, 127) + 128
@@ -43,22 +56,31 @@ def quantize_blocks(matrix: Floats, size: int = BLOCK) -> tuple[Codes, Floats]:
 
 
 def affine_blocks(matrix: Floats, size: int = BLOCK) -> Blocks4:
-    """[N, K] → 4-bit codes between each block's extremes, scale and minimum fitted to them by least squares (a block that lies on such a grid
-    keeps it); `rest` is what the whole zero point misses of the minimum, within half a scale where the block spans zero."""
+    """[N, K] → 4-bit codes between each block's extremes, scale and minimum fitted to them by least squares
+    (a block that lies on such a grid keeps it); `rest` is what the whole zero point misses of the minimum,
+    within half a scale where the block spans zero."""
     return _by_rows(_affine, matrix, size)
 
 
 def nearest_blocks(matrix: Floats, size: int = BLOCK) -> Blocks4:
-    """[N, K] → 4-bit codes whose scale and whole zero point are searched for the least squared error; `rest` is zero."""
+    """[N, K] → 4-bit codes whose scale and whole zero point are searched for the least squared error; `rest`
+    is zero.
+    """
     return _by_rows(_nearest, matrix, size)
 
 
 def _by_rows(fit: Callable[[Floats], Blocks4], matrix: Floats, size: int) -> Blocks4:
-    """`fit` over some rows [n, blocks, size] at a time: what it works on then stays in the processor's cache, twice to three times as fast."""
+    """`fit` over some rows [n, blocks, size] at a time: what it works on then stays in the processor's cache,
+    twice to three times as fast.
+    """
     blocks = _split(matrix, size)
     rows = max(1, AT_ONCE // matrix.shape[1])
     parts = [fit(blocks[at : at + rows]) for at in range(0, len(blocks), rows)]
-    return parts[0] if len(parts) == 1 else Blocks4(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return (
+        parts[0]
+        if len(parts) == 1
+        else Blocks4(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    )
 
 
 def _affine(blocks: Floats) -> Blocks4:
@@ -80,10 +102,13 @@ def _codes(blocks: Floats, low: Floats, scales: Floats) -> Floats:
 
 
 def _fitted(blocks: Floats, codes: Floats, low: Floats, scales: Floats) -> tuple[Floats, Floats]:
-    """Minimum and scale that make least of the squared error of these codes; as they were where the codes are all one."""
+    """Minimum and scale that make least of the squared error of these codes; as they were where the codes are
+    all one.
+    """
     mean = codes.mean(axis=2)
     spread = np.einsum("nbk,nbk->nb", codes, codes) / codes.shape[2] - mean * mean
-    # Against the old grid rather than the weights themselves: a block on the grid then has differences of zero, and stays where it is.
+    # Against the old grid rather than the weights themselves: a block on the grid then has differences of
+    # zero, and stays where it is.
     missed = codes * scales[..., None]
     np.subtract(blocks - low[..., None], missed, out=missed)
     off = missed.mean(axis=2)
@@ -97,7 +122,9 @@ def _nearest(blocks: Floats) -> Blocks4:
     low, high = np.minimum(blocks.min(axis=2), 0.0), np.maximum(blocks.max(axis=2), 0.0)
     power = np.einsum("nbk,nbk->nb", blocks, blocks)
     least = np.full(low.shape, np.inf, np.float32)
-    best = Blocks4(np.zeros(blocks.shape, np.uint8), np.ones_like(low), np.zeros(low.shape, np.uint8), np.zeros_like(low))
+    best = Blocks4(
+        np.zeros(blocks.shape, np.uint8), np.ones_like(low), np.zeros(low.shape, np.uint8), np.zeros_like(low)
+    )
     for shrink, nudge in itertools.product(_SHRINKS, (0.0, 1.0)):
         scales = np.maximum((high - low) * np.float32(shrink / 15.0), np.float32(1e-12))
         zeros = np.clip(np.floor(-low * np.float32(shrink) / scales) + np.float32(nudge), 0, 15)
@@ -109,7 +136,11 @@ def _nearest(blocks: Floats) -> Blocks4:
         better = error < least
         least[better] = error[better]
         steps += zeros[..., None]
-        best.codes[better], best.scales[better], best.zeros[better] = steps[better], scales[better], zeros[better]
+        best.codes[better], best.scales[better], best.zeros[better] = (
+            steps[better],
+            scales[better],
+            zeros[better],
+        )
     return best
 
 

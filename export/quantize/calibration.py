@@ -1,7 +1,9 @@
-"""What calibrates static int8: the photographs that packages carry, or a person's own from a folder. Knows photos; knows no target.
+"""What calibrates static int8: the photographs that packages carry, or a person's own from a folder. Knows
+photos; knows no target.
 
-A folder is anybody's: at most LISTED names are looked at and MOST pictures read, evenly from the whole, within the bounds that every indexed photo is
-read in. What cannot be read is passed over; where too little is left, that is an error.
+A folder is anybody's: at most LISTED names are looked at and MOST pictures read, evenly from the whole,
+within the bounds that every indexed photo is read in. What cannot be read is passed over; where too little is
+left, that is an error.
 """
 
 from __future__ import annotations
@@ -36,13 +38,19 @@ def convolves(module: nn.Module) -> bool:
     return any(isinstance(part, nn.Conv2d) for part in module.modules())
 
 
-def samples(settings: Settings, item: ExportModule, target: str, quant: str) -> list[tuple[NDArray[Any], ...]]:
-    """Inputs that calibrate `item`; none where nothing is calibrated. Raises ExportError, for a folder that nothing asks for too."""
+def samples(
+    settings: Settings, item: ExportModule, target: str, quant: str
+) -> list[tuple[NDArray[Any], ...]]:
+    """Inputs that calibrate `item`; none where nothing is calibrated. Raises ExportError, for a folder that
+    nothing asks for too.
+    """
     if item.role != "image_tower" or target not in TARGETS or quant != "int8":
         return []
     if not convolves(item.module):
         if settings.calibrate:
-            raise ExportError("--calibrate: this image tower has no convolutions, and int8 matrices need no photographs: leave it out")
+            raise ExportError(
+                "--calibrate: this image tower has no convolutions, and int8 matrices need no photographs: leave it out"
+            )
         return []
     spec = components.preprocessing(settings)
     assert spec is not None
@@ -50,13 +58,19 @@ def samples(settings: Settings, item: ExportModule, target: str, quant: str) -> 
 
 
 def chosen(folder: Path) -> list[Path]:
-    """At most MOST of the folder's pictures, evenly from all of them by name; the same for the same folder. Raises ExportError."""
+    """At most MOST of the folder's pictures, evenly from all of them by name; the same for the same folder.
+    Raises ExportError.
+    """
     if not folder.is_dir():
         raise ExportError(f"{folder}: no folder of photographs to calibrate with")
     found = list(islice(_pictures(folder), LISTED))
     if len(found) < LEAST:
-        raise ExportError(f"{folder}: {len(found)} JPEG or PNG files, at least {LEAST} are wanted to calibrate with")
-    return [found[i] for i in np.unique(np.linspace(0, len(found) - 1, min(MOST, len(found))).round().astype(int))]
+        raise ExportError(
+            f"{folder}: {len(found)} JPEG or PNG files, at least {LEAST} are wanted to calibrate with"
+        )
+    return [
+        found[i] for i in np.unique(np.linspace(0, len(found) - 1, min(MOST, len(found))).round().astype(int))
+    ]
 
 
 def _pictures(folder: Path) -> Iterator[Path]:
@@ -75,5 +89,7 @@ def _own(folder: str, spec: Preprocessing) -> tuple[NDArray[np.float32], ...]:
         except (IngestError, OSError):
             continue
     if len(read) < LEAST:
-        raise ExportError(f"{folder}: {len(read)} of {len(files)} photographs can be read, at least {LEAST} are wanted to calibrate with")
+        raise ExportError(
+            f"{folder}: {len(read)} of {len(files)} photographs can be read, at least {LEAST} are wanted to calibrate with"
+        )
     return tuple(read)

@@ -1,4 +1,6 @@
-"""Half precision as an engine without fp32 computes it: every operation's result is rounded to fp16, and overflows. Knows torch, no target."""
+"""Half precision as an engine without fp32 computes it: every operation's result is rounded to fp16, and
+overflows. Knows torch, no target.
+"""
 
 from __future__ import annotations
 

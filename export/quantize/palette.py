@@ -1,7 +1,8 @@
-"""Palettes: the 2^bits values that stand best for many numbers, by k-means in one dimension. Knows numbers only.
+"""Palettes: the 2^bits values that stand best for many numbers, by k-means in one dimension. Knows numbers
+only.
 
-On a line the nearest centroid is found by sorting, so that a round costs a few look-ups instead of a distance for every pair: what takes a
-general k-means hours on a language model takes this one minutes.
+On a line the nearest centroid is found by sorting, so that a round costs a few look-ups instead of a distance
+for every pair: what takes a general k-means hours on a language model takes this one minutes.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ def _borders(centroids: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _start(ordered: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-    """Centroids as dense as the cube root of the values' density, where many levels tend (Panter and Dite 1951): tails are not forgotten."""
+    """Centroids as dense as the cube root of the values' density, where many levels tend (Panter and Dite
+    1951): tails are not forgotten.
+    """
     low, high = float(ordered[0]), float(ordered[-1])
     if low == high:
         return np.full(count, low)

@@ -1,4 +1,6 @@
-"""Which quantization each tensor of a component gets, on every target: what --keep says, else a rule of its own, else the component's."""
+"""Which quantization each tensor of a component gets, on every target: what --keep says, else a rule of its
+own, else the component's.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from ..errors import ExportError
 
 # Raw contrast goes into the first product, and a four-hundredth of the weights is in it.
 FIRST = "patch"
-LAST = "project."  # of a tower: what it rounds away is in the embedding as it stands; in 4 bits it cost a third of the whole error
+# of a tower: what it rounds away is in the embedding as it stands; in 4 bits it cost a third of the whole
+# error
+LAST = "project."
 
 
 def kept(keep: tuple[tuple[str, str], ...], name: str) -> str | None:
@@ -17,9 +21,9 @@ def kept(keep: tuple[tuple[str, str], ...], name: str) -> str | None:
 
 
 @dataclass(frozen=True)
-class Mix:
-    """The first of `keep` whose name stands in a tensor's tells its quantization, else `quant`. `group`: weights that share a scale in 4 bits.
-    `has`: the quantizations of the `target`."""
+class QuantizationPolicy:
+    """The first of `keep` whose name stands in a tensor's tells its quantization, else `quant`. `group`:
+    weights that share a scale in 4 bits. `has`: the quantizations of the `target`."""
 
     target: str
     has: tuple[str, ...]
@@ -30,7 +34,9 @@ class Mix:
     def __post_init__(self) -> None:
         for quant in (self.quant, *(q for _, q in self.keep)):
             if quant not in self.has:
-                raise ExportError(f"{self.target} has no quantization {quant!r}; choose one of: {', '.join(self.has)}")
+                raise ExportError(
+                    f"{self.target} has no quantization {quant!r}; choose one of: {', '.join(self.has)}"
+                )
 
     def of(self, name: str) -> str:
         """The quantization of the matrix or table called `name`, its path in the module."""

@@ -1,1 +1,3 @@
-"""The album file: its tables, the one writer, the read-only view, and what checks, repairs and compacts it (FORMAT.md)."""
+"""The album file: its tables, the one writer, the read-only view, and what checks, repairs and compacts it
+(FORMAT.md).
+"""

@@ -1,7 +1,9 @@
-"""Album: a read-only view of one album file, with the three layers' searches. Loads each layer's arrays once, on first use.
+"""Album: a read-only view of one album file, with the three layers' searches. Loads each layer's arrays once,
+on first use.
 
-Every call may come from any thread: SQL runs under one lock, arrays are read-only once loaded. Knows rows, cubes, vectors and words;
-knows no model (queries arrive as vectors) and writes nothing. A segment that is behind or damaged is passed over, and the rows are scanned.
+Every call may come from any thread: SQL runs under one lock, arrays are read-only once loaded. Knows rows,
+cubes, vectors and words; knows no model (queries arrive as vectors) and writes nothing. A segment that is
+behind or damaged is passed over, and the rows are scanned.
 """
 
 from __future__ import annotations
@@ -72,7 +74,9 @@ class Album:
     def __enter__(self) -> Album:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def __len__(self) -> int:
@@ -84,14 +88,21 @@ class Album:
         return self.photos([row])[0]
 
     def photos(self, rows: Sequence[int] | RowArray) -> list[Photo]:
-        """In their order. A photo that is shown has been read whole and as it was written. Raises AlbumError."""
+        """In their order. A photo that is shown has been read whole and as it was written.
+
+        Raises AlbumError.
+        """
         wanted, channels = [int(row) for row in rows], self.channels()
-        found, checksums = self._load(lambda db: (loader.photos(db, wanted), crc.of_photos(db, wanted, channels)))
+        found, checksums = self._load(
+            lambda db: (loader.photos(db, wanted), crc.of_photos(db, wanted, channels))
+        )
         for row in wanted:
             if row not in found:
                 raise AlbumError(f"{self.path}: no photo in row {row}; rows are 0..{self._n - 1}")
             if found[row][1] not in (None, checksums[row]):
-                raise AlbumError(f"{self.path}: the photo in row {row} is damaged (its checksum differs); run verify and index it again")
+                raise AlbumError(
+                    f"{self.path}: the photo in row {row} is damaged (its checksum differs); run verify and index it again"
+                )
         return [found[row][0] for row in wanted]
 
     def row_of(self, photo_id: str) -> int:
@@ -119,9 +130,15 @@ class Album:
         return self._held(tuple(wanted))
 
     def near(
-        self, k: int, lat: float | None = None, lon: float | None = None, taken_at: int | None = None, metres_an_hour: float = 1000.0
+        self,
+        k: int,
+        lat: float | None = None,
+        lon: float | None = None,
+        taken_at: int | None = None,
+        metres_an_hour: float = 1000.0,
     ) -> RowArray:
-        """The k photos nearest to a place, a time, or both, nearest first; those whose field is unknown are never near.
+        """The k photos nearest to a place, a time, or both, nearest first; those whose field is unknown are
+        never near.
 
         `taken_at` is wall time. An hour apart counts as `metres_an_hour` apart.
         """
@@ -133,14 +150,20 @@ class Album:
         """Sorted rows of the entities that these photos mention."""
         return self._entities_of.of(np.asarray(rows, np.int64))
 
-    def match_entities(self, query: FloatArray, rows: RowArray | RowSet, delta: float, limit: int = 32) -> list[EntityMatch]:
-        """Walk the graph from the entities of `rows`, keep similarity ≥ delta, best first. A match names only photos among `rows`."""
+    def match_entities(
+        self, query: FloatArray, rows: RowArray | RowSet, delta: float, limit: int = 32
+    ) -> list[EntityMatch]:
+        """Walk the graph from the entities of `rows`, keep similarity ≥ delta, best first.
+
+        A match names only photos among `rows`.
+        """
         if self._nodes is None:
             return []
         similarity = self._nodes.similar(self._query(query, self._nodes.dim, "entities"), delta)
         similar = np.flatnonzero(similarity >= delta)
         wanted = rows if isinstance(rows, RowSet) else RowSet.of(np.asarray(rows, np.int64), self._n)
-        # Only a similar node can be kept, so it is these that are asked whether a photo among `rows` activates them.
+        # Only a similar node can be kept, so it is these that are asked whether a photo among `rows`
+        # activates them.
         photos, which = self._photos_of.gather(similar)
         activated = similar[np.bincount(which[wanted.mask[photos]], minlength=similar.size) > 0]
         out = []
@@ -163,7 +186,13 @@ class Album:
         """The edges (parent and child, in either order, once each) that join two of these entity rows."""
         known = sorted(set(entities))
         near, which = self._edges.gather(np.asarray(known, np.int64))
-        return sorted({(known[at], int(row)) for row, at in zip(near, which, strict=True) if known[at] < row and int(row) in set(known)})
+        return sorted(
+            {
+                (known[at], int(row))
+                for row, at in zip(near, which, strict=True)
+                if known[at] < row and int(row) in set(known)
+            }
+        )
 
     # Layer 3: vectors and words
 
@@ -171,17 +200,30 @@ class Album:
         return sorted(self._dims)
 
     def scores(self, channel: str, query: FloatArray, rows: RowArray | None = None) -> FloatArray:
-        """float32, one for each of `rows` in their order (all photos if None): the best chunk, -inf where there is none in the channel."""
+        """float32, one for each of `rows` in their order (all photos if None): the best chunk, -inf where
+        there is none in the channel.
+        """
         vectors = self._vectors(channel)
         if vectors is None:
             return np.full(self._n if rows is None else len(rows), -np.inf, np.float32)
         query = self._query(query, vectors.dim, channel)
-        return vectors.best_per_row(query, self._n) if rows is None else vectors.best_of(query, np.asarray(rows, np.int64))
+        return (
+            vectors.best_per_row(query, self._n)
+            if rows is None
+            else vectors.best_of(query, np.asarray(rows, np.int64))
+        )
 
     def search_vectors(
-        self, channel: str, query: FloatArray, k: int, rows: RowArray | None = None, plan: Literal["auto"] | Plan = "auto"
+        self,
+        channel: str,
+        query: FloatArray,
+        k: int,
+        rows: RowArray | None = None,
+        plan: Literal["auto"] | Plan = "auto",
     ) -> VectorResult:
-        """The k best photos. `plan="auto"` lets the planner choose; the plan that was used comes back with the result."""
+        """The k best photos. `plan="auto"` lets the planner choose; the plan that was used comes back with
+        the result.
+        """
         vectors = self._vectors(channel)
         if vectors is None:
             return VectorResult(np.empty(0, np.int64), np.empty(0, np.float32), "exact")
@@ -213,9 +255,13 @@ class Album:
 
     @cached_property
     def conversations(self) -> NDArray[np.bool_]:
-        """By row: whether a message is attached, so that the photos and messages just before and after it belong to its meaning."""
+        """By row: whether a message is attached, so that the photos and messages just before and after it
+        belong to its meaning.
+        """
         said = np.zeros(self._n, np.bool_)
-        rows = np.array(self._sql("SELECT DISTINCT photo FROM memories WHERE source = 'chat'"), np.int64).reshape(-1)
+        rows = np.array(
+            self._sql("SELECT DISTINCT photo FROM memories WHERE source = 'chat'"), np.int64
+        ).reshape(-1)
         self._load(lambda db: loader.within(rows, self._n, "memories"))
         said[rows] = True
         return said
@@ -225,22 +271,35 @@ class Album:
     def preferences(self) -> Preferences:
         """What was said with `prefer`, entities as the roots that they were merged into."""
         found = self._sql("SELECT kind, better, worse FROM preferences ORDER BY kind, better, worse")
-        roots = self._load(loader.entity_roots).tolist() if any(kind == "entity" for kind, _, _ in found) else []
+        roots = (
+            self._load(loader.entity_roots).tolist() if any(kind == "entity" for kind, _, _ in found) else []
+        )
         photos = tuple((int(a), int(b)) for kind, a, b in found if kind == "photo")
-        entities = tuple((roots[a], roots[b]) for kind, a, b in found if kind == "entity" and max(a, b) < len(roots))
+        entities = tuple(
+            (roots[a], roots[b]) for kind, a, b in found if kind == "entity" and max(a, b) < len(roots)
+        )
         return Preferences(photos, entities)
 
     def preferred(self, ranked: Sequence[int]) -> list[int]:
-        """`ranked` (rows that match, best first) with what was preferred before what it was preferred to. See preferences.reorder."""
+        """`ranked` (rows that match, best first) with what was preferred before what it was preferred to.
+
+        See preferences.reorder.
+        """
         told = self._preferences
         if not told.photos and not told.entities:
             return list(ranked)
         rows = np.asarray(ranked, np.int64)
-        linked = {row: set(self._entities_of.of(rows[at : at + 1]).tolist()) for at, row in enumerate(ranked)} if told.entities else {}
+        linked = (
+            {row: set(self._entities_of.of(rows[at : at + 1]).tolist()) for at, row in enumerate(ranked)}
+            if told.entities
+            else {}
+        )
         return reorder(ranked, [*told.photos, *between_photos(told.entities, linked)])
 
     def prompt_memories(self, rows: Sequence[int] | RowArray) -> list[list[str]]:
-        """For each row the memories that may enter a prompt for a model that runs elsewhere: nothing low-sharing or high-sensitivity."""
+        """For each row the memories that may enter a prompt for a model that runs elsewhere: nothing
+        low-sharing or high-sensitivity.
+        """
         return [[memory.text for memory in leaving(photo)] for photo in self.photos(rows)]
 
     # The file
@@ -263,9 +322,11 @@ class Album:
         return self._load(lambda db: db.execute(sql, values).fetchall())
 
     def _load(self, read: Callable[[apsw.Connection], _T]) -> _T:
-        """Reads under the lock. Pages that SQLite refuses, and values of a type that no writer wrote, are a damaged file.
+        """Reads under the lock. Pages that SQLite refuses, and values of a type that no writer wrote, are a
+        damaged file.
 
-        `read` must touch no cached property: Python 3.11 computes each under a lock of its own, and two threads would wait for each other.
+        `read` must touch no cached property: Python 3.11 computes each under a lock of its own, and two
+        threads would wait for each other.
         """
         with self._lock:
             try:
@@ -275,7 +336,9 @@ class Album:
 
     @cached_property
     def _cut(self) -> Callable[[tuple[Cube, ...]], CubeResult]:
-        """Within one search the same boxes are asked for several times: for the cube, as evidence, and to tell places of one name apart."""
+        """Within one search the same boxes are asked for several times: for the cube, as evidence, and to
+        tell places of one name apart.
+        """
         return lru_cache(maxsize=_SAME)(self._space.in_cubes)
 
     @cached_property
@@ -293,7 +356,9 @@ class Album:
 
     @cached_property
     def _space(self) -> cubes.Space:
-        """The tree of the segment with what it is behind in; without a segment that can be used, a tree of all rows."""
+        """The tree of the segment with what it is behind in; without a segment that can be used, a tree of
+        all rows.
+        """
         found = self._load(lambda db: segments.load(db, segments.KDTREE, kdtree.VERSION, self._n))
         if found is not None:
             try:
@@ -303,7 +368,9 @@ class Album:
             if tree is not None and len(tree) == found.rows:
                 late = self._load(lambda db: loader.points_of(db, found.behind))
                 return cubes.Space.of(tree, self._n, found.behind, late)
-        return cubes.Space.of(kdtree.build(self._load(loader.points)), self._n, _NONE, np.empty((0, 3), np.int64))
+        return cubes.Space.of(
+            kdtree.build(self._load(loader.points)), self._n, _NONE, np.empty((0, 3), np.int64)
+        )
 
     @cached_property
     def _dims(self) -> dict[str, int]:
@@ -319,7 +386,11 @@ class Album:
             found = loader.entity_vectors(db)
             if found is None:
                 return None
-            graph = segments.load(db, entity_vectors.SEGMENT, hnsw.VERSION, self._n) if len(found.vectors) >= entity_vectors.GRAPH_FROM else None
+            graph = (
+                segments.load(db, entity_vectors.SEGMENT, hnsw.VERSION, self._n)
+                if len(found.vectors) >= entity_vectors.GRAPH_FROM
+                else None
+            )
             return Nodes.of(found, None if graph is None else graph.blob)
 
         return self._load(read)
@@ -359,12 +430,21 @@ class Album:
             return self._channels[channel]
 
     def _graph(self, channel: str, vectors: VectorSet) -> tuple[hnsw.Hnsw | None, RowArray]:
-        """The channel's graph, and the rows that it knows nothing of. A segment that is damaged is not there."""
+        """The channel's graph, and the rows that it knows nothing of.
+
+        A segment that is damaged is not there.
+        """
         with self._lock:
             if channel not in self._graphs:
-                found = self._load(lambda db: segments.load(db, segments.hnsw_name(channel), hnsw.VERSION, self._n))
+                found = self._load(
+                    lambda db: segments.load(db, segments.hnsw_name(channel), hnsw.VERSION, self._n)
+                )
                 try:
-                    self._graphs[channel] = (None, _NONE) if found is None else (hnsw.load(found.blob, vectors, found.behind), found.behind)
+                    self._graphs[channel] = (
+                        (None, _NONE)
+                        if found is None
+                        else (hnsw.load(found.blob, vectors, found.behind), found.behind)
+                    )
                 except AlbumError:
                     self._graphs[channel] = (None, _NONE)
             return self._graphs[channel]
@@ -372,5 +452,7 @@ class Album:
     def _query(self, query: FloatArray, dim: int, where: str) -> FloatArray:
         array = np.asarray(query, np.float32).reshape(-1)
         if array.size != dim:
-            raise AlbumError(f"{self.path}: a query of {array.size} dimensions, but {where} has {dim}; use the encoder that built the album")
+            raise AlbumError(
+                f"{self.path}: a query of {array.size} dimensions, but {where} has {dim}; use the encoder that built the album"
+            )
         return array

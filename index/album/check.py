@@ -1,4 +1,7 @@
-"""Counts an album and looks for what is wrong in it. Changes nothing. Knows the tables and the invariants of FORMAT.md."""
+"""Counts an album and looks for what is wrong in it.
+
+Changes nothing. Knows the tables and the invariants of FORMAT.md.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,10 @@ _INVARIANTS = (
         "edges of no entity",
         "SELECT count(*) FROM edges WHERE parent NOT IN (SELECT row FROM entities) OR child NOT IN (SELECT row FROM entities)",
     ),
-    ("entities merged with none", "SELECT count(*) FROM entities WHERE same_as NOT IN (SELECT row FROM entities)"),
+    (
+        "entities merged with none",
+        "SELECT count(*) FROM entities WHERE same_as NOT IN (SELECT row FROM entities)",
+    ),
     (
         "preferences between none",
         """SELECT count(*) FROM preferences WHERE kind NOT IN ('photo', 'entity')
@@ -55,9 +61,18 @@ _INVARIANTS = (
         OR kind = 'entity' AND (better NOT IN (SELECT row FROM entities) OR worse NOT IN (SELECT row FROM entities))""",
     ),
     ("changes of no photo", "SELECT count(*) FROM changes WHERE photo NOT IN (SELECT row FROM photos)"),
-    ("vectors with a scale that is none", "SELECT count(*) FROM vectors WHERE NOT (scale >= 0 AND scale < 1e30)"),
-    ("entities with half a vector", "SELECT count(*) FROM entities WHERE (data IS NULL) <> (scale IS NULL) OR NOT coalesce(scale, 0) >= 0"),
-    ("memories missing from the text index", "SELECT (SELECT count(*) FROM memories) <> (SELECT count(*) FROM memories_fts_docsize)"),
+    (
+        "vectors with a scale that is none",
+        "SELECT count(*) FROM vectors WHERE NOT (scale >= 0 AND scale < 1e30)",
+    ),
+    (
+        "entities with half a vector",
+        "SELECT count(*) FROM entities WHERE (data IS NULL) <> (scale IS NULL) OR NOT coalesce(scale, 0) >= 0",
+    ),
+    (
+        "memories missing from the text index",
+        "SELECT (SELECT count(*) FROM memories) <> (SELECT count(*) FROM memories_fts_docsize)",
+    ),
 )
 
 _BATCH = 256  # photos whose checksums are read at once
@@ -66,13 +81,22 @@ _BATCH = 256  # photos whose checksums are read at once
 def find_problems(db: apsw.Connection, path: Path) -> list[str]:
     try:
         return _find(db, path)
-    except (apsw.Error, AlbumError, ValueError, TypeError, OverflowError) as error:  # flipped bits can be any value
+    except (
+        apsw.Error,
+        AlbumError,
+        ValueError,
+        TypeError,
+        OverflowError,
+    ) as error:  # flipped bits can be any value
         return [f"{path}: cannot be read through ({one_line(error)})"]
 
 
 def _find(db: apsw.Connection, path: Path) -> list[str]:
     out = [str(line) for (line,) in db.execute("PRAGMA integrity_check") if line != "ok"]
-    if db.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,) or not 1 <= version_of(db) <= USER_VERSION:
+    if (
+        db.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,)
+        or not 1 <= version_of(db) <= USER_VERSION
+    ):
         out.append("application_id or user_version is not that of an album")
     for words, sql in _INVARIANTS:
         found = db.execute(sql).fetchone()
@@ -81,22 +105,31 @@ def _find(db: apsw.Connection, path: Path) -> list[str]:
     meta = loader.read_meta(db, path)
     channels = loader.channel_dims(db)
     for channel, dim in channels.items():
-        (wrong,) = db.execute("SELECT count(*) FROM vectors WHERE channel=? AND length(data)<>?", (channel, dim)).fetchone() or (0,)
+        (wrong,) = db.execute(
+            "SELECT count(*) FROM vectors WHERE channel=? AND length(data)<>?", (channel, dim)
+        ).fetchone() or (0,)
         if wrong:
             out.append(f"vectors of channel {channel}: {wrong} are not {dim} bytes long")
-    (wrong,) = db.execute("SELECT count(*) FROM entities WHERE length(data)<>?", (meta.dim,)).fetchone() or (0,)
+    (wrong,) = db.execute("SELECT count(*) FROM entities WHERE length(data)<>?", (meta.dim,)).fetchone() or (
+        0,
+    )
     if wrong:
         out.append(f"entity vectors: {wrong} are not {meta.dim} bytes long")
     loader.entity_roots(db)
-    out += [f"preferences between {kind}s run in a circle" for kind in ("photo", "entity") if _has_circle(db, kind)]
+    out += [
+        f"preferences between {kind}s run in a circle"
+        for kind in ("photo", "entity")
+        if _has_circle(db, kind)
+    ]
     if version_of(db) > 1:
         out += _checksums(db, sorted(channels))
     return out + segments.problems(db, loader.read_generation(db))
 
 
 def words_problems(path: Path) -> list[str]:
-    """The index of words against the memories, by FTS5's own check. It is a write that writes nothing, so a file that cannot be written, or
-    that another program is writing, gives no answer here; SQLite's integrity check has looked at the index by itself all the same."""
+    """The index of words against the memories, by FTS5's own check. It is a write that writes nothing, so a
+    file that cannot be written, or that another program is writing, gives no answer here; SQLite's integrity
+    check has looked at the index by itself all the same."""
     db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
         db.set_busy_timeout(2000)
@@ -112,13 +145,17 @@ def words_problems(path: Path) -> list[str]:
 
 def check_words(db: apsw.Connection) -> None:
     """Raises apsw.Error unless the index of words holds exactly the memories' words."""
-    db.execute("SAVEPOINT words; INSERT INTO memories_fts(memories_fts, rank) VALUES('integrity-check', 1)").fetchall()
+    db.execute(
+        "SAVEPOINT words; INSERT INTO memories_fts(memories_fts, rank) VALUES('integrity-check', 1)"
+    ).fetchall()
     db.execute("ROLLBACK TO words; RELEASE words")
 
 
 def _has_circle(db: apsw.Connection, kind: str) -> bool:
     """Takes away what is worse than nothing left, until nothing can be taken: a circle stays."""
-    left = {(int(a), int(b)) for a, b in db.execute("SELECT better, worse FROM preferences WHERE kind=?", (kind,))}
+    left = {
+        (int(a), int(b)) for a, b in db.execute("SELECT better, worse FROM preferences WHERE kind=?", (kind,))
+    }
     while left:
         worse = {b for _, b in left}
         rest = {(a, b) for a, b in left if a in worse}
@@ -154,10 +191,17 @@ def measure(db: apsw.Connection, path: Path, generation: int) -> AlbumStats:
     )
     channels = tuple(
         ChannelStats(str(name), int(dim), int(count), int(size))
-        for name, dim, count, size in db.execute("SELECT channel, max(length(data)), count(*), sum(length(data)) FROM vectors GROUP BY channel")
+        for name, dim, count, size in db.execute(
+            "SELECT channel, max(length(data)), count(*), sum(length(data)) FROM vectors GROUP BY channel"
+        )
     )
-    built: list[Any] = db.execute("SELECT name, length(blob), generation, rows FROM segments ORDER BY name").fetchall()
-    found = tuple(SegmentStats(str(name), int(size), int(segments.behind(db, at, rows, photos).size)) for name, size, at, rows in built)
+    built: list[Any] = db.execute(
+        "SELECT name, length(blob), generation, rows FROM segments ORDER BY name"
+    ).fetchall()
+    found = tuple(
+        SegmentStats(str(name), int(size), int(segments.behind(db, at, rows, photos).size))
+        for name, size, at, rows in built
+    )
     return AlbumStats(
         generation=generation,
         photos=photos,

@@ -1,7 +1,8 @@
-"""A CRC-32 over everything that belongs to one photo, or to one entity, so that a flipped bit in a row is noticed.
+"""A CRC-32 over everything that belongs to one photo, or to one entity, so that a flipped bit in a row is
+noticed.
 
-SQLite has no checksum on its pages, and no other part of the file notices a changed digit in a date or byte in a vector. FORMAT.md describes
-the bytes. Knows the tables.
+SQLite has no checksum on its pages, and no other part of the file notices a changed digit in a date or byte
+in a vector. FORMAT.md describes the bytes. Knows the tables.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import Any
 
 import apsw
 
-AMONG = "IN (SELECT value FROM json_each(?1))"  # the rows come as a JSON list, so that one statement serves any number of them
+# the rows come as a JSON list, so that one statement serves any number of them
+AMONG = "IN (SELECT value FROM json_each(?1))"
 # Of some photos, each record led by its photo's row.
 _OF_PHOTOS = (
     f"SELECT row, id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256 FROM photos WHERE row {AMONG}",
@@ -29,7 +31,9 @@ def of_photos(db: apsw.Connection, rows: Sequence[int], channels: Sequence[str])
     """By row. `channels`: the album's, sorted. Raises ValueError for rows that were not asked for."""
     listed = json.dumps([*rows])
     found = dict.fromkeys(rows, 0)
-    queries = [(sql, (listed,)) for sql in _OF_PHOTOS] + [(_VECTORS, (listed, channel)) for channel in channels]
+    queries = [(sql, (listed,)) for sql in _OF_PHOTOS] + [
+        (_VECTORS, (listed, channel)) for channel in channels
+    ]
     for sql, values in queries:
         for row, *record in db.execute(sql, values):
             if row not in found:  # an index that leads to another row than it says

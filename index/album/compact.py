@@ -1,4 +1,6 @@
-"""Writes an album anew without holes: nameless entities dropped, numbers dense, every segment built, pages full. Knows the tables."""
+"""Writes an album anew without holes: nameless entities dropped, numbers dense, every segment built, pages
+full. Knows the tables.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,10 @@ _KEPT = """CREATE TEMP TABLE kept AS WITH RECURSIVE
     whole(row) AS (SELECT row FROM up UNION SELECT e.row FROM entities e JOIN whole ON e.same_as = whole.row)
     SELECT row AS old, row_number() OVER (ORDER BY row) - 1 AS new FROM whole WHERE row IN (SELECT row FROM entities)"""
 _COLUMNS = {
-    "mentions": ("(SELECT new FROM kept WHERE old = entity), photo, leaf", "entity IN (SELECT old FROM kept)"),
+    "mentions": (
+        "(SELECT new FROM kept WHERE old = entity), photo, leaf",
+        "entity IN (SELECT old FROM kept)",
+    ),
     "edges": (
         "(SELECT new FROM kept WHERE old = parent), (SELECT new FROM kept WHERE old = child)",
         "parent IN (SELECT old FROM kept) AND child IN (SELECT old FROM kept)",
@@ -31,7 +36,9 @@ _COLUMNS = {
 }
 
 
-def write_compacted(db: apsw.Connection, aside: Path, build_segments: Callable[[apsw.Connection], None]) -> None:
+def write_compacted(
+    db: apsw.Connection, aside: Path, build_segments: Callable[[apsw.Connection], None]
+) -> None:
     """`aside` becomes a closed album file like that of `db`, which stays as it is."""
     db.execute("VACUUM INTO ?", (str(aside),))
     copy = storage.open_for_writing(aside)
@@ -57,10 +64,14 @@ def drop_orphans(db: apsw.Connection) -> None:
     if len(loader.entity_roots(db)) != (db.execute("SELECT count(*) FROM kept").fetchone() or (0,))[0]:
         for table, (columns, condition) in _COLUMNS.items():
             db.execute(f"CREATE TEMP TABLE new_links AS SELECT {columns} FROM {table} WHERE {condition}")
-            db.execute(f"DELETE FROM {table}; INSERT INTO {table} SELECT * FROM new_links ORDER BY 1, 2; DROP TABLE new_links")
+            db.execute(
+                f"DELETE FROM {table}; INSERT INTO {table} SELECT * FROM new_links ORDER BY 1, 2; DROP TABLE new_links"
+            )
         db.execute("DELETE FROM entities WHERE row NOT IN (SELECT old FROM kept)")
         # Ascending, and never above the old number, so that no two rows meet.
         for old, new in db.execute("SELECT old, new FROM kept WHERE old <> new ORDER BY old").fetchall():
             db.execute("UPDATE entities SET row=? WHERE row=?", (new, old))
-        db.execute("UPDATE entities SET same_as = (SELECT new FROM kept WHERE old = same_as) WHERE same_as IS NOT NULL")
+        db.execute(
+            "UPDATE entities SET same_as = (SELECT new FROM kept WHERE old = same_as) WHERE same_as IS NOT NULL"
+        )
     db.execute("DROP TABLE kept")

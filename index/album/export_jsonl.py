@@ -1,6 +1,8 @@
-"""An album as JSON lines, which `gamer index build` reads again. What is marked low-sharing or high-sensitivity stays at home unless asked for.
+"""An album as JSON lines, which `gamer index build` reads again. What is marked low-sharing or
+high-sensitivity stays at home unless asked for.
 
-Labels and places that the program found by itself are left out: a build finds them again. Written aside and renamed. Knows records; no model.
+Labels and places that the program found by itself are left out: a build finds them again. Written aside and
+renamed. Knows records; no model.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ _EPOCH = datetime(1970, 1, 1)
 
 @dataclass(frozen=True)
 class Exported:
-    """`kept_photos`, `kept_memories`: how many stayed at home; the memories of a photo that stays count with it."""
+    """`kept_photos`, `kept_memories`: how many stayed at home; the memories of a photo that stays count with
+    it.
+    """
 
     path: Path
     photos: int
@@ -46,7 +50,11 @@ def export_jsonl(album: Album, path: Path, *, everything: bool = False) -> Expor
                 allowed = photo.memories if everything else leaving(photo)
                 if everything or may_leave(photo):
                     written = [memory for memory in allowed if memory.source not in _FOUND_BY_PROGRAM]
-                    taken, memories, kept_memories = taken + 1, memories + len(written), kept_memories + len(photo.memories) - len(allowed)
+                    taken, memories, kept_memories = (
+                        taken + 1,
+                        memories + len(written),
+                        kept_memories + len(photo.memories) - len(allowed),
+                    )
                     file.write(json.dumps(_line(photo, written), ensure_ascii=False) + "\n")
                 else:
                     kept, kept_memories = kept + 1, kept_memories + len(photo.memories)
@@ -58,7 +66,9 @@ def export_jsonl(album: Album, path: Path, *, everything: bool = False) -> Expor
     except BaseException as error:
         aside.unlink(missing_ok=True)
         if isinstance(error, OSError):
-            raise AlbumError(f"{path}: cannot be written ({error.strerror}); check the folder and the free space") from None
+            raise AlbumError(
+                f"{path}: cannot be written ({error.strerror}); check the folder and the free space"
+            ) from None
         raise
     return Exported(path, taken, memories, kept, kept_memories)
 
@@ -75,7 +85,10 @@ def _line(photo: Photo, memories: list[Memory]) -> dict[str, Any]:
         line["taken_at"] = (_EPOCH + timedelta(milliseconds=photo.wall)).replace(tzinfo=zone).isoformat()
     if photo.lat is not None:
         line |= {"lat": photo.lat, "lon": photo.lon}
-    line["memories"] = [_given({"source": m.source, "text": m.text, "sharing": m.sharing, "sensitivity": m.sensitivity}) for m in memories]
+    line["memories"] = [
+        _given({"source": m.source, "text": m.text, "sharing": m.sharing, "sensitivity": m.sensitivity})
+        for m in memories
+    ]
     return _given(line | {"sharing": photo.sharing, "sensitivity": photo.sensitivity})
 
 

@@ -1,7 +1,9 @@
-"""Words in memories: which photos hold each word of a query, and how much that says (BM25 as FTS5's, k1 = 1.2, b = 0.75).
+"""Words in memories: which photos hold each word of a query, and how much that says (BM25 as FTS5's, k1 =
+1.2, b = 0.75).
 
-A word may have other spellings ("Wolfgang Schulz" was also written WolfgangSchulz): the best of them counts, once. Word by word rather than as one
-OR, because the share of a question's words that a memory holds says more about a chat than their sum. Knows the text index; knows no ranking.
+A word may have other spellings ("Wolfgang Schulz" was also written WolfgangSchulz): the best of them counts,
+once. Word by word rather than as one OR, because the share of a question's words that a memory holds says
+more about a chat than their sum. Knows the text index; knows no ranking.
 """
 
 from __future__ import annotations
@@ -20,7 +22,11 @@ from ..records import FloatArray, RowArray
 from .loader import within
 
 MAX_WORDS = 64
-_COMMON = (1_000, 0.02, 10_000)  # memories: a word held by more than a + b·N of them, or than c, costs milliseconds and tells little apart
+_COMMON = (
+    1_000,
+    0.02,
+    10_000,
+)  # memories: a word held by more than a + b·N of them, or than c, costs milliseconds and tells little apart
 _K1, _B = 1.2, 0.75
 # FTS5's own bm25() takes 2 µs a memory; a list of numbers as one text takes a tenth of that.
 _COUNT = "SELECT doc FROM temp.word_counts WHERE term = ?"
@@ -30,7 +36,8 @@ _PHRASE = "SELECT rowid, bm25(memories_fts) FROM memories_fts WHERE memories_fts
 
 @dataclass(frozen=True, eq=False)
 class Word:
-    """One word of the query. `rows`: ascending photo rows that hold it; `bm25`: float32, positive, of the photo's best memory each.
+    """One word of the query. `rows`: ascending photo rows that hold it; `bm25`: float32, positive, of the
+    photo's best memory each.
 
     `rarity`: its inverse document frequency over memories, ln(1 + (N - n + 0.5) / (n + 0.5)).
     """
@@ -68,7 +75,10 @@ class WordScores:
 
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """By memory id: `owner`, the photo row, and `lengths` in words, 0 for ids that are not taken. `count`: of the memories in the index."""
+    """By memory id: `owner`, the photo row, and `lengths` in words, 0 for ids that are not taken.
+
+    `count`: of the memories in the index.
+    """
 
     owner: RowArray
     lengths: FloatArray
@@ -89,13 +99,19 @@ class Texts:
         return float(self.lengths.sum(dtype=np.float64)) / max(self.count, 1)
 
     def bm25(self, memories: RowArray, times: RowArray) -> NDArray[np.float64]:
-        """float64, of a word that stands so many `times` in each of `memories`: as FTS5 computes it, positive."""
-        worth = max(log((self.count - len(memories) + 0.5) / (len(memories) + 0.5)), 1e-6)  # a word in most memories counts next to nothing
+        """float64, of a word that stands so many `times` in each of `memories`: as FTS5 computes it,
+        positive.
+        """
+        worth = max(
+            log((self.count - len(memories) + 0.5) / (len(memories) + 0.5)), 1e-6
+        )  # a word in most memories counts next to nothing
         shortness = _K1 * (1 - _B + _B * self.lengths[memories] / self._mean)
         return np.asarray(worth * times * (_K1 + 1) / (times + shortness), np.float64)
 
 
-def look_up(db: apsw.Connection, spellings: Sequence[tuple[str, ...]], texts: Texts, photos: int) -> WordScores:
+def look_up(
+    db: apsw.Connection, spellings: Sequence[tuple[str, ...]], texts: Texts, photos: int
+) -> WordScores:
     """`spellings`: for each word its forms, the plain one first.
 
     Common words are left out: vectors know them too. Raises ValueError for an index that leads nowhere.
@@ -112,12 +128,17 @@ def look_up(db: apsw.Connection, spellings: Sequence[tuple[str, ...]], texts: Te
     return WordScores(tuple(words), photos)
 
 
-def _hits(db: apsw.Connection, tokens: Any, form: str, bound: int, texts: Texts) -> tuple[RowArray, NDArray[np.float64]]:
-    """Memory ids and BM25. A word is read from the index itself; a form that the index holds as several words is a phrase, which FTS5 finds.
+def _hits(
+    db: apsw.Connection, tokens: Any, form: str, bound: int, texts: Texts
+) -> tuple[RowArray, NDArray[np.float64]]:
+    """Memory ids and BM25. A word is read from the index itself; a form that the index holds as several words
+    is a phrase, which FTS5 finds.
 
     More ids than `bound` say that the word is common: they are not the right ones then.
     """
-    terms = tokens(form.encode(), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False, include_colocated=False)
+    terms = tokens(
+        form.encode(), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False, include_colocated=False
+    )
     if len(terms) != 1:
         quoted = '"' + form.replace('"', '""') + '"'  # no word is FTS5 syntax
         rows = np.array(db.execute(_PHRASE, (quoted, bound + 1)).fetchall(), np.float64).reshape(-1, 2)

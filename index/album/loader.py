@@ -1,4 +1,6 @@
-"""Reads an album's columns into arrays: meta, points, vectors, links. The seam between SQL and numpy; knows nothing of searching."""
+"""Reads an album's columns into arrays: meta, points, vectors, links. The seam between SQL and numpy; knows
+nothing of searching.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,12 @@ def read_meta(db: apsw.Connection, path: Path) -> AlbumMeta:
     found = {str(key): str(value) for key, value in db.execute("SELECT key, value FROM meta")}
     try:
         if "crc" in found and int(found["crc"]) != meta_crc(found):
-            raise AlbumError(f"{path}: the meta table is damaged (its checksum differs); build the album again")
-        return AlbumMeta(found["text_encoder"], found["image_encoder"], int(found["dim"]), float(found["delta"]))
+            raise AlbumError(
+                f"{path}: the meta table is damaged (its checksum differs); build the album again"
+            )
+        return AlbumMeta(
+            found["text_encoder"], found["image_encoder"], int(found["dim"]), float(found["delta"])
+        )
     except (KeyError, ValueError, TypeError) as error:
         raise AlbumError(f"{path}: the meta table lacks or spoils {error}; build the album again") from None
 
@@ -47,7 +53,9 @@ def read_generation(db: apsw.Connection) -> int:
 def photo_count(db: apsw.Connection) -> int:
     """Rows are 0..n-1, so the last one tells; counting would read an index as long as the album."""
     (count,) = db.execute("SELECT coalesce(max(row), -1) + 1 FROM photos").fetchone() or (0,)
-    (size,) = db.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").fetchone() or (0,)
+    (size,) = db.execute(
+        "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+    ).fetchone() or (0,)
     if not 0 <= count <= size:  # a damaged row number must not take the memory of the machine
         raise ValueError(f"a photo in row {count - 1}")
     return int(count)
@@ -77,17 +85,25 @@ def _on_the_wall(found: list[Any]) -> Int64Array:
 
 
 def channel_dims(db: apsw.Connection) -> dict[str, int]:
-    """Channel → dimensions. Skips from channel to channel through the primary key rather than reading every vector."""
+    """Channel → dimensions.
+
+    Skips from channel to channel through the primary key rather than reading every vector.
+    """
     out: dict[str, int] = {}
     found = db.execute("SELECT channel, length(data) FROM vectors ORDER BY channel LIMIT 1").fetchone()
     while found:
         out[str(found[0])] = int(found[1])
-        found = db.execute("SELECT channel, length(data) FROM vectors WHERE channel > ? ORDER BY channel LIMIT 1", (found[0],)).fetchone()
+        found = db.execute(
+            "SELECT channel, length(data) FROM vectors WHERE channel > ? ORDER BY channel LIMIT 1",
+            (found[0],),
+        ).fetchone()
     return out
 
 
 def vectors(db: apsw.Connection, channel: str, photos: int) -> VectorSet | None:
-    rows = db.execute("SELECT photo, scale, data, fine FROM vectors WHERE channel=? ORDER BY photo, chunk", (channel,)).fetchall()
+    rows = db.execute(
+        "SELECT photo, scale, data, fine FROM vectors WHERE channel=? ORDER BY photo, chunk", (channel,)
+    ).fetchall()
     found = vector_set(rows, f"channel {channel!r}") if rows else None
     if found is not None:
         within(found.owners, photos, "vectors")
@@ -95,12 +111,17 @@ def vectors(db: apsw.Connection, channel: str, photos: int) -> VectorSet | None:
 
 
 def entity_roots(db: apsw.Connection) -> RowArray:
-    """int64 [m]: the entity that each entity row stands for, itself unless it was merged. Raises ValueError for aliases in a circle."""
+    """int64 [m]: the entity that each entity row stands for, itself unless it was merged.
+
+    Raises ValueError for aliases in a circle.
+    """
     count, end = db.execute("SELECT count(*), coalesce(max(row), -1) + 1 FROM entities").fetchone() or (0, 0)
     if count != end:
         raise ValueError("entity rows are not 0..m-1")
     roots = np.arange(count, dtype=np.int64)
-    merged = np.array(db.execute("SELECT row, same_as FROM entities WHERE same_as IS NOT NULL").fetchall(), np.int64).reshape(-1, 2)
+    merged = np.array(
+        db.execute("SELECT row, same_as FROM entities WHERE same_as IS NOT NULL").fetchall(), np.int64
+    ).reshape(-1, 2)
     within(merged, count, "merged entities")
     roots[merged[:, 0]] = merged[:, 1]
     for _ in range(int(count).bit_length()):  # each step halves the way to the root
@@ -143,8 +164,13 @@ def _fine(digits: list[Any], dim: int) -> FineArray | None:
 
 
 def pairs(db: apsw.Connection, table: str, limits: tuple[int, int]) -> RowArray:
-    """int64 [2, n] of a link table's two columns, each within 0..limit-1, merged entities as one. Raises ValueError for a link that leads nowhere."""
-    sql = {"mentions": "SELECT entity, photo FROM mentions", "edges": "SELECT parent, child FROM edges"}[table]
+    """int64 [2, n] of a link table's two columns, each within 0..limit-1, merged entities as one.
+
+    Raises ValueError for a link that leads nowhere.
+    """
+    sql = {"mentions": "SELECT entity, photo FROM mentions", "edges": "SELECT parent, child FROM edges"}[
+        table
+    ]
     found: NDArray[np.int64] = np.array(db.execute(sql).fetchall(), np.int64).reshape(-1, 2)
     for column, limit in enumerate(limits):
         within(found[:, column], limit, f"{table} links")
@@ -160,7 +186,9 @@ def pairs(db: apsw.Connection, table: str, limits: tuple[int, int]) -> RowArray:
 
 
 def memory_owners(db: apsw.Connection, photos: int) -> RowArray:
-    """int64 [m + 1]: the photo of each memory id, ids from 1 with at most as many gaps as there are photos and memories."""
+    """int64 [m + 1]: the photo of each memory id, ids from 1 with at most as many gaps as there are photos
+    and memories.
+    """
     found = np.array([(0, 0), *db.execute("SELECT id, photo FROM memories ORDER BY id")], np.int64)
     within(found[:, 0], 16 * (len(found) + photos) + 1024, "memory ids")
     within(found[1:, 1], photos, "memories")
@@ -170,24 +198,33 @@ def memory_owners(db: apsw.Connection, photos: int) -> RowArray:
 
 
 def within(numbers: NDArray[np.int64], limit: int, what: str) -> None:
-    """Raises ValueError unless all lie in 0..limit-1: no writer writes others, and numpy would wrap or crash on them."""
+    """Raises ValueError unless all lie in 0..limit-1: no writer writes others, and numpy would wrap or crash
+    on them.
+    """
     if numbers.size and not (int(numbers.min()) >= 0 and int(numbers.max()) < limit):
         raise ValueError(f"{what} outside 0..{limit - 1}")
 
 
 def photos(db: apsw.Connection, rows: Sequence[int]) -> dict[int, tuple[Photo, int | None]]:
-    """By row, those that are there: the photo with its memories, and the checksum that was written with it (None in format 1)."""
+    """By row, those that are there: the photo with its memories, and the checksum that was written with it
+    (None in format 1).
+    """
     listed = json.dumps([*rows])
     memories: dict[Any, list[Memory]] = defaultdict(list)
     for row, *memory in db.execute(
-        f"SELECT photo, source, text, sharing, sensitivity FROM memories WHERE photo {checksums.AMONG} ORDER BY id", (listed,)
+        f"SELECT photo, source, text, sharing, sensitivity FROM memories WHERE photo {checksums.AMONG} ORDER BY id",
+        (listed,),
     ):
         memories[row].append(Memory(*memory))
     found = db.execute(f"SELECT crc, {PHOTO_COLUMNS} FROM photos WHERE row {checksums.AMONG}", (listed,))
-    return {record[0]: (to_photo(record, tuple(memories[record[0]])), checksum) for checksum, *record in found}
+    return {
+        record[0]: (to_photo(record, tuple(memories[record[0]])), checksum) for checksum, *record in found
+    }
 
 
 def to_photo(record: Any, memories: tuple[Memory, ...]) -> Photo:
     _, photo_id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256 = record
     lat, lon = (None, None) if lat_e7 is None or lon_e7 is None else (lat_e7 / E7, lon_e7 / E7)
-    return Photo(photo_id, path, taken_at, tz_source, lat, lon, memories, sharing, sensitivity, sha256, utc_offset)
+    return Photo(
+        photo_id, path, taken_at, tz_source, lat, lon, memories, sharing, sensitivity, sha256, utc_offset
+    )

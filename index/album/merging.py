@@ -1,7 +1,9 @@
-"""Entities that are one: other spellings of a name, aliases that somebody named, names whose vectors all but agree.
+"""Entities that are one: other spellings of a name, aliases that somebody named, names whose vectors all but
+agree.
 
-Merging only points an entity at another (`same_as`); its row, its mentions and its edges stay as they were, so that a split undoes it exactly.
-Readers follow the pointers to the root (loader.entity_roots). Knows the entities table and vectors; knows no search.
+Merging only points an entity at another (`same_as`); its row, its mentions and its edges stay as they were,
+so that a split undoes it exactly. Readers follow the pointers to the root (loader.entity_roots). Knows the
+entities table and vectors; knows no search.
 """
 
 from __future__ import annotations
@@ -19,7 +21,11 @@ from ..errors import AlbumError
 from . import loader
 from .rows import seal_entity
 
-_MERGED_BY_MEANING = ("person", "place", "thing")  # two prices or dates with near vectors are two prices or dates
+_MERGED_BY_MEANING = (
+    "person",
+    "place",
+    "thing",
+)  # two prices or dates with near vectors are two prices or dates
 _BLOCK = 1024
 _ROOT = """WITH RECURSIVE up(row, same_as) AS (SELECT row, same_as FROM entities WHERE row = ?
     UNION SELECT e.row, e.same_as FROM entities e JOIN up ON e.row = up.same_as) SELECT row FROM up WHERE same_as IS NULL"""
@@ -62,15 +68,23 @@ def split(db: apsw.Connection, path: Path, name: str) -> list[str]:
     root = _root(db, row)
     for alias in freed:
         # Another spelling has no vector of its own: it starts with that of the name it was taken for.
-        db.execute("UPDATE entities SET (scale, data) = (SELECT scale, data FROM entities WHERE row=?) WHERE row=? AND data IS NULL", (root, alias))
+        db.execute(
+            "UPDATE entities SET (scale, data) = (SELECT scale, data FROM entities WHERE row=?) WHERE row=? AND data IS NULL",
+            (root, alias),
+        )
         db.execute("UPDATE entities SET same_as=NULL, split=1 WHERE row=?", (alias,))
         seal_entity(db, alias)
     db.execute("UPDATE entities SET split=1 WHERE row=?", (root,))
-    return [str(n) for alias in freed for (n,) in db.execute("SELECT name FROM entities WHERE row=?", (alias,))]
+    return [
+        str(n) for alias in freed for (n,) in db.execute("SELECT name FROM entities WHERE row=?", (alias,))
+    ]
 
 
 def merge_similar(db: apsw.Connection, threshold: float) -> list[tuple[str, str]]:
-    """Roots of one kind whose cosine is at least `threshold`, the most mentioned kept. What somebody split stays apart."""
+    """Roots of one kind whose cosine is at least `threshold`, the most mentioned kept.
+
+    What somebody split stays apart.
+    """
     if not 0.0 < threshold <= 1.0:
         raise AlbumError(f"threshold {threshold}: a cosine above 0 and at most 1 is needed")
     out = []
@@ -92,14 +106,20 @@ def _similar(db: apsw.Connection, kind: str, threshold: float) -> Iterator[tuple
     ).fetchall()
     if len(rows) < 2:
         return
-    codes = loader.vector_set([(row, scale, data) for row, scale, data, _ in rows], "entities").codes.astype(np.float32)
+    codes = loader.vector_set([(row, scale, data) for row, scale, data, _ in rows], "entities").codes.astype(
+        np.float32
+    )
     codes /= np.maximum(np.linalg.norm(codes, axis=1, keepdims=True), 1e-9)
     gone: set[int] = set()
     for start in range(0, len(rows), _BLOCK):
         near = codes[start : start + _BLOCK] @ codes.T
         for at, other in np.argwhere(near >= threshold):
             kept, alias = int(start + at), int(other)
-            if kept < alias and not {kept, alias} & gone and _digits(rows[kept][3]) == _digits(rows[alias][3]):
+            if (
+                kept < alias
+                and not {kept, alias} & gone
+                and _digits(rows[kept][3]) == _digits(rows[alias][3])
+            ):
                 gone.add(alias)
                 yield (int(rows[kept][0]), str(rows[kept][3])), (int(rows[alias][0]), str(rows[alias][3]))
 

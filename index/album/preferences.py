@@ -1,7 +1,9 @@
-"""Feedback: "A is better than B". Kept as edges without cycles; they reorder a ranking where both match, and nothing else.
+"""Feedback: "A is better than B". Kept as edges without cycles; they reorder a ranking where both match, and
+nothing else.
 
-Between photos by their rows; between entities, a photo of the better that is not of the worse outranks a photo of which the reverse is true.
-Knows the tables preferences and entities for writing; the reordering is pure.
+Between photos by their rows; between entities, a photo of the better that is not of the worse outranks a
+photo of which the reverse is true. Knows the tables preferences and entities for writing; the reordering is
+pure.
 """
 
 from __future__ import annotations
@@ -27,9 +29,11 @@ class Preferences:
 
 
 def reorder(ranked: Sequence[int], better_than: Iterable[Pair]) -> list[int]:
-    """`ranked` with every better one directly before the first that it is better than, if it stood behind it; the rest keep their order.
+    """`ranked` with every better one directly before the first that it is better than, if it stood behind it;
+    the rest keep their order.
 
-    Pairs of which one is not in `ranked` say nothing. Pairs that contradict each other (a damaged file's) drop and repeat nobody.
+    Pairs of which one is not in `ranked` say nothing. Pairs that contradict each other (a damaged file's)
+    drop and repeat nobody.
     """
     place = {row: at for at, row in enumerate(ranked)}
     betters: dict[int, list[int]] = {}
@@ -44,7 +48,9 @@ def reorder(ranked: Sequence[int], better_than: Iterable[Pair]) -> list[int]:
             row = stack[-1]
             if row not in begun:
                 begun.add(row)
-                waiting = sorted({b for b in betters.get(row, ()) if b not in begun}, key=place.__getitem__, reverse=True)
+                waiting = sorted(
+                    {b for b in betters.get(row, ()) if b not in begun}, key=place.__getitem__, reverse=True
+                )
                 stack += waiting
                 if waiting:
                     continue
@@ -67,13 +73,17 @@ def between_photos(entities: Iterable[Pair], linked: Mapping[int, AbstractSet[in
 
 
 def prefer(db: apsw.Connection, path: Path, better: str, worse: str) -> None:
-    """Writes the edge. The direct opposite, if it was there, is withdrawn: the last word counts. A longer cycle is refused."""
+    """Writes the edge. The direct opposite, if it was there, is withdrawn: the last word counts. A longer
+    cycle is refused.
+    """
     kind, first, second = _resolve(db, path, better, worse)
     if first == second:
         raise AlbumError(f"{path}: {better!r} and {worse!r} are the same {kind}; name two")
     db.execute("DELETE FROM preferences WHERE kind=? AND better=? AND worse=?", (kind, second, first))
     if _reaches(db, kind, second, first):
-        raise AlbumError(f"{path}: {worse!r} is already better than {better!r} through others; reverse one of those first")
+        raise AlbumError(
+            f"{path}: {worse!r} is already better than {better!r} through others; reverse one of those first"
+        )
     db.execute("INSERT OR IGNORE INTO preferences VALUES(?,?,?)", (kind, first, second))
 
 
@@ -83,7 +93,9 @@ def _resolve(db: apsw.Connection, path: Path, better: str, worse: str) -> tuple[
         return "photo", int(photos[0][0]), int(photos[1][0])
     if photos[0] or photos[1]:
         stranger = worse if photos[0] else better
-        raise AlbumError(f"{path}: no photo with id {stranger!r} in this album; give two photo ids, or two entity names")
+        raise AlbumError(
+            f"{path}: no photo with id {stranger!r} in this album; give two photo ids, or two entity names"
+        )
     from .merging import root_of  # whoever only reads an album merges no entities
 
     first, second = (root_of(db, path, name) for name in (better, worse))

@@ -1,4 +1,6 @@
-"""An album's copy that waits for other encoders: every row, label, merge and preference kept, every vector gone. Knows tables; knows no model."""
+"""An album's copy that waits for other encoders: every row, label, merge and preference kept, every vector
+gone. Knows tables; knows no model.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,10 @@ _OF = "renews"  # the key in the copy's meta table that says which state of the 
 
 
 def begin(album: Path, aside: Path, meta: AlbumMeta) -> None:
-    """`aside` appears whole or not at all. `album` is of today's format. The caller gives each photo its vectors again with `AlbumWriter.update`."""
+    """`aside` appears whole or not at all.
+
+    `album` is of today's format. The caller gives each photo its vectors again with `AlbumWriter.update`.
+    """
     partial = aside.with_name(aside.name + ".partial")
     storage.discard(partial)
     try:
@@ -27,9 +32,16 @@ def begin(album: Path, aside: Path, meta: AlbumMeta) -> None:
         copy = storage.open_for_writing(partial)
         try:
             with copy:
-                copy.execute("DELETE FROM vectors; DELETE FROM segments; UPDATE entities SET scale = NULL, data = NULL")
-                for record in copy.execute(f"SELECT row, {checksums.ENTITY_COLUMNS} FROM entities").fetchall():
-                    copy.execute("UPDATE entities SET crc = ? WHERE row = ?", (checksums.of_values(record[1:]), record[0]))
+                copy.execute(
+                    "DELETE FROM vectors; DELETE FROM segments; UPDATE entities SET scale = NULL, data = NULL"
+                )
+                for record in copy.execute(
+                    f"SELECT row, {checksums.ENTITY_COLUMNS} FROM entities"
+                ).fetchall():
+                    copy.execute(
+                        "UPDATE entities SET crc = ? WHERE row = ?",
+                        (checksums.of_values(record[1:]), record[0]),
+                    )
                 told = {
                     "text_encoder": meta.text_encoder,
                     "image_encoder": meta.image_encoder,
@@ -41,12 +53,16 @@ def begin(album: Path, aside: Path, meta: AlbumMeta) -> None:
         finally:
             copy.close()
     except apsw.Error as error:
-        raise AlbumError(f"{partial}: cannot be written ({one_line(error)}); check the folder and the free space") from None
+        raise AlbumError(
+            f"{partial}: cannot be written ({one_line(error)}); check the folder and the free space"
+        ) from None
     storage.publish(partial, aside)
 
 
 def continues(aside: Path, album: Path) -> bool:
-    """Whether `aside` is a copy of the album as it is now: what was said to the album since would be lost with it."""
+    """Whether `aside` is a copy of the album as it is now: what was said to the album since would be lost
+    with it.
+    """
     db = connect(aside)
     try:
         found = db.execute("SELECT value FROM meta WHERE key = ?", (_OF,)).fetchone()
@@ -61,7 +77,9 @@ def finish(aside: Path) -> None:
     try:
         db.execute("DELETE FROM meta WHERE key = ?", (_OF,))
     except apsw.Error as error:
-        raise AlbumError(f"{aside}: cannot be written ({one_line(error)}); check the folder and the free space") from None
+        raise AlbumError(
+            f"{aside}: cannot be written ({one_line(error)}); check the folder and the free space"
+        ) from None
     finally:
         db.close()
 

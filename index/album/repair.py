@@ -1,4 +1,5 @@
-"""Builds again what is derived from the rows, where it is found wrong. What is wrong in the rows themselves is not repaired: they are the truth.
+"""Builds again what is derived from the rows, where it is found wrong. What is wrong in the rows themselves
+is not repaired: they are the truth.
 
 Knows the tables and check.py's questions.
 """
@@ -23,8 +24,12 @@ def repair(db: apsw.Connection, build_segments: Callable[[apsw.Connection], None
         db.execute("INSERT INTO memories_fts(memories_fts) VALUES('rebuild')")
         done.append("index of words built again")
     photos, generation = loader.photo_count(db), loader.read_generation(db)
-    stray = db.execute("DELETE FROM changes WHERE photo NOT IN (SELECT row FROM photos) RETURNING photo").fetchall()
-    ahead = db.execute("UPDATE changes SET generation = ?1 WHERE generation > ?1 RETURNING photo", (generation,)).fetchall()
+    stray = db.execute(
+        "DELETE FROM changes WHERE photo NOT IN (SELECT row FROM photos) RETURNING photo"
+    ).fetchall()
+    ahead = db.execute(
+        "UPDATE changes SET generation = ?1 WHERE generation > ?1 RETURNING photo", (generation,)
+    ).fetchall()
     if stray or ahead or segments.problems(db, generation) or segments.is_due(db, segments.KDTREE, photos):
         build_segments(db)
         done.append("segments built again")

@@ -1,4 +1,6 @@
-"""What an album answers with: frozen, plain. Rows are dense photo numbers 0..n-1 inside one album. Knows nothing of how they were found."""
+"""What an album answers with: frozen, plain. Rows are dense photo numbers 0..n-1 inside one album. Knows
+nothing of how they were found.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,10 @@ from ..records import FloatArray, RowArray
 
 @dataclass(frozen=True)
 class AlbumMeta:
-    """What encoded the album. `delta`: the entity similarity threshold calibrated for `text_encoder`. `dim`: entity vectors' length."""
+    """What encoded the album.
+
+    `delta`: the entity similarity threshold calibrated for `text_encoder`. `dim`: entity vectors' length.
+    """
 
     text_encoder: str
     image_encoder: str
@@ -44,10 +49,11 @@ class SegmentStats:
 
 @dataclass(frozen=True)
 class AlbumStats:
-    """Counts and bytes, by layer. `*_bytes` are payload; `file_bytes` is the whole file with SQLite's own pages.
+    """Counts and bytes, by layer. `*_bytes` are payload; `file_bytes` is the whole file with SQLite's own
+    pages.
 
-    `entities` counts those that are one as one, `aliases` the names merged into them, `unembedded` those still without a vector.
-    `kept_home`: photos that no export and no prompt may take along.
+    `entities` counts those that are one as one, `aliases` the names merged into them, `unembedded` those
+    still without a vector. `kept_home`: photos that no export and no prompt may take along.
     """
 
     generation: int

@@ -1,7 +1,8 @@
-"""The rows of one photo, written and taken away: its own, its memories with their index of words, its vectors, mentions and preferences.
+"""The rows of one photo, written and taken away: its own, its memories with their index of words, its
+vectors, mentions and preferences.
 
-Every function runs inside the caller's transaction. Photo rows stay 0..n-1: when one goes, the last photo moves into its place, and `changes`
-tells the segments. Knows the tables; decides nothing.
+Every function runs inside the caller's transaction. Photo rows stay 0..n-1: when one goes, the last photo
+moves into its place, and `changes` tells the segments. Knows the tables; decides nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from . import checksums
 from .loader import PHOTO_COLUMNS
 
 MAX_CHUNKS = (1 << 16) - 1  # the graph segment counts them in 16 bits
-_SPARSE = 4  # memory ids are numbered anew when fewer than one in so many is taken, so that readers may keep an array by id
+# memory ids are numbered anew when fewer than one in so many is taken, so that readers may keep an array by
+# id
+_SPARSE = 4
 
 
 class Rows:
@@ -44,8 +47,12 @@ class Rows:
         try:
             self._photo(row, item.photo)
         except apsw.ConstraintError:
-            raise AlbumError(f"{self._where}: photo id {item.photo.id!r} is already in the album; give every photo its own id") from None
-        if row < self._one("SELECT coalesce(max(rows), 0) FROM segments"):  # a photo that was removed had this row
+            raise AlbumError(
+                f"{self._where}: photo id {item.photo.id!r} is already in the album; give every photo its own id"
+            ) from None
+        if row < self._one(
+            "SELECT coalesce(max(rows), 0) FROM segments"
+        ):  # a photo that was removed had this row
             self._changed(row, generation)
         self._contents(row, item)
 
@@ -79,7 +86,10 @@ class Rows:
 
     def close_gaps(self) -> None:
         """Memory ids become 1..m again once most of them are gone."""
-        taken, greatest = self._one("SELECT count(*) FROM memories"), self._one("SELECT coalesce(max(id), 0) FROM memories")
+        taken, greatest = (
+            self._one("SELECT count(*) FROM memories"),
+            self._one("SELECT coalesce(max(id), 0) FROM memories"),
+        )
         if greatest > _SPARSE * (taken + self.count()) + 1024:
             renumber_memories(self._db)
 
@@ -91,8 +101,15 @@ class Rows:
         self._db.execute("INSERT OR REPLACE INTO changes VALUES(?,?)", (row, generation))
 
     def _photo(self, row: int, photo: Photo) -> None:
-        lat_e7, lon_e7 = (None, None) if photo.lat is None or photo.lon is None else (cubes.to_e7(photo.lat), cubes.to_e7(photo.lon))
-        moment, labels = (photo.taken_at, photo.tz_source, photo.utc_offset), (photo.sharing, photo.sensitivity, photo.sha256)
+        lat_e7, lon_e7 = (
+            (None, None)
+            if photo.lat is None or photo.lon is None
+            else (cubes.to_e7(photo.lat), cubes.to_e7(photo.lon))
+        )
+        moment, labels = (
+            (photo.taken_at, photo.tz_source, photo.utc_offset),
+            (photo.sharing, photo.sensitivity, photo.sha256),
+        )
         values = (row, photo.id, photo.path, *moment, lat_e7, lon_e7, *labels)
         self._db.execute(f"INSERT INTO photos({PHOTO_COLUMNS}) VALUES(?,?,?,?,?,?,?,?,?,?,?)", values)
 
@@ -106,22 +123,37 @@ class Rows:
     def _memories(self, row: int, memories: Iterable[Memory]) -> None:
         for memory in memories:
             values = (row, memory.source, memory.text, memory.sharing, memory.sensitivity)
-            self._db.execute("INSERT INTO memories(photo, source, text, sharing, sensitivity) VALUES(?,?,?,?,?)", values)
-            self._db.execute("INSERT INTO memories_fts(rowid, text) VALUES(?,?)", (self._db.last_insert_rowid(), memory.text))
+            self._db.execute(
+                "INSERT INTO memories(photo, source, text, sharing, sensitivity) VALUES(?,?,?,?,?)", values
+            )
+            self._db.execute(
+                "INSERT INTO memories_fts(rowid, text) VALUES(?,?)",
+                (self._db.last_insert_rowid(), memory.text),
+            )
 
     def _vectors(self, row: int, photo_id: str, channel: str, vectors: FloatArray) -> None:
         array = np.asarray(vectors, np.float32)
         dim = self.dims.setdefault(channel, int(array.shape[-1]) if array.ndim == 2 else -1)
-        if array.ndim != 2 or array.shape[1] != dim or len(array) > MAX_CHUNKS or not np.isfinite(array).all():
+        if (
+            array.ndim != 2
+            or array.shape[1] != dim
+            or len(array) > MAX_CHUNKS
+            or not np.isfinite(array).all()
+        ):
             what = f"photo {photo_id!r}, channel {channel!r}: vectors of shape {array.shape}"
             raise AlbumError(f"{self._where}: {what} where finite [n, {dim}] is needed; check the encoder")
         codes, scales = quantize(array)
         fine = residue(array, codes, scales)
-        rows = [(channel, row, chunk, float(scales[chunk]), codes[chunk].tobytes(), fine[chunk].tobytes()) for chunk in range(len(codes))]
+        rows = [
+            (channel, row, chunk, float(scales[chunk]), codes[chunk].tobytes(), fine[chunk].tobytes())
+            for chunk in range(len(codes))
+        ]
         self._db.executemany("INSERT INTO vectors VALUES(?,?,?,?,?,?)", rows)
 
     def _mentions(self, row: int, mentions: Iterable[Mention]) -> None:
-        """A photo is linked to the leaves that its memories name; a parent is linked to its time and place (leaf 0), and to its children."""
+        """A photo is linked to the leaves that its memories name; a parent is linked to its time and place
+        (leaf 0), and to its children.
+        """
         for mention in mentions:
             entity = entity_row(self._db, mention.name, mention.kind)
             if entity is None:
@@ -134,8 +166,12 @@ class Rows:
 
     def _clear(self, row: int) -> None:
         """All that hangs on a photo, without the photo."""
-        for memory, text in self._db.execute("SELECT id, text FROM memories WHERE photo=?", (row,)).fetchall():
-            self._db.execute("INSERT INTO memories_fts(memories_fts, rowid, text) VALUES('delete',?,?)", (memory, text))
+        for memory, text in self._db.execute(
+            "SELECT id, text FROM memories WHERE photo=?", (row,)
+        ).fetchall():
+            self._db.execute(
+                "INSERT INTO memories_fts(memories_fts, rowid, text) VALUES('delete',?,?)", (memory, text)
+            )
         self._db.execute("DELETE FROM memories WHERE photo=?", (row,))
         for channel in self.dims:  # by channel: the key begins with it
             self._db.execute("DELETE FROM vectors WHERE channel=? AND photo=?", (channel, row))
@@ -147,20 +183,34 @@ class Rows:
         for channel in self.dims:
             self._db.execute("UPDATE vectors SET photo=? WHERE channel=? AND photo=?", (new, channel, old))
         for column in ("better", "worse"):
-            self._db.execute(f"UPDATE preferences SET {column}=? WHERE kind='photo' AND {column}=?", (new, old))
+            self._db.execute(
+                f"UPDATE preferences SET {column}=? WHERE kind='photo' AND {column}=?", (new, old)
+            )
 
 
 def entity_row(db: apsw.Connection, name: str, kind: str) -> int | None:
-    """The row of a name, made if it is new. Another spelling of a known name becomes its alias, without a vector of its own."""
+    """The row of a name, made if it is new.
+
+    Another spelling of a known name becomes its alias, without a vector of its own.
+    """
     name = " ".join(name.split())
     key = canonical(name)
     if not key:
         return None
     if found := db.execute("SELECT row FROM entities WHERE name=?", (name,)).fetchone():
         return int(found[0])
-    same = db.execute("SELECT row FROM entities WHERE canonical=? ORDER BY same_as IS NOT NULL, row LIMIT 1", (key,)).fetchone()
+    same = db.execute(
+        "SELECT row FROM entities WHERE canonical=? ORDER BY same_as IS NOT NULL, row LIMIT 1", (key,)
+    ).fetchone()
     row = int((db.execute("SELECT coalesce(max(row), -1) + 1 FROM entities").fetchone() or (0,))[0])
-    values = (row, key, name, kind, int(same[0]) if same else None, checksums.of_values((key, name, kind, None, None)))
+    values = (
+        row,
+        key,
+        name,
+        kind,
+        int(same[0]) if same else None,
+        checksums.of_values((key, name, kind, None, None)),
+    )
     db.execute("INSERT INTO entities(row, canonical, name, kind, same_as, crc) VALUES(?,?,?,?,?,?)", values)
     return row
 
@@ -172,7 +222,9 @@ def seal_entity(db: apsw.Connection, row: int) -> None:
 
 
 def renumber_memories(db: apsw.Connection) -> None:
-    """Ids 1..m in the order they had, each lower than before, so no two meet; then the index of words from the texts."""
+    """Ids 1..m in the order they had, each lower than before, so no two meet; then the index of words from
+    the texts.
+    """
     for new, (old,) in enumerate(db.execute("SELECT id FROM memories ORDER BY id").fetchall(), 1):
         if new != old:
             db.execute("UPDATE memories SET id=? WHERE id=?", (new, old))

@@ -1,7 +1,9 @@
-"""The album file's tables, numbers and front door: what makes an SQLite file an album, and the errors for files that are not one.
+"""The album file's tables, numbers and front door: what makes an SQLite file an album, and the errors for
+files that are not one.
 
-FORMAT.md says the same in words for people who write readers; change both together. Format 2 is written. Format 1 is read through temporary
-views that give it the newer columns, empty, and becomes format 2 when a writer opens it. Knows SQLite; knows no layer.
+FORMAT.md says the same in words for people who write readers; change both together. Format 2 is written.
+Format 1 is read through temporary views that give it the newer columns, empty, and becomes format 2 when a
+writer opens it. Knows SQLite; knows no layer.
 """
 
 from __future__ import annotations
@@ -74,7 +76,8 @@ CREATE TABLE segments{_SEGMENTS};
 {_NEW_IN_2}
 PRAGMA user_version={USER_VERSION};
 """
-# Straight from the index of words: one row for each word, with the number of its memories; and one for each time that it stands in one.
+# Straight from the index of words: one row for each word, with the number of its memories; and one for each
+# time that it stands in one.
 _WORDS = """
 CREATE VIRTUAL TABLE temp.word_counts USING fts5vocab(main, memories_fts, row);
 CREATE VIRTUAL TABLE temp.word_places USING fts5vocab(main, memories_fts, instance);
@@ -117,35 +120,48 @@ def open_reader(path: Path) -> apsw.Connection:
         raise damaged(path, error) from None
     try:
         _pin(connection)
-    except (apsw.CantOpenError, apsw.ReadOnlyError):  # the folder cannot be written, so no reader's index of the log can stand in it
+    except (
+        apsw.CantOpenError,
+        apsw.ReadOnlyError,
+    ):  # the folder cannot be written, so no reader's index of the log can stand in it
         connection.close()
         connection = _immutable(path)
     except (apsw.Error, ValueError) as error:
         connection.close()
         raise damaged(path, error) from None
-    if not 1 <= (version := version_of(connection)) <= USER_VERSION:  # the log may be ahead of the header that was checked
+    if (
+        not 1 <= (version := version_of(connection)) <= USER_VERSION
+    ):  # the log may be ahead of the header that was checked
         connection.close()
-        raise AlbumError(f"{path}: album format {version}, this program reads up to {USER_VERSION}; update the program")
+        raise AlbumError(
+            f"{path}: album format {version}, this program reads up to {USER_VERSION}; update the program"
+        )
     return connection
 
 
 def connect(path: Path) -> apsw.Connection:
-    """Opens the file if its header is that of an album that this program reads; raises AlbumError naming the cause if not.
+    """Opens the file if its header is that of an album that this program reads; raises AlbumError naming the
+    cause if not.
 
-    The header is read through SQLite: a file descriptor of our own, when closed, would drop every lock this process holds on the file.
+    The header is read through SQLite: a file descriptor of our own, when closed, would drop every lock this
+    process holds on the file.
     """
     try:
         size = path.stat().st_size
     except FileNotFoundError:
         raise AlbumError(f"{path}: no such album; build one with `gamer index build`") from None
     except OSError as error:
-        raise AlbumError(f"{path}: cannot be read ({error.strerror}); check the path and its permissions") from None
+        raise AlbumError(
+            f"{path}: cannot be read ({error.strerror}); check the path and its permissions"
+        ) from None
     if not path.is_file():
         raise AlbumError(f"{path}: not an album (not a file); give a file that `gamer index build` wrote")
     try:
         connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     except apsw.CantOpenError as error:
-        raise AlbumError(f"{path}: cannot be read ({one_line(error)}); check the path and its permissions") from None
+        raise AlbumError(
+            f"{path}: cannot be read ({one_line(error)}); check the path and its permissions"
+        ) from None
     try:
         connection.set_busy_timeout(2000)
         _check_header(path, connection.read("main", 0, 0, 100)[1][: min(size, 100)], size)
@@ -157,7 +173,9 @@ def connect(path: Path) -> apsw.Connection:
 
 def _pin(connection: apsw.Connection) -> None:
     """Starts the read transaction that lasts until close: every later read sees this moment of the album."""
-    connection.execute("PRAGMA temp_store=MEMORY; PRAGMA trusted_schema=0; BEGIN; SELECT count(*) FROM main.sqlite_schema").fetchall()
+    connection.execute(
+        "PRAGMA temp_store=MEMORY; PRAGMA trusted_schema=0; BEGIN; SELECT count(*) FROM main.sqlite_schema"
+    ).fetchall()
     if version_of(connection) == 1:
         connection.execute(_VIEWS_OF_1)
     connection.execute(_WORDS)
@@ -166,7 +184,9 @@ def _pin(connection: apsw.Connection) -> None:
 
 def _immutable(path: Path) -> apsw.Connection:
     if path.with_name(path.name + "-wal").exists():
-        raise AlbumError(f"{path}: a log lies beside it and the folder cannot be written; copy both files to a folder that can")
+        raise AlbumError(
+            f"{path}: a log lies beside it and the folder cannot be written; copy both files to a folder that can"
+        )
     uri = path.absolute().as_uri() + "?immutable=1"
     connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
     try:
@@ -179,17 +199,25 @@ def _immutable(path: Path) -> apsw.Connection:
 
 def _check_header(path: Path, head: bytes, size: int) -> None:
     if head[:16] != _SQLITE_MAGIC[: len(head[:16])] or not head:
-        raise AlbumError(f"{path}: not an album (not an SQLite file); give a file that `gamer index build` wrote")
+        raise AlbumError(
+            f"{path}: not an album (not an SQLite file); give a file that `gamer index build` wrote"
+        )
     if len(head) < 100:
         raise AlbumError(f"{path}: truncated ({size} bytes); build or copy the album again")
     (version,) = struct.unpack_from(">I", head, 60)
     (application,) = struct.unpack_from(">I", head, 68)
     if application != APPLICATION_ID:
-        raise AlbumError(f"{path}: an SQLite file of another application (id 0x{application:08X}); give a file that `gamer index build` wrote")
+        raise AlbumError(
+            f"{path}: an SQLite file of another application (id 0x{application:08X}); give a file that `gamer index build` wrote"
+        )
     if version > USER_VERSION:
-        raise AlbumError(f"{path}: album format {version}, this program reads up to {USER_VERSION}; update the program")
+        raise AlbumError(
+            f"{path}: album format {version}, this program reads up to {USER_VERSION}; update the program"
+        )
     if version < 1:
-        raise AlbumError(f"{path}: album format {version} is not a version that was ever written; build the album again")
+        raise AlbumError(
+            f"{path}: album format {version} is not a version that was ever written; build the album again"
+        )
     _check_length(path, head, size)
 
 
@@ -198,17 +226,24 @@ def _check_length(path: Path, head: bytes, size: int) -> None:
     page_size = 65536 if page_size == 1 else page_size
     has_wal = path.with_name(path.name + "-wal").exists()  # then the header may be behind the log
     if not has_wal and size < page_size * pages:
-        raise AlbumError(f"{path}: truncated ({size} of {page_size * pages} bytes); build or copy the album again")
+        raise AlbumError(
+            f"{path}: truncated ({size} of {page_size * pages} bytes); build or copy the album again"
+        )
 
 
 def check_output(path: Path) -> None:
-    """Raises AlbumError for a name that is taken by anything but a file: a device would be replaced, a pipe waited for."""
+    """Raises AlbumError for a name that is taken by anything but a file: a device would be replaced, a pipe
+    waited for.
+    """
     if path.exists() and not path.is_file():
         raise AlbumError(f"{path}: no file stands there (a folder, device or pipe): give the name of a file")
 
 
 def check_replaceable(path: Path) -> None:
-    """Raise AlbumError if something that is no album stands at `path`. A damaged album may be replaced; other files are not ours."""
+    """Raise AlbumError if something that is no album stands at `path`.
+
+    A damaged album may be replaced; other files are not ours.
+    """
     if not path.exists():
         return
     check_output(path)
@@ -221,7 +256,9 @@ def check_replaceable(path: Path) -> None:
     except (apsw.Error, OSError) as error:
         raise AlbumError(f"{path}: cannot be replaced ({one_line(error)}); choose another name") from None
     if head and (head[:16] != _SQLITE_MAGIC or head[68:72] != struct.pack(">I", APPLICATION_ID)):
-        raise AlbumError(f"{path}: a file that is not an album stands there; choose another name or move it away")
+        raise AlbumError(
+            f"{path}: a file that is not an album stands there; choose another name or move it away"
+        )
 
 
 def damaged(path: Path, error: Exception) -> AlbumError:

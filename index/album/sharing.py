@@ -1,6 +1,8 @@
-"""The one place that decides what may leave the device: an export, or a prompt for a model that runs elsewhere.
+"""The one place that decides what may leave the device: an export, or a prompt for a model that runs
+elsewhere.
 
-The labels are the paper's (ethics section): sharing "low" and sensitivity "high" keep a photo or a memory at home. Knows records, nothing else.
+The labels are the paper's (ethics section): sharing "low" and sensitivity "high" keep a photo or a memory at
+home. Knows records, nothing else.
 """
 
 from __future__ import annotations
@@ -9,7 +11,10 @@ from ..records import Memory, Photo
 
 
 def may_leave(item: Photo | Memory) -> bool:
-    """False for what is marked low-sharing or high-sensitivity. A memory also stays when its photo does: see `leaving`."""
+    """False for what is marked low-sharing or high-sensitivity.
+
+    A memory also stays when its photo does: see `leaving`.
+    """
     return item.sharing != "low" and item.sensitivity != "high"
 
 

@@ -1,10 +1,13 @@
-"""AlbumWriter: the only thing that writes an album. Rows first, in one durable transaction a call; derived segments last, and only when due.
+"""AlbumWriter: the only thing that writes an album. Rows first, in one durable transaction a call; derived
+segments last, and only when due.
 
-A new album grows at `path + ".partial"` and gets its name in one rename when it is finished, so that a failed or killed build leaves
-nothing under the final name. An album that exists is changed in place: each call is a transaction that has reached the disk when it returns,
-and opening costs the same whatever the album's size. One writer at a time; readers keep the snapshot they opened.
+A new album grows at `path + ".partial"` and gets its name in one rename when it is finished, so that a failed
+or killed build leaves nothing under the final name. An album that exists is changed in place: each call is a
+transaction that has reached the disk when it returns, and opening costs the same whatever the album's size.
+One writer at a time; readers keep the snapshot they opened.
 
-Knows transactions, generations and files. Photos' rows are rows.py's, merging is merging.py's; what a vector or an entity means is the caller's.
+Knows transactions, generations and files. Photos' rows are rows.py's, merging is merging.py's; what a vector
+or an entity means is the caller's.
 """
 
 from __future__ import annotations
@@ -33,9 +36,20 @@ _NAMES_A_CALL = 512  # entity names given to the encoder at once, so that memory
 
 
 class AlbumWriter:
-    """`create` or `extend`, then changes, then `finish`. As a context manager, leaving without `finish` discards a new album."""
+    """`create` or `extend`, then changes, then `finish`.
 
-    def __init__(self, db: apsw.Connection, final: Path, working: Path, lock: storage.WriterLock, hnsw_from: int, engine: str) -> None:
+    As a context manager, leaving without `finish` discards a new album.
+    """
+
+    def __init__(
+        self,
+        db: apsw.Connection,
+        final: Path,
+        working: Path,
+        lock: storage.WriterLock,
+        hnsw_from: int,
+        engine: str,
+    ) -> None:
         self._db: apsw.Connection | None = db
         self._final, self._working, self._lock = final, working, lock
         self._hnsw_from, self._engine = hnsw_from, engine
@@ -44,7 +58,9 @@ class AlbumWriter:
         self._rows = Rows(db, str(working), loader.channel_dims(db))
 
     @classmethod
-    def create(cls, path: Path, meta: AlbumMeta, *, hnsw_from: int = HNSW_FROM, engine: str = engines.DEFAULT) -> AlbumWriter:
+    def create(
+        cls, path: Path, meta: AlbumMeta, *, hnsw_from: int = HNSW_FROM, engine: str = engines.DEFAULT
+    ) -> AlbumWriter:
         path = Path(path)
         if not path.parent.is_dir():
             raise AlbumError(f"{path}: the folder {path.parent} does not exist; create it first")
@@ -71,11 +87,16 @@ class AlbumWriter:
                 db.close()
             storage.discard(working)
             lock.release()
-            raise AlbumError(f"{working}: cannot be written ({one_line(error)}); check the folder and the free space") from None
+            raise AlbumError(
+                f"{working}: cannot be written ({one_line(error)}); check the folder and the free space"
+            ) from None
 
     @classmethod
     def extend(cls, path: Path, *, hnsw_from: int = HNSW_FROM, engine: str = engines.DEFAULT) -> AlbumWriter:
-        """Change an album in place. What is added is found at once, by scan; `finish` builds the segments that have fallen far behind."""
+        """Change an album in place.
+
+        What is added is found at once, by scan; `finish` builds the segments that have fallen far behind.
+        """
         path = Path(path)
         connect(path).close()  # says what is wrong with the file before anything is made beside it
         lock = storage.WriterLock(path)
@@ -84,9 +105,13 @@ class AlbumWriter:
         except (apsw.Error, ValueError, TypeError) as error:
             lock.release()
             if isinstance(error, apsw.BusyError | apsw.LockedError):
-                raise AlbumError(f"{path}: another program has this album open; close it there, then run this again") from None
+                raise AlbumError(
+                    f"{path}: another program has this album open; close it there, then run this again"
+                ) from None
             if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.IOError | apsw.FullError):
-                raise AlbumError(f"{path}: cannot be written ({one_line(error)}); check permissions and the free space") from None
+                raise AlbumError(
+                    f"{path}: cannot be written ({one_line(error)}); check permissions and the free space"
+                ) from None
             raise damaged(path, error) from None
         except BaseException:
             lock.release()
@@ -102,7 +127,9 @@ class AlbumWriter:
         self._commit(change)
 
     def update(self, batch: Sequence[Encoded]) -> None:
-        """Photos encoded again, found by their id: each keeps its row and its preferences; memories, vectors and mentions are the new ones."""
+        """Photos encoded again, found by their id: each keeps its row and its preferences; memories, vectors
+        and mentions are the new ones.
+        """
 
         def change(generation: int) -> None:
             for item in batch:
@@ -132,48 +159,68 @@ class AlbumWriter:
         self._commit(lambda _: merging.merge(self._open(), self._final, kept, alias))
 
     def merge_similar(self, threshold: float) -> list[tuple[str, str]]:
-        """Merges people, places and things of one kind whose vectors' cosine is at least `threshold`: pairs of (kept, alias)."""
+        """Merges people, places and things of one kind whose vectors' cosine is at least `threshold`: pairs
+        of (kept, alias).
+        """
         merged: list[tuple[str, str]] = []
         self._commit(lambda _: merged.extend(merging.merge_similar(self._open(), threshold)))
         return merged
 
     def split(self, name: str) -> list[str]:
-        """Takes an alias from what it was merged with, or an entity from all its aliases: the names that stand alone now."""
+        """Takes an alias from what it was merged with, or an entity from all its aliases: the names that
+        stand alone now.
+        """
         freed: list[str] = []
         self._commit(lambda _: freed.extend(merging.split(self._open(), self._final, name)))
         return freed
 
     def embed(self, encode_entities: Callable[[Sequence[str]], FloatArray]) -> None:
-        """Gives the entity names that have none a vector: with it a query's meaning finds them, not only its words."""
+        """Gives the entity names that have none a vector: with it a query's meaning finds them, not only its
+        words.
+        """
         self._commit(lambda _: self._embed(self._open(), encode_entities), counts=False)
 
     def known(self) -> list[Known]:
         """Every photo with what a folder's scan compares, in order of row."""
-        return [Known(*record) for record in self._open().execute("SELECT id, path, sha256 FROM photos ORDER BY row")]
+        return [
+            Known(*record)
+            for record in self._open().execute("SELECT id, path, sha256 FROM photos ORDER BY row")
+        ]
 
     def finish(self, encode_entities: Callable[[Sequence[str]], FloatArray]) -> None:
-        """Embed the entity names that have no vector yet, build the segments that are due, and close; a new album gets its name."""
+        """Embed the entity names that have no vector yet, build the segments that are due, and close; a new
+        album gets its name.
+        """
         self.embed(encode_entities)
         is_new = self._working != self._final
-        self._commit(lambda _: build_segments(self._open(), self._hnsw_from, self._engine, everything=is_new), counts=False)
+        self._commit(
+            lambda _: build_segments(self._open(), self._hnsw_from, self._engine, everything=is_new),
+            counts=False,
+        )
         if is_new:
             self._prove(self._open())
             storage.publish(self._working, self._final)
         self.close()
 
     def compact(self) -> None:
-        """Writes the album aside without its holes and without entities that no photo mentions, puts it in the place of the old one, closes."""
+        """Writes the album aside without its holes and without entities that no photo mentions, puts it in
+        the place of the old one, closes.
+        """
         from .compact import write_compacted
 
         db = self._open()
         aside = self._final.with_name(self._final.name + ".partial")
         storage.discard(aside)
         try:
-            write_compacted(db, aside, lambda copy: build_segments(copy, self._hnsw_from, self._engine, everything=True))
+            write_compacted(
+                db, aside, lambda copy: build_segments(copy, self._hnsw_from, self._engine, everything=True)
+            )
             self._close()
             storage.publish(aside, self._final)
         except apsw.Error as error:
-            raise AlbumError(f"{aside}: not compacted ({one_line(error)}); check the free space; the album is as it was") from None
+            raise AlbumError(
+                f"{aside}: not compacted ({one_line(error)}); check the free space; the album is as it was"
+            ) from None
         finally:
             storage.discard(aside)
             self.close()
@@ -183,11 +230,20 @@ class AlbumWriter:
         from .repair import repair
 
         done: list[str] = []
-        self._commit(lambda _: done.extend(repair(self._open(), lambda db: build_segments(db, self._hnsw_from, self._engine, everything=True))))
+        self._commit(
+            lambda _: done.extend(
+                repair(
+                    self._open(),
+                    lambda db: build_segments(db, self._hnsw_from, self._engine, everything=True),
+                )
+            )
+        )
         return done
 
     def close(self) -> None:
-        """Let go. A new album that was not finished is removed; an album that was extended keeps its committed changes."""
+        """Let go. A new album that was not finished is removed; an album that was extended keeps its
+        committed changes.
+        """
         self._close()
         if self._working != self._final and self._lock.is_held:
             storage.discard(self._working)
@@ -196,7 +252,9 @@ class AlbumWriter:
     def __enter__(self) -> AlbumWriter:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def _open(self) -> apsw.Connection:
@@ -210,7 +268,10 @@ class AlbumWriter:
             self._db = None
 
     def _commit(self, change: Callable[[int], object], counts: bool = True) -> None:
-        """`change` gets the generation that its commit makes. `counts`: False for what adds nothing but derived data."""
+        """`change` gets the generation that its commit makes.
+
+        `counts`: False for what adds nothing but derived data.
+        """
         db, dims = self._open(), dict(self._rows.dims)
         try:
             with storage.transaction(db):
@@ -218,13 +279,17 @@ class AlbumWriter:
                     raise AlbumError(f"{self._final}: another writer has changed the album; open it again")
                 change(self._generation + counts)
                 if counts:
-                    db.execute("UPDATE meta SET value = ? WHERE key = 'generation'", (str(self._generation + 1),))
+                    db.execute(
+                        "UPDATE meta SET value = ? WHERE key = 'generation'", (str(self._generation + 1),)
+                    )
         except BaseException as error:
             self._rows.dims = dims
             if isinstance(error, apsw.CorruptError | apsw.NotADBError | ValueError | TypeError):
                 raise damaged(self._final, error) from None
             if isinstance(error, apsw.Error):
-                raise AlbumError(f"{self._working}: not written ({one_line(error)}); check the free space; nothing was changed") from None
+                raise AlbumError(
+                    f"{self._working}: not written ({one_line(error)}); check the free space; nothing was changed"
+                ) from None
             raise
         self._generation += counts
 
@@ -237,28 +302,48 @@ class AlbumWriter:
             db.execute("VACUUM")  # pages that rows were added to one by one are an eighth empty
             storage.seal(db, self._working)
         except apsw.CorruptError as error:
-            raise AlbumError(f"{self._working}: SQLite's integrity check says {one_line(error)}; build the album again") from None
+            raise AlbumError(
+                f"{self._working}: SQLite's integrity check says {one_line(error)}; build the album again"
+            ) from None
         except apsw.Error as error:
-            raise AlbumError(f"{self._working}: not finished ({one_line(error)}); check the free space") from None
+            raise AlbumError(
+                f"{self._working}: not finished ({one_line(error)}); check the free space"
+            ) from None
         finally:
             db.close()
 
     def _embed(self, db: apsw.Connection, encode: Callable[[Sequence[str]], FloatArray]) -> None:
-        todo: list[Any] = db.execute("SELECT row, name FROM entities WHERE data IS NULL AND same_as IS NULL ORDER BY row").fetchall()
+        todo: list[Any] = db.execute(
+            "SELECT row, name FROM entities WHERE data IS NULL AND same_as IS NULL ORDER BY row"
+        ).fetchall()
         for start in range(0, len(todo), _NAMES_A_CALL):
             part = todo[start : start + _NAMES_A_CALL]
             array = np.asarray(encode([str(name) for _, name in part]), np.float32)
             if array.shape != (len(part), self.meta.dim) or not np.isfinite(array).all():
                 wanted = f"finite [{len(part)}, {self.meta.dim}]"
-                raise AlbumError(f"{self._working}: entity vectors {array.shape} where {wanted} is needed; check the encoder")
+                raise AlbumError(
+                    f"{self._working}: entity vectors {array.shape} where {wanted} is needed; check the encoder"
+                )
             codes, scales = quantize(array)
             for i, (row, _) in enumerate(part):
-                db.execute("UPDATE entities SET scale=?, data=? WHERE row=?", (float(scales[i]), codes[i].tobytes(), row))
+                db.execute(
+                    "UPDATE entities SET scale=?, data=? WHERE row=?",
+                    (float(scales[i]), codes[i].tobytes(), row),
+                )
                 seal_entity(db, row)
 
 
-def build_segments(db: apsw.Connection, hnsw_from: int = HNSW_FROM, engine: str = engines.DEFAULT, *, everything: bool = False) -> None:
-    """Builds the derived segments that are missing or far behind, or every one. The caller holds the transaction."""
+def build_segments(
+    db: apsw.Connection,
+    hnsw_from: int = HNSW_FROM,
+    engine: str = engines.DEFAULT,
+    *,
+    everything: bool = False,
+) -> None:
+    """Builds the derived segments that are missing or far behind, or every one.
+
+    The caller holds the transaction.
+    """
     generation, photos = loader.read_generation(db), loader.photo_count(db)
     if everything:
         db.execute("DELETE FROM segments")
@@ -271,7 +356,11 @@ def build_segments(db: apsw.Connection, hnsw_from: int = HNSW_FROM, engine: str 
         if vectors is not None and len(vectors) >= hnsw_from:
             segments.store(db, name, hnsw.VERSION, generation, photos, hnsw.build(vectors, photos, engine))
     named = loader.node_count(db)
-    found = loader.entity_vectors(db) if named >= entity_vectors.GRAPH_FROM and segments.is_due(db, entity_vectors.SEGMENT, photos) else None
+    found = (
+        loader.entity_vectors(db)
+        if named >= entity_vectors.GRAPH_FROM and segments.is_due(db, entity_vectors.SEGMENT, photos)
+        else None
+    )
     if found is not None:
         graph = hnsw.build(found.vectors, len(found.roots), engine)
         segments.store(db, entity_vectors.SEGMENT, hnsw.VERSION, generation, photos, graph)

@@ -1,7 +1,9 @@
-"""Which entity nodes are near a query: all of them scored, or from some thousands on those alone that a graph over them proposes.
+"""Which entity nodes are near a query: all of them scored, or from some thousands on those alone that a graph
+over them proposes.
 
-Nodes are entity rows; a name that was merged speaks, with its own vector, for the entity it was merged with. A graph knows the rows that had a
-vector when it was built; later ones are scored beside it. Knows vectors and rows; knows no SQL.
+Nodes are entity rows; a name that was merged speaks, with its own vector, for the entity it was merged with.
+A graph knows the rows that had a vector when it was built; later ones are scored beside it. Knows vectors and
+rows; knows no SQL.
 """
 
 from __future__ import annotations
@@ -22,7 +24,10 @@ IN_VIEW = 256  # nodes that a walk keeps; a δ that lets more through is answere
 
 
 class NodeVectors(NamedTuple):
-    """`vectors`: owners are entity rows, one vector each at most. `roots`: int64 [entities], whom each row stands for."""
+    """`vectors`: owners are entity rows, one vector each at most.
+
+    `roots`: int64 [entities], whom each row stands for.
+    """
 
     vectors: VectorSet
     roots: RowArray
@@ -30,7 +35,9 @@ class NodeVectors(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """`graph`: with the positions of the vectors that it does not know; None if there is none that can be used."""
+    """`graph`: with the positions of the vectors that it does not know; None if there is none that can be
+    used.
+    """
 
     found: NodeVectors
     graph: tuple[hnsw.Hnsw, RowArray] | None = None
@@ -45,7 +52,9 @@ class Nodes:
             known = hnsw.counts_of(blob)
             now = np.bincount(vectors.owners, minlength=known.size)
             behind = np.flatnonzero(np.concatenate([now[: known.size] != known, now[known.size :] > 0]))
-            return cls(found, (hnsw.load(blob, vectors, behind), np.flatnonzero(np.isin(vectors.owners, behind))))
+            return cls(
+                found, (hnsw.load(blob, vectors, behind), np.flatnonzero(np.isin(vectors.owners, behind)))
+            )
         except AlbumError:
             return cls(found)
 
@@ -61,7 +70,9 @@ class Nodes:
             graph, late = self.graph
             at = np.concatenate([graph.candidates(ready, IN_VIEW), late])
         scores = vectors.dot(ready, at)
-        if at is not None and int((scores >= delta).sum()) * 2 > IN_VIEW:  # the walk may have seen too few of them
+        if (
+            at is not None and int((scores >= delta).sum()) * 2 > IN_VIEW
+        ):  # the walk may have seen too few of them
             at, scores = None, vectors.dot(ready)
         owners = self.found.roots[vectors.owners if at is None else vectors.owners[at]]
         near = scores >= delta

@@ -1,7 +1,9 @@
-"""Deterministic entity extraction: memory text in, mentions out, the same every time. Knows words; no model, no graph.
+"""Deterministic entity extraction: memory text in, mentions out, the same every time. Knows words; no model,
+no graph.
 
-Looked for in this order: quoted names, prices, dates, capitalised names (people, places, things), noun-like phrases
-(runs of words between stop words). A price is a child of the thing it stands next to, as the paper's Chair → 119.
+Looked for in this order: quoted names, prices, dates, capitalised names (people, places, things), noun-like
+phrases (runs of words between stop words). A price is a child of the thing it stands next to, as the paper's
+Chair → 119.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ _MAX_TEXT = 20_000  # characters; a longer memory is a document, and its beginni
 _PRICE_REACH = 48  # characters between a price and the thing it belongs to
 _MONTH = "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
 _QUOTED = re.compile(r"[\"“«]([^\"“”«»\n]{2,60})[\"”»]|(?<![\w'])'([^'\n]{2,60})'(?!\w)")
-# Bounded: a price has few digits, and a text of nothing but digits and commas would be read anew from each of them.
+# Bounded: a price has few digits, and a text of nothing but digits and commas would be read anew from each of
+# them.
 _PRICE = re.compile(
     r"[$€£¥]\s?\d[\d,]{0,20}(?:\.\d{1,20})?"
     r"|(?<![\w.])\d[\d,]{0,20}(?:\.\d{1,20})?\s?(?:[€£¥]|(?:dollars?|euros?|pounds|yuan|yen|bucks|usd|eur|gbp|cny|rmb)\b)",
@@ -32,7 +35,9 @@ _DATE = re.compile(
 )
 _CAPITAL = r"[^\W\d_a-zß-öø-ÿ][\w’'\-]*"
 _NAME = re.compile(rf"{_CAPITAL}(?:[ \t]+(?:(?:of|de|la|da|van|von|the|&)[ \t]+)?{_CAPITAL})*")
-_PLACE_BEFORE = re.compile(r"\b(?:in|at|from|near|to|around|toward|towards|outside|inside|visiting|visited)\s+(?:the\s+)?$", re.I)
+_PLACE_BEFORE = re.compile(
+    r"\b(?:in|at|from|near|to|around|toward|towards|outside|inside|visiting|visited)\s+(?:the\s+)?$", re.I
+)
 _SPEAKER_AFTER = re.compile(r"\s?:\s")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:…\n\"“(]\s*|[^\w\s,;'’&/-]\s*)$")
 _BREAK = re.compile(r"[.!?;:,\n()…—–/]")
@@ -47,13 +52,18 @@ class _Found:
 
 
 class Extractor(Protocol):
-    """Memory text → mentions, the same for the same text. `extract` is one; one that asks a language model is the runtime's."""
+    """Memory text → mentions, the same for the same text.
+
+    `extract` is one; one that asks a language model is the runtime's.
+    """
 
     def __call__(self, text: str, /) -> tuple[Mention, ...]: ...
 
 
 def canonical(name: str) -> str:
-    """The key under which mentions are one entity: case, spaces, possessive and the last word's plural are dropped."""
+    """The key under which mentions are one entity: case, spaces, possessive and the last word's plural are
+    dropped.
+    """
     words = re.sub(r"['’]s\b", "", name.casefold()).split()
     if words:
         words[-1] = singular(words[-1])
@@ -84,7 +94,9 @@ def _take(found: list[_Found], taken: bytearray, start: int, end: int, name: str
 
 
 def _names(text: str, found: list[_Found], taken: bytearray) -> None:
-    """Capitalised runs. A single one at a sentence's start is only a name if it speaks ("Anna: ...") or is a name elsewhere."""
+    """Capitalised runs. A single one at a sentence's start is only a name if it speaks ("Anna: ...") or is a
+    name elsewhere.
+    """
     candidates = [match for match in _NAME.finditer(text) if not taken[match.start()]]
     inner: set[str] = set()
     kept: list[tuple[int, int, str, bool]] = []
@@ -100,7 +112,9 @@ def _names(text: str, found: list[_Found], taken: bytearray) -> None:
         speaks = bool(_SPEAKER_AFTER.match(text, match.end()))
         if not at_start or " " in name or speaks:
             inner.add(canonical(name))
-        kept.append((start, match.start() + len(match[0]), re.sub(r"['’]s$", "", " ".join(name.split())), speaks))
+        kept.append(
+            (start, match.start() + len(match[0]), re.sub(r"['’]s$", "", " ".join(name.split())), speaks)
+        )
     for start, end, name, speaks in kept:
         if canonical(name) in inner:
             place = _PLACE_BEFORE.search(text[max(0, start - 24) : start])
@@ -108,7 +122,9 @@ def _names(text: str, found: list[_Found], taken: bytearray) -> None:
 
 
 def _phrases(text: str, found: list[_Found], taken: bytearray) -> None:
-    """Runs of one or two content words; the last two of a longer run, where English puts its head noun. Frequent first, then early."""
+    """Runs of one or two content words; the last two of a longer run, where English puts its head noun.
+    Frequent first, then early.
+    """
     runs: list[list[re.Match[str]]] = [[]]
     last = 0
     for match in WORD.finditer(text):
@@ -122,7 +138,9 @@ def _phrases(text: str, found: list[_Found], taken: bytearray) -> None:
         elif runs[-1]:
             runs.append([])
     for run in runs:
-        while run and looks_verbal(_plain(run[-1][0]).lower()):  # "line stretching" → "line", but "dining table" stays
+        while run and looks_verbal(
+            _plain(run[-1][0]).lower()
+        ):  # "line stretching" → "line", but "dining table" stays
             run.pop()
     spans = [run[-2:] for run in runs if run]
     names = [" ".join([*(m[0].lower() for m in span[:-1]), singular(span[-1][0].lower())]) for span in spans]
@@ -134,7 +152,12 @@ def _phrases(text: str, found: list[_Found], taken: bytearray) -> None:
 
 def _is_content(word: str) -> bool:
     lower = _plain(word).casefold()
-    return len(lower) >= 3 and lower not in NOT_ENTITIES and not lower.isdigit() and not (lower.endswith("ly") and len(lower) > 5)
+    return (
+        len(lower) >= 3
+        and lower not in NOT_ENTITIES
+        and not lower.isdigit()
+        and not (lower.endswith("ly") and len(lower) > 5)
+    )
 
 
 def _plain(word: str) -> str:
@@ -142,7 +165,9 @@ def _plain(word: str) -> str:
 
 
 def _linked(text: str, found: list[_Found]) -> tuple[Mention, ...]:
-    """Cap, drop repeats, and give each price, and the place beside it, the thing next to it as parent (which is then kept, whatever the cap)."""
+    """Cap, drop repeats, and give each price, and the place beside it, the thing next to it as parent (which
+    is then kept, whatever the cap).
+    """
     chosen: dict[str, _Found] = {}
     for item in found:
         key = canonical(item.name)
@@ -162,7 +187,9 @@ def _linked(text: str, found: list[_Found]) -> tuple[Mention, ...]:
     kept = [*kept[: MAX_MENTIONS - len(extra)], *extra] if len(extra) < MAX_MENTIONS else kept
     ordered = sorted(kept, key=lambda item: item.start)
     names = {item.name for item in ordered}
-    return tuple(Mention(i.name, i.kind, parents[i.name] if parents.get(i.name) in names else None) for i in ordered)
+    return tuple(
+        Mention(i.name, i.kind, parents[i.name] if parents.get(i.name) in names else None) for i in ordered
+    )
 
 
 def _is_near(text: str, one: _Found, other: _Found) -> bool:
@@ -174,8 +201,20 @@ def _is_near(text: str, one: _Found, other: _Found) -> bool:
 def _neighbour(text: str, price: _Found, found: list[_Found]) -> _Found | None:
     """The nearest thing in the price's sentence, one before it rather than one after it."""
     things = [item for item in found if item.kind == "thing"]
-    before = [t for t in things if t.end <= price.start and price.start - t.end <= _PRICE_REACH and "." not in text[t.end : price.start]]
+    before = [
+        t
+        for t in things
+        if t.end <= price.start
+        and price.start - t.end <= _PRICE_REACH
+        and "." not in text[t.end : price.start]
+    ]
     if before:
         return max(before, key=lambda item: item.end)
-    after = [t for t in things if t.start >= price.end and t.start - price.end <= _PRICE_REACH and "." not in text[price.end : t.start]]
+    after = [
+        t
+        for t in things
+        if t.start >= price.end
+        and t.start - price.end <= _PRICE_REACH
+        and "." not in text[price.end : t.start]
+    ]
     return min(after, key=lambda item: item.start, default=None)

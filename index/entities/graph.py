@@ -1,7 +1,8 @@
-"""Layer 2: the entity graph's arrays and its walk. Photos ↔ entities (mentions), entity → entity (edges), all as row numbers.
+"""Layer 2: the entity graph's arrays and its walk. Photos ↔ entities (mentions), entity → entity (edges), all
+as row numbers.
 
-Knows integers and similarities that somebody else computed. Knows no SQL, no names and no model (how entities are found in a text is
-entities.py).
+Knows integers and similarities that somebody else computed. Knows no SQL, no names and no model (how entities
+are found in a text is entities.py).
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ def adjacency(sources: RowArray, targets: RowArray, n: int, n_targets: int) -> A
 
 
 def traverse(activated: RowArray, similarity: FloatArray, edges: Adjacency, delta: float) -> RowArray:
-    """The nodes with similarity ≥ delta that the walk reaches: activated ones, then parents and children of kept ones, until none is new.
+    """The nodes with similarity ≥ delta that the walk reaches: activated ones, then parents and children of
+    kept ones, until none is new.
 
     `edges` holds each relation in both directions. Best first; equal similarities in order of row.
     """

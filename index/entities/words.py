@@ -1,4 +1,7 @@
-"""The word lists and small word rules that entity extraction and text search share. English; other languages pass through unharmed."""
+"""The word lists and small word rules that entity extraction and text search share.
+
+English; other languages pass through unharmed.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,8 @@ wouldn't yes you you'd you'll you're you've your yours yourself yourselves
 """
 STOP_WORDS = frozenset(_STOP.split())
 
-# Words that stand in memories everywhere and name nothing: common verbs, adverbs, adjectives of praise, words about pictures.
+# Words that stand in memories everywhere and name nothing: common verbs, adverbs, adjectives of praise, words
+# about pictures.
 _VAGUE = """
 able absolutely across actually add added almost along already although always amazing another anyone anything anyway appear appears
 around ask asked away awesome back bad beautiful became become began behind best better big bit bright bring brought call called came
@@ -61,7 +65,9 @@ def singular(word: str) -> str:
 
 
 def query_terms(text: str) -> list[str]:
-    """The words of a query that can find something: stop words dropped, unless nothing else is left. No repeats, order kept."""
+    """The words of a query that can find something: stop words dropped, unless nothing else is left. No
+    repeats, order kept.
+    """
     words = list(dict.fromkeys(word.casefold() for word in WORD.findall(text)))
     return [word for word in words if word not in STOP_WORDS] or words
 
@@ -75,15 +81,24 @@ _POSSESSIVE = re.compile(r"['’]s$", re.IGNORECASE)
 
 
 def spellings(text: str) -> list[tuple[str, ...]]:
-    """The query's terms (as `query_terms`), each with the other ways in which people and their apps write it, the plain one first.
+    """The query's terms (as `query_terms`), each with the other ways in which people and their apps write it,
+    the plain one first.
 
-    Names run together in user names and tags: NewYork is also new and york, and Wolfgang in "Wolfgang Schulz" is also wolfgangschulz.
+    Names run together in user names and tags: NewYork is also new and york, and Wolfgang in "Wolfgang Schulz"
+    is also wolfgangschulz.
     """
     words = [_POSSESSIVE.sub("", word) for word in WORD.findall(text)]
     names = [word if word[:1].isupper() and word.casefold() not in STOP_WORDS else "" for word in words]
     out: dict[str, tuple[str, ...]] = {}
     for at, word in enumerate(words):
-        joined = [a + b for a, b in ((names[at - 1] if at else "", names[at]), (names[at], "".join(names[at + 1 : at + 2]))) if a and b]
+        joined = [
+            a + b
+            for a, b in (
+                (names[at - 1] if at else "", names[at]),
+                (names[at], "".join(names[at + 1 : at + 2])),
+            )
+            if a and b
+        ]
         forms = [form.casefold() for form in (word, *_humps(word), *joined)]
         out.setdefault(forms[0], tuple(dict.fromkeys(forms)))
     return [forms for term, forms in out.items() if term not in STOP_WORDS] or list(out.values())
@@ -91,6 +106,10 @@ def spellings(text: str) -> list[tuple[str, ...]]:
 
 def _humps(word: str) -> list[str]:
     """The parts of a word that is written InOneRun; none for another word."""
-    starts = [0, *(at for at in range(1, len(word)) if word[at - 1].islower() and word[at].isupper()), len(word)]
+    starts = [
+        0,
+        *(at for at in range(1, len(word)) if word[at - 1].islower() and word[at].isupper()),
+        len(word),
+    ]
     parts = [word[a:b] for a, b in pairwise(starts)]
     return [part for part in parts if len(part) > 2] if len(parts) > 1 else []

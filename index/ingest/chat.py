@@ -1,7 +1,9 @@
-"""Chat logs as text: WhatsApp's export on Android and iPhone, and lines of the form `2023-12-31 21:15 Name: text`.
+"""Chat logs as text: WhatsApp's export on Android and iPhone, and lines of the form `2023-12-31 21:15 Name:
+text`.
 
-A log's times are wall times. The order of day and month is read off the whole log: a number over 12, else the order in which time does not run
-backwards, else month first with AM/PM and day first without. Knows lines and messages; which photo a message belongs to is talk.py's.
+A log's times are wall times. The order of day and month is read off the whole log: a number over 12, else the
+order in which time does not run backwards, else month first with AM/PM and day first without. Knows lines and
+messages; which photo a message belongs to is talk.py's.
 """
 
 from __future__ import annotations
@@ -37,7 +39,10 @@ _PLACEHOLDER = re.compile(r"<[^<>]{1,60}>|\w+ omitted|null", re.I)
 
 @dataclass(frozen=True)
 class Message:
-    """`wall`: milliseconds of the wall clock, as if UTC. `picture`: the file name that the message names, if any."""
+    """`wall`: milliseconds of the wall clock, as if UTC.
+
+    `picture`: the file name that the message names, if any.
+    """
 
     wall: int
     name: str
@@ -54,7 +59,10 @@ class _Raw:
 
 
 def read(path: Path) -> tuple[Message, ...] | None:
-    """The messages in order of time, or None if the file is no chat log. Raises IngestError for a log that is too long."""
+    """The messages in order of time, or None if the file is no chat log.
+
+    Raises IngestError for a log that is too long.
+    """
     with path.open("rb") as file:
         head = file.read(1 << 16)
         if b"\x00" in head or not _is_log(head.decode("utf-8", "replace")):
@@ -95,7 +103,9 @@ def _raw(line: str) -> _Raw | None:
     if match["half"]:
         hour = hour % 12 + (12 if match["half"].lower() == "p" else 0)
     clock = (hour, int(match["minute"]), int(match["second"] or 0))
-    return _Raw((int(match["a"]), int(match["b"]), int(match["c"])), clock, bool(match["half"]), [match["rest"]])
+    return _Raw(
+        (int(match["a"]), int(match["b"]), int(match["c"])), clock, bool(match["half"]), [match["rest"]]
+    )
 
 
 def _order(raws: Sequence[_Raw]) -> str:
@@ -140,11 +150,15 @@ def _message(raw: _Raw, order: str) -> Message | None:
         text = ""
     if not text and picture is None:
         return None
-    return Message(to_millis(time), " ".join(clean(name.removesuffix(":"), 80).split()).lstrip("~ "), text, picture)
+    return Message(
+        to_millis(time), " ".join(clean(name.removesuffix(":"), 80).split()).lstrip("~ "), text, picture
+    )
 
 
 def _picture(body: str) -> str | None:
-    """The first file name of a picture in a message, found from its ending: to try every beginning would take time with the square of the text."""
+    """The first file name of a picture in a message, found from its ending: to try every beginning would take
+    time with the square of the text.
+    """
     for run in _FILE_NAME.finditer(body):
         endings = list(_ENDING.finditer(run[0]))
         if endings:

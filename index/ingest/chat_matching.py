@@ -1,6 +1,8 @@
-"""Which photo a chat is about. A photo that a message names gets the messages around that message; another gets those around its own time.
+"""Which photo a chat is about. A photo that a message names gets the messages around that message; another
+gets those around its own time.
 
-"Around" is WINDOW on either side. What no photo took becomes rows without a picture, one for each stretch of talk. Knows messages and photos.
+"Around" is WINDOW on either side. What no photo took becomes rows without a picture, one for each stretch of
+talk. Knows messages and photos.
 """
 
 from __future__ import annotations
@@ -51,7 +53,13 @@ class Talk:
                 stamp = datetime.fromtimestamp(stretch[0].wall / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
                 seen[stamp] = seen.get(stamp, 0) + 1
                 again = f".{seen[stamp]}" if seen[stamp] > 1 else ""
-                yield Photo(f"{self._id}#{stamp}{again}", None, stretch[0].wall, "local", memories=(Memory("chat", text),))
+                yield Photo(
+                    f"{self._id}#{stamp}{again}",
+                    None,
+                    stretch[0].wall,
+                    "local",
+                    memories=(Memory("chat", text),),
+                )
 
     def _around(self, anchor: int) -> list[int]:
         low, high = bisect_left(self._times, anchor - WINDOW), bisect_right(self._times, anchor + WINDOW)

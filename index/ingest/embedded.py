@@ -1,7 +1,9 @@
-"""What a picture's own file says of it besides EXIF's moment and place: its XMP packet, IPTC-IIM captions and keywords, EXIF's description.
+"""What a picture's own file says of it besides EXIF's moment and place: its XMP packet, IPTC-IIM captions and
+keywords, EXIF's description.
 
-Lightroom, Photos, Photo Mechanic, digiKam and exiftool write captions there. IPTC: datasets 2:05 (title), 2:25 (keywords), 2:120 (caption), 1:90
-(character set). A block that makes no sense costs itself, not the photo. Knows Pillow's images; reads no pixels.
+Lightroom, Photos, Photo Mechanic, digiKam and exiftool write captions there. IPTC: datasets 2:05 (title),
+2:25 (keywords), 2:120 (caption), 1:90 (character set). A block that makes no sense costs itself, not the
+photo. Knows Pillow's images; reads no pixels.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from typing import Any
 
 from ..errors import IngestError
 from . import xmp
-from .photo_metadata import Said, memories_of
+from .photo_metadata import PhotoMetadata, memories_of
 
 _PACKETS = ("xmp", "XML:com.adobe.xmp")  # PNG's text chunk comes under its own name
 _CHARACTER_SET, _TITLE, _KEYWORDS, _CAPTION = (1, 90), (2, 5), (2, 25), (2, 120)
@@ -19,25 +21,29 @@ _DESCRIPTION = 0x010E
 _MAX_TEXT = 64 << 10
 
 
-def read(image: Any, tags: Any) -> list[Said]:
+def read(image: Any, tags: Any) -> list[PhotoMetadata]:
     """`image`: opened by Pillow. `tags`: its EXIF. Never raises."""
     description = tags.get(_DESCRIPTION)
-    exif = Said(memories=memories_of("", description if isinstance(description, str) else "", (), ()))
+    exif = PhotoMetadata(
+        memories=memories_of("", description if isinstance(description, str) else "", (), ())
+    )
     return [_packet(image), _iptc(image), exif]
 
 
-def _packet(image: Any) -> Said:
+def _packet(image: Any) -> PhotoMetadata:
     found = next((image.info[key] for key in _PACKETS if key in image.info), None)
     data = found.encode("utf-8", "replace") if isinstance(found, str) else found
     if not isinstance(data, bytes) or len(data) > xmp.MAX_BYTES:
-        return Said()
+        return PhotoMetadata()
     try:
-        return xmp.parse(data, xmp.TAKEN)  # in a picture, xmp:CreateDate is the day when a program made the file
+        return xmp.parse(
+            data, xmp.TAKEN
+        )  # in a picture, xmp:CreateDate is the day when a program made the file
     except IngestError:
-        return Said()
+        return PhotoMetadata()
 
 
-def _iptc(image: Any) -> Said:
+def _iptc(image: Any) -> PhotoMetadata:
     from PIL import IptcImagePlugin
 
     try:
@@ -47,8 +53,8 @@ def _iptc(image: Any) -> Said:
         keywords = found.get(_KEYWORDS) or []
         words = [_text(word, utf8) for word in (keywords if isinstance(keywords, list) else [keywords])]
     except Exception:  # Pillow's parser meets arbitrary bytes and raises arbitrary errors
-        return Said()
-    return Said(memories=memories_of(title, caption, words, ()))
+        return PhotoMetadata()
+    return PhotoMetadata(memories=memories_of(title, caption, words, ()))
 
 
 def _text(value: Any, utf8: bool) -> str:

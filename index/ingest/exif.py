@@ -1,7 +1,8 @@
-"""Time and place out of EXIF, whatever the camera wrote there. A field that makes no sense is None; nothing here raises on hostile bytes.
+"""Time and place out of EXIF, whatever the camera wrote there. A field that makes no sense is None; nothing
+here raises on hostile bytes.
 
-Knows the tags and Pillow's Exif object. Knows no files and no pixels. A broken GPS block does not cost the date. The altitude is not read:
-no search asks for it, and cameras without a fix write anything there.
+Knows the tags and Pillow's Exif object. Knows no files and no pixels. A broken GPS block does not cost the
+date. The altitude is not read: no search asks for it, and cameras without a fix write anything there.
 """
 
 from __future__ import annotations
@@ -24,20 +25,34 @@ _ZONE = re.compile(r"\s*([+-])(\d{2}):?(\d{2})", re.ASCII)
 
 
 def taken_at(exif: Any) -> Moment | None:
-    """DateTimeOriginal, else DateTimeDigitized, else DateTime, each with its own offset, else with the zone of the position."""
+    """DateTimeOriginal, else DateTimeDigitized, else DateTime, each with its own offset, else with the zone
+    of the position.
+    """
     base, sub = _block(lambda: dict(exif)), _block(lambda: exif.get_ifd(_EXIF_IFD))
-    for stamp, zone in ((sub.get(_ORIGINAL), _OFFSET_ORIGINAL), (sub.get(_DIGITIZED), _OFFSET_DIGITIZED), (base.get(_DATETIME), _OFFSET)):
+    for stamp, zone in (
+        (sub.get(_ORIGINAL), _OFFSET_ORIGINAL),
+        (sub.get(_DIGITIZED), _OFFSET_DIGITIZED),
+        (base.get(_DATETIME), _OFFSET),
+    ):
         naive = to_datetime(stamp)
-        moment = None if naive is None else moment_of(naive.replace(tzinfo=to_offset(sub.get(zone))), position(exif))
+        moment = (
+            None
+            if naive is None
+            else moment_of(naive.replace(tzinfo=to_offset(sub.get(zone))), position(exif))
+        )
         if moment is not None:
             return moment
     return None
 
 
 def position(exif: Any) -> Position | None:
-    """Degrees (latitude, longitude), or None: no fix, half a fix, out of range, or the (0, 0) that cameras write without one."""
+    """Degrees (latitude, longitude), or None: no fix, half a fix, out of range, or the (0, 0) that cameras
+    write without one.
+    """
     gps = _block(lambda: exif.get_ifd(_GPS_IFD))
-    return plausible(_degrees(gps.get(_LAT), gps.get(_LAT_REF), "NS"), _degrees(gps.get(_LON), gps.get(_LON_REF), "EW"))
+    return plausible(
+        _degrees(gps.get(_LAT), gps.get(_LAT_REF), "NS"), _degrees(gps.get(_LON), gps.get(_LON_REF), "EW")
+    )
 
 
 def plausible(lat: float | None, lon: float | None) -> Position | None:
@@ -91,13 +106,20 @@ def to_offset(value: Any) -> timezone | None:
 
 
 def _degrees(value: Any, ref: Any, signs: str) -> float | None:
-    """Degrees, minutes, seconds with N/S or E/W. A reference that is missing is read as positive; a wrong one spoils the value."""
+    """Degrees, minutes, seconds with N/S or E/W.
+
+    A reference that is missing is read as positive; a wrong one spoils the value.
+    """
     try:
         parts = [float(part) for part in value][:3]
     except (TypeError, ValueError, ArithmeticError):
         return None
     letter = _text(ref).upper()[:1]
-    if not parts or not all(math.isfinite(part) and part >= 0 for part in parts) or (letter and letter not in signs):
+    if (
+        not parts
+        or not all(math.isfinite(part) and part >= 0 for part in parts)
+        or (letter and letter not in signs)
+    ):
         return None
     if any(part > 60 for part in parts[1:]):
         return None

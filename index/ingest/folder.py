@@ -1,4 +1,5 @@
-"""A folder of pictures, walked once for its chat logs and once for its photos. Order is stable; links to folders are not followed.
+"""A folder of pictures, walked once for its chat logs and once for its photos. Order is stable; links to
+folders are not followed.
 
 Knows names and the walk; what a file says is picture.py's.
 """
@@ -18,8 +19,27 @@ from .sidecars import Sidecars
 from .text import shown
 
 PICTURES = frozenset({".jpg", ".jpeg", ".jpe", ".png", ".webp", ".tif", ".tiff", ".heic", ".heif"})
-VIDEOS = frozenset({".mp4", ".mov", ".avi", ".mkv", ".m4v", ".3gp", ".webm", ".mts", ".m2ts", ".mpg", ".mpeg", ".wmv", ".mp", ".mv"})
-OTHERS = frozenset({".dng", ".cr2", ".cr3", ".nef", ".arw", ".raf", ".orf", ".rw2", ".avif", ".gif", ".bmp", ".jxl"})
+VIDEOS = frozenset(
+    {
+        ".mp4",
+        ".mov",
+        ".avi",
+        ".mkv",
+        ".m4v",
+        ".3gp",
+        ".webm",
+        ".mts",
+        ".m2ts",
+        ".mpg",
+        ".mpeg",
+        ".wmv",
+        ".mp",
+        ".mv",
+    }
+)
+OTHERS = frozenset(
+    {".dng", ".cr2", ".cr3", ".nef", ".arw", ".raf", ".orf", ".rw2", ".avif", ".gif", ".bmp", ".jxl"}
+)
 _MAX_DEPTH = 100  # folders in folders: os.walk calls itself for each
 
 
@@ -58,11 +78,17 @@ def _walk(root: Path) -> Iterator[_Folder]:
         here = Path(path)
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         # os.walk does not follow a link to a folder; a loop would never end.
-        links = [Skip(shown(here / name), "a symbolic link to a folder: not followed") for name in folders if (here / name).is_symlink()]
+        links = [
+            Skip(shown(here / name), "a symbolic link to a folder: not followed")
+            for name in folders
+            if (here / name).is_symlink()
+        ]
         if folders and len(here.relative_to(root).parts) >= _MAX_DEPTH:
             links.append(Skip(shown(here), f"folders more than {_MAX_DEPTH} deep: those in it are not read"))
             folders.clear()
-        yield _Folder(here, tuple(sorted(name for name in names if not name.startswith("."))), (*refused, *links))
+        yield _Folder(
+            here, tuple(sorted(name for name in names if not name.startswith("."))), (*refused, *links)
+        )
         refused.clear()
     if refused:
         yield _Folder(root, (), tuple(refused))
@@ -80,7 +106,10 @@ def _listen(root: Path, talks: list[Talk]) -> Iterator[Skip]:
                 yield Skip(shown(path), str(error).removeprefix(f"{path}: "))
                 continue
             if messages and sum(talk.size for talk in talks) + len(messages) > chat.MAX_LINES:
-                yield Skip(shown(path), f"with the logs before it more than {chat.MAX_LINES} messages; index its folder by itself")
+                yield Skip(
+                    shown(path),
+                    f"with the logs before it more than {chat.MAX_LINES} messages; index its folder by itself",
+                )
             elif messages:
                 talks.append(Talk(shown(path.relative_to(root).as_posix()), messages))
 
@@ -102,7 +131,10 @@ def _file(root: Path, path: Path, sidecars: Sidecars) -> Iterator[Photo | Skip]:
         photo_id = path.relative_to(root).as_posix()
         str(path.absolute()).encode("utf-8")
         if path.is_symlink() and path.exists() and path.resolve().is_relative_to(root.resolve()):
-            yield Skip(shown(path), "a symbolic link to a picture of the same folder, which is taken under its own name")
+            yield Skip(
+                shown(path),
+                "a symbolic link to a picture of the same folder, which is taken under its own name",
+            )
         elif not path.is_file():  # a dangling link, a pipe, a device
             yield Skip(shown(path), "not a readable file")
         else:

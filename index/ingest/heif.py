@@ -1,6 +1,8 @@
-"""Is a HEIC file whole? libheif decodes a file that was cut in the middle without a word, with most of the picture missing.
+"""Is a HEIC file whole? libheif decodes a file that was cut in the middle without a word, with most of the
+picture missing.
 
-Knows the boxes of ISO/IEC 14496-12 as far as lengths go: top-level boxes, and the extents that `iloc` promises. Decodes nothing.
+Knows the boxes of ISO/IEC 14496-12 as far as lengths go: top-level boxes, and the extents that `iloc`
+promises. Decodes nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ def check_whole(path: Path) -> None:
 
 
 def _cut(path: Path, size: int, needed: int) -> IngestError:
-    return IngestError(f"{path}: cut off after {size} of at least {needed} bytes: most of the picture is missing; copy it again")
+    return IngestError(
+        f"{path}: cut off after {size} of at least {needed} bytes: most of the picture is missing; copy it again"
+    )
 
 
 def _boxes(file: BinaryIO, at: int, size: int) -> Iterator[tuple[bytes, int, int]]:
@@ -53,7 +57,9 @@ def _boxes(file: BinaryIO, at: int, size: int) -> Iterator[tuple[bytes, int, int
 
 
 def _extents_end(meta: bytes) -> int:
-    """The last byte of the file that `iloc` names, 0 if there is none or it makes no sense (the decoder will say so)."""
+    """The last byte of the file that `iloc` names, 0 if there is none or it makes no sense (the decoder will
+    say so).
+    """
     at = 4  # version and flags
     while at + 8 <= len(meta):
         length, kind = struct.unpack_from(">I4s", meta, at)
@@ -70,7 +76,12 @@ def _extents_end(meta: bytes) -> int:
 
 def _iloc_end(box: bytes) -> int:
     version, sizes, more = box[0], box[4], box[5]
-    offset_size, length_size, base_size, index_size = sizes >> 4, sizes & 15, more >> 4, (more & 15) if version else 0
+    offset_size, length_size, base_size, index_size = (
+        sizes >> 4,
+        sizes & 15,
+        more >> 4,
+        (more & 15) if version else 0,
+    )
     wide = version >= 2
     at, last = 6, 0
     items, at = _number(box, at, 4 if wide else 2)

@@ -1,4 +1,5 @@
-"""The album JSONL: one photo a line. A line that does not fit is a Skip with its number. Knows JSON and what a photo may say; see README.
+"""The album JSONL: one photo a line. A line that does not fit is a Skip with its number. Knows JSON and what
+a photo may say; see README.
 
 Time and place that a line does not give are read from the picture, if there is one.
 """
@@ -17,7 +18,7 @@ from typing import IO, Any, cast
 from ..errors import IngestError
 from ..records import Level, Memory, Photo, Skip
 from .moment import Moment, Position, moment_of, taken_at
-from .photo_metadata import Said, first_of
+from .photo_metadata import PhotoMetadata, first_of
 from .picture import header, sha256
 
 WRITTEN_SOURCES = ("chat", "social", "ocr", "caption", "note", "people")
@@ -43,7 +44,10 @@ def scan(source: Path) -> Iterator[Photo | Skip]:
                     continue
                 where = f"{source.name}:{number}"
                 if len(line) >= _MAX_LINE:
-                    yield Skip(where, f"the line is longer than {_MAX_LINE >> 20} MB; the rest of the file is not read")
+                    yield Skip(
+                        where,
+                        f"the line is longer than {_MAX_LINE >> 20} MB; the rest of the file is not read",
+                    )
                     return
                 found = _scan_line(source.parent, where, line)
                 if isinstance(found, Photo) and found.id in seen:
@@ -73,7 +77,10 @@ def _scan_line(folder: Path, where: str, line: bytes) -> Photo | Skip:
 
 
 def _parse(folder: Path, line: Any) -> Photo:
-    """Raises ValueError with the reason. Time and place that the line does not give are read from the picture, if there is one."""
+    """Raises ValueError with the reason.
+
+    Time and place that the line does not give are read from the picture, if there is one.
+    """
     if not isinstance(line, dict):
         raise ValueError("the line is not a JSON object")
     photo_id = _string(line.get("id"), "id")
@@ -89,17 +96,34 @@ def _parse(folder: Path, line: Any) -> Photo:
         said = _completed(path, said)
     lat, lon = said.position or (None, None)
     moment, zone, offset = taken_at(said.moment)
-    sharing, sensitivity = _level(line.get("sharing"), "sharing"), _level(line.get("sensitivity"), "sensitivity")
-    return Photo(photo_id, None if path is None else str(path), moment, zone, lat, lon, memories, sharing, sensitivity, digest, offset)
+    sharing, sensitivity = (
+        _level(line.get("sharing"), "sharing"),
+        _level(line.get("sensitivity"), "sensitivity"),
+    )
+    return Photo(
+        photo_id,
+        None if path is None else str(path),
+        moment,
+        zone,
+        lat,
+        lon,
+        memories,
+        sharing,
+        sensitivity,
+        digest,
+        offset,
+    )
 
 
-def _said(line: dict[str, Any]) -> Said:
+def _said(line: dict[str, Any]) -> PhotoMetadata:
     lat, lon = line.get("lat"), line.get("lon")
-    position = None if lat is None and lon is None else (_degrees(lat, "lat", 90.0), _degrees(lon, "lon", 180.0))
-    return Said(_taken_at(line.get("taken_at"), position), position)
+    position = (
+        None if lat is None and lon is None else (_degrees(lat, "lat", 90.0), _degrees(lon, "lon", 180.0))
+    )
+    return PhotoMetadata(_taken_at(line.get("taken_at"), position), position)
 
 
-def _completed(path: Path, said: Said) -> Said:
+def _completed(path: Path, said: PhotoMetadata) -> PhotoMetadata:
     if said.moment is not None and said.position is not None:
         return said
     try:
@@ -143,7 +167,12 @@ def _taken_at(value: Any, position: Position | None) -> Moment | None:
 
 
 def _degrees(value: Any, name: str, limit: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > limit or not math.isfinite(value):
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or abs(value) > limit
+        or not math.isfinite(value)
+    ):
         raise ValueError(f'"{name}" is not a number of degrees within ±{limit:g} (lat and lon come together)')
     return float(value)
 

@@ -1,4 +1,5 @@
-"""A moment of a photo: its instant, its wall clock, and how sure the two are of each other. Also the time zone of a place, offline.
+"""A moment of a photo: its instant, its wall clock, and how sure the two are of each other. Also the time
+zone of a place, offline.
 
 Knows calendars and time zones; knows no file.
 """
@@ -12,15 +13,19 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from ..records import TzSource
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_QUARTER, _FARTHEST = 15 * 60_000, 14 * 4  # milliseconds; quarter-hours: no zone is farther from UTC than Kiribati's
+_QUARTER, _FARTHEST = (
+    15 * 60_000,
+    14 * 4,
+)  # milliseconds; quarter-hours: no zone is farther from UTC than Kiribati's
 _FIRST_PHOTOGRAPH = 1826  # an earlier year is a clock that was never set
 Position = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Moment:
-    """`ms`: milliseconds UTC, or wall time as if it were UTC when `tz` is "local". `offset`: whole minutes (rounded down) by which the clock on
-    the wall was ahead of UTC; None when local, and for a true UTC time of which only the instant is known."""
+    """`ms`: milliseconds UTC, or wall time as if it were UTC when `tz` is "local". `offset`: whole minutes
+    (rounded down) by which the clock on the wall was ahead of UTC; None when local, and for a true UTC time
+    of which only the instant is known."""
 
     ms: int
     tz: TzSource
@@ -39,7 +44,10 @@ def to_millis(moment: datetime) -> int:
 
 
 def moment_of(taken: datetime, position: Position | None) -> Moment | None:
-    """Its own offset, else the zone of the position, else local. None if it lies before photography or beyond the calendar."""
+    """Its own offset, else the zone of the position, else local.
+
+    None if it lies before photography or beyond the calendar.
+    """
     if taken.year < _FIRST_PHOTOGRAPH:
         return None
     try:
@@ -54,7 +62,9 @@ def moment_of(taken: datetime, position: Position | None) -> Moment | None:
 
 
 def _aware(taken: datetime, tz: TzSource) -> Moment:
-    """Rounded down, the wall time stays within the calendar; -23:59:59 would become a day, which no offset is."""
+    """Rounded down, the wall time stays within the calendar; -23:59:59 would become a day, which no offset
+    is.
+    """
     ms = to_millis(taken)
     offset = (to_millis(taken.replace(tzinfo=None)) - ms) // 60_000
     if offset <= -1440:
@@ -78,7 +88,9 @@ def instant(utc: datetime, position: Position | None) -> Moment | None:
 
 
 def by_clock(moment: Moment, wall: int) -> Moment:
-    """A true UTC time whose wall clock another source read: believed if the two are a whole number of quarter-hours apart, as zones are."""
+    """A true UTC time whose wall clock another source read: believed if the two are a whole number of
+    quarter-hours apart, as zones are.
+    """
     quarters = round((wall - moment.ms) / _QUARTER)
     fits = abs(quarters * _QUARTER - (wall - moment.ms)) < 60_000 and abs(quarters) <= _FARTHEST
     return replace(moment, offset=15 * quarters) if fits else moment
@@ -97,5 +109,9 @@ def _zone(name: str) -> tzinfo | None:
 
     try:
         return ZoneInfo(name) if name else None
-    except (KeyError, ValueError, OSError):  # ZoneInfoNotFoundError is a KeyError: a zone newer than this machine's tables
+    except (
+        KeyError,
+        ValueError,
+        OSError,
+    ):  # ZoneInfoNotFoundError is a KeyError: a zone newer than this machine's tables
         return None

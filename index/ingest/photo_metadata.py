@@ -12,7 +12,8 @@ from .text import clean, names
 
 # What cameras and phones write where a caption belongs.
 _CAMERAS = re.compile(
-    r"\W*(?:(?:[\w.]+ )?digital (?:still )?camera|sony dsc|samsung|(?:dsc|dcim|img|mvi)[\w\\/.\- ]*|default|untitled|(?:jpeg )?exif[\w ]*)\W*", re.I
+    r"\W*(?:(?:[\w.]+ )?digital (?:still )?camera|sony dsc|samsung|(?:dsc|dcim|img|mvi)[\w\\/.\- ]*|default|untitled|(?:jpeg )?exif[\w ]*)\W*",
+    re.I,
 )
 
 
@@ -20,21 +21,32 @@ _CAMERA_TEXT = 100  # characters
 
 
 @dataclass(frozen=True)
-class Said:
+class PhotoMetadata:
     moment: Moment | None = None
     position: Position | None = None
     memories: tuple[Memory, ...] = ()
 
 
 def _of_a_camera(text: str) -> bool:
-    """Whether a camera wrote it. Its words are short, and the pattern takes time with the square of a text's length."""
+    """Whether a camera wrote it.
+
+    Its words are short, and the pattern takes time with the square of a text's length.
+    """
     return len(text) <= _CAMERA_TEXT and _CAMERAS.fullmatch(text) is not None
 
 
-def memories_of(title: str, description: str, keywords: Iterable[str], people: Iterable[str]) -> tuple[Memory, ...]:
-    """Title and description as captions, keywords as one note, people as one memory of source `people` (each a mention)."""
+def memories_of(
+    title: str, description: str, keywords: Iterable[str], people: Iterable[str]
+) -> tuple[Memory, ...]:
+    """Title and description as captions, keywords as one note, people as one memory of source `people` (each
+    a mention).
+    """
     title, description, persons = clean(title), clean(description), names(people)
-    out = [Memory("caption", text) for text in dict.fromkeys((title, description)) if text and not _of_a_camera(text)]
+    out = [
+        Memory("caption", text)
+        for text in dict.fromkeys((title, description))
+        if text and not _of_a_camera(text)
+    ]
     words = [word for word in names(keywords) if word not in persons]
     if words:
         out.append(Memory("note", ", ".join(words)))
@@ -43,9 +55,11 @@ def memories_of(title: str, description: str, keywords: Iterable[str], people: I
     return tuple(out)
 
 
-def first_of(said: Iterable[Said]) -> Said:
-    """Of several, the first that knows the moment, the first that knows the place, and all that they remember, once each."""
+def first_of(said: Iterable[PhotoMetadata]) -> PhotoMetadata:
+    """Of several, the first that knows the moment, the first that knows the place, and all that they
+    remember, once each.
+    """
     said = list(said)
     moment = next((s.moment for s in said if s.moment is not None), None)
     position = next((s.position for s in said if s.position is not None), None)
-    return Said(moment, position, tuple(dict.fromkeys(m for s in said for m in s.memories)))
+    return PhotoMetadata(moment, position, tuple(dict.fromkeys(m for s in said for m in s.memories)))

@@ -1,4 +1,6 @@
-"""One picture file as a Photo: its header, its captions, its sidecars, its hash. Pixels stay unread. Knows files; no folder and no album."""
+"""One picture file as a Photo: its header, its captions, its sidecars, its hash. Pixels stay unread. Knows
+files; no folder and no album.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +15,30 @@ from ..errors import IngestError
 from ..records import Memory, Photo, Skip
 from . import embedded, exif, sidecar_json, xmp
 from .moment import Moment, by_clock, instant, moment_of, taken_at
-from .photo_metadata import Said, first_of
+from .photo_metadata import PhotoMetadata, first_of
 from .pixels import opened
 from .sidecars import Sidecars
 from .text import shown
 
-_SCREENSHOTS = ("screenshot", "screen shot", "bildschirmfoto", "capture d’écran", "captura de pantalla", "截屏", "屏幕截图", "スクリーンショット")
+_SCREENSHOTS = (
+    "screenshot",
+    "screen shot",
+    "bildschirmfoto",
+    "capture d’écran",
+    "captura de pantalla",
+    "截屏",
+    "屏幕截图",
+    "スクリーンショット",
+)
 
 
 def read(path: Path, photo_id: str, sidecars: Sidecars) -> Iterator[Photo | Skip]:
-    """The photo, after a Skip for each sidecar that cannot be read. Raises IngestError or OSError if the picture cannot be taken."""
+    """The photo, after a Skip for each sidecar that cannot be read.
+
+    Raises IngestError or OSError if the picture cannot be taken.
+    """
     own, more = header(path)
-    said: list[Said] = []
+    said: list[PhotoMetadata] = []
     for found in (sidecars.xmp_of(path.name), sidecars.json_of(path.name)):
         if found is not None:
             try:
@@ -35,22 +49,34 @@ def read(path: Path, photo_id: str, sidecars: Sidecars) -> Iterator[Photo | Skip
     moment = _zoned(together, own.moment)
     lat, lon = together.position or (None, None)
     taken, zone, offset = taken_at(moment)
-    yield Photo(photo_id, str(path.absolute()), taken, zone, lat, lon, together.memories, sha256=sha256(path), utc_offset=offset)
+    yield Photo(
+        photo_id,
+        str(path.absolute()),
+        taken,
+        zone,
+        lat,
+        lon,
+        together.memories,
+        sha256=sha256(path),
+        utc_offset=offset,
+    )
 
 
-def header(path: Path) -> tuple[Said, list[Said]]:
+def header(path: Path) -> tuple[PhotoMetadata, list[PhotoMetadata]]:
     """What EXIF says of moment and place, and what else the file says of itself."""
     with opened(path) as image:
         try:
             tags = image.getexif()
-            own = Said(exif.taken_at(tags), exif.position(tags))
+            own = PhotoMetadata(exif.taken_at(tags), exif.position(tags))
         except Exception:  # a hostile EXIF block costs its fields, not the photo
-            tags, own = {}, Said()
+            tags, own = {}, PhotoMetadata()
         return own, embedded.read(image, tags)
 
 
 def rendered(path: Path) -> Literal["screenshot", "no camera", ""]:
-    """A screenshot by its name, folder or EXIF comment; a picture whose EXIF names no camera; else "". Never raises."""
+    """A screenshot by its name, folder or EXIF comment; a picture whose EXIF names no camera; else "". Never
+    raises.
+    """
     if any(word in shown(path).casefold() for word in _SCREENSHOTS):
         return "screenshot"
     try:
@@ -66,9 +92,13 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _sidecar(path: Path) -> Iterable[Said]:
-    parse: Callable[[bytes], Said | None]
-    parse, limit = (xmp.parse, xmp.MAX_BYTES) if path.suffix.lower() == ".xmp" else (sidecar_json.parse, sidecar_json.MAX_BYTES)
+def _sidecar(path: Path) -> Iterable[PhotoMetadata]:
+    parse: Callable[[bytes], PhotoMetadata | None]
+    parse, limit = (
+        (xmp.parse, xmp.MAX_BYTES)
+        if path.suffix.lower() == ".xmp"
+        else (sidecar_json.parse, sidecar_json.MAX_BYTES)
+    )
     if not path.is_file():  # a pipe would never come to an end, nor would a device
         raise IngestError("not a regular file")
     if path.stat().st_size > limit:
@@ -77,16 +107,20 @@ def _sidecar(path: Path) -> Iterable[Said]:
     return [] if found is None else [found]
 
 
-def _zoned(said: Said, header: Moment | None) -> Moment | None:
-    """What one source left open, another knew: the zone of a wall time by the place; the wall clock of a true UTC time by the place, else by the
-    picture's own header."""
+def _zoned(said: PhotoMetadata, header: Moment | None) -> Moment | None:
+    """What one source left open, another knew: the zone of a wall time by the place; the wall clock of a true
+    UTC time by the place, else by the picture's own header."""
     moment = said.moment
     if moment is None or moment.offset is not None:
         return moment
     if said.position is None:
         return moment if moment.tz == "local" or header is None else by_clock(moment, header.wall)
     utc = datetime.fromtimestamp(moment.ms / 1000, UTC)
-    found = moment_of(utc.replace(tzinfo=None), said.position) if moment.tz == "local" else instant(utc, said.position)
+    found = (
+        moment_of(utc.replace(tzinfo=None), said.position)
+        if moment.tz == "local"
+        else instant(utc, said.position)
+    )
     return found or moment
 
 

@@ -1,4 +1,5 @@
-"""Opens pictures: headers for their EXIF, pixels for the encoders. Bounds what a file may declare before anything is decoded.
+"""Opens pictures: headers for their EXIF, pixels for the encoders. Bounds what a file may declare before
+anything is decoded.
 
 Knows Pillow and pillow-heif, imported on first use. Knows no album. All errors are IngestError, one line.
 """
@@ -20,21 +21,34 @@ from . import heif
 
 MAX_PIXELS = 220_000_000  # 200-megapixel phones pass
 MAX_FILE = 1 << 30  # bytes; no camera writes a larger picture
-MAX_DECODED = 600_000_000  # bytes that decoding may take, so that an ingest stays within 1 GB with the models beside it
-# Peak bytes per declared pixel while decoding, measured with Pillow 13 and pillow-heif 1.8 (planes, canvases and copies included).
+MAX_DECODED = (
+    600_000_000  # bytes that decoding may take, so that an ingest stays within 1 GB with the models beside it
+)
+# Peak bytes per declared pixel while decoding, measured with Pillow 13 and pillow-heif 1.8 (planes, canvases
+# and copies included).
 _COST = {"HEIF": 9, "WEBP": 16, "TIFF": 9}
-_COST_DEFAULT, _COST_JPEG, _COST_PROGRESSIVE = 5, 1, 7  # a baseline JPEG of that size comes at a fraction (draft); progressive keeps coefficients
-_LARGE = 24_000_000  # pixels; above, JPEGs are decoded at 1/2, 1/4 or 1/8 and others thinned: no encoder sees more
+_COST_DEFAULT, _COST_JPEG, _COST_PROGRESSIVE = (
+    5,
+    1,
+    7,
+)  # a baseline JPEG of that size comes at a fraction (draft); progressive keeps coefficients
+_LARGE = (
+    24_000_000  # pixels; above, JPEGs are decoded at 1/2, 1/4 or 1/8 and others thinned: no encoder sees more
+)
 FORMATS = ("JPEG", "PNG", "WEBP", "TIFF", "HEIF", "GIF", "BMP")
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[Any]:
-    """The PIL image with its header read and nothing decoded; whatever goes wrong inside the block becomes an IngestError."""
+    """The PIL image with its header read and nothing decoded; whatever goes wrong inside the block becomes an
+    IngestError.
+    """
     image_module = _pillow()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # our own bound speaks for Pillow's, and broken EXIF is expected here
+            warnings.simplefilter(
+                "ignore"
+            )  # our own bound speaks for Pillow's, and broken EXIF is expected here
             if path.stat().st_size > MAX_FILE:
                 raise IngestError(f"{path}: larger than {MAX_FILE >> 20} MB; no picture")
             with image_module.open(path, formats=FORMATS) as image:
@@ -43,7 +57,9 @@ def opened(path: Path) -> Iterator[Any]:
         raise
     except FileNotFoundError:
         raise IngestError(f"{path}: no such file") from None
-    except Exception as error:  # decoders raise OSError, SyntaxError, ValueError, struct.error, MemoryError, ...
+    except (
+        Exception
+    ) as error:  # decoders raise OSError, SyntaxError, ValueError, struct.error, MemoryError, ...
         raise IngestError(f"{path}: cannot be read as a picture ({_reason(error, path)})") from None
 
 
@@ -60,21 +76,32 @@ def load_pixels(path: Path, max_pixels: int = MAX_PIXELS) -> NDArray[np.uint8]:
             shrink = (image.width * image.height / _LARGE) ** 0.5
             image.draft("RGB", (int(image.width / shrink / 1.5), int(image.height / shrink / 1.5)))
         image.load()
-        # pillow-heif has already turned HEIC upright and reset the tag; a second turn is not possible through this call.
+        # pillow-heif has already turned HEIC upright and reset the tag; a second turn is not possible through
+        # this call.
         return np.array(_flat(_turned(_thinned(image), ImageOps)), np.uint8)
 
 
 def _check_size(path: Path, image: Any, max_pixels: int) -> None:
     pixels = image.width * image.height
     if pixels > max_pixels:
-        raise IngestError(f"{path}: declares {image.width} x {image.height} pixels, more than {max_pixels}; scale it down first")
+        raise IngestError(
+            f"{path}: declares {image.width} x {image.height} pixels, more than {max_pixels}; scale it down first"
+        )
     if image.format in ("JPEG", "MPO"):
-        each = _COST_PROGRESSIVE if image.info.get("progressive") else _COST_JPEG if pixels > _LARGE else _COST_DEFAULT
+        each = (
+            _COST_PROGRESSIVE
+            if image.info.get("progressive")
+            else _COST_JPEG
+            if pixels > _LARGE
+            else _COST_DEFAULT
+        )
     else:
         each = _COST.get(image.format, _COST_DEFAULT)
     if pixels * each > MAX_DECODED:
         kind = f"{image.width} x {image.height} {image.format}"
-        raise IngestError(f"{path}: decoding a {kind} takes about {pixels * each >> 20} MB, more than {MAX_DECODED >> 20}; scale it down first")
+        raise IngestError(
+            f"{path}: decoding a {kind} takes about {pixels * each >> 20} MB, more than {MAX_DECODED >> 20}; scale it down first"
+        )
 
 
 def _thinned(image: Any) -> Any:
@@ -83,7 +110,9 @@ def _thinned(image: Any) -> Any:
     if step < 2:
         return image
     tags = image.getexif()  # the orientation goes with the picture
-    small = image.resize((max(1, image.width // step), max(1, image.height // step)), _pillow().Resampling.NEAREST)
+    small = image.resize(
+        (max(1, image.width // step), max(1, image.height // step)), _pillow().Resampling.NEAREST
+    )
     small.getexif().update({0x0112: tags.get(0x0112, 1)})
     image.close()
     return small
@@ -104,7 +133,11 @@ def _flat(image: Any) -> Any:
         ground.alpha_composite(rgba)
         return ground.convert("RGB")
     if image.mode.startswith("I;16") or image.mode == "I":  # 16-bit grey: convert() would clip it to white
-        return _pillow().fromarray((np.asarray(image).astype(np.int64) >> 8).clip(0, 255).astype(np.uint8)).convert("RGB")
+        return (
+            _pillow()
+            .fromarray((np.asarray(image).astype(np.int64) >> 8).clip(0, 255).astype(np.uint8))
+            .convert("RGB")
+        )
     return image.convert("RGB")
 
 
@@ -114,7 +147,9 @@ def _pillow() -> Any:
     from PIL import Image
 
     pillow_heif.register_heif_opener()
-    if Image.MAX_IMAGE_PIXELS is not None:  # Pillow refuses from twice its limit on; ours is told per format in `_check_size`
+    if (
+        Image.MAX_IMAGE_PIXELS is not None
+    ):  # Pillow refuses from twice its limit on; ours is told per format in `_check_size`
         Image.MAX_IMAGE_PIXELS = max(Image.MAX_IMAGE_PIXELS, MAX_PIXELS // 2)
     return Image
 

@@ -1,7 +1,8 @@
 """JSON beside a picture: Google Takeout's, and the exiftool-style JSON of osxphotos and exiftool itself.
 
-Takeout: photoTakenTime (true UTC), geoData, else geoDataExif (zeros mean unknown), description, people. Its "title" is the file's name and no
-memory. Exiftool-style: one object in a list, keys with or without their group ("XMP:Title", "Title").
+Takeout: photoTakenTime (true UTC), geoData, else geoDataExif (zeros mean unknown), description, people. Its
+"title" is the file's name and no memory. Exiftool-style: one object in a list, keys with or without their
+group ("XMP:Title", "Title").
 """
 
 from __future__ import annotations
@@ -14,14 +15,22 @@ from typing import Any
 from ..errors import IngestError
 from . import exif
 from .moment import Moment, Position, instant, moment_of
-from .photo_metadata import Said, memories_of
+from .photo_metadata import PhotoMetadata, memories_of
 
 MAX_BYTES = 1 << 20
 _TAKEOUT = ("photoTakenTime", "geoData", "geoDataExif", "googlePhotosOrigin", "imageViews")
-_MARKS = ("SourceFile", "_CreatedBy", "ExifToolVersion", "DateTimeOriginal", "GPSLatitude", "PersonInImage", "Keywords")
+_MARKS = (
+    "SourceFile",
+    "_CreatedBy",
+    "ExifToolVersion",
+    "DateTimeOriginal",
+    "GPSLatitude",
+    "PersonInImage",
+    "Keywords",
+)
 
 
-def parse(data: bytes) -> Said | None:
+def parse(data: bytes) -> PhotoMetadata | None:
     """None if the JSON is of another kind. Raises IngestError, one line, if it is no JSON."""
     try:
         found = json.loads(data.decode("utf-8-sig"))
@@ -37,11 +46,19 @@ def parse(data: bytes) -> Said | None:
     return None
 
 
-def _takeout(found: Mapping[str, Any]) -> Said:
+def _takeout(found: Mapping[str, Any]) -> PhotoMetadata:
     position = _place(found.get("geoData")) or _place(found.get("geoDataExif"))
     people = found.get("people")
-    names = [person.get("name") for person in people if isinstance(person, dict)] if isinstance(people, list) else []
-    return Said(_instant(found.get("photoTakenTime"), position), position, memories_of("", _text(found.get("description")), (), _texts(names)))
+    names = (
+        [person.get("name") for person in people if isinstance(person, dict)]
+        if isinstance(people, list)
+        else []
+    )
+    return PhotoMetadata(
+        _instant(found.get("photoTakenTime"), position),
+        position,
+        memories_of("", _text(found.get("description")), (), _texts(names)),
+    )
 
 
 def _place(geo: Any) -> Position | None:
@@ -59,7 +76,7 @@ def _instant(taken: Any, position: Position | None) -> Moment | None:
         return None
 
 
-def _exiftool(found: Mapping[str, Any]) -> Said:
+def _exiftool(found: Mapping[str, Any]) -> PhotoMetadata:
     position = exif.plausible(*(_signed(found, name, "SW") for name in ("GPSLatitude", "GPSLongitude")))
     moment = None
     for name, zone in (("DateTimeOriginal", "OffsetTimeOriginal"), ("CreateDate", "OffsetTimeDigitized")):
@@ -67,8 +84,16 @@ def _exiftool(found: Mapping[str, Any]) -> Said:
         if naive is not None and moment is None:
             moment = moment_of(naive.replace(tzinfo=exif.to_offset(found.get(zone))), position)
     keywords = [word for name in ("Keywords", "Subject", "TagsList") for word in _texts(found.get(name))]
-    description = _text(found.get("Description")) or _text(found.get("ImageDescription")) or _text(found.get("Caption-Abstract"))
-    return Said(moment, position, memories_of(_text(found.get("Title")), description, keywords, _texts(found.get("PersonInImage"))))
+    description = (
+        _text(found.get("Description"))
+        or _text(found.get("ImageDescription"))
+        or _text(found.get("Caption-Abstract"))
+    )
+    return PhotoMetadata(
+        moment,
+        position,
+        memories_of(_text(found.get("Title")), description, keywords, _texts(found.get("PersonInImage"))),
+    )
 
 
 def _signed(found: Mapping[str, Any], name: str, negative: str) -> float | None:
@@ -91,4 +116,10 @@ def _text(value: Any) -> str:
 
 
 def _texts(value: Any) -> Iterable[str]:
-    return [value] if isinstance(value, str) else [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+    return (
+        [value]
+        if isinstance(value, str)
+        else [item for item in value if isinstance(item, str)]
+        if isinstance(value, list)
+        else []
+    )

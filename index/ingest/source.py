@@ -1,4 +1,6 @@
-"""The room's front door for what people have: a folder, or an album JSONL. Knows which is which; knows neither's inside."""
+"""The room's front door for what people have: a folder, or an album JSONL. Knows which is which; knows
+neither's inside.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,10 @@ from . import folder, jsonl
 
 
 def scan(source: Path) -> Iterator[Photo | Skip]:
-    """Photos in a stable order. Raises IngestError if `source` itself is neither a folder nor an album JSONL."""
+    """Photos in a stable order.
+
+    Raises IngestError if `source` itself is neither a folder nor an album JSONL.
+    """
     return folder.scan(Path(source)) if _is_folder(Path(source)) else jsonl.scan(Path(source))
 
 

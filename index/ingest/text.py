@@ -1,4 +1,6 @@
-"""What a file says, made storable: no NUL, no lone surrogates, no end of whitespace, bounded length. Knows strings only."""
+"""What a file says, made storable: no NUL, no lone surrogates, no end of whitespace, bounded length. Knows
+strings only.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,11 @@ def clean(value: Any, limit: int = MAX_TEXT) -> str:
     """The text of `value` if it is one, else ""."""
     if not isinstance(value, str):
         return ""
-    kept = "".join(c for c in value[: 2 * limit] if c == "\n" or (c >= " " and not "\ud800" <= c <= "\udfff" and c not in "\u200e\u200f\ufeff"))
+    kept = "".join(
+        c
+        for c in value[: 2 * limit]
+        if c == "\n" or (c >= " " and not "\ud800" <= c <= "\udfff" and c not in "\u200e\u200f\ufeff")
+    )
     return kept.strip()[:limit]
 
 

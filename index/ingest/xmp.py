@@ -1,7 +1,9 @@
-"""XMP: the metadata packet of Adobe, Apple Photos, osxphotos, Immich, digiKam, darktable, in a file beside a picture.
+"""XMP: the metadata packet of Adobe, Apple Photos, osxphotos, Immich, digiKam, darktable, in a file beside a
+picture.
 
-Read: date (exif:DateTimeOriginal, photoshop:DateCreated, xmp:CreateDate), GPS, dc:title, dc:description, dc:subject and digiKam's tags, people
-(Iptc4xmpExt:PersonInImage). Both spellings of RDF: attributes and elements. Parsed by defusedxml: no entity, no DTD, nothing fetched.
+Read: date (exif:DateTimeOriginal, photoshop:DateCreated, xmp:CreateDate), GPS, dc:title, dc:description,
+dc:subject and digiKam's tags, people (Iptc4xmpExt:PersonInImage). Both spellings of RDF: attributes and
+elements. Parsed by defusedxml: no entity, no DTD, nothing fetched.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import Any
 from ..errors import IngestError
 from . import exif
 from .moment import Moment, Position, moment_of
-from .photo_metadata import Said, memories_of
+from .photo_metadata import PhotoMetadata, memories_of
 
 MAX_BYTES = 16 << 20  # Lightroom keeps brush masks in its sidecars
 _RDF = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"
@@ -24,21 +26,32 @@ TAKEN = (f"{_EXIF}DateTimeOriginal", "{http://ns.adobe.com/photoshop/1.0/}DateCr
 _DATES = (*TAKEN, "{http://ns.adobe.com/xap/1.0/}CreateDate")
 _PEOPLE = "{http://iptc.org/std/Iptc4xmpExt/2008-02-29/}PersonInImage"
 _TAGS = "{http://www.digikam.org/ns/1.0/}TagsList"
-_COORDINATE = re.compile(r"\s*([+-]?\d{1,3}(?:\.\d+)?)(?:,(\d{1,2}(?:\.\d+)?))?(?:,(\d{1,2}(?:\.\d+)?))?\s*([NSEW])?\s*", re.ASCII)
+_COORDINATE = re.compile(
+    r"\s*([+-]?\d{1,3}(?:\.\d+)?)(?:,(\d{1,2}(?:\.\d+)?))?(?:,(\d{1,2}(?:\.\d+)?))?\s*([NSEW])?\s*", re.ASCII
+)
 
 
-def parse(data: bytes, dates: tuple[str, ...] = _DATES) -> Said:
-    """`dates`: the fields that tell when, the surest first. Raises IngestError, in a line, for what is no XMP; a senseless field is left out."""
+def parse(data: bytes, dates: tuple[str, ...] = _DATES) -> PhotoMetadata:
+    """`dates`: the fields that tell when, the surest first.
+
+    Raises IngestError, in a line, for what is no XMP; a senseless field is left out.
+    """
     from defusedxml.ElementTree import fromstring
 
     try:
         root = fromstring(data.rstrip(b"\x00 \r\n"), forbid_dtd=True)
     except Exception as error:  # ParseError, DefusedXmlException, LookupError of a strange encoding, ...
-        raise IngestError(f"not readable as XMP ({' '.join(str(error).split())[:120] or type(error).__name__})") from None
-    position = exif.plausible(*(_coordinate(_first(root, f"{_EXIF}GPS{name}")) for name in ("Latitude", "Longitude")))
+        raise IngestError(
+            f"not readable as XMP ({' '.join(str(error).split())[:120] or type(error).__name__})"
+        ) from None
+    position = exif.plausible(
+        *(_coordinate(_first(root, f"{_EXIF}GPS{name}")) for name in ("Latitude", "Longitude"))
+    )
     keywords = [*_values(root, f"{_DC}subject"), *(tag.rsplit("/", 1)[-1] for tag in _values(root, _TAGS))]
-    memories = memories_of(_first(root, f"{_DC}title"), _first(root, f"{_DC}description"), keywords, _values(root, _PEOPLE))
-    return Said(_moment(root, position, dates), position, memories)
+    memories = memories_of(
+        _first(root, f"{_DC}title"), _first(root, f"{_DC}description"), keywords, _values(root, _PEOPLE)
+    )
+    return PhotoMetadata(_moment(root, position, dates), position, memories)
 
 
 def _values(root: Any, name: str) -> Iterator[str]:
@@ -47,7 +60,9 @@ def _values(root: Any, name: str) -> Iterator[str]:
         if name in description.attrib:
             yield description.attrib[name]
         for child in description.findall(name):
-            items = [item.text or "" for item in child.findall(f"*/{_RDF}li")]  # no deeper: nested lists would take the square of their size
+            items = [
+                item.text or "" for item in child.findall(f"*/{_RDF}li")
+            ]  # no deeper: nested lists would take the square of their size
             yield from items or [child.text or ""]
 
 

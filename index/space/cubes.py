@@ -1,8 +1,9 @@
-"""Layer 1's meaning: photos' times and places as tree points, cubes as boxes, and the rule that a cue never drops an unknown field.
+"""Layer 1's meaning: photos' times and places as tree points, cubes as boxes, and the rule that a cue never
+drops an unknown field.
 
-An unknown field is a point at LOWEST on its axis, which no known value takes. So one tree holds every photo, and "inside, or unknown" is
-a handful of boxes more rather than a second list beside the tree. Degrees are compared at 1e-7 (about a centimetre), ends included.
-Knows cubes and kdtree; knows no file.
+An unknown field is a point at LOWEST on its axis, which no known value takes. So one tree holds every photo,
+and "inside, or unknown" is a handful of boxes more rather than a second list beside the tree. Degrees are
+compared at 1e-7 (about a centimetre), ends included. Knows cubes and kdtree; knows no file.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ def to_e7(degrees: float) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """All photos' points: a tree of those of some moment, and beside it a small tree of `late` rows, which came or changed since."""
+    """All photos' points: a tree of those of some moment, and beside it a small tree of `late` rows, which
+    came or changed since.
+    """
 
     tree: KDTree
     n: int
@@ -99,13 +102,24 @@ class Space:
         """`in_cubes(cubes).within` alone. Empty `cubes` hold nothing."""
         return RowSet(self.inside(_all_boxes(cubes)[0]))
 
-    def near(self, k: int, lat: float | None, lon: float | None, taken_at: int | None, metres_an_hour: float) -> RowArray:
-        """The k rows nearest to a place, a time, or both. Distances on the plane that touches the globe there: for neighbours, not continents."""
+    def near(
+        self, k: int, lat: float | None, lon: float | None, taken_at: int | None, metres_an_hour: float
+    ) -> RowArray:
+        """The k rows nearest to a place, a time, or both.
+
+        Distances on the plane that touches the globe there: for neighbours, not continents.
+        """
         if (lat is None) != (lon is None) or (lat is None and taken_at is None):
-            raise AlbumError("nearest photos: give a place, a time, or both; a place is a latitude and a longitude")
+            raise AlbumError(
+                "nearest photos: give a place, a time, or both; a place is a latitude and a longitude"
+            )
         at = (to_e7(lat or 0.0), to_e7(lon or 0.0), taken_at or 0)
         east = _METRES_E7 * max(cos(radians(lat or 0.0)), 1e-3)
-        unit = (0.0 if lat is None else _METRES_E7, 0.0 if lon is None else east, 0.0 if taken_at is None else metres_an_hour / 3_600_000)
+        unit = (
+            0.0 if lat is None else _METRES_E7,
+            0.0 if lon is None else east,
+            0.0 if taken_at is None else metres_an_hour / 3_600_000,
+        )
         stale = self._stale  # as many more are asked for as may fall away
         rows, far = self.tree.nearest(at, unit, k + int(stale.sum()), 360 * E7)
         late, late_far = self.late_tree.nearest(at, unit, k, 360 * E7)
@@ -122,7 +136,9 @@ def _all_boxes(cubes: Sequence[Cube]) -> tuple[list[Box], list[Box]]:
 
 
 def _boxes(cube: Cube) -> tuple[list[Box], list[Box]]:
-    """Boxes of photos truly inside, and boxes of photos that the cube cannot judge on some axis and that fit on the others."""
+    """Boxes of photos truly inside, and boxes of photos that the cube cannot judge on some axis and that fit
+    on the others.
+    """
     time = _span(cube.start, cube.end) if cube.has_time else _ALL
     bounded = any(side is not None for side in (cube.south, cube.north, cube.west, cube.east))
     places = _places(cube) if bounded else [(_ALL, _ALL)]

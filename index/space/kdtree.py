@@ -1,12 +1,15 @@
-"""An implicit, balanced K-D tree over (latitude, longitude, time): three integer columns and a permutation, no pointers.
+"""An implicit, balanced K-D tree over (latitude, longitude, time): three integer columns and a permutation,
+no pointers.
 
-The node of a range [lo, hi) of the permutation is its middle, (lo + hi) // 2; its left child is [lo, mid), its right child
-[mid + 1, hi). The axis cycles with depth: latitude, longitude, time. A range of LEAF points or fewer is a leaf and is scanned.
-Queries walk all boxes down level by level: a level of few nodes in plain Python, a wide one with numpy arrays, whose calls cost the same for
-one node and for hundreds. A box that one axis nearly decides ("in 2019") is cut from that axis's sorted column instead, and one that holds much
-of a small album is compared with all points: in numpy each is the cheapest for its kind of box.
+The node of a range [lo, hi) of the permutation is its middle, (lo + hi) // 2; its left child is [lo, mid),
+its right child [mid + 1, hi). The axis cycles with depth: latitude, longitude, time. A range of LEAF points
+or fewer is a leaf and is scanned. Queries walk all boxes down level by level: a level of few nodes in plain
+Python, a wide one with numpy arrays, whose calls cost the same for one node and for hundreds. A box that one
+axis nearly decides ("in 2019") is cut from that axis's sorted column instead, and one that holds much of a
+small album is compared with all points: in numpy each is the cheapest for its kind of box.
 
-Knows integers and boxes. Knows nothing of photos, degrees, or what an unknown field means (the album gives those a value).
+Knows integers and boxes. Knows nothing of photos, degrees, or what an unknown field means (the album gives
+those a value).
 """
 
 from __future__ import annotations
@@ -34,9 +37,12 @@ HIGHEST = int(np.iinfo(np.int64).max)
 LEAF = 32
 MASK_BELOW = 50_000
 CUT_FROM = 8_000  # points: fewer are compared sooner than looked up, unless one axis decides
-CUT = 32_768  # points between an axis's bounds that are gathered to look at their other axes, when a walk might look at fewer
+# points between an axis's bounds that are gathered to look at their other axes, when a walk might look at
+# fewer
+CUT = 32_768
 NARROW = 64  # nodes of a level
-WALKED = 25  # what a point costs that a walk comes to, in comparisons of a whole column's point with one side of a box
+# what a point costs that a walk comes to, in comparisons of a whole column's point with one side of a box
+WALKED = 25
 GATHERED = 3  # the same, in points that a cut gathers
 MAGIC = b"GKDT"
 VERSION = 1
@@ -45,14 +51,19 @@ _HEADER = struct.Struct("<4sHHQ")  # magic, version, leaf size, points
 
 @dataclass(frozen=True)
 class Box:
-    """Integer bounds, both ends inclusive. Open ends are LOWEST and HIGHEST. A low above its high holds nothing."""
+    """Integer bounds, both ends inclusive.
+
+    Open ends are LOWEST and HIGHEST. A low above its high holds nothing.
+    """
 
     low: tuple[int, int, int] = (LOWEST, LOWEST, LOWEST)
     high: tuple[int, int, int] = (HIGHEST, HIGHEST, HIGHEST)
 
 
 class _Walk(NamedTuple):
-    """Where a walk stands: middles and the box that each may lie in, leaves, the ranges of the next level, and its depth."""
+    """Where a walk stands: middles and the box that each may lie in, leaves, the ranges of the next level,
+    and its depth.
+    """
 
     mids: list[tuple[int, int]]
     leaves: list[Range]
@@ -61,7 +72,8 @@ class _Walk(NamedTuple):
 
 
 class KDTree:
-    """`order`: int32 [n], row numbers in tree order. `columns`: int64 [3, n], the points in tree order (so leaves are contiguous).
+    """`order`: int32 [n], row numbers in tree order. `columns`: int64 [3, n], the points in tree order (so
+    leaves are contiguous).
 
     `how`: by which way boxes are answered; "auto" takes the cheapest for each.
     """
@@ -83,7 +95,10 @@ class KDTree:
         return np.asarray(np.flatnonzero(mask), np.int64)
 
     def mark(self, boxes: Sequence[Box], mask: NDArray[np.bool_]) -> int:
-        """Sets `mask`, by row number, for the points in any of the boxes. Returns the number of comparisons of a point with a box."""
+        """Sets `mask`, by row number, for the points in any of the boxes.
+
+        Returns the number of comparisons of a point with a box.
+        """
         most = len(self) if self.how == "cut" else 0 if len(self) < CUT_FROM else min(CUT, len(self) // 4)
         left, parts = list[Box](), list[Found]()
         for box in boxes:
@@ -98,8 +113,8 @@ class KDTree:
         return sum(seen for _, seen in parts)
 
     def _cut(self, box: Box, most: int) -> Found | None:
-        """Tree positions of the points in the box, and how many were looked at: those between the bounds of its narrowest axis. None: more than
-        `most`, though that axis does not decide alone."""
+        """Tree positions of the points in the box, and how many were looked at: those between the bounds of
+        its narrowest axis. None: more than `most`, though that axis does not decide alone."""
         bounded = [axis for axis in range(3) if box.low[axis] > LOWEST or box.high[axis] < HIGHEST]
         if not bounded or (len(bounded) > 1 and not most):
             return None
@@ -114,7 +129,9 @@ class KDTree:
         return positions, end - begin
 
     def _narrowest(self, box: Box, axes: Sequence[int]) -> tuple[int, int, int]:
-        """The axis with the fewest points between its bounds, and where these stand among its values in order."""
+        """The axis with the fewest points between its bounds, and where these stand among its values in
+        order.
+        """
         ends = {axis: self._between(axis, box.low[axis], box.high[axis]) for axis in axes}
         axis = min(axes, key=lambda axis: ends[axis][1] - ends[axis][0])
         return axis, *ends[axis]
@@ -138,8 +155,11 @@ class KDTree:
         highs = np.array([box.high for box in boxes], np.int64)
         walk = self._narrow(lows.tolist(), highs.tolist())
         left = sum(hi - lo for lo, hi, _ in walk.ranges)
-        if self.how == "auto" and (WALKED * left > len(self) * sum(map(_sides, boxes)) or left * GATHERED > self._cut_size(boxes)):
-            # They hold many points: each by its narrowest axis where that leaves a quarter of them, else by comparing all.
+        if self.how == "auto" and (
+            WALKED * left > len(self) * sum(map(_sides, boxes)) or left * GATHERED > self._cut_size(boxes)
+        ):
+            # They hold many points: each by its narrowest axis where that leaves a quarter of them, else by
+            # comparing all.
             return [self._cut(box, len(self) // 4) or self._by_mask(box) for box in boxes]
         positions, owner = self._candidates(walk, lows, highs)
         inside = np.ones(positions.size, np.bool_)
@@ -153,10 +173,15 @@ class KDTree:
         return sum(end - begin for box in boxes for _, begin, end in [self._narrowest(box, range(3))])
 
     def _by_mask(self, box: Box) -> Found:
-        """A comparison of whole columns: for few points, or a box that holds many of them, it costs less than the steps of a walk."""
+        """A comparison of whole columns: for few points, or a box that holds many of them, it costs less than
+        the steps of a walk.
+        """
         inside: NDArray[np.bool_] | None = None
         for axis in range(3):
-            for bound, open_end, compare in ((box.low[axis], LOWEST, np.greater_equal), (box.high[axis], HIGHEST, np.less_equal)):
+            for bound, open_end, compare in (
+                (box.low[axis], LOWEST, np.greater_equal),
+                (box.high[axis], HIGHEST, np.less_equal),
+            ):
                 if bound != open_end:
                     fits = compare(self.columns[axis], bound)
                     inside = fits if inside is None else np.logical_and(inside, fits, out=inside)
@@ -167,8 +192,9 @@ class KDTree:
     ) -> tuple[Int64Array, NDArray[np.float64]]:
         """Row numbers of the k nearest points and their distances, nearest first, equal ones in order of row.
 
-        `unit`: what one step on each axis is worth; 0 ignores the axis. `period`: of the second axis, where the ends meet. A point that is
-        LOWEST on an axis that counts is not near. Boxes grow around the point until k points are nearer than their sides.
+        `unit`: what one step on each axis is worth; 0 ignores the axis. `period`: of the second axis, where
+        the ends meet. A point that is LOWEST on an axis that counts is not near. Boxes grow around the point
+        until k points are nearer than their sides.
         """
         if k < 1 or not len(self) or not max(unit) > 0:
             return np.empty(0, np.int64), np.empty(0, np.float64)
@@ -190,7 +216,9 @@ class KDTree:
         out[self.order] = np.arange(len(self))
         return out
 
-    def _distances(self, rows: Int64Array, point: tuple[int, int, int], unit: tuple[float, float, float], period: int) -> NDArray[np.float64]:
+    def _distances(
+        self, rows: Int64Array, point: tuple[int, int, int], unit: tuple[float, float, float], period: int
+    ) -> NDArray[np.float64]:
         total = np.zeros(rows.size, np.float64)
         at = self._place_of[rows]
         for axis in range(3):
@@ -253,7 +281,9 @@ class KDTree:
         return [memoryview(np.ascontiguousarray(column).data) for column in self.columns]
 
     def to_bytes(self) -> bytes:
-        """Header, then latitude, longitude, time (int64 [n] each, tree order), then the permutation (int32 [n]); little-endian."""
+        """Header, then latitude, longitude, time (int64 [n] each, tree order), then the permutation (int32
+        [n]); little-endian.
+        """
         header = _HEADER.pack(MAGIC, VERSION, self.leaf, len(self))
         return header + self.columns.astype("<i8").tobytes() + self.order.astype("<i4").tobytes()
 
@@ -263,9 +293,13 @@ class KDTree:
             raise AlbumError("K-D tree segment: shorter than its header; rebuild the segment")
         magic, version, leaf, n = _HEADER.unpack_from(blob)
         if magic != MAGIC or version != VERSION:
-            raise AlbumError(f"K-D tree segment: magic {magic!r}, version {version}, expected {MAGIC!r}, {VERSION}; rebuild the segment")
+            raise AlbumError(
+                f"K-D tree segment: magic {magic!r}, version {version}, expected {MAGIC!r}, {VERSION}; rebuild the segment"
+            )
         if len(blob) != _HEADER.size + n * 28 or leaf < 1:
-            raise AlbumError(f"K-D tree segment: {len(blob)} bytes do not hold {n} points; rebuild the segment")
+            raise AlbumError(
+                f"K-D tree segment: {len(blob)} bytes do not hold {n} points; rebuild the segment"
+            )
         columns = np.frombuffer(blob, "<i8", 3 * n, _HEADER.size).reshape(3, n).astype(np.int64, copy=False)
         order = np.frombuffer(blob, "<i4", n, _HEADER.size + 24 * n).astype(np.int32, copy=False)
         if n and (order.min() < 0 or order.max() >= n):
@@ -278,7 +312,9 @@ def _sides(box: Box) -> int:
     return sum(low > LOWEST for low in box.low) + sum(high < HIGHEST for high in box.high)
 
 
-def _around(point: tuple[int, int, int], unit: tuple[float, float, float], radius: float, period: int) -> tuple[list[Box], bool]:
+def _around(
+    point: tuple[int, int, int], unit: tuple[float, float, float], radius: float, period: int
+) -> tuple[list[Box], bool]:
     """Boxes that hold all within `radius` of the point, and whether they hold everything."""
     low, high, whole = [LOWEST] * 3, [HIGHEST] * 3, True
     for axis in range(3):
@@ -290,7 +326,9 @@ def _around(point: tuple[int, int, int], unit: tuple[float, float, float], radiu
             whole = whole and low[axis] == LOWEST + 1 and high[axis] == HIGHEST
     bounds = [(low, high)]
     if period and unit[1] > 0 and low[1] > LOWEST + 1:
-        bounds += [([low[0], low[1] + by, low[2]], [high[0], high[1] + by, high[2]]) for by in (-period, period)]
+        bounds += [
+            ([low[0], low[1] + by, low[2]], [high[0], high[1] + by, high[2]]) for by in (-period, period)
+        ]
     return [Box((a[0], a[1], a[2]), (b[0], b[1], b[2])) for a, b in bounds], whole
 
 
@@ -311,8 +349,8 @@ def build(points: Int64Array, leaf: int = LEAF) -> KDTree:
 
 
 def _split(part: Int64Array, column: Int64Array, middle: int) -> Int64Array:
-    """`part` with what is smaller than its median before it and what is greater behind it, each in the order that it had: the same tree on every
-    processor, which np.argpartition does not give."""
+    """`part` with what is smaller than its median before it and what is greater behind it, each in the order
+    that it had: the same tree on every processor, which np.argpartition does not give."""
     values = column[part]
     median = np.partition(values, middle)[middle]
     return np.concatenate([part[values < median], part[values == median], part[values > median]])

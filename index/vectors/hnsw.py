@@ -1,7 +1,9 @@
-"""The HNSW segment: an engine's links over the vectors of one channel, without the vectors. Proposes candidates; ranking is the caller's.
+"""The HNSW segment: an engine's links over the vectors of one channel, without the vectors. Proposes
+candidates; ranking is the caller's.
 
-The links number vectors in order of (photo, chunk) as they were when the graph was built, so the segment says how many chunks each photo
-had. A photo that changed since keeps its places in the graph, which then lead nowhere. Knows engines and positions in a VectorSet; no SQL.
+The links number vectors in order of (photo, chunk) as they were when the graph was built, so the segment says
+how many chunks each photo had. A photo that changed since keeps its places in the graph, which then lead
+nowhere. Knows engines and positions in a VectorSet; no SQL.
 """
 
 from __future__ import annotations
@@ -18,11 +20,15 @@ from .quantize import Int8Array, Query, VectorSet
 
 MAGIC = b"GHNS"
 VERSION = 2
-_HEADER = struct.Struct("<4sHHQQ16s")  # magic, version, dimensions, vectors, photos, engine; uint16 chunks of each photo and the links follow
+_HEADER = struct.Struct(
+    "<4sHHQQ16s"
+)  # magic, version, dimensions, vectors, photos, engine; uint16 chunks of each photo and the links follow
 
 
 class Hnsw:
-    """`places`: position in the VectorSet of each of the graph's vectors, -1 where its photo changed; None where they are the same."""
+    """`places`: position in the VectorSet of each of the graph's vectors, -1 where its photo changed; None
+    where they are the same.
+    """
 
     def __init__(self, walk: engines.Walk, places: RowArray | None, size: int, engine: str) -> None:
         self._walk, self._places, self._size, self.engine = walk, places, size, engine
@@ -49,13 +55,20 @@ def build(vectors: VectorSet, photos: int, engine: str = engines.DEFAULT) -> byt
 
 
 def load(blob: bytes, vectors: VectorSet, behind: RowArray) -> Hnsw:
-    """`behind`: rows that changed since. Raises AlbumError for bytes that are no graph over the other rows' vectors."""
+    """`behind`: rows that changed since.
+
+    Raises AlbumError for bytes that are no graph over the other rows' vectors.
+    """
     counts = counts_of(blob)
     _, version, dim, n, photos, name = _HEADER.unpack_from(blob)
     if version != VERSION or dim != vectors.dim:
-        raise AlbumError(f"HNSW segment: version {version} of {dim} dimensions, expected {VERSION} of {vectors.dim}; rebuild the segment")
+        raise AlbumError(
+            f"HNSW segment: version {version} of {dim} dimensions, expected {VERSION} of {vectors.dim}; rebuild the segment"
+        )
     if int(counts.sum()) != n:
-        raise AlbumError(f"HNSW segment: {int(counts.sum())} chunks where {n} were promised; rebuild the segment")
+        raise AlbumError(
+            f"HNSW segment: {int(counts.sum())} chunks where {n} were promised; rebuild the segment"
+        )
     engine = name.rstrip(b"\0").decode("ascii", "replace")
     places = _places(counts, vectors, behind)
     codes = vectors.codes[:n] if places is None else _codes(vectors.codes, places)
@@ -77,7 +90,9 @@ def _places(counts: RowArray, vectors: VectorSet, behind: RowArray) -> RowArray 
     stale = now != counts
     if not stale.any() and not (behind < counts.size).any():
         return None
-    if np.setdiff1d(np.flatnonzero(stale[: len(now)]), behind).size and (vectors.owners.size and int(vectors.owners[-1]) >= counts.size - 1):
+    if np.setdiff1d(np.flatnonzero(stale[: len(now)]), behind).size and (
+        vectors.owners.size and int(vectors.owners[-1]) >= counts.size - 1
+    ):
         raise AlbumError("HNSW segment: its photos have other vectors than the rows; rebuild the segment")
     fresh = ~stale
     fresh[behind[behind < counts.size]] = False

@@ -1,8 +1,9 @@
-"""The k nearest photos in one channel: by scan or by graph, as the planner chooses, ranked by everything that is stored of a vector.
+"""The k nearest photos in one channel: by scan or by graph, as the planner chooses, ranked by everything that
+is stored of a vector.
 
-Both ways first rank by bytes, then rank the best again with the finer digits. A walk that finds too few photos in the filter is not
-believed: where the filter and the query agree (one day, one place) the graph's nearest are elsewhere, and the scan decides.
-Knows vectors, a graph and rows; knows no file.
+Both ways first rank by bytes, then rank the best again with the finer digits. A walk that finds too few
+photos in the filter is not believed: where the filter and the query agree (one day, one place) the graph's
+nearest are elsewhere, and the scan decides. Knows vectors, a graph and rows; knows no file.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ _AGAIN = 6  # more photos are ranked again than are wanted, by half as many and 
 
 @dataclass(frozen=True, eq=False)
 class VectorResult:
-    """`scores`: cosine of the best chunk of each photo, best first. `plan`: what was done; `estimate`: what the planner expected of both ways."""
+    """`scores`: cosine of the best chunk of each photo, best first.
+
+    `plan`: what was done; `estimate`: what the planner expected of both ways.
+    """
 
     rows: RowArray
     scores: FloatArray
@@ -40,7 +44,10 @@ def nearest(
     rows: RowArray | None = None,
     plan: Literal["auto"] | Plan = "auto",
 ) -> VectorResult:
-    """`rows`: the filter, ascending without repeats, or None. `behind`: rows of which the graph says nothing true; they are scanned on top."""
+    """`rows`: the filter, ascending without repeats, or None.
+
+    `behind`: rows of which the graph says nothing true; they are scanned on top.
+    """
     ready, chunks = Query(query), 1.0
     if not vectors.one_each:
         chunks = len(vectors) / max(int(vectors.owners[-1]) + 1, 1)
@@ -84,7 +91,9 @@ def _scan(vectors: VectorSet, query: Query, k: int, rows: RowArray | None) -> Ro
     return rows[_greatest(vectors.best_of(query, rows), _again(k))]
 
 
-def _walk(vectors: VectorSet, graph: Hnsw, behind: RowArray, query: Query, k: int, rows: RowArray | None, width: int) -> RowArray | None:
+def _walk(
+    vectors: VectorSet, graph: Hnsw, behind: RowArray, query: Query, k: int, rows: RowArray | None, width: int
+) -> RowArray | None:
     at = graph.candidates(query, width)
     found = at if vectors.one_each else vectors.owners[at]
     if rows is not None:
@@ -106,7 +115,9 @@ def among(some: RowArray, rows: RowArray) -> np.ndarray[tuple[int, ...], np.dtyp
     return np.asarray(rows[at] == some if rows.size else np.zeros(some.size, np.bool_))
 
 
-def _ranked(vectors: VectorSet, query: Query, found: RowArray, k: int, plan: Plan, costs: Estimate) -> VectorResult:
+def _ranked(
+    vectors: VectorSet, query: Query, found: RowArray, k: int, plan: Plan, costs: Estimate
+) -> VectorResult:
     at = owners = found if vectors.one_each else vectors.positions_of(found)
     scores = vectors.fine_dot(query, at)
     if not vectors.one_each:

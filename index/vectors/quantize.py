@@ -1,13 +1,15 @@
-"""Vectors as signed bytes with one scale each, and a finer digit for re-ranking: quantise, score exactly, rank.
+"""Vectors as signed bytes with one scale each, and a finer digit for re-ranking: quantise, score exactly,
+rank.
 
-A stored vector is `scale * int8`, scale = max|x| / 127, so that every vector uses the whole range of a byte whatever its dimension. The
-bytes are what sqlite-vec's vec_int8() takes. One scale a vector, measured by scan on 50,000 of bench/index/ann.py's clustered vectors of 768
-dimensions (noise alike in every direction, the hardest case; 500 queries): recall@10 of float search 0.972 with one scale a vector, 0.977 with
-one a block of 64; neither reaches 0.99. So the rounding error is kept too, in quarters of a step, four to a byte (`fine`, d / 4 bytes): 0.993. Blocks
-would then add nothing, and readers who know only the bytes still read them.
+A stored vector is `scale * int8`, scale = max|x| / 127, so that every vector uses the whole range of a byte
+whatever its dimension. The bytes are what sqlite-vec's vec_int8() takes. One scale a vector, measured by scan
+on 50,000 of bench/index/ann.py's clustered vectors of 768 dimensions (noise alike in every direction, the
+hardest case; 500 queries): recall@10 of float search 0.972 with one scale a vector, 0.977 with one a block of
+64; neither reaches 0.99. So the rounding error is kept too, in quarters of a step, four to a byte (`fine`, d
+/ 4 bytes): 0.993. Blocks would then add nothing, and readers who know only the bytes still read them.
 
-The scan multiplies bytes with bytes (numkong's kernels, which usearch brings). A query is two bytes deep, so that it loses nothing.
-Knows numpy and photos as row numbers. Knows no SQL, no file, no model.
+The scan multiplies bytes with bytes (numkong's kernels, which usearch brings). A query is two bytes deep, so
+that it loses nothing. Knows numpy and photos as row numbers. Knows no SQL, no file, no model.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ FineArray = NDArray[np.uint8]
 _BLOCK = 4096  # vectors scored at once: the second pass over them finds them in the processor's cache
 _DENSE = 0.3  # share of the vectors from which scoring all in their places costs less than gathering some
 _DEPTH = 254.0  # steps of a query's second byte in one of its first
-_QUARTERS = np.array([[((code >> shift) & 3) / 4 - 3 / 8 for shift in (0, 2, 4, 6)] for code in range(256)], np.float32)
+_QUARTERS = np.array(
+    [[((code >> shift) & 3) / 4 - 3 / 8 for shift in (0, 2, 4, 6)] for code in range(256)], np.float32
+)
 _FOUR = _QUARTERS.view(np.complex128)[:, 0]  # the same sixteen bytes as one item, which numpy takes at once
 NO_FINE = b"\x99"  # an eighth of a step up and down in turn: for a vector that has no finer digits
 
@@ -40,12 +44,16 @@ def quantize(vectors: FloatArray) -> tuple[Int8Array, FloatArray]:
 
 
 def residue(vectors: FloatArray, codes: Int8Array, scales: FloatArray) -> FineArray:
-    """What `quantize` rounded away, as the quarter of a step in which it lies, four to a byte: uint8 [n, ceil(d / 4)]."""
+    """What `quantize` rounded away, as the quarter of a step in which it lies, four to a byte: uint8 [n,
+    ceil(d / 4)].
+    """
     n, dim = codes.shape
     quarters = np.zeros((n, -(-dim // 4), 4), np.uint8)
     rest = _steps(np.asarray(vectors, np.float32), scales) - codes
     quarters.reshape(n, quarters.shape[1] * 4)[:, :dim] = np.floor(rest * 4 + 2).clip(0, 3)
-    return np.asarray(quarters[:, :, 0] | quarters[:, :, 1] << 2 | quarters[:, :, 2] << 4 | quarters[:, :, 3] << 6, np.uint8)
+    return np.asarray(
+        quarters[:, :, 0] | quarters[:, :, 1] << 2 | quarters[:, :, 2] << 4 | quarters[:, :, 3] << 6, np.uint8
+    )
 
 
 def parts_of(fine: FineArray, dim: int) -> FloatArray:
@@ -66,7 +74,9 @@ def _steps(x: FloatArray, scales: FloatArray) -> FloatArray:
 
 
 class Query:
-    """A query vector as two layers of bytes: `floats` ≈ scale * (first + second / _DEPTH). Each is made when first asked for."""
+    """A query vector as two layers of bytes: `floats` ≈ scale * (first + second / _DEPTH). Each is made when
+    first asked for.
+    """
 
     def __init__(self, floats: FloatArray) -> None:
         self.floats = np.ascontiguousarray(floats, np.float32)
@@ -91,7 +101,10 @@ class Query:
 
 @dataclass(frozen=True)
 class VectorSet:
-    """One channel in memory. `owners`: int64 [n], the photo row of each vector, ascending (a photo's chunks stand together)."""
+    """One channel in memory.
+
+    `owners`: int64 [n], the photo row of each vector, ascending (a photo's chunks stand together).
+    """
 
     codes: Int8Array
     scales: FloatArray
@@ -117,7 +130,9 @@ class VectorSet:
         return np.searchsorted(self.owners, np.arange(n_rows + 1)).astype(np.int64)
 
     def dot(self, query: FloatArray | Query, at: RowArray | None = None) -> FloatArray:
-        """Dot products of the stored bytes with the query, float32, of all vectors or of those at the positions. Cosines of unit vectors."""
+        """Dot products of the stored bytes with the query, float32, of all vectors or of those at the
+        positions. Cosines of unit vectors.
+        """
         ready = query if isinstance(query, Query) else Query(query)
         if at is not None and at.size > _DENSE * len(self):
             return self.dot(ready)[at]
@@ -134,27 +149,44 @@ class VectorSet:
         """`dot` with the query's first byte alone, for choosing what `fine_dot` ranks: half the work."""
         if at is None:
             return np.asarray(_products(self.codes, query.first) * self.scales, np.float32)
-        parts = [_products(self.codes.take(at[i : i + _BLOCK], axis=0), query.first) for i in range(0, at.size, _BLOCK)]
-        return np.asarray((parts[0] if len(parts) == 1 else np.concatenate(parts or [np.empty(0)])) * self.scales.take(at), np.float32)
+        parts = [
+            _products(self.codes.take(at[i : i + _BLOCK], axis=0), query.first)
+            for i in range(0, at.size, _BLOCK)
+        ]
+        return np.asarray(
+            (parts[0] if len(parts) == 1 else np.concatenate(parts or [np.empty(0)])) * self.scales.take(at),
+            np.float32,
+        )
 
     def fine_dot(self, query: Query, at: RowArray) -> FloatArray:
-        """Dot products with everything that is stored, in floats: for a few positions, where fewer calls matter more than fewer bytes."""
+        """Dot products with everything that is stored, in floats: for a few positions, where fewer calls
+        matter more than fewer bytes.
+        """
         steps = self.codes.take(at, axis=0).astype(np.float32)
         if self.fine is not None:
             steps += parts_of(self.fine.take(at, axis=0), self.dim)
         return np.asarray((steps @ query.floats) * self.scales.take(at), np.float32)
 
     def positions_of(self, rows: RowArray) -> RowArray:
-        """Positions of all vectors of the given photo rows, photo by photo in their order. Rows without a vector add none."""
+        """Positions of all vectors of the given photo rows, photo by photo in their order.
+
+        Rows without a vector add none.
+        """
         if self.one_each:
             return rows if not rows.size or int(rows.max()) < len(self) else rows[rows < len(self)]
         known = rows[rows < len(self.starts) - 1]
         sizes = self.starts[known + 1] - self.starts[known]
         ends = np.cumsum(sizes)
-        return np.asarray(np.arange(int(ends[-1]) if ends.size else 0) + np.repeat(self.starts[known] - (ends - sizes), sizes), np.int64)
+        return np.asarray(
+            np.arange(int(ends[-1]) if ends.size else 0)
+            + np.repeat(self.starts[known] - (ends - sizes), sizes),
+            np.int64,
+        )
 
     def best_of(self, query: FloatArray | Query, rows: RowArray) -> FloatArray:
-        """float32, one for each of `rows` in their order: the best chunk's score, -inf for a photo without a vector."""
+        """float32, one for each of `rows` in their order: the best chunk's score, -inf for a photo without a
+        vector.
+        """
         best = np.full(rows.size, -np.inf, np.float32)
         if self.one_each:
             known = rows < len(self)
@@ -170,8 +202,12 @@ class VectorSet:
             best[has] = np.maximum.reduceat(self.dot(query, at), (np.cumsum(sizes) - sizes)[has])
         return best
 
-    def best_per_row(self, query: FloatArray | Query, n_rows: int, rows: RowArray | None = None) -> FloatArray:
-        """float32 [n_rows]: the best chunk's score of each photo row, -inf where a photo has no vector or is not among `rows`."""
+    def best_per_row(
+        self, query: FloatArray | Query, n_rows: int, rows: RowArray | None = None
+    ) -> FloatArray:
+        """float32 [n_rows]: the best chunk's score of each photo row, -inf where a photo has no vector or is
+        not among `rows`.
+        """
         best = np.full(n_rows, -np.inf, np.float32)
         if rows is not None:
             best[rows] = self.best_of(query, rows)
@@ -186,8 +222,8 @@ def _products(codes: Int8Array, query: Int8Array) -> NDArray[np.float64]:
 
 
 def greatest(scores: FloatArray, count: int) -> RowArray:
-    """Positions of the `count` greatest scores in their order; of equal ones at the edge the first. numpy's argpartition would choose among these
-    by its processor's kernels."""
+    """Positions of the `count` greatest scores in their order; of equal ones at the edge the first. numpy's
+    argpartition would choose among these by its processor's kernels."""
     if scores.size <= count:
         return np.arange(scores.size, dtype=np.int64)
     floor = np.partition(scores, scores.size - count)[scores.size - count]

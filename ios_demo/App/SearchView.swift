@@ -47,7 +47,7 @@ struct SearchView: View {
         if session.isBusy {
             ProgressView("Searching…")
         } else if let answer = session.answer, answer.isDoubtful {
-            Text("Probably not in this album (\(Int(answer.here * 100)) %); the nearest:")
+            Text("Probably not in this album (\(Int(answer.presence * 100)) %); the nearest:")
         } else if PhotoLibrary.current == .limited {
             Text("Only the photos that you chose are seen.").font(.footnote)
         }

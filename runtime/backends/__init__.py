@@ -1,7 +1,8 @@
-"""Backends: one file per engine with the same names, chosen from a literal table; the heavy import stands inside `open_session`.
+"""Backends: one file per engine with the same names, chosen from a literal table; the heavy import stands
+inside `open_session`.
 
-A `Session` runs one artifact: named arrays in, named arrays out. A backend may name the processors or kernels that it is to use:
-`coreml:cpu_and_ne`, `onnx:unfused`.
+A `Session` runs one artifact: named arrays in, named arrays out. A backend may name the processors or kernels
+that it is to use: `coreml:cpu_and_ne`, `onnx:unfused`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from ..errors import RuntimeFailure
 Array = NDArray[np.generic]
 BACKENDS = {"onnx": "onnx_backend", "executorch": "executorch_backend", "coreml": "coreml_backend"}
 PLATFORMS = {"coreml": ("darwin", "macOS")}  # what runs on one system alone: its sys.platform and its name
-# The first is what a backend without any takes; the one of FALLBACK, slower and closer to the file's arithmetic, is for where that is wrong.
+# The first is what a backend without any takes; the one of FALLBACK, slower and closer to the file's
+# arithmetic, is for where that is wrong.
 UNITS = {"onnx": ("fused", "unfused"), "coreml": ("all", "cpu_only", "cpu_and_gpu", "cpu_and_ne")}
 FALLBACK = {"onnx": "unfused", "coreml": "cpu_only"}
 CHOICES = (*BACKENDS, *(f"{name}:{unit}" for name, units in UNITS.items() for unit in units))
@@ -40,17 +42,24 @@ def runs_here(name: str) -> bool:
 
 
 def split(backend: str) -> tuple[str, str]:
-    """ "coreml:cpu_and_ne" → ("coreml", "cpu_and_ne"). Raises RuntimeFailure for an unknown one, and for one of another system."""
+    """ "coreml:cpu_and_ne" → ("coreml", "cpu_and_ne").
+
+    Raises RuntimeFailure for an unknown one, and for one of another system.
+    """
     if backend not in CHOICES:
         raise RuntimeFailure(f"unknown backend {backend!r}; choose one of: {', '.join(CHOICES)}")
     name, _, units = backend.partition(":")
     if not runs_here(name):
-        raise RuntimeFailure(f"the {name} backend runs on {PLATFORMS[name][1]} alone, this is {sys.platform}: use --backend onnx")
+        raise RuntimeFailure(
+            f"the {name} backend runs on {PLATFORMS[name][1]} alone, this is {sys.platform}: use --backend onnx"
+        )
     return name, units or UNITS.get(name, ("",))[0]
 
 
 def open_session(backend: str, path: Path, artifact: Artifact, threads: int) -> Session:
-    """Loads one artifact. Raises RuntimeFailure for an unknown backend, a missing package or a file that the engine refuses."""
+    """Loads one artifact. Raises RuntimeFailure for an unknown backend, a missing package or a file that the
+    engine refuses.
+    """
     name, units = split(backend)
     module = importlib.import_module(f".{BACKENDS[name]}", __name__)
     session: Session = module.open_session(path, artifact, threads, units)

@@ -1,10 +1,12 @@
 """Core ML on a Mac, through coremltools' MLModel. Knows artifacts and arrays.
 
-A Core ML program has its own names: no dots, and `rest_0`… or `given_0`… where a step takes its inputs as a list. `shared` gives it the names
-that the other backends have, so that the drivers above know one contract; a step's inputs are matched by their place. Shapes are fixed, and
-what was computed in fp16 comes out as such. A decoder may keep its cache in states of the program.
+A Core ML program has its own names: no dots, and `rest_0`… or `given_0`… where a step takes its inputs as a
+list. `shared` gives it the names that the other backends have, so that the drivers above know one contract; a
+step's inputs are matched by their place. Shapes are fixed, and what was computed in fp16 comes out as such. A
+decoder may keep its cache in states of the program.
 
-Core ML itself has not been run by the project's tests: they run on other systems, with the saved programs interpreted beneath MLModel.
+Core ML itself has not been run by the project's tests: they run on other systems, with the saved programs
+interpreted beneath MLModel.
 """
 
 from __future__ import annotations
@@ -24,8 +26,11 @@ from . import Array
 
 _NUMBERED = re.compile(r"_(\d+)$")
 _WHERE, _ROTATED = ("place", "mask"), ("cos", "sin", "place", "mask")
-# What a step takes before its caches, by the positions that its family has: learned, rotary, rotary with local layers.
-_HEADS = tuple(("embeds", *where) for where in (_WHERE, _ROTATED, (*_ROTATED, "cos_local", "sin_local", "mask_local")))
+# What a step takes before its caches, by the positions that its family has: learned, rotary, rotary with
+# local layers.
+_HEADS = tuple(
+    ("embeds", *where) for where in (_WHERE, _ROTATED, (*_ROTATED, "cos_local", "sin_local", "mask_local"))
+)
 _RELATIVE = ("embeds", *_WHERE, "buckets", "cross_mask")
 
 
@@ -49,7 +54,9 @@ class Shared:
 
     def run(self, inputs: dict[str, Array]) -> dict[str, Array]:
         pairs = zip(self._own.inputs, self.artifact.inputs, strict=True)
-        out = self._program.run({own.name: np.ascontiguousarray(inputs[ours.name], np.dtype(own.dtype)) for own, ours in pairs})
+        out = self._program.run(
+            {own.name: np.ascontiguousarray(inputs[ours.name], np.dtype(own.dtype)) for own, ours in pairs}
+        )
         pairs = zip(self._own.outputs, self.artifact.outputs, strict=True)
         return {ours.name: np.asarray(out[own.name], np.dtype(own.dtype)) for own, ours in pairs}
 
@@ -73,7 +80,10 @@ def shared(program: Program, artifact: Artifact) -> Shared:
 
 
 def shared_names(artifact: Artifact) -> Artifact:
-    """The artifact with the tensor names that the other targets' artifacts have. Raises RuntimeFailure for one that fits no step."""
+    """The artifact with the tensor names that the other targets' artifacts have.
+
+    Raises RuntimeFailure for one that fits no step.
+    """
     if not artifact.role.startswith("llm_"):
         return artifact
     outputs = [_NUMBERED.sub(r".\1", t.name) for t in artifact.outputs]
@@ -88,16 +98,20 @@ def shared_names(artifact: Artifact) -> Artifact:
 
 
 def _step_inputs(artifact: Artifact, layers: int) -> list[str]:
-    """Names of a step's inputs in their order. `layers`: how many give their key and value; 0 where all keep them in states. The count
-    alone says which step it is."""
+    """Names of a step's inputs in their order. `layers`: how many give their key and value; 0 where all keep
+    them in states. The count alone says which step it is."""
     count, past = len(artifact.inputs), _pairs("past", layers)
     for head in _HEADS:
         if len(head) + len(past) == count:
             return [*head, *past]
-    crossed = count - len(_RELATIVE) - len(past)  # after the caches, an encoder's keys and values for as many layers
+    crossed = (
+        count - len(_RELATIVE) - len(past)
+    )  # after the caches, an encoder's keys and values for as many layers
     if crossed > 0 and crossed == 2 * (layers or crossed // 2):
         return [*_RELATIVE, *past, *_pairs("cross", crossed // 2)]
-    raise RuntimeFailure(f"{artifact.path}: {count} inputs, {layers} layers' keys and values: no decoder's step: export again")
+    raise RuntimeFailure(
+        f"{artifact.path}: {count} inputs, {layers} layers' keys and values: no decoder's step: export again"
+    )
 
 
 def _pairs(kind: str, layers: int) -> list[str]:
@@ -116,7 +130,9 @@ class _Native:
         try:
             found: dict[str, Array] = self._model.predict(inputs, self._state)
         except Exception as error:
-            raise RuntimeFailure(f"{self._where}: Core ML fails ({_first_line(error)}): try --backend coreml:cpu_only") from None
+            raise RuntimeFailure(
+                f"{self._where}: Core ML fails ({_first_line(error)}): try --backend coreml:cpu_only"
+            ) from None
         return found
 
     def reset(self) -> None:
@@ -128,20 +144,27 @@ class _Native:
 
     def set_states(self, values: dict[str, Array]) -> None:
         for name, value in values.items():
-            self._state.write_state(name, np.ascontiguousarray(value, np.float16))  # the one type that states have
+            self._state.write_state(
+                name, np.ascontiguousarray(value, np.float16)
+            )  # the one type that states have
 
 
 def open_session(path: Path, artifact: Artifact, threads: int, units: str) -> Shared:
-    """Loads a .mlpackage, which Core ML compiles. `units`: all | cpu_only | cpu_and_gpu | cpu_and_ne; its threads are its own. Raises
-    RuntimeFailure."""
-    logging.getLogger("coremltools").setLevel(logging.ERROR)  # it warns of every package beside it that it does not know yet
+    """Loads a .mlpackage, which Core ML compiles. `units`: all | cpu_only | cpu_and_gpu | cpu_and_ne; its
+    threads are its own. Raises RuntimeFailure."""
+    logging.getLogger("coremltools").setLevel(
+        logging.ERROR
+    )  # it warns of every package beside it that it does not know yet
     try:
         ct: Any = importlib.import_module("coremltools")
     except ImportError as error:
-        raise RuntimeFailure(f"the coreml backend needs {error.name}: pip install 'gamer-on-device[coreml]'") from None
+        raise RuntimeFailure(
+            f"the coreml backend needs {error.name}: pip install 'gamer-on-device[coreml]'"
+        ) from None
     try:
         model: Any = ct.models.MLModel(str(path), compute_units=ct.ComputeUnit[units.upper()])
-        model.get_compiled_model_path()  # a package that Core ML does not load is no more than a warning until it is asked something
+        # a package that Core ML does not load is no more than a warning until it is asked something
+        model.get_compiled_model_path()
         native = _Native(model, f"{path} on {units}")
     except Exception as error:  # Core ML's own messages arrive as RuntimeError, coremltools' as Exception
         raise RuntimeFailure(f"{path}: Core ML refuses it ({_first_line(error)}): export again") from None

@@ -1,6 +1,7 @@
 """ExecuTorch's Python runtime (XNNPACK). Knows artifacts and arrays.
 
-Its binding takes torch tensors and imports torch itself; this is the one file outside export/ that may, and only inside `open_session`.
+Its binding takes torch tensors and imports torch itself; this is the one file outside export/ that may, and
+only inside `open_session`.
 """
 
 from __future__ import annotations
@@ -17,27 +18,38 @@ from . import Array
 
 
 class ExecutorchSession:
-    """A loaded .pte program's `forward`. Inputs of smaller size than the fixed shape are the caller's business to pad."""
+    """A loaded .pte program's `forward`.
+
+    Inputs of smaller size than the fixed shape are the caller's business to pad.
+    """
 
     def __init__(self, path: Path, artifact: Artifact) -> None:
         try:
             self._torch = importlib.import_module("torch")
             runtime = importlib.import_module("executorch.runtime")
         except ImportError as error:
-            raise RuntimeFailure(f"the executorch backend needs {error.name}: pip install 'gamer-on-device[export]'") from None
+            raise RuntimeFailure(
+                f"the executorch backend needs {error.name}: pip install 'gamer-on-device[export]'"
+            ) from None
         try:
             self._program: Any = runtime.Runtime.get().load_program(path)
             self._method: Any = self._program.load_method("forward")
         except Exception as error:  # the binding raises RuntimeError with a C++ message
-            raise RuntimeFailure(f"{path}: ExecuTorch refuses it ({str(error).splitlines()[0][:200]}): export again") from None
+            raise RuntimeFailure(
+                f"{path}: ExecuTorch refuses it ({str(error).splitlines()[0][:200]}): export again"
+            ) from None
         self.artifact = artifact
 
     def run(self, inputs: dict[str, Array]) -> dict[str, Array]:
-        args = [self._torch.from_numpy(np.ascontiguousarray(inputs[spec.name])) for spec in self.artifact.inputs]
+        args = [
+            self._torch.from_numpy(np.ascontiguousarray(inputs[spec.name])) for spec in self.artifact.inputs
+        ]
         out = self._method.execute(args)
         return {spec.name: tensor.numpy() for spec, tensor in zip(self.artifact.outputs, out, strict=True)}
 
 
 def open_session(path: Path, artifact: Artifact, threads: int, units: str) -> ExecutorchSession:
-    """Loads a .pte file. `threads` is not adjustable through this binding: XNNPACK uses its own pool, on the CPU alone. Raises RuntimeFailure."""
+    """Loads a .pte file. `threads` is not adjustable through this binding: XNNPACK uses its own pool, on the
+    CPU alone. Raises RuntimeFailure.
+    """
     return ExecutorchSession(path, artifact)

@@ -1,6 +1,8 @@
-"""Reads the gazetteer file: a name → the places of that name, a position → the nearest city. Stock sqlite3, read-only, no network.
+"""Reads the gazetteer file: a name → the places of that name, a position → the nearest city. Stock sqlite3,
+read-only, no network.
 
-Knows the file's layout (written by `gamer.export.bundle.gazetteer`), knows nothing of queries or albums. Positions and boxes are degrees, WGS 84.
+Knows the file's layout (written by `gamer.export.bundle.gazetteer`), knows nothing of queries or albums.
+Positions and boxes are degrees, WGS 84.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ MAX_WORDS = 4
 MAX_CANDIDATES = 24
 NEARBY_KM = 8.0
 _KM_PER_DEGREE = 111.195
-Box = tuple[float, float, float, float]  # south, north, west, east in degrees; west > east crosses the antimeridian
+Box = tuple[
+    float, float, float, float
+]  # south, north, west, east in degrees; west > east crosses the antimeridian
 
 
 class GazetteerError(RuntimeFailure):
@@ -37,9 +41,10 @@ class GazetteerError(RuntimeFailure):
 class Place:
     """A city, country or region with its extent. Degrees; `west > east` crosses the antimeridian.
 
-    `primary`: the name asked for is the place's own (or usual English) name, not an alternate one. `word`: that name is also an English
-    word (Nice, Reading). `given`: that name is also a given name (Florence, Austin). From `nearest`, the three are True, False, False.
-    `parts`: the boxes (south, north, west, east) of a country with far parts, Hawaii beside the mainland; () when one will do.
+    `primary`: the name asked for is the place's own (or usual English) name, not an alternate one. `word`:
+    that name is also an English word (Nice, Reading). `given`: that name is also a given name (Florence,
+    Austin). From `nearest`, the three are True, False, False. `parts`: the boxes (south, north, west, east)
+    of a country with far parts, Hawaii beside the mainland; () when one will do.
     """
 
     id: int
@@ -70,7 +75,10 @@ class Place:
 
     def contains(self, lat: float, lon: float) -> bool:
         """Whether a position in degrees lies in one of the boxes."""
-        return any(_within(lat, lon, part) for part in self.parts or ((self.south, self.north, self.west, self.east),))
+        return any(
+            _within(lat, lon, part)
+            for part in self.parts or ((self.south, self.north, self.west, self.east),)
+        )
 
 
 def _within(lat: float, lon: float, box: Box) -> bool:
@@ -79,18 +87,29 @@ def _within(lat: float, lon: float, box: Box) -> bool:
 
 
 def fold(name: str) -> str:
-    """The form under which names are stored and sought: casefolded, accents and stops stripped, hyphens and whitespace to one space."""
-    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", name).casefold())  # "𝑨" is an A only once decomposed
-    kept = "".join(" " if c in "-‐‑–_" else c for c in folded if not unicodedata.combining(c) and c not in ".'’`\0")
+    """The form under which names are stored and sought: casefolded, accents and stops stripped, hyphens and
+    whitespace to one space.
+    """
+    folded = unicodedata.normalize(
+        "NFKD", unicodedata.normalize("NFKD", name).casefold()
+    )  # "𝑨" is an A only once decomposed
+    kept = "".join(
+        " " if c in "-‐‑–_" else c for c in folded if not unicodedata.combining(c) and c not in ".'’`\0"
+    )
     return " ".join(kept.translate(_LETTERS).split())
 
 
 _LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th"})
-_COLUMNS = "p.id, p.name, p.kind, p.country_code, p.lat, p.lon, p.south, p.north, p.west, p.east, p.population"
+_COLUMNS = (
+    "p.id, p.name, p.kind, p.country_code, p.lat, p.lon, p.south, p.north, p.west, p.east, p.population"
+)
 
 
 class Gazetteer:
-    """A gazetteer file open for reading. Safe to share between threads: one connection behind a lock, answers cached."""
+    """A gazetteer file open for reading.
+
+    Safe to share between threads: one connection behind a lock, answers cached.
+    """
 
     def __init__(self, path: Path, db: sqlite3.Connection, version: int = GAZETTEER_VERSION) -> None:
         self.path = path
@@ -101,20 +120,31 @@ class Gazetteer:
 
     @classmethod
     def open(cls, path: Path) -> Gazetteer:
-        """Open the file (under 5 ms; nothing is read in but the header). Raises GazetteerError for anything but a gazetteer."""
+        """Open the file (under 5 ms; nothing is read in but the header). Raises GazetteerError for anything
+        but a gazetteer.
+        """
         if not path.is_file():
             raise GazetteerError(f"no gazetteer at {path}")
         try:
-            db = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False, isolation_level=None)
+            db = sqlite3.connect(
+                f"{path.resolve().as_uri()}?mode=ro&immutable=1",
+                uri=True,
+                check_same_thread=False,
+                isolation_level=None,
+            )
         except sqlite3.Error as error:
             raise GazetteerError(f"cannot open the gazetteer {path}: {error}") from error
         try:
             id_ = db.execute("PRAGMA application_id").fetchone()[0]
             version = db.execute("PRAGMA user_version").fetchone()[0]
             if id_ != GAZETTEER_APPLICATION_ID:
-                raise GazetteerError(f"{path} is not a gazetteer (application_id {id_:#x}, expected {GAZETTEER_APPLICATION_ID:#x})")
+                raise GazetteerError(
+                    f"{path} is not a gazetteer (application_id {id_:#x}, expected {GAZETTEER_APPLICATION_ID:#x})"
+                )
             if not 1 <= version <= GAZETTEER_VERSION:
-                raise GazetteerError(f"{path} is a gazetteer of version {version}; this program reads up to {GAZETTEER_VERSION}: update it")
+                raise GazetteerError(
+                    f"{path} is a gazetteer of version {version}; this program reads up to {GAZETTEER_VERSION}: update it"
+                )
         except sqlite3.Error as error:
             db.close()
             raise GazetteerError(f"{path} is not a gazetteer: {error}") from error
@@ -135,14 +165,18 @@ class Gazetteer:
         self.close()
 
     def lookup(self, name: str) -> tuple[Place, ...]:
-        """The places of that name (case, accents and hyphens do not matter), best first: by population, alternate names at a quarter."""
+        """The places of that name (case, accents and hyphens do not matter), best first: by population,
+        alternate names at a quarter.
+        """
         if not name or len(name) > 100:
             return ()
         folded = fold(name)
         return self._cached(folded) if folded else ()
 
     def longest_match(self, words: Sequence[str], start: int) -> tuple[int, tuple[Place, ...]] | None:
-        """The longest run of words from `start` that is a place name: (number of words, 1 to 4; its places best first), or None."""
+        """The longest run of words from `start` that is a place name: (number of words, 1 to 4; its places
+        best first), or None.
+        """
         for length in range(min(MAX_WORDS, len(words) - start), 0, -1):
             found = self.lookup(" ".join(words[start : start + length]))
             if found:
@@ -150,11 +184,15 @@ class Gazetteer:
         return None
 
     def nearest(self, lat: float, lon: float, max_km: float = 50.0) -> Place | None:
-        """The city whose centre is nearest to a position in degrees, within `max_km` kilometres, or None (open sea, not a position)."""
+        """The city whose centre is nearest to a position in degrees, within `max_km` kilometres, or None
+        (open sea, not a position).
+        """
         if not (math.isfinite(lat) and math.isfinite(lon)) or not (-90 <= lat <= 90) or max_km <= 0:
             return None
         lon = (lon + 180.0) % 360.0 - 180.0
-        for reach in (NEARBY_KM, max_km) if max_km > NEARBY_KM else (max_km,):  # most photos are close to a city: few rows
+        for reach in (
+            (NEARBY_KM, max_km) if max_km > NEARBY_KM else (max_km,)
+        ):  # most photos are close to a city: few rows
             rows = self._cities_around(lat, lon, reach)
             best = min(((_distance_km(lat, lon, r[1], r[2]), r[0]) for r in rows), default=None)
             if best is not None and best[0] <= reach:
@@ -171,7 +209,9 @@ class Gazetteer:
         west, east = lon - dlon, lon + dlon
         sql = "SELECT id, lat, lon FROM places WHERE kind = 'city' AND lat BETWEEN ? AND ? AND (lon BETWEEN ? AND ?"
         bounds: tuple[float, ...] = (lat - dlat, lat + dlat, west, east)
-        if dlon < 180.0 and (west < -180.0 or east > 180.0):  # the box crosses the antimeridian: look on the other side too
+        if dlon < 180.0 and (
+            west < -180.0 or east > 180.0
+        ):  # the box crosses the antimeridian: look on the other side too
             shift = 360.0 if west < -180.0 else -360.0
             sql, bounds = sql + " OR lon BETWEEN ? AND ?", (*bounds, west + shift, east + shift)
         elif dlon >= 180.0:
@@ -197,7 +237,11 @@ class Gazetteer:
         )
 
     def _parts(self, id_: int) -> tuple[Box, ...]:
-        return tuple(self._query("SELECT south, north, west, east FROM parts WHERE place_id = ? ORDER BY rowid", (id_,)))
+        return tuple(
+            self._query(
+                "SELECT south, north, west, east FROM parts WHERE place_id = ? ORDER BY rowid", (id_,)
+            )
+        )
 
     def _query(self, sql: str, arguments: tuple[Any, ...]) -> list[Any]:
         try:

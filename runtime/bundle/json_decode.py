@@ -1,6 +1,8 @@
-"""JSON values → frozen dataclasses, type-checked field by field. Knows types; knows nothing of what they mean.
+"""JSON values → frozen dataclasses, type-checked field by field. Knows types; knows nothing of what they
+mean.
 
-What reads a kind is made once: a manifest holds thousands of values of a few kinds, and every start of the program reads one.
+What reads a kind is made once: a manifest holds thousands of values of a few kinds, and every start of the
+program reads one.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ class _Misfit(ValueError):
 
 
 def read_as(kind: Any, raw: Any, at: str) -> Any:
-    """`raw` (from JSON) as `kind`: a dataclass, tuple[X, ...], dict[str, X], a union, or a scalar. Raises ValueError saying where."""
+    """`raw` (from JSON) as `kind`: a dataclass, tuple[X, ...], dict[str, X], a union, or a scalar. Raises
+    ValueError saying where.
+    """
     try:
         return _reader(kind)(raw)
     except _Misfit as error:
@@ -63,7 +67,9 @@ def _record(kind: Any) -> Reader:
             raise _wrong(kind, raw)
         missing = [n for n in needed if n not in raw]
         if missing or not raw.keys() <= readers.keys():
-            raise _Misfit(f"{', '.join(missing or sorted(set(raw) - set(fields)))} {'missing' if missing else 'unknown'}")
+            raise _Misfit(
+                f"{', '.join(missing or sorted(set(raw) - set(fields)))} {'missing' if missing else 'unknown'}"
+            )
         found, name = {}, ""
         try:
             for name, value in raw.items():

@@ -1,7 +1,9 @@
-"""The bundle's manifest: what travels to a phone, with sizes, hashes and proof. Reads, writes and checks; runs nothing.
+"""The bundle's manifest: what travels to a phone, with sizes, hashes and proof. Reads, writes and checks;
+runs nothing.
 
-A bundle is a directory with `manifest.json` (this file's `Manifest` as JSON, `schema_version` first), the artifacts it names, tokenizer
-files, `labels.json`, `gazetteer.sqlite` and `fixtures/`. `load` checks schema, sizes and SHA-256 before anything else touches a file.
+A bundle is a directory with `manifest.json` (this file's `Manifest` as JSON, `schema_version` first), the
+artifacts it names, tokenizer files, `labels.json`, `gazetteer.sqlite` and `fixtures/`. `load` checks schema,
+sizes and SHA-256 before anything else touches a file.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ NOT_RUN = "not run on this platform"
 
 @dataclass(frozen=True)
 class TensorSpec:
-    """One input or output: `shape` holds integers, or names for dimensions that may vary; `dtype` is numpy's name."""
+    """One input or output: `shape` holds integers, or names for dimensions that may vary; `dtype` is numpy's
+    name.
+    """
 
     name: str
     shape: tuple[int | str, ...]
@@ -35,11 +39,13 @@ class TensorSpec:
 class Parity:
     """How close an artifact's outputs are to the fp32 torch model's on the same inputs.
 
-    `status`: "passed", or NOT_RUN where the target cannot be executed here (then no figure is given). `metric` is "cosine" (worst input
-    in `minimum`, all inputs in `mean`) or "top1" (share of positions of a fixed text whose likeliest token is the same; cosine of the
-    hidden state in `minimum` and `mean`). `executed_by`: "onnxruntime", "executorch", "Core ML", "MIL interpreter"; "" in bundles from
-    before it was said. Of what was NOT_RUN it says what was checked instead. `kernels`: engine, version and processor features
-    (processor.kernels) that the figures hold for; elsewhere the bundle's fixtures are run again before it is trusted (selfcheck.py).
+    `status`: "passed", or NOT_RUN where the target cannot be executed here (then no figure is given).
+    `metric` is "cosine" (worst input in `minimum`, all inputs in `mean`) or "top1" (share of positions of a
+    fixed text whose likeliest token is the same; cosine of the hidden state in `minimum` and `mean`).
+    `executed_by`: "onnxruntime", "executorch", "Core ML", "MIL interpreter"; "" in bundles from before it was
+    said. Of what was NOT_RUN it says what was checked instead. `kernels`: engine, version and processor
+    features (processor.kernels) that the figures hold for; elsewhere the bundle's fixtures are run again
+    before it is trusted (selfcheck.py).
     """
 
     status: str
@@ -56,9 +62,11 @@ class Parity:
 
 @dataclass(frozen=True)
 class Artifact:
-    """One file (or one directory: an .mlpackage, ONNX with its weights beside) for one component and one target.
+    """One file (or one directory: an .mlpackage, ONNX with its weights beside) for one component and one
+    target.
 
-    `export_seconds`, `export_peak_bytes`: what making and proving it took; 0 bytes where that was not counted.
+    `export_seconds`, `export_peak_bytes`: what making and proving it took; 0 bytes where that was not
+    counted.
     """
 
     role: str
@@ -76,7 +84,10 @@ class Artifact:
 
 @dataclass(frozen=True)
 class Component:
-    """One network of the recipe. `macs` counts multiply-adds of the fp32 module on `macs_per`; `trained` is False for random weights."""
+    """One network of the recipe.
+
+    `macs` counts multiply-adds of the fp32 module on `macs_per`; `trained` is False for random weights.
+    """
 
     role: str
     architecture: str
@@ -89,11 +100,13 @@ class Component:
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """Pixels → tensor: shorter side to `resize` (antialiased), centre crop `crop`, (x - mean) / std inside the graph, of pixels in 0..255.
+    """Pixels → tensor: shorter side to `resize` (antialiased), centre crop `crop`, (x - mean) / std inside
+    the graph, of pixels in 0..255.
 
-    `channel_mean`, `channel_std`: the same by channel, where the channels differ (then `mean` and `std` are their means). `fit`: "cut", whole
-    pixels of the picture's centre are cut out and resized; "crop", exactly the centre of the whole picture's resize, as Hugging Face's
-    processors have it; "squash", both sides become `crop`, whatever the picture's shape.
+    `channel_mean`, `channel_std`: the same by channel, where the channels differ (then `mean` and `std` are
+    their means). `fit`: "cut", whole pixels of the picture's centre are cut out and resized; "crop", exactly
+    the centre of the whole picture's resize, as Hugging Face's processors have it; "squash", both sides
+    become `crop`, whatever the picture's shape.
     """
 
     resize: int
@@ -108,10 +121,12 @@ class Preprocessing:
 
 @dataclass(frozen=True)
 class Language:
-    """What the decoder needs beside its graph: sizes of the KV cache, rotary base, and the ids that stop generation.
+    """What the decoder needs beside its graph: sizes of the KV cache, rotary base, and the ids that stop
+    generation.
 
-    `rope_theta` 0: nothing rotates. `window`: what the local layers see, rotated with `rope_theta_local`; 0 without such layers. `buckets`,
-    `distance`: T5's relative positions. `start_id`: what an encoder-decoder's answer begins with; None for a decoder alone.
+    `rope_theta` 0: nothing rotates. `window`: what the local layers see, rotated with `rope_theta_local`; 0
+    without such layers. `buckets`, `distance`: T5's relative positions. `start_id`: what an encoder-decoder's
+    answer begins with; None for a decoder alone.
     """
 
     layers: int
@@ -130,7 +145,10 @@ class Language:
 
 @dataclass(frozen=True)
 class Thresholds:
-    """δ of layer 2, ρ of the router (paper Eq. 1), K hits. `delta_from` says how δ was calibrated for this text encoder."""
+    """δ of layer 2, ρ of the router (paper Eq.
+
+    1), K hits. `delta_from` says how δ was calibrated for this text encoder.
+    """
 
     delta: float
     rho: float
@@ -142,9 +160,10 @@ class Thresholds:
 class Ranking:
     """The weights of the fused score (ranking.py), in log-odds. `fitted`: on what, and how.
 
-    text, image: a unit of cosine of the channel. words: a unit of BM25. coverage: all of the query's words held. context_words,
-    context_coverage: the same of the messages around a message. entity: a node over δ as similar as can be. cue: a nat of evidence.
-    here, here_cosine, here_coverage, here_cue: the logistic that says whether the album holds what is meant at all.
+    text, image: a unit of cosine of the channel. words: a unit of BM25. coverage: all of the query's words
+    held. context_words, context_coverage: the same of the messages around a message. entity: a node over δ as
+    similar as can be. cue: a nat of evidence. here, here_cosine, here_coverage, here_cue: the logistic that
+    says whether the album holds what is meant at all.
     """
 
     text: float = 7.6
@@ -178,7 +197,9 @@ class DataFile:
 
 @dataclass(frozen=True)
 class PrefixFile:
-    """The decoder's cache of a prompt's fixed beginning (.npy); read when first used. `made_from`: see prefix.py."""
+    """The decoder's cache of a prompt's fixed beginning (.npy); read when first used. `made_from`: see
+    prefix.py.
+    """
 
     prompt: str
     target: str
@@ -193,8 +214,9 @@ class PrefixFile:
 class Manifest:
     """Everything that a bundle promises. Field order is the JSON's order.
 
-    `preprocessing`: None without an image tower. `language`: None without a language model. `settings`: what the export was asked for, as
-    text. `random_parts`: what was filled with random numbers on demand: such a bundle finds nothing, and searches refuse it unless told.
+    `preprocessing`: None without an image tower. `language`: None without a language model. `settings`: what
+    the export was asked for, as text. `random_parts`: what was filled with random numbers on demand: such a
+    bundle finds nothing, and searches refuse it unless told.
     """
 
     schema_version: int
@@ -226,19 +248,25 @@ class Manifest:
         found = [a for a in self.artifacts if a.role == role and a.target == target]
         if not found:
             have = sorted({a.target for a in self.artifacts})
-            raise BundleError(f"bundle has no {target} artifact for {role}; it holds {', '.join(have)}: export again with --targets {target}")
+            raise BundleError(
+                f"bundle has no {target} artifact for {role}; it holds {', '.join(have)}: export again with --targets {target}"
+            )
         return found[0]
 
     def prompt(self, name: str) -> str:
         """The prompt template called `name`. Raises BundleError for a bundle that has none."""
         if name not in self.prompts:
-            raise BundleError(f"bundle has no prompt {name!r}; it holds {', '.join(sorted(self.prompts))}: export it again")
+            raise BundleError(
+                f"bundle has no prompt {name!r}; it holds {', '.join(sorted(self.prompts))}: export it again"
+            )
         return self.prompts[name]
 
     def decoder(self) -> Language:
         """The decoder's sizes. Raises BundleError for a bundle without a language model."""
         if self.language is None:
-            raise BundleError(f"bundle {self.recipe} has no language model: use --refine fast, or export a recipe that has one")
+            raise BundleError(
+                f"bundle {self.recipe} has no language model: use --refine fast, or export a recipe that has one"
+            )
         return self.language
 
     def pixels(self) -> Preprocessing:
@@ -248,9 +276,15 @@ class Manifest:
         return self.preprocessing
 
     def golden(self, role: str) -> dict[str, DataFile]:
-        """The golden arrays of a component by name (`want` is what fp32 torch gave): fixtures/ROLE.NAME.npy, or of its family's."""
+        """The golden arrays of a component by name (`want` is what fp32 torch gave): fixtures/ROLE.NAME.npy,
+        or of its family's.
+        """
         mine = (f"fixtures/{role}.", f"fixtures/{role.split('_', 1)[0]}.")
-        return {f.name.split(".")[-2]: f for f in self.files if f.name.startswith(mine) and f.name.endswith(".npy")}
+        return {
+            f.name.split(".")[-2]: f
+            for f in self.files
+            if f.name.startswith(mine) and f.name.endswith(".npy")
+        }
 
     def has_file(self, name: str) -> bool:
         return any(f.name == name for f in self.files)
@@ -295,7 +329,9 @@ def from_json(text: str, where: str) -> Manifest:
         raise BundleError(f"{where}: no schema_version: this is not a bundle manifest")
     if raw["schema_version"] not in READABLE:
         known = " and ".join(map(str, READABLE))
-        raise BundleError(f"{where}: schema version {raw['schema_version']}, this program reads {known}: update it, or export again")
+        raise BundleError(
+            f"{where}: schema version {raw['schema_version']}, this program reads {known}: update it, or export again"
+        )
     try:
         manifest: Manifest = read_as(Manifest, raw, "manifest")
         _within(manifest)
@@ -333,8 +369,13 @@ def _within(manifest: Manifest) -> None:
     for name, (value, least, most) in bounds.items():
         if not least <= value <= most:
             raise ValueError(f"{name}: {value} outside {least}..{most}")
-    if p is not None and (any(len(x) not in (0, 3) for x in (p.channel_mean, p.channel_std)) or any(x <= 0 for x in p.channel_std)):
-        raise ValueError("preprocessing.channel_mean, channel_std: three numbers each are wanted, deviations above zero")
+    if p is not None and (
+        any(len(x) not in (0, 3) for x in (p.channel_mean, p.channel_std))
+        or any(x <= 0 for x in p.channel_std)
+    ):
+        raise ValueError(
+            "preprocessing.channel_mean, channel_std: three numbers each are wanted, deviations above zero"
+        )
     if s is not None and "refine" not in manifest.prompts:
         raise ValueError("prompts: refine missing")
     if any(not t.shape for a in manifest.artifacts for t in (*a.inputs, *a.outputs)):
@@ -345,13 +386,20 @@ def inside(bundle: Path, relative: str) -> Path:
     """`bundle / relative`, refusing a path that leaves the bundle (manifests are hostile input)."""
     pure = PurePosixPath(relative)
     path = bundle.joinpath(*pure.parts)
-    if "\0" in relative or pure.is_absolute() or ".." in pure.parts or not path.resolve().is_relative_to(bundle.resolve()):
+    if (
+        "\0" in relative
+        or pure.is_absolute()
+        or ".." in pure.parts
+        or not path.resolve().is_relative_to(bundle.resolve())
+    ):
         raise BundleError(f"{bundle / MANIFEST_NAME}: path {relative!r} leaves the bundle")
     return path
 
 
 def digest(path: Path) -> tuple[int, str]:
-    """(bytes, SHA-256 hex) of a file; of a directory, over its files' relative names and contents in sorted order."""
+    """(bytes, SHA-256 hex) of a file; of a directory, over its files' relative names and contents in sorted
+    order.
+    """
     sha, total = hashlib.sha256(), 0
     files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
     for file in files:
@@ -370,7 +418,9 @@ def read(bundle: Path) -> Manifest:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise BundleError(f"{bundle}: no {MANIFEST_NAME} here: give the directory that `gamer export` wrote") from None
+        raise BundleError(
+            f"{bundle}: no {MANIFEST_NAME} here: give the directory that `gamer export` wrote"
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise BundleError(f"{path}: cannot be read ({error})") from None
     return from_json(text, str(path))
@@ -380,16 +430,23 @@ def check_one(bundle: Path, entry: Artifact | DataFile | PrefixFile) -> Path:
     """The path of one file of the manifest, after its size and hash were checked. Raises BundleError."""
     path = inside(bundle, entry.path)
     if not path.exists():
-        raise BundleError(f"{path}: missing, though the manifest names it: copy the whole bundle, or export it again")
+        raise BundleError(
+            f"{path}: missing, though the manifest names it: copy the whole bundle, or export it again"
+        )
     size, sha = digest(path)
     if size != entry.bytes or sha != entry.sha256:
         promised = f"{entry.bytes} and {entry.sha256[:12]}…"
-        raise BundleError(f"{path}: {size} bytes, SHA-256 {sha[:12]}…; the manifest promises {promised}: it changed since export, export again")
+        raise BundleError(
+            f"{path}: {size} bytes, SHA-256 {sha[:12]}…; the manifest promises {promised}: it changed since export, export again"
+        )
     return path
 
 
 def check_files(bundle: Path, manifest: Manifest) -> None:
-    """Checks the files that are not artifacts (tokenizers, labels, gazetteer, fixtures). Raises BundleError."""
+    """Checks the files that are not artifacts (tokenizers, labels, gazetteer, fixtures).
+
+    Raises BundleError.
+    """
     for entry in manifest.files:
         check_one(bundle, entry)
 

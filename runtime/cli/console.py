@@ -1,4 +1,6 @@
-"""What the rooms' commands share: errors as one line, exit codes, and text that cannot drive a terminal. Knows no command."""
+"""What the rooms' commands share: errors as one line, exit codes, and text that cannot drive a terminal.
+Knows no command.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,13 @@ __all__ = ["fail", "one_line", "plain"]
 
 
 @contextmanager
-def one_line(command: str, *errors: type[Exception], extra: str = "all", interrupted: str = "interrupted") -> Iterator[None]:
+def one_line(
+    command: str, *errors: type[Exception], extra: str = "all", interrupted: str = "interrupted"
+) -> Iterator[None]:
     """Turns what a person can act on into one line: exit code 1, or 130 for Ctrl-C.
 
-    `errors`: the room's own, beside the runtime's and the index's. `extra`: what to install when a package is missing.
+    `errors`: the room's own, beside the runtime's and the index's. `extra`: what to install when a package is
+    missing.
     """
     caught: tuple[type[Exception], ...] = (RuntimeFailure, AlbumError, IngestError, OSError, *errors)
     try:

@@ -20,7 +20,8 @@ from .options import PATH, backend_option, json_option, threads_option
 @threads_option
 @json_option
 def doctor(bundle: Path | None, backend: str, threads: int, as_json: bool) -> None:
-    """Show what this machine is, and how each component of BUNDLE does on it: kernels, fixtures against the manifest, what was chosen and why.
+    """Show what this machine is, and how each component of BUNDLE does on it: kernels, fixtures against the
+    manifest, what was chosen and why.
 
     Exit code 1 where a component cannot be used here, or SQLite lacks what an album needs.
     """
@@ -55,7 +56,8 @@ def _print(report: Report) -> None:
         "backends": ", ".join(backends_here()) or "none",
         "extras": have + (f" (not installed: {lacking})" if lacking else ""),
         "SQLite": f"{report.sqlite} (apsw), {_fts5(report.sqlite_fts5)}; Python's own {report.system_sqlite}, {_fts5(report.system_sqlite_fts5)}",
-        "telemetry": ("off: " if quiet else "NOT off: ") + ", ".join(f"{name}={value or '?'}" for name, value in report.telemetry.items()),
+        "telemetry": ("off: " if quiet else "NOT off: ")
+        + ", ".join(f"{name}={value or '?'}" for name, value in report.telemetry.items()),
         "memory": _memory(report),
     }
     for name, text in rows.items():
@@ -64,15 +66,29 @@ def _print(report: Report) -> None:
     if not report.bundle:
         console.print("\nA bundle's components are checked with: gamer doctor BUNDLE")
         return
-    table = Table(title=f"{report.bundle} on {report.backend}", box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0), title_justify="left")
+    table = Table(
+        title=f"{report.bundle} on {report.backend}",
+        box=SIMPLE,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+        title_justify="left",
+    )
     for name in ("component", "manifest", "here", "needs", "runs as", "why"):
-        table.add_column(name, justify="right" if name in ("manifest", "here", "needs") else "left", no_wrap=name != "why")
+        table.add_column(
+            name, justify="right" if name in ("manifest", "here", "needs") else "left", no_wrap=name != "why"
+        )
     for c in report.components:
         figures = ("–" if x is None else f"{x:.4f}" for x in (c.proven, c.here, c.threshold))
-        table.add_row(c.role, *figures, c.chosen, escape(c.problem or c.why), style="red" if c.problem else "")
+        table.add_row(
+            c.role, *figures, c.chosen, escape(c.problem or c.why), style="red" if c.problem else ""
+        )
     console.print(table)
     on = sorted({c.proven_on for c in report.components if c.proven_on})
-    console.print("Worst cosine with torch. The manifest's was measured on " + ("; ".join(on) or "kernels that it does not name") + ".")
+    console.print(
+        "Worst cosine with torch. The manifest's was measured on "
+        + ("; ".join(on) or "kernels that it does not name")
+        + "."
+    )
 
 
 def _fts5(there: bool) -> str:
@@ -84,4 +100,6 @@ def _memory(report: Report) -> str:
     if report.needs_mb is None:
         return free
     tight = report.free_mb is not None and report.free_mb < report.needs_mb
-    return f"{free}, about {report.needs_mb:,} MB for all of the bundle" + (": give --max-memory" if tight else "")
+    return f"{free}, about {report.needs_mb:,} MB for all of the bundle" + (
+        ": give --max-memory" if tight else ""
+    )

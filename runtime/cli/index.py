@@ -1,4 +1,6 @@
-"""`gamer index build`, `add` and `update`: parse, call one function, print. Models and rich are imported where they are used."""
+"""`gamer index build`, `add` and `update`: parse, call one function, print. Models and rich are imported
+where they are used.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,12 @@ if TYPE_CHECKING:
     from ..indexing.encode import Encoder
     from ..models.models import Models
 
-bundle_option = click.option("-b", "--bundle", type=PATH, required=True, help="Bundle directory that `gamer export` wrote.")
-strict_option = click.option("--strict", is_flag=True, help="Exit with 1 if anything was skipped; the album is written all the same.")
+bundle_option = click.option(
+    "-b", "--bundle", type=PATH, required=True, help="Bundle directory that `gamer export` wrote."
+)
+strict_option = click.option(
+    "--strict", is_flag=True, help="Exit with 1 if anything was skipped; the album is written all the same."
+)
 ocr_option = click.option(
     "--ocr",
     type=click.Choice(("auto", "all", "off")),
@@ -63,7 +69,16 @@ def encoding(command: Callable[..., None]) -> Callable[..., None]:
         asked = Asked(*(given.pop(field.name) for field in fields(Asked)))
         command(**given, asked=asked)
 
-    options = (bundle_option, strict_option, ocr_option, extract_option, backend_option, threads_option, random_option, json_option)
+    options = (
+        bundle_option,
+        strict_option,
+        ocr_option,
+        extract_option,
+        backend_option,
+        threads_option,
+        random_option,
+        json_option,
+    )
     for option in reversed(options):
         run = option(run)
     return run
@@ -92,21 +107,33 @@ def build(album: Path, output: Path, asked: Asked) -> None:
             built = indexing.build(album, models, output, progress, encoder)
     size = built.path.stat().st_size / 1e6
     line = f"{built.path}: {built.photos} photos indexed, {built.seen} looked at, {len(built.skips)} skipped, {size:.2f} MB"
-    _report(asdict(built), line + (f", {built.resumed} from an interrupted run" if built.resumed else ""), built.skips, asked)
+    _report(
+        asdict(built),
+        line + (f", {built.resumed} from an interrupted run" if built.resumed else ""),
+        built.skips,
+        asked,
+    )
 
 
 @click.command()
 @click.argument("album", type=PATH)
 @click.argument("source", type=PATH)
-@click.option("--prune", is_flag=True, help="Remove the photos of SOURCE whose files are gone. Without it they are only reported.")
+@click.option(
+    "--prune",
+    is_flag=True,
+    help="Remove the photos of SOURCE whose files are gone. Without it they are only reported.",
+)
 @encoding
 def add(album: Path, source: Path, prune: bool, asked: Asked) -> None:
     """Bring the album file ALBUM up to date with SOURCE: a folder of photos, or a .jsonl.
 
-    Pictures are compared by the hash of their contents: unchanged ones are not encoded again, moved ones keep their identity and memories, edited
-    ones are encoded again, new ones are added. Batches are committed; interrupted, the same command goes on where it stopped.
+    Pictures are compared by the hash of their contents: unchanged ones are not encoded again, moved ones keep
+    their identity and memories, edited ones are encoded again, new ones are added. Batches are committed;
+    interrupted, the same command goes on where it stopped.
     """
-    with one_line("index add", interrupted="interrupted; what was committed stays, run the same command again to go on"):
+    with one_line(
+        "index add", interrupted="interrupted; what was committed stays, run the same command again to go on"
+    ):
         from ..indexing import build as indexing
 
         models, encoder = _open(asked, album)
@@ -116,7 +143,12 @@ def add(album: Path, source: Path, prune: bool, asked: Asked) -> None:
     counts = f"{done.added} added, {done.edited} encoded again, {done.moved} moved, {done.unchanged} unchanged, {gone}, {len(done.skips)} skipped"
     if not asked.as_json and not done.pruned:
         for photo_id in done.missing:
-            click.echo(plain(f"gone: {photo_id} (its file is no longer there; --prune or `gamer index remove` takes it out)"), err=True)
+            click.echo(
+                plain(
+                    f"gone: {photo_id} (its file is no longer there; --prune or `gamer index remove` takes it out)"
+                ),
+                err=True,
+            )
     _report(asdict(done), f"{done.path}: {counts}; {done.photos} photos", done.skips, asked)
 
 
@@ -127,8 +159,8 @@ def add(album: Path, source: Path, prune: bool, asked: Asked) -> None:
 def update(album: Path, photos: tuple[str, ...], asked: Asked) -> None:
     """Encode PHOTOS (ids) of the album file ALBUM again, or all of them, e.g. with another bundle's encoders.
 
-    Ids, memories, labels, merges and preferences stay. With other encoders the album is written beside the old one and takes its place when it is
-    whole; interrupted, the same command goes on where it stopped.
+    Ids, memories, labels, merges and preferences stay. With other encoders the album is written beside the
+    old one and takes its place when it is whole; interrupted, the same command goes on where it stopped.
     """
     with one_line("index update", interrupted="interrupted; run the same command again to go on"):
         from ..indexing import build as indexing
@@ -136,8 +168,15 @@ def update(album: Path, photos: tuple[str, ...], asked: Asked) -> None:
         models, encoder = _open(asked, album)
         with _progress() as progress:
             done = indexing.update(album, models, photos, progress, encoder)
-    how = f"encoded again with {asked.bundle}" + (", whose encoders are new to this album" if done.renewed else "")
-    _report(asdict(done), f"{done.path}: {done.photos} photos {how}, {len(done.skips)} not readable", done.skips, asked)
+    how = f"encoded again with {asked.bundle}" + (
+        ", whose encoders are new to this album" if done.renewed else ""
+    )
+    _report(
+        asdict(done),
+        f"{done.path}: {done.photos} photos {how}, {len(done.skips)} not readable",
+        done.skips,
+        asked,
+    )
 
 
 def _open(asked: Asked, album: Path) -> tuple[Models, Encoder]:
@@ -153,19 +192,32 @@ def _open(asked: Asked, album: Path) -> tuple[Models, Encoder]:
         return models, Encoder(models, reader, by_rules)
     from ..indexing.extract import LlmExtractor
 
-    return models, Encoder(models, reader, LlmExtractor.open(models, album.with_name(album.name + ".extract")))
+    return models, Encoder(
+        models, reader, LlmExtractor.open(models, album.with_name(album.name + ".extract"))
+    )
 
 
 @contextmanager
 def _progress() -> Iterator[Progress]:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
     from rich.progress import Progress as Bar
 
     columns = (SpinnerColumn(), MofNCompleteColumn(), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Bar(*columns, TextColumn("{task.description}", markup=False), console=Console(stderr=True), transient=True) as bar:
+    with Bar(
+        *columns, TextColumn("{task.description}", markup=False), console=Console(stderr=True), transient=True
+    ) as bar:
         task = bar.add_task("", total=None)
-        yield lambda done, total, name: bar.update(task, completed=done, total=total, description=plain(name[-60:]))
+        yield lambda done, total, name: bar.update(
+            task, completed=done, total=total, description=plain(name[-60:])
+        )
 
 
 def _report(figures: dict[str, object], line: str, skips: tuple[Skip, ...], asked: Asked) -> None:

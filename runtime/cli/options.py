@@ -12,8 +12,22 @@ from ..backends import CHOICES
 PATH = click.Path(path_type=Path)
 THREADS = min(2, os.cpu_count() or 1)
 BACKEND_HELP = "Engine that runs the bundle. coreml: on a Mac, by all processors or by those named."
-backend_option = click.option("--backend", type=click.Choice(CHOICES), default="onnx", show_default=True, help=BACKEND_HELP)
-threads_option = click.option("--threads", type=click.IntRange(1, 64), default=THREADS, show_default=True, help="Threads per model.")
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
-random_option = click.option("--allow-random", is_flag=True, help="Use a bundle of random weights, whose answers mean nothing.")
-memory_option = click.option("--max-memory", type=click.IntRange(1), default=None, metavar="MB", help="Models held at once. [default: no bound]")
+backend_option = click.option(
+    "--backend", type=click.Choice(CHOICES), default="onnx", show_default=True, help=BACKEND_HELP
+)
+threads_option = click.option(
+    "--threads", type=click.IntRange(1, 64), default=THREADS, show_default=True, help="Threads per model."
+)
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object instead of a table."
+)
+random_option = click.option(
+    "--allow-random", is_flag=True, help="Use a bundle of random weights, whose answers mean nothing."
+)
+memory_option = click.option(
+    "--max-memory",
+    type=click.IntRange(1),
+    default=None,
+    metavar="MB",
+    help="Models held at once. [default: no bound]",
+)

@@ -28,8 +28,16 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("album", type=PATH)
 @click.argument("query")
-@click.option("-b", "--bundle", type=PATH, default=None, help="Bundle directory. [default: $GAMER_BUNDLE, else out/pocket beside or above the album]")
-@click.option("-k", type=click.IntRange(1, 1000), default=None, help="How many photos. [default: the bundle's K]")
+@click.option(
+    "-b",
+    "--bundle",
+    type=PATH,
+    default=None,
+    help="Bundle directory. [default: $GAMER_BUNDLE, else out/pocket beside or above the album]",
+)
+@click.option(
+    "-k", type=click.IntRange(1, 1000), default=None, help="How many photos. [default: the bundle's K]"
+)
 @click.option("--explain", is_flag=True, help="Show what each layer did, in photos left and milliseconds.")
 @click.option(
     "--refine",
@@ -39,8 +47,19 @@ if TYPE_CHECKING:
     show_default=True,
     help="llm: ask the bundle's language model.",
 )
-@click.option("--mode", type=click.Choice(MODES), default="fused", show_default=True, help="paper: cube, nodes over δ, cosine alone.")
-@click.option("--now", type=click.DateTime(), default=None, help="The day that 'last spring' counts from. [default: now]")
+@click.option(
+    "--mode",
+    type=click.Choice(MODES),
+    default="fused",
+    show_default=True,
+    help="paper: cube, nodes over δ, cosine alone.",
+)
+@click.option(
+    "--now",
+    type=click.DateTime(),
+    default=None,
+    help="The day that 'last spring' counts from. [default: now]",
+)
 @backend_option
 @threads_option
 @memory_option
@@ -67,8 +86,15 @@ def search(
     gamer search out/album.gamer "coffee I photographed last spring" -k 5 --explain
     """
     with one_line("search"):
-        models = Models.open(bundle or find_bundle(album), backend, threads, max_memory and max_memory * 1_000_000, allow_random)
-        # The text tower loads outside Python's lock: by the time the engine is imported and the album open, it stands.
+        models = Models.open(
+            bundle or find_bundle(album),
+            backend,
+            threads,
+            max_memory and max_memory * 1_000_000,
+            allow_random,
+        )
+        # The text tower loads outside Python's lock: by the time the engine is imported and the album open,
+        # it stands.
         ahead = Thread(target=models.load_text)
         ahead.start()
         from ..search.engine import Engine
@@ -90,12 +116,14 @@ def search(
     if explain:
         print_trace(console, answer)
     if answer.doubtful:
-        console.print(f"Probably not in this album ({answer.here:.0%} that it is); the nearest:")
+        console.print(f"Probably not in this album ({answer.presence:.0%} that it is); the nearest:")
     print_hits(console, answer.hits, explain)
 
 
 def say_what_is_gone(album: Path, hits: tuple[Hit, ...]) -> None:
-    """One line when photos are no longer where they were indexed: the album answers from its own rows, and would not notice."""
+    """One line when photos are no longer where they were indexed: the album answers from its own rows, and
+    would not notice.
+    """
     gone = [hit.path for hit in hits if hit.path and not os.path.exists(hit.path)]  # noqa: PTH110 (Path.exists raises for a name too long)
     if gone:
         others = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
@@ -142,7 +170,9 @@ def print_trace(console: Console, answer: Answer) -> None:
     for layer in LAYERS:
         table.add_row(layer, escape(plain(said[layer])), str(left[layer]), f"{t.milliseconds[layer]:.2f}")
     table.add_row("all", "", "", f"{sum(t.milliseconds.values()):.2f}")
-    table.add_row("load", f"opening models and album, before the layers ({escape(t.models)})", "", f"{t.load_ms:.2f}")
+    table.add_row(
+        "load", f"opening models and album, before the layers ({escape(t.models)})", "", f"{t.load_ms:.2f}"
+    )
     console.print(table)
 
 

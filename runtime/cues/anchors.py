@@ -1,8 +1,10 @@
-"""Event anchors: "two days after the fireworks". The parse finds the words; `resolve` looks the event up in the album and moves from there.
+"""Event anchors: "two days after the fireworks". The parse finds the words; `resolve` looks the event up in
+the album and moves from there.
 
-An anchor names no date itself, so that parsing stays pure: `read_anchors` gives phrase and offset, `resolve` asks a callable for the
-event's days (the engine's `AlbumEvents`, or a test's table) and turns each into a time cue. An event that is not found, or that happens too
-often to be one, leaves the words in the text. Knows offsets and album rows; knows no model (the phrase's vector is the caller's).
+An anchor names no date itself, so that parsing stays pure: `read_anchors` gives phrase and offset, `resolve`
+asks a callable for the event's days (the engine's `AlbumEvents`, or a test's table) and turns each into a
+time cue. An event that is not found, or that happens too often to be one, leaves the words in the text. Knows
+offsets and album rows; knows no model (the phrase's vector is the caller's).
 """
 
 from __future__ import annotations
@@ -34,7 +36,10 @@ UNKNOWN_TIME = np.iinfo(np.int64).min
 
 @dataclass(frozen=True)
 class Anchor:
-    """An event that a time is counted from. `phrase`: the event's words. `span`: offset and phrase in the query."""
+    """An event that a time is counted from.
+
+    `phrase`: the event's words. `span`: offset and phrase in the query.
+    """
 
     text: str
     phrase: str
@@ -62,7 +67,9 @@ def _of_something() -> re.Pattern[str]:
 
 
 def read_anchors(text: str, taken: Sequence[tuple[int, int]]) -> tuple[Anchor, ...]:
-    """Offsets from something that is no date, outside the spans `taken` by times; a phrase ends where a cue begins."""
+    """Offsets from something that is no date, outside the spans `taken` by times; a phrase ends where a cue
+    begins.
+    """
     flat = flatten(text)
     if not re.search(r"\b(?:before|after|following|of)\b", flat):
         return ()
@@ -72,7 +79,12 @@ def read_anchors(text: str, taken: Sequence[tuple[int, int]]) -> tuple[Anchor, .
     for m, offset in found:
         a, (begin, end) = m.start(), m.span("phrase")
         end = min([end, *(s for s, _ in taken if begin <= s < end)])
-        phrase = re.sub(r"^(?:the|my|our|a|an)\s+|\s+(?:in|on|at|and|or|with|from|of)?\s*$", "", text[begin:end].strip(), flags=re.IGNORECASE)
+        phrase = re.sub(
+            r"^(?:the|my|our|a|an)\s+|\s+(?:in|on|at|and|or|with|from|of)?\s*$",
+            "",
+            text[begin:end].strip(),
+            flags=re.IGNORECASE,
+        )
         if phrase[:1].isalpha() and not any(s < end and a < e for s, e in taken):
             b = begin + len(text[begin:end].rstrip())
             out.append(Anchor(text[a:b], phrase, offset, (a, b)))
@@ -82,7 +94,9 @@ def read_anchors(text: str, taken: Sequence[tuple[int, int]]) -> tuple[Anchor, .
 def cues_of(anchor: Anchor, events: Sequence[Interval]) -> tuple[TimeCue, ...]:
     """One time cue for each of the event's intervals, moved by the offset."""
     spans = [_moved(event, anchor.offset) for event in events[:MAX_EVENTS]]
-    return tuple(TimeCue(anchor.text, s, e, anchor.span, "anchor", tables().trust["anchor"]) for s, e in spans)
+    return tuple(
+        TimeCue(anchor.text, s, e, anchor.span, "anchor", tables().trust["anchor"]) for s, e in spans
+    )
 
 
 def _moved(event: Interval, offset: Offset) -> Interval:
@@ -96,9 +110,11 @@ def _moved(event: Interval, offset: Offset) -> Interval:
 
 
 class AlbumEvents:
-    """Finds an event in an album by the words and the vector of its phrase. Call it with a phrase: its days, likeliest first, or ().
+    """Finds an event in an album by the words and the vector of its phrase. Call it with a phrase: its days,
+    likeliest first, or ().
 
-    Sure by words when memories hold every content word of the phrase on at most MAX_EVENTS days; else by vector when one day stands out.
+    Sure by words when memories hold every content word of the phrase on at most MAX_EVENTS days; else by
+    vector when one day stands out.
     """
 
     def __init__(self, album: Album, encode: Callable[[str], FloatArray]) -> None:
@@ -110,7 +126,11 @@ class AlbumEvents:
     def _by_words(self, phrase: str) -> tuple[Interval, ...]:
         wanted = _stems(phrase)
         photos = self._album.photos(self._album.search_text(phrase, CANDIDATES).rows) if wanted else []
-        whole = [p.wall for p in photos if p.wall is not None and wanted <= _stems(" ".join(m.text for m in p.memories))]
+        whole = [
+            p.wall
+            for p in photos
+            if p.wall is not None and wanted <= _stems(" ".join(m.text for m in p.memories))
+        ]
         days = _days(whole)
         return days if len(days) <= MAX_EVENTS else ()
 

@@ -1,7 +1,8 @@
-"""The calendar that time words are read against: months, seasons, holidays, "n weeks back". Arithmetic on days only.
+"""The calendar that time words are read against: months, seasons, holidays, "n weeks back". Arithmetic on
+days only.
 
-Knows no text: names and dates come from `cue_rules.json`. Days are proleptic Gregorian ordinals, intervals are ms of wall time stored as
-UTC, both ends included. (Paper section 3.2, layer 1.)
+Knows no text: names and dates come from `cue_rules.json`. Days are proleptic Gregorian ordinals, intervals
+are ms of wall time stored as UTC, both ends included. (Paper section 3.2, layer 1.)
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ Days = tuple[int, int]  # first and last day as proleptic ordinals, both include
 
 @dataclass(frozen=True)
 class TimeContext:
-    """What relative words are read against: the wall clock, the album's extent in ms (both included) when known, and its hemisphere."""
+    """What relative words are read against: the wall clock, the album's extent in ms (both included) when
+    known, and its hemisphere.
+    """
 
     now: datetime
     extent: tuple[int, int] | None = None
@@ -40,7 +43,9 @@ class TimeContext:
         return (self.today - EPOCH) * DAY_MS + clock
 
     def years(self) -> range:
-        """The years that the album covers, at most MAX_INTERVALS of them, the latest; this year and the last when that is not known."""
+        """The years that the album covers, at most MAX_INTERVALS of them, the latest; this year and the last
+        when that is not known.
+        """
         if self.extent is None:
             return range(self.now.year - 1, self.now.year + 1)
         low, high = (max(FIRST_YEAR, min(LAST_YEAR, year_of(ms))) for ms in self.extent)
@@ -108,7 +113,10 @@ def nth_weekday(year: int, m: int, weekday: int, n: int) -> int:
 
 
 def holiday(rule: HolidayRule) -> Callable[[int], Days]:
-    """A year → the days that people photograph under the holiday's name. Raises ValueError for a year that its table lacks."""
+    """A year → the days that people photograph under the holiday's name.
+
+    Raises ValueError for a year that its table lacks.
+    """
 
     def of(year: int) -> Days:
         day = _named_day(rule, year) + rule.shift
@@ -158,7 +166,9 @@ def part_of(days: Days, part: str | None) -> Days:
 
 
 def season_days(year: int, name: str, southern: bool = False) -> Days:
-    """A season by the months that meteorologists give it; the southern one lies half a year away, its summer from the December before."""
+    """A season by the months that meteorologists give it; the southern one lies half a year away, its summer
+    from the December before.
+    """
     first = tables().seasons[name]
     return months(year, first + (6 if first < 6 else -6) if southern else first, 3)
 

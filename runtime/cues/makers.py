@@ -1,6 +1,8 @@
-"""What each rule of `cue_rules.json` makes of its match and the clock: fixed intervals, or a function of the year. One small maker each.
+"""What each rule of `cue_rules.json` makes of its match and the clock: fixed intervals, or a function of the
+year. One small maker each.
 
-Knows the groups that the patterns name; finds nothing itself (`cues_rules` does). A maker raises ValueError where the words are no date.
+Knows the groups that the patterns name; finds nothing itself (`cues_rules` does). A maker raises ValueError
+where the words are no date.
 """
 
 from __future__ import annotations
@@ -116,7 +118,9 @@ def _month_range(m: Match, ctx: TimeContext) -> Made:
 
 
 def _nth_in(days: Days, unit: str, n: int) -> Days:
-    """The n-th day, week, weekend, half or weekday of the days; -1 is the last. A month's weeks are counted from its first day."""
+    """The n-th day, week, weekend, half or weekday of the days; -1 is the last. A month's weeks are counted
+    from its first day.
+    """
     first, last = days
     if unit in tables().weekdays or unit == "weekend":
         start = date.fromordinal(first)
@@ -151,8 +155,12 @@ def _season_year(m: Match, ctx: TimeContext) -> Made:
     y = year_number(m["year"], ctx)
     name = m["season"]
     spans = [season_days(y, name, ctx.southern)]
-    if name == ("summer" if ctx.southern else "winter") and "/" not in m[0]:  # people mean the January as often as the December
-        spans.append(season_days(y + 1, name, True)) if ctx.southern else spans.insert(0, season_days(y - 1, name))
+    if (
+        name == ("summer" if ctx.southern else "winter") and "/" not in m[0]
+    ):  # people mean the January as often as the December
+        spans.append(season_days(y + 1, name, True)) if ctx.southern else spans.insert(
+            0, season_days(y - 1, name)
+        )
     return tuple(ms_of(part_of(s, m["part"])) for s in spans)
 
 
@@ -235,7 +243,9 @@ def _yesterday(m: Match, ctx: TimeContext) -> Made:
 
 
 def _today(m: Match, ctx: TimeContext) -> Made:
-    return daypart(ctx.today, None if m[0].endswith("today") else "night" if m[0].endswith("tonight") else m["part"])
+    return daypart(
+        ctx.today, None if m[0].endswith("today") else "night" if m[0].endswith("tonight") else m["part"]
+    )
 
 
 def _last_night(m: Match, ctx: TimeContext) -> Made:
@@ -247,14 +257,18 @@ def _night_before_last(m: Match, ctx: TimeContext) -> Made:
 
 
 def _last_time(m: Match, ctx: TimeContext) -> Made:
-    """The paper's Table 9: "last time" is from the earliest photo to now, so that the ranking, not the cube, decides which was last."""
+    """The paper's Table 9: "last time" is from the earliest photo to now, so that the ranking, not the cube,
+    decides which was last.
+    """
     return ((ctx.extent[0] if ctx.extent else None, ctx.now_ms),)
 
 
 def _year(m: Match, ctx: TimeContext) -> Made:
     y = int(m["year"])
     bare = m["part"] is None and not re.search(r"[a-z]", m[0])
-    if bare and (y > ctx.now.year + 1 or (ctx.extent is not None and y not in ctx.years() and y + 1 not in ctx.years())):
+    if bare and (
+        y > ctx.now.year + 1 or (ctx.extent is not None and y not in ctx.years() and y + 1 not in ctx.years())
+    ):
         raise ValueError(y)  # "1984" alone, in an album of this century, is a book
     return (ms_of(part_of(year_days(y), m["part"])),)
 

@@ -1,6 +1,8 @@
-"""Offsets from something that has a time: "two days after", "the weekend before", "the morning of". Arithmetic on days only.
+"""Offsets from something that has a time: "two days after", "the weekend before", "the morning of".
+Arithmetic on days only.
 
-Knows the words of an offset and how it moves an interval; what it is counted from is a date (`cues_time`) or an event (`anchors`).
+Knows the words of an offset and how it moves an interval; what it is counted from is a date (`cues_time`) or
+an event (`anchors`).
 """
 
 from __future__ import annotations
@@ -18,7 +20,10 @@ REACH = 60  # characters before an expression in which an offset may begin
 
 @dataclass(frozen=True)
 class Offset:
-    """`count` units (0: a few), `way` -1 before, 1 after, 0 of. `unit`: day, week, weekend, month, year, a weekday or a part of the day."""
+    """`count` units (0: a few), `way` -1 before, 1 after, 0 of.
+
+    `unit`: day, week, weekend, month, year, a weekday or a part of the day.
+    """
 
     count: int
     counted: bool
@@ -29,10 +34,18 @@ class Offset:
 
 @cache
 def words() -> str:
-    """An offset up to and with its "before", "after", "of": one pattern for dates and events. Groups n, unit, way."""
+    """An offset up to and with its "before", "after", "of": one pattern for dates and events. Groups n, unit,
+    way.
+    """
     t = tables()
     numbers = "|".join(sorted((re.escape(w) for w in t.numbers), key=lambda w: -len(w)))
-    units = "|".join((*(f"{u}s?" for u in ("day", "week", "weekend", "month", "year")), *t.dayparts, *(w for w in t.weekdays if len(w) > 4)))
+    units = "|".join(
+        (
+            *(f"{u}s?" for u in ("day", "week", "weekend", "month", "year")),
+            *t.dayparts,
+            *(w for w in t.weekdays if len(w) > 4),
+        )
+    )
     return (
         rf"(?<![a-z0-9])(?:(?:on|in|during|from)\s+)?(?:the\s+)?(?:(?P<n>[0-9]{{1,2}}|{numbers}|a\s+few|several)\s+)?"
         rf"(?P<unit>{units})\s+(?P<way>before|after|following)"
@@ -56,11 +69,20 @@ def offset_of(m: re.Match[str], shift: int = 0) -> Offset:
     text = " ".join((m["n"] or "").split())
     few = text in ("a few", "several")
     unit = m["unit"] if m["unit"] in tables().weekdays else m["unit"].removesuffix("s")
-    return Offset(0 if few else number(text or "1"), bool(text), unit, -1 if m["way"] == "before" else 1, (m.start() + shift, m.end() + shift))
+    return Offset(
+        0 if few else number(text or "1"),
+        bool(text),
+        unit,
+        -1 if m["way"] == "before" else 1,
+        (m.start() + shift, m.end() + shift),
+    )
 
 
 def shifted(span: Interval, offset: Offset) -> Interval:
-    """An interval moved away from the named one. One week or month without a number is the stretch that touches it."""
+    """An interval moved away from the named one.
+
+    One week or month without a number is the stretch that touches it.
+    """
     if span[0] is None or span[1] is None:
         return span
     first, last = span[0] // DAY_MS + EPOCH, span[1] // DAY_MS + EPOCH
@@ -72,7 +94,9 @@ def shifted(span: Interval, offset: Offset) -> Interval:
     if unit in tables().weekdays:
         return ms_of((_weekday_from(edge, tables().weekdays[unit], way),) * 2)
     if unit == "weekend":
-        saturday = monday_of(first - 1) - 2 if way < 0 else monday_of(last) + 5 + (0 if (last - 1) % 7 < 5 else 7)
+        saturday = (
+            monday_of(first - 1) - 2 if way < 0 else monday_of(last) + 5 + (0 if (last - 1) % 7 < 5 else 7)
+        )
         return ms_of((saturday + 7 * way * (max(n, 1) - 1), saturday + 1 + 7 * way * (max(n, 1) - 1)))
     length = {"day": 1, "week": 7, "month": 30, "year": 365}[unit]
     if n == 0:  # a few: two to six

@@ -1,7 +1,9 @@
-"""Reads the time and the place out of a query and makes the cubes that layer 1 searches (paper section 3.2, layer 1).
+"""Reads the time and the place out of a query and makes the cubes that layer 1 searches (paper section 3.2,
+layer 1).
 
-Deterministic rules, at most 10 ms a query, no network, no model: `cues_time` knows dates, `cues_place` knows places, this file joins them.
-What was not understood stays in `rest`; a query that names neither time nor place has no cubes (the paper's "N/A": the whole tree).
+Deterministic rules, at most 10 ms a query, no network, no model: `cues_time` knows dates, `cues_place` knows
+places, this file joins them. What was not understood stays in `rest`; a query that names neither time nor
+place has no cubes (the paper's "N/A": the whole tree).
 """
 
 from __future__ import annotations
@@ -33,11 +35,13 @@ CueError = GazetteerError
 class Cues:
     """What a query says about when and where.
 
-    `times`, `places`: the cues that narrow the search; `negated_times`, `negated_places`: those to leave out ("not in Paris").
-    `recurring`: evidence that no cube holds ("at night", "on Sundays"). `anchors`: events that a time is counted from, until `resolve`.
-    `cubes`: times × places, at most MAX_CUBES; time-only or place-only when the query names one; empty when it names neither.
-    `rest`: the query without the understood words, never empty unless the query is. Holiday names stay in it ("Christmas" is seen, too),
-    and places where the album has no photo. `query`: what was read, at most MAX_QUERY characters. `extent`: the album's, in ms.
+    `times`, `places`: the cues that narrow the search; `negated_times`, `negated_places`: those to leave out
+    ("not in Paris"). `recurring`: evidence that no cube holds ("at night", "on Sundays"). `anchors`: events
+    that a time is counted from, until `resolve`. `cubes`: times × places, at most MAX_CUBES; time-only or
+    place-only when the query names one; empty when it names neither. `rest`: the query without the understood
+    words, never empty unless the query is. Holiday names stay in it ("Christmas" is seen, too), and places
+    where the album has no photo. `query`: what was read, at most MAX_QUERY characters. `extent`: the album's,
+    in ms.
     """
 
     times: tuple[TimeCue, ...] = ()
@@ -63,7 +67,10 @@ _NOT = re.compile(
     re.IGNORECASE,
 )
 _AGAIN = re.compile(r"\s*,?\s*(?:or|nor)\s+(?:in\s+|from\s+|at\s+)?", re.IGNORECASE)
-_DANGLING = re.compile(r"(?:[\s,;:\-–]+|\b(?:in|on|at|from|of|during|near|around|between|since|to|for|and|the|or|but)\s*)+$", re.IGNORECASE)
+_DANGLING = re.compile(
+    r"(?:[\s,;:\-–]+|\b(?:in|on|at|from|of|during|near|around|between|since|to|for|and|the|or|but)\s*)+$",
+    re.IGNORECASE,
+)
 
 
 def _negations(text: str, spans: Sequence[Span]) -> dict[Span, Span]:
@@ -81,7 +88,9 @@ def _negations(text: str, spans: Sequence[Span]) -> dict[Span, Span]:
 
 
 def _rest(text: str, remove: Sequence[Span], keep: Sequence[Span]) -> str:
-    """The text without the removed spans (but with the kept ones), spaces and punctuation tidied; the whole text if nothing is left."""
+    """The text without the removed spans (but with the kept ones), spaces and punctuation tidied; the whole
+    text if nothing is left.
+    """
     gone = bytearray(len(text))
     for a, b in remove:
         gone[a:b] = b"\1" * (b - a)
@@ -113,7 +122,9 @@ def _cubes(times: tuple[TimeCue, ...], places: tuple[PlaceCue, ...]) -> tuple[Cu
         return ()
     boxes: list[Cube | None] = list(dict.fromkeys(box for p in places for box in p.boxes)) or [None]
     spans: list[Interval] = list(merged(times)) or [(None, None)]
-    crossed = [_cube(when, where) for when in reversed(spans) for where in boxes]  # latest first, so that the cap drops the oldest
+    crossed = [
+        _cube(when, where) for when in reversed(spans) for where in boxes
+    ]  # latest first, so that the cap drops the oldest
     return tuple(reversed(crossed[:MAX_CUBES]))
 
 
@@ -141,9 +152,10 @@ def parse(
 ) -> Cues:
     """Read a query. Raises on no text; reads its first MAX_QUERY characters.
 
-    `now`: the person's wall clock (its zone, if any, is not used: album times are wall times). `album_extent`: ms of the first and last
-    photo, both included; without it a month with no year means the latest one. `near(place)`: how many of the album's photos lie in the
-    place's boxes; it settles which Paris is meant, and whether a doubtful word is a place at all. `home()`: where the album's nights are.
+    `now`: the person's wall clock (its zone, if any, is not used: album times are wall times).
+    `album_extent`: ms of the first and last photo, both included; without it a month with no year means the
+    latest one. `near(place)`: how many of the album's photos lie in the place's boxes; it settles which Paris
+    is meant, and whether a doubtful word is a place at all. `home()`: where the album's nights are.
     `southern`: seasons are those of the southern hemisphere.
     """
     text = query[:MAX_QUERY]
@@ -167,20 +179,34 @@ def parse(
     return _assembled(draft)
 
 
-def with_quotes(cues: Cues, time: str, place: str, context: TimeContext, gazetteer: Gazetteer | None, near: Near | None = None) -> Cues:
-    """The cues with what a language model quoted from the query as its time and its place ("" for none), where the rules saw nothing.
+def with_quotes(
+    cues: Cues,
+    time: str,
+    place: str,
+    context: TimeContext,
+    gazetteer: Gazetteer | None,
+    near: Near | None = None,
+) -> Cues:
+    """The cues with what a language model quoted from the query as its time and its place ("" for none),
+    where the rules saw nothing.
 
-    What a quote means stays the rules' business, read as if "in" stood before it; a quote that the query does not hold is dropped, so that
-    nothing can be invented. The words of such cues stay in the text: the model may have misread them.
+    What a quote means stays the rules' business, read as if "in" stood before it; a quote that the query does
+    not hold is dropped, so that nothing can be invented. The words of such cues stay in the text: the model
+    may have misread them.
     """
     when, where = cues.query.find(time) if time else -1, cues.query.find(place) if place else -1
     times, places = cues.times, cues.places
     if when >= 0 and not cues.times and not cues.negated_times:
         span = (when, when + len(time))
-        times = tuple(replace(t, text=time, span=span) for t in find_times(f"in {time.lower()}", context).cues)
+        times = tuple(
+            replace(t, text=time, span=span) for t in find_times(f"in {time.lower()}", context).cues
+        )
     if where >= 0 and gazetteer and not cues.places and not cues.negated_places:
         span = (where, where + len(place))
-        places = tuple(replace(p, text=place, span=span) for p in find_places(f"in {place.title()}", [], gazetteer, near)[:1])
+        places = tuple(
+            replace(p, text=place, span=span)
+            for p in find_places(f"in {place.title()}", [], gazetteer, near)[:1]
+        )
     if times == cues.times and places == cues.places:
         return cues
     added = [t.span for t in times if t not in cues.times] + [p.span for p in places if p not in cues.places]
@@ -188,23 +214,37 @@ def with_quotes(cues: Cues, time: str, place: str, context: TimeContext, gazette
 
 
 def resolve(cues: Cues, find: Find) -> Cues:
-    """The cues with every anchor that `find` (phrase → the event's intervals, () when unsure) knows turned into times; the others stay text."""
+    """The cues with every anchor that `find` (phrase → the event's intervals, () when unsure) knows turned
+    into times; the others stay text.
+    """
     found = {anchor: cues_of(anchor, events) for anchor in cues.anchors if (events := find(anchor.phrase))}
     if not found:
         return cues
     times = (*cues.times, *(cue for made in found.values() for cue in made))
-    places = tuple(p for p in cues.places if not any(a.span[0] <= p.span[0] < a.span[1] for a in found))  # the event's place is not the photo's
-    return _assembled(replace(cues, times=times, places=places, anchors=tuple(a for a in cues.anchors if a not in found)))
+    places = tuple(
+        p for p in cues.places if not any(a.span[0] <= p.span[0] < a.span[1] for a in found)
+    )  # the event's place is not the photo's
+    return _assembled(
+        replace(cues, times=times, places=places, anchors=tuple(a for a in cues.anchors if a not in found))
+    )
 
 
 def _assembled(cues: Cues) -> Cues:
-    """Cubes and rest from the cues. A place where the album has no photo makes no cube; its name, and a time that the album does not
-    reach, stay in the text, where a memory may know them."""
+    """Cubes and rest from the cues. A place where the album has no photo makes no cube; its name, and a time
+    that the album does not reach, stay in the text, where a memory may know them."""
     negated = _negations(cues.query, [c.span for c in (*cues.times, *cues.places, *cues.negated)])
     cutting = tuple(p for p in cues.places if p.photos != 0)
-    remove = [*(t.span for t in cues.times if _reached(t, cues.extent)), *(p.span for p in cutting), *negated.values()]
+    remove = [
+        *(t.span for t in cues.times if _reached(t, cues.extent)),
+        *(p.span for p in cutting),
+        *negated.values(),
+    ]
     return replace(cues, cubes=_cubes(cues.times, cutting), rest=_rest(cues.query, remove, cues.keep))
 
 
 def _reached(cue: TimeCue, extent: tuple[int, int] | None) -> bool:
-    return extent is None or cue.kind in DEICTIC or ((cue.end is None or cue.end >= extent[0]) and (cue.start is None or cue.start <= extent[1]))
+    return (
+        extent is None
+        or cue.kind in DEICTIC
+        or ((cue.end is None or cue.end >= extent[0]) and (cue.start is None or cue.start <= extent[1]))
+    )

@@ -1,8 +1,10 @@
-"""Finds the words of a query that name a place, and chooses which place of that name is meant. Rules and a gazetteer, no model, no network.
+"""Finds the words of a query that name a place, and chooses which place of that name is meant. Rules and a
+gazetteer, no model, no network.
 
-Paper section 3.2, layer 1 (the place side of the cube). Knows prepositions, capitals and the gazetteer; of the album it knows only what
-`near` tells: how many of its photos lie in a place. A wrong place hides every photo, a missed one hides none, so doubt means no cue.
-Spans are [start, end) character offsets into the query; boxes are in degrees.
+Paper section 3.2, layer 1 (the place side of the cube). Knows prepositions, capitals and the gazetteer; of
+the album it knows only what `near` tells: how many of its photos lie in a place. A wrong place hides every
+photo, a missed one hides none, so doubt means no cue. Spans are [start, end) character offsets into the
+query; boxes are in degrees.
 """
 
 from __future__ import annotations
@@ -24,7 +26,10 @@ CERTAIN = _W.strong - _W.uncertain
 _AND = re.compile(r"\s*(?:,|and|or|nor|&)\s*(?:the\s+)?(?:and\s+|or\s+)?")
 MAX_LOOKUPS = 400
 MAX_PLACES = 8
-BARE, METROPOLIS = 250_000, 500_000  # people: a capitalised name with no preposition, two lower-case words with none
+BARE, METROPOLIS = (
+    250_000,
+    500_000,
+)  # people: a capitalised name with no preposition, two lower-case words with none
 TOWN, CITY = 50_000, 100_000  # people: a lower-case name after a place preposition, after any other
 SHORT = 3  # letters: a name so short says nothing without a preposition
 NEAR_DEG = 0.27  # "near X" reaches about 30 km further than X
@@ -32,10 +37,12 @@ NEAR_DEG = 0.27  # "near X" reaches about 30 km further than X
 
 @dataclass(frozen=True)
 class PlaceCue:
-    """A place that the query names. `boxes`: the place's extent, open in time. `span`: its characters in the query, with the preposition.
+    """A place that the query names. `boxes`: the place's extent, open in time. `span`: its characters in the
+    query, with the preposition.
 
-    `kind`: city, region, country or home. `photos`: how many of the album's photos lie there, None when no album was asked. A place
-    without photos cuts nothing: its name stays in the text, where a memory may know it.
+    `kind`: city, region, country or home. `photos`: how many of the album's photos lie there, None when no
+    album was asked. A place without photos cuts nothing: its name stays in the text, where a memory may know
+    it.
     """
 
     text: str
@@ -81,7 +88,9 @@ def _tokens(text: str, taken: Sequence[tuple[int, int]]) -> list[_Token]:
 
 
 def _runs(text: str, tokens: Sequence[_Token]) -> list[int]:
-    """For each token, the index past the last token that only single spaces or hyphens join to it: names do not cross commas."""
+    """For each token, the index past the last token that only single spaces or hyphens join to it: names do
+    not cross commas.
+    """
     ends = [len(tokens)] * len(tokens)
     end = len(tokens)
     for i in range(len(tokens) - 1, -1, -1):
@@ -98,11 +107,17 @@ def _bare(token: _Token) -> str:
 
 def _shouted(text: str, tokens: Sequence[_Token]) -> bool:
     """Whether capitals say nothing: All Words Have Them, in a query of three words or more."""
-    return len(tokens) >= 3 and all(t.capital for t in tokens if len(t.text) > 3) and sum(t.capital for t in tokens) >= 3
+    return (
+        len(tokens) >= 3
+        and all(t.capital for t in tokens if len(t.text) > 3)
+        and sum(t.capital for t in tokens) >= 3
+    )
 
 
 def _preposition(text: str, tokens: Sequence[_Token], i: int) -> tuple[str, int]:
-    """The preposition that governs token i, articles and such skipped, and the index of its token; ("", i) without one."""
+    """The preposition that governs token i, articles and such skipped, and the index of its token; ("", i)
+    without one.
+    """
     j = i - 1
     while j >= 0 and tokens[j].low in _W.skip and i - j <= 2:
         j -= 1
@@ -124,15 +139,24 @@ def _counts(places: Sequence[Place], near: Near | None) -> list[int]:
 
 
 def _choose(places: Sequence[Place], near: Near | None) -> tuple[Place, int]:
-    """The place meant: one where the album has photos wins, then the first (most people). Returns it with its count of photos."""
+    """The place meant: one where the album has photos wins, then the first (most people).
+
+    Returns it with its count of photos.
+    """
     counts = _counts(places, near)
-    # Of two with photos an own name beats an alternate one, then the order of the gazetteer stands: 3 photos beat 2 by accident only.
+    # Of two with photos an own name beats an alternate one, then the order of the gazetteer stands: 3 photos
+    # beat 2 by accident only.
     best = min(range(len(places)), key=lambda i: (counts[i] == 0, not places[i].primary, i))
     return places[best], counts[best]
 
 
-def _accept(place: Place, name: str, photos: int, asked: bool, prep: str, capital: bool, words: int, alone: bool) -> bool:
-    """Whether the words count as a place. `asked`: `near` was given; `alone`: no capitalised neighbour makes it part of a longer name."""
+def _accept(
+    place: Place, name: str, photos: int, asked: bool, prep: str, capital: bool, words: int, alone: bool
+) -> bool:
+    """Whether the words count as a place.
+
+    `asked`: `near` was given; `alone`: no capitalised neighbour makes it part of a longer name.
+    """
     big = place.population >= CITY or place.kind != "city"
     if place.word:
         return capital and (prep in CERTAIN or (prep in ("to", "from") and place.kind == "country"))
@@ -144,30 +168,55 @@ def _accept(place: Place, name: str, photos: int, asked: bool, prep: str, capita
         return False  # "Cat" is Çat, "Haha" was Hakha: what stands alone must be well known by that name
     if not capital:
         if prep in _W.strong or (prep and big):
-            return bool(photos) or (not asked and place.primary and (place.population >= TOWN or place.kind != "city"))
-        return place.primary and (big or words > 1) if photos else not asked and words > 1 and place.primary and place.population >= METROPOLIS
+            return bool(photos) or (
+                not asked and place.primary and (place.population >= TOWN or place.kind != "city")
+            )
+        return (
+            place.primary and (big or words > 1)
+            if photos
+            else not asked and words > 1 and place.primary and place.population >= METROPOLIS
+        )
     if prep:
         return alone or words > 1 or bool(photos) or prep in CERTAIN
-    return (bool(photos) if asked else place.population >= BARE or place.kind != "city") and (alone or words > 1)
+    return (bool(photos) if asked else place.population >= BARE or place.kind != "city") and (
+        alone or words > 1
+    )
 
 
 def _inside(place: Place, outer: Place) -> bool:
     if place.id == outer.id or outer.kind == "city":
         return False
     same = outer.kind == "country" and place.country_code == outer.country_code
-    return same or (outer.kind == "region" and outer.contains(place.lat, place.lon) and outer.country_code in ("", place.country_code))
+    return same or (
+        outer.kind == "region"
+        and outer.contains(place.lat, place.lon)
+        and outer.country_code in ("", place.country_code)
+    )
 
 
 def _qualified(
-    text: str, tokens: Sequence[_Token], ends: Sequence[int], first: int, after: int, places: tuple[Place, ...], gazetteer: Gazetteer
+    text: str,
+    tokens: Sequence[_Token],
+    ends: Sequence[int],
+    first: int,
+    after: int,
+    places: tuple[Place, ...],
+    gazetteer: Gazetteer,
 ) -> tuple[tuple[Place, ...], int]:
-    """Read "Paris, Texas": keep the candidates that lie in the country or region named next. Returns them and the index past it."""
-    if after >= len(tokens) or not re.fullmatch(r"\s*,\s*| ", text[tokens[after - 1].end : tokens[after].start]):
+    """Read "Paris, Texas": keep the candidates that lie in the country or region named next.
+
+    Returns them and the index past it.
+    """
+    if after >= len(tokens) or not re.fullmatch(
+        r"\s*,\s*| ", text[tokens[after - 1].end : tokens[after].start]
+    ):
         return places, after
     name = " ".join(_bare(t) for t in tokens[first : after + 1])
     if tokens[after].text.isupper() and (whole := gazetteer.lookup(name)):
         return whole, after + 1  # "Washington, DC" is a name of its own
-    found = gazetteer.longest_match([_bare(t) for t in tokens[after : min(ends[after], after + MAX_WORDS)]], 0)
+    found = gazetteer.longest_match(
+        [_bare(t) for t in tokens[after : min(ends[after], after + MAX_WORDS)]], 0
+    )
     if not found or not tokens[after].capital:
         return places, after
     kept = tuple(p for p in places if any(_inside(p, outer) for outer in found[1]))
@@ -179,11 +228,22 @@ def _boxes(place: Place, near: bool) -> tuple[Cube, ...]:
         return place.boxes
     grow = min(2.0, NEAR_DEG / max(0.1, 1 - abs(place.lat) / 90))
     west, east = (place.west - grow + 180) % 360 - 180, (place.east + grow + 180) % 360 - 180
-    return (Cube(south=max(-90.0, place.south - NEAR_DEG), north=min(90.0, place.north + NEAR_DEG), west=west, east=east),)
+    return (
+        Cube(
+            south=max(-90.0, place.south - NEAR_DEG),
+            north=min(90.0, place.north + NEAR_DEG),
+            west=west,
+            east=east,
+        ),
+    )
 
 
-def find_places(text: str, taken: Sequence[tuple[int, int]], gazetteer: Gazetteer, near: Near | None) -> tuple[PlaceCue, ...]:
-    """The places that the text names outside the spans already `taken` by times, in order; at most MAX_PLACES."""
+def find_places(
+    text: str, taken: Sequence[tuple[int, int]], gazetteer: Gazetteer, near: Near | None
+) -> tuple[PlaceCue, ...]:
+    """The places that the text names outside the spans already `taken` by times, in order; at most
+    MAX_PLACES.
+    """
     tokens = _tokens(text, taken)
     ends, shouted = _runs(text, tokens), _shouted(text, tokens)
     cues: list[PlaceCue] = []
@@ -193,8 +253,22 @@ def find_places(text: str, taken: Sequence[tuple[int, int]], gazetteer: Gazettee
         lookups += 1
         token = tokens[i]
         cue = None
-        if len(token.text) > 1 and token.low not in _W.strong and token.low not in _W.weak and token.low not in ("the", "and", "or", "not"):
-            cue, after = _place_at(text, tokens, ends, i, shouted, previous if _continues(text, cues, token) else "", gazetteer, near)
+        if (
+            len(token.text) > 1
+            and token.low not in _W.strong
+            and token.low not in _W.weak
+            and token.low not in ("the", "and", "or", "not")
+        ):
+            cue, after = _place_at(
+                text,
+                tokens,
+                ends,
+                i,
+                shouted,
+                previous if _continues(text, cues, token) else "",
+                gazetteer,
+                near,
+            )
         if cue is None:
             i += 1
             continue
@@ -209,7 +283,14 @@ def _continues(text: str, cues: Sequence[PlaceCue], token: _Token) -> bool:
 
 
 def _place_at(
-    text: str, tokens: Sequence[_Token], ends: Sequence[int], i: int, shouted: bool, lent: str, gazetteer: Gazetteer, near: Near | None
+    text: str,
+    tokens: Sequence[_Token],
+    ends: Sequence[int],
+    i: int,
+    shouted: bool,
+    lent: str,
+    gazetteer: Gazetteer,
+    near: Near | None,
 ) -> tuple[PlaceCue | None, int]:
     """The place cue that begins at token i and the index past it, or (None, i)."""
     run = tokens[i : min(ends[i], i + MAX_WORDS)]
@@ -230,20 +311,33 @@ def _place_at(
         if words[0].text in _W.capitals and (prep or qualified):
             return _cue(text, tokens, i, after, first, prep, place, photos if near else None), after
         alone = _stands_alone(tokens, ends, i, after)
-        if (qualified and capital) or _accept(place, name, photos, near is not None, prep, capital, length, alone):
+        if (qualified and capital) or _accept(
+            place, name, photos, near is not None, prep, capital, length, alone
+        ):
             return _cue(text, tokens, i, after, first, prep, place, photos if near else None), after
     return None, i
 
 
 def _stands_alone(tokens: Sequence[_Token], ends: Sequence[int], i: int, after: int) -> bool:
-    """No capitalised word touches the name: "Paris Hilton" and "Jack London" are people, "Boston Dynamics" is a firm."""
+    """No capitalised word touches the name: "Paris Hilton" and "Jack London" are people, "Boston Dynamics" is
+    a firm.
+    """
     if after < len(tokens) and ends[i] > after and tokens[after].capital:
         return False
     before = tokens[i - 1].low if i and ends[i - 1] > i and tokens[i - 1].capital else None
     return before is None or before in _W.strong | _W.weak | _W.skip | _W.openers
 
 
-def _cue(text: str, tokens: Sequence[_Token], i: int, after: int, first: int, prep: str, place: Place, photos: int | None) -> PlaceCue:
+def _cue(
+    text: str,
+    tokens: Sequence[_Token],
+    i: int,
+    after: int,
+    first: int,
+    prep: str,
+    place: Place,
+    photos: int | None,
+) -> PlaceCue:
     a, b = tokens[min(first, i)].start, tokens[after - 1].end
     boxes = _boxes(place, prep in _W.wide)
     return PlaceCue(text[a:b], place.name, place, boxes, (a, b), place.kind, photos, tables().trust["place"])

@@ -1,7 +1,9 @@
-"""Cues by the language model, where rules found none and the caller asks: time, place and what is seen, each quoted from the query.
+"""Cues by the language model, where rules found none and the caller asks: time, place and what is seen, each
+quoted from the query.
 
-It cannot invent: a grammar over the query's own words allows no token that would leave the query (grammar.py), so every value is a substring of
-the query or empty. What a value means (which dates, which place) is still the rules' business. Prompt and query stay on the device.
+It cannot invent: a grammar over the query's own words allows no token that would leave the query
+(grammar.py), so every value is a substring of the query or empty. What a value means (which dates, which
+place) is still the rules' business. Prompt and query stay on the device.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from ..models.models import Models
 FIELDS = ("time", "place", "text")
 MAX_NEW = 96
 MAX_QUERY = 300
-# What could end a JSON string or a prompt's turn splits the query; so does white space that a tokenizer might fold.
+# What could end a JSON string or a prompt's turn splits the query; so does white space that a tokenizer might
+# fold.
 _SPLIT = re.compile(r'["\\<>{}\x00-\x1f\x7f-\x9f\N{REPLACEMENT CHARACTER}]|\s{2,}|[^\S ]')
 
 
@@ -31,7 +34,9 @@ class QuotedCues:
 
 
 def grammar(query: str) -> Grammar:
-    """{"time":"…","place":"…","text":"…"} with whole words of `query`, just as they stand there, or nothing, as values."""
+    """{"time":"…","place":"…","text":"…"} with whole words of `query`, just as they stand there, or nothing,
+    as values.
+    """
     spans, built = pieces(query), Grammar()
     for n, name in enumerate(FIELDS):
         built.literal(("{" if n == 0 else '",') + f'"{name}":"').span_of(spans)
@@ -44,8 +49,8 @@ def pieces(query: str) -> list[str]:
 
 
 def cues_by_llm(models: Models, query: str) -> QuotedCues | None:
-    """What the bundle's model reads out of `query`; None when it did not come to an end or the query holds no word. Uses the one LLM:
-    not thread-safe. Raises BundleError for a bundle without this prompt."""
+    """What the bundle's model reads out of `query`; None when it did not come to an end or the query holds no
+    word. Uses the one LLM: not thread-safe. Raises BundleError for a bundle without this prompt."""
     spans = pieces(query)
     if not spans:
         return None
@@ -63,5 +68,7 @@ def cues_by_llm(models: Models, query: str) -> QuotedCues | None:
 
 
 def _overlap(value: str, text: str) -> bool:
-    """Whether a time or place is quoted from what is seen, or the other way round: a small model that has no answer repeats the question."""
+    """Whether a time or place is quoted from what is seen, or the other way round: a small model that has no
+    answer repeats the question.
+    """
     return bool(text) and (value in text or text in value)

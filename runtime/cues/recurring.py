@@ -1,7 +1,9 @@
-"""Times that come back: "on Sundays", "at night", "at 5 pm", sunset. Evidence for ranking, never a cut; the words stay in the text.
+"""Times that come back: "on Sundays", "at night", "at 5 pm", sunset. Evidence for ranking, never a cut; the
+words stay in the text.
 
-A cube cannot hold them (three years have 156 Sundays), so a recurring cue is a question about one photo's time, asked of numbers or
-numpy arrays alike. Times are ms of wall time stored as UTC. Knows words of the rules file; knows no album.
+A cube cannot hold them (three years have 156 Sundays), so a recurring cue is a question about one photo's
+time, asked of numbers or numpy arrays alike. Times are ms of wall time stored as UTC. Knows words of the
+rules file; knows no album.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ _CLOCK = re.compile(
 
 @dataclass(frozen=True)
 class RecurringCue:
-    """`kind`: "weekdays" or "hours". `weekdays`: Monday 0. `minutes`: [from, to) of the day, past 1440 into the next one, () for any.
+    """`kind`: "weekdays" or "hours". `weekdays`: Monday 0. `minutes`: [from, to) of the day, past 1440 into
+    the next one, () for any.
 
     `confidence`: the share of photos meant that fit, on the development data.
     """
@@ -38,12 +41,15 @@ class RecurringCue:
     confidence: float
 
     def fits(self, into: Any) -> Any:
-        """Whether a time fits that is so far into its week (of `weekdays`: into_week) or its day (into_day): bool for an int, an array for an array.
+        """Whether a time fits that is so far into its week (of `weekdays`: into_week) or its day (into_day):
+        bool for an int, an array for an array.
 
         The caller divides: an album may have a million times.
         """
         if self.weekdays:
-            return functools.reduce(operator.or_, [(into >= n * DAY_MS) & (into < (n + 1) * DAY_MS) for n in self.weekdays])
+            return functools.reduce(
+                operator.or_, [(into >= n * DAY_MS) & (into < (n + 1) * DAY_MS) for n in self.weekdays]
+            )
         low, high = (minutes * MINUTE_MS for minutes in self.minutes)
         today = (into >= low) & (into < high)
         return today | (into < high - DAY_MS) if high > DAY_MS else today
@@ -111,6 +117,18 @@ def _clocks(text: str, flat: str) -> list[RecurringCue]:
 
 
 def _cue(
-    text: str, kind: str, weekdays: tuple[int, ...], minutes: tuple[int, ...], span: tuple[int, int], confidence: float | None = None
+    text: str,
+    kind: str,
+    weekdays: tuple[int, ...],
+    minutes: tuple[int, ...],
+    span: tuple[int, int],
+    confidence: float | None = None,
 ) -> RecurringCue:
-    return RecurringCue(text[span[0] : span[1]], kind, weekdays, minutes, span, tables().trust[kind] if confidence is None else confidence)
+    return RecurringCue(
+        text[span[0] : span[1]],
+        kind,
+        weekdays,
+        minutes,
+        span,
+        tables().trust[kind] if confidence is None else confidence,
+    )

@@ -1,8 +1,10 @@
-"""Runs the rules of `cue_rules.json` over a query: each time expression becomes an atom (paper section 3.2, layer 1).
+"""Runs the rules of `cue_rules.json` over a query: each time expression becomes an atom (paper section 3.2,
+layer 1).
 
-Patterns see the query as lower-case ASCII of the same length (`flatten`), so their spans are spans of the query. A rule is compiled and
-tried only when the query holds the words that it needs: most queries name no time and cost a few microseconds. Earlier rules win over
-later ones; ranges and bounds are joined in `cues_time`.
+Patterns see the query as lower-case ASCII of the same length (`flatten`), so their spans are spans of the
+query. A rule is compiled and tried only when the query holds the words that it needs: most queries name no
+time and cost a few microseconds. Earlier rules win over later ones; ranges and bounds are joined in
+`cues_time`.
 """
 
 from __future__ import annotations
@@ -20,10 +22,11 @@ from .tables import RuleText, pattern, tables
 
 @dataclass(frozen=True)
 class Atom:
-    """A time expression before ranges are joined: either fixed intervals, or a rule that a year makes an interval of.
+    """A time expression before ranges are joined: either fixed intervals, or a rule that a year makes an
+    interval of.
 
-    `keep`: characters that stay in the text though understood: "Christmas" is a time and a thing. `exact`: the day itself, for a holiday
-    whose name covers the days around it: two days after Christmas is the 27th.
+    `keep`: characters that stay in the text though understood: "Christmas" is a time and a thing. `exact`:
+    the day itself, for a holiday whose name covers the days around it: two days after Christmas is the 27th.
     """
 
     span: tuple[int, int]
@@ -40,11 +43,17 @@ _LIKE = {"–": "-", "—": "-", "‐": "-", "‑": "-", "−": "-", "’": "'",
 def flatten(text: str) -> str:
     """The query as lower-case ASCII of the same length, so that rules stay simple and spans stay true.
 
-    Accented and other Latin letters become "z" (they continue a word), all other characters a space, except dashes and apostrophes.
+    Accented and other Latin letters become "z" (they continue a word), all other characters a space, except
+    dashes and apostrophes.
     """
     if text.isascii() and text.isprintable():
         return text.lower()
-    return "".join(c.lower() if c.isascii() and c.isprintable() else _LIKE.get(c) or ("z" if c.isalpha() and ord(c) < 0x590 else " ") for c in text)
+    return "".join(
+        c.lower()
+        if c.isascii() and c.isprintable()
+        else _LIKE.get(c) or ("z" if c.isalpha() and ord(c) < 0x590 else " ")
+        for c in text
+    )
 
 
 @cache
@@ -82,13 +91,17 @@ def compiled(text: str) -> re.Pattern[str]:
 @cache
 def _holiday_pattern() -> re.Pattern[str]:
     names = sorted(tables().holidays, key=lambda n: (-len(n), n))
-    spelt = "|".join(re.escape(flatten(n)).replace(r"\ ", r"\s+").replace("'", "'?").replace(r"\-", r"[\s-]?") for n in names)
+    spelt = "|".join(
+        re.escape(flatten(n)).replace(r"\ ", r"\s+").replace("'", "'?").replace(r"\-", r"[\s-]?")
+        for n in names
+    )
     ahead = r"(?:<<sep>>|\s+in\s+)(?:(?:19|20)[0-9]{2}|'[0-9]{2})\b"
     year = r"(?:<<sep>>|\s+in\s+)<<named_year>>"
     return compiled(
         r"(?<prep>(?:(?:on|at|during|over|for|in|from|of)\s+(?:the\s+)?)?)(?<last>last\s+|this\s+)?(?<keep>(?<name>"
         + spelt
-        + rf")(?![a-z0-9])<<holiday_things>>(?:\s+[a-z]+(?={ahead}))?)(?:{year}|\s+(?<lastyear>last\s+year))?"  # "Easter weekend 2011"
+        # "Easter weekend 2011"
+        + rf")(?![a-z0-9])<<holiday_things>>(?:\s+[a-z]+(?={ahead}))?)(?:{year}|\s+(?<lastyear>last\s+year))?"
     )
 
 
@@ -99,7 +112,10 @@ def _name_key(text: str) -> str:
 @cache
 def _holiday_of() -> dict[str, tuple[Callable[[int], Days], Callable[[int], Days]]]:
     """Name → the days around it, and the day itself."""
-    return {_name_key(n): (holiday(rule), holiday(replace(rule, before=0, after=0))) for n, rule in tables().holidays.items()}
+    return {
+        _name_key(n): (holiday(rule), holiday(replace(rule, before=0, after=0)))
+        for n, rule in tables().holidays.items()
+    }
 
 
 def _holidays(flat: str, ctx: TimeContext) -> list[Atom]:
@@ -130,13 +146,22 @@ def _holiday_atom(m: Match, of: Callable[[int], Days], ctx: TimeContext) -> Atom
 
 
 def _capital_months(text: str, flat: str) -> list[Atom]:
-    """May, March alone: only as the last word, with a capital, not first, and not where a person or an event would stand ("with May")."""
+    """May, March alone: only as the last word, with a capital, not first, and not where a person or an event
+    would stand ("with May").
+    """
     out = []
     for m in re.finditer(r"(?<![a-z0-9'])(may|march)(?![a-z0-9'])", flat):
         before = flat[: m.start()].split()
-        if not before or not text[m.start()].isupper() or not text[m.start() + 1].islower() or flat[m.end() :].strip():
+        if (
+            not before
+            or not text[m.start()].isupper()
+            or not text[m.start() + 1].islower()
+            or flat[m.end() :].strip()
+        ):
             continue
-        if re.fullmatch(r"with|and|of|to|by|my|for|about|the|aunt|miss|mr|mrs|is|as|like|[a-z]*'s", before[-1]):
+        if re.fullmatch(
+            r"with|and|of|to|by|my|for|about|the|aunt|miss|mr|mrs|is|as|like|[a-z]*'s", before[-1]
+        ):
             continue
         start = m.start() - len(flat[: m.start()]) + len(flat[: m.start()].rstrip()) - len(before[-1])
         if text[start].isupper():
@@ -152,8 +177,16 @@ def _ideographic(text: str) -> list[Atom]:
     for m in re.finditer(r"([12][0-9]{3})年(?:\s*([0-9]{1,2})月(?:\s*([0-9]{1,2})日)?)?", text):
         try:
             y, mo, d = (int(g) if g else 0 for g in m.groups())
-            days = month(y, mo) if mo and not d and mo <= 12 else year_days(y) if not mo else (date(y, mo, d).toordinal(),) * 2
-            out.append(Atom(m.span(), "day" if d else "month" if mo else "year", fixed=(ms_of((days[0], days[1])),)))
+            days = (
+                month(y, mo)
+                if mo and not d and mo <= 12
+                else year_days(y)
+                if not mo
+                else (date(y, mo, d).toordinal(),) * 2
+            )
+            out.append(
+                Atom(m.span(), "day" if d else "month" if mo else "year", fixed=(ms_of((days[0], days[1])),))
+            )
         except (ValueError, OverflowError):
             continue
     return out

@@ -1,7 +1,9 @@
-"""The cue reader's words and rules, read from `cue_rules.json`: the one file that the Kotlin and Swift readers share with this one.
+"""The cue reader's words and rules, read from `cue_rules.json`: the one file that the Kotlin and Swift
+readers share with this one.
 
-Knows the file's shape and checks it; knows nothing of what a rule means. Patterns are in the syntax that ECMAScript, Java and ICU share;
-`pattern` turns one into Python's. <<name>> in a pattern stands for a macro, or for the words of a table, longest first.
+Knows the file's shape and checks it; knows nothing of what a rule means. Patterns are in the syntax that
+ECMAScript, Java and ICU share; `pattern` turns one into Python's. <<name>> in a pattern stands for a macro,
+or for the words of a table, longest first.
 """
 
 from __future__ import annotations
@@ -22,10 +24,12 @@ _MACRO = re.compile(r"<<(\w+)>>")
 
 @dataclass(frozen=True)
 class HolidayRule:
-    """When a holiday is, by one of: `day` (month, day), `nth` (month, weekday, n, -1 the last), `easter` or `orthodox` (days after that
-    Sunday), `weekday_from` (month, day, weekday: the first such weekday from that day on), `table` (first days by year).
+    """When a holiday is, by one of: `day` (month, day), `nth` (month, weekday, n, -1 the last), `easter` or
+    `orthodox` (days after that Sunday), `weekday_from` (month, day, weekday: the first such weekday from that
+    day on), `table` (first days by year).
 
-    `shift`: days from there to the day itself. `before`, `after`: days around it that people photograph under its name.
+    `shift`: days from there to the day itself. `before`, `after`: days around it that people photograph under
+    its name.
     """
 
     day: tuple[int, ...] = ()
@@ -51,7 +55,10 @@ class RuleText:
 
 @dataclass(frozen=True)
 class PlaceWords:
-    """Prepositions and such. `strong` and `weak` govern a place; `uncertain` strong ones govern other things too; `wide` mean "near"."""
+    """Prepositions and such.
+
+    `strong` and `weak` govern a place; `uncertain` strong ones govern other things too; `wide` mean "near".
+    """
 
     strong: frozenset[str]
     weak: frozenset[str]
@@ -66,7 +73,10 @@ class PlaceWords:
 
 @dataclass(frozen=True)
 class CueTables:
-    """`cue_rules.json`, typed. Numbers: months 1..12, weekdays 0 (Monday)..6, hours of the day (past 24: of the next one)."""
+    """`cue_rules.json`, typed.
+
+    Numbers: months 1..12, weekdays 0 (Monday)..6, hours of the day (past 24: of the next one).
+    """
 
     months: Mapping[str, int]
     ambiguous_months: frozenset[str]
@@ -95,7 +105,10 @@ class CueTables:
         return frozenset(m for m in self.months if m not in self.ambiguous_months and len(m) > 3)
 
     def expand(self, text: str) -> str:
-        """The pattern with its macros and tables written out, still in the shared syntax. Raises RuntimeFailure for an unknown name."""
+        """The pattern with its macros and tables written out, still in the shared syntax.
+
+        Raises RuntimeFailure for an unknown name.
+        """
         for _ in range(8):
             text, changed = _MACRO.subn(lambda m: self._macro(m[1]), text)
             if not changed:
@@ -108,11 +121,15 @@ class CueTables:
         words = getattr(self, name, None)
         if not isinstance(words, Mapping | frozenset):
             raise RuntimeFailure(f"cue_rules.json: no macro and no table {name!r}")
-        return "|".join(re.escape(w).replace(r"\ ", r"\s+") for w in sorted(words, key=lambda w: (-len(w), w)))
+        return "|".join(
+            re.escape(w).replace(r"\ ", r"\s+") for w in sorted(words, key=lambda w: (-len(w), w))
+        )
 
 
 def pattern(text: str) -> str:
-    """The shared syntax as Python's: named groups and back references are written differently, all else is the same."""
+    """The shared syntax as Python's: named groups and back references are written differently, all else is
+    the same.
+    """
     return re.sub(r"\\k<(\w+)>", r"(?P=\1)", re.sub(r"\(\?<(?![=!])", "(?P<", text))
 
 
@@ -159,7 +176,9 @@ def read(text: str) -> CueTables:
             raise RuntimeFailure(f"cue_rules.json: version {raw['version']}, this program reads {VERSION}")
         return _typed(raw)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise RuntimeFailure(f"cue_rules.json: {type(error).__name__} {error}: install the package again") from None
+        raise RuntimeFailure(
+            f"cue_rules.json: {type(error).__name__} {error}: install the package again"
+        ) from None
 
 
 def _typed(raw: Mapping[str, Any]) -> CueTables:
@@ -176,10 +195,15 @@ def _typed(raw: Mapping[str, Any]) -> CueTables:
         unit_days=raw["unit_days"],
         reporting=frozenset(raw["reporting"]),
         dayparts=_pairs(raw["dayparts"]),
-        recurring_hours={str(name): (int(low), int(high), float(share)) for name, (low, high, share) in raw["recurring"]["hours"].items()},
+        recurring_hours={
+            str(name): (int(low), int(high), float(share))
+            for name, (low, high, share) in raw["recurring"]["hours"].items()
+        },
         recurring_weekdays={name: tuple(days) for name, days in raw["recurring"]["weekdays"].items()},
         holidays={name: _holiday(entry["rule"]) for entry in raw["holidays"] for name in entry["names"]},
-        tables={name: {int(year): int(day) for year, day in days.items()} for name, days in raw["tables"].items()},
+        tables={
+            name: {int(year): int(day) for year, day in days.items()} for name, days in raw["tables"].items()
+        },
         macros=raw["macros"],
         rules=tuple(RuleText(r["make"], r["kind"], tuple(r["needs"]), r["pattern"]) for r in raw["rules"]),
         places=_places(raw["places"]),

@@ -1,8 +1,10 @@
-"""Joins time expressions into cues: ranges, bounds ("since May"), offsets ("two days after Christmas"). Rules only, no model.
+"""Joins time expressions into cues: ranges, bounds ("since May"), offsets ("two days after Christmas"). Rules
+only, no model.
 
-Paper section 3.2, layer 1 (the time side of the cube). Knows English dates, seasons and holidays; knows no places, albums or models.
-Times are milliseconds, wall clock stored as if UTC (as album photos without a zone are); intervals include both ends, so the last one of
-a day is midnight minus 1 ms. Spans are [start, end) character offsets into the query.
+Paper section 3.2, layer 1 (the time side of the cube). Knows English dates, seasons and holidays; knows no
+places, albums or models. Times are milliseconds, wall clock stored as if UTC (as album photos without a zone
+are); intervals include both ends, so the last one of a day is midnight minus 1 ms. Spans are [start, end)
+character offsets into the query.
 """
 
 from __future__ import annotations
@@ -21,12 +23,14 @@ DEICTIC = frozenset({"today", "relative", "weekday"})
 
 @dataclass(frozen=True)
 class TimeCue:
-    """One interval that the query names. A month without a year yields several cues with the same span, one per year.
+    """One interval that the query names. A month without a year yields several cues with the same span, one
+    per year.
 
-    `start`, `end`: ms, wall time as UTC, both included, None when open ("before 2010"). `span`: the cue's characters in the query.
-    `kind`: day, span (several days or months), month, season, year, decade, yearly (no year said), holiday, relative ("last summer"),
-    today ("this morning"), weekday ("last Friday"), open ("since 2010"), last time, anchor ("the day after the wedding").
-    `confidence`: how often a photo that such words mean lies inside, on the development data: evidence, not a knife.
+    `start`, `end`: ms, wall time as UTC, both included, None when open ("before 2010"). `span`: the cue's
+    characters in the query. `kind`: day, span (several days or months), month, season, year, decade, yearly
+    (no year said), holiday, relative ("last summer"), today ("this morning"), weekday ("last Friday"), open
+    ("since 2010"), last time, anchor ("the day after the wedding"). `confidence`: how often a photo that such
+    words mean lies inside, on the development data: evidence, not a knife.
     """
 
     text: str
@@ -62,7 +66,9 @@ def _at(atom: Atom, year: int) -> Interval:
 
 
 def _joined(a: Atom, b: Atom, ctx: TimeContext) -> tuple[Interval, ...]:
-    """From the start of `a` to the end of `b`, a missing year taken from the other; () when that makes no range."""
+    """From the start of `a` to the end of `b`, a missing year taken from the other; () when that makes no
+    range.
+    """
     pairs: list[tuple[Interval, Interval]] = []
     try:
         if a.fixed and b.fixed:
@@ -88,7 +94,9 @@ def _joined(a: Atom, b: Atom, ctx: TimeContext) -> tuple[Interval, ...]:
 
 
 def _covered(spans: tuple[Interval, ...], ctx: TimeContext) -> tuple[Interval, ...]:
-    """Those of the yearly intervals that the album can hold; the latest that has begun when it is not known or holds none."""
+    """Those of the yearly intervals that the album can hold; the latest that has begun when it is not known
+    or holds none.
+    """
     begun = tuple(s for s in spans if (s[0] or 0) <= ctx.now_ms) or spans[:1]
     if ctx.extent is None:
         return begun[-1:]
@@ -151,11 +159,16 @@ def find_times(text: str, ctx: TimeContext) -> FoundTimes:
         i += read.used
     reads = _named_days(flat, reads)
     if any(r.kind in ("day", "span") for r in reads):
-        # "this weekend, as said on 20260703": the day is when it was said, and the photo's time; the other words count from there.
+        # "this weekend, as said on 20260703": the day is when it was said, and the photo's time; the other
+        # words count from there.
         reads = [r for r in reads if r.kind not in DEICTIC]
     if _reported().search(flat):  # "did he ask her for advice this week": the week is that of the asking
         reads = [r for r in reads if r.kind not in DEICTIC or not _THIS.search(flat[slice(*r.span)])]
-    cues = [TimeCue(text[r.span[0] : r.span[1]], s, e, r.span, r.kind, _trust()[r.kind]) for r in reads for s, e in r.spans]
+    cues = [
+        TimeCue(text[r.span[0] : r.span[1]], s, e, r.span, r.kind, _trust()[r.kind])
+        for r in reads
+        for s, e in r.spans
+    ]
     return FoundTimes(tuple(cues), tuple(r.keep for r in reads if r.keep))
 
 
@@ -204,7 +217,9 @@ def _single(flat: str, atom: Atom, ctx: TimeContext) -> _Read:
         return _offset_read(offset, b, spans)
     week = _WEEK_OF.search(flat[max(0, a - 40) : a]) if atom.kind == "day" and atom.fixed else None
     if week:
-        before, after = (1, 6) if week["unit"] == "week" else (2, 2)  # a week is named by its first day, or by one within
+        before, after = (
+            (1, 6) if week["unit"] == "week" else (2, 2)
+        )  # a week is named by its first day, or by one within
         spans = tuple(((s or 0) - before * DAY_MS, (e or 0) + after * DAY_MS) for s, e in atom.fixed)
         return _Read((max(0, a - 40) + week.start(), b), spans, "span")
     keep = atom.keep if atom.keep and not _OPEN.search(flat[:a]) else None
@@ -215,19 +230,26 @@ def _offset_read(offset: Offset, b: int, spans: tuple[Interval, ...]) -> _Read:
     return _Read((offset.span[0], b), tuple(shifted(s, offset) for s in spans), "span")
 
 
-def _with_bounds(flat: str, atom: Atom, spans: tuple[Interval, ...], keep: tuple[int, int] | None, ctx: TimeContext) -> _Read:
+def _with_bounds(
+    flat: str, atom: Atom, spans: tuple[Interval, ...], keep: tuple[int, int] | None, ctx: TimeContext
+) -> _Read:
     """Read the words around an expression: "since", "before", "onwards"."""
     a, b = atom.span
     inner, outer = _LEAD.match(flat[a:b]), _OPEN.search(flat[:a])
     word = inner[0].strip() if inner else outer[1] if outer else ""
     onward = _ONWARD.match(flat[b:])
     if onward and spans and (word in ("from", "since", "") and flat[b:].strip()[:3] != "on "):
-        return _Read((outer.start() if outer else a, b + onward.end()), _bounded(spans[:1], "since", ctx), "open", keep)
+        return _Read(
+            (outer.start() if outer else a, b + onward.end()), _bounded(spans[:1], "since", ctx), "open", keep
+        )
     word = "before" if word == "prior to" else word
     if not word or word == "from" or word == "by" or not spans:
         return _Read((a, b), spans, atom.kind, keep)
     a = outer.start() if outer and not inner else a
-    if atom.yearly and word in ("before", "after"):  # "after Christmas", of whatever year: the two weeks next to it
+    if atom.yearly and word in (
+        "before",
+        "after",
+    ):  # "after Christmas", of whatever year: the two weeks next to it
         exact = _every_year(atom.exact, ctx) if atom.exact else spans
         return _Read((a, b), tuple(_next_to(s, word) for s in exact), "yearly", keep)
     return _Read((a, b), _bounded(spans[-1:] if atom.yearly else spans, word, ctx), "open", keep)
@@ -241,7 +263,9 @@ def _next_to(span: Interval, word: str) -> Interval:
 
 
 def merged(times: tuple[TimeCue, ...]) -> tuple[Interval, ...]:
-    """The cues as one list of intervals: cues of different words are intersected where they meet ("May … 2012"), else united."""
+    """The cues as one list of intervals: cues of different words are intersected where they meet ("May …
+    2012"), else united.
+    """
     groups: dict[tuple[int, int], list[TimeCue]] = {}
     for t in times:
         groups.setdefault(t.span, []).append(t)

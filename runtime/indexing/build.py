@@ -1,8 +1,8 @@
-"""Photos → album: `build` a new one, `add` what a folder has now, `update` with another bundle's encoders. Batches commit; a run that was
-interrupted goes on where it stopped when it is started again.
+"""Photos → album: `build` a new one, `add` what a folder has now, `update` with another bundle's encoders.
+Batches commit; a run that was interrupted goes on where it stopped when it is started again.
 
-A new album grows beside its name (NAME.building, or NAME.renewing for other encoders), itself a whole album after each batch. Knows models and
-the index's writer; decides no format.
+A new album grows beside its name (NAME.building, or NAME.renewing for other encoders), itself a whole album
+after each batch. Knows models and the index's writer; decides no format.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ Progress = Callable[[int, int, str], None]  # done, total, name
 
 @dataclass(frozen=True)
 class Built:
-    """What a build did. `seen`: photos whose pixels were looked at. `resumed`: photos that an interrupted run had left. `skips`: see Skip."""
+    """What a build did. `seen`: photos whose pixels were looked at. `resumed`: photos that an interrupted run
+    had left. `skips`: see Skip.
+    """
 
     path: Path
     photos: int
@@ -42,7 +44,10 @@ class Built:
 
 @dataclass(frozen=True)
 class Added:
-    """What an `add` did to the album at `path`, in photos. `missing`: ids whose pictures are gone; `pruned`: whether they were removed."""
+    """What an `add` did to the album at `path`, in photos.
+
+    `missing`: ids whose pictures are gone; `pruned`: whether they were removed.
+    """
 
     path: Path
     added: int
@@ -57,8 +62,9 @@ class Added:
 
 @dataclass(frozen=True)
 class Updated:
-    """`photos`: rows encoded again. `renewed`: the whole album, for another encoder. `skips`: pictures that could not be looked at again: what the
-    album knew of them stays as it was, unless another encoder has to know it."""
+    """`photos`: rows encoded again. `renewed`: the whole album, for another encoder. `skips`: pictures that
+    could not be looked at again: what the album knew of them stays as it was, unless another encoder has to
+    know it."""
 
     path: Path
     photos: int
@@ -66,8 +72,11 @@ class Updated:
     skips: tuple[Skip, ...]
 
 
-def build(source: Path, models: Models, out: Path, progress: Progress | None = None, encoder: Encoder | None = None) -> Built:
-    """Builds the album file `out` from a folder of photos or an album JSONL. An album that stood there is replaced when the new one is whole.
+def build(
+    source: Path, models: Models, out: Path, progress: Progress | None = None, encoder: Encoder | None = None
+) -> Built:
+    """Builds the album file `out` from a folder of photos or an album JSONL. An album that stood there is
+    replaced when the new one is whole.
 
     Raises RuntimeFailure when nothing could be taken; AlbumError and IngestError from the index.
     """
@@ -79,7 +88,9 @@ def build(source: Path, models: Models, out: Path, progress: Progress | None = N
         run = _Run(working, writer, encoder or Encoder(models), progress, total)
         resumed = len(run.reconciler.unclaimed())
         run.take(found)
-        run.remove([known.id for known in run.reconciler.unclaimed()])  # of an interrupted run from another source
+        run.remove(
+            [known.id for known in run.reconciler.unclaimed()]
+        )  # of an interrupted run from another source
         photos = len(writer.known())
         if not photos:
             writer.close()
@@ -93,8 +104,19 @@ def build(source: Path, models: Models, out: Path, progress: Progress | None = N
     return Built(out, photos, run.seen, resumed, tuple(run.skips))
 
 
-def add(album: Path, source: Path, models: Models, *, prune: bool = False, progress: Progress | None = None, encoder: Encoder | None = None) -> Added:
-    """Brings `album` up to date with what `source` has now. Unchanged pictures are not encoded again. Deleted ones go only with `prune`."""
+def add(
+    album: Path,
+    source: Path,
+    models: Models,
+    *,
+    prune: bool = False,
+    progress: Progress | None = None,
+    encoder: Encoder | None = None,
+) -> Added:
+    """Brings `album` up to date with what `source` has now.
+
+    Unchanged pictures are not encoded again. Deleted ones go only with `prune`.
+    """
     found = scan(source)
     check_encoders(album, models)
     total = count_source(source)
@@ -103,7 +125,9 @@ def add(album: Path, source: Path, models: Models, *, prune: bool = False, progr
         run.take(found)
         missing = tuple(known.id for known in run.reconciler.missing(source)) if Path(source).is_dir() else ()
         if prune and missing and not run.done:
-            raise RuntimeFailure(f"{source}: no photo found there, and {len(missing)} would be removed: is the disk mounted? nothing was changed")
+            raise RuntimeFailure(
+                f"{source}: no photo found there, and {len(missing)} would be removed: is the disk mounted? nothing was changed"
+            )
         if prune:
             run.remove(missing)
         photos = len(writer.known())
@@ -112,14 +136,28 @@ def add(album: Path, source: Path, models: Models, *, prune: bool = False, progr
     return Added(album, run.added, run.edited, run.moved, run.same, missing, prune, photos, tuple(run.skips))
 
 
-def update(album: Path, models: Models, ids: Iterable[str] = (), progress: Progress | None = None, encoder: Encoder | None = None) -> Updated:
-    """Encodes the photos `ids`, or all, again. With another bundle's encoders the album is written anew, and takes the place of the old one."""
+def update(
+    album: Path,
+    models: Models,
+    ids: Iterable[str] = (),
+    progress: Progress | None = None,
+    encoder: Encoder | None = None,
+) -> Updated:
+    """Encodes the photos `ids`, or all, again.
+
+    With another bundle's encoders the album is written anew, and takes the place of the old one.
+    """
     encoder = encoder or Encoder(models)
     with Album.open(album) as old:
-        same = (old.meta.text_encoder, old.meta.image_encoder) == (models.manifest.text_encoder, models.manifest.image_encoder)
+        same = (old.meta.text_encoder, old.meta.image_encoder) == (
+            models.manifest.text_encoder,
+            models.manifest.image_encoder,
+        )
         rows = [old.row_of(photo_id) for photo_id in ids]
     if rows and not same:
-        raise RuntimeFailure(f"{album}: made by other encoders than {models.bundle} has: update the whole album, without naming photos")
+        raise RuntimeFailure(
+            f"{album}: made by other encoders than {models.bundle} has: update the whole album, without naming photos"
+        )
     return _in_place(album, rows, encoder, progress) if same else _renewed(album, encoder, progress)
 
 
@@ -127,15 +165,22 @@ def check_encoders(album: Path, models: Models) -> None:
     """Raises RuntimeFailure that names the command if the bundle's vectors cannot stand beside the album's."""
     with Album.open(album) as opened:
         meta = opened.meta
-    for ours, theirs in ((models.manifest.text_encoder, meta.text_encoder), (models.manifest.image_encoder, meta.image_encoder)):
+    for ours, theirs in (
+        (models.manifest.text_encoder, meta.text_encoder),
+        (models.manifest.image_encoder, meta.image_encoder),
+    ):
         if ours != theirs:
-            raise RuntimeFailure(f"{album}: its vectors are {theirs}'s, the bundle has {ours}: first `gamer index update {album} -b {models.bundle}`")
+            raise RuntimeFailure(
+                f"{album}: its vectors are {theirs}'s, the bundle has {ours}: first `gamer index update {album} -b {models.bundle}`"
+            )
 
 
 class _Run:
     """One scan written into one album: decisions, batches, counts."""
 
-    def __init__(self, path: Path, writer: AlbumWriter, encoder: Encoder, progress: Progress | None, total: int) -> None:
+    def __init__(
+        self, path: Path, writer: AlbumWriter, encoder: Encoder, progress: Progress | None, total: int
+    ) -> None:
         self.writer, self.encoder, self._progress, self._total = writer, encoder, progress, total
         self.reconciler = Reconciler(writer.known())
         self.skips: list[Skip] = []
@@ -207,7 +252,9 @@ class _Run:
 
 
 def _begin(out: Path, manifest: Manifest) -> Path:
-    """An album to go on with: that of an interrupted run with the same encoders, else a new one without photos."""
+    """An album to go on with: that of an interrupted run with the same encoders, else a new one without
+    photos.
+    """
     working, meta = _aside(out), _meta(manifest)
     if _left(working, meta):
         return working
@@ -255,7 +302,9 @@ def _in_place(album: Path, rows: list[int], encoder: Encoder, progress: Progress
 
 
 def _renewed(album: Path, encoder: Encoder, progress: Progress | None) -> Updated:
-    """In a copy beside it, which takes its place: readers have the old album until then, and no writer may change it."""
+    """In a copy beside it, which takes its place: readers have the old album until then, and no writer may
+    change it.
+    """
     working, meta = album.with_name(album.name + ".renewing"), _meta(encoder.models.manifest)
     _check_mounted(album)
     AlbumWriter.extend(album).close()  # an album of an older format becomes one of today's
@@ -269,12 +318,16 @@ def _renewed(album: Path, encoder: Encoder, progress: Progress | None) -> Update
 
 
 def _check_mounted(album: Path) -> None:
-    """Raises RuntimeFailure where none of the album's pictures is there: another encoder would have to forget what they show."""
+    """Raises RuntimeFailure where none of the album's pictures is there: another encoder would have to forget
+    what they show.
+    """
     with Album.open(album) as old:
         batches = (range(start, min(start + BATCH, len(old))) for start in range(0, len(old), BATCH))
         paths = [path for rows in batches for photo in old.photos(rows) if (path := photo.path)]
     if paths and not any(Path(path).is_file() for path in paths):
-        raise RuntimeFailure(f"{album}: none of its {len(paths)} pictures is there ({paths[0]}): is the disk mounted? nothing was changed")
+        raise RuntimeFailure(
+            f"{album}: none of its {len(paths)} pictures is there ({paths[0]}): is the disk mounted? nothing was changed"
+        )
 
 
 def _renew(album: Path, working: Path, encoder: Encoder, progress: Progress | None) -> Updated:

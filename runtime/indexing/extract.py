@@ -1,8 +1,10 @@
-"""Entities by the bundle's language model, beside the rules. Every call is kept on disk, so that an interrupted run repeats none.
+"""Entities by the bundle's language model, beside the rules. Every call is kept on disk, so that an
+interrupted run repeats none.
 
-The cache is one SQLite file beside the album: (SHA-256 of model, prompt and text) → what the model said. Memories are hostile text, and so is
-what a model makes of them: an answer's line counts only if it reads "kind: name" and the name stands in the memory itself. The most that a
-memory can make the model do is to name its own words. Knows prompts and the cache; the model is a function.
+The cache is one SQLite file beside the album: (SHA-256 of model, prompt and text) → what the model said.
+Memories are hostile text, and so is what a model makes of them: an answer's line counts only if it reads
+"kind: name" and the name stands in the memory itself. The most that a memory can make the model do is to name
+its own words. Knows prompts and the cache; the model is a function.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ price: 49 euros<|im_end|>
 
 
 class LlmExtractor:
-    """Memory text → mentions: those of the rules, then those that the model adds. `ask`: prompt → answer. `model`: what names the model."""
+    """Memory text → mentions: those of the rules, then those that the model adds. `ask`: prompt → answer.
+    `model`: what names the model.
+    """
 
     def __init__(self, ask: Callable[[str], str], model: str, prompt: str, cache: Path) -> None:
         self._ask, self._prompt = ask, prompt
@@ -116,7 +120,11 @@ def _open_cache(path: Path) -> apsw.Connection:
         db = apsw.Connection(str(path))
         db.set_busy_timeout(5000)
         db.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL")
-        db.execute("CREATE TABLE IF NOT EXISTS calls(key TEXT PRIMARY KEY, note TEXT NOT NULL, answer TEXT NOT NULL) WITHOUT ROWID")
+        db.execute(
+            "CREATE TABLE IF NOT EXISTS calls(key TEXT PRIMARY KEY, note TEXT NOT NULL, answer TEXT NOT NULL) WITHOUT ROWID"
+        )
         return db
     except apsw.Error as error:
-        raise RuntimeFailure(f"{path}: cannot keep the language model's answers ({error}); move it away or check the folder") from None
+        raise RuntimeFailure(
+            f"{path}: cannot keep the language model's answers ({error}); move it away or check the folder"
+        ) from None

@@ -1,10 +1,11 @@
-"""Words in pictures: screenshots and price tags read by rapidocr, whose models lie inside its package. Optional (`ocr` extra), never a network.
+"""Words in pictures: screenshots and price tags read by rapidocr, whose models lie inside its package.
+Optional (`ocr` extra), never a network.
 
-Which pictures are read, in mode "auto" (reading takes seconds, looking milliseconds):
-1. a screenshot by its name, folder or EXIF comment, or a picture without a camera's name in it that is mostly flat colour;
-2. a picture in which the image encoder sees something that carries text (a menu, a web site, a packet, ...);
-3. a picture with rows of fine high-contrast strokes, as print has.
-"all" reads every picture, "off" none. Knows pixels; knows no album.
+Which pictures are read, in mode "auto" (reading takes seconds, looking milliseconds): 1. a screenshot by its
+name, folder or EXIF comment, or a picture without a camera's name in it that is mostly flat colour; 2. a
+picture in which the image encoder sees something that carries text (a menu, a web site, a packet, ...); 3. a
+picture with rows of fine high-contrast strokes, as print has. "all" reads every picture, "off" none. Knows
+pixels; knows no album.
 """
 
 from __future__ import annotations
@@ -57,21 +58,28 @@ LABELS = frozenset(
     )
 )
 LABEL_FLOOR = 0.10
-_FLAT = 0.60  # share of neighbours that are equal: interfaces and drawings; sky and walls of photographs have grain
-_PRINT = 0.02  # share of the picture under rows of strokes: tags and pages reach it; so does fine foliage, which costs a reading
+# share of neighbours that are equal: interfaces and drawings; sky and walls of photographs have grain
+_FLAT = 0.60
+# share of the picture under rows of strokes: tags and pages reach it; so does fine foliage, which costs a
+# reading
+_PRINT = 0.02
 _SURE = 0.70  # below this confidence a reading is noise
 _MAX_SIDE, _MAX_TEXT = 1_600, 4_000
 
 
 class TextReader:
-    """`read(path, pixels, labels)`: the text in a picture, "" if there is none or the picture is not worth reading."""
+    """`read(path, pixels, labels)`: the text in a picture, "" if there is none or the picture is not worth
+    reading.
+    """
 
     def __init__(self, mode: str = "auto") -> None:
         """Raises RuntimeFailure for an unknown mode, or when rapidocr is not installed."""
         if mode not in MODES:
             raise RuntimeFailure(f"unknown OCR mode {mode!r}; choose one of: {', '.join(MODES)}")
         if mode != "off" and importlib.util.find_spec("rapidocr") is None:
-            raise RuntimeFailure("reading text in pictures needs rapidocr: pip install 'gamer-on-device[ocr]', or say --ocr off")
+            raise RuntimeFailure(
+                "reading text in pictures needs rapidocr: pip install 'gamer-on-device[ocr]', or say --ocr off"
+            )
         self.mode = mode
         self._engine: Any = None
 
@@ -84,7 +92,9 @@ class TextReader:
             found = self._engine(np.ascontiguousarray(_at_most(pixels, _MAX_SIDE)[:, :, ::-1]))  # BGR
         except Exception as error:  # a picture that its detector cannot bear is a picture without text, not the end of a build
             raise RuntimeFailure(f"{path}: rapidocr failed ({' '.join(str(error).split())[:120]})") from None
-        lines = [text for text, sure in zip(found.txts or (), found.scores or (), strict=True) if sure >= _SURE]
+        lines = [
+            text for text, sure in zip(found.txts or (), found.scores or (), strict=True) if sure >= _SURE
+        ]
         text = "\n".join(" ".join(line.split()) for line in lines if len(line.strip()) > 1)
         return text[:_MAX_TEXT]
 
@@ -94,11 +104,17 @@ def worth_reading(path: Path, pixels: Pixels, labels: Iterable[tuple[str, float]
         return True
     grey = _grey(pixels)
     drawn = rendered(path)
-    return (drawn == "screenshot") or (drawn == "no camera" and _flat(grey) >= _FLAT) or print_share(grey) >= _PRINT
+    return (
+        (drawn == "screenshot")
+        or (drawn == "no camera" and _flat(grey) >= _FLAT)
+        or print_share(grey) >= _PRINT
+    )
 
 
 def print_share(grey: NDArray[np.int16]) -> float:
-    """Share of 8 x 32 blocks in which brightness jumps up and down many times along most lines, side by side with another such block."""
+    """Share of 8 x 32 blocks in which brightness jumps up and down many times along most lines, side by side
+    with another such block.
+    """
     steps = np.diff(grey, axis=1)
     strong = np.where(np.abs(steps) > 40, np.sign(steps), 0).astype(np.int8)
     height, width = strong.shape[0] // 8 * 8, strong.shape[1] // 32 * 32
@@ -108,7 +124,13 @@ def print_share(grey: NDArray[np.int16]) -> float:
     ups, downs = (blocks > 0).sum(3), (blocks < 0).sum(3)  # [rows, 8, columns]
     busy = ((ups >= 2) & (downs >= 2)).sum(1) >= 4
     # Print leaves its paper blank: a block with jumps everywhere is grass or gravel.
-    calm = (np.abs(grey[:height, 1 : width + 1].reshape(height // 8, 8, width // 32, 32) - _paper(grey, height, width)) < 24).mean((1, 3)) > 0.35
+    calm = (
+        np.abs(
+            grey[:height, 1 : width + 1].reshape(height // 8, 8, width // 32, 32)
+            - _paper(grey, height, width)
+        )
+        < 24
+    ).mean((1, 3)) > 0.35
     print_like = busy & calm
     paired = print_like[:, :-1] & print_like[:, 1:]
     return float(paired.mean()) if paired.size else 0.0
@@ -149,10 +171,14 @@ def _at_most(pixels: Pixels, side: int) -> Pixels:
 
 
 def _open() -> Any:
-    """The engine on the files inside its package, nothing else: a missing one would make rapidocr ask the network."""
+    """The engine on the files inside its package, nothing else: a missing one would make rapidocr ask the
+    network.
+    """
     import rapidocr
 
     models = list((Path(rapidocr.__file__).parent / "models").glob("*.onnx"))
     if len(models) < 3:
-        raise RuntimeFailure("rapidocr is installed without its models; install the wheel from the package index again, or say --ocr off")
+        raise RuntimeFailure(
+            "rapidocr is installed without its models; install the wheel from the package index again, or say --ocr off"
+        )
     return rapidocr.RapidOCR(params={"Global.log_level": "error"})

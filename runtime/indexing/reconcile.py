@@ -1,7 +1,9 @@
-"""What a scan means for an album that holds photos already: new, the same, moved, edited, gone. Compares paths and SHA-256 of contents.
+"""What a scan means for an album that holds photos already: new, the same, moved, edited, gone. Compares
+paths and SHA-256 of contents.
 
-Contents are always read: size and modification time are kept by tools that edit in place (exiftool -P, rsync --times), so that no shortcut by
-them is safe, and hashing costs a small part of what encoding does. Knows records; opens no album and no picture.
+Contents are always read: size and modification time are kept by tools that edit in place (exiftool -P, rsync
+--times), so that no shortcut by them is safe, and hashing costs a small part of what encoding does. Knows
+records; opens no album and no picture.
 """
 
 from __future__ import annotations
@@ -19,7 +21,10 @@ from .encode import DERIVED
 
 @dataclass(frozen=True)
 class Decision:
-    """`photo` has the id that it has, or shall have, in the album. `row`: where it stands, None when it is new."""
+    """`photo` has the id that it has, or shall have, in the album.
+
+    `row`: where it stands, None when it is new.
+    """
 
     photo: Photo
     kind: Literal["new", "same", "moved", "edited"]
@@ -27,12 +32,16 @@ class Decision:
 
 
 class Reconciler:
-    """`decide` for each photo of a scan; then `rest`, what could not be decided before the scan's end; then `missing`.
+    """`decide` for each photo of a scan; then `rest`, what could not be decided before the scan's end; then
+    `missing`.
 
-    A row is claimed by one photo at most. A content that the album knows decides before a path does: cameras use names again.
+    A row is claimed by one photo at most. A content that the album knows decides before a path does: cameras
+    use names again.
     """
 
-    def __init__(self, known: Iterable[Known], exists: Callable[[str], bool] = lambda path: Path(path).is_file()) -> None:
+    def __init__(
+        self, known: Iterable[Known], exists: Callable[[str], bool] = lambda path: Path(path).is_file()
+    ) -> None:
         self._known, self._exists = list(known), exists
         self._free = set(range(len(self._known)))
         self._row_of_id = {k.id: row for row, k in enumerate(self._known)}
@@ -59,7 +68,9 @@ class Reconciler:
         return None
 
     def rest(self) -> Iterator[Decision]:
-        """A row is still free: nothing lies at its path any more, or something else does, and its content is where we found it."""
+        """A row is still free: nothing lies at its path any more, or something else does, and its content is
+        where we found it.
+        """
         waiting: list[Photo] = []
         for photo in self._open:
             row = next((row for row in self._alike(photo) if self._left(row)), None)
@@ -83,7 +94,9 @@ class Reconciler:
             return Decision(replace(photo, id=self._new_id(photo)), "new", None)
         self._free.discard(row)
         k = self._known[row]
-        kind: Literal["same", "moved", "edited"] = "edited" if photo.sha256 != k.sha256 else "same" if k.path == photo.path else "moved"
+        kind: Literal["same", "moved", "edited"] = (
+            "edited" if photo.sha256 != k.sha256 else "same" if k.path == photo.path else "moved"
+        )
         return Decision(replace(photo, id=k.id), kind, row)
 
     def unclaimed(self) -> list[Known]:
@@ -92,7 +105,11 @@ class Reconciler:
     def missing(self, root: Path) -> list[Known]:
         """Rows whose picture lay under `root` and is no longer anywhere."""
         top = root.absolute()
-        return [k for k in self.unclaimed() if k.path is not None and Path(k.path).is_relative_to(top) and not self._exists(k.path)]
+        return [
+            k
+            for k in self.unclaimed()
+            if k.path is not None and Path(k.path).is_relative_to(top) and not self._exists(k.path)
+        ]
 
     def _new_id(self, photo: Photo) -> str:
         """Its own, or with the beginning of its content's hash when another photo has that one."""
@@ -107,14 +124,17 @@ class Reconciler:
 def together(found: Photo, stored: Photo) -> Photo:
     """What a scan found, with what the album knows beside it: nothing that anybody wrote is lost.
 
-    A stored chat or caption that the found one contains (a log that went on) gives way to it. Labels of sharing and sensitivity stay.
+    A stored chat or caption that the found one contains (a log that went on) gives way to it. Labels of
+    sharing and sensitivity stay.
     """
     known = {(m.source, m.text): m for m in stored.memories}
     fresh = tuple(known.get((m.source, m.text), m) for m in found.memories)
     old = tuple(
         m
         for m in stored.memories
-        if m.source not in DERIVED and m not in fresh and not any(m.source == f.source and m.text in f.text and _unlabelled(m) for f in fresh)
+        if m.source not in DERIVED
+        and m not in fresh
+        and not any(m.source == f.source and m.text in f.text and _unlabelled(m) for f in fresh)
     )
     timed, placed = found.taken_at is not None, found.lat is not None
     return replace(
@@ -131,7 +151,10 @@ def together(found: Photo, stored: Photo) -> Photo:
 
 
 def differs(merged: Photo, stored: Photo) -> bool:
-    """Whether the album's row would say anything else. Positions are compared as the file keeps them, to 1e-7 degrees."""
+    """Whether the album's row would say anything else.
+
+    Positions are compared as the file keeps them, to 1e-7 degrees.
+    """
     written = {(m.source, m.text) for m in stored.memories if m.source not in DERIVED}
     return (
         {(m.source, m.text) for m in merged.memories} != written

@@ -1,8 +1,10 @@
-"""Drivers of a decoder: embeds in, logits of the last token and hidden states out, keys and values kept between calls.
+"""Drivers of a decoder: embeds in, logits of the last token and hidden states out, keys and values kept
+between calls.
 
-Two graphs hide behind one interface: the ONNX one takes any number of tokens and updates a bound cache in place (GroupQueryAttention);
-the step graph of the other targets takes one token and returns its key and value, which the host writes into the cache, or keeps them itself
-in states of its session (Core ML). An encoder-decoder is either of them beside its encoder's session. Knows no tokens, no text and no sampling.
+Two graphs hide behind one interface: the ONNX one takes any number of tokens and updates a bound cache in
+place (GroupQueryAttention); the step graph of the other targets takes one token and returns its key and
+value, which the host writes into the cache, or keeps them itself in states of its session (Core ML). An
+encoder-decoder is either of them beside its encoder's session. Knows no tokens, no text and no sampling.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ class Decoder(Protocol):
     def reset(self) -> None: ...
 
     def forward(self, embeds: Floats) -> tuple[Floats, Floats]:
-        """embeds [S, H] at positions past… → (logits of the last token [V], hidden states [S, H]); `past` grows by S.
+        """embeds [S, H] at positions past… → (logits of the last token [V], hidden states [S, H]); `past`
+        grows by S.
 
         The results may be the decoder's own memory: they hold until the next call.
         """
@@ -46,35 +49,56 @@ class Decoder(Protocol):
 
 
 def rotary(language: Language, positions: NDArray[np.int64], local: bool = False) -> tuple[Floats, Floats]:
-    """cos, sin float32 [S, Dh/2] of the rotary angles, computed in float64 (Su et al. 2021, arXiv 2104.09864); `local`: of local layers."""
+    """cos, sin float32 [S, Dh/2] of the rotary angles, computed in float64 (Su et al.
+
+    2021, arXiv 2104.09864); `local`: of local layers.
+    """
     half = language.head_dim // 2
-    angles = positions[:, None] / (language.rope_theta_local if local else language.rope_theta) ** (np.arange(half) / half)
+    angles = positions[:, None] / (language.rope_theta_local if local else language.rope_theta) ** (
+        np.arange(half) / half
+    )
     return np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
 
 
-def relative_buckets(offsets: NDArray[np.int64], buckets: int, distance: int, both_ways: bool) -> NDArray[np.int64]:
-    """T5's buckets of key position minus query position (Raffel et al. 2020, arXiv 1910.10683): one each for half of them, then by
-    logarithm up to `distance`. `both_ways`: the upper half of the buckets is for keys after the query; else these count as the query's own."""
+def relative_buckets(
+    offsets: NDArray[np.int64], buckets: int, distance: int, both_ways: bool
+) -> NDArray[np.int64]:
+    """T5's buckets of key position minus query position (Raffel et al. 2020, arXiv 1910.10683): one each for
+    half of them, then by logarithm up to `distance`. `both_ways`: the upper half of the buckets is for keys
+    after the query; else these count as the query's own."""
     count = buckets // 2 if both_ways else buckets
     base = np.where(offsets > 0, count, 0) if both_ways else np.zeros_like(offsets)
     away = np.abs(offsets) if both_ways else np.maximum(-offsets, 0)
     exact = count // 2
     # In float32 and in this order, as the model was trained: the bounds of buckets stand on it.
-    share = np.log(np.maximum(away, 1).astype(np.float32) / np.float32(exact)) / np.float32(np.log(distance / exact)) * np.float32(count - exact)
+    share = (
+        np.log(np.maximum(away, 1).astype(np.float32) / np.float32(exact))
+        / np.float32(np.log(distance / exact))
+        * np.float32(count - exact)
+    )
     far = np.minimum(exact + share.astype(np.int64), count - 1)
     return np.asarray(base + np.where(away < exact, away, far), np.int64)
 
 
 def _room(language: Language, past: int, tokens: int) -> None:
     if past + tokens > language.max_seq:
-        raise RuntimeFailure(f"{past + tokens} tokens do not fit the decoder's {language.max_seq} cache slots: shorten the prompt")
+        raise RuntimeFailure(
+            f"{past + tokens} tokens do not fit the decoder's {language.max_seq} cache slots: shorten the prompt"
+        )
 
 
 def _fits(language: Language, cache: Floats) -> int:
     """The number of tokens in a kept cache. Raises RuntimeFailure if it is of another decoder's shape."""
     want = (language.layers, 2, language.kv_heads, language.head_dim)
-    if cache.ndim != 5 or cache.dtype != np.float32 or (*cache.shape[:3], cache.shape[4]) != want or cache.shape[3] > language.max_seq:
-        raise RuntimeFailure(f"a prefix cache of shape {list(cache.shape)} does not fit the decoder: export the bundle again")
+    if (
+        cache.ndim != 5
+        or cache.dtype != np.float32
+        or (*cache.shape[:3], cache.shape[4]) != want
+        or cache.shape[3] > language.max_seq
+    ):
+        raise RuntimeFailure(
+            f"a prefix cache of shape {list(cache.shape)} does not fit the decoder: export the bundle again"
+        )
     return int(cache.shape[3])
 
 
@@ -131,7 +155,9 @@ class StepDecoder:
             seen = (slots <= self.past) & (slots > self.past - s.window)
             inputs |= {"cos_local": cos[None], "sin_local": sin[None], "mask_local": _mask(seen)}
         if s.buckets:
-            inputs["buckets"] = np.eye(s.buckets, dtype=np.float32)[relative_buckets(slots - self.past, s.buckets, s.distance, False)]
+            inputs["buckets"] = np.eye(s.buckets, dtype=np.float32)[
+                relative_buckets(slots - self.past, s.buckets, s.distance, False)
+            ]
         return inputs
 
 
@@ -141,9 +167,11 @@ def _mask(seen: NDArray[np.bool_]) -> Floats:
 
 
 class BoundDecoder:
-    """Drives the ONNX decoder: past and present of each layer are the same memory, so that no token copies the cache.
+    """Drives the ONNX decoder: past and present of each layer are the same memory, so that no token copies
+    the cache.
 
-    The binding of the one-token step is made once; a step writes its four inputs in place and reads its outputs where they were written.
+    The binding of the one-token step is made once; a step writes its four inputs in place and reads its
+    outputs where they were written.
     """
 
     def __init__(self, session: Session, language: Language) -> None:
@@ -157,9 +185,16 @@ class BoundDecoder:
         kinds = [f"{kind}.{n}" for n in range(language.layers) for kind in ("key", "value")]
         self._arrays = {name: np.zeros(shape, np.float32) for name in kinds}
         self._cache = {name: self._value(array) for name, array in self._arrays.items()}
-        self._seqlens, self._total, self._last = np.zeros(1, np.int32), np.zeros(1, np.int32), np.zeros(1, np.int64)
+        self._seqlens, self._total, self._last = (
+            np.zeros(1, np.int32),
+            np.zeros(1, np.int32),
+            np.zeros(1, np.int64),
+        )
         self._embed = np.zeros((1, 1, language.hidden), np.float32)
-        self._logits, self._hidden = np.zeros((1, 1, self._vocab), np.float32), np.zeros((1, 1, language.hidden), np.float32)
+        self._logits, self._hidden = (
+            np.zeros((1, 1, self._vocab), np.float32),
+            np.zeros((1, 1, language.hidden), np.float32),
+        )
         self._cross: dict[str, Floats] = {}
         self._step = self._bind(self._embed, self._last, self._logits, self._hidden)
 
@@ -169,10 +204,18 @@ class BoundDecoder:
         self._cross = cross
         self._step = self._bind(self._embed, self._last, self._logits, self._hidden)
 
-    def _bind(self, embeds: Floats, last: NDArray[np.int64], logits: Floats, hidden: Floats) -> tuple[Any, list[Any]]:
+    def _bind(
+        self, embeds: Floats, last: NDArray[np.int64], logits: Floats, hidden: Floats
+    ) -> tuple[Any, list[Any]]:
         """An IOBinding over these arrays and the cache, with the values that must outlive it."""
         binding = self._native.io_binding()
-        inputs = {"embeds": embeds, "seqlens_k": self._seqlens, "total_seq_len": self._total, "last": last, **self._cross}
+        inputs = {
+            "embeds": embeds,
+            "seqlens_k": self._seqlens,
+            "total_seq_len": self._total,
+            "last": last,
+            **self._cross,
+        }
         values = {name: self._value(array) for name, array in inputs.items()}
         results = {"logits": self._value(logits), "hidden": self._value(hidden)}
         for name, value in values.items():
@@ -190,7 +233,9 @@ class BoundDecoder:
 
     def keep(self) -> Floats:
         rows = [array[0, :, : self.past] for array in self._arrays.values()]
-        return np.stack(rows).reshape(self.language.layers, 2, self.language.kv_heads, self.past, self.language.head_dim)
+        return np.stack(rows).reshape(
+            self.language.layers, 2, self.language.kv_heads, self.past, self.language.head_dim
+        )
 
     def restore(self, cache: Floats) -> None:
         self.past = _fits(self.language, cache)
@@ -202,7 +247,9 @@ class BoundDecoder:
         return logits[0], hidden
 
     def score(self, embeds: Floats) -> Floats:
-        """embeds [S, H] → logits of every position [S, V], for perplexity: a prompt of 500 tokens takes 100 MB."""
+        """embeds [S, H] → logits of every position [S, V], for perplexity: a prompt of 500 tokens takes 100
+        MB.
+        """
         return self._run(embeds, np.arange(len(embeds), dtype=np.int64))[0]
 
     def _run(self, embeds: Floats, wanted: NDArray[np.int64]) -> tuple[Floats, Floats]:
@@ -215,7 +262,9 @@ class BoundDecoder:
         else:
             logits = np.empty((1, len(wanted), self._vocab), np.float32)
             hidden = np.empty((1, count, self.language.hidden), np.float32)
-            binding, _alive = self._bind(np.ascontiguousarray(embeds[None], np.float32), wanted, logits, hidden)
+            binding, _alive = self._bind(
+                np.ascontiguousarray(embeds[None], np.float32), wanted, logits, hidden
+            )
         self._native.run_with_iobinding(binding)
         self.past += count
         return logits[0], hidden[0]
@@ -233,15 +282,25 @@ class EncoderDecoder:
         return self.inner.past
 
     def read(self, embeds: Floats) -> Floats:
-        """Encodes a prompt [S, H], which the decoder then attends to from its first token on. Returns the encoder's states [S, H]."""
+        """Encodes a prompt [S, H], which the decoder then attends to from its first token on.
+
+        Returns the encoder's states [S, H].
+        """
         count, slots = len(embeds), self.language.max_seq
         _room(self.language, 0, count)
         inputs: dict[str, Array] = {"embeds": embeds[None]}
         if self._fixed:
             unseen = _mask(np.arange(slots) < count)
-            inputs = {"embeds": np.concatenate([embeds, np.zeros((slots - count, embeds.shape[1]), np.float32)])[None], "mask": unseen}
+            inputs = {
+                "embeds": np.concatenate([embeds, np.zeros((slots - count, embeds.shape[1]), np.float32)])[
+                    None
+                ],
+                "mask": unseen,
+            }
         out = self.encoder.run(inputs)
-        cross = {name: np.ascontiguousarray(value, np.float32) for name, value in out.items() if name != "states"}
+        cross = {
+            name: np.ascontiguousarray(value, np.float32) for name, value in out.items() if name != "states"
+        }
         self.inner.attend(cross | ({"cross_mask": unseen} if self._fixed else {}))
         self._read = True
         return np.asarray(out["states"][0, :count], np.float32)
@@ -262,8 +321,14 @@ class EncoderDecoder:
 
 
 def cross_inputs(session: Session, cross: Floats, language: Language) -> dict[str, Floats]:
-    """An encoder's keys and values [2 · layers, heads, S, Dh] as the inputs that this decoder's artifact has for them."""
-    specs = [spec for spec in session.artifact.inputs if spec.name.startswith("cross_") and spec.name != "cross_mask"]
+    """An encoder's keys and values [2 · layers, heads, S, Dh] as the inputs that this decoder's artifact has
+    for them.
+    """
+    specs = [
+        spec
+        for spec in session.artifact.inputs
+        if spec.name.startswith("cross_") and spec.name != "cross_mask"
+    ]
     if not any(spec.name == "cross_mask" for spec in session.artifact.inputs):
         return {spec.name: np.ascontiguousarray(x[None]) for spec, x in zip(specs, cross, strict=True)}
     count, slots = cross.shape[2], language.max_seq

@@ -1,7 +1,9 @@
-"""What a language model may say: a small automaton over bytes, and from it the exact set of tokens that may come next.
+"""What a language model may say: a small automaton over bytes, and from it the exact set of tokens that may
+come next.
 
-A token is allowed when its bytes lead the automaton somewhere from which an end can be reached; every state built here can reach one.
-Knows bytes and tokens; knows no model. Byte-level BPE vocabularies only (GPT-2's alphabet), which is what the bundle's tokenizer has.
+A token is allowed when its bytes lead the automaton somewhere from which an end can be reached; every state
+built here can reach one. Knows bytes and tokens; knows no model. Byte-level BPE vocabularies only (GPT-2's
+alphabet), which is what the bundle's tokenizer has.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ State = frozenset[int]
 
 
 class Grammar:
-    """A nondeterministic automaton, built left to right: each method's language follows what came before; `done` ends it.
+    """A nondeterministic automaton, built left to right: each method's language follows what came before;
+    `done` ends it.
 
     A literal after `span_of` should not begin with a letter, or a value would not show where it ends.
     """
@@ -100,19 +103,25 @@ class Grammar:
 
 
 def _boundary(text: str, place: int) -> bool:
-    """Whether a word may begin or end before text[place]: anywhere but inside a run of letters of a script that spaces its words."""
+    """Whether a word may begin or end before text[place]: anywhere but inside a run of letters of a script
+    that spaces its words.
+    """
     if place in (0, len(text)):
         return True
     return not (_spaced(text[place - 1]) and _spaced(text[place]))
 
 
 def _spaced(letter: str) -> bool:
-    # Lo: letters without case. Hebrew and Arabic among them lose whole words by this, Chinese, Japanese and Thai gain theirs.
+    # Lo: letters without case. Hebrew and Arabic among them lose whole words by this, Chinese, Japanese and
+    # Thai gain theirs.
     return unicodedata.category(letter) in ("Lu", "Ll", "Lt", "Lm", "Mn", "Mc", "Nd")
 
 
 class Vocabulary:
-    """A tokenizer's ordinary tokens as bytes, sorted. Special tokens are not among them: no constrained text can hold one."""
+    """A tokenizer's ordinary tokens as bytes, sorted.
+
+    Special tokens are not among them: no constrained text can hold one.
+    """
 
     def __init__(self, tokens: dict[int, bytes]) -> None:
         order = sorted((text, i) for i, text in tokens.items() if text)
@@ -121,16 +130,30 @@ class Vocabulary:
 
     @classmethod
     def read(cls, tokenizer_json: str) -> Vocabulary:
-        """From the text of a tokenizer.json. Raises RuntimeFailure for a tokenizer that is not byte-level BPE."""
+        """From the text of a tokenizer.json.
+
+        Raises RuntimeFailure for a tokenizer that is not byte-level BPE.
+        """
         raw = json.loads(tokenizer_json)
         if (raw.get("decoder") or {}).get("type") != "ByteLevel":
-            raise RuntimeFailure("constrained output needs a byte-level BPE tokenizer: this model's is of another kind")
+            raise RuntimeFailure(
+                "constrained output needs a byte-level BPE tokenizer: this model's is of another kind"
+            )
         special, alphabet = {entry["id"] for entry in raw["added_tokens"]}, _alphabet()
         plain = {i: text for text, i in raw["model"]["vocab"].items() if i not in special}
-        return cls({i: bytes(alphabet[letter] for letter in text) for i, text in plain.items() if all(c in alphabet for c in text)})
+        return cls(
+            {
+                i: bytes(alphabet[letter] for letter in text)
+                for i, text in plain.items()
+                if all(c in alphabet for c in text)
+            }
+        )
 
     def allowed(self, grammar: Grammar, state: State) -> NDArray[np.int64]:
-        """Ids of all tokens that may follow `state`, ascending. Walks the sorted tokens as a trie, only where the automaton goes too."""
+        """Ids of all tokens that may follow `state`, ascending.
+
+        Walks the sorted tokens as a trie, only where the automaton goes too.
+        """
         found: list[int] = []
         todo = [(state, 0, len(self._texts), 0)]
         while todo:
@@ -151,7 +174,9 @@ class Vocabulary:
 
 
 def _alphabet() -> dict[str, int]:
-    """GPT-2's letters for the 256 bytes: printable Latin-1 stands for itself, the rest is numbered from U+0100 (openai/gpt-2 encoder.py)."""
+    """GPT-2's letters for the 256 bytes: printable Latin-1 stands for itself, the rest is numbered from
+    U+0100 (openai/gpt-2 encoder.py).
+    """
     plain = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
     letters = {chr(b): b for b in plain}
     return letters | {chr(256 + n): b for n, b in enumerate(b for b in range(256) if b not in plain)}

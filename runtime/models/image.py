@@ -1,4 +1,7 @@
-"""Pixels → the tensor that an image tower takes. Knows Pillow and the bundle's preprocessing spec; opens no files (index.load_pixels does)."""
+"""Pixels → the tensor that an image tower takes.
+
+Knows Pillow and the bundle's preprocessing spec; opens no files (index.load_pixels does).
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,8 @@ _FITS = ("cut", "crop", "squash")
 
 
 def prepare(pixels: NDArray[np.uint8], spec: Preprocessing) -> NDArray[np.float32]:
-    """uint8 RGB [H, W, 3] → float32 [1, crop, crop, 3] in 0..255, antialiased; normalisation stands inside the graph.
+    """uint8 RGB [H, W, 3] → float32 [1, crop, crop, 3] in 0..255, antialiased; normalisation stands inside
+    the graph.
 
     Raises RuntimeFailure for an array of another shape, an unknown filter or fit.
     """
@@ -42,23 +46,35 @@ def tower_input(session: Session, pixels: NDArray[np.uint8], spec: Preprocessing
 
 
 def _centre(width: int, height: int, spec: Preprocessing) -> tuple[float, float, float, float]:
-    """What of the picture the crop of its resize shows. Pillow's filters look past a box, so that nothing outside it need be resized."""
+    """What of the picture the crop of its resize shows.
+
+    Pillow's filters look past a box, so that nothing outside it need be resized.
+    """
     short = min(width, height)
     # Rounded down, as Hugging Face's processors do; the margin too.
     size = [spec.resize * side // short for side in (width, height)]
     left, top = ((side - spec.crop) // 2 for side in size)
     across, down = width / size[0], height / size[1]
-    return (left * across, top * down, min((left + spec.crop) * across, width), min((top + spec.crop) * down, height))
+    return (
+        left * across,
+        top * down,
+        min((left + spec.crop) * across, width),
+        min((top + spec.crop) * down, height),
+    )
 
 
 def _cut(image: Any, spec: Preprocessing, method: Any) -> NDArray[np.float32]:
     width, height = image.size
     scale = spec.resize / min(width, height)
-    # Cut a panorama first: only the centre can survive the crop, and resizing the rest would cost memory without bound.
+    # Cut a panorama first: only the centre can survive the crop, and resizing the rest would cost memory
+    # without bound.
     reach = int(np.ceil(spec.crop / scale)) + 2
     left, top = max(0, (width - reach) // 2), max(0, (height - reach) // 2)
     box = (left, top, width - left, height - top)
-    size = (max(spec.crop, round((box[2] - box[0]) * scale)), max(spec.crop, round((box[3] - box[1]) * scale)))
+    size = (
+        max(spec.crop, round((box[2] - box[0]) * scale)),
+        max(spec.crop, round((box[3] - box[1]) * scale)),
+    )
     resized = np.asarray(image.resize(size, method, box=box), dtype=np.float32)
     y, x = (size[1] - spec.crop) // 2, (size[0] - spec.crop) // 2
     return resized[None, y : y + spec.crop, x : x + spec.crop]

@@ -1,7 +1,9 @@
-"""Where a step graph's keys and values are between calls: in this process, or in states of the session. Knows tensor names and slots.
+"""Where a step graph's keys and values are between calls: in this process, or in states of the session. Knows
+tensor names and slots.
 
-A step (export/networks/decoder.py, t5.py) takes past_k.N, past_v.N [KV, T, Dh] for each layer, zero from the first free slot on, and gives the
-new key and value; one that keeps its cache itself (export/coreml/stateful.py) has a state for each of them instead.
+A step (export/networks/decoder.py, t5.py) takes past_k.N, past_v.N [KV, T, Dh] for each layer, zero from the
+first free slot on, and gives the new key and value; one that keeps its cache itself
+(export/coreml/stateful.py) has a state for each of them instead.
 """
 
 from __future__ import annotations
@@ -63,7 +65,9 @@ class HostCache:
     """The cache in this process: views of it are the graph's inputs past_k.N, past_v.N."""
 
     def __init__(self, language: Language) -> None:
-        self._all = np.zeros((language.layers, 2, language.kv_heads, language.max_seq, language.head_dim), np.float32)
+        self._all = np.zeros(
+            (language.layers, 2, language.kv_heads, language.max_seq, language.head_dim), np.float32
+        )
         self._views = {name: self._all[n // 2, n % 2] for n, name in enumerate(_cache_names(language))}
 
     def inputs(self) -> dict[str, Floats]:
@@ -117,4 +121,6 @@ def step_cache(session: Session, language: Language) -> StepCache:
         return HostCache(language)
     if isinstance(session, StateSession):
         return StateCache(session, language)
-    raise RuntimeFailure("the decoder takes no keys and values and its engine keeps no states: export the bundle again")
+    raise RuntimeFailure(
+        "the decoder takes no keys and values and its engine keeps no states: export the bundle again"
+    )

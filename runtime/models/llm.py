@@ -1,8 +1,10 @@
-"""The small LLM: token ids and soft prompts in, text out, token by token. Knows a decoder, a token table and how to say bytes; knows no task.
+"""The small LLM: token ids and soft prompts in, text out, token by token. Knows a decoder, a token table and
+how to say bytes; knows no task.
 
-`stream` yields pieces as they come and may be closed at any time, or cancelled from another thread; `generate` collects them. A prefix is
-the kept cache of a prompt's fixed beginning (prefix.py): with one, only the tokens after it are computed. An encoder-decoder reads the whole
-prompt, soft prompts included, with its encoder, and answers from its start token on; prefixes are not for it.
+`stream` yields pieces as they come and may be closed at any time, or cancelled from another thread;
+`generate` collects them. A prefix is the kept cache of a prompt's fixed beginning (prefix.py): with one, only
+the tokens after it are computed. An encoder-decoder reads the whole prompt, soft prompts included, with its
+encoder, and answers from its start token on; prefixes are not for it.
 """
 
 from __future__ import annotations
@@ -23,13 +25,16 @@ from .grammar import Constraint
 from .sampling import GREEDY, Sampling, pick
 
 Floats = NDArray[np.float32]
-# Why a generation ended: an end token, a stop string, `max_new` tokens, no cache slot left, a cancel, or a grammar with nothing to add.
+# Why a generation ended: an end token, a stop string, `max_new` tokens, no cache slot left, a cancel, or a
+# grammar with nothing to add.
 ENDS = ("end", "stop", "length", "full", "cancelled", "grammar")
 
 
 @dataclass(frozen=True, eq=False)
 class Prefix:
-    """The kept cache [layers, 2, KV, P, Dh] of P token ids, computed by this very decoder (prefix.py checks that)."""
+    """The kept cache [layers, 2, KV, P, Dh] of P token ids, computed by this very decoder (prefix.py checks
+    that).
+    """
 
     ids: tuple[int, ...]
     cache: Floats
@@ -37,9 +42,11 @@ class Prefix:
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What to generate: prompt `ids` after `soft` prompts [P, H] (if any); at most `max_new` tokens; stop strings end it and are cut off.
+    """What to generate: prompt `ids` after `soft` prompts [P, H] (if any); at most `max_new` tokens; stop
+    strings end it and are cut off.
 
-    `constraint`: what may be said at all. `prefix`: used when the ids begin with its ids and no soft prompt stands before them.
+    `constraint`: what may be said at all. `prefix`: used when the ids begin with its ids and no soft prompt
+    stands before them.
     """
 
     ids: tuple[int, ...]
@@ -54,7 +61,9 @@ class Request:
 
 @dataclass(frozen=True)
 class Piece:
-    """One token and the text that is certain now: a stop string's beginning and half a letter are held back until they are decided."""
+    """One token and the text that is certain now: a stop string's beginning and half a letter are held back
+    until they are decided.
+    """
 
     token: int
     text: str
@@ -62,9 +71,11 @@ class Piece:
 
 @dataclass(frozen=True)
 class Generation:
-    """What was generated: token ids without the end token, their text up to a stop string, why it ended, and the time of each part (ns).
+    """What was generated: token ids without the end token, their text up to a stop string, why it ended, and
+    the time of each part (ns).
 
-    `computed`: prompt positions that were computed rather than taken from a prefix. `first_ns`: from the call to the first token's id.
+    `computed`: prompt positions that were computed rather than taken from a prefix. `first_ns`: from the call
+    to the first token's id.
     """
 
     ids: tuple[int, ...]
@@ -96,7 +107,13 @@ class LanguageModel:
     `decode`: token ids → text. Text, and with it stop strings, needs it; without one `text` stays empty.
     """
 
-    def __init__(self, embed: Session, decoder: Decoder, language: Language, decode: Callable[[Sequence[int]], str] | None = None) -> None:
+    def __init__(
+        self,
+        embed: Session,
+        decoder: Decoder,
+        language: Language,
+        decode: Callable[[Sequence[int]], str] | None = None,
+    ) -> None:
         self._embed, self.decoder, self.language, self._decode = embed, decoder, language, decode
 
     def embed(self, ids: Sequence[int]) -> Floats:
@@ -113,10 +130,14 @@ class LanguageModel:
             pass
         done = perf_counter_ns()
         first = run.first or done
-        return Generation(tuple(run.ids), run.text, run.ended, run.prompt, run.computed, first - run.begin, done - first)
+        return Generation(
+            tuple(run.ids), run.text, run.ended, run.prompt, run.computed, first - run.begin, done - first
+        )
 
     def stream(self, request: Request) -> Generator[Piece, None, None]:
-        """The same, piece by piece; closing the iterator ends the generation. The pieces' text joined is the generation's text."""
+        """The same, piece by piece; closing the iterator ends the generation. The pieces' text joined is the
+        generation's text.
+        """
         return self._pieces(_Run(request))
 
     def _pieces(self, run: _Run) -> Generator[Piece, None, None]:
@@ -144,7 +165,12 @@ class LanguageModel:
         self.decoder.reset()
         known = 0
         # At least one position is always computed: its logits are where the answer begins.
-        if prefix is not None and request.soft is None and request.ids[: len(prefix.ids)] == prefix.ids and len(prefix.ids) < len(request.ids):
+        if (
+            prefix is not None
+            and request.soft is None
+            and request.ids[: len(prefix.ids)] == prefix.ids
+            and len(prefix.ids) < len(request.ids)
+        ):
             self.decoder.restore(prefix.cache)
             known = len(prefix.ids)
         rest = [self.embed(request.ids[known:])] if request.ids[known:] else []
@@ -154,7 +180,9 @@ class LanguageModel:
 
     def _read(self, run: _Run, decoder: EncoderDecoder) -> Floats:
         if self.language.start_id is None:
-            raise RuntimeFailure("the bundle has an encoder but names no token to start its answers with: export it again")
+            raise RuntimeFailure(
+                "the bundle has an encoder but names no token to start its answers with: export it again"
+            )
         ids = [self.embed(run.request.ids)] if run.request.ids else []
         prompt = np.concatenate(ids if run.request.soft is None else [run.request.soft, *ids])
         run.prompt = run.computed = len(prompt)
@@ -187,7 +215,9 @@ class LanguageModel:
             return pick(logits, request.sampling, random)
         allowed = request.constraint.allowed()
         if request.constraint.complete:
-            allowed = np.concatenate([allowed, np.array(self.language.eos_ids if len(allowed) else (), np.int64)])
+            allowed = np.concatenate(
+                [allowed, np.array(self.language.eos_ids if len(allowed) else (), np.int64)]
+            )
         if not len(allowed):
             return None
         token = pick(logits, request.sampling, random, allowed)
@@ -196,7 +226,9 @@ class LanguageModel:
         return token
 
     def _grow(self, run: _Run) -> int:
-        """Takes the newest token into the text; returns how many of its characters are certain. Sets `ended` at a stop string."""
+        """Takes the newest token into the text; returns how many of its characters are certain. Sets `ended`
+        at a stop string.
+        """
         if self._decode is None:
             return 0
         run.text = self._decode(run.ids)

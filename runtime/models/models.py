@@ -1,4 +1,5 @@
-"""A bundle's models, opened when first needed: image tower, text tower, DPE, language model. Knows the manifest; knows no album.
+"""A bundle's models, opened when first needed: image tower, text tower, DPE, language model. Knows the
+manifest; knows no album.
 
 What only some of them need is imported with them: a search by text loads no language model's code.
 """
@@ -29,8 +30,15 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float32]
 # How a backend is set up, for a trace.
-SET_UP = {"onnx": "{threads} threads, no affinity, CPU arena", "executorch": "its own pool of threads", "coreml": "its own threads"}
-_USERS = {"text": ("text",), "llm": ("language_model",)}  # what holds a family's sessions, and must be made anew when they go
+SET_UP = {
+    "onnx": "{threads} threads, no affinity, CPU arena",
+    "executorch": "its own pool of threads",
+    "coreml": "its own threads",
+}
+_USERS = {
+    "text": ("text",),
+    "llm": ("language_model",),
+}  # what holds a family's sessions, and must be made anew when they go
 
 
 def _family(role: str) -> str:
@@ -39,7 +47,9 @@ def _family(role: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class ImageCode:
-    """What the image tower says of a photo: embedding [D] (unit length), patches [P, F], labels as (name, probability), best first."""
+    """What the image tower says of a photo: embedding [D] (unit length), patches [P, F], labels as (name,
+    probability), best first.
+    """
 
     embedding: Floats
     patches: Floats
@@ -48,7 +58,9 @@ class ImageCode:
 
 @dataclass(frozen=True, eq=False)
 class SoftPrompts:
-    """The DPE's output [P, H], which experts ran with which weights, and the multiply-adds that routing saved."""
+    """The DPE's output [P, H], which experts ran with which weights, and the multiply-adds that routing
+    saved.
+    """
 
     prompts: Floats
     experts: tuple[int, ...]
@@ -57,15 +69,20 @@ class SoftPrompts:
 
 
 class Models:
-    """Sessions of one bundle on one backend. `open` checks the hashes of the files that this backend will read.
+    """Sessions of one bundle on one backend. `open` checks the hashes of the files that this backend will
+    read.
 
-    `backend` is its name, the artifacts' target; `chosen` the same with the processors that were asked for ("coreml:cpu_and_ne").
+    `backend` is its name, the artifacts' target; `chosen` the same with the processors that were asked for
+    ("coreml:cpu_and_ne").
 
-    With `max_memory` (bytes of artifacts held at once), a session that does not fit beside the others sends away those that were used longest
-    ago; the language model's two stay together. What was sent away is loaded again when it is needed again.
+    With `max_memory` (bytes of artifacts held at once), a session that does not fit beside the others sends
+    away those that were used longest ago; the language model's two stay together. What was sent away is
+    loaded again when it is needed again.
     """
 
-    def __init__(self, bundle: Path, manifest: mf.Manifest, backend: str, threads: int, max_memory: int | None = None) -> None:
+    def __init__(
+        self, bundle: Path, manifest: mf.Manifest, backend: str, threads: int, max_memory: int | None = None
+    ) -> None:
         self.bundle, self.manifest, self.threads, self.max_memory = bundle, manifest, threads, max_memory
         self.chosen, self.backend = backend, backend.partition(":")[0]
         self._sessions: dict[str, Session] = {}
@@ -74,28 +91,41 @@ class Models:
         self._lock = Lock()
 
     @classmethod
-    def open(cls, bundle: Path, backend: str = "onnx", threads: int = 2, max_memory: int | None = None, allow_random: bool = False) -> Models:
-        """Raises BundleError for a bundle that is not what it promises, RuntimeFailure for a backend that is unknown or of another system, and
-        for a bundle of random weights unless `allow_random`."""
+    def open(
+        cls,
+        bundle: Path,
+        backend: str = "onnx",
+        threads: int = 2,
+        max_memory: int | None = None,
+        allow_random: bool = False,
+    ) -> Models:
+        """Raises BundleError for a bundle that is not what it promises, RuntimeFailure for a backend that is
+        unknown or of another system, and for a bundle of random weights unless `allow_random`."""
         split(backend)
         manifest = mf.read(bundle)
         if manifest.random_parts and not allow_random:
             parts = ", ".join(manifest.random_parts)
-            raise RuntimeFailure(f"{bundle}: random weights ({parts}), for sizes and speed: it finds nothing; --allow-random uses it all the same")
+            raise RuntimeFailure(
+                f"{bundle}: random weights ({parts}), for sizes and speed: it finds nothing; --allow-random uses it all the same"
+            )
         mf.check_files(bundle, manifest)
         if manifest.schema_version == 1:
             LOG.warning(
-                "%s: of version 1, without fixtures: whether its components are right on this processor is not checked; export it again", bundle
+                "%s: of version 1, without fixtures: whether its components are right on this processor is not checked; export it again",
+                bundle,
             )
         return cls(bundle, manifest, backend, threads, max_memory)
 
     def session(self, role: str) -> Session:
-        """The session of a component, loaded on first use, after the hash of its artifact was checked, and its fixtures where it was proven on
-        other kernels than are here (selfcheck.py). Raises RuntimeFailure when it alone is more than `max_memory`, and when it is wrong here."""
+        """The session of a component, loaded on first use, after the hash of its artifact was checked, and
+        its fixtures where it was proven on other kernels than are here (selfcheck.py). Raises RuntimeFailure
+        when it alone is more than `max_memory`, and when it is wrong here."""
         with self._lock:
             if role not in self._sessions:
                 self._make_room(role)
-                self._sessions[role], self.verdicts[role] = open_checked(self.bundle, self.manifest, self.chosen, role, self.threads)
+                self._sessions[role], self.verdicts[role] = open_checked(
+                    self.bundle, self.manifest, self.chosen, role, self.threads
+                )
             self._sessions[role] = self._sessions.pop(role)  # the last used stands last
             return self._sessions[role]
 
@@ -126,7 +156,9 @@ class Models:
         held, need = self.held(), self.manifest.artifact(role, self.backend).bytes
         kept = sum(size for name, size in held.items() if _family(name) == _family(role))
         if kept + need > self.max_memory:
-            raise RuntimeFailure(f"{role} needs {(kept + need) / 1e6:.0f} MB, the budget is {self.max_memory / 1e6:.0f}: raise --max-memory")
+            raise RuntimeFailure(
+                f"{role} needs {(kept + need) / 1e6:.0f} MB, the budget is {self.max_memory / 1e6:.0f}: raise --max-memory"
+            )
         for family in dict.fromkeys(_family(name) for name in held if _family(name) != _family(role)):
             if sum(self.held().values()) + need <= self.max_memory:
                 return
@@ -138,10 +170,16 @@ class Models:
     @cached_property
     def text(self) -> TextEncoder:
         fixed = self.manifest.artifact("text_tower", self.backend).inputs[0].shape[1]
-        return TextEncoder(self.session("text_tower"), self.data("text_tokenizer.json"), fixed if isinstance(fixed, int) else 128)
+        return TextEncoder(
+            self.session("text_tower"),
+            self.data("text_tokenizer.json"),
+            fixed if isinstance(fixed, int) else 128,
+        )
 
     def load_text(self) -> None:
-        """Opens the text tower ahead of its first use, from a thread of its own; what stands in the way is said at that use."""
+        """Opens the text tower ahead of its first use, from a thread of its own; what stands in the way is
+        said at that use.
+        """
         with suppress(Exception):
             _ = self.text
 
@@ -153,7 +191,9 @@ class Models:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        if not self.manifest.has_file("labels.json"):  # a tower that puts pixels beside words needs no labels between them
+        if not self.manifest.has_file(
+            "labels.json"
+        ):  # a tower that puts pixels beside words needs no labels between them
             return ()
         return tuple(json.loads(self.data("labels.json").read_text(encoding="utf-8")))
 
@@ -165,7 +205,12 @@ class Models:
         language = self.manifest.decoder()
         encoder = None if language.start_id is None else self.session("llm_encoder")
         decoder = open_decoder(self.session("llm_decoder"), language, encoder)
-        return LanguageModel(self.session("llm_embed"), decoder, language, lambda ids: str(self.llm_tokenizer.decode(list(ids))))
+        return LanguageModel(
+            self.session("llm_embed"),
+            decoder,
+            language,
+            lambda ids: str(self.llm_tokenizer.decode(list(ids))),
+        )
 
     @cached_property
     def llm_tokenizer(self) -> Any:
@@ -180,7 +225,10 @@ class Models:
         return Vocabulary.read(self.data("llm_tokenizer.json").read_text(encoding="utf-8"))
 
     def prompt(self, name: str, query: str, notes: str = "") -> tuple[tuple[int, ...], Prefix | None]:
-        """Token ids of the bundle's prompt `name`, filled in, and the shipped cache of its beginning. Raises BundleError."""
+        """Token ids of the bundle's prompt `name`, filled in, and the shipped cache of its beginning.
+
+        Raises BundleError.
+        """
         from . import prefix
 
         fixed, rest = prefix.encode(self.llm_tokenizer, self.manifest.prompt(name), query, notes)
@@ -192,27 +240,40 @@ class Models:
         """Path of a data file of the bundle."""
         return mf.inside(self.bundle, self.manifest.file(name).path)
 
-    def see(self, pixels: NDArray[np.uint8]) -> ImageCode:
-        """uint8 RGB [H, W, 3] → embedding, patches, the five likeliest labels (first lemma of each; none from a tower without labels)."""
+    def encode_image(self, pixels: NDArray[np.uint8]) -> ImageCode:
+        """uint8 RGB [H, W, 3] → embedding, patches, the five likeliest labels (first lemma of each; none from
+        a tower without labels).
+        """
         from .image import tower_input
 
         tower = self.session("image_tower")
         out = tower.run(tower_input(tower, pixels, self.manifest.pixels()))
         embedding = out["embedding"][0].astype(np.float32)
         labels = self._best(out["label_probs"][0].astype(np.float32)) if "label_probs" in out else ()
-        return ImageCode(embedding / max(float(np.linalg.norm(embedding)), 1e-12), out["patches"][0].astype(np.float32), labels)
+        return ImageCode(
+            embedding / max(float(np.linalg.norm(embedding)), 1e-12),
+            out["patches"][0].astype(np.float32),
+            labels,
+        )
 
     def _best(self, probs: Floats) -> tuple[tuple[str, float], ...]:
         best = [int(i) for i in np.argsort(-probs, kind="stable")[:5]]
         return tuple((self.labels[i].split(",")[0].strip(), float(probs[i])) for i in best)
 
     def project(self, patches: Floats, rho: float | None = None) -> SoftPrompts:
-        """patches [P, F] → soft prompts in the LLM's space: the router, then only the experts that Eq. 1 chooses."""
+        """patches [P, F] → soft prompts in the LLM's space: the router, then only the experts that Eq. 1
+        chooses.
+        """
         from .router import choose
 
         rho = self.manifest.thresholds.rho if rho is None else rho
         weights = self.session("dpe_router").run({"patches": patches[None]})["weights"][0].astype(np.float32)
         experts, shares = choose(weights, rho)
-        prompts = sum(w * self.session(f"dpe_expert_{e}").run({"patches": patches[None]})["prompts"][0] for e, w in zip(experts, shares, strict=True))
-        saved = sum(self.manifest.component(f"dpe_expert_{e}").macs for e in range(len(weights)) if e not in experts)
+        prompts = sum(
+            w * self.session(f"dpe_expert_{e}").run({"patches": patches[None]})["prompts"][0]
+            for e, w in zip(experts, shares, strict=True)
+        )
+        saved = sum(
+            self.manifest.component(f"dpe_expert_{e}").macs for e in range(len(weights)) if e not in experts
+        )
         return SoftPrompts(np.asarray(prompts, np.float32), experts, tuple(float(w) for w in shares), saved)

@@ -7,10 +7,11 @@ from numpy.typing import NDArray
 
 
 def choose(weights: NDArray[np.float32], rho: float) -> tuple[tuple[int, ...], NDArray[np.float32]]:
-    """Router weights [E] (non-negative) → the experts to run, strongest first, and their weights normalised over themselves.
+    """Router weights [E] (non-negative) → the experts to run, strongest first, and their weights normalised
+    over themselves.
 
-    Weights are normalised and sorted descending; the smallest t whose cumulative sum reaches ρ is kept. Raises ValueError for ρ outside
-    (0, 1] or weights that sum to nothing.
+    Weights are normalised and sorted descending; the smallest t whose cumulative sum reaches ρ is kept.
+    Raises ValueError for ρ outside (0, 1] or weights that sum to nothing.
     """
     total = float(weights.sum())
     if not 0.0 < rho <= 1.0 or not total > 0.0:

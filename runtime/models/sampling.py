@@ -1,4 +1,6 @@
-"""Chooses the next token from logits: greedy, or sampled with temperature, top-k and top-p from a seed. Knows no model and no text."""
+"""Chooses the next token from logits: greedy, or sampled with temperature, top-k and top-p from a seed. Knows
+no model and no text.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,10 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Sampling:
-    """`temperature` 0: the likeliest token always. `top_k` 0 and `top_p` 1: no cut. Equal seeds give equal tokens for equal logits."""
+    """`temperature` 0: the likeliest token always.
+
+    `top_k` 0 and `top_p` 1: no cut. Equal seeds give equal tokens for equal logits.
+    """
 
     temperature: float = 0.0
     top_k: int = 0
@@ -22,14 +27,23 @@ class Sampling:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not (0.0 <= self.temperature <= 100.0 and self.top_k >= 0 and 0.0 < self.top_p <= 1.0 and self.seed >= 0):
-            raise RuntimeFailure(f"{self}: temperature 0..100, top_k ≥ 0, top_p above 0 and at most 1, seed ≥ 0 are wanted")
+        if not (
+            0.0 <= self.temperature <= 100.0
+            and self.top_k >= 0
+            and 0.0 < self.top_p <= 1.0
+            and self.seed >= 0
+        ):
+            raise RuntimeFailure(
+                f"{self}: temperature 0..100, top_k ≥ 0, top_p above 0 and at most 1, seed ≥ 0 are wanted"
+            )
 
 
 GREEDY = Sampling()
 
 
-def pick(logits: Floats, sampling: Sampling, random: np.random.Generator, allowed: NDArray[np.int64] | None = None) -> int:
+def pick(
+    logits: Floats, sampling: Sampling, random: np.random.Generator, allowed: NDArray[np.int64] | None = None
+) -> int:
     """The next token id from logits [V]; only ids in `allowed` (not empty) where it is given."""
     ids = np.arange(len(logits)) if allowed is None else allowed
     scores = logits if allowed is None else logits[allowed]

@@ -1,9 +1,11 @@
-"""Proof that travels: a bundle's golden inputs, run here, before a component is trusted on kernels that it was not proven on.
+"""Proof that travels: a bundle's golden inputs, run here, before a component is trusted on kernels that it
+was not proven on.
 
-A figure of parity holds for a file and for the kernels that computed it: the same int8 graph gave a cosine of 0.994 with VNNI and of 0.907
-with AVX2's saturating products. So the first time an engine, a version of it or a processor opens a component that the manifest's parity
-does not name, its fixtures are run (at most BUDGET seconds, at least one), and the verdict is kept in the user's cache. Below the threshold
-the backend's slower form is tried; where that fails too, the component is refused with the figure.
+A figure of parity holds for a file and for the kernels that computed it: the same int8 graph gave a cosine of
+0.994 with VNNI and of 0.907 with AVX2's saturating products. So the first time an engine, a version of it or
+a processor opens a component that the manifest's parity does not name, its fixtures are run (at most BUDGET
+seconds, at least one), and the verdict is kept in the user's cache. Below the threshold the backend's slower
+form is tried; where that fails too, the component is refused with the figure.
 """
 
 from __future__ import annotations
@@ -36,10 +38,11 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known of a component on the kernels at hand, and the units of the backend that were chosen for it.
+    """What is known of a component on the kernels at hand, and the units of the backend that were chosen for
+    it.
 
-    `cosine`: the worst of its fixtures; None where none was run. `source`: "export" (the manifest's parity is of these very kernels),
-    "measured" (just now), "remembered" (by an earlier process), "no fixtures".
+    `cosine`: the worst of its fixtures; None where none was run. `source`: "export" (the manifest's parity is
+    of these very kernels), "measured" (just now), "remembered" (by an earlier process), "no fixtures".
     """
 
     role: str
@@ -49,10 +52,14 @@ class Verdict:
     source: str
 
 
-def open_checked(bundle: Path, manifest: mf.Manifest, chosen: str, role: str, threads: int) -> tuple[Session, Verdict]:
-    """A component's session on the backend `chosen` ("onnx", "coreml:cpu_only"), and why it may be trusted here.
+def open_checked(
+    bundle: Path, manifest: mf.Manifest, chosen: str, role: str, threads: int
+) -> tuple[Session, Verdict]:
+    """A component's session on the backend `chosen` ("onnx", "coreml:cpu_only"), and why it may be trusted
+    here.
 
-    Raises BundleError for a file that changed since export, RuntimeFailure where no form of the backend reaches the threshold here.
+    Raises BundleError for a file that changed since export, RuntimeFailure where no form of the backend
+    reaches the threshold here.
     """
     backend, units = split(chosen)
     artifact = manifest.artifact(role, backend)
@@ -91,8 +98,11 @@ def open_checked(bundle: Path, manifest: mf.Manifest, chosen: str, role: str, th
     )
 
 
-def worst_cosine(session: Session, role: str, golden: dict[str, Array], manifest: mf.Manifest, seconds: float = BUDGET) -> float:
-    """The least cosine of any golden output with fp32 torch's, of as many as `seconds` allow and at least one. NaN where an output is none.
+def worst_cosine(
+    session: Session, role: str, golden: dict[str, Array], manifest: mf.Manifest, seconds: float = BUDGET
+) -> float:
+    """The least cosine of any golden output with fp32 torch's, of as many as `seconds` allow and at least
+    one. NaN where an output is none.
 
     Raises BundleError for fixtures that do not fit the component.
     """
@@ -114,11 +124,21 @@ def worst_cosine(session: Session, role: str, golden: dict[str, Array], manifest
         raise
     except Exception as error:  # an engine has many classes for inputs that do not fit
         said = " ".join(str(error).split())[:80]
-        raise BundleError(f"{role}: its golden fixtures do not fit it ({said}): export the bundle again") from None
+        raise BundleError(
+            f"{role}: its golden fixtures do not fit it ({said}): export the bundle again"
+        ) from None
 
 
-def replay(session: Session, role: str, golden: dict[str, Array], spec: Preprocessing | None, language: Language | None) -> Iterator[Floats]:
-    """The component's outputs [n, D] for its golden inputs, case by case, by the code that a search runs it with."""
+def replay(
+    session: Session,
+    role: str,
+    golden: dict[str, Array],
+    spec: Preprocessing | None,
+    language: Language | None,
+) -> Iterator[Floats]:
+    """The component's outputs [n, D] for its golden inputs, case by case, by the code that a search runs it
+    with.
+    """
     if role == "image_tower" and spec is not None:
         from .image import tower_input
 
@@ -169,14 +189,17 @@ def golden_array(bundle: Path, file: mf.DataFile) -> Array:
     try:
         if file.bytes > MAX_GOLDEN:
             raise ValueError(f"{file.bytes} bytes")
-        # Mapped first: a header that promises more than the file holds is refused before memory is taken for it.
+        # Mapped first: a header that promises more than the file holds is refused before memory is taken for
+        # it.
         return np.array(np.load(path, mmap_mode="r", allow_pickle=False))
     except (ValueError, EOFError, OSError) as error:
         raise BundleError(f"{path}: no golden array ({str(error)[:80]}): export the bundle again") from None
 
 
 def _note(artifact: mf.Artifact, golden: dict[str, mf.DataFile], kernels: str) -> Path:
-    """Where the verdict is kept: beside the user's other caches, under a name that says file, fixtures and kernels."""
+    """Where the verdict is kept: beside the user's other caches, under a name that says file, fixtures and
+    kernels.
+    """
     parts = (artifact.sha256, *sorted(f.sha256 for f in golden.values()), kernels)
     return cache_folder() / "selfcheck" / f"{hashlib.sha256(repr(parts).encode()).hexdigest()[:32]}.json"
 
@@ -191,13 +214,19 @@ def cache_folder() -> Path:
 
 
 def _remembered(note: Path, threshold: float) -> tuple[str, float] | None:
-    """(units, worst cosine) of an earlier check that passed; None for none, and for a damaged one: it is measured again."""
+    """(units, worst cosine) of an earlier check that passed; None for none, and for a damaged one: it is
+    measured again.
+    """
     try:
         raw = json.loads(note.read_text(encoding="utf-8"))
         units, cosine = raw["units"], raw["cosine"]
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
-    fits = isinstance(units, str) and isinstance(cosine, float) and any(units in of for of in (*UNITS.values(), ("",)))
+    fits = (
+        isinstance(units, str)
+        and isinstance(cosine, float)
+        and any(units in of for of in (*UNITS.values(), ("",)))
+    )
     return (units, cosine) if fits and threshold <= cosine <= 1.001 else None
 
 

@@ -1,4 +1,7 @@
-"""Text → unit vectors, through the bundle's tokenizer and text tower. Long texts become several chunks. Knows no search."""
+"""Text → unit vectors, through the bundle's tokenizer and text tower.
+
+Long texts become several chunks. Knows no search.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,10 @@ Floats = NDArray[np.float32]
 
 
 class TextEncoder:
-    """`encode` gives float32 [n, D], L2-normalised. Fixed-shape towers get a padded text, dynamic ones just its tokens."""
+    """`encode` gives float32 [n, D], L2-normalised.
+
+    Fixed-shape towers get a padded text, dynamic ones just its tokens.
+    """
 
     def __init__(self, session: Session, tokenizer: Path, max_tokens: int) -> None:
         from tokenizers import Tokenizer
@@ -31,7 +37,8 @@ class TextEncoder:
     def encode(self, texts: Sequence[str]) -> Floats:
         """float32 [len(texts), D]; each text cut at `max_tokens`.
 
-        One text a call: int8 activations are scaled per call, so that in a batch a text's vector would depend on its neighbours.
+        One text a call: int8 activations are scaled per call, so that in a batch a text's vector would depend
+        on its neighbours.
         """
         if not texts:
             return np.zeros((0, int(self._session.artifact.outputs[0].shape[-1])), np.float32)
@@ -42,14 +49,18 @@ class TextEncoder:
         parts = text.split()
         if len(parts) <= words:
             return [text]
-        return [" ".join(parts[i : i + words]) for i in range(0, max(1, len(parts) - overlap), words - overlap)]
+        return [
+            " ".join(parts[i : i + words]) for i in range(0, max(1, len(parts) - overlap), words - overlap)
+        ]
 
     def _run(self, ids: list[int]) -> Floats:
         return embed(self._session, ids)
 
 
 def embed(session: Session, ids: list[int]) -> Floats:
-    """Token ids → unit vector float32 [D]; a tower of fixed shape gets them padded, and no more than it takes."""
+    """Token ids → unit vector float32 [D]; a tower of fixed shape gets them padded, and no more than it
+    takes.
+    """
     fixed = session.artifact.inputs[0].shape[1]
     width = fixed if isinstance(fixed, int) else max(1, len(ids))
     tokens = np.zeros((1, width), np.int64)

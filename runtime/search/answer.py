@@ -1,4 +1,6 @@
-"""What a search returns: hits, and a trace that says what each layer did, how long it took, and why each hit ranks where it does."""
+"""What a search returns: hits, and a trace that says what each layer did, how long it took, and why each hit
+ranks where it does.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ LAYERS = ("cube", "kdtree", "refine", "graph", "vectors")
 
 @dataclass(frozen=True)
 class Hit:
-    """One photo. `taken_at`: milliseconds of wall time as if UTC, to be shown as it is. `score` is comparable within one answer only; `parts` are
-    its summands by name. `probability`: that it is one that is meant."""
+    """One photo. `taken_at`: milliseconds of wall time as if UTC, to be shown as it is. `score` is comparable
+    within one answer only; `parts` are its summands by name. `probability`: that it is one that is meant."""
 
     row: int
     id: str
@@ -31,12 +33,14 @@ class Hit:
 
 @dataclass(frozen=True)
 class Trace:
-    """What happened between the query and the hits (paper section 3.2; photos left as its Table 10, milliseconds as its Table 3).
+    """What happened between the query and the hits (paper section 3.2; photos left as its Table 10,
+    milliseconds as its Table 3).
 
-    `cues`: one line each, as understood. `cubes`: the boxes that the K-D tree was asked for; none: the whole tree. `left`: photos after
-    each layer, the album's size first. `linked`: how many of them a chosen entity node leads to (in mode "fused" the graph ranks and
-    drops none). `milliseconds` by LAYERS; `load_ms`: opening what this query was the first to need, outside the layers. `plan`: how the
-    vectors were searched. `models`: backend, threads, allocation, and what was in memory. `refined_by`: "off" | "fast" | "llm" |
+    `cues`: one line each, as understood. `cubes`: the boxes that the K-D tree was asked for; none: the whole
+    tree. `left`: photos after each layer, the album's size first. `linked`: how many of them a chosen entity
+    node leads to (in mode "fused" the graph ranks and drops none). `milliseconds` by LAYERS; `load_ms`:
+    opening what this query was the first to need, outside the layers. `plan`: how the vectors were searched.
+    `models`: backend, threads, allocation, and what was in memory. `refined_by`: "off" | "fast" | "llm" |
     "llm (rejected: …)". `widened`: no photo of known time and place fits the cues, so that all were ranked.
     """
 
@@ -60,13 +64,16 @@ class Trace:
 
 @dataclass(frozen=True)
 class Answer:
-    """Hits, best first, and the trace. `here`: the probability that the album holds what is meant at all; say so when it is small."""
+    """Hits, best first, and the trace.
+
+    `presence`: the probability that the album holds what is meant at all; say so when it is small.
+    """
 
     hits: tuple[Hit, ...]
     trace: Trace
-    here: float
+    presence: float
 
     @property
     def doubtful(self) -> bool:
         """Whether what is meant is likelier not in this album."""
-        return self.here < 0.5
+        return self.presence < 0.5

@@ -1,7 +1,9 @@
-"""The engine: a bundle and an album in, `search(query)` out (paper section 3.2). Knows layers and their order; each layer lives elsewhere.
+"""The engine: a bundle and an album in, `search(query)` out (paper section 3.2). Knows layers and their
+order; each layer lives elsewhere.
 
-`mode="fused"`, the default, ranks by all that the layers know (ranking.py): a cue is evidence there, and only a "not" removes a photo.
-`mode="paper"` is the paper's form: cube, nodes over δ, then v_Q · v_I alone; a photo whose time or place is unknown stays in the cube.
+`mode="fused"`, the default, ranks by all that the layers know (ranking.py): a cue is evidence there, and only
+a "not" removes a photo. `mode="paper"` is the paper's form: cube, nodes over δ, then v_Q · v_I alone; a photo
+whose time or place is unknown stays in the cube.
 """
 
 from __future__ import annotations
@@ -37,30 +39,41 @@ from .explain import cube_lines, cue_lines
 
 CHANNELS = ("text", "image")
 EXACT_ROWS = 20_000  # up to here a scan of every photo left costs less than choosing among them
-CANDIDATES = 100  # of each layer; on the development users 60, 100 and 200 find the same as ranking everything does, to 0.0002 of recall@5
+# of each layer; on the development users 60, 100 and 200 find the same as ranking everything does, to 0.0002
+# of recall@5
+CANDIDATES = 100
 PREFERRED = 50  # hits among which a person's preferences may change the order
 # Words that may say when or where though the rules read nothing: worth half a second of the language model.
 HINT = re.compile(
     r"\b(?:when|while|during|ago|since|until|before|after|back then|that (?:day|night|week|summer|winter|year))\b|\b(?:in|at|near|from) [A-Z]"
 )
-PHRASING, PHRASED = "This photo shows {}.", 1 / 3  # a title reads unlike a memory; a sentence about it stands nearer, and both count
+PHRASING, PHRASED = (
+    "This photo shows {}.",
+    1 / 3,
+)  # a title reads unlike a memory; a sentence about it stands nearer, and both count
 NAMES = 500  # the most linked entities that a refinement may choose its context from
 MAX_K = 1000
 MAX_QUERY = 100_000
 UNKNOWN_TIME = np.iinfo(np.int64).min
 
-# Told of every fused search: the rows that are ranked, and what the layers know of each, unweighted. For fitting and for ablations.
+# Told of every fused search: the rows that are ranked, and what the layers know of each, unweighted. For
+# fitting and for ablations.
 Watch = Callable[[RowArray, dict[str, FloatArray]], None]
 
 
 class Engine:
-    """`Engine.open(bundle, album).search("coffee last spring", k=5)`. Readers may call from several threads; the LLM is used one at a time."""
+    """`Engine.open(bundle, album).search("coffee last spring", k=5)`.
+
+    Readers may call from several threads; the LLM is used one at a time.
+    """
 
     def __init__(self, models: Models, album: Album, ranking: Ranking | None = None) -> None:
         self.models, self.album = models, album
         self.ranking = ranking or models.manifest.ranking or Ranking()
         self.watch: Watch | None = None
-        self.without: frozenset[str] = frozenset()  # for ablations: "cube" (no cue is read), "vectors" (mode paper ranks by entity nodes alone)
+        self.without: frozenset[str] = (
+            frozenset()
+        )  # for ablations: "cube" (no cue is read), "vectors" (mode paper ranks by entity nodes alone)
         self._llm_lock, self._warm_lock, self._refinements = Lock(), Lock(), refine.Refinements()
         self._warmed = self._llm_warm = False
         times = album.times()
@@ -70,11 +83,19 @@ class Engine:
         latitudes = album.positions()[:, 0]
         self._placed = np.isfinite(latitudes)
         placed = latitudes[self._placed]
-        self._southern = bool(len(placed) and np.count_nonzero(placed < 0) * 2 > len(placed))  # np.median would load numpy.ma
+        self._southern = bool(
+            len(placed) and np.count_nonzero(placed < 0) * 2 > len(placed)
+        )  # np.median would load numpy.ma
 
     @classmethod
     def open(
-        cls, bundle: Path, album: Path, backend: str = "onnx", threads: int = 2, max_memory: int | None = None, allow_random: bool = False
+        cls,
+        bundle: Path,
+        album: Path,
+        backend: str = "onnx",
+        threads: int = 2,
+        max_memory: int | None = None,
+        allow_random: bool = False,
     ) -> Engine:
         """Opens both read-only. `max_memory`: bytes of models held at once, `allow_random`: see models.py.
 
@@ -92,7 +113,9 @@ class Engine:
         ):
             if ours != theirs:
                 opened.close()
-                raise RuntimeFailure(f"{album}: made by {theirs}, the bundle has {ours}: run `gamer index update {album} -b {models.bundle}`")
+                raise RuntimeFailure(
+                    f"{album}: made by {theirs}, the bundle has {ours}: run `gamer index update {album} -b {models.bundle}`"
+                )
         try:
             return cls(models, opened)
         except BaseException:
@@ -114,8 +137,9 @@ class Engine:
     ) -> Answer:
         """The `k` photos (default: the bundle's K) that `query` means, with the trace.
 
-        `now`: the person's wall clock, for "last spring". `vector`: the query's embedding if it was computed already (float32 [D]).
-        Raises RuntimeFailure for an empty or absurdly long query, or k outside 1..MAX_K.
+        `now`: the person's wall clock, for "last spring". `vector`: the query's embedding if it was computed
+        already (float32 [D]). Raises RuntimeFailure for an empty or absurdly long query, or k outside
+        1..MAX_K.
         """
         k = self.models.manifest.thresholds.k if k is None else k
         self._check(query, k, refined_by, mode)
@@ -126,9 +150,15 @@ class Engine:
             # The clock of the wall, without its zone: album times are wall times.
             wall = now or datetime.now()
             named = self._parsed(query, wall)
-            if refined_by == "llm" and HINT.search(query) and not (named.times or named.places or named.negated or named.anchors):
+            if (
+                refined_by == "llm"
+                and HINT.search(query)
+                and not (named.times or named.places or named.negated or named.anchors)
+            ):
                 named = self._quoted(query, named, wall)
-            cues = resolve(named, AlbumEvents(self.album, lambda phrase: self.models.text.encode([phrase])[0]))
+            cues = resolve(
+                named, AlbumEvents(self.album, lambda phrase: self.models.text.encode([phrase])[0])
+            )
         with clock("kdtree"):
             cube = self.album.in_cubes(cues.cubes)
             # A cue that fits no photo was misread or mistaken: ranking all beats showing the undated few.
@@ -150,7 +180,9 @@ class Engine:
             if mode == "paper":
                 rows = reached if narrowed else inside.rows
                 plan = f"exact scan of {len(rows)} photos"
-                features = {"entity": linked[rows]} if "vectors" in self.without else self._cosines(plain, rows)
+                features = (
+                    {"entity": linked[rows]} if "vectors" in self.without else self._cosines(plain, rows)
+                )
                 parts = {"cosine": np.max([np.zeros(len(rows), np.float32), *features.values()], axis=0)}
             else:
                 words = self.album.words(text)
@@ -164,15 +196,28 @@ class Engine:
                     parts = ranking.by_cues(parts)
             order = self._order(parts, rows, k)
             left["vectors"] = len(order)
-        here = self._presence(features, order)
-        hits = self._hits(rows, order, parts, matches, here)
+        presence = self._presence(features, order)
+        hits = self._hits(rows, order, parts, matches, presence)
         spent = dict(clock.milliseconds)
         load = spent.pop("load")
         seen = (cue_lines(cues), cube_lines(cues), cues.cubes)
         trace = Trace(
-            query, *seen, text, how, delta, tuple(matches[:8]), left, len(reached), widened, load, spent, plan, mode, self.models.describe()
+            query,
+            *seen,
+            text,
+            how,
+            delta,
+            tuple(matches[:8]),
+            left,
+            len(reached),
+            widened,
+            load,
+            spent,
+            plan,
+            mode,
+            self.models.describe(),
         )
-        return Answer(hits, trace, round(here, 4))
+        return Answer(hits, trace, round(presence, 4))
 
     def _warm(self, refined_by: str) -> None:
         """Opens what a search needs, once, so that no layer's time holds a file's."""
@@ -206,7 +251,9 @@ class Engine:
         if not 1 <= k <= MAX_K:
             raise RuntimeFailure(f"k = {k}: choose 1 to {MAX_K}")
         if refined_by not in REFINEMENTS:
-            raise RuntimeFailure(f"unknown refinement {refined_by!r}; choose one of: {', '.join(REFINEMENTS)}")
+            raise RuntimeFailure(
+                f"unknown refinement {refined_by!r}; choose one of: {', '.join(REFINEMENTS)}"
+            )
         if mode not in MODES:
             raise RuntimeFailure(f"unknown mode {mode!r}; choose one of: {', '.join(MODES)}")
 
@@ -218,16 +265,24 @@ class Engine:
     def _near(self, place: Place) -> int:
         """How many photos lie there."""
         parts = place.parts or ((place.south, place.north, place.west, place.east),)
-        return len(self.album.within([Cube(south=south, north=north, west=west, east=east) for south, north, west, east in parts]))
+        return len(
+            self.album.within(
+                [Cube(south=south, north=north, west=west, east=east) for south, north, west, east in parts]
+            )
+        )
 
     def _parsed(self, query: str, wall: datetime) -> Cues:
         if "cube" in self.without:
             return Cues(rest=query, query=query)
-        return parse(query, wall, self.models.gazetteer, self._extent, self._near, lambda: self._home, self._southern)
+        return parse(
+            query, wall, self.models.gazetteer, self._extent, self._near, lambda: self._home, self._southern
+        )
 
     def _negated(self, cues: Cues) -> RowSet:
         """Rows that lie, by known fields, in what the query excludes ("not in Paris")."""
-        boxes = [Cube(start=t.start, end=t.end) for t in cues.negated_times] + [box for p in cues.negated_places for box in p.boxes]
+        boxes = [Cube(start=t.start, end=t.end) for t in cues.negated_times] + [
+            box for p in cues.negated_places for box in p.boxes
+        ]
         return self.album.within(boxes)
 
     def _quoted(self, query: str, cues: Cues, now: datetime) -> Cues:
@@ -239,7 +294,11 @@ class Engine:
         with self._llm_lock:
             said = cues_by_llm(self.models, query)
         context = TimeContext(now, self._extent, self._southern)
-        return with_quotes(cues, said.time, said.place, context, self.models.gazetteer, self._near) if said else cues
+        return (
+            with_quotes(cues, said.time, said.place, context, self.models.gazetteer, self._near)
+            if said
+            else cues
+        )
 
     @cached_property
     def _names(self) -> list[str]:
@@ -274,32 +333,49 @@ class Engine:
         return np.asarray(into_day(self.album.times()), np.int32)
 
     def _clues(self, cues: Cues) -> list[ranking.Clue]:
-        """What the query says of when and where, asked of the album: time and place apart, so that one that is unknown or wrong spares the other."""
+        """What the query says of when and where, asked of the album: time and place apart, so that one that
+        is unknown or wrong spares the other.
+        """
         dated, out = self._dated, []
         if cues.times:
             boxes = [Cube(start=start, end=end) for start, end in merged(cues.times)]
-            out.append(ranking.Clue(dated, self.album.within(boxes).mask, max(cue.confidence for cue in cues.times)))
+            out.append(
+                ranking.Clue(dated, self.album.within(boxes).mask, max(cue.confidence for cue in cues.times))
+            )
         if places := [place for place in cues.places if place.photos != 0]:
             boxes = [box for place in places for box in place.boxes]
-            out.append(ranking.Clue(self._placed, self.album.within(boxes).mask, max(p.confidence for p in places)))
+            out.append(
+                ranking.Clue(self._placed, self.album.within(boxes).mask, max(p.confidence for p in places))
+            )
         for cue in cues.recurring:
             fits = np.asarray(cue.fits(self._into_week if cue.weekdays else self._into_day))
             out.append(ranking.Clue(dated, fits & dated, cue.confidence))
         # A cue that fits no photo was misread or mistaken: it would only favour the photos without a date.
         return [clue for clue in out if clue.inside.any()]
 
-    def _candidates(self, words: WordScores, vector: FloatArray, cube: RowSet, photos: RowSet, linked: FloatArray) -> tuple[RowArray, str]:
-        """The rows to score, and how they were found: all of `photos`, or beyond EXACT_ROWS the best that each layer names, in the cube and outside.
+    def _candidates(
+        self, words: WordScores, vector: FloatArray, cube: RowSet, photos: RowSet, linked: FloatArray
+    ) -> tuple[RowArray, str]:
+        """The rows to score, and how they were found: all of `photos`, or beyond EXACT_ROWS the best that
+        each layer names, in the cube and outside.
 
         The index's planner then chooses between its HNSW graph and a filtered scan, channel by channel.
         """
         channels = [name for name in CHANNELS if name in self.album.channels()]
         if len(photos) <= EXACT_ROWS:
-            return photos.rows, f"exact scan of {len(photos)} photos, channels {' + '.join(channels) or 'none'}"
-        found = {name: self.album.search_vectors(name, vector, CANDIDATES, None if photos.whole else photos.rows) for name in channels}
+            return (
+                photos.rows,
+                f"exact scan of {len(photos)} photos, channels {' + '.join(channels) or 'none'}",
+            )
+        found = {
+            name: self.album.search_vectors(name, vector, CANDIDATES, None if photos.whole else photos.rows)
+            for name in channels
+        }
         named = [result.rows for result in found.values()]
         if len(cube) < len(photos):
-            named += [self.album.search_vectors(name, vector, CANDIDATES, cube.rows).rows for name in channels]
+            named += [
+                self.album.search_vectors(name, vector, CANDIDATES, cube.rows).rows for name in channels
+            ]
         for scores in (words.bm25, linked):
             positive = np.flatnonzero(scores > 0)
             named += [_greatest(scores, among.keep(positive)) for among in (photos, cube)]
@@ -316,10 +392,19 @@ class Engine:
         return [other[joined] for other, joined in near]
 
     def _cosines(self, vector: FloatArray, rows: RowArray) -> dict[str, FloatArray]:
-        return {name: _floor(self.album.scores(name, vector, rows)) for name in CHANNELS if name in self.album.channels()}
+        return {
+            name: _floor(self.album.scores(name, vector, rows))
+            for name in CHANNELS
+            if name in self.album.channels()
+        }
 
     def _features(
-        self, words: WordScores, vector: FloatArray, rows: RowArray, linked: FloatArray, clues: list[ranking.Clue]
+        self,
+        words: WordScores,
+        vector: FloatArray,
+        rows: RowArray,
+        linked: FloatArray,
+        clues: list[ranking.Clue],
     ) -> dict[str, FloatArray]:
         """What the layers know of each of `rows`, unweighted, by the names of Ranking's fields."""
         around, held = ranking.context(words, self._conversations, rows)
@@ -333,7 +418,9 @@ class Engine:
         }
 
     def _order(self, parts: dict[str, FloatArray], rows: RowArray, k: int) -> NDArray[np.int64]:
-        """Positions in `rows` of the k best, best first; what a person said to prefer goes before what it was preferred to."""
+        """Positions in `rows` of the k best, best first; what a person said to prefer goes before what it was
+        preferred to.
+        """
         best = top(np.sum(list(parts.values()), axis=0), max(k, PREFERRED))
         place = {int(row): at for row, at in zip(rows[best], best, strict=True)}
         return np.array([place[row] for row in self.album.preferred(list(place))][:k], np.int64)
@@ -344,17 +431,29 @@ class Engine:
         first = order[0]
         own = {name: float(values[first]) for name, values in features.items()}
         cosine = max(own.get(name, 0.0) for name in CHANNELS)
-        return ranking.presence(self.ranking, cosine, max(own.get("coverage", 0.0), own.get("context_coverage", 0.0)), own.get("cue", 0.0))
+        return ranking.presence(
+            self.ranking,
+            cosine,
+            max(own.get("coverage", 0.0), own.get("context_coverage", 0.0)),
+            own.get("cue", 0.0),
+        )
 
     def _hits(
-        self, rows: RowArray, order: NDArray[np.int64], parts: dict[str, FloatArray], matches: list[EntityMatch], here: float
+        self,
+        rows: RowArray,
+        order: NDArray[np.int64],
+        parts: dict[str, FloatArray],
+        matches: list[EntityMatch],
+        presence: float,
     ) -> tuple[Hit, ...]:
         likely = ranking.likelihoods(parts)
         hits = []
         for at, photo in zip(order, self.album.photos(rows[order]), strict=True):
             row = int(rows[at])
             own = {name: round(float(values[at]), 4) for name, values in parts.items()}
-            said = [m.text for m in photo.memories if m.source not in ("label", "place")] or [m.text for m in photo.memories]
+            said = [m.text for m in photo.memories if m.source not in ("label", "place")] or [
+                m.text for m in photo.memories
+            ]
             hits.append(
                 Hit(
                     row=row,
@@ -364,7 +463,7 @@ class Engine:
                     lat=photo.lat,
                     lon=photo.lon,
                     score=round(sum(own.values()), 4),
-                    probability=round(here * float(likely[at]), 4),
+                    probability=round(presence * float(likely[at]), 4),
                     parts=own,
                     memory=said[0] if said else None,
                     matched=tuple(m.name for m in matches if row in m.photos)[:4],
@@ -392,7 +491,9 @@ def _floor(scores: FloatArray) -> FloatArray:
 
 
 def _linked(matches: list[EntityMatch], photos: int, delta: float) -> FloatArray:
-    """For each photo, how far its best entity node stands over δ, as a share of what is possible: float32 [photos] in 0..1."""
+    """For each photo, how far its best entity node stands over δ, as a share of what is possible: float32
+    [photos] in 0..1.
+    """
     out = np.zeros(photos, np.float32)
     for match in matches:
         if match.photos:

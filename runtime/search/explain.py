@@ -18,8 +18,12 @@ def day(ms: int | None) -> str:
 
 
 def cue_lines(cues: Cues) -> tuple[str, ...]:
-    lines = [f"time {cue.text!r}" for cue in cues.times] + [f"place {cue.text!r} = {cue.name}" for cue in cues.places]
-    lines += [f"often {cue.text!r}" for cue in cues.recurring] + [f"event not found {anchor.text!r}" for anchor in cues.anchors]
+    lines = [f"time {cue.text!r}" for cue in cues.times] + [
+        f"place {cue.text!r} = {cue.name}" for cue in cues.places
+    ]
+    lines += [f"often {cue.text!r}" for cue in cues.recurring] + [
+        f"event not found {anchor.text!r}" for anchor in cues.anchors
+    ]
     return tuple(lines + [f"not {cue.text!r}" for cue in cues.negated])
 
 
@@ -27,6 +31,10 @@ def cube_lines(cues: Cues) -> tuple[str, ...]:
     out = []
     for cube in cues.cubes[:4]:
         when = f"{day(cube.start)} to {day(cube.end)}" if cube.has_time else "any time"
-        where = f"{cube.south:.2f}…{cube.north:.2f} N, {cube.west:.2f}…{cube.east:.2f} E" if cube.has_place else "anywhere"
+        where = (
+            f"{cube.south:.2f}…{cube.north:.2f} N, {cube.west:.2f}…{cube.east:.2f} E"
+            if cube.has_place
+            else "anywhere"
+        )
         out.append(f"{when}, {where}")
     return tuple(out + ([f"and {len(cues.cubes) - 4} more"] if len(cues.cubes) > 4 else []))

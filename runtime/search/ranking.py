@@ -1,8 +1,10 @@
-"""The default ranking: what each layer knows of a photo, as summands of one score (paper section 3.2, layer 3, where it is v_Q · v_I alone).
+"""The default ranking: what each layer knows of a photo, as summands of one score (paper section 3.2, layer
+3, where it is v_Q · v_I alone).
 
-A score is a log-odds: of the photos that are ranked, one is meant with probability softmax(score). That is how the weights were fitted, and
-why a cue enters as a likelihood ratio: of photos that people meant by such a cue, the share that lay inside it, over the album's own
-share. A certain cue thus weighs like a knife, a doubtful one like a hint, and an unknown time or place says nothing.
+A score is a log-odds: of the photos that are ranked, one is meant with probability softmax(score). That is
+how the weights were fitted, and why a cue enters as a likelihood ratio: of photos that people meant by such a
+cue, the share that lay inside it, over the album's own share. A certain cue thus weighs like a knife, a
+doubtful one like a hint, and an unknown time or place says nothing.
 
 Knows arrays over album rows. Knows no model and no text.
 """
@@ -27,15 +29,18 @@ LEAST, MOST = -4.0, 6.0  # of a cue's evidence, so that no cue outvotes everythi
 
 @dataclass(frozen=True, eq=False)
 class Clue:
-    """A cue that was asked of the album. `known`, `inside`: ascending rows whose field is known, and those that fit. `trust`: the share of
-    meant photos that lie inside such a cue (cue_rules.json, from the development data)."""
+    """A cue that was asked of the album. `known`, `inside`: ascending rows whose field is known, and those
+    that fit. `trust`: the share of meant photos that lie inside such a cue (cue_rules.json, from the
+    development data)."""
 
     known: NDArray[np.bool_]
     inside: NDArray[np.bool_]
     trust: float
 
     def evidence(self, rows: RowArray) -> FloatArray:
-        """float32, for each of `rows`: the log of the likelihood ratio; 0 where the field is unknown, or the cue tells nothing apart."""
+        """float32, for each of `rows`: the log of the likelihood ratio; 0 where the field is unknown, or the
+        cue tells nothing apart.
+        """
         count = int(np.count_nonzero(self.known))
         if not count:
             return np.zeros(len(rows), np.float32)
@@ -64,21 +69,31 @@ class Conversations:
         self._place[self._order] = np.arange(len(times))
         in_time = times[self._order]
         # Unknown times are the least int64: a difference from one would wrap.
-        silence = (np.diff(in_time.astype(np.float64)) > SESSION_MS) | (in_time[:-1] == np.iinfo(np.int64).min)
+        silence = (np.diff(in_time.astype(np.float64)) > SESSION_MS) | (
+            in_time[:-1] == np.iinfo(np.int64).min
+        )
         self._session = np.concatenate([[0], np.cumsum(silence)]) if len(times) else np.zeros(0, np.int64)
 
     def neighbour(self, rows: RowArray, step: int) -> tuple[RowArray, NDArray[np.bool_]]:
-        """For each of `rows` the row `step` places later (earlier when negative), and whether both are messages of one conversation."""
+        """For each of `rows` the row `step` places later (earlier when negative), and whether both are
+        messages of one conversation.
+        """
         here = self._place[rows]
         there = np.clip(here + step, 0, len(self._order) - 1)
         other = self._order[there]
-        joined = (there == here + step) & (self._session[there] == self._session[here]) & self._said[rows] & self._said[other]
+        joined = (
+            (there == here + step)
+            & (self._session[there] == self._session[here])
+            & self._said[rows]
+            & self._said[other]
+        )
         return other, joined
 
 
 def context(words: WordScores, conversations: Conversations, rows: RowArray) -> tuple[FloatArray, FloatArray]:
-    """For each of `rows` that is a message: BM25 of the messages around it, summed, and the share of the query's rarity that it and they
-    hold together. 0 for other photos, which stand for themselves. Told from the few messages that hold a word, to those around them."""
+    """For each of `rows` that is a message: BM25 of the messages around it, summed, and the share of the
+    query's rarity that it and they hold together. 0 for other photos, which stand for themselves. Told from
+    the few messages that hold a word, to those around them."""
     around, held = np.zeros(words.photos, np.float32), np.zeros(words.photos, np.float32)
     if not words.words or not conversations.any:
         return around[: len(rows)], held[: len(rows)]
@@ -89,27 +104,51 @@ def context(words: WordScores, conversations: Conversations, rows: RowArray) -> 
     whole = sum(word.rarity for word in words.words)
     for word in words.words:
         near = (conversations.neighbour(word.rows, step) for step in (0, *NEAR))
-        held[distinct(np.concatenate([hears[joined] for hears, joined in near]), words.photos)] += np.float32(word.rarity / whole)
+        held[distinct(np.concatenate([hears[joined] for hears, joined in near]), words.photos)] += np.float32(
+            word.rarity / whole
+        )
     return around[rows], held[rows]
 
 
 def weighted(features: dict[str, FloatArray], ranking: Ranking) -> dict[str, FloatArray]:
     """Each feature times its weight, by name: the summands of the score."""
-    return {name: np.asarray(values * np.float32(getattr(ranking, name)), np.float32) for name, values in features.items()}
+    return {
+        name: np.asarray(values * np.float32(getattr(ranking, name)), np.float32)
+        for name, values in features.items()
+    }
 
 
 def by_cues(parts: dict[str, FloatArray]) -> dict[str, FloatArray]:
-    """The summands when a query says when or where and nothing else: what else is known of a photo only tells how it resembles the word "photo"."""
+    """The summands when a query says when or where and nothing else: what else is known of a photo only tells
+    how it resembles the word "photo".
+    """
     return {name: values if name == "cue" else np.zeros_like(values) for name, values in parts.items()}
 
 
 def likelihoods(parts: dict[str, FloatArray]) -> FloatArray:
-    """float32, for each ranked row: the probability that it is meant, given that one of them is (softmax of the scores)."""
+    """float32, for each ranked row: the probability that it is meant, given that one of them is (softmax of
+    the scores).
+    """
     total = np.sum(list(parts.values()), axis=0, dtype=np.float64)
     odds = np.exp(total - total.max()) if total.size else total
     return np.asarray(odds / max(odds.sum(), 1e-300), np.float32)
 
 
 def presence(ranking: Ranking, cosine: float, coverage: float, evidence: float) -> float:
-    """The probability that the album holds what is meant, from the best hit's text cosine, word coverage and cue evidence (logistic)."""
-    return float(1 / (1 + np.exp(-(ranking.here + ranking.here_cosine * cosine + ranking.here_coverage * coverage + ranking.here_cue * evidence))))
+    """The probability that the album holds what is meant, from the best hit's text cosine, word coverage and
+    cue evidence (logistic).
+    """
+    return float(
+        1
+        / (
+            1
+            + np.exp(
+                -(
+                    ranking.here
+                    + ranking.here_cosine * cosine
+                    + ranking.here_coverage * coverage
+                    + ranking.here_cue * evidence
+                )
+            )
+        )
+    )

@@ -1,12 +1,15 @@
-"""Layer 2's first half: Q → Q̂. "fast" takes the understood cues and the filler out; "llm" asks the bundle's language model.
+"""Layer 2's first half: Q → Q̂. "fast" takes the understood cues and the filler out; "llm" asks the bundle's
+language model.
 
-The model runs on this device and the prompt goes nowhere else, so that any entity or memory of the album may stand in it, whatever its
-sensitivity. A model on a server may be given neither names nor memories by this file's means: pass `NOTHING`.
+The model runs on this device and the prompt goes nowhere else, so that any entity or memory of the album may
+stand in it, whatever its sensitivity. A model on a server may be given neither names nor memories by this
+file's means: pass `NOTHING`.
 
-Names and memories are data. They are cleaned of everything that could end a turn or their own quotation, and what comes back is checked, for
-a small model cannot be trusted to ignore "ignore previous instructions": a refinement that drops the query's own content words, that says
-with such context a word which neither the query nor a name holds, or that is not a short line, is rejected and the fast one kept. The most
-that a hostile memory can do is to add the words of the album's own entity names.
+Names and memories are data. They are cleaned of everything that could end a turn or their own quotation, and
+what comes back is checked, for a small model cannot be trusted to ignore "ignore previous instructions": a
+refinement that drops the query's own content words, that says with such context a word which neither the
+query nor a name holds, or that is not a short line, is rejected and the fast one kept. The most that a
+hostile memory can do is to add the words of the album's own entity names.
 """
 
 from __future__ import annotations
@@ -31,12 +34,30 @@ _FILLER = re.compile(
     rf"{_NOUN}\s+((of|with|from|where|when|that|which|showing)\s+)*",
     re.IGNORECASE,
 )
-_BARE = re.compile(rf"^\s*((the|a|an|my|our|some|all)\s+)*{_NOUN}(\s+(of|with|from|in|at|on))*\s*$", re.IGNORECASE)
-_TAIL = re.compile(r"\b(that|which)?\s*(i|we)\s+(took|photographed|shot|snapped|captured|made)\b", re.IGNORECASE)
+_BARE = re.compile(
+    rf"^\s*((the|a|an|my|our|some|all)\s+)*{_NOUN}(\s+(of|with|from|in|at|on))*\s*$", re.IGNORECASE
+)
+_TAIL = re.compile(
+    r"\b(that|which)?\s*(i|we)\s+(took|photographed|shot|snapped|captured|made)\b", re.IGNORECASE
+)
 _SPACE = re.compile(r"\s+")
 _WORD = re.compile(r"\w{3,}")
 _COMMON = frozenset(
-    ("the", "and", "for", "with", "from", "that", "this", "photo", "picture", "image", "photos", "pictures", "last")
+    (
+        "the",
+        "and",
+        "for",
+        "with",
+        "from",
+        "that",
+        "this",
+        "photo",
+        "picture",
+        "image",
+        "photos",
+        "pictures",
+        "last",
+    )
     + ("time", "show", "find", "where", "when", "was", "were", "are", "our", "his", "her")
 )
 
@@ -51,30 +72,41 @@ class Context:
     def notes(self) -> str:
         """The quotation for the prompt: one line, cleaned and cut; "" when there is nothing to quote."""
         names = ", ".join(self.known())
-        memories = "; ".join(text for text in (clean(m, MAX_MEMORY) for m in self.memories[:MAX_MEMORIES]) if text)
+        memories = "; ".join(
+            text for text in (clean(m, MAX_MEMORY) for m in self.memories[:MAX_MEMORIES]) if text
+        )
         text = ". ".join(part for part in (names, memories) if part)
         return f"<notes>{text}</notes>\n" if text else ""
 
     def known(self) -> tuple[str, ...]:
-        """The names that are quoted. What runs to more words than a name has is a sentence that somebody called a name."""
+        """The names that are quoted.
+
+        What runs to more words than a name has is a sentence that somebody called a name.
+        """
         cleaned = (clean(name, MAX_NAME + 1) for name in self.names)
-        return tuple(n for n in cleaned if n and len(n) <= MAX_NAME and len(n.split()) <= MAX_NAME_WORDS)[:MAX_NAMES]
+        return tuple(n for n in cleaned if n and len(n) <= MAX_NAME and len(n.split()) <= MAX_NAME_WORDS)[
+            :MAX_NAMES
+        ]
 
 
 NOTHING = Context()
 
 
 def fitting(names: Iterable[str], query: str) -> Context:
-    """The context that a query gets of an album's entity names: those that share a content word with it ("Tom" → "Tom Miller").
+    """The context that a query gets of an album's entity names: those that share a content word with it
+    ("Tom" → "Tom Miller").
 
-    Measured on SmolLM2-135M: names that the query does not touch are repeated instead of used, and the refinement is rejected.
+    Measured on SmolLM2-135M: names that the query does not touch are repeated instead of used, and the
+    refinement is rejected.
     """
     words = content_words(query)
     return Context(tuple(name for name in names if content_words(name) & words)[:MAX_NAMES])
 
 
 class Refinements:
-    """Answers kept by query, album generation, model and context; the least recently used go first. Not thread-safe."""
+    """Answers kept by query, album generation, model and context; the least recently used go first. Not
+    thread-safe.
+    """
 
     def __init__(self, limit: int = 256) -> None:
         self._limit, self._kept = limit, OrderedDict[tuple[object, ...], tuple[str, str]]()
@@ -92,19 +124,25 @@ class Refinements:
 
 
 def clean(text: str, limit: int) -> str:
-    """One line without control characters, angle brackets and braces (every turn marker and quotation of the prompts has them)."""
+    """One line without control characters, angle brackets and braces (every turn marker and quotation of the
+    prompts has them).
+    """
     letters = (" " if c in "<>{}" or unicodedata.category(c)[0] in "CZ" else c for c in text[: 4 * limit])
     return _SPACE.sub(" ", "".join(letters)).strip()[:limit].strip()
 
 
 def fast(rest: str) -> str:
-    """The query without its cue words (already out of `rest`), its "photos of" and its "that I took"; never empty."""
+    """The query without its cue words (already out of `rest`), its "photos of" and its "that I took"; never
+    empty.
+    """
     text = _SPACE.sub(" ", _TAIL.sub(" ", _FILLER.sub("", rest))).strip(" ,.;:?!")
     return text or rest
 
 
 def says_nothing(text: str) -> bool:
-    """Whether what the cues left of a query names no content ("photos", of "photos from 2019"): every photo is one."""
+    """Whether what the cues left of a query names no content ("photos", of "photos from 2019"): every photo
+    is one.
+    """
     return not _BARE.sub("", text)
 
 
@@ -114,9 +152,16 @@ def content_words(text: str) -> frozenset[str]:
 
 
 def by_llm(
-    models: Models, query: str, plain: str, context: Context = NOTHING, kept: Refinements | None = None, generation: int = 0
+    models: Models,
+    query: str,
+    plain: str,
+    context: Context = NOTHING,
+    kept: Refinements | None = None,
+    generation: int = 0,
 ) -> tuple[str, str]:
-    """(Q̂, "llm") or (`plain`, "llm (rejected: reason)"). `kept` with the album's `generation` answers a query again without the model."""
+    """(Q̂, "llm") or (`plain`, "llm (rejected: reason)"). `kept` with the album's `generation` answers a
+    query again without the model.
+    """
     key = (query, plain, context, generation, models.manifest.artifact("llm_decoder", models.backend).sha256)
     found = kept.get(key) if kept else None
     if found is None:
@@ -149,4 +194,8 @@ def objection(text: str, query: str, plain: str, context: Context) -> str:
     if context == NOTHING:
         return f"{text!r} adds {len(added)} words" if len(added) > MAX_ADDED else ""
     strange = added - content_words(" ".join(context.known()))
-    return f"{text!r} adds {', '.join(sorted(strange))}, which neither the query nor a name says" if strange else ""
+    return (
+        f"{text!r} adds {', '.join(sorted(strange))}, which neither the query nor a name says"
+        if strange
+        else ""
+    )

@@ -1,6 +1,8 @@
-"""The routes: FastAPI around one Engine, behind the Guard. Parses, calls the engine in a bounded pool of threads, and answers in JSON.
+"""The routes: FastAPI around one Engine, behind the Guard. Parses, calls the engine in a bounded pool of
+threads, and answers in JSON.
 
-Knows no sockets (cli.py) and no ranking (the engine). A photo is named by its row, a number: no part of an address ever becomes a path.
+Knows no sockets (cli.py) and no ranking (the engine). A photo is named by its row, a number: no part of an
+address ever becomes a path.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from . import overview as glance
 from .guard import COOKIE, HEALTH, SEARCH, SESSION, Guard
 from .pictures import SHOWN_BY_BROWSERS, PictureGone, Pictures
 from .problem import Problem, problem
-from .settings import Settings
+from .settings import ServerSettings
 from .views import Health, MemoryView, Overview, PhotoView, SearchRequest, SearchResult, Stats
 
 DISTRIBUTION = "gamer-on-device"
@@ -57,11 +59,14 @@ Row = Annotated[int, Path(ge=0, le=MAX_ROW, description="the photo's number in t
 
 
 def _problems(*codes: int) -> dict[int | str, dict[str, Any]]:
-    said = {"model": Problem, "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}}
+    said = {
+        "model": Problem,
+        "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
     return {code: dict(said) for code in (400, 403, 414, 421, 422, 429, 500, *codes)}
 
 
-def create_app(engine: Engine, settings: Settings) -> Guard:
+def create_app(engine: Engine, settings: ServerSettings) -> Guard:
     """The ASGI application of one album."""
     api = FastAPI(
         title="GAMER on the device",
@@ -87,8 +92,12 @@ def _errors(api: FastAPI) -> None:
     def http(_: Request, error: Exception) -> Response:
         assert isinstance(error, StarletteHTTPException)
         # The router's own refusals say no more than their status does.
-        said = {"Not Found": "no such address", "Method Not Allowed": "no such method at this address"}.get(error.detail)
-        return problem(error.status_code, f"{said}: see {SCHEMA}" if said else str(error.detail), error.headers)
+        said = {"Not Found": "no such address", "Method Not Allowed": "no such method at this address"}.get(
+            error.detail
+        )
+        return problem(
+            error.status_code, f"{said}: see {SCHEMA}" if said else str(error.detail), error.headers
+        )
 
     def invalid(_: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
@@ -102,7 +111,9 @@ def _errors(api: FastAPI) -> None:
     api.add_exception_handler(RuntimeFailure, lambda _, error: problem(422, str(error)))
     api.add_exception_handler(PictureGone, lambda _, error: problem(404, str(error)))
     api.add_exception_handler(AlbumError, lambda _, error: problem(503, str(error)))
-    api.add_exception_handler(Exception, lambda _, error: problem(500, "the server failed; its terminal says why"))
+    api.add_exception_handler(
+        Exception, lambda _, error: problem(500, "the server failed; its terminal says why")
+    )
 
 
 def _search(api: FastAPI, engine: Engine) -> None:
@@ -110,8 +121,12 @@ def _search(api: FastAPI, engine: Engine) -> None:
 
     @api.post(SEARCH, responses=_problems(408, 413, 503), tags=["search"])
     async def search(asked: SearchRequest) -> SearchResult:
-        """The photos that a sentence means, best first, with what each layer did, how long it took, and the entity nodes it walked."""
-        now = None if asked.now is None else datetime.fromtimestamp(asked.now / 1000, UTC).replace(tzinfo=None)
+        """The photos that a sentence means, best first, with what each layer did, how long it took, and the
+        entity nodes it walked.
+        """
+        now = (
+            None if asked.now is None else datetime.fromtimestamp(asked.now / 1000, UTC).replace(tzinfo=None)
+        )
         run = partial(engine.search, asked.query, asked.k, refined_by=asked.refine, mode=asked.mode, now=now)
         answer = await anyio.to_thread.run_sync(run, limiter=threads)
         return await anyio.to_thread.run_sync(glance.result, engine.album, answer, limiter=threads)
@@ -135,7 +150,14 @@ def _photos(api: FastAPI, engine: Engine) -> None:
     async def stats() -> Stats:
         """Counts, what encoded the album, and queries that fit it."""
         found, meta = await read(album.stats), album.meta
-        counts = (found.photos, found.with_time, found.with_place, found.memories, found.entities, found.file_bytes)
+        counts = (
+            found.photos,
+            found.with_time,
+            found.with_place,
+            found.memories,
+            found.entities,
+            found.file_bytes,
+        )
         k = engine.models.manifest.thresholds.k
         return Stats(*counts, meta.text_encoder, meta.image_encoder, meta.delta, k, await read(examples))
 
@@ -154,26 +176,53 @@ def _photos(api: FastAPI, engine: Engine) -> None:
         where = (found.wall, found.tz_source, found.lat, found.lon)
         return PhotoView(row, found.id, name, here, *where, memories, found.sharing, found.sensitivity)
 
-    @api.get("/api/v1/photos/{row}/thumbnail", response_class=Response, responses=_picture("image/webp"), tags=["photos"])
-    async def thumbnail(request: Request, row: Row, size: Annotated[Literal["320", "800", "1600"], Query()] = "320") -> Response:
-        """The photo upright, as WebP, at most `size` pixels a side. 404 when its file has moved away, or is no picture."""
-        made = await anyio.to_thread.run_sync(partial(pictures.thumbnail, known(row), int(size)), limiter=decoders)
+    @api.get(
+        "/api/v1/photos/{row}/thumbnail",
+        response_class=Response,
+        responses=_picture("image/webp"),
+        tags=["photos"],
+    )
+    async def thumbnail(
+        request: Request, row: Row, size: Annotated[Literal["320", "800", "1600"], Query()] = "320"
+    ) -> Response:
+        """The photo upright, as WebP, at most `size` pixels a side.
+
+        404 when its file has moved away, or is no picture.
+        """
+        made = await anyio.to_thread.run_sync(
+            partial(pictures.thumbnail, known(row), int(size)), limiter=decoders
+        )
         headers = {"etag": f'"{made.tag}"', "cache-control": "private, no-cache"}
         if request.headers.get("if-none-match") == headers["etag"]:
             return Response(None, 304, headers)
         return Response(made.data, 200, headers, "image/webp")
 
-    @api.get("/api/v1/photos/{row}/image", response_class=FileResponse, responses=_picture("image/*"), tags=["photos"])
+    @api.get(
+        "/api/v1/photos/{row}/image",
+        response_class=FileResponse,
+        responses=_picture("image/*"),
+        tags=["photos"],
+    )
     async def image(row: Row) -> Response:
         """The photo's own file; what browsers do not show (TIFF, HEIC) comes as a download."""
         found = await anyio.to_thread.run_sync(partial(pictures.original, known(row)), limiter=decoders)
         shown = "inline" if found.media_type in SHOWN_BY_BROWSERS else "attachment"
         headers = {"cache-control": "private, no-cache"}
-        return FileResponse(found.path, 200, headers, found.media_type, filename=found.path.name, content_disposition_type=shown)
+        return FileResponse(
+            found.path,
+            200,
+            headers,
+            found.media_type,
+            filename=found.path.name,
+            content_disposition_type=shown,
+        )
 
 
 def _picture(media_type: str) -> dict[int | str, dict[str, Any]]:
-    return {200: {"content": {media_type: {"schema": {"type": "string", "format": "binary"}}}}, **_problems(404)}
+    return {
+        200: {"content": {media_type: {"schema": {"type": "string", "format": "binary"}}}},
+        **_problems(404),
+    }
 
 
 def _session(api: FastAPI, guard: Guard) -> None:
@@ -184,7 +233,9 @@ def _session(api: FastAPI, guard: Guard) -> None:
 
     @api.post(SESSION, status_code=204, responses=_problems(408, 413), tags=["server"])
     async def log_in() -> Response:
-        """Trades the token (the Guard has checked it) for a cookie that scripts cannot read and other sites cannot send."""
+        """Trades the token (the Guard has checked it) for a cookie that scripts cannot read and other sites
+        cannot send.
+        """
         response = Response(None, 204)
         if guard.settings.token is not None:
             response.set_cookie(COOKIE, guard.session, httponly=True, samesite="strict", path="/api/")

@@ -10,7 +10,10 @@ from .settings import Rate
 
 
 class Buckets:
-    """`take` on one thread only (the event loop's). The client seen longest ago is forgotten first, and starts full again."""
+    """`take` on one thread only (the event loop's).
+
+    The client seen longest ago is forgotten first, and starts full again.
+    """
 
     def __init__(self, rate: Rate, clock: Callable[[], float]) -> None:
         self._rate, self._clock = rate, clock
@@ -21,7 +24,9 @@ class Buckets:
         now = self._clock()
         level, when = self._levels.pop(client, (self._rate.burst, now))
         level = min(self._rate.burst, level + (now - when) * self._rate.per_second)
-        allowed = level >= cost - 1e-9  # or a client that waits as long as it was told meets the last rounding
+        allowed = (
+            level >= cost - 1e-9
+        )  # or a client that waits as long as it was told meets the last rounding
         self._levels[client] = (level - cost if allowed else level, now)
         if len(self._levels) > self._rate.clients:
             self._levels.popitem(last=False)

@@ -1,4 +1,7 @@
-"""`gamer serve`: opens the album, listens, says where, and stops cleanly. Parses, calls, prints; only this file exits."""
+"""`gamer serve`: opens the album, listens, says where, and stops cleanly.
+
+Parses, calls, prints; only this file exits.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,21 @@ from ..cli.search import find_bundle
     default=None,
     help="Bundle directory. [default: $GAMER_BUNDLE, else out/pocket beside or above the album]",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; beyond loopback a token is required.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0: any that is free.")
-@click.option("--token", envvar="GAMER_TOKEN", default=None, help="16 or more characters that every request must know. [default: $GAMER_TOKEN]")
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to listen on; beyond loopback a token is required.",
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0: any that is free."
+)
+@click.option(
+    "--token",
+    envvar="GAMER_TOKEN",
+    default=None,
+    help="16 or more characters that every request must know. [default: $GAMER_TOKEN]",
+)
 @backend_option
 @threads_option
 @memory_option
@@ -49,15 +64,29 @@ def serve(
         from ..search.engine import Engine
         from .app import create_app
         from .listen import server
-        from .settings import Settings, bind, url
+        from .settings import ServerSettings, bind, url
 
-        settings = Settings(host, token)
-        engine = Engine.open(bundle or find_bundle(album), album, backend, threads, max_memory and max_memory * 1_000_000, allow_random)
+        settings = ServerSettings(host, token)
+        engine = Engine.open(
+            bundle or find_bundle(album),
+            album,
+            backend,
+            threads,
+            max_memory and max_memory * 1_000_000,
+            allow_random,
+        )
         listening = bind(host, port)
-        click.echo(f"{album}: {len(engine.album)} photos at {url(host, listening.getsockname()[1])} (Ctrl-C stops)")
+        click.echo(
+            f"{album}: {len(engine.album)} photos at {url(host, listening.getsockname()[1])} (Ctrl-C stops)"
+        )
         if not settings.loopback:
-            click.echo("gamer serve: plain HTTP, readable to whoever shares the network: prefer an SSH tunnel to 127.0.0.1", err=True)
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # uvicorn raises the signal again when it has stopped
+            click.echo(
+                "gamer serve: plain HTTP, readable to whoever shares the network: prefer an SSH tunnel to 127.0.0.1",
+                err=True,
+            )
+        signal.signal(
+            signal.SIGTERM, signal.default_int_handler
+        )  # uvicorn raises the signal again when it has stopped
         with suppress(KeyboardInterrupt):
             server(create_app(engine, settings)).run(sockets=[listening])
         engine.close()

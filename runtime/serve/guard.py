@@ -1,7 +1,9 @@
-"""The gate before every route: Host, Origin, sizes, rate, token; and the headers on every answer. Knows HTTP; knows no album.
+"""The gate before every route: Host, Origin, sizes, rate, token; and the headers on every answer. Knows HTTP;
+knows no album.
 
-A page of another site must not reach the album through the person's browser: a rebound name fails on Host, a foreign page on Origin and
-Sec-Fetch-Site, a frame or an embedded picture on the headers. No CORS header is ever sent.
+A page of another site must not reach the album through the person's browser: a rebound name fails on Host, a
+foreign page on Origin and Sec-Fetch-Site, a frame or an embedded picture on the headers. No CORS header is
+ever sent.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .bucket import Buckets
 from .problem import problem
-from .settings import MAX_BODY, MAX_QUERY_STRING, Settings
+from .settings import MAX_BODY, MAX_QUERY_STRING, ServerSettings
 
 API = "/api/"
 HEALTH = "/api/v1/health"
@@ -43,9 +45,13 @@ _HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9.\-]{1,253})(?::
 
 
 class Guard:
-    """ASGI middleware. `session`: the cookie's secret, new with each start, so that the token itself is never in a cookie jar."""
+    """ASGI middleware. `session`: the cookie's secret, new with each start, so that the token itself is never
+    in a cookie jar.
+    """
 
-    def __init__(self, app: ASGIApp, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, app: ASGIApp, settings: ServerSettings, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.app, self.settings = app, settings
         self.session = secrets.token_urlsafe(32)
         self._buckets = Buckets(settings.rate, clock)
@@ -81,7 +87,9 @@ class Guard:
         match = _HOST.fullmatch(given[0]) if len(given) == 1 else None
         if match is not None and self.settings.allows_host(match["name"]):
             return None
-        wanted = "localhost or 127.0.0.1" if self.settings.loopback else f"its IP address or {self.settings.host}"
+        wanted = (
+            "localhost or 127.0.0.1" if self.settings.loopback else f"its IP address or {self.settings.host}"
+        )
         return problem(421, f"this server does not answer to that Host: open it by {wanted}")
 
     def _too_often(self, scope: Scope) -> Response | None:
@@ -98,7 +106,9 @@ class Guard:
         cookie = cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
         if bearer or (path != SESSION and _same(cookie, self.session)):
             return None
-        return problem(401, "this server wants its token: Authorization: Bearer TOKEN", {"www-authenticate": "Bearer"})
+        return problem(
+            401, "this server wants its token: Authorization: Bearer TOKEN", {"www-authenticate": "Bearer"}
+        )
 
 
 def _same(given: str, wanted: str) -> bool:
@@ -119,11 +129,18 @@ def _body_too_large() -> Response:
 
 
 def _foreign(scope: Scope, headers: Headers) -> Response | None:
-    """Another site's page, or another port's, must neither read nor write. Programs send neither header and are let through."""
+    """Another site's page, or another port's, must neither read nor write.
+
+    Programs send neither header and are let through.
+    """
     if scope["path"].startswith(API) and headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
         return problem(403, "a page of another site may not use this server")
     origin = headers.get("origin")
-    if scope["method"] not in SAFE_METHODS and origin is not None and origin != f"{scope['scheme']}://{headers['host']}":
+    if (
+        scope["method"] not in SAFE_METHODS
+        and origin is not None
+        and origin != f"{scope['scheme']}://{headers['host']}"
+    ):
         return problem(403, "a page of another origin may not use this server")
     return None
 

@@ -1,4 +1,7 @@
-"""The album at a glance (months, places, example queries) and the subgraph of an answer. Knows the engine's nouns; knows no HTTP."""
+"""The album at a glance (months, places, example queries) and the subgraph of an answer.
+
+Knows the engine's nouns; knows no HTTP.
+"""
 
 from __future__ import annotations
 
@@ -28,25 +31,34 @@ def overview(album: Album, gazetteer: Gazetteer) -> Overview:
     known = times[times != UNKNOWN_TIME]
     positions = album.positions()
     placed = positions[~np.isnan(positions).any(axis=1)]
-    return Overview(_months(known), len(times) - len(known), _places(placed, gazetteer), len(positions) - len(placed))
+    return Overview(
+        _months(known), len(times) - len(known), _places(placed, gazetteer), len(positions) - len(placed)
+    )
 
 
 def _months(times: NDArray[np.int64]) -> tuple[Month, ...]:
     """The latest MAX_MONTHS months that hold a photo, in order."""
     months, counts = np.unique(times.astype("datetime64[ms]").astype("datetime64[M]"), return_counts=True)
     starts = months.astype("datetime64[ms]").astype(np.int64)
-    return tuple(Month(int(start), int(count)) for start, count in zip(starts, counts, strict=True))[-MAX_MONTHS:]
+    return tuple(Month(int(start), int(count)) for start, count in zip(starts, counts, strict=True))[
+        -MAX_MONTHS:
+    ]
 
 
 def _places(positions: NDArray[np.float64], gazetteer: Gazetteer) -> tuple[Place, ...]:
     """Cells that hold photos, the fullest first; the fullest MAX_NAMED of them by name."""
     cell = CELL
     while True:
-        keys, which, counts = np.unique(np.floor(positions / cell), axis=0, return_inverse=True, return_counts=True)
+        keys, which, counts = np.unique(
+            np.floor(positions / cell), axis=0, return_inverse=True, return_counts=True
+        )
         if len(keys) <= MAX_PLACES:
             break
         cell *= 2
-    means = np.stack([np.bincount(which.reshape(-1), positions[:, axis], len(keys)) for axis in (0, 1)], axis=1) / counts[:, None]
+    means = (
+        np.stack([np.bincount(which.reshape(-1), positions[:, axis], len(keys)) for axis in (0, 1)], axis=1)
+        / counts[:, None]
+    )
     out = []
     for rank, at in enumerate(np.argsort(-counts, kind="stable")):
         lat, lon = (round(float(value), 4) for value in means[at])
@@ -56,8 +68,12 @@ def _places(positions: NDArray[np.float64], gazetteer: Gazetteer) -> tuple[Place
 
 
 def examples(album: Album, gazetteer: Gazetteer) -> tuple[str, ...]:
-    """A few queries that fit the album: what people wrote of photos here and there in it, with the city or the year."""
-    rows = sorted({len(album) * step // EXAMPLE_PHOTOS for step in range(EXAMPLE_PHOTOS)}) if len(album) else []
+    """A few queries that fit the album: what people wrote of photos here and there in it, with the city or
+    the year.
+    """
+    rows = (
+        sorted({len(album) * step // EXAMPLE_PHOTOS for step in range(EXAMPLE_PHOTOS)}) if len(album) else []
+    )
     out: list[str] = []
     for photo in album.photos(rows):
         said = _example(photo, gazetteer)
@@ -67,19 +83,38 @@ def examples(album: Album, gazetteer: Gazetteer) -> tuple[str, ...]:
 
 
 def _example(photo: Photo, gazetteer: Gazetteer) -> str | None:
-    said = [mention for memory in photo.memories if memory.source not in NOT_WRITTEN for mention in extract(memory.text)]
-    fit = [mention for mention in said if 3 <= len(mention.name) <= 24 and mention.name.replace(" ", "").isalpha()]
+    said = [
+        mention
+        for memory in photo.memories
+        if memory.source not in NOT_WRITTEN
+        for mention in extract(memory.text)
+    ]
+    fit = [
+        mention
+        for mention in said
+        if 3 <= len(mention.name) <= 24 and mention.name.replace(" ", "").isalpha()
+    ]
     if not fit:
         return None
-    best = min(fit, key=lambda mention: (mention.name.islower(), " " in mention.name))  # names before words, words before phrases
-    city = gazetteer.nearest(photo.lat, photo.lon) if photo.lat is not None and photo.lon is not None else None
+    best = min(
+        fit, key=lambda mention: (mention.name.islower(), " " in mention.name)
+    )  # names before words, words before phrases
+    city = (
+        gazetteer.nearest(photo.lat, photo.lon) if photo.lat is not None and photo.lon is not None else None
+    )
     if city is not None and best.kind != "place":
         return f"{best.name} in {city.name}"
-    return f"{best.name} in {np.datetime64(photo.wall, 'ms').astype('datetime64[Y]')}" if photo.wall is not None else best.name
+    return (
+        f"{best.name} in {np.datetime64(photo.wall, 'ms').astype('datetime64[Y]')}"
+        if photo.wall is not None
+        else best.name
+    )
 
 
 def result(album: Album, answer: Answer) -> SearchResult:
-    """The answer as the API gives it: the folders that photos lie in are nobody's business beyond the machine."""
+    """The answer as the API gives it: the folders that photos lie in are nobody's business beyond the
+    machine.
+    """
     shown = {hit.row for hit in answer.hits}
     entities = answer.trace.entities
     nodes = tuple(EntityNode(e.row, e.name, e.kind, round(e.similarity, 4), len(e.photos)) for e in entities)

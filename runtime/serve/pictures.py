@@ -1,7 +1,9 @@
-"""Thumbnails and originals of an album's photos: bounded, upright, cached. Knows Pillow and the album's paths; knows no HTTP.
+"""Thumbnails and originals of an album's photos: bounded, upright, cached. Knows Pillow and the album's
+paths; knows no HTTP.
 
-A picture is asked for by its row; the path comes from the album alone. What lies there is looked at again before a byte of it is sent: a
-regular file whose header is a picture's. An album from a stranger may name any file on the disk.
+A picture is asked for by its row; the path comes from the album alone. What lies there is looked at again
+before a byte of it is sent: a regular file whose header is a picture's. An album from a stranger may name any
+file on the disk.
 """
 
 from __future__ import annotations
@@ -100,7 +102,9 @@ class Pictures:
                 return path, f"{stat.st_mtime_ns:x}-{stat.st_size:x}-{size}"
         except (OSError, ValueError):
             pass
-        raise PictureGone(f"{path.name} is no longer where the album found it: put it back, or build the album again")
+        raise PictureGone(
+            f"{path.name} is no longer where the album found it: put it back, or build the album again"
+        )
 
     def _keep(self, key: tuple[int, str], made: Thumbnail) -> None:
         with self._lock:
@@ -113,12 +117,18 @@ class Pictures:
 
 
 def media_type(head: bytes) -> str | None:
-    """What the first 32 bytes of a file say that it is, whatever its name ends in; None when that is no picture."""
+    """What the first 32 bytes of a file say that it is, whatever its name ends in; None when that is no
+    picture.
+    """
     if head.startswith((b"RIFF", b"BM")):
         webp, bitmap = head[8:12] == b"WEBP", head.startswith(b"BM") and head[14:18] in _BITMAP_HEADERS
         return "image/webp" if webp else "image/bmp" if bitmap else None
     if head[4:8] == b"ftyp":
-        return "image/heic" if head[8:12] in (b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1") else None
+        return (
+            "image/heic"
+            if head[8:12] in (b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1")
+            else None
+        )
     return next((kind for start, kind in _SIGNATURES.items() if head.startswith(start)), None)
 
 

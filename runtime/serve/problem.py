@@ -14,7 +14,10 @@ MEDIA_TYPE = "application/problem+json"
 
 @dataclass(frozen=True)
 class Problem:
-    """`title`: the status in words. `detail`: what is wrong and what to do. `type` is always about:blank: the status says it all."""
+    """`title`: the status in words.
+
+    `detail`: what is wrong and what to do. `type` is always about:blank: the status says it all.
+    """
 
     type: str
     title: str

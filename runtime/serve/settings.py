@@ -1,4 +1,6 @@
-"""Who may reach the server: the address it listens on, the token, the limits. Knows sockets; knows no HTTP and no album."""
+"""Who may reach the server: the address it listens on, the token, the limits. Knows sockets; knows no HTTP
+and no album.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ LOOPBACK_NAMES = frozenset({"localhost"})
 
 @dataclass(frozen=True)
 class Rate:
-    """A token bucket a client: `burst` at once, `per_second` for ever. A search costs `search`, anything else 1."""
+    """A token bucket a client: `burst` at once, `per_second` for ever. A search costs `search`, anything else
+    1.
+    """
 
     burst: float = 400.0
     per_second: float = 100.0
@@ -25,8 +29,10 @@ class Rate:
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Checked on creation. Raises RuntimeFailure beyond loopback without a token, or for a token that is guessed too soon."""
+class ServerSettings:
+    """Checked on creation. Raises RuntimeFailure beyond loopback without a token, or for a token that is
+    guessed too soon.
+    """
 
     host: str = "127.0.0.1"
     token: str | None = None
@@ -34,8 +40,15 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.token is None and not self.loopback:
-            raise RuntimeFailure(f"{self.host} is reached from other machines: give --token (or GAMER_TOKEN), or stay on --host 127.0.0.1")
-        if self.token is not None and (len(self.token) < MIN_TOKEN or not self.token.isascii() or not self.token.isprintable() or " " in self.token):
+            raise RuntimeFailure(
+                f"{self.host} is reached from other machines: give --token (or GAMER_TOKEN), or stay on --host 127.0.0.1"
+            )
+        if self.token is not None and (
+            len(self.token) < MIN_TOKEN
+            or not self.token.isascii()
+            or not self.token.isprintable()
+            or " " in self.token
+        ):
             raise RuntimeFailure(f"the token must be {MIN_TOKEN} or more ASCII characters without spaces")
 
     @property
@@ -44,7 +57,10 @@ class Settings:
         return self.host in LOOPBACK_NAMES if address is None else address.is_loopback
 
     def allows_host(self, name: str) -> bool:
-        """Whether a Host header may name this server. A rebound domain is a name, so that literal addresses are safe beyond loopback."""
+        """Whether a Host header may name this server.
+
+        A rebound domain is a name, so that literal addresses are safe beyond loopback.
+        """
         name = name.lower()
         address = literal(name)
         if name in LOOPBACK_NAMES or (address is not None and address.is_loopback):
@@ -61,9 +77,13 @@ def literal(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A listening socket. Raises RuntimeFailure, one line, when the port is taken or the address is not this machine's."""
+    """A listening socket. Raises RuntimeFailure, one line, when the port is taken or the address is not this
+    machine's.
+    """
     try:
-        family, kind, proto, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        family, kind, proto, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
     except (socket.gaierror, UnicodeError):
         raise RuntimeFailure(f"--host {host}: no such address") from None
     opened = socket.socket(family, kind, proto)
@@ -73,7 +93,9 @@ def bind(host: str, port: int) -> socket.socket:
         opened.listen(128)
     except OSError as error:
         opened.close()
-        raise RuntimeFailure(f"cannot listen on {host} port {port}: {error.strerror}; choose another with --port (0: any that is free)") from None
+        raise RuntimeFailure(
+            f"cannot listen on {host} port {port}: {error.strerror}; choose another with --port (0: any that is free)"
+        ) from None
     return opened
 
 

@@ -1,4 +1,5 @@
-"""What the API takes and gives, beside the engine's own Answer: frozen, plain, typed; the OpenAPI schema is made of these.
+"""What the API takes and gives, beside the engine's own Answer: frozen, plain, typed; the OpenAPI schema is
+made of these.
 
 Times are integers, milliseconds of wall time as if UTC; positions are degrees, WGS 84.
 """
@@ -28,11 +29,22 @@ def _number(value: object) -> object:
 
 
 class SearchRequest(BaseModel):
-    """`query` holds at least one character that is neither space nor control. `now`: the day that "last spring" counts from."""
+    """`query` holds at least one character that is neither space nor control.
+
+    `now`: the day that "last spring" counts from.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    query: Annotated[str, Field(min_length=1, max_length=MAX_QUERY, pattern=r"[^\s\x00-\x1f\x7f-\x9f]", examples=["coffee last spring"])]
+    query: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=MAX_QUERY,
+            pattern=r"[^\s\x00-\x1f\x7f-\x9f]",
+            examples=["coffee last spring"],
+        ),
+    ]
     k: Annotated[int, Field(ge=1, le=MAX_PHOTOS), BeforeValidator(_number)] | None = None
     mode: Mode = "fused"
     refine: Refine = "fast"
@@ -52,7 +64,10 @@ class EntityNode:
 
 @dataclass(frozen=True)
 class Subgraph:
-    """What layer 2 walked, as far as the hits go. `mentions`: (entity row, photo row); `relations`: (entity row, entity row)."""
+    """What layer 2 walked, as far as the hits go.
+
+    `mentions`: (entity row, photo row); `relations`: (entity row, entity row).
+    """
 
     entities: tuple[EntityNode, ...]
     mentions: tuple[tuple[int, int], ...]
@@ -61,8 +76,8 @@ class Subgraph:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """`answer`: the engine's, with file names for paths, and of each entity's photos those among the hits. `doubtful`: what is meant is
-    likelier not in this album."""
+    """`answer`: the engine's, with file names for paths, and of each entity's photos those among the hits.
+    `doubtful`: what is meant is likelier not in this album."""
 
     answer: Answer
     doubtful: bool
@@ -77,7 +92,10 @@ class MemoryView:
 
 @dataclass(frozen=True)
 class PhotoView:
-    """`name`: the file's name, without its folder. `here`: whether the file still lies where the album found it."""
+    """`name`: the file's name, without its folder.
+
+    `here`: whether the file still lies where the album found it.
+    """
 
     row: int
     id: str
@@ -102,7 +120,10 @@ class Month:
 
 @dataclass(frozen=True)
 class Place:
-    """The photos of one grid cell, at their mean position. `name`: of the nearest city; the smaller cells of a wide album have none."""
+    """The photos of one grid cell, at their mean position.
+
+    `name`: of the nearest city; the smaller cells of a wide album have none.
+    """
 
     lat: float
     lon: float
@@ -112,7 +133,9 @@ class Place:
 
 @dataclass(frozen=True)
 class Overview:
-    """The album at a glance, for the page's timeline and map: months and cells that hold photos, and what has no time or place."""
+    """The album at a glance, for the page's timeline and map: months and cells that hold photos, and what has
+    no time or place.
+    """
 
     months: tuple[Month, ...]
     undated: int

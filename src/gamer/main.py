@@ -1,4 +1,7 @@
-"""The `gamer` command: a table of sub-commands, each loaded from its room's cli.py on first use. Parses nothing else."""
+"""The `gamer` command: a table of sub-commands, each loaded from its room's cli.py on first use.
+
+Parses nothing else.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,29 @@ import sys
 import click
 
 COMMANDS = {
-    "export": ("gamer.export.cli", "export", "Quantize, lower and prove a recipe's models: one bundle for ONNX, ExecuTorch, Core ML."),
-    "verify": ("gamer.export.cli", "verify", "Check a bundle: hashes, sizes, and what runs here against torch again."),
+    "export": (
+        "gamer.export.cli",
+        "export",
+        "Quantize, lower and prove a recipe's models: one bundle for ONNX, ExecuTorch, Core ML.",
+    ),
+    "verify": (
+        "gamer.export.cli",
+        "verify",
+        "Check a bundle: hashes, sizes, and what runs here against torch again.",
+    ),
     "index": ("gamer.main", "index", "Build an album index from photos or a JSONL; change it, look into it."),
     "search": ("gamer.runtime.cli.search", "search", "Find the photos that a sentence means."),
     "bench": ("gamer.bench.cli.bench", "bench", "Measure latency per layer, quality, and draw the report."),
-    "doctor": ("gamer.runtime.cli.doctor", "doctor", "Show this machine, and how a bundle's components do on it."),
-    "serve": ("gamer.runtime.serve.cli", "serve", "Search an album from a web page, and over a local HTTP API."),
+    "doctor": (
+        "gamer.runtime.cli.doctor",
+        "doctor",
+        "Show this machine, and how a bundle's components do on it.",
+    ),
+    "serve": (
+        "gamer.runtime.serve.cli",
+        "serve",
+        "Search an album from a web page, and over a local HTTP API.",
+    ),
 }
 EXTRAS = {"export": "export", "verify": "export", "serve": "serve", "bench": "bench"}
 
@@ -22,16 +41,32 @@ EXTRAS = {"export": "export", "verify": "export", "serve": "serve", "bench": "be
 # `gamer index` joins the commands of two rooms: those that need models, and those that only need the file.
 INDEX_COMMANDS = {
     "build": ("gamer.runtime.cli.index", "build", "Index a folder of photos or a JSONL: one album file."),
-    "add": ("gamer.runtime.cli.index", "add", "Bring an album up to date with a folder: new, moved and edited photos."),
-    "update": ("gamer.runtime.cli.index", "update", "Encode an album's photos again, also with another bundle's encoders."),
+    "add": (
+        "gamer.runtime.cli.index",
+        "add",
+        "Bring an album up to date with a folder: new, moved and edited photos.",
+    ),
+    "update": (
+        "gamer.runtime.cli.index",
+        "update",
+        "Encode an album's photos again, also with another bundle's encoders.",
+    ),
     "remove": ("gamer.index.cli", "remove", "Take photos out of an album."),
     "prefer": ("gamer.index.cli", "prefer", "Say that one photo, or one entity, is better than another."),
     "merge": ("gamer.index.cli", "merge", "Make entities one: aliases, or all whose vectors agree."),
     "split": ("gamer.index.cli", "split", "Take merged entities apart again."),
     "stats": ("gamer.index.cli", "stats", "Counts and bytes, by layer."),
-    "verify": ("gamer.index.cli", "verify", "Check everything in an album; --repair builds again what is derived."),
+    "verify": (
+        "gamer.index.cli",
+        "verify",
+        "Check everything in an album; --repair builds again what is derived.",
+    ),
     "compact": ("gamer.index.cli", "compact", "Write an album anew without holes."),
-    "export-jsonl": ("gamer.index.cli", "export", "Write an album as JSON lines, without what is marked to stay at home."),
+    "export-jsonl": (
+        "gamer.index.cli",
+        "export",
+        "Write an album as JSON lines, without what is marked to stay at home.",
+    ),
 }
 Table = dict[str, tuple[str, str, str]]
 
@@ -54,7 +89,10 @@ class _Lazy(click.Group):
             if (error.name or "").startswith("gamer"):
                 raise
             extra = EXTRAS.get(cmd_name, "all")
-            click.echo(f"gamer {cmd_name}: {error.name} is not installed: pip install 'gamer-on-device[{extra}]'", err=True)
+            click.echo(
+                f"gamer {cmd_name}: {error.name} is not installed: pip install 'gamer-on-device[{extra}]'",
+                err=True,
+            )
             sys.exit(1)
         return command
 
@@ -62,7 +100,9 @@ class _Lazy(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, _, text) in self.table.items()])
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in self.table:
             ctx.fail(f"no command {args[0]!r}; choose one of: {', '.join(self.table)}")
         return super().resolve_command(ctx, args)

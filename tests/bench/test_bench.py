@@ -37,8 +37,18 @@ def test_our_scores_are_the_scorers(shared_data: Path, tmp_path: Path) -> None:
     corpus = [row["id"] for row in datasets.read_jsonl(folder / "u3.corpus.jsonl.gz")]
     run = {q.id: (corpus[n : n + 7] + list(q.relevant))[-10:] for n, q in enumerate(found)}
     (tmp_path / "run.json").write_text(json.dumps(run))
-    command = [sys.executable, str(shared_data / "score.py"), str(tmp_path / "run.json"), "--dataset", "camroll-mpr", "--json", "--per-user"]
-    theirs = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["camroll-mpr"]["per_user"]["u3"]
+    command = [
+        sys.executable,
+        str(shared_data / "score.py"),
+        str(tmp_path / "run.json"),
+        "--dataset",
+        "camroll-mpr",
+        "--json",
+        "--per-user",
+    ]
+    theirs = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)[
+        "camroll-mpr"
+    ]["per_user"]["u3"]
     ours = metrics.mean([metrics.score(run[q.id], q.relevant) for q in found])
     assert ours.recall5 == pytest.approx(theirs["recall@5"]) and ours.map5 == pytest.approx(theirs["map@5"])
     assert ours.mrr10 == pytest.approx(theirs["mrr@10"])
@@ -49,7 +59,9 @@ def test_a_corpus_that_does_not_fit_is_named(tmp_path: Path, text: str | None) -
     import gzip
 
     path = tmp_path / "u.corpus.jsonl.gz"
-    path.write_bytes(gzip.compress(text.encode()) if text is not None else gzip.compress(b'{"id": "a"}' * 9)[:-12])
+    path.write_bytes(
+        gzip.compress(text.encode()) if text is not None else gzip.compress(b'{"id": "a"}' * 9)[:-12]
+    )
     with pytest.raises(datasets.DatasetError, match=r"u\.corpus\.jsonl\.gz"):
         datasets.write_album(tmp_path, "u", tmp_path / "out.jsonl")
 
@@ -65,7 +77,9 @@ def test_the_sample_says_what_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_development_user_builds_searches_and_scores(bundle: Path, shared_data: Path, tmp_path: Path) -> None:
+def test_a_development_user_builds_searches_and_scores(
+    bundle: Path, shared_data: Path, tmp_path: Path
+) -> None:
     """The smallest user of camroll-mpr, end to end, held to the packaged BM25 baseline."""
     from gamer.runtime.indexing.build import build
     from gamer.runtime.models.models import Models
@@ -76,6 +90,11 @@ def test_a_development_user_builds_searches_and_scores(bundle: Path, shared_data
     built = build(tmp_path / "u6.jsonl", Models.open(bundle), tmp_path / "u6.gamer")
     assert built.photos == count and not built.skips
     engine = Engine.open(bundle, tmp_path / "u6.gamer")
-    rows = [metrics.score([h.id for h in engine.search(q.text, 10).hits], q.relevant) for q in datasets.queries(folder, "u6")]
-    baseline = json.loads((shared_data / "baselines.json").read_text())["results"]["camroll-mpr"]["bm25"]["all"]["per_user_recall@5"]["u6"]
+    rows = [
+        metrics.score([h.id for h in engine.search(q.text, 10).hits], q.relevant)
+        for q in datasets.queries(folder, "u6")
+    ]
+    baseline = json.loads((shared_data / "baselines.json").read_text())["results"]["camroll-mpr"]["bm25"][
+        "all"
+    ]["per_user_recall@5"]["u6"]
     assert metrics.mean(rows).recall5 > baseline

@@ -21,9 +21,15 @@ def test_every_artifact_is_a_row(tmp_path: Path) -> None:
     assert len(found.rows) == len(manifest.artifacts)
     row, artifact = found.rows[0], manifest.artifacts[0]
     assert (row.bytes, row.quant, row.target) == (artifact.bytes, artifact.quant, artifact.target)
-    assert row.share_of_fp32 == pytest.approx(artifact.bytes / manifest.component(row.role).parameters / 4, abs=1e-4)
+    assert row.share_of_fp32 == pytest.approx(
+        artifact.bytes / manifest.component(row.role).parameters / 4, abs=1e-4
+    )
     exports.save(found, tmp_path / "e.json")
-    assert len(json.loads((tmp_path / "e.json").read_text())["rows"]) == len(found.rows) == len(exports.sheet(found).rows)
+    assert (
+        len(json.loads((tmp_path / "e.json").read_text())["rows"])
+        == len(found.rows)
+        == len(exports.sheet(found).rows)
+    )
 
 
 def test_what_several_bundles_have_stands_once(tmp_path: Path) -> None:
@@ -37,7 +43,11 @@ def test_what_several_bundles_have_stands_once(tmp_path: Path) -> None:
         (tmp_path / name / "manifest.json").write_text(json.dumps(manifest))
     found = exports.read([tmp_path / "a", tmp_path / "b"])
     assert len(found.rows) == len(raw["artifacts"]) + 1
-    assert [row.also for row in found.rows] == [(), *[("other",)] * (len(raw["artifacts"]) - 1), ()] and found.rows[-1].recipe == "other"
+    assert [row.also for row in found.rows] == [
+        (),
+        *[("other",)] * (len(raw["artifacts"]) - 1),
+        (),
+    ] and found.rows[-1].recipe == "other"
 
 
 def test_what_is_no_bundle_is_said(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""The model's bench: each engine is asked for the same tokens, the loss is the textbook's, and a peer that is missing is named."""
+"""The model's bench: each engine is asked for the same tokens, the loss is the textbook's, and a peer that is
+missing is named.
+"""
 
 from __future__ import annotations
 

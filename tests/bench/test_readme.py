@@ -32,7 +32,9 @@ def test_a_baseline_is_added(bundle: Path, tmp_path: Path, monkeypatch: pytest.M
     code, line = blocks("Add a baseline")
     assert len((code + line).splitlines()) < 30
     (tmp_path / "newest.py").write_text(code, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location("gamer.bench.retrieval.baselines.newest", tmp_path / "newest.py")
+    spec = importlib.util.spec_from_file_location(
+        "gamer.bench.retrieval.baselines.newest", tmp_path / "newest.py"
+    )
     assert spec is not None and spec.loader is not None
     newest = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(newest)
@@ -45,7 +47,9 @@ def test_a_baseline_is_added(bundle: Path, tmp_path: Path, monkeypatch: pytest.M
 
     found, runs = evaluate(bundle, folder, ("ours", "newest"), "ours", 1, tmp_path / "cache", print)
     assert [row.method for row in found.methods] == ["ours", "newest"] and found.methods[1].what == said[1]
-    assert runs["newest"]["ann-q4"][0] == "ann7"  # "boats in the harbour": two photos say harbour, and this is the newer one
+    assert (
+        runs["newest"]["ann-q4"][0] == "ann7"
+    )  # "boats in the harbour": two photos say harbour, and this is the newer one
 
 
 @pytest.mark.slow

@@ -1,4 +1,6 @@
-"""The least of `make processors`: bundle and fixtures on AVX2 without VNNI, where int8 products saturate unless precise kernels are asked for."""
+"""The least of `make processors`: bundle and fixtures on AVX2 without VNNI, where int8 products saturate
+unless precise kernels are asked for.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ print(json.dumps(found | {"units": models_role.units, "here": models_role.cosine
 
 @pytest.fixture(scope="module")
 def emulator() -> table.Kind:
-    setup = subprocess.run([str(ROOT / "tools/conformance/arm64/setup.sh"), sys.executable], capture_output=True, text=True)
+    setup = subprocess.run(
+        [str(ROOT / "tools/conformance/arm64/setup.sh"), sys.executable], capture_output=True, text=True
+    )
     if setup.returncode == table.NOT_RUN:
         pytest.skip(f"no emulator here: {setup.stderr.strip()[-200:]}")
     assert setup.returncode == 0, setup.stderr
@@ -53,7 +57,9 @@ def emulator() -> table.Kind:
 
 
 @pytest.mark.slow
-def test_the_bundle_and_the_fixtures_are_the_same_without_vnni(emulator: table.Kind, bundle: Path, tmp_path: Path) -> None:
+def test_the_bundle_and_the_fixtures_are_the_same_without_vnni(
+    emulator: table.Kind, bundle: Path, tmp_path: Path
+) -> None:
     row = table.run(emulator, bundle, tmp_path, ROOT / "tools/conformance/processors/probe.py", seconds=600)
     assert all(c["cosine"] >= c["threshold"] for c in row["components"].values()), row["components"]
     assert "precise AVX2" in row["components"]["image_tower"]["arithmetic"]
@@ -61,15 +67,23 @@ def test_the_bundle_and_the_fixtures_are_the_same_without_vnni(emulator: table.K
 
 
 @pytest.mark.slow
-def test_golden_fixtures_see_saturating_kernels_and_the_exact_form_is_taken(emulator: table.Kind, bundle: Path, tmp_path: Path) -> None:
-    """Without the precise kernels: the check fails on the fast ones, passes on the unfused ones, and says so in one line."""
+def test_golden_fixtures_see_saturating_kernels_and_the_exact_form_is_taken(
+    emulator: table.Kind, bundle: Path, tmp_path: Path
+) -> None:
+    """Without the precise kernels: the check fails on the fast ones, passes on the unfused ones, and says so
+    in one line.
+    """
     command, environment = emulator.command(tmp_path)
     settings = {**os.environ, **environment, "GAMER_CACHE": str(tmp_path / "cache")}
-    done = subprocess.run([*command, "-c", SATURATING, str(bundle)], capture_output=True, text=True, timeout=600, env=settings)
+    done = subprocess.run(
+        [*command, "-c", SATURATING, str(bundle)], capture_output=True, text=True, timeout=600, env=settings
+    )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["fast"] < 0.95 < 0.98 < min(found["precise"], found["unfused"])
-    assert found["units"] == "unfused" and found["here"] >= found["unfused"] - 1e-6  # of fewer inputs, for the clock ends it
+    assert (
+        found["units"] == "unfused" and found["here"] >= found["unfused"] - 1e-6
+    )  # of fewer inputs, for the clock ends it
     (line,) = (line for line in done.stderr.splitlines() if "image_tower" in line)
     assert "wrong on this processor" in line and "unfused, slower" in line
 

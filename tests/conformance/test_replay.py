@@ -1,4 +1,6 @@
-"""The committed fixtures are what the reference says now, a plain second reading agrees, and the comparison notices what it should."""
+"""The committed fixtures are what the reference says now, a plain second reading agrees, and the comparison
+notices what it should.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,11 @@ def test_fixtures_stay_small_and_every_suite_has_cases_and_errors_where_it_can_f
 def test_the_second_opinion_is_given_and_would_object(name: str) -> None:
     suite, opinion = read(COMMITTED / f"{name}.json"), opinion_of(name)
     assert opinion is not None
-    given = [(case, value) for case in suite.cases if not case.error and (value := opinion(suite, case, COMMITTED)) is not None]
+    given = [
+        (case, value)
+        for case in suite.cases
+        if not case.error and (value := opinion(suite, case, COMMITTED)) is not None
+    ]
     assert len(given) >= 3
     wrong = json.loads(json.dumps(given[0][1]))
     key = next(iter(wrong))
@@ -55,7 +61,9 @@ def test_the_second_opinion_is_given_and_would_object(name: str) -> None:
         (1.0, True, True),
     ],
 )
-def test_floats_agree_within_the_tolerance_and_all_else_exactly(wanted: object, found: object, differ: bool) -> None:
+def test_floats_agree_within_the_tolerance_and_all_else_exactly(
+    wanted: object, found: object, differ: bool
+) -> None:
     assert bool(list(differences(wanted, found, 0.01))) == differ
 
 
@@ -67,9 +75,15 @@ def test_a_case_that_a_port_did_not_print_has_not_passed(tmp_path: Path) -> None
     assert Tally({("x", "a"): "skip", ("x", "b"): "fail"}).passed(cases) == 0
 
 
-def test_missing_tools_are_named_by_the_command_that_installs_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_tools_are_named_by_the_command_that_installs_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("GAMER_TOOLS", str(tmp_path))
-    assert absent("Kotlin") == "mobile-setup-kotlin" and absent("Swift") == "mobile-setup-swift" and absent("Python") == ""
+    assert (
+        absent("Kotlin") == "mobile-setup-kotlin"
+        and absent("Swift") == "mobile-setup-swift"
+        and absent("Python") == ""
+    )
 
 
 def test_another_format_and_two_cases_of_one_name_are_refused(tmp_path: Path) -> None:

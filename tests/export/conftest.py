@@ -13,11 +13,21 @@ import pytest
 
 @pytest.fixture(scope="session")
 def mobileclip_reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Checkpoints and answers of timm's and open_clip's own MobileCLIP, made in a process of their own; see mobileclip_reference.py."""
+    """Checkpoints and answers of timm's and open_clip's own MobileCLIP, made in a process of their own; see
+    mobileclip_reference.py.
+    """
     for package in ("timm", "open_clip", "ftfy"):  # looked for, not imported: see there
         if importlib.util.find_spec(package) is None:
             pytest.skip(f"needs {package}: the dev extra, and requirements-weights.txt")
-    folder, script = tmp_path_factory.mktemp("mobileclip"), Path(__file__).with_name("mobileclip_reference.py")
-    run = subprocess.run([sys.executable, str(script), str(folder)], capture_output=True, text=True, env=os.environ | {"HF_HUB_OFFLINE": "1"})
+    folder, script = (
+        tmp_path_factory.mktemp("mobileclip"),
+        Path(__file__).with_name("mobileclip_reference.py"),
+    )
+    run = subprocess.run(
+        [sys.executable, str(script), str(folder)],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"HF_HUB_OFFLINE": "1"},
+    )
     assert run.returncode == 0, run.stderr[-2000:]
     return folder

@@ -16,7 +16,9 @@ SIDE = 24
 
 
 class Convolutions(nn.Module):  # type: ignore[misc]
-    """float32 pixels [B, S, S, 3] in 0..255 → unit vectors [B, 16]; five convolutions, of which the first three stay fp32."""
+    """float32 pixels [B, S, S, 3] in 0..255 → unit vectors [B, 16]; five convolutions, of which the first
+    three stay fp32.
+    """
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,7 +1,9 @@
-"""Writes checkpoints and answers of timm's and open_clip's own MobileCLIP into a folder. Run by itself, in a process of its own.
+"""Writes checkpoints and answers of timm's and open_clip's own MobileCLIP into a folder. Run by itself, in a
+process of its own.
 
-Both packages import torchvision, which has no wheel for the torch that the exporter pins; none of it is used by these models, so that empty
-classes stand in its place, here and nowhere else. The towers are the true ones: FastViT mci0 whole, the text transformer small.
+Both packages import torchvision, which has no wheel for the torch that the exporter pins; none of it is used
+by these models, so that empty classes stand in its place, here and nowhere else. The towers are the true
+ones: FastViT mci0 whole, the text transformer small.
 """
 
 from __future__ import annotations
@@ -24,8 +26,21 @@ from gamer.export.components.fixtures import TEXTS, images
 from gamer.export.components.mobileclip import AppleNames
 from gamer.runtime.bundle.manifest import Preprocessing
 
-TEXT: dict[str, Any] = {"context_length": 24, "vocab_size": 258, "width": 64, "heads": 4, "layers": 2, "no_causal_mask": True}
-VISION = {"timm_model_name": "fastvit_mci0", "timm_model_pretrained": False, "timm_pool": "avg", "timm_proj": None, "image_size": 256}
+TEXT: dict[str, Any] = {
+    "context_length": 24,
+    "vocab_size": 258,
+    "width": 64,
+    "heads": 4,
+    "layers": 2,
+    "no_causal_mask": True,
+}
+VISION = {
+    "timm_model_name": "fastvit_mci0",
+    "timm_model_pretrained": False,
+    "timm_pool": "avg",
+    "timm_proj": None,
+    "image_size": 256,
+}
 MODEL: dict[str, Any] = {"embed_dim": 48, "vision_cfg": VISION, "text_cfg": TEXT, "custom_text": True}
 LONG = " ".join(["photograph"] * 90)
 
@@ -51,8 +66,14 @@ class _Module(types.ModuleType):
 
 
 class _Torchvision(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    def find_spec(self, fullname: str, path: Any, target: Any = None) -> importlib.machinery.ModuleSpec | None:
-        return importlib.machinery.ModuleSpec(fullname, self, is_package=True) if fullname.partition(".")[0] == "torchvision" else None
+    def find_spec(
+        self, fullname: str, path: Any, target: Any = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        return (
+            importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+            if fullname.partition(".")[0] == "torchvision"
+            else None
+        )
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
         module = _Module(spec.name)
@@ -64,7 +85,9 @@ class _Torchvision(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def shaken(model: Any, seed: int) -> Any:
-    """Weights, norms and layer scales that differ everywhere and let every branch count: fresh models have layer scales of 0.00001."""
+    """Weights, norms and layer scales that differ everywhere and let every branch count: fresh models have
+    layer scales of 0.00001.
+    """
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, tensor in (*model.named_parameters(), *model.named_buffers()):
@@ -81,7 +104,9 @@ def shaken(model: Any, seed: int) -> Any:
 
 
 def settle(trunk: Any) -> None:
-    """Batch norms that know what photographs look like, as training leaves them: without, one photo's features are as good as another's."""
+    """Batch norms that know what photographs look like, as training leaves them: without, one photo's
+    features are as good as another's.
+    """
     spec = Preprocessing(256, 256, "bilinear", 0.0, 255.0, (0.0, 0.0, 0.0), (255.0, 255.0, 255.0), "crop")
     photos = torch.from_numpy(np.concatenate(images(spec))).permute(0, 3, 1, 2) / 255.0
     for part in trunk.modules():
@@ -110,7 +135,10 @@ def write(folder: Path) -> None:
     save_file(tensors, folder / "branched" / "open_clip_model.safetensors")
     folded = {f"visual.{name}": x for name, x in reparameterize_model(model.visual).state_dict().items()}
     kept = {name: x for name, x in tensors.items() if not name.startswith("visual.")}
-    save_file({name: x.contiguous().clone() for name, x in (folded | kept).items()}, folder / "folded" / "open_clip_model.safetensors")
+    save_file(
+        {name: x.contiguous().clone() for name, x in (folded | kept).items()},
+        folder / "folded" / "open_clip_model.safetensors",
+    )
     apple(model, tensors, folder / "apple")
     answers(model, open_clip.get_tokenizer("MobileCLIP2-S0"), folder)
 
@@ -129,7 +157,9 @@ def apple(model: Any, tensors: dict[str, Tensor], folder: Path) -> None:
             theirs[name if name == "logit_scale" else names.named(name)] = tensor
     back = convert_mobile_clip_state_dict(model, theirs)
     assert set(back) == set(tensors), sorted(set(back) ^ set(tensors))[:5]
-    assert all(torch.equal(back[name], x) for name, x in tensors.items() if name != "visual.trunk.head.fc.bias")
+    assert all(
+        torch.equal(back[name], x) for name, x in tensors.items() if name != "visual.trunk.head.fc.bias"
+    )
     folder.mkdir()
     save_file(theirs, folder / "model.safetensors")
     text: dict[str, Any] = {
@@ -138,8 +168,17 @@ def apple(model: Any, tensors: dict[str, Tensor], folder: Path) -> None:
         "dim": TEXT["width"],
         "ffn_multiplier_per_layer": 4.0,
     }
-    text |= {"n_heads_per_layer": TEXT["heads"], "n_transformer_layers": TEXT["layers"], "causal_masking": False, "model_name": "base"}
-    config = {"embed_dim": MODEL["embed_dim"], "image_cfg": {"image_size": 256, "model_name": "mci0"}, "text_cfg": text}
+    text |= {
+        "n_heads_per_layer": TEXT["heads"],
+        "n_transformer_layers": TEXT["layers"],
+        "causal_masking": False,
+        "model_name": "base",
+    }
+    config = {
+        "embed_dim": MODEL["embed_dim"],
+        "image_cfg": {"image_size": 256, "model_name": "mci0"},
+        "text_cfg": text,
+    }
     (folder / "mobileclip_test.json").write_text(json.dumps(config))
 
 
@@ -148,7 +187,9 @@ def answers(model: Any, tokenizer: Any, folder: Path) -> None:
     generator = torch.Generator().manual_seed(2)
     ramp = torch.arange(256.0)
     noise = torch.randint(0, 256, (256, 256, 3), generator=generator).float()
-    pixels = torch.stack((noise, torch.stack((*torch.meshgrid(ramp, ramp, indexing="ij"), ramp.expand(256, 256) / 3), -1)))
+    pixels = torch.stack(
+        (noise, torch.stack((*torch.meshgrid(ramp, ramp, indexing="ij"), ramp.expand(256, 256) / 3), -1))
+    )
     ids = torch.randint(1, 256, (3, 24), generator=generator)
     for row, end in enumerate((4, 23, 11)):
         ids[row, end], ids[row, end + 1 :] = 257, 0
@@ -160,7 +201,15 @@ def answers(model: Any, tokenizer: Any, folder: Path) -> None:
         model.visual.trunk.head.fc.bias.zero_()
         unbiased = model.encode_image(values, normalize=True)
     tokens = tokenizer([*TEXTS, LONG])
-    found = {"pixels": pixels, "ids": ids, "patches": patches, "image": image, "unbiased": unbiased, "text": text, "tokens": tokens}
+    found = {
+        "pixels": pixels,
+        "ids": ids,
+        "patches": patches,
+        "image": image,
+        "unbiased": unbiased,
+        "text": text,
+        "tokens": tokens,
+    }
     save_file(found, folder / "answers.safetensors")
 
 

@@ -1,4 +1,6 @@
-"""What the user asks of an export: sources by part, rules for tensors, and the way through the manifest and back."""
+"""What the user asks of an export: sources by part, rules for tensors, and the way through the manifest and
+back.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,22 @@ from gamer.export.settings import Settings, from_strings, parse_keep, parse_sour
 
 def test_a_source_goes_to_its_part_or_to_all() -> None:
     assert parse_sources("clip-vit-l14", "./clip", ()) == (("image", "./clip"), ("text", "./clip"))
-    assert dict(parse_sources("gamer-qwen2-1.5b", None, ("random:1", "llm=./qwen"))) == {"image": "random:1", "text": "random:1", "llm": "./qwen"}
-    with pytest.raises(ExportError, match=r"made of several models: say which part \./q is, as in --weights llm=\./q"):
+    assert dict(parse_sources("gamer-qwen2-1.5b", None, ("random:1", "llm=./qwen"))) == {
+        "image": "random:1",
+        "text": "random:1",
+        "llm": "./qwen",
+    }
+    with pytest.raises(
+        ExportError, match=r"made of several models: say which part \./q is, as in --weights llm=\./q"
+    ):
         parse_sources("gamer-qwen2-1.5b", "./q", ())
 
 
 def test_a_path_with_an_equals_sign_is_a_path() -> None:
-    assert dict(parse_sources("clip-vit-b32", None, ("run=3/model",))) == {"image": "run=3/model", "text": "run=3/model"}
+    assert dict(parse_sources("clip-vit-b32", None, ("run=3/model",))) == {
+        "image": "run=3/model",
+        "text": "run=3/model",
+    }
 
 
 @pytest.mark.parametrize(
@@ -45,7 +56,20 @@ def test_what_no_export_can_follow_is_said(change: dict[str, object], message: s
 
 def test_settings_survive_the_manifest() -> None:
     asked = Settings(
-        "gamer-gpt2-xl", "int4", (("llm", "random:3"),), (("head", "int8"),), 64, 256, "any", True, "state", "ort", 23, "iOS17", "photos", "vulkan"
+        "gamer-gpt2-xl",
+        "int4",
+        (("llm", "random:3"),),
+        (("head", "int8"),),
+        64,
+        256,
+        "any",
+        True,
+        "state",
+        "ort",
+        23,
+        "iOS17",
+        "photos",
+        "vulkan",
     )
     assert from_strings(asked.to_strings()) == asked
     assert from_strings({"recipe": "pocket"}) == Settings("pocket")  # a bundle from before there were any
@@ -90,10 +114,18 @@ def test_a_checkpoint_says_what_it_is() -> None:
     ],
 )
 def test_a_plan_knows_the_published_sizes(recipe: str, role: str, parameters: int) -> None:
-    found = plan.parameters(Settings(recipe, sources=tuple((p, "random") for p in RECIPES[recipe].parts() if p != "dpe")))
+    found = plan.parameters(
+        Settings(recipe, sources=tuple((p, "random") for p in RECIPES[recipe].parts() if p != "dpe"))
+    )
     assert found[role] == pytest.approx(parameters, rel=1e-4)
 
 
 def test_a_plan_needs_less_at_fewer_bits() -> None:
-    full, small = (plan.predict(Settings("clip-vit-b32", quant, (("image", "random"), ("text", "random"))), ("onnx",)) for quant in ("fp32", "int4"))
-    assert small.bytes < full.bytes / 4.9 and {p.role: p.quant for p in small.artifacts} == {"image_tower": "int4", "text_tower": "int8"}
+    full, small = (
+        plan.predict(Settings("clip-vit-b32", quant, (("image", "random"), ("text", "random"))), ("onnx",))
+        for quant in ("fp32", "int4")
+    )
+    assert small.bytes < full.bytes / 4.9 and {p.role: p.quant for p in small.artifacts} == {
+        "image_tower": "int4",
+        "text_tower": "int8",
+    }

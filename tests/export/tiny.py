@@ -1,4 +1,6 @@
-"""Very small checkpoints as Hugging Face's own classes save them: config.json, safetensors, tokenizer.json. Random numbers, true layouts."""
+"""Very small checkpoints as Hugging Face's own classes save them: config.json, safetensors, tokenizer.json.
+Random numbers, true layouts.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def tokenizer(begin: str | None, end: str, extra: tuple[str, ...] = ()) -> str:
     made.add_special_tokens(special)
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     marks = [(token, vocabulary[token]) for token in (begin, end) if token]
-    made.post_processor = processors.TemplateProcessing(single=" ".join([*([begin] if begin else []), "$A", end]), special_tokens=marks)
+    made.post_processor = processors.TemplateProcessing(
+        single=" ".join([*([begin] if begin else []), "$A", end]), special_tokens=marks
+    )
     return str(made.to_str())
 
 
@@ -39,9 +43,18 @@ def clip(folder: Path) -> Path:
         "vocab_size": VOCAB, "max_position_embeddings": 48,
         "eos_token_id": 257, "bos_token_id": 256,
     }  # fmt: skip
-    vision = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "image_size": 32, "patch_size": 8}
+    vision = {
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "image_size": 32,
+        "patch_size": 8,
+    }
     torch.manual_seed(3)
-    model = transformers.CLIPModel(transformers.CLIPConfig(text_config=text, vision_config=vision, projection_dim=24))
+    model = transformers.CLIPModel(
+        transformers.CLIPConfig(text_config=text, vision_config=vision, projection_dim=24)
+    )
     processor = {"size": {"shortest_edge": 32}, "crop_size": {"height": 32, "width": 32}, "do_center_crop": True, "resample": 3,
                  "image_mean": [0.48, 0.46, 0.41], "image_std": [0.27, 0.26, 0.28]}  # fmt: skip
     _save(model, folder, tokenizer("<begin>", "<end>"))
@@ -55,9 +68,20 @@ def siglip(folder: Path) -> Path:
         "vocab_size": VOCAB, "max_position_embeddings": 48,
         "projection_size": 32, "pad_token_id": 256, "eos_token_id": 256, "bos_token_id": 257,
     }  # fmt: skip
-    vision = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "image_size": 32, "patch_size": 8}
+    vision = {
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "image_size": 32,
+        "patch_size": 8,
+    }
     torch.manual_seed(4)
-    return _save(transformers.SiglipModel(transformers.SiglipConfig(text_config=text, vision_config=vision)), folder, tokenizer(None, "</s>"))
+    return _save(
+        transformers.SiglipModel(transformers.SiglipConfig(text_config=text, vision_config=vision)),
+        folder,
+        tokenizer(None, "</s>"),
+    )
 
 
 def qwen2(folder: Path) -> Path:
@@ -66,7 +90,11 @@ def qwen2(folder: Path) -> Path:
         tie_word_embeddings=True, max_position_embeddings=2048, eos_token_id=257, bos_token_id=256,
     )  # fmt: skip
     torch.manual_seed(5)
-    return _save(transformers.Qwen2ForCausalLM(config), folder, tokenizer(None, "<|endoftext|>", ("<|im_start|>", "<|im_end|>")))
+    return _save(
+        transformers.Qwen2ForCausalLM(config),
+        folder,
+        tokenizer(None, "<|endoftext|>", ("<|im_start|>", "<|im_end|>")),
+    )
 
 
 def gemma3(folder: Path) -> Path:
@@ -75,11 +103,17 @@ def gemma3(folder: Path) -> Path:
         query_pre_attn_scalar=16, sliding_window=32, layer_types=["sliding_attention", "full_attention"], max_position_embeddings=2048,
     )  # fmt: skip
     torch.manual_seed(6)
-    return _save(transformers.Gemma3ForCausalLM(config), folder, tokenizer(None, "<eos>", ("<start_of_turn>", "<end_of_turn>")))
+    return _save(
+        transformers.Gemma3ForCausalLM(config),
+        folder,
+        tokenizer(None, "<eos>", ("<start_of_turn>", "<end_of_turn>")),
+    )
 
 
 def gpt2(folder: Path) -> Path:
-    config = transformers.GPT2Config(vocab_size=VOCAB, n_embd=64, n_layer=2, n_head=4, n_positions=2048, eos_token_id=256, bos_token_id=256)
+    config = transformers.GPT2Config(
+        vocab_size=VOCAB, n_embd=64, n_layer=2, n_head=4, n_positions=2048, eos_token_id=256, bos_token_id=256
+    )
     torch.manual_seed(7)
     return _save(transformers.GPT2LMHeadModel(config), folder, tokenizer(None, "<|endoftext|>"))
 
@@ -93,4 +127,11 @@ def t5(folder: Path) -> Path:
     return _save(transformers.T5ForConditionalGeneration(config), folder, tokenizer(None, "</s>"))
 
 
-TINY: dict[str, Callable[[Path], Path]] = {"clip": clip, "siglip": siglip, "qwen2": qwen2, "gemma3": gemma3, "gpt2": gpt2, "t5": t5}
+TINY: dict[str, Callable[[Path], Path]] = {
+    "clip": clip,
+    "siglip": siglip,
+    "qwen2": qwen2,
+    "gemma3": gemma3,
+    "gpt2": gpt2,
+    "t5": t5,
+}

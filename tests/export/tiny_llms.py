@@ -1,4 +1,6 @@
-"""Tiny random language models of every family: transformers' own model, its configuration and its weights behind the export's interface."""
+"""Tiny random language models of every family: transformers' own model, its configuration and its weights
+behind the export's interface.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +25,49 @@ _LLAMA = {
     "vocab_size": VOCAB, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 3, "num_attention_heads": 4,
     "num_key_value_heads": 2, "attn_implementation": "eager", "max_position_embeddings": 64,
 }  # fmt: skip
-_T5 = {"vocab_size": VOCAB, "d_model": 64, "d_kv": 16, "d_ff": 96, "num_heads": 2, "relative_attention_max_distance": 12}
+_T5 = {
+    "vocab_size": VOCAB,
+    "d_model": 64,
+    "d_kv": 16,
+    "d_ff": 96,
+    "num_heads": 2,
+    "relative_attention_max_distance": 12,
+}
 FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "llama": ("Llama", _LLAMA | {"rope_theta": 5e4}),
     "llama-biased": ("Llama", _LLAMA | {"attention_bias": True, "tie_word_embeddings": True}),
     "qwen2": ("Qwen2", _LLAMA | {"tie_word_embeddings": True, "rms_norm_eps": 1e-5}),
     "qwen3": ("Qwen3", _LLAMA | {"head_dim": 32}),
-    "gemma3": ("Gemma3", _LLAMA | {"head_dim": 32, "sliding_window": 6, "sliding_window_pattern": 2, "query_pre_attn_scalar": 24}),
-    "gpt2": ("GPT2", {"vocab_size": VOCAB, "n_embd": 64, "n_layer": 3, "n_head": 4, "n_positions": 48, "attn_implementation": "eager"}),
-    "t5": ("T5", _T5 | {"num_layers": 2, "num_decoder_layers": 3, "feed_forward_proj": "relu", "relative_attention_num_buckets": 8}),
-    "flan-t5": ("T5", _T5 | {"num_layers": 3, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}),
+    "gemma3": (
+        "Gemma3",
+        _LLAMA
+        | {"head_dim": 32, "sliding_window": 6, "sliding_window_pattern": 2, "query_pre_attn_scalar": 24},
+    ),
+    "gpt2": (
+        "GPT2",
+        {
+            "vocab_size": VOCAB,
+            "n_embd": 64,
+            "n_layer": 3,
+            "n_head": 4,
+            "n_positions": 48,
+            "attn_implementation": "eager",
+        },
+    ),
+    "t5": (
+        "T5",
+        _T5
+        | {
+            "num_layers": 2,
+            "num_decoder_layers": 3,
+            "feed_forward_proj": "relu",
+            "relative_attention_num_buckets": 8,
+        },
+    ),
+    "flan-t5": (
+        "T5",
+        _T5 | {"num_layers": 3, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False},
+    ),
 }
 
 
@@ -52,18 +87,25 @@ class DictWeights:
 
 
 def tiny(family: str, layers: int | None = None) -> tuple[Any, dict[str, Any], DictWeights]:
-    """(transformers' model, config.json's contents, weights): the same random numbers whenever it is called, norms and biases among them."""
+    """(transformers' model, config.json's contents, weights): the same random numbers whenever it is called,
+    norms and biases among them.
+    """
     kind, sizes = FAMILIES[family]
     if layers is not None:
-        sizes = sizes | {"n_layer" if kind == "GPT2" else "num_layers" if kind == "T5" else "num_hidden_layers": layers}
+        sizes = sizes | {
+            "n_layer" if kind == "GPT2" else "num_layers" if kind == "T5" else "num_hidden_layers": layers
+        }
     config = getattr(transformers, "Gemma3TextConfig" if kind == "Gemma3" else f"{kind}Config")(**sizes)
     ends = {"GPT2": "LMHeadModel", "T5": "ForConditionalGeneration"}
     torch.manual_seed(7)
     model = getattr(transformers, f"{kind}{ends.get(kind, 'ForCausalLM')}")(config).eval()
     with torch.no_grad():
         for parameter in model.parameters():
-            # Large enough that every part matters: the default initialisation leaves most of a model near the identity.
-            parameter.add_(torch.randn_like(parameter) * (0.3 if parameter.dim() < 2 else 0.05 if kind == "T5" else 0.1))
+            # Large enough that every part matters: the default initialisation leaves most of a model near the
+            # identity.
+            parameter.add_(
+                torch.randn_like(parameter) * (0.3 if parameter.dim() < 2 else 0.05 if kind == "T5" else 0.1)
+            )
     return model, config.to_dict(), DictWeights(model.state_dict())
 
 
@@ -95,7 +137,9 @@ def ids(count: int) -> list[int]:
 
 
 def on_the_grid(module: torch.nn.Module, group: int) -> None:
-    """Puts the layers' matrices where 4-bit blocks of `group` weights hold them exactly: as a file that was quantized before."""
+    """Puts the layers' matrices where 4-bit blocks of `group` weights hold them exactly: as a file that was
+    quantized before.
+    """
     for name, linear in module.named_modules():
         if isinstance(linear, torch.nn.Linear) and name != "head":
             whole = affine_blocks(linear.weight.detach().numpy(), group).whole()

@@ -1,6 +1,8 @@
-"""Makes album_v2.gamer, once: kept so that a reader of another language can see what went into the file it is tested with.
+"""Makes album_v2.gamer, once: kept so that a reader of another language can see what went into the file it is
+tested with.
 
-`python tests/golden/make_album.py NEW_FILE`. The committed file is not made again while the format stays: it is the promise.
+`python tests/golden/make_album.py NEW_FILE`. The committed file is not made again while the format stays: it
+is the promise.
 """
 
 from __future__ import annotations
@@ -21,7 +23,12 @@ def unit(array: FloatArray) -> FloatArray:
 
 
 def vectors(names: Sequence[str]) -> FloatArray:
-    return np.stack([unit(np.random.default_rng(list(name.encode())).standard_normal(DIM).astype(np.float32)) for name in names])
+    return np.stack(
+        [
+            unit(np.random.default_rng(list(name.encode())).standard_normal(DIM).astype(np.float32))
+            for name in names
+        ]
+    )
 
 
 CHAIR = Encoded(
@@ -32,7 +39,10 @@ CHAIR = Encoded(
         "offset",
         48.0,
         11.0,
-        (Memory("chat", "The chair at IKEA was 119 euros"), Memory("note", "the doctor's number is 555 0199", sensitivity="high")),
+        (
+            Memory("chat", "The chair at IKEA was 119 euros"),
+            Memory("note", "the doctor's number is 555 0199", sensitivity="high"),
+        ),
         sha256="ab" * 32,
         utc_offset=120,
     ),
@@ -40,32 +50,70 @@ CHAIR = Encoded(
     (Mention("chair", "thing"), Mention("119 euros", "price", "chair"), Mention("IKEA", "place", "chair")),
 )
 BEACH = Encoded(
-    Photo("beach.jpg", None, 5_000, "local", None, None, (Memory("caption", "Waves on the beach with Bob"),), sharing="low"),
+    Photo(
+        "beach.jpg",
+        None,
+        5_000,
+        "local",
+        None,
+        None,
+        (Memory("caption", "Waves on the beach with Bob"),),
+        sharing="low",
+    ),
     {"text": vectors(["beach"])},
     (Mention("Bob", "person"), Mention("beaches", "thing")),
 )
 DOG = Encoded(
-    Photo("dog.jpg", None, None, "local", -33.9, 179.9, (Memory("caption", "A dog running on the beach"), Memory("people", "Robert"))),
+    Photo(
+        "dog.jpg",
+        None,
+        None,
+        "local",
+        -33.9,
+        179.9,
+        (Memory("caption", "A dog running on the beach"), Memory("people", "Robert")),
+    ),
     {"text": vectors(["dog"]), "image": vectors(["dog"])},
     (Mention("dog", "thing"), Mention("beach", "thing"), Mention("Robert", "person")),
 )
 GONE = Encoded(
-    Photo("gone.jpg", taken_at=7_000, memories=(Memory("note", "soon removed"),)), {"text": vectors(["gone"])}, (Mention("gone", "thing"),)
+    Photo("gone.jpg", taken_at=7_000, memories=(Memory("note", "soon removed"),)),
+    {"text": vectors(["gone"])},
+    (Mention("gone", "thing"),),
 )
 GRID = [
-    Encoded(Photo(f"p{i:02d}.jpg", taken_at=1_300_000_000_000 + i * 864 * 10**5, lat=float(i * 31 % 90), lon=float(i * 17 % 180))) for i in range(80)
+    Encoded(
+        Photo(
+            f"p{i:02d}.jpg",
+            taken_at=1_300_000_000_000 + i * 864 * 10**5,
+            lat=float(i * 31 % 90),
+            lon=float(i * 17 % 180),
+        )
+    )
+    for i in range(80)
 ]
 LATE = Encoded(
-    Photo("late.jpg", taken_at=9_000, tz_source="offset", memories=(Memory("ocr", "SALE 30 %"),), utc_offset=-330), {"text": vectors(["sale"])}
+    Photo(
+        "late.jpg",
+        taken_at=9_000,
+        tz_source="offset",
+        memories=(Memory("ocr", "SALE 30 %"),),
+        utc_offset=-330,
+    ),
+    {"text": vectors(["sale"])},
 )
 
 
 def write(path: Path) -> None:
-    with AlbumWriter.create(path, AlbumMeta("made-up-text", "made-up-image", DIM, 0.6), hnsw_from=4) as writer:
+    with AlbumWriter.create(
+        path, AlbumMeta("made-up-text", "made-up-image", DIM, 0.6), hnsw_from=4
+    ) as writer:
         writer.add([GONE, CHAIR, BEACH, DOG, *GRID])
         writer.merge("Robert", "Bob")
         writer.finish(vectors)
-    with AlbumWriter.extend(path) as writer:  # what follows leaves the segments behind, as on a phone between two builds
+    with AlbumWriter.extend(
+        path
+    ) as writer:  # what follows leaves the segments behind, as on a phone between two builds
         writer.remove(["gone.jpg"])
         writer.add([LATE])
         writer.prefer("dog.jpg", "chair.jpg")

@@ -21,7 +21,12 @@ def unit(array: FloatArray) -> FloatArray:
 
 def name_vectors(names: Sequence[str]) -> FloatArray:
     """A vector a name, always the same for the same name."""
-    return np.stack([unit(np.random.default_rng(list(name.encode())).standard_normal(DIM).astype(np.float32)) for name in names])
+    return np.stack(
+        [
+            unit(np.random.default_rng(list(name.encode())).standard_normal(DIM).astype(np.float32))
+            for name in names
+        ]
+    )
 
 
 SAMPLE = (
@@ -39,12 +44,24 @@ SAMPLE = (
         (Mention("chair", "thing"), Mention("119 euros", "price", "chair"), Mention("IKEA", "place")),
     ),
     Encoded(
-        Photo("beach.jpg", None, 5_000, "local", None, None, (Memory("caption", "Waves on the beach with Anna"),), "low", "high"),
+        Photo(
+            "beach.jpg",
+            None,
+            5_000,
+            "local",
+            None,
+            None,
+            (Memory("caption", "Waves on the beach with Anna"),),
+            "low",
+            "high",
+        ),
         {"text": name_vectors(["beach"])},
         (Mention("Anna", "person"), Mention("beaches", "thing")),
     ),
     Encoded(
-        Photo("dog.jpg", None, None, "local", -33.9, 179.9, (Memory("caption", "A dog running on the beach"),)),
+        Photo(
+            "dog.jpg", None, None, "local", -33.9, 179.9, (Memory("caption", "A dog running on the beach"),)
+        ),
         {"text": name_vectors(["dog"]), "image": name_vectors(["dog"])},
         (Mention("dog", "thing"), Mention("beach", "thing")),
     ),
@@ -54,7 +71,12 @@ SAMPLE = (
 
 @pytest.fixture
 def build_album(tmp_path: Path) -> BuildAlbum:
-    def build(items: Sequence[Encoded] = SAMPLE, name: str = "album.gamer", meta: AlbumMeta = META, hnsw_from: int = 1_000) -> Path:
+    def build(
+        items: Sequence[Encoded] = SAMPLE,
+        name: str = "album.gamer",
+        meta: AlbumMeta = META,
+        hnsw_from: int = 1_000,
+    ) -> Path:
         path = tmp_path / name
         with AlbumWriter.create(path, meta, hnsw_from=hnsw_from) as writer:
             writer.add(items)

@@ -14,13 +14,28 @@ import pytest
 
 def doctor(*arguments: str, cache: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "gamer.main", "doctor", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, env={**os.environ, "GAMER_CACHE": str(cache), "COLUMNS": "120"})
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "GAMER_CACHE": str(cache), "COLUMNS": "120"},
+    )
 
 
 def test_without_a_bundle_it_tells_of_the_machine(tmp_path: Path) -> None:
     done = doctor(cache=tmp_path)
     assert done.returncode == 0, done.stderr
-    for word in ("processor", "engines", "onnxruntime", "extras", "FTS5", "telemetry", "off: ORT_DISABLE_TELEMETRY=1", "gamer doctor BUNDLE"):
+    for word in (
+        "processor",
+        "engines",
+        "onnxruntime",
+        "extras",
+        "FTS5",
+        "telemetry",
+        "off: ORT_DISABLE_TELEMETRY=1",
+        "gamer doctor BUNDLE",
+    ):
         assert word in done.stdout
     found = json.loads(doctor("--json", cache=tmp_path).stdout)
     assert found["sqlite_fts5"] and found["components"] == [] and found["processor"]["features"]
@@ -30,11 +45,18 @@ def test_without_a_bundle_it_tells_of_the_machine(tmp_path: Path) -> None:
 def test_a_bundle_is_shown_component_by_component(bundle: Path, tmp_path: Path) -> None:
     done = doctor(str(bundle), cache=tmp_path)
     assert done.returncode == 0, done.stderr
-    rows = {line.split()[0]: line for line in done.stdout.splitlines() if line.strip().startswith(("image_", "text_", "llm_", "dpe_"))}
+    rows = {
+        line.split()[0]: line
+        for line in done.stdout.splitlines()
+        if line.strip().startswith(("image_", "text_", "llm_", "dpe_"))
+    }
     assert len(rows) == 8 and "int8, " in rows["image_tower"] and "int4, " in rows["llm_decoder"]
     assert "MB for all of the bundle" in done.stdout and "Worst cosine with torch" in done.stdout
     found = json.loads(doctor(str(bundle), "--json", cache=tmp_path).stdout)
-    assert all(c["here"] >= c["threshold"] and not c["problem"] for c in found["components"]) and found["needs_mb"] > 170
+    assert (
+        all(c["here"] >= c["threshold"] and not c["problem"] for c in found["components"])
+        and found["needs_mb"] > 170
+    )
 
 
 @pytest.mark.slow

@@ -1,4 +1,6 @@
-"""Faults and quiet: what is wrong is said in one line that names the file and what to do, and no search ever opens a socket."""
+"""Faults and quiet: what is wrong is said in one line that names the file and what to do, and no search ever
+opens a socket.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ pytestmark = pytest.mark.slow
 NOW = datetime(2026, 11, 21)
 
 
-def gamer(*args: str, env: dict[str, str] | None = None, within: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+def gamer(
+    *args: str, env: dict[str, str] | None = None, within: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[str]:
     command = [*within, sys.executable, "-m", "gamer.main", *args]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, env=env)
 
@@ -32,7 +36,11 @@ def gamer(*args: str, env: dict[str, str] | None = None, within: tuple[str, ...]
 def broken(bundle: Path, tmp_path: Path) -> Path:
     """A copy of the bundle with what a search reads, to be damaged."""
     copy = tmp_path / "bundle"
-    shutil.copytree(bundle, copy, ignore=shutil.ignore_patterns("executorch", "coreml", "llm_*.onnx", "dpe_*.onnx", "image_*.onnx"))
+    shutil.copytree(
+        bundle,
+        copy,
+        ignore=shutil.ignore_patterns("executorch", "coreml", "llm_*.onnx", "dpe_*.onnx", "image_*.onnx"),
+    )
     return copy
 
 
@@ -80,7 +88,9 @@ def test_a_faulty_bundle_is_one_clear_line(
         assert words in lines[0]
 
 
-def test_an_album_of_another_version_is_one_clear_line(bundle: Path, sample_album: Path, tmp_path: Path) -> None:
+def test_an_album_of_another_version_is_one_clear_line(
+    bundle: Path, sample_album: Path, tmp_path: Path
+) -> None:
     newer = tmp_path / "newer.gamer"
     newer.write_bytes(sample_album.read_bytes())
     with sqlite3.connect(newer) as db:
@@ -119,7 +129,9 @@ def test_a_photo_moved_away_is_still_found_and_said_to_be_gone(bundle: Path, tmp
     ],
     ids=["too long", "blank", "controls alone", "100,000 characters", "controls"],
 )
-def test_odd_queries_through_the_shell(bundle: Path, sample_album: Path, query: str, says: str | None) -> None:
+def test_odd_queries_through_the_shell(
+    bundle: Path, sample_album: Path, query: str, says: str | None
+) -> None:
     done = gamer("search", str(sample_album), query, "-b", str(bundle), "--explain")
     assert "\x1b[2J" not in done.stdout + done.stderr and "\x07" not in done.stdout + done.stderr
     if says is None:
@@ -139,7 +151,12 @@ def refuse(*arguments, **options):
 socket.socket.__init__ = refuse
 socket.create_connection = socket.getaddrinfo = socket.gethostbyname = socket.socketpair = refuse
 """
-QUERIES = ("my cat", "rocket launch in Florida last summer", "coffee two days after the rocket launch", "at home on a Sunday, not in Paris")
+QUERIES = (
+    "my cat",
+    "rocket launch in Florida last summer",
+    "coffee two days after the rocket launch",
+    "at home on a Sunday, not in Paris",
+)
 
 
 def refuse(*_: object, **__: object) -> None:
@@ -163,26 +180,47 @@ def test_no_socket_in_the_command(bundle: Path, sample_album: Path, tmp_path: Pa
     (tmp_path / "sitecustomize.py").write_text(BARRED)
     paths = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
     env = {**os.environ, "PYTHONPATH": paths}
-    probe = subprocess.run([sys.executable, "-c", "import socket; socket.socket()"], env=env, capture_output=True, text=True)
+    probe = subprocess.run(
+        [sys.executable, "-c", "import socket; socket.socket()"], env=env, capture_output=True, text=True
+    )
     assert "a socket was opened" in probe.stderr
     for query in QUERIES:
-        done = gamer("search", str(sample_album), query, "-b", str(bundle), "--explain", "--now", "2026-11-21", env=env)
+        done = gamer(
+            "search", str(sample_album), query, "-b", str(bundle), "--explain", "--now", "2026-11-21", env=env
+        )
         assert done.returncode == 0, done.stderr
 
 
 def test_no_network_namespace(bundle: Path, sample_album: Path) -> None:
-    """In a kernel namespace without any interface, where the system allows one: native code cannot reach out either."""
+    """In a kernel namespace without any interface, where the system allows one: native code cannot reach out
+    either.
+    """
     unshare = shutil.which("unshare")
     if unshare is None or subprocess.run([unshare, "-rn", "true"], capture_output=True).returncode:
         pytest.skip("this system gives no network namespace to a plain user")
-    done = gamer("search", str(sample_album), QUERIES[1], "-b", str(bundle), "--now", "2026-11-21", within=(unshare, "-rn"))
+    done = gamer(
+        "search",
+        str(sample_album),
+        QUERIES[1],
+        "-b",
+        str(bundle),
+        "--now",
+        "2026-11-21",
+        within=(unshare, "-rn"),
+    )
     assert done.returncode == 0 and "rocket" in done.stdout, done.stderr
 
 
-def test_another_encoder_is_refused_with_the_command_that_encodes_again(broken: Path, sample_album: Path) -> None:
+def test_another_encoder_is_refused_with_the_command_that_encodes_again(
+    broken: Path, sample_album: Path
+) -> None:
     rename(broken / "manifest.json")
     with pytest.raises(RuntimeFailure, match="gamer index update") as caught:
         Engine.open(broken, sample_album)
-    assert str(sample_album) in str(caught.value) and str(broken) in str(caught.value) and "\n" not in str(caught.value)
+    assert (
+        str(sample_album) in str(caught.value)
+        and str(broken) in str(caught.value)
+        and "\n" not in str(caught.value)
+    )
     with Album.open(sample_album) as album:
         assert album.meta.text_encoder in str(caught.value)

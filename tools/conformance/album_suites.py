@@ -1,6 +1,8 @@
-"""Suites `album` (the file read, searched, damaged and added to) and `lexical` (the query's words in memories). Knows the index; no bundle.
+"""Suites `album` (the file read, searched, damaged and added to) and `lexical` (the query's words in
+memories). Knows the index; no bundle.
 
-`album.gamer` is made here once, of made-up photos; the golden albums of both format versions are read beside it.
+`album.gamer` is made here once, of made-up photos; the golden albums of both format versions are read beside
+it.
 """
 
 from __future__ import annotations
@@ -14,7 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from gamer.index import Album, AlbumError, AlbumMeta, AlbumWriter, Cube, Encoded, FloatArray, Memory, Mention, Photo, canonical
+from gamer.index import (
+    Album,
+    AlbumError,
+    AlbumMeta,
+    AlbumWriter,
+    Cube,
+    Encoded,
+    FloatArray,
+    Memory,
+    Mention,
+    Photo,
+    canonical,
+)
 from gamer.index.album.lexical import WordScores
 from gamer.index.entities.words import query_terms, spellings
 from tools.conformance.fixture import Case, Suite, floats
@@ -58,26 +72,56 @@ _TALK = (
 
 
 def photo(n: int) -> Encoded:
-    """Photo n: chats in sessions, captions between them, some without a time, a place, a vector or any memory."""
+    """Photo n: chats in sessions, captions between them, some without a time, a place, a vector or any
+    memory.
+    """
     text, thing = _TALK[n % len(_TALK)]
     source = ("chat", "caption", "chat", "note")[n % 4]
     memories = () if n % 11 == 10 else (Memory(source, f"{text} ({n})" if n % 3 else text),)
     if n % 7 == 3:
         memories = (*memories, Memory("label", "espresso, cup"), Memory("people", "Lena, Rex"))
     taken = None if n % 13 == 5 else 1_300_000_000_000 + n // 6 * 40_000_000 + n % 6 * 600_000
-    lat, lon = (None, None) if n % 5 == 2 else (round(48 + n * 0.37 % 9, 5), round((11 + n * 37.21) % 360 - 180, 5))
-    zone = (("local", None), ("offset", 120), ("position", -330))[n % 3] if taken is not None else ("local", None)
-    channels = {} if n % 9 == 8 else {"text": vectors([memory.text for memory in memories])} if memories else {}
+    lat, lon = (
+        (None, None) if n % 5 == 2 else (round(48 + n * 0.37 % 9, 5), round((11 + n * 37.21) % 360 - 180, 5))
+    )
+    zone = (
+        (("local", None), ("offset", 120), ("position", -330))[n % 3]
+        if taken is not None
+        else ("local", None)
+    )
+    channels = (
+        {} if n % 9 == 8 else {"text": vectors([memory.text for memory in memories])} if memories else {}
+    )
     if n % 4 != 2:
         channels = channels | {"image": vectors([f"picture {n}"])}
-    mentions: tuple[Mention, ...] = (Mention(thing, "thing"), Mention("Lena" if n % 2 else "Tom Miller", "person"))
-    mentions += (Mention("119 euros", "price", thing),) if n % 10 == 6 else (Mention("Oslo", "place", thing),) if n % 6 == 1 else ()
-    made = Photo(f"p{n:03d}.jpg", f"/photos/p{n:03d}.jpg" if n % 2 else None, taken, zone[0], lat, lon, memories, utc_offset=zone[1])  # type: ignore[arg-type]
+    mentions: tuple[Mention, ...] = (
+        Mention(thing, "thing"),
+        Mention("Lena" if n % 2 else "Tom Miller", "person"),
+    )
+    mentions += (
+        (Mention("119 euros", "price", thing),)
+        if n % 10 == 6
+        else (Mention("Oslo", "place", thing),)
+        if n % 6 == 1
+        else ()
+    )
+    made = Photo(
+        f"p{n:03d}.jpg",
+        f"/photos/p{n:03d}.jpg" if n % 2 else None,
+        taken,
+        zone[0],  # type: ignore[arg-type]
+        lat,
+        lon,
+        memories,
+        utc_offset=zone[1],
+    )
     return Encoded(made, channels, mentions if memories else ())
 
 
 def make(path: Path) -> None:
-    with AlbumWriter.create(path, AlbumMeta("made-up-text", "made-up-image", DIM, 0.5), hnsw_from=20) as writer:
+    with AlbumWriter.create(
+        path, AlbumMeta("made-up-text", "made-up-image", DIM, 0.5), hnsw_from=20
+    ) as writer:
         writer.add([photo(n) for n in range(60)])
         writer.merge("Rex", "Tom Miller")
         writer.finish(vectors)
@@ -90,7 +134,9 @@ def make(path: Path) -> None:
 
 
 @contextmanager
-def copied(folder: Path, name: str, edits: Sequence[tuple[int, str]] = (), length: int | None = None) -> Iterator[Path]:
+def copied(
+    folder: Path, name: str, edits: Sequence[tuple[int, str]] = (), length: int | None = None
+) -> Iterator[Path]:
     """A copy to read: readers of a WAL file make files beside it."""
     with tempfile.TemporaryDirectory() as aside:
         copy = Path(aside, "album.gamer")
@@ -102,9 +148,15 @@ def _album(folder: Path) -> Suite:
     cases: list[Case] = []
     for n, name in enumerate(ALBUMS):
         with copied(folder, name) as path, Album.open(path) as album:
-            cases += [Case(f"read-{n}", {"op": "read", "file": name}, told(album)), *_searched(n, name, album)]
+            cases += [
+                Case(f"read-{n}", {"op": "read", "file": name}, told(album)),
+                *_searched(n, name, album),
+            ]
     cases += [
-        _added(folder, n, name, count) for n, (name, count) in enumerate([("album.gamer", 3), ("../album_v2.gamer", 1), ("../album_v1.gamer", 2)])
+        _added(folder, n, name, count)
+        for n, (name, count) in enumerate(
+            [("album.gamer", 3), ("../album_v2.gamer", 1), ("../album_v1.gamer", 2)]
+        )
     ]
     return Suite("album", (*cases, *_damages(folder)), tolerance=2e-6)
 
@@ -131,42 +183,103 @@ def told(album: Album) -> dict[str, Any]:
 
 
 def _photo(photo: Photo) -> dict[str, Any]:
-    fields = ("id", "path", "taken_at", "tz_source", "utc_offset", "lat", "lon", "sharing", "sensitivity", "sha256", "wall")
-    memories = [{"source": m.source, "text": m.text, "sharing": m.sharing, "sensitivity": m.sensitivity} for m in photo.memories]
+    fields = (
+        "id",
+        "path",
+        "taken_at",
+        "tz_source",
+        "utc_offset",
+        "lat",
+        "lon",
+        "sharing",
+        "sensitivity",
+        "sha256",
+        "wall",
+    )
+    memories = [
+        {"source": m.source, "text": m.text, "sharing": m.sharing, "sensitivity": m.sensitivity}
+        for m in photo.memories
+    ]
     return {name: getattr(photo, name) for name in fields} | {"memories": memories}
 
 
 def _searched(n: int, name: str, album: Album) -> Iterator[Case]:
-    cubes = [[], [Cube(start=1_300_000_000_000, end=1_300_300_000_000)], [Cube(south=40.0, north=52.0, west=-20.0, east=60.0)], [Cube(end=2_000)]]
+    cubes = [
+        [],
+        [Cube(start=1_300_000_000_000, end=1_300_300_000_000)],
+        [Cube(south=40.0, north=52.0, west=-20.0, east=60.0)],
+        [Cube(end=2_000)],
+    ]
     for m, asked in enumerate(cubes):
         found = album.in_cubes(asked)
         shown_cubes = {"op": "cubes", "file": name, "cubes": [cube_json(cube) for cube in asked]}
-        yield Case(f"cubes-{n}-{m}", shown_cubes, {"rows": found.rows.tolist(), "inside": found.inside.tolist()})
+        yield Case(
+            f"cubes-{n}-{m}", shown_cubes, {"rows": found.rows.tolist(), "inside": found.inside.tolist()}
+        )
     everything = np.arange(len(album))
     for m, word in enumerate(["coffee", "Le", "chair", "dog", "beach"]):
         query, rows = vectors([word])[0], everything[:: 1 + m % 2]
         matches = album.match_entities(query, rows, 0.3)
-        shown = [{"row": x.row, "name": x.name, "kind": x.kind, "similarity": x.similarity, "photos": list(x.photos)} for x in matches]
+        shown = [
+            {
+                "row": x.row,
+                "name": x.name,
+                "kind": x.kind,
+                "similarity": x.similarity,
+                "photos": list(x.photos),
+            }
+            for x in matches
+        ]
         given: dict[str, Any] = {"file": name, "query": floats(query), "rows": rows.tolist()}
         yield Case(f"entities-{n}-{m}", {"op": "entities", **given, "delta": 0.3}, {"matches": shown})
         for channel in album.channels():
             scores = album.scores(channel, query, rows)
             out = [None if score == -np.inf else score for score in floats(scores)]
-            yield Case(f"scores-{n}-{m}-{channel}", {"op": "scores", "channel": channel, **given}, {"scores": out})
+            yield Case(
+                f"scores-{n}-{m}-{channel}", {"op": "scores", "channel": channel, **given}, {"scores": out}
+            )
             best = album.search_vectors(channel, query, 5, rows, "exact")
             exact = {"op": "search", "channel": channel, "k": 5, "plan": "exact", **given}
-            yield Case(f"exact-{n}-{m}-{channel}", exact, {"rows": best.rows.tolist(), "scores": floats(best.scores)})
+            yield Case(
+                f"exact-{n}-{m}-{channel}", exact, {"rows": best.rows.tolist(), "scores": floats(best.scores)}
+            )
             walked = album.search_vectors(channel, query, 3, None, "hnsw")
-            graph = {"op": "search", "channel": channel, "k": 3, "plan": "hnsw", "file": name, "query": floats(query), "rows": None}
-            yield Case(f"hnsw-{n}-{m}-{channel}", graph, {"rows": walked.rows.tolist(), "scores": floats(walked.scores), "plan": walked.plan})
+            graph = {
+                "op": "search",
+                "channel": channel,
+                "k": 3,
+                "plan": "hnsw",
+                "file": name,
+                "query": floats(query),
+                "rows": None,
+            }
+            yield Case(
+                f"hnsw-{n}-{m}-{channel}",
+                graph,
+                {"rows": walked.rows.tolist(), "scores": floats(walked.scores), "plan": walked.plan},
+            )
     ranked = [int(row) for row in np.random.default_rng(n).permutation(len(album))[:20]]
-    yield Case(f"preferred-{n}", {"op": "preferred", "file": name, "ranked": ranked}, {"rows": album.preferred(ranked)})
-    nearby: dict[str, Any] = {"op": "near", "file": name, "k": 4, "lat": 48.5, "lon": 11.0, "taken_at": None, "metres_an_hour": 1000.0}
+    yield Case(
+        f"preferred-{n}",
+        {"op": "preferred", "file": name, "ranked": ranked},
+        {"rows": album.preferred(ranked)},
+    )
+    nearby: dict[str, Any] = {
+        "op": "near",
+        "file": name,
+        "k": 4,
+        "lat": 48.5,
+        "lon": 11.0,
+        "taken_at": None,
+        "metres_an_hour": 1000.0,
+    }
     yield Case(f"near-{n}", nearby, {"rows": album.near(4, 48.5, 11.0).tolist()})
 
 
 def _added(folder: Path, n: int, name: str, count: int) -> Case:
-    """What a writer of another language must leave behind: the same rows, and the same checksums of photos (the bytes of vectors are in them)."""
+    """What a writer of another language must leave behind: the same rows, and the same checksums of photos
+    (the bytes of vectors are in them).
+    """
     added = [photo(70 + 3 * n + m) for m in range(count)]
     with copied(folder, name) as path:
         with AlbumWriter.extend(path) as writer:
@@ -175,7 +288,15 @@ def _added(folder: Path, n: int, name: str, count: int) -> Case:
         with Album.open(path) as album:
             rows = album._sql("SELECT crc FROM photos ORDER BY row")
             out = told(album) | {"crc": [crc for (crc,) in rows]}
-    names = sorted({name for item in added for mention in item.mentions for name in (mention.name, mention.parent) if name})
+    names = sorted(
+        {
+            name
+            for item in added
+            for mention in item.mentions
+            for name in (mention.name, mention.parent)
+            if name
+        }
+    )
     given = {
         "op": "append",
         "file": name,
@@ -212,10 +333,18 @@ def _damages(folder: Path) -> Iterator[Case]:
         text = album.photo(row).memories[0].text.encode()
     edits = [(at, "7a") for at in _places(whole, text)]
     given = {"op": "photo", "file": "album.gamer", "edits": edits, "length": None, "row": row}
-    yield Case("damaged-memory", given, error=_refused(folder, edits, None, lambda album: album.photo(row), "is damaged"))
+    yield Case(
+        "damaged-memory",
+        given,
+        error=_refused(folder, edits, None, lambda album: album.photo(row), "is damaged"),
+    )
     for row in (62, 10_000):
         given = {"op": "photo", "file": "album.gamer", "edits": [], "length": None, "row": row}
-        yield Case(f"no-row-{row}", given, error=_refused(folder, [], None, methodcaller("photo", row), "no photo in row"))
+        yield Case(
+            f"no-row-{row}",
+            given,
+            error=_refused(folder, [], None, methodcaller("photo", row), "no photo in row"),
+        )
 
 
 def _places(data: bytes, part: bytes) -> Iterator[int]:
@@ -225,7 +354,9 @@ def _places(data: bytes, part: bytes) -> Iterator[int]:
         at = data.find(part, at + 1)
 
 
-def _refused(folder: Path, edits: Sequence[tuple[int, str]], length: int | None, ask: Callable[[Album], Any], part: str) -> str:
+def _refused(
+    folder: Path, edits: Sequence[tuple[int, str]], length: int | None, ask: Callable[[Album], Any], part: str
+) -> str:
     with copied(folder, "album.gamer", edits, length) as path:
         try:
             with Album.open(path) as album:
@@ -248,16 +379,41 @@ def _lexical(folder: Path) -> Suite:
     for n, name in enumerate(ALBUMS):
         with copied(folder, name) as path, Album.open(path) as album:
             for m, query in enumerate(_QUERIES):
-                cases.append(Case(f"words-{n}-{m:02d}", {"op": "words", "file": name, "query": query}, _words(album.words(query))))
+                cases.append(
+                    Case(
+                        f"words-{n}-{m:02d}",
+                        {"op": "words", "file": name, "query": query},
+                        _words(album.words(query)),
+                    )
+                )
     for m, query in enumerate(
-        (*_QUERIES, "McDonald’s in SanFrancisco by iPhone", "Anna Maria Berg met O'Neill", "snake_case x2y ÄÖÜber straßeWeg", "")
+        (
+            *_QUERIES,
+            "McDonald’s in SanFrancisco by iPhone",
+            "Anna Maria Berg met O'Neill",
+            "snake_case x2y ÄÖÜber straßeWeg",
+            "",
+        )
     ):
-        cases.append(Case(f"spellings-{m:02d}", {"op": "spellings", "text": query}, {"forms": [list(forms) for forms in spellings(query)]}))
-        cases.append(Case(f"terms-{m:02d}", {"op": "query_terms", "text": query}, {"words": query_terms(query)}))
-        cases.append(Case(f"canonical-{m:02d}", {"op": "canonical", "text": query}, {"text": canonical(query)}))
+        cases.append(
+            Case(
+                f"spellings-{m:02d}",
+                {"op": "spellings", "text": query},
+                {"forms": [list(forms) for forms in spellings(query)]},
+            )
+        )
+        cases.append(
+            Case(f"terms-{m:02d}", {"op": "query_terms", "text": query}, {"words": query_terms(query)})
+        )
+        cases.append(
+            Case(f"canonical-{m:02d}", {"op": "canonical", "text": query}, {"text": canonical(query)})
+        )
     return Suite("lexical", tuple(cases), tolerance=1e-5)
 
 
 def _words(found: WordScores) -> dict[str, Any]:
-    words = [{"text": w.text, "rows": w.rows.tolist(), "bm25": floats(w.bm25), "rarity": w.rarity} for w in found.words]
+    words = [
+        {"text": w.text, "rows": w.rows.tolist(), "bm25": floats(w.bm25), "rarity": w.rarity}
+        for w in found.words
+    ]
     return {"words": words, "bm25": floats(found.bm25), "coverage": floats(found.coverage)}

@@ -1,4 +1,5 @@
-"""Suites `manifest` (old, new and hostile ones), `prefix` (a prompt's fixed beginning and its cache) and `errors` (what a search refuses).
+"""Suites `manifest` (old, new and hostile ones), `prefix` (a prompt's fixed beginning and its cache) and
+`errors` (what a search refuses).
 
 Small bundles of made-up files. Knows runtime/bundle/manifest.py and runtime/models/prefix.py; runs no model.
 """
@@ -52,9 +53,25 @@ def patched(raw: Any, path: Steps, value: Any) -> Any:
     return raw
 
 
-_LANGUAGE = {"layers": 2, "kv_heads": 1, "head_dim": 4, "hidden": 8, "max_seq": 16, "rope_theta": 10000.0, "eos_ids": [0]}
+_LANGUAGE = {
+    "layers": 2,
+    "kv_heads": 1,
+    "head_dim": 4,
+    "hidden": 8,
+    "max_seq": 16,
+    "rope_theta": 10000.0,
+    "eos_ids": [0],
+}
 _PIXELS = {"resize": 8, "crop": 8, "interpolation": "bicubic", "mean": 1.0, "std": 2.0}
-_PREFIX = {"prompt": "refine", "target": "onnx", "tokens": 3, "made_from": "00", "path": "prefixes/onnx-refine.npy", "bytes": 1, "sha256": "11"}
+_PREFIX = {
+    "prompt": "refine",
+    "target": "onnx",
+    "tokens": 3,
+    "made_from": "00",
+    "path": "prefixes/onnx-refine.npy",
+    "bytes": 1,
+    "sha256": "11",
+}
 _NEW: list[tuple[str, Steps, Any]] = [
     ("ranking", ["ranking"], {"text": 1.5, "fitted": "here"}),
     ("ranking-null", ["ranking"], None),
@@ -115,15 +132,25 @@ def _manifest(folder: Path) -> Suite:
     for name in ("recipe", "artifacts", "thresholds", "licences"):
         raw = {key: value for key, value in golden.items() if key != name}
         given = {"op": "read", "file": GOLDEN, "drop": name}
-        cases.append(Case(f"without-{name}", given, error=refused(partial(mf.from_json, json.dumps(raw), "x"), f"{name} missing")))
+        cases.append(
+            Case(
+                f"without-{name}",
+                given,
+                error=refused(partial(mf.from_json, json.dumps(raw), "x"), f"{name} missing"),
+            )
+        )
     for name, text, part in _TEXTS:
-        cases.append(Case(name, {"op": "read", "text": text}, error=refused(partial(mf.from_json, text, "x"), part)))
+        cases.append(
+            Case(name, {"op": "read", "text": text}, error=refused(partial(mf.from_json, text, "x"), part))
+        )
     return Suite("manifest", (*cases, *_asked(golden), *_paths(), *_files(golden)))
 
 
 def _read(name: str, path: Steps, value: Any, golden: Any) -> Case:
     manifest = mf.from_json(json.dumps(patched(golden, path, value) if path else golden), "x")
-    return Case(name, {"op": "read", "file": GOLDEN} | ({"set": [path, value]} if path else {}), told(manifest))
+    return Case(
+        name, {"op": "read", "file": GOLDEN} | ({"set": [path, value]} if path else {}), told(manifest)
+    )
 
 
 def told(manifest: mf.Manifest) -> dict[str, Any]:
@@ -135,12 +162,30 @@ def told(manifest: mf.Manifest) -> dict[str, Any]:
     return {name: getattr(manifest, name) for name in fields} | {
         "components": [[c.role, c.trained, c.macs] for c in manifest.components],
         "artifacts": [
-            [a.role, a.target, a.path, a.bytes, a.sha256, [[t.name, list(t.shape), t.dtype] for t in a.inputs]] for a in manifest.artifacts
+            [
+                a.role,
+                a.target,
+                a.path,
+                a.bytes,
+                a.sha256,
+                [[t.name, list(t.shape), t.dtype] for t in a.inputs],
+            ]
+            for a in manifest.artifacts
         ],
         "files": [[f.name, f.path, f.bytes, f.sha256] for f in manifest.files],
         "prefixes": [[p.prompt, p.target, p.tokens, p.path] for p in manifest.prefixes],
-        "preprocessing": None if pixels is None else [pixels.resize, pixels.crop, pixels.interpolation, pixels.fit],
-        "language": None if language is None else [language.layers, language.kv_heads, language.head_dim, language.max_seq, list(language.eos_ids)],
+        "preprocessing": None
+        if pixels is None
+        else [pixels.resize, pixels.crop, pixels.interpolation, pixels.fit],
+        "language": None
+        if language is None
+        else [
+            language.layers,
+            language.kv_heads,
+            language.head_dim,
+            language.max_seq,
+            list(language.eos_ids),
+        ],
         "thresholds": [manifest.thresholds.delta, manifest.thresholds.rho, manifest.thresholds.k],
         "ranking": ranking,
     }
@@ -151,16 +196,33 @@ def _asked(golden: Any) -> Iterator[Case]:
     for role, target in (("text_tower", "onnx"), ("text_tower", "coreml")):
         given = {"op": "artifact", "file": GOLDEN, "role": role, "target": target}
         yield Case(f"artifact-{target}", given, {"path": manifest.artifact(role, target).path})
-    for role, target, part in (("text_tower", "executorch", "coreml, onnx"), ("nonsense", "onnx", "no onnx artifact for nonsense")):
+    for role, target, part in (
+        ("text_tower", "executorch", "coreml, onnx"),
+        ("nonsense", "onnx", "no onnx artifact for nonsense"),
+    ):
         given = {"op": "artifact", "file": GOLDEN, "role": role, "target": target}
-        yield Case(f"no-artifact-{role}-{target}", given, error=refused(partial(manifest.artifact, role, target), part))
-    yield Case("no-file", {"op": "file", "file": GOLDEN, "name": "x"}, error=refused(lambda: manifest.file("x"), "no file 'x'"))
+        yield Case(
+            f"no-artifact-{role}-{target}",
+            given,
+            error=refused(partial(manifest.artifact, role, target), part),
+        )
+    yield Case(
+        "no-file",
+        {"op": "file", "file": GOLDEN, "name": "x"},
+        error=refused(lambda: manifest.file("x"), "no file 'x'"),
+    )
 
 
 def _paths() -> Iterator[Case]:
     with tempfile.TemporaryDirectory() as folder:
-        for n, path in enumerate(["../secret", "/etc/passwd", "onnx/../../secret", "a/../../b", "labels\0.json", "..", "onnx/.."]):
-            yield Case(f"path-{n}", {"op": "path", "path": path}, error=refused(partial(mf.inside, Path(folder), path), "leaves the bundle"))
+        for n, path in enumerate(
+            ["../secret", "/etc/passwd", "onnx/../../secret", "a/../../b", "labels\0.json", "..", "onnx/.."]
+        ):
+            yield Case(
+                f"path-{n}",
+                {"op": "path", "path": path},
+                error=refused(partial(mf.inside, Path(folder), path), "leaves the bundle"),
+            )
         for n, path in enumerate(["labels.json", "onnx/text.onnx", "./a", "a..b/c"]):
             mf.inside(Path(folder), path)
             yield Case(f"path-good-{n}", {"op": "path", "path": path}, {"inside": True})
@@ -178,10 +240,20 @@ def bundle(files: dict[str, bytes], manifest: str) -> Iterator[Path]:
 
 
 def _files(golden: Any) -> Iterator[Case]:
-    """Small bundles, checked whole: one that is as promised, one with a directory for an artifact, and damaged ones."""
-    files = {"onnx/text_tower.onnx": b"weights", "labels.json": b'["cat"]', "coreml/text.mlpackage/x": b"1", "coreml/text.mlpackage/Data/y": b"23"}
+    """Small bundles, checked whole: one that is as promised, one with a directory for an artifact, and
+    damaged ones.
+    """
+    files = {
+        "onnx/text_tower.onnx": b"weights",
+        "labels.json": b'["cat"]',
+        "coreml/text.mlpackage/x": b"1",
+        "coreml/text.mlpackage/Data/y": b"23",
+    }
     with bundle(files, "{}") as folder:
-        digests = {name: mf.digest(folder / name) for name in ("onnx/text_tower.onnx", "labels.json", "coreml/text.mlpackage")}
+        digests = {
+            name: mf.digest(folder / name)
+            for name in ("onnx/text_tower.onnx", "labels.json", "coreml/text.mlpackage")
+        }
     artifact = golden["artifacts"][0]
     raw = golden | {
         "artifacts": [artifact | {"target": t, "path": p, "bytes": digests[p][0], "sha256": digests[p][1]}
@@ -192,14 +264,28 @@ def _files(golden: Any) -> Iterator[Case]:
     yield _checked("bundle-whole", files, text, None)
     yield _checked("bundle-flipped", files | {"labels.json": b'["cow"]'}, text, "labels.json")
     yield _checked("bundle-cut", files | {"onnx/text_tower.onnx": b""}, text, "0 bytes")
-    yield _checked("bundle-missing", {name: data for name, data in files.items() if name != "labels.json"}, text, "missing")
-    yield _checked("bundle-renamed", {name.replace("/x", "/z"): data for name, data in files.items()}, text, "it changed since export")
+    yield _checked(
+        "bundle-missing",
+        {name: data for name, data in files.items() if name != "labels.json"},
+        text,
+        "missing",
+    )
+    yield _checked(
+        "bundle-renamed",
+        {name.replace("/x", "/z"): data for name, data in files.items()},
+        text,
+        "it changed since export",
+    )
     outside = raw | {"files": [raw["files"][0] | {"path": "../labels.json"}]}
     yield _checked("bundle-outside", files, json.dumps(outside), "leaves the bundle")
 
 
 def _checked(name: str, files: dict[str, bytes], text: str, part: str | None) -> Case:
-    given = {"op": "check", "files": {path: base64.b64encode(data).decode() for path, data in files.items()}, "text": text}
+    given = {
+        "op": "check",
+        "files": {path: base64.b64encode(data).decode() for path, data in files.items()},
+        "text": text,
+    }
     with bundle(files, text) as folder:
         if part is None:
             mf.check(folder, mf.read(folder))
@@ -218,12 +304,26 @@ def _prefix(folder: Path) -> Suite:
     for n, prompt in enumerate([_PROMPT, "{query}", "a {notes} b {query} c", "x{query}{query}"]):
         fixed, rest = prefix.split(prompt)
         cases.append(Case(f"split-{n}", {"op": "split", "prompt": prompt}, {"fixed": fixed, "rest": rest}))
-        for m, (query, notes) in enumerate([("red car", ""), ("{notes} and {query}", "<notes>Lena</notes>\n"), ("", "x")]):
+        for m, (query, notes) in enumerate(
+            [("red car", ""), ("{notes} and {query}", "<notes>Lena</notes>\n"), ("", "x")]
+        ):
             ids = prefix.encode(tokenizer, prompt, query, notes)
             given = {"op": "fill", "prompt": prompt, "query": query, "notes": notes}
             cases.append(Case(f"fill-{n}-{m}", given, {"fixed": list(ids[0]), "rest": list(ids[1])}))
-    cases.append(Case("split-none", {"op": "split", "prompt": "no place"}, error=refused(lambda: prefix.split("no place"), "has no {query}")))
-    cases.append(Case("split-notes", {"op": "split", "prompt": "{notes}"}, error=refused(lambda: prefix.split("{notes}"), "has no {query}")))
+    cases.append(
+        Case(
+            "split-none",
+            {"op": "split", "prompt": "no place"},
+            error=refused(lambda: prefix.split("no place"), "has no {query}"),
+        )
+    )
+    cases.append(
+        Case(
+            "split-notes",
+            {"op": "split", "prompt": "{notes}"},
+            error=refused(lambda: prefix.split("{notes}"), "has no {query}"),
+        )
+    )
     return Suite("prefix", (*cases, *_loaded(folder)), {"tokenizer": "tokenizers/bpe_bytelevel.json"})
 
 
@@ -238,10 +338,15 @@ def _loaded(folder: Path) -> Iterator[Case]:
     ids, shape = (5, 6, 7), (2, 2, 1, 3, 4)
     cache = np.arange(np.prod(shape), dtype=np.float32).reshape(shape) / 7
     artifacts = [
-        golden["artifacts"][0] | {"role": role, "target": "onnx", "sha256": mark * 64} for role, mark in (("llm_decoder", "a"), ("llm_embed", "b"))
+        golden["artifacts"][0] | {"role": role, "target": "onnx", "sha256": mark * 64}
+        for role, mark in (("llm_decoder", "a"), ("llm_embed", "b"))
     ]
     made = prefix.made_from(mf.from_json(json.dumps(golden | {"artifacts": artifacts}), "x"), "onnx", ids)
-    yield Case("made-from", {"op": "made_from", "decoder": "a" * 64, "embed": "b" * 64, "ids": list(ids)}, {"sha256": made})
+    yield Case(
+        "made-from",
+        {"op": "made_from", "decoder": "a" * 64, "embed": "b" * 64, "ids": list(ids)},
+        {"sha256": made},
+    )
     good = _npy(cache)
     changes: list[tuple[str, bytes, dict[str, Any], str | None]] = [
         ("whole", good, {}, None),
@@ -251,7 +356,8 @@ def _loaded(folder: Path) -> Iterator[Case]:
         ("cut", good[:-9], {}, "no array"),
         (
             "pickle",
-            b"\x93NUMPY\x01\x00v\x00{'descr': '|O', 'fortran_order': False, 'shape': (1,), }".ljust(127) + b"\n\x80\x04K\x01.",
+            b"\x93NUMPY\x01\x00v\x00{'descr': '|O', 'fortran_order': False, 'shape': (1,), }".ljust(127)
+            + b"\n\x80\x04K\x01.",
             {},
             "no array",
         ),
@@ -262,19 +368,39 @@ def _loaded(folder: Path) -> Iterator[Case]:
         entry = {**_PREFIX, "tokens": 3, "made_from": made, **change}
         with bundle({"prefixes/onnx-refine.npy": data}, "{}") as stage:
             entry["bytes"], entry["sha256"] = mf.digest(stage / "prefixes/onnx-refine.npy")
-            manifest = mf.from_json(json.dumps(golden | {"artifacts": artifacts, "language": _LANGUAGE, "prefixes": [entry]}), "x")
-            given = {"op": "load", "npy": base64_of(data), "artifacts": artifacts, "language": _LANGUAGE, "entry": entry, "ids": list(ids)}
+            manifest = mf.from_json(
+                json.dumps(golden | {"artifacts": artifacts, "language": _LANGUAGE, "prefixes": [entry]}), "x"
+            )
+            given = {
+                "op": "load",
+                "npy": base64_of(data),
+                "artifacts": artifacts,
+                "language": _LANGUAGE,
+                "entry": entry,
+                "ids": list(ids),
+            }
             if part is not None:
-                yield Case(f"load-{name}", given, error=refused(partial(prefix.load, stage, manifest, "onnx", "refine", ids), part))
+                yield Case(
+                    f"load-{name}",
+                    given,
+                    error=refused(partial(prefix.load, stage, manifest, "onnx", "refine", ids), part),
+                )
                 continue
             found = prefix.load(stage, manifest, "onnx", "refine", ids)
             yield Case(
-                f"load-{name}", given, None if found is None else {"shape": list(found.cache.shape), "last": floats(found.cache.reshape(-1)[-4:])}
+                f"load-{name}",
+                given,
+                None
+                if found is None
+                else {"shape": list(found.cache.shape), "last": floats(found.cache.reshape(-1)[-4:])},
             )
 
 
 def _errors(folder: Path) -> Suite:
-    """`query` may be [text, times], to be repeated. What a search refuses before it opens anything, and files that are no gazetteer."""
+    """`query` may be [text, times], to be repeated.
+
+    What a search refuses before it opens anything, and files that are no gazetteer.
+    """
     ask = cast(Any, Engine._check)
     wrong: list[tuple[str, Any, int, str, str, str]] = [
         ("empty", "", 5, "fast", "fused", "the query is empty"),
@@ -295,5 +421,11 @@ def _errors(folder: Path) -> Suite:
         ("missing", "nowhere.sqlite", "no gazetteer at"),
         ("text", "README.md", "is not a gazetteer"),
     ):
-        cases.append(Case(f"gazetteer-{name}", {"op": "gazetteer", "file": file}, error=refused(partial(Gazetteer.open, folder / file), part)))
+        cases.append(
+            Case(
+                f"gazetteer-{name}",
+                {"op": "gazetteer", "file": file},
+                error=refused(partial(Gazetteer.open, folder / file), part),
+            )
+        )
     return Suite("errors", tuple(cases))

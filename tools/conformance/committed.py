@@ -1,4 +1,6 @@
-"""`python -m tools.conformance.committed [SUITE...]`: writes the committed fixtures anew from the Python reference. They need no bundle."""
+"""`python -m tools.conformance.committed [SUITE...]`: writes the committed fixtures anew from the Python
+reference. They need no bundle.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,16 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tools.conformance import album_suites, bundle_suites, cue_suites, graph_suites, pixel_suites, ranking_suites, token_suites, tree_suites
+from tools.conformance import (
+    album_suites,
+    bundle_suites,
+    cue_suites,
+    graph_suites,
+    pixel_suites,
+    ranking_suites,
+    token_suites,
+    tree_suites,
+)
 from tools.conformance.fixture import COMMITTED, Suite
 
 WRITERS: dict[str, Callable[[Path], list[Suite]]] = {

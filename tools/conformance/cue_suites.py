@@ -1,6 +1,8 @@
-"""Suite `cues`: a query, a day and an album's places → times, places, cubes and what is left of the text (paper section 3.2, layer 1).
+"""Suite `cues`: a query, a day and an album's places → times, places, cubes and what is left of the text
+(paper section 3.2, layer 1).
 
-The gazetteer is a small extract of what `gamer export` writes. Knows the parser and the gazetteer; no bundle and no album file.
+The gazetteer is a small extract of what `gamer export` writes. Knows the parser and the gazetteer; no bundle
+and no album file.
 """
 
 from __future__ import annotations
@@ -40,13 +42,20 @@ def committed(folder: Path) -> list[Suite]:
     path = folder / "gazetteer.sqlite"
     if not path.exists():
         write_gazetteer(path)
-    tables: list[Any] = [test_parse.TIMES, test_parse.RECURRING, test_parse.PLACES, test_anchors.READ]  # the parser's own tests keep them
+    tables: list[Any] = [
+        test_parse.TIMES,
+        test_parse.RECURRING,
+        test_parse.PLACES,
+        test_anchors.READ,
+    ]  # the parser's own tests keep them
     asked = [*PLAIN, *(row[0] for table in tables for row in table), *generated(60, 1)]
     return [suite(list(dict.fromkeys(map(str, asked))), path, "gazetteer.sqlite")]
 
 
 def write_gazetteer(path: Path) -> None:
-    """The places that the queries name, out of the whole file: with the towns of the same names, and the parts of countries."""
+    """The places that the queries name, out of the whole file: with the towns of the same names, and the
+    parts of countries.
+    """
     from gamer.export.bundle.gazetteer import build_gazetteer
 
     with tempfile.TemporaryDirectory() as folder:
@@ -55,7 +64,8 @@ def write_gazetteer(path: Path) -> None:
         names = sorted({fold(name.removeprefix("the ")) for name in (*PLACES, *_MORE)})
         marks = ",".join("?" * len(names))
         found = db.execute(
-            f"SELECT n.name_folded, p.id, p.population FROM names n JOIN places p ON p.id = n.place_id WHERE name_folded IN ({marks})", names
+            f"SELECT n.name_folded, p.id, p.population FROM names n JOIN places p ON p.id = n.place_id WHERE name_folded IN ({marks})",
+            names,
         )
         by_name: dict[str, list[tuple[int, int]]] = {}
         for name, place, people in found.fetchall():
@@ -76,13 +86,28 @@ def ms(*when: int) -> int:
 
 EXTENT = (ms(2009, 3, 1), ms(2012, 9, 1))
 # latitude, longitude of an album's photos: Paris, Lisbon, Kyoto, Texas, Sydney, Zürich
-POSITIONS = ((48.857, 2.352), (48.86, 2.34), (38.72, -9.14), (35.01, 135.77), (33.66, -95.55), (-33.87, 151.21), (47.37, 8.54), (40.71, -74.0))
+POSITIONS = (
+    (48.857, 2.352),
+    (48.86, 2.34),
+    (38.72, -9.14),
+    (35.01, 135.77),
+    (33.66, -95.55),
+    (-33.87, 151.21),
+    (47.37, 8.54),
+    (40.71, -74.0),
+)
 HOME = Cube(south=47.9, north=48.1, west=11.4, east=11.7)
-EVENTS = {"fireworks": [(ms(2011, 7, 4), ms(2011, 7, 5) - 1)], "sister's wedding": [(ms(2010, 6, 12), ms(2010, 6, 14) - 1)], "marathon": []}
+EVENTS = {
+    "fireworks": [(ms(2011, 7, 4), ms(2011, 7, 5) - 1)],
+    "sister's wedding": [(ms(2010, 6, 12), ms(2010, 6, 14) - 1)],
+    "marathon": [],
+}
 
 
 def suite(queries: Sequence[str], gazetteer: Path, relative: str, extras: bool = True) -> Suite:
-    """Each query four ways in turn: with an album, without its extent, without places, south of the equator. `extras`: what is no query, too."""
+    """Each query four ways in turn: with an album, without its extent, without places, south of the equator.
+    `extras`: what is no query, too.
+    """
     cases = []
     with Gazetteer.open(gazetteer) as opened:
         for n, query in enumerate(queries):
@@ -121,7 +146,13 @@ def _shown(cues: Cues) -> dict[str, Any]:
         "places": [_place(p) for p in cues.places],
         "negated_places": [_place(p) for p in cues.negated_places],
         "recurring": [
-            {"text": r.text, "kind": r.kind, "weekdays": list(r.weekdays), "minutes": list(r.minutes), "confidence": r.confidence}
+            {
+                "text": r.text,
+                "kind": r.kind,
+                "weekdays": list(r.weekdays),
+                "minutes": list(r.minutes),
+                "confidence": r.confidence,
+            }
             for r in cues.recurring
         ],
         "anchors": [{"text": a.text, "phrase": a.phrase} for a in cues.anchors],
@@ -134,19 +165,34 @@ def _shown(cues: Cues) -> dict[str, Any]:
 
 
 def _time(cue: TimeCue) -> dict[str, Any]:
-    return {"text": cue.text, "start": cue.start, "end": cue.end, "kind": cue.kind, "confidence": cue.confidence}
+    return {
+        "text": cue.text,
+        "start": cue.start,
+        "end": cue.end,
+        "kind": cue.kind,
+        "confidence": cue.confidence,
+    }
 
 
 def _place(cue: Any) -> dict[str, Any]:
     boxes = [[box.south, box.north, box.west, box.east] for box in cue.boxes]
-    return {"text": cue.text, "name": cue.name, "kind": cue.kind, "photos": cue.photos, "confidence": cue.confidence, "boxes": boxes}
+    return {
+        "text": cue.text,
+        "name": cue.name,
+        "kind": cue.kind,
+        "photos": cue.photos,
+        "confidence": cue.confidence,
+        "boxes": boxes,
+    }
 
 
 def _homes() -> list[Case]:
     """Where an album's nights are; or nowhere, when they are few, in one row, or all over the place."""
     day, out = 86_400_000, []
     rng = np.random.default_rng(4)
-    for n, (nights, spread, apart) in enumerate([(40, 0.0005, 3), (4, 0.0005, 9), (12, 0.0005, 1), (40, 5.0, 3), (60, 0.002, 5), (0, 1.0, 1)]):
+    for n, (nights, spread, apart) in enumerate(
+        [(40, 0.0005, 3), (4, 0.0005, 9), (12, 0.0005, 1), (40, 5.0, 3), (60, 0.002, 5), (0, 1.0, 1)]
+    ):
         where = np.array([48.1, 11.5]) + rng.uniform(-spread, spread, (nights, 2))
         when = ms(2010, 1, 1) + np.arange(nights) * apart * day + rng.integers(20, 29, nights) * 3_600_000
         elsewhere, noon = rng.uniform(-60, 60, (20, 2)), ms(2010, 2, 1) + np.arange(20) * day + 12 * 3_600_000
@@ -154,13 +200,20 @@ def _homes() -> list[Case]:
         times = np.concatenate([when, noon]).astype(np.int64)
         box = learn_home(positions, times)
         given = {"op": "home", "positions": positions.tolist(), "times": times.tolist()}
-        out.append(Case(f"home-{n}", given, None if box is None else [box.south, box.north, box.west, box.east]))
+        out.append(
+            Case(f"home-{n}", given, None if box is None else [box.south, box.north, box.west, box.east])
+        )
     return [Case(c.id, c.given, {"box": c.out}) for c in out]
 
 
 _SAID = (
     ("rusty red car", "photo of the red car", "red car", ()),
-    ("red car that grandpa repaired", "the red car that grandpa repaired", "red car that grandpa repaired", ()),
+    (
+        "red car that grandpa repaired",
+        "the red car that grandpa repaired",
+        "red car that grandpa repaired",
+        (),
+    ),
     ("car", "the red car", "red car", ()),
     ("", "the red car", "red car", ()),
     ("red car with Lena", "the red car with her", "red car", ("Lena", "Rex")),
@@ -172,15 +225,40 @@ _SAID = (
 
 def _refined() -> list[Case]:
     """What refinement is made of: the fast form, cleaning, content words, and why an answer is none."""
-    out = [Case(f"fast-{n}", {"op": "fast", "text": text}, {"text": refine.fast(text)}) for n, text in enumerate(_TEXTS)]
-    out += [Case(f"clean-{n}", {"op": "clean", "text": text, "limit": 20}, {"text": refine.clean(text, 20)}) for n, text in enumerate(_TEXTS)]
-    out += [Case(f"words-{n}", {"op": "content_words", "text": text}, {"words": sorted(refine.content_words(text))}) for n, text in enumerate(_TEXTS)]
+    out = [
+        Case(f"fast-{n}", {"op": "fast", "text": text}, {"text": refine.fast(text)})
+        for n, text in enumerate(_TEXTS)
+    ]
+    out += [
+        Case(f"clean-{n}", {"op": "clean", "text": text, "limit": 20}, {"text": refine.clean(text, 20)})
+        for n, text in enumerate(_TEXTS)
+    ]
+    out += [
+        Case(
+            f"words-{n}", {"op": "content_words", "text": text}, {"words": sorted(refine.content_words(text))}
+        )
+        for n, text in enumerate(_TEXTS)
+    ]
     for n, (said, query, plain, names) in enumerate(_SAID):
         given = {"op": "objection", "text": said, "query": query, "plain": plain, "names": names}
-        out.append(Case(f"objection-{n}", given, {"text": refine.objection(said, query, plain, refine.Context(tuple(names)))}))
-    for n, names in enumerate([("Lena Meier", "Rex", "Oslo", "a sentence that somebody called a name by mistake"), ()]):
+        out.append(
+            Case(
+                f"objection-{n}",
+                given,
+                {"text": refine.objection(said, query, plain, refine.Context(tuple(names)))},
+            )
+        )
+    for n, names in enumerate(
+        [("Lena Meier", "Rex", "Oslo", "a sentence that somebody called a name by mistake"), ()]
+    ):
         context = refine.fitting(names, "where is Lena with Rex in oslo")
-        out.append(Case(f"fitting-{n}", {"op": "fitting", "names": names, "query": "where is Lena with Rex in oslo"}, {"notes": context.notes()}))
+        out.append(
+            Case(
+                f"fitting-{n}",
+                {"op": "fitting", "names": names, "query": "where is Lena with Rex in oslo"},
+                {"notes": context.notes()},
+            )
+        )
     return out
 
 
@@ -213,4 +291,6 @@ def _folded() -> list[Case]:
         "Ａｂｃ",
         "ß",
     )
-    return [Case(f"fold-{n}", {"op": "fold", "text": name}, {"text": fold(name)}) for n, name in enumerate(names)]
+    return [
+        Case(f"fold-{n}", {"op": "fold", "text": name}, {"text": fold(name)}) for n, name in enumerate(names)
+    ]

@@ -1,4 +1,5 @@
-"""A conformance fixture: inputs, and what the Python reference made of them, as JSON that a program of any language replays.
+"""A conformance fixture: inputs, and what the Python reference made of them, as JSON that a program of any
+language replays.
 
 Its form is told in tests/golden/conformance/README.md. Knows the form; knows no suite.
 """
@@ -49,7 +50,10 @@ class Suite:
     def text(self) -> str:
         """One line a case, so that a change of one is a change of one line."""
         cases = ",\n".join(json.dumps(_raw(case), ensure_ascii=False) for case in self.cases)
-        head = json.dumps({"format": FORMAT, "suite": self.name, "tolerance": self.tolerance, "shared": self.shared}, ensure_ascii=False)
+        head = json.dumps(
+            {"format": FORMAT, "suite": self.name, "tolerance": self.tolerance, "shared": self.shared},
+            ensure_ascii=False,
+        )
         return f'{head[:-1]}, "cases": [\n{cases}\n]}}\n'
 
 
@@ -72,4 +76,8 @@ def base64_of(data: bytes | NDArray[Any]) -> str:
 
 
 def _raw(case: Case) -> dict[str, Any]:
-    return {"id": case.id, "in": case.given, **({"error": case.error} if case.error is not None else {"out": case.out})}
+    return {
+        "id": case.id,
+        "in": case.given,
+        **({"error": case.error} if case.error is not None else {"out": case.out}),
+    }

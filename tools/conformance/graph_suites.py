@@ -1,4 +1,5 @@
-"""Suites `graph` (layer 2's walk), `vectors` (bytes with a scale, finer digits, exact ranking) and `hnsw` (candidates by a segment's graph).
+"""Suites `graph` (layer 2's walk), `vectors` (bytes with a scale, finer digits, exact ranking) and `hnsw`
+(candidates by a segment's graph).
 
 Made-up numbers. Knows the index's arrays; no album.
 """
@@ -36,7 +37,12 @@ def _graph() -> Suite:
         delta = float(rng.choice([0.3, 0.5, 0.53, 0.8]))
         both = np.concatenate([edges, edges[:, ::-1]]).astype(np.int64)
         rows = traverse(active, similarity, adjacency(both[:, 0], both[:, 1], nodes, nodes), delta)
-        given = {"edges": edges.tolist(), "similarity": floats(similarity), "activated": active.tolist(), "delta": delta}
+        given = {
+            "edges": edges.tolist(),
+            "similarity": floats(similarity),
+            "activated": active.tolist(),
+            "delta": delta,
+        }
         cases.append(Case(f"{n:02d}", given, {"rows": rows.tolist()}))
     return Suite("graph", tuple(cases))
 
@@ -47,10 +53,16 @@ def _unit(array: FloatArray) -> FloatArray:
 
 def _set(n: int, dim: int, seed: int, chunks: bool, with_fine: bool) -> VectorSet:
     rng = np.random.default_rng(seed)
-    vectors = _unit((rng.standard_normal((n, dim)) + 1.5 * rng.standard_normal((6, dim))[rng.integers(0, 6, n)]).astype(np.float32))
+    vectors = _unit(
+        (rng.standard_normal((n, dim)) + 1.5 * rng.standard_normal((6, dim))[rng.integers(0, 6, n)]).astype(
+            np.float32
+        )
+    )
     codes, scales = quantize(vectors)
     owners = np.sort(rng.integers(0, max(n * 2 // 3, 1), n)) if chunks else np.arange(n)
-    return VectorSet(codes, scales, owners.astype(np.int64), residue(vectors, codes, scales) if with_fine else None)
+    return VectorSet(
+        codes, scales, owners.astype(np.int64), residue(vectors, codes, scales) if with_fine else None
+    )
 
 
 def set_json(vectors: VectorSet) -> dict[str, Any]:
@@ -73,13 +85,33 @@ def _vectors() -> Suite:
     rng = np.random.default_rng(8)
     cases: list[Case] = []
     for name, vectors in sets.items():
-        cases += [case for n in range(8) for case in _asked(f"{name}-{n}", name, vectors, rng, filtered=n % 2 == 1, k=(1, 5, 10, 200)[n // 2])]
-    cases += [_quantised(n, vector) for n, vector in enumerate([*_unit(rng.standard_normal((6, 10)).astype(np.float32)), np.zeros(9, np.float32)])]
-    return Suite("vectors", tuple(cases), {"sets": {name: set_json(vectors) for name, vectors in sets.items()}}, tolerance=2e-6)
+        cases += [
+            case
+            for n in range(8)
+            for case in _asked(
+                f"{name}-{n}", name, vectors, rng, filtered=n % 2 == 1, k=(1, 5, 10, 200)[n // 2]
+            )
+        ]
+    cases += [
+        _quantised(n, vector)
+        for n, vector in enumerate(
+            [*_unit(rng.standard_normal((6, 10)).astype(np.float32)), np.zeros(9, np.float32)]
+        )
+    ]
+    return Suite(
+        "vectors",
+        tuple(cases),
+        {"sets": {name: set_json(vectors) for name, vectors in sets.items()}},
+        tolerance=2e-6,
+    )
 
 
-def _asked(name: str, of: str, vectors: VectorSet, rng: np.random.Generator, filtered: bool, k: int) -> list[Case]:
-    """`dot`: every stored vector by its bytes alone; `top`: the k best photos with the finer digits. Only queries whose ranking no rounding turns."""
+def _asked(
+    name: str, of: str, vectors: VectorSet, rng: np.random.Generator, filtered: bool, k: int
+) -> list[Case]:
+    """`dot`: every stored vector by its bytes alone; `top`: the k best photos with the finer digits. Only
+    queries whose ranking no rounding turns.
+    """
     while True:
         query = _unit(rng.standard_normal(vectors.dim).astype(np.float32))
         rows = np.flatnonzero(rng.random(int(vectors.owners.max()) + 4) < 0.4) if filtered else None
@@ -87,7 +119,11 @@ def _asked(name: str, of: str, vectors: VectorSet, rng: np.random.Generator, fil
         scores = vectors.fine_dot(Query(query), np.arange(len(vectors)))
         best = np.full(int(vectors.owners.max()) + 1, -np.inf, np.float32)
         np.maximum.at(best, vectors.owners, scores)
-        allowed = [row for row in np.argsort(-best, kind="stable").tolist() if best[row] > -np.inf and (rows is None or row in rows)][:k]
+        allowed = [
+            row
+            for row in np.argsort(-best, kind="stable").tolist()
+            if best[row] > -np.inf and (rows is None or row in rows)
+        ][:k]
         gaps = -np.diff(found.scores)
         if allowed == found.rows.tolist() and (not gaps.size or gaps.min() > 1e-5):
             break
@@ -112,7 +148,13 @@ def _hnsw() -> Suite:
     cases: list[Case] = []
     for n in range(24):
         query, count = _unit(rng.standard_normal(16).astype(np.float32)), (1, 10, 56, 120)[n % 4]
-        cases.append(Case(f"walk-{n:02d}", {"query": floats(query), "count": count}, {"positions": graph.candidates(Query(query), count).tolist()}))
+        cases.append(
+            Case(
+                f"walk-{n:02d}",
+                {"query": floats(query), "count": count},
+                {"positions": graph.candidates(Query(query), count).tolist()},
+            )
+        )
     behind = np.array([3, 50, 249], np.int64)
     late = hnsw.load(blob, vectors, behind)
     query = _unit(rng.standard_normal(16).astype(np.float32))

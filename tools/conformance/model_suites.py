@@ -1,6 +1,8 @@
-"""Suites that need an exported bundle: its tokenizers, embeddings of both towers, DPE routing, the language model's tokens, whole searches.
+"""Suites that need an exported bundle: its tokenizers, embeddings of both towers, DPE routing, the language
+model's tokens, whole searches.
 
-Written at run time, for no bundle is committed. Each function makes one suite from its inputs, so that a replay asks the reference again.
+Written at run time, for no bundle is committed. Each function makes one suite from its inputs, so that a
+replay asks the reference again.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ TEXTS = (
     "где моя собака на пляже",
     "IKEA chair, 119 euros",
     "",
-    "We walked from the old temple down to the lake, had noodles in a small shop next to the station, and took the last train back home. " * 5,
+    "We walked from the old temple down to the lake, had noodles in a small shop next to the station, and took the last train back home. "
+    * 5,
 )
 QUERIES = (
     "coffee I photographed last spring",
@@ -47,7 +50,11 @@ QUERIES = (
     "the day after the rocket launch",
     "a picture of nothing of this kind",
 )
-ASKED = ("show me photos where my dog Rex swims in the lake", "the red car that grandpa repaired", "birthday cake with candles")
+ASKED = (
+    "show me photos where my dog Rex swims in the lake",
+    "the red car that grandpa repaired",
+    "birthday cake with candles",
+)
 QUOTED = ("the harbour when we first met", "my sister near the old lighthouse", "a green door")
 TOLERANCE = 2e-3  # int8 kernels and fused operators round otherwise in another version of ONNX Runtime
 LEAST_GAP = 5e-3  # between neighbours of a ranking that is compared: a smaller one may turn by rounding alone
@@ -57,7 +64,12 @@ MAX_NEW = 16
 def everything(bundle: Path, album: Path) -> list[Suite]:
     models = Models.open(bundle)
     out = [tokens(bundle, name) for name in ("text_tokenizer.json", "llm_tokenizer.json")]
-    out += [embed_text(bundle, models, TEXTS), embed_image(bundle, models), dpe(bundle, models), llm(bundle, models)]
+    out += [
+        embed_text(bundle, models, TEXTS),
+        embed_image(bundle, models),
+        dpe(bundle, models),
+        llm(bundle, models),
+    ]
     return [*out, search(bundle, album, QUERIES)]
 
 
@@ -65,13 +77,24 @@ def tokens(bundle: Path, name: str, texts: Sequence[str] = ()) -> Suite:
     """The suite of the tokenizer's kind over a bundle's file."""
     path = bundle / name
     raw = json.loads(path.read_text(encoding="utf-8"))
-    kind = "wordpiece" if raw["model"]["type"] == "WordPiece" else "bpe_clip" if raw["model"].get("end_of_word_suffix") else "bpe_bytelevel"
+    kind = (
+        "wordpiece"
+        if raw["model"]["type"] == "WordPiece"
+        else "bpe_clip"
+        if raw["model"].get("end_of_word_suffix")
+        else "bpe_bytelevel"
+    )
     return token_suites.suite(kind, path, str(path), texts or (*HARD, *strings(100, 3)))
 
 
 def embed_text(bundle: Path, models: Models, texts: Sequence[str]) -> Suite:
-    cases = [Case(f"{n:02d}", {"text": text}, {"embedding": floats(models.text.encode([text])[0])}) for n, text in enumerate(texts)]
-    cases.append(Case("chunks", {"op": "chunks", "text": TEXTS[-1]}, {"chunks": models.text.chunks(TEXTS[-1])}))
+    cases = [
+        Case(f"{n:02d}", {"text": text}, {"embedding": floats(models.text.encode([text])[0])})
+        for n, text in enumerate(texts)
+    ]
+    cases.append(
+        Case("chunks", {"op": "chunks", "text": TEXTS[-1]}, {"chunks": models.text.chunks(TEXTS[-1])})
+    )
     return Suite("embed_text", tuple(cases), {"bundle": str(bundle)}, TOLERANCE)
 
 
@@ -87,8 +110,17 @@ def _given(pixels: NDArray[np.uint8]) -> dict[str, Any]:
 def embed_image(bundle: Path, models: Models) -> Suite:
     cases = []
     for n, pixels in enumerate(_pictures()):
-        code = models.see(pixels)
-        cases.append(Case(f"{n}", _given(pixels), {"embedding": floats(code.embedding), "labels": [[name, share] for name, share in code.labels]}))
+        code = models.encode_image(pixels)
+        cases.append(
+            Case(
+                f"{n}",
+                _given(pixels),
+                {
+                    "embedding": floats(code.embedding),
+                    "labels": [[name, share] for name, share in code.labels],
+                },
+            )
+        )
     return Suite("embed_image", tuple(cases), {"bundle": str(bundle)}, TOLERANCE)
 
 
@@ -97,8 +129,13 @@ def dpe(bundle: Path, models: Models) -> Suite:
     cases = []
     for n, pixels in enumerate(_pictures()):
         for rho in (0.3, 0.7, 1.0):
-            out = models.project(models.see(pixels).patches, rho)
-            told = {"experts": list(out.experts), "weights": list(out.weights), "shape": list(out.prompts.shape), "first": floats(out.prompts[0, :8])}
+            out = models.project(models.encode_image(pixels).patches, rho)
+            told = {
+                "experts": list(out.experts),
+                "weights": list(out.weights),
+                "shape": list(out.prompts.shape),
+                "first": floats(out.prompts[0, :8]),
+            }
             cases.append(Case(f"{n}-{rho}", {**_given(pixels), "rho": rho}, told))
     return Suite("dpe", tuple(cases), {"bundle": str(bundle)}, 5 * TOLERANCE)
 
@@ -122,7 +159,13 @@ def llm(bundle: Path, models: Models) -> Suite:
                 "max_new": MAX_NEW,
                 "stop": ["\n"],
             }
-            out = {"prompt_ids": list(ids), "ids": list(said.ids), "text": said.text, "ended": said.ended, "computed": said.computed}
+            out = {
+                "prompt_ids": list(ids),
+                "ids": list(said.ids),
+                "text": said.text,
+                "ended": said.ended,
+                "computed": said.computed,
+            }
             cases.append(Case(f"{name}-{n}", given, out))
     for n, query in enumerate(QUOTED if "cues" in models.manifest.prompts else ()):
         quoted = cues_by_llm(models, query)
@@ -132,13 +175,18 @@ def llm(bundle: Path, models: Models) -> Suite:
 
 
 def search(bundle: Path, album: Path, queries: Sequence[str]) -> Suite:
-    """Whole searches: the top five and the trace, without times. Rankings that rounding alone might turn are asked for fewer hits."""
+    """Whole searches: the top five and the trace, without times.
+
+    Rankings that rounding alone might turn are asked for fewer hits.
+    """
     engine = Engine.open(bundle, album)
     cases: list[Case] = []
     for n, query in enumerate(queries):
         for mode, refined_by in (("fused", "fast"), ("paper", "off")) if n < 4 else (("fused", "fast"),):
             k = _steady(engine, query, mode, refined_by)
-            answer = engine.search(query, k, refined_by=refined_by, mode=mode, now=datetime.fromisoformat(NOW))
+            answer = engine.search(
+                query, k, refined_by=refined_by, mode=mode, now=datetime.fromisoformat(NOW)
+            )
             given = {"query": query, "k": k, "mode": mode, "refined_by": refined_by, "now": NOW}
             cases.append(Case(f"{n}-{mode}", given, told(answer)))
     engine.close()
@@ -149,18 +197,34 @@ def _steady(engine: Engine, query: str, mode: str, refined_by: str) -> int:
     """The most hits, five at most, whose order does not hang on a rounding."""
     hits = engine.search(query, 6, refined_by=refined_by, mode=mode, now=datetime.fromisoformat(NOW)).hits
     gaps = [a.score - b.score for a, b in pairwise(hits)]
-    return next((max(1, n) for n in range(min(5, len(hits)), 0, -1) if all(gap > LEAST_GAP for gap in gaps[:n])), 1)
+    return next(
+        (max(1, n) for n in range(min(5, len(hits)), 0, -1) if all(gap > LEAST_GAP for gap in gaps[:n])), 1
+    )
 
 
 def told(answer: Answer) -> dict[str, Any]:
     """What a port's answer must agree in."""
     t = answer.trace
     hits = [
-        {"id": h.id, "row": h.row, "taken_at": h.taken_at, "score": h.score, "probability": h.probability, "parts": h.parts, "memory": h.memory}
+        {
+            "id": h.id,
+            "row": h.row,
+            "taken_at": h.taken_at,
+            "score": h.score,
+            "probability": h.probability,
+            "parts": h.parts,
+            "memory": h.memory,
+        }
         | {"matched": sorted(h.matched)}
         for h in answer.hits
     ]
-    trace = {"cues": list(t.cues), "cube_lines": list(t.cube_lines), "refined": t.refined, "refined_by": t.refined_by, "delta": t.delta}
+    trace = {
+        "cues": list(t.cues),
+        "cube_lines": list(t.cube_lines),
+        "refined": t.refined,
+        "refined_by": t.refined_by,
+        "delta": t.delta,
+    }
     trace |= {
         "entities": sorted(m.name for m in t.entities),
         "left": t.left,
@@ -169,4 +233,4 @@ def told(answer: Answer) -> dict[str, Any]:
         "plan": t.plan,
         "mode": t.mode,
     }
-    return {"hits": hits, "trace": trace, "here": answer.here}
+    return {"hits": hits, "trace": trace, "presence": answer.presence}

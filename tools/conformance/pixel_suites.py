@@ -1,4 +1,7 @@
-"""Suites `resize` (pixels → what the image tower takes) and `routing` (paper Eq. 1). Made-up pixels; knows the runtime's functions, no bundle."""
+"""Suites `resize` (pixels → what the image tower takes) and `routing` (paper Eq.
+
+1). Made-up pixels; knows the runtime's functions, no bundle.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,16 @@ from gamer.runtime.models.router import choose
 from tools.conformance.fixture import Case, Suite, base64_of, floats
 
 # width, height, resize, crop, interpolation
-_HF = ((40, 30), (30, 41), (64, 17), (9, 50), (33, 33), (3, 2), (1, 1), (57, 38))  # as Hugging Face's processors fit: crop and squash
+_HF = (
+    (40, 30),
+    (30, 41),
+    (64, 17),
+    (9, 50),
+    (33, 33),
+    (3, 2),
+    (1, 1),
+    (57, 38),
+)  # as Hugging Face's processors fit: crop and squash
 _SHAPES = (
     (40, 30, 20, 16, "bicubic"),
     (30, 40, 20, 16, "bicubic"),
@@ -49,10 +61,14 @@ def picture(width: int, height: int, kind: int) -> NDArray[np.uint8]:
         case 0:
             return rng.integers(0, 256, (height, width, 3), dtype=np.uint8)
         case 1:
-            return np.stack([x * 255 // max(1, width - 1), y * 255 // max(1, height - 1), (x + y) * 7 % 256], -1).astype(np.uint8)
+            return np.stack(
+                [x * 255 // max(1, width - 1), y * 255 // max(1, height - 1), (x + y) * 7 % 256], -1
+            ).astype(np.uint8)
         case 2:
             return np.repeat(((x + 2 * y) % 3 == 0)[..., None] * 255, 3, axis=2).astype(np.uint8)
-    return np.stack([(x > width // 2) * 255, (y > height // 3) * 255, np.full_like(x, 128)], -1).astype(np.uint8)
+    return np.stack([(x > width // 2) * 255, (y > height // 3) * 255, np.full_like(x, 128)], -1).astype(
+        np.uint8
+    )
 
 
 def _resize() -> Suite:
@@ -60,19 +76,49 @@ def _resize() -> Suite:
     for n, (width, height, resize, crop, method) in enumerate(_SHAPES):
         pixels = picture(width, height, n)
         cases.append(_resized(pixels, resize, crop, method, "cut"))
-    cases += [_resized(picture(w, h, n), 24, 20, "bicubic", fit) for n, (w, h) in enumerate(_HF) for fit in ("crop", "squash")]
+    cases += [
+        _resized(picture(w, h, n), 24, 20, "bicubic", fit)
+        for n, (w, h) in enumerate(_HF)
+        for fit in ("crop", "squash")
+    ]
     cases.append(_resized(picture(50, 30, 0), 16, 16, "bilinear", "crop"))
-    wrong = {"width": 4, "height": 4, "rgb": base64_of(picture(4, 4, 0)), "resize": 8, "crop": 8, "interpolation": "nearest", "fit": "cut"}
+    wrong = {
+        "width": 4,
+        "height": 4,
+        "rgb": base64_of(picture(4, 4, 0)),
+        "resize": 8,
+        "crop": 8,
+        "interpolation": "nearest",
+        "fit": "cut",
+    }
     return Suite(
-        "resize", (*cases, Case("unknown-filter", wrong, error=_message(lambda: prepare(picture(4, 4, 0), _spec("nearest")), "interpolation")))
+        "resize",
+        (
+            *cases,
+            Case(
+                "unknown-filter",
+                wrong,
+                error=_message(lambda: prepare(picture(4, 4, 0), _spec("nearest")), "interpolation"),
+            ),
+        ),
     )
 
 
 def _resized(pixels: NDArray[np.uint8], resize: int, crop: int, method: str, fit: str) -> Case:
     height, width, _ = pixels.shape
-    given = {"width": width, "height": height, "rgb": base64_of(pixels), "resize": resize, "crop": crop, "interpolation": method, "fit": fit}
+    given = {
+        "width": width,
+        "height": height,
+        "rgb": base64_of(pixels),
+        "resize": resize,
+        "crop": crop,
+        "interpolation": method,
+        "fit": fit,
+    }
     out = prepare(pixels, Preprocessing(resize, crop, method, 127.0, 128.0, fit=fit))
-    return Case(f"{width}x{height}-{method}-{resize}-{crop}-{fit}", given, {"pixels": base64_of(out.astype(np.uint8))})
+    return Case(
+        f"{width}x{height}-{method}-{resize}-{crop}-{fit}", given, {"pixels": base64_of(out.astype(np.uint8))}
+    )
 
 
 def _spec(method: str) -> Preprocessing:
@@ -104,12 +150,27 @@ def _routing() -> Suite:
         ([3.0, 1.0, 2.0], 0.5),
         ([0.4, 0.4, 0.2], 1.0),
     ]
-    given += [(floats(rng.dirichlet(np.ones(int(rng.integers(2, 9))))), float(rng.choice([0.3, 0.5, 0.7, 0.9]))) for _ in range(20)]
+    given += [
+        (floats(rng.dirichlet(np.ones(int(rng.integers(2, 9))))), float(rng.choice([0.3, 0.5, 0.7, 0.9])))
+        for _ in range(20)
+    ]
     cases = []
     for n, (weights, rho) in enumerate(given):
         experts, shares = choose(np.array(weights, np.float32), rho)
-        cases.append(Case(f"{n:02d}", {"weights": floats(weights), "rho": rho}, {"experts": list(experts), "shares": floats(shares)}))
-    for name, weights, rho in (("nothing", [0.0, 0.0], 0.7), ("rho-0", [1.0], 0.0), ("rho-over-1", [0.5, 0.5], 1.5)):
-        wanted = _message(lambda w=weights, r=rho: choose(np.array(w, np.float32), r), "a positive sum are wanted")
+        cases.append(
+            Case(
+                f"{n:02d}",
+                {"weights": floats(weights), "rho": rho},
+                {"experts": list(experts), "shares": floats(shares)},
+            )
+        )
+    for name, weights, rho in (
+        ("nothing", [0.0, 0.0], 0.7),
+        ("rho-0", [1.0], 0.0),
+        ("rho-over-1", [0.5, 0.5], 1.5),
+    ):
+        wanted = _message(
+            lambda w=weights, r=rho: choose(np.array(w, np.float32), r), "a positive sum are wanted"
+        )
         cases.append(Case(name, {"weights": weights, "rho": rho}, error=wanted))
     return Suite("routing", tuple(cases), tolerance=1e-6)

@@ -1,6 +1,8 @@
-"""Second opinions: what a fixture's output should be by a plain loop or by Python's own library, without the code that wrote it.
+"""Second opinions: what a fixture's output should be by a plain loop or by Python's own library, without the
+code that wrote it.
 
-Covers the K-D tree, the graph walk, vectors, HNSW, routing, and the album's rows. Knows FORMAT.md; imports nothing of the project's rooms.
+Covers the K-D tree, the graph walk, vectors, HNSW, routing, and the album's rows. Knows FORMAT.md; imports
+nothing of the project's rooms.
 """
 
 from __future__ import annotations
@@ -25,7 +27,14 @@ Opinion = Callable[[Suite, Case, Path], Any]
 
 
 def opinion_of(suite: str) -> Opinion | None:
-    return {"kdtree": _kdtree, "graph": _graph, "vectors": _vectors, "hnsw": _hnsw, "routing": _routing, "album": _album}.get(suite)
+    return {
+        "kdtree": _kdtree,
+        "graph": _graph,
+        "vectors": _vectors,
+        "hnsw": _hnsw,
+        "routing": _routing,
+        "album": _album,
+    }.get(suite)
 
 
 def _kdtree(suite: Suite, case: Case, folder: Path) -> Any:
@@ -38,29 +47,55 @@ def _kdtree(suite: Suite, case: Case, folder: Path) -> Any:
     rows = struct.unpack_from(f"<{n}i", blob, 16 + 24 * n)
     points: dict[int, Point] = dict(zip(rows, zip(lat, lon, when, strict=True), strict=True))
     if case.given["op"] == "range":
-        return {"rows": sorted(row for row, point in points.items() if any(_in_box(point, box) for box in case.given["boxes"]))}
+        return {
+            "rows": sorted(
+                row
+                for row, point in points.items()
+                if any(_in_box(point, box) for box in case.given["boxes"])
+            )
+        }
     cubes = case.given["cubes"]
-    fits = sorted(row for row, point in points.items() if not cubes or any(_in_cube(point, cube, True) for cube in cubes))
-    return {"rows": fits, "inside": sorted(row for row, point in points.items() if not cubes or any(_in_cube(point, cube, False) for cube in cubes))}
+    fits = sorted(
+        row
+        for row, point in points.items()
+        if not cubes or any(_in_cube(point, cube, True) for cube in cubes)
+    )
+    return {
+        "rows": fits,
+        "inside": sorted(
+            row
+            for row, point in points.items()
+            if not cubes or any(_in_cube(point, cube, False) for cube in cubes)
+        ),
+    }
 
 
 def _in_box(point: Point, box: dict[str, Any]) -> bool:
     bounds = zip(point, box["low"], box["high"], strict=True)
-    return all(bool((low is None or value >= low) and (high is None or value <= high)) for value, low, high in bounds)
+    return all(
+        bool((low is None or value >= low) and (high is None or value <= high)) for value, low, high in bounds
+    )
 
 
 def _in_cube(point: Point, cube: dict[str, Any], doubt: bool) -> bool:
     """`doubt`: an unknown field fits."""
     lat, lon, when = point
-    timed, placed = cube["start"] is not None or cube["end"] is not None, any(cube[s] is not None for s in ("south", "north", "west", "east"))
+    timed, placed = (
+        cube["start"] is not None or cube["end"] is not None,
+        any(cube[s] is not None for s in ("south", "north", "west", "east")),
+    )
     in_time = not timed or (
-        doubt if when == UNKNOWN else (cube["start"] is None or when >= cube["start"]) and (cube["end"] is None or when <= cube["end"])
+        doubt
+        if when == UNKNOWN
+        else (cube["start"] is None or when >= cube["start"]) and (cube["end"] is None or when <= cube["end"])
     )
     if not placed or not in_time:
         return bool(in_time)
     if lat == UNKNOWN:
         return doubt
-    south, north, west, east = (None if cube[s] is None else round(cube[s] * E7) for s in ("south", "north", "west", "east"))
+    south, north, west, east = (
+        None if cube[s] is None else round(cube[s] * E7) for s in ("south", "north", "west", "east")
+    )
     if (south is not None and lat < south) or (north is not None and lat > north):
         return False
     if west is not None and east is not None and west > east:
@@ -77,7 +112,11 @@ def _graph(suite: Suite, case: Case, folder: Path) -> Any:
         if row in kept:
             continue
         kept.add(row)
-        todo += [b if a == row else a for a, b in case.given["edges"] if row in (a, b) and similarity[b if a == row else a] >= delta]
+        todo += [
+            b if a == row else a
+            for a, b in case.given["edges"]
+            if row in (a, b) and similarity[b if a == row else a] >= delta
+        ]
     return {"rows": sorted(kept, key=lambda row: (-similarity[row], row))}
 
 
@@ -108,7 +147,9 @@ def _dequantized(raw: dict[str, Any], fine: bool) -> list[list[float]]:
     for n, scale in enumerate(raw["scales"]):
         vector = [float(code - 256 if code > 127 else code) for code in codes[n * dim : (n + 1) * dim]]
         if fine and digits:
-            vector = [x + (digits[n * width + i // 4] >> 2 * (i % 4) & 3) / 4 - 3 / 8 for i, x in enumerate(vector)]
+            vector = [
+                x + (digits[n * width + i // 4] >> 2 * (i % 4) & 3) / 4 - 3 / 8 for i, x in enumerate(vector)
+            ]
         out.append([x * scale for x in vector])
     return out
 
@@ -129,11 +170,14 @@ def _hnsw(suite: Suite, case: Case, folder: Path) -> Any:
     upper = at + 97 * n
     query = _bytes_of(case.given["query"])
     behind = set(case.given.get("behind", ()))
-    vectors = [[0] * dim if k in behind else list(struct.unpack_from(f"{dim}b", codes, k * dim)) for k in keys]
+    vectors = [
+        [0] * dim if k in behind else list(struct.unpack_from(f"{dim}b", codes, k * dim)) for k in keys
+    ]
 
     def far(slot: int) -> float:
         ab, aa, bb = (
-            sum(x * y for x, y in zip(p, q, strict=True)) for p, q in ((vectors[slot], query), (vectors[slot], vectors[slot]), (query, query))
+            sum(x * y for x, y in zip(p, q, strict=True))
+            for p, q in ((vectors[slot], query), (vectors[slot], vectors[slot]), (query, query))
         )
         return 1.0 - ab / math.sqrt(aa * bb) if aa and bb else 1.0
 
@@ -142,7 +186,10 @@ def _hnsw(suite: Suite, case: Case, folder: Path) -> Any:
             place = upper + 68 * (sum(levels[:slot]) + level - 1)
             return struct.unpack_from(f"<{struct.unpack_from('<I', links, place)[0]}I", links, place + 4)
         place = at + 97 * slot
-        return [int.from_bytes(links[place + 1 + 3 * i : place + 4 + 3 * i], "little") for i in range(links[place])]
+        return [
+            int.from_bytes(links[place + 1 + 3 * i : place + 4 + 3 * i], "little")
+            for i in range(links[place])
+        ]
 
     slot, count = entry, min(case.given["count"], n)
     for level in range(top, 0, -1):
@@ -162,7 +209,11 @@ def _hnsw(suite: Suite, case: Case, folder: Path) -> Any:
                     heapq.heappush(found, (-away, other))
                     while len(found) > count:
                         heapq.heappop(found)
-    return {"positions": [keys[slot] for _, slot in sorted(found, key=lambda pair: -pair[0]) if keys[slot] not in behind]}
+    return {
+        "positions": [
+            keys[slot] for _, slot in sorted(found, key=lambda pair: -pair[0]) if keys[slot] not in behind
+        ]
+    }
 
 
 def _bytes_of(query: Sequence[float]) -> list[int]:
@@ -187,7 +238,9 @@ def _routing(suite: Suite, case: Case, folder: Path) -> Any:
 
 
 def _album(suite: Suite, case: Case, folder: Path) -> Any:
-    """The rows of a whole album by the standard library's sqlite3; the parts of `read` that are plain columns."""
+    """The rows of a whole album by the standard library's sqlite3; the parts of `read` that are plain
+    columns.
+    """
     del suite
     if case.given["op"] != "read":
         return None
@@ -205,14 +258,44 @@ def _rows(db: sqlite3.Connection) -> dict[str, Any]:
     photos = []
     sql = f"SELECT row, id, path, taken_at, tz_source, {offset}, lat_e7, lon_e7, sharing, sensitivity, sha256 FROM photos ORDER BY row"
     for row, *values in db.execute(sql).fetchall():
-        names = ("id", "path", "taken_at", "tz_source", "utc_offset", "lat", "lon", "sharing", "sensitivity", "sha256")
+        names = (
+            "id",
+            "path",
+            "taken_at",
+            "tz_source",
+            "utc_offset",
+            "lat",
+            "lon",
+            "sharing",
+            "sensitivity",
+            "sha256",
+        )
         photo = dict(zip(names, values, strict=True))
         photo |= {axis: None if photo[axis] is None else photo[axis] / E7 for axis in ("lat", "lon")}
-        photo["wall"] = None if photo["taken_at"] is None else photo["taken_at"] + 60_000 * (photo["utc_offset"] or 0)
-        memories = db.execute(f"SELECT source, text, {labels} FROM memories WHERE photo=? ORDER BY id", (row,))
-        photo["memories"] = [dict(zip(("source", "text", "sharing", "sensitivity"), m, strict=True)) for m in memories]
+        photo["wall"] = (
+            None if photo["taken_at"] is None else photo["taken_at"] + 60_000 * (photo["utc_offset"] or 0)
+        )
+        memories = db.execute(
+            f"SELECT source, text, {labels} FROM memories WHERE photo=? ORDER BY id", (row,)
+        )
+        photo["memories"] = [
+            dict(zip(("source", "text", "sharing", "sensitivity"), m, strict=True)) for m in memories
+        ]
         photos.append(photo)
-    chats = [row for (row,) in db.execute("SELECT DISTINCT photo FROM memories WHERE source='chat' ORDER BY photo")]
-    told = {"text_encoder": meta["text_encoder"], "image_encoder": meta["image_encoder"], "dim": int(meta["dim"]), "delta": float(meta["delta"])}
+    chats = [
+        row for (row,) in db.execute("SELECT DISTINCT photo FROM memories WHERE source='chat' ORDER BY photo")
+    ]
+    told = {
+        "text_encoder": meta["text_encoder"],
+        "image_encoder": meta["image_encoder"],
+        "dim": int(meta["dim"]),
+        "delta": float(meta["delta"]),
+    }
     channels = dict(db.execute("SELECT channel, count(*) FROM vectors GROUP BY channel"))
-    return {"meta": told, "generation": int(meta["generation"]), "photos": photos, "channels": channels, "conversations": chats}
+    return {
+        "meta": told,
+        "generation": int(meta["generation"]),
+        "photos": photos,
+        "channels": channels,
+        "conversations": chats,
+    }

@@ -1,6 +1,8 @@
-"""`python -m tools.conformance.properties [--seed N] -o DIR`: generated fixtures: strings for the tokenizers, boxes for a tree, queries for cues.
+"""`python -m tools.conformance.properties [--seed N] -o DIR`: generated fixtures: strings for the tokenizers,
+boxes for a tree, queries for cues.
 
-A new seed asks new things; every port must answer as the reference does. Knows the committed tokenizers and gazetteer; no bundle.
+A new seed asks new things; every port must answer as the reference does. Knows the committed tokenizers and
+gazetteer; no bundle.
 """
 
 from __future__ import annotations
@@ -28,7 +30,12 @@ def suites(seed: int, count: int = COUNT) -> list[Suite]:
     return [
         *out,
         _boxes(seed, count),
-        cue_suites.suite(list(dict.fromkeys(generated(count * 5 // 4, seed)))[:count], gazetteer, str(gazetteer), extras=False),
+        cue_suites.suite(
+            list(dict.fromkeys(generated(count * 5 // 4, seed)))[:count],
+            gazetteer,
+            str(gazetteer),
+            extras=False,
+        ),
     ]
 
 
@@ -36,7 +43,11 @@ def _boxes(seed: int, count: int) -> Suite:
     rng, blob = random.Random(seed), build(points(200, seed), 8).to_bytes()
     asked = [[random_cube(rng) for _ in range(rng.choice([1, 1, 2, 5]))] for _ in range(count)]
     cases = [
-        Case(f"{n:04d}", {"op": "cubes", "tree": "main", "cubes": [cube_json(cube) for cube in cubes]}, answer(blob, cubes))
+        Case(
+            f"{n:04d}",
+            {"op": "cubes", "tree": "main", "cubes": [cube_json(cube) for cube in cubes]},
+            answer(blob, cubes),
+        )
         for n, cubes in enumerate(asked)
     ]
     return Suite("kdtree", tuple(cases), {"trees": {"main": base64_of(blob)}})

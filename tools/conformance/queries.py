@@ -1,4 +1,7 @@
-"""Made-up queries that name times and places in every way we know, and words that only look like them. Ours; knows no parser."""
+"""Made-up queries that name times and places in every way we know, and words that only look like them.
+
+Ours; knows no parser.
+"""
 
 from __future__ import annotations
 
@@ -111,7 +114,20 @@ PLACES = (
     "the Alps", "Bali", "Hawaii", "Georgia", "Texas", "England", "Europe", "Orange", "Atlantis", "Nowhere", "Lake Como", "Fiji", "Köln", "Vienna",
     "Venice",
 )  # fmt: skip
-_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "Aug", "sept", "October", "November", "dec")
+_MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "Aug",
+    "sept",
+    "October",
+    "November",
+    "dec",
+)
 _HOLIDAYS = (
     "Christmas",
     "Easter",

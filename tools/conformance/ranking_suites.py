@@ -1,4 +1,7 @@
-"""Suite `ranking`: what the layers know of each photo → log-odds, order and probabilities. Knows runtime/search/ranking.py; no album."""
+"""Suite `ranking`: what the layers know of each photo → log-odds, order and probabilities.
+
+Knows runtime/search/ranking.py; no album.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,16 @@ from numpy.typing import NDArray
 from gamer.index.album.lexical import Word, WordScores
 from gamer.index.album.preferences import between_photos, reorder
 from gamer.runtime.bundle.manifest import Ranking
-from gamer.runtime.search.ranking import SESSION_MS, Clue, Conversations, context, evidence, likelihoods, presence, weighted
+from gamer.runtime.search.ranking import (
+    SESSION_MS,
+    Clue,
+    Conversations,
+    context,
+    evidence,
+    likelihoods,
+    presence,
+    weighted,
+)
 from tools.conformance.fixture import Case, Suite, floats
 
 FEATURES = ("text", "image", "words", "coverage", "context_words", "context_coverage", "entity", "cue")
@@ -23,7 +35,11 @@ UNKNOWN = np.iinfo(np.int64).min
 def committed(folder: Path) -> list[Suite]:
     del folder
     rng = np.random.default_rng(17)
-    cases = [_ranked(n, rng) for n in range(12)] + [_evidence(n, rng) for n in range(16)] + [_context(n, rng) for n in range(10)]
+    cases = (
+        [_ranked(n, rng) for n in range(12)]
+        + [_evidence(n, rng) for n in range(16)]
+        + [_context(n, rng) for n in range(10)]
+    )
     cases += [_presence(n, rng) for n in range(6)] + [_reordered(n, rng) for n in range(10)]
     return [Suite("ranking", tuple(cases), tolerance=1e-5)]
 
@@ -31,11 +47,19 @@ def committed(folder: Path) -> list[Suite]:
 def _ranked(n: int, rng: np.random.Generator) -> Case:
     """Every third time two photos are alike: the order of rows decides."""
     count = (0, 1, 7, 40)[n % 4]
-    features = {name: np.round(rng.random(count), 3).astype(np.float32) for name in FEATURES if name != "image" or n % 3}
+    features = {
+        name: np.round(rng.random(count), 3).astype(np.float32)
+        for name in FEATURES
+        if name != "image" or n % 3
+    }
     if count > 5 and n % 3 == 0:
         for values in features.values():
             values[4] = values[1]
-    ranking = Ranking() if n % 2 else replace(Ranking(), **cast(Any, {name: round(float(rng.normal(0, 3)), 3) for name in WEIGHTS}))
+    ranking = (
+        Ranking()
+        if n % 2
+        else replace(Ranking(), **cast(Any, {name: round(float(rng.normal(0, 3)), 3) for name in WEIGHTS}))
+    )
     parts = weighted(features, ranking)
     total = np.sum(list(parts.values()), axis=0)
     given = {
@@ -44,7 +68,11 @@ def _ranked(n: int, rng: np.random.Generator) -> Case:
         "weights": {name: getattr(ranking, name) for name in WEIGHTS},
         "k": 5,
     }
-    out = {"order": np.argsort(-total, kind="stable")[:5].tolist(), "scores": floats(total), "probabilities": floats(likelihoods(parts))}
+    out = {
+        "order": np.argsort(-total, kind="stable")[:5].tolist(),
+        "scores": floats(total),
+        "probabilities": floats(likelihoods(parts)),
+    }
     return Case(f"rank-{n:02d}", given, out)
 
 
@@ -56,7 +84,11 @@ def _evidence(n: int, rng: np.random.Generator) -> Case:
         clues.append(Clue(known, known & (rng.random(count) < 0.2), float(rng.choice([0.3, 0.8, 0.95, 1.0]))))
     rows = np.flatnonzero(rng.random(count) < 0.7)
     shown = [{"known": c.known.tolist(), "inside": c.inside.tolist(), "trust": c.trust} for c in clues]
-    return Case(f"evidence-{n:02d}", {"op": "evidence", "clues": shown, "rows": rows.tolist()}, {"values": floats(evidence(clues, rows))})
+    return Case(
+        f"evidence-{n:02d}",
+        {"op": "evidence", "clues": shown, "rows": rows.tolist()},
+        {"values": floats(evidence(clues, rows))},
+    )
 
 
 def _context(n: int, rng: np.random.Generator) -> Case:
@@ -69,23 +101,41 @@ def _context(n: int, rng: np.random.Generator) -> Case:
     words = []
     for text in ("cake", "lake", "Rex")[: n % 4]:
         rows = np.flatnonzero(rng.random(count) < 0.3)
-        words.append(Word(text, rows, np.round(rng.random(rows.size) * 4, 3).astype(np.float32), round(float(rng.random() * 3 + 0.1), 4)))
+        words.append(
+            Word(
+                text,
+                rows,
+                np.round(rng.random(rows.size) * 4, 3).astype(np.float32),
+                round(float(rng.random() * 3 + 0.1), 4),
+            )
+        )
     rows = np.flatnonzero(rng.random(count) < 0.8)
     around, held = context(WordScores(tuple(words), count), Conversations(times, said), rows)
     given: dict[str, Any] = {
         "op": "context",
         "times": [None if t == UNKNOWN else t for t in times.tolist()],
         "said": said.tolist(),
-        "words": [{"text": w.text, "rows": w.rows.tolist(), "bm25": floats(w.bm25), "rarity": w.rarity} for w in words],
+        "words": [
+            {"text": w.text, "rows": w.rows.tolist(), "bm25": floats(w.bm25), "rarity": w.rarity}
+            for w in words
+        ],
         "rows": rows.tolist(),
     }
     return Case(f"context-{n:02d}", given, {"words": floats(around), "coverage": floats(held)})
 
 
 def _presence(n: int, rng: np.random.Generator) -> Case:
-    given = {"cosine": round(float(rng.random()), 3), "coverage": round(float(rng.random()), 3), "cue": round(float(rng.normal(0, 2)), 3)}
+    given = {
+        "cosine": round(float(rng.random()), 3),
+        "coverage": round(float(rng.random()), 3),
+        "cue": round(float(rng.normal(0, 2)), 3),
+    }
     weights = {name: getattr(Ranking(), name) for name in WEIGHTS}
-    return Case(f"presence-{n}", {"op": "presence", **given, "weights": weights}, {"here": presence(Ranking(), *given.values())})
+    return Case(
+        f"presence-{n}",
+        {"op": "presence", **given, "weights": weights},
+        {"here": presence(Ranking(), *given.values())},
+    )
 
 
 def _reordered(n: int, rng: np.random.Generator) -> Case:
@@ -95,5 +145,11 @@ def _reordered(n: int, rng: np.random.Generator) -> Case:
     entities = [(int(a), int(b)) for a, b in rng.integers(0, 4, (n % 3, 2)) if a != b]
     linked = {row: sorted({int(e) for e in rng.integers(0, 4, 2)}) for row in ranked}
     pairs = [*photos, *between_photos(entities, {row: set(names) for row, names in linked.items()})]
-    given = {"op": "reorder", "ranked": ranked, "photos": photos, "entities": entities, "linked": [[row, linked[row]] for row in ranked]}
+    given = {
+        "op": "reorder",
+        "ranked": ranked,
+        "photos": photos,
+        "entities": entities,
+        "linked": [[row, linked[row]] for row in ranked],
+    }
     return Case(f"reorder-{n}", given, {"rows": reorder(ranked, pairs)})

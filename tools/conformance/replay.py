@@ -1,6 +1,8 @@
-"""`python -m tools.conformance.replay DIR...`: every fixture again in Python: the reference asked anew, and a second opinion where there is one.
+"""`python -m tools.conformance.replay DIR...`: every fixture again in Python: the reference asked anew, and a
+second opinion where there is one.
 
-Prints SUITE<TAB>CASE<TAB>pass|fail<TAB>MESSAGE a case; exits with 1 if any failed. Knows how suites are made again from their own inputs.
+Prints SUITE<TAB>CASE<TAB>pass|fail<TAB>MESSAGE a case; exits with 1 if any failed. Knows how suites are made
+again from their own inputs.
 """
 
 from __future__ import annotations
@@ -43,7 +45,10 @@ def _boxes(suite: Suite) -> Suite:
     from gamer.index.records import Cube
 
     blob = base64.b64decode(suite.shared["trees"]["main"])
-    cases = (Case(c.id, c.given, tree_suites.answer(blob, [Cube(**cube) for cube in c.given["cubes"]])) for c in suite.cases)
+    cases = (
+        Case(c.id, c.given, tree_suites.answer(blob, [Cube(**cube) for cube in c.given["cubes"]]))
+        for c in suite.cases
+    )
     return Suite(suite.name, tuple(cases), suite.shared)
 
 
@@ -62,7 +67,12 @@ def _of_bundle(bundle: str) -> dict[str, Suite]:
     path = Path(bundle)
     models = Models.open(path)
     images, prompts = model_suites.embed_image(path, models), model_suites.dpe(path, models)
-    suites = (model_suites.embed_text(path, models, model_suites.TEXTS), images, prompts, model_suites.llm(path, models))
+    suites = (
+        model_suites.embed_text(path, models, model_suites.TEXTS),
+        images,
+        prompts,
+        model_suites.llm(path, models),
+    )
     return {suite.name: suite for suite in suites}
 
 
@@ -84,7 +94,8 @@ def differences(wanted: Any, found: Any, tolerance: float, at: str = "out") -> I
         if abs(wanted - found) > tolerance:
             yield f"{at}: {found} where {wanted} is wanted"
     elif isinstance(wanted, bool) != isinstance(found, bool) or (
-        wanted != found and not (isinstance(wanted, int) and isinstance(found, float) and abs(wanted - found) <= tolerance)
+        wanted != found
+        and not (isinstance(wanted, int) and isinstance(found, float) and abs(wanted - found) <= tolerance)
     ):
         yield f"{at}: {found!r} where {wanted!r} is wanted"
 
@@ -98,18 +109,25 @@ def replay(folder: Path) -> Iterator[tuple[str, str, str, str]]:
 
 
 def verdicts(suite: Suite, now: Suite, folder: Path) -> Iterator[tuple[str, str]]:
-    """(case, what differs between `suite` as it was written and as the reference writes it `now`, "" where nothing does)."""
+    """(case, what differs between `suite` as it was written and as the reference writes it `now`, "" where
+    nothing does).
+    """
     fresh, opinion = {case.id: case for case in now.cases}, plain.opinion_of(suite.name)
     for case in suite.cases:
         yield case.id, " ".join(_problem(suite, case, fresh.get(case.id), folder, opinion).split())[:200]
 
 
-def _problem(suite: Suite, case: Case, fresh: Case | None, folder: Path, opinion: plain.Opinion | None) -> str:
+def _problem(
+    suite: Suite, case: Case, fresh: Case | None, folder: Path, opinion: plain.Opinion | None
+) -> str:
     if fresh is None or (fresh.given != _lists(case.given, fresh.given) and suite.name != "search"):
         return "the reference writes other inputs now: write the fixtures again"
     if fresh.error != case.error:
         return f"error {fresh.error!r} where {case.error!r} is wanted"
-    for name, value in (("reference", fresh.out), ("plain", opinion(suite, case, folder) if opinion else None)):
+    for name, value in (
+        ("reference", fresh.out),
+        ("plain", opinion(suite, case, folder) if opinion else None),
+    ):
         if value is not None and (found := next(differences(case.out, value, suite.tolerance), "")):
             return f"{name}: {found}"
     return ""

@@ -1,6 +1,8 @@
-"""`python -m tools.conformance.runners --bundle B --album A`: the quickstart's queries by each port's own command line, held against Python's.
+"""`python -m tools.conformance.runners --bundle B --album A`: the quickstart's queries by each port's own
+command line, held against Python's.
 
-Prints one line a query and port: the same top five and trace, and the port's own milliseconds. Knows the commands and `gamer search --json`'s form.
+Prints one line a query and port: the same top five and trace, and the port's own milliseconds. Knows the
+commands and `gamer search --json`'s form.
 """
 
 from __future__ import annotations
@@ -20,24 +22,54 @@ from tools.conformance.replay import differences
 from tools.conformance.table import LIMIT_S, ROOT, absent, environment
 
 COMMANDS = {"Kotlin": "android_demo/core/runner.sh", "Swift": "ios_demo/PhotoCore/runner.sh"}
-QUERIES = ("coffee I photographed last spring", "my cat asleep on the sofa", "photos from 2021 but not in May")
+QUERIES = (
+    "coffee I photographed last spring",
+    "my cat asleep on the sofa",
+    "photos from 2021 but not in May",
+)
 DAY = model_suites.NOW[:10]
 
 
 def asked(port: str, bundle: Path, album: Path, query: str) -> Any:
     """What the port's command printed, as JSON. Raises subprocess.CalledProcessError, ValueError."""
     command = [COMMANDS[port], str(bundle), str(album), query, "--now", DAY]
-    done = subprocess.run(command, cwd=ROOT, env=environment([bundle, album.parent]), capture_output=True, text=True, timeout=LIMIT_S, check=True)
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=environment([bundle, album.parent]),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=True,
+    )
     return json.loads(done.stdout)
 
 
 def plain(raw: Any, hits: int) -> Any:
     """What must agree: the first `hits` of them, the trace without times and names of machines."""
     trace = raw["trace"]
-    kept = {name: trace[name] for name in ("cues", "cube_lines", "refined", "refined_by", "delta", "linked", "widened", "plan", "mode", "left")}
+    kept = {
+        name: trace[name]
+        for name in (
+            "cues",
+            "cube_lines",
+            "refined",
+            "refined_by",
+            "delta",
+            "linked",
+            "widened",
+            "plan",
+            "mode",
+            "left",
+        )
+    }
     kept["entities"] = sorted(match["name"] for match in trace["entities"])
     names = ("id", "row", "taken_at", "score", "probability", "parts", "memory")
-    return {"hits": [{name: hit[name] for name in names} for hit in raw["hits"][:hits]], "trace": kept, "here": raw["here"]}
+    return {
+        "hits": [{name: hit[name] for name in names} for hit in raw["hits"][:hits]],
+        "trace": kept,
+        "presence": raw["presence"],
+    }
 
 
 def compare(ports: Sequence[str], bundle: Path, album: Path) -> int:
@@ -48,7 +80,9 @@ def compare(ports: Sequence[str], bundle: Path, album: Path) -> int:
         wanted = json.loads(json.dumps(model_suites.told(answer)))
         for hit in wanted["hits"]:
             del hit["matched"]
-        print(f"Python  {query!r}: {', '.join(hit['id'] for hit in wanted['hits'])}; {sum(answer.trace.milliseconds.values()):.1f} ms")
+        print(
+            f"Python  {query!r}: {', '.join(hit['id'] for hit in wanted['hits'])}; {sum(answer.trace.milliseconds.values()):.1f} ms"
+        )
         for port in ports:
             failures += _one(port, bundle, album, query, wanted)
     engine.close()
@@ -71,7 +105,9 @@ def main() -> None:
     parser.add_argument("--bundle", type=Path, required=True)
     parser.add_argument("--album", type=Path, required=True)
     given = parser.parse_args()
-    failures = compare([port for port in COMMANDS if not absent(port)], given.bundle.resolve(), given.album.resolve())
+    failures = compare(
+        [port for port in COMMANDS if not absent(port)], given.bundle.resolve(), given.album.resolve()
+    )
     sys.exit(1 if failures else 0)
 
 

@@ -1,7 +1,9 @@
-"""`python -m tools.conformance.table --bundle B --album A`: every fixture in Python, Kotlin and Swift; one table, cases × ports.
+"""`python -m tools.conformance.table --bundle B --album A`: every fixture in Python, Kotlin and Swift; one
+table, cases × ports.
 
-A case that a port skips, or does not print, counts as failed. `--lenient`: a port whose tools are not there is left out, loudly; otherwise that
-fails too. Knows how ports are called; what they answer, they compare themselves.
+A case that a port skips, or does not print, counts as failed. `--lenient`: a port whose tools are not there
+is left out, loudly; otherwise that fails too. Knows how ports are called; what they answer, they compare
+themselves.
 """
 
 from __future__ import annotations
@@ -36,7 +38,10 @@ Key = tuple[str, str]  # suite, case
 
 @dataclass
 class Tally:
-    """What one port made of one folder of fixtures. `verdicts`: pass, fail or skip of each case that it printed."""
+    """What one port made of one folder of fixtures.
+
+    `verdicts`: pass, fail or skip of each case that it printed.
+    """
 
     verdicts: dict[Key, str] = field(default_factory=dict)
     messages: dict[Key, str] = field(default_factory=dict)
@@ -53,7 +58,9 @@ def absent(port: str) -> str:
 
 
 def environment(bound: Sequence[Path]) -> dict[str, str]:
-    """What a port's program is started with: the paths outside the repository that it reads, and the reference's own ONNX Runtime library."""
+    """What a port's program is started with: the paths outside the repository that it reads, and the
+    reference's own ONNX Runtime library.
+    """
     library = next(Path(onnxruntime.__file__).parent.glob("capi/libonnxruntime.so.*"), None)
     named = {} if library is None else {"GAMER_ORT": str(library)}
     return os.environ | {"PYTHONPATH": str(ROOT), "GAMER_BIND": ":".join(map(str, bound))} | named
@@ -63,7 +70,14 @@ def run(port: str, folder: Path, bound: Sequence[Path]) -> Tally:
     """`bound`: paths outside the repository that the port reads."""
     out = Tally()
     try:
-        done = subprocess.run([*PORTS[port], str(folder)], cwd=ROOT, env=environment(bound), capture_output=True, text=True, timeout=LIMIT_S)
+        done = subprocess.run(
+            [*PORTS[port], str(folder)],
+            cwd=ROOT,
+            env=environment(bound),
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         print(f"{port}: {error}", file=sys.stderr)
         return out
@@ -77,7 +91,12 @@ def run(port: str, folder: Path, bound: Sequence[Path]) -> Tally:
 
 
 def cases_of(folder: Path) -> list[Key]:
-    return [(suite.name, case.id) for path in sorted(folder.glob("*.json")) for suite in [read(path)] for case in suite.cases]
+    return [
+        (suite.name, case.id)
+        for path in sorted(folder.glob("*.json"))
+        for suite in [read(path)]
+        for case in suite.cases
+    ]
 
 
 def show(groups: dict[str, Path], bound: Sequence[Path], ports: Sequence[str]) -> int:
@@ -91,10 +110,16 @@ def show(groups: dict[str, Path], bound: Sequence[Path], ports: Sequence[str]) -
             own = [case for case in cases if case[0] == suite]
             counts = {port: tally.passed(own) for port, tally in tallies.items()}
             failures += sum(len(own) - count for count in counts.values())
-            print(f"{group:<12}{suite:<16}{len(own):>6}" + "".join(f"{count:>9}" for count in counts.values()), flush=True)
+            print(
+                f"{group:<12}{suite:<16}{len(own):>6}" + "".join(f"{count:>9}" for count in counts.values()),
+                flush=True,
+            )
         for port, tally in tallies.items():
             bad = [case for case in cases if tally.verdicts.get(case) != "pass"]
-            wrong += [f"{port}\t{'/'.join(c)}\t{tally.verdicts.get(c, 'not printed')}\t{tally.messages.get(c, '')}" for c in bad]
+            wrong += [
+                f"{port}\t{'/'.join(c)}\t{tally.verdicts.get(c, 'not printed')}\t{tally.messages.get(c, '')}"
+                for c in bad
+            ]
     print(*wrong[:40], sep="\n")
     if len(wrong) > 40:
         print(f"and {len(wrong) - 40} more")
@@ -118,7 +143,11 @@ def main() -> None:
             ports.append(port)
     bundle, album = asked.bundle.resolve(), asked.album.resolve()
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
-        groups = {"committed": COMMITTED, "generated": Path(folder, "generated"), "bundle": Path(folder, "bundle")}
+        groups = {
+            "committed": COMMITTED,
+            "generated": Path(folder, "generated"),
+            "bundle": Path(folder, "bundle"),
+        }
         for suite in properties.suites(asked.seed):
             suite.write(groups["generated"])
         for suite in model_suites.everything(bundle, album):

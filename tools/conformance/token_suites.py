@@ -1,4 +1,6 @@
-"""Suites of the three tokenizers: small ones of our own, trained on made-up text, shaped as the bundles' are. Knows no bundle."""
+"""Suites of the three tokenizers: small ones of our own, trained on made-up text, shaped as the bundles' are.
+Knows no bundle.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ _SEED = 7
 
 
 def train(kind: str, path: Path) -> None:
-    """Writes the tokenizer.json of one kind, once: training differs from run to run, so the committed file is the fixture."""
+    """Writes the tokenizer.json of one kind, once: training differs from run to run, so the committed file is
+    the fixture.
+    """
     from tokenizers import Tokenizer
 
     maker = {"wordpiece": _wordpiece, "bpe_bytelevel": _bytelevel, "bpe_clip": _clip}[kind]
@@ -62,7 +66,13 @@ def _wordpiece(texts: Sequence[str]) -> dict[str, Any]:
     raw["post_processor"] = {
         "type": "TemplateProcessing",
         "single": [_mark("[CLS]"), {"Sequence": {"id": "A", "type_id": 0}}, _mark("[SEP]")],
-        "pair": [_mark("[CLS]"), {"Sequence": {"id": "A", "type_id": 0}}, _mark("[SEP]"), {"Sequence": {"id": "B", "type_id": 1}}, _mark("[SEP]")],
+        "pair": [
+            _mark("[CLS]"),
+            {"Sequence": {"id": "A", "type_id": 0}},
+            _mark("[SEP]"),
+            {"Sequence": {"id": "B", "type_id": 1}},
+            _mark("[SEP]"),
+        ],
         "special_tokens": {name: {"id": name, "ids": [i], "tokens": [name]} for name, i in marks},
     }
     return raw
@@ -84,7 +94,12 @@ def _bytelevel(texts: Sequence[str]) -> dict[str, Any]:
     trained.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     trained.decoder = decoders.ByteLevel()
     names = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
-    trainer = trainers.BpeTrainer(vocab_size=800, special_tokens=names, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=800,
+        special_tokens=names,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
     trained.train_from_iterator(texts, trainer)
     raw: dict[str, Any] = json.loads(trained.to_str())
     raw["post_processor"] = {
@@ -99,28 +114,41 @@ def _bytelevel(texts: Sequence[str]) -> dict[str, Any]:
 
 
 def _clip(texts: Sequence[str]) -> dict[str, Any]:
-    """As openai/clip-vit-large-patch14's tokenizer.json: NFC, white space to one blank, lower case; words end in </w>."""
+    """As openai/clip-vit-large-patch14's tokenizer.json: NFC, white space to one blank, lower case; words end
+    in </w>.
+    """
     from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
 
     trained: Any = Tokenizer(models.BPE(unk_token="<|endoftext|>", end_of_word_suffix="</w>"))
-    trained.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Replace(Regex(r"\s+"), " "), normalizers.Lowercase()])
+    trained.normalizer = normalizers.Sequence(
+        [normalizers.NFC(), normalizers.Replace(Regex(r"\s+"), " "), normalizers.Lowercase()]
+    )
     words = Regex(r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+")
     trained.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Split(words, "removed", invert=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+        [
+            pre_tokenizers.Split(words, "removed", invert=True),
+            pre_tokenizers.ByteLevel(add_prefix_space=False),
+        ]
     )
     trainer = trainers.BpeTrainer(
-        vocab_size=1100, end_of_word_suffix="</w>", initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
+        vocab_size=1100,
+        end_of_word_suffix="</w>",
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
     )
     trained.train_from_iterator(texts, trainer)
     raw: dict[str, Any] = json.loads(trained.to_str())
     vocab: dict[str, int] = raw["model"]["vocab"]
-    for byte in pre_tokenizers.ByteLevel.alphabet():  # CLIP has each byte in both forms, within a word and at its end
+    for byte in (
+        pre_tokenizers.ByteLevel.alphabet()
+    ):  # CLIP has each byte in both forms, within a word and at its end
         vocab.setdefault(byte, len(vocab))
         vocab.setdefault(byte + "</w>", len(vocab))
     start, end = len(vocab), len(vocab) + 1
     vocab |= {"<|startoftext|>": start, "<|endoftext|>": end}
     raw["added_tokens"] = [
-        {**token, "normalized": token["content"] == "<|startoftext|>"} for token in _added(["<|startoftext|>", "<|endoftext|>"], start)
+        {**token, "normalized": token["content"] == "<|startoftext|>"}
+        for token in _added(["<|startoftext|>", "<|endoftext|>"], start)
     ]
     raw["post_processor"] = {
         "type": "RobertaProcessing",

@@ -1,4 +1,7 @@
-"""Suite `kdtree`: a segment's bytes, asked with cubes, boxes and for what is near. Knows index/space/kdtree.py and index/space/cubes.py; no album."""
+"""Suite `kdtree`: a segment's bytes, asked with cubes, boxes and for what is near.
+
+Knows index/space/kdtree.py and index/space/cubes.py; no album.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,29 @@ DAY = 86_400_000
 
 def committed(folder: Path) -> list[Suite]:
     del folder
-    blobs = {name: build(points(n, n), leaf).to_bytes() for name, n, leaf in (("main", 300, 16), ("small", 40, 4), ("one", 1, 32), ("none", 0, 32))}
-    cases = [_cubes(f"cubes-{name}-{n:02d}", name, blobs[name], cubes) for name in blobs for n, cubes in enumerate(_CUBES)]
+    blobs = {
+        name: build(points(n, n), leaf).to_bytes()
+        for name, n, leaf in (("main", 300, 16), ("small", 40, 4), ("one", 1, 32), ("none", 0, 32))
+    }
+    cases = [
+        _cubes(f"cubes-{name}-{n:02d}", name, blobs[name], cubes)
+        for name in blobs
+        for n, cubes in enumerate(_CUBES)
+    ]
     rng = random.Random(11)
-    cases += [_cubes(f"cubes-random-{n:02d}", "main", blobs["main"], [random_cube(rng) for _ in range(rng.randint(1, 4))]) for n in range(30)]
-    cases += [_range(f"range-{n:02d}", "main", blobs["main"], [_random_box(rng) for _ in range(rng.randint(1, 3))]) for n in range(12)]
+    cases += [
+        _cubes(
+            f"cubes-random-{n:02d}",
+            "main",
+            blobs["main"],
+            [random_cube(rng) for _ in range(rng.randint(1, 4))],
+        )
+        for n in range(30)
+    ]
+    cases += [
+        _range(f"range-{n:02d}", "main", blobs["main"], [_random_box(rng) for _ in range(rng.randint(1, 3))])
+        for n in range(12)
+    ]
     cases += [_near(f"near-{n:02d}", "main", blobs["main"], *asked) for n, asked in enumerate(_NEAR)]
     cases += [
         Case(f"damaged-{name}", {"op": "cubes", "blob": base64_of(blob), "cubes": []}, error=_refusal(blob))
@@ -35,11 +56,16 @@ def committed(folder: Path) -> list[Suite]:
 
 
 def points(n: int, seed: int) -> Int64Array:
-    """int64 [n, 3]: clusters and lone photos all over the globe, a tenth without a time, a fifth without a place, some alike."""
+    """int64 [n, 3]: clusters and lone photos all over the globe, a tenth without a time, a fifth without a
+    place, some alike.
+    """
     rng = np.random.default_rng(seed)
     lat, lon = rng.integers(-900_000_000, 900_000_001, n), rng.integers(-1_800_000_000, 1_800_000_001, n)
     home = rng.random(n) < 0.4
-    lat, lon = np.where(home, 480_000_000 + rng.integers(-5_000, 5_000, n), lat), np.where(home, 110_000_000 + rng.integers(-5_000, 5_000, n), lon)
+    lat, lon = (
+        np.where(home, 480_000_000 + rng.integers(-5_000, 5_000, n), lat),
+        np.where(home, 110_000_000 + rng.integers(-5_000, 5_000, n), lon),
+    )
     when = rng.integers(1_200_000_000_000, 1_700_000_000_000, n)
     out = np.stack([lat, lon, when], axis=1).astype(np.int64)
     out[rng.random(n) < 0.2, :2] = LOWEST
@@ -58,7 +84,10 @@ _CUBES: tuple[list[Cube], ...] = (
     [Cube(south=47.0, north=49.0, west=10.0, east=12.0)],
     [Cube(south=-60.0, north=60.0, west=170.0, east=-170.0)],
     [Cube(1_300_000_000_000, 1_500_000_000_000, 47.9, 48.1, 10.9, 11.1)],
-    [Cube(1_300_000_000_000, None, -90.0, 0.0, 100.0, -60.0), Cube(None, 1_350_000_000_000, 47.9999, 48.0, 10.9999, 11.0001)],
+    [
+        Cube(1_300_000_000_000, None, -90.0, 0.0, 100.0, -60.0),
+        Cube(None, 1_350_000_000_000, 47.9999, 48.0, 10.9999, 11.0001),
+    ],
     [Cube(south=10.0, north=-10.0, west=0.0, east=1.0)],
     [Cube(south=-90.0, north=90.0, west=-180.0, east=180.0)],
     [Cube(start=0, end=0), Cube(start=1_200_000_000_000, end=1_200_000_000_000 + 400 * DAY)],
@@ -87,7 +116,14 @@ def random_cube(rng: random.Random) -> Cube:
     lat, lon = (48.0, 11.0) if rng.random() < 0.3 else (rng.uniform(-90, 90), rng.uniform(-180, 180))
     size = rng.choice([0.0001, 0.01, 5.0, 60.0])
     west, east = (((lon + d) + 180.0) % 360.0 - 180.0 for d in (-size, size))
-    return Cube(start, end, round(max(-90.0, lat - size), 6), round(min(90.0, lat + size), 6), round(west, 6), round(east, 6))
+    return Cube(
+        start,
+        end,
+        round(max(-90.0, lat - size), 6),
+        round(min(90.0, lat + size), 6),
+        round(west, 6),
+        round(east, 6),
+    )
 
 
 def _random_box(rng: random.Random) -> Box:
@@ -105,7 +141,9 @@ def _space(blob: bytes) -> Space:
 
 
 def _cubes(name: str, tree: str, blob: bytes, cubes: list[Cube]) -> Case:
-    return Case(name, {"op": "cubes", "tree": tree, "cubes": [cube_json(cube) for cube in cubes]}, answer(blob, cubes))
+    return Case(
+        name, {"op": "cubes", "tree": tree, "cubes": [cube_json(cube) for cube in cubes]}, answer(blob, cubes)
+    )
 
 
 def answer(blob: bytes, cubes: list[Cube]) -> dict[str, list[int]]:
@@ -115,12 +153,39 @@ def answer(blob: bytes, cubes: list[Cube]) -> dict[str, list[int]]:
 
 def _range(name: str, tree: str, blob: bytes, boxes: list[Box]) -> Case:
     """Open ends are null: JSON readers have no integers of 64 bits."""
-    shown = [{"low": [None if v == LOWEST else v for v in box.low], "high": [None if v == HIGHEST else v for v in box.high]} for box in boxes]
-    return Case(name, {"op": "range", "tree": tree, "boxes": shown}, {"rows": KDTree.from_bytes(blob).range(boxes).tolist()})
+    shown = [
+        {
+            "low": [None if v == LOWEST else v for v in box.low],
+            "high": [None if v == HIGHEST else v for v in box.high],
+        }
+        for box in boxes
+    ]
+    return Case(
+        name,
+        {"op": "range", "tree": tree, "boxes": shown},
+        {"rows": KDTree.from_bytes(blob).range(boxes).tolist()},
+    )
 
 
-def _near(name: str, tree: str, blob: bytes, k: int, lat: float | None, lon: float | None, when: int | None, speed: float) -> Case:
-    given = {"op": "near", "tree": tree, "k": k, "lat": lat, "lon": lon, "taken_at": when, "metres_an_hour": speed}
+def _near(
+    name: str,
+    tree: str,
+    blob: bytes,
+    k: int,
+    lat: float | None,
+    lon: float | None,
+    when: int | None,
+    speed: float,
+) -> Case:
+    given = {
+        "op": "near",
+        "tree": tree,
+        "k": k,
+        "lat": lat,
+        "lon": lon,
+        "taken_at": when,
+        "metres_an_hour": speed,
+    }
     return Case(name, given, {"rows": _space(blob).near(k, lat, lon, when, speed).tolist()})
 
 

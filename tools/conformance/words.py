@@ -1,4 +1,6 @@
-"""Made-up text for fixtures: sentences to train small tokenizers on, hard strings to cut, and generated ones. Ours; knows no tokenizer."""
+"""Made-up text for fixtures: sentences to train small tokenizers on, hard strings to cut, and generated ones.
+Ours; knows no tokenizer.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,8 @@ HARD = (
     "\u2028line\u2029para\u000bvt\u000cff\u0085nel\u1680ogham\u3000wide",
     "ﾊﾟﾋﾟ ｆｕｌｌ ＷＩＤＴＨ ㌔ ㈱ ①",
     "a" + "\u0301" * 5 + "b",
-    "we walked from the old temple down to the lake, had noodles, and took the last train back home, tired and happy, " * 3,
+    "we walked from the old temple down to the lake, had noodles, and took the last train back home, tired and happy, "
+    * 3,
 )
 
 
@@ -50,9 +53,20 @@ def sentences(count: int, seed: int) -> list[str]:
 
 
 def _sentence(rng: random.Random) -> str:
-    parts = [rng.choice(WHO), rng.choice(NOUNS), rng.choice(VERBS), rng.choice(["in", "near", "on the way to", "not far from"]), rng.choice(PLACES)]
+    parts = [
+        rng.choice(WHO),
+        rng.choice(NOUNS),
+        rng.choice(VERBS),
+        rng.choice(["in", "near", "on the way to", "not far from"]),
+        rng.choice(PLACES),
+    ]
     if rng.random() < 0.4:
-        parts += ["on", str(rng.randint(1, 28)), rng.choice(["May", "June", "December"]), str(rng.randint(1990, 2026)) + rng.choice([".", "!", "?"])]
+        parts += [
+            "on",
+            str(rng.randint(1, 28)),
+            rng.choice(["May", "June", "December"]),
+            str(rng.randint(1990, 2026)) + rng.choice([".", "!", "?"]),
+        ]
     if rng.random() < 0.3:
         parts.insert(rng.randrange(len(parts)), rng.choice(OTHERS))
     return " ".join(parts)
@@ -73,6 +87,9 @@ def strings(count: int, seed: int) -> list[str]:
     rng = random.Random(seed)
     out = []
     for _ in range(count):
-        pieces = [_sentence(rng) if rng.random() < 0.3 else "".join(rng.choices(_POOL, k=rng.randint(1, 25))) for _ in range(rng.randint(1, 4))]
+        pieces = [
+            _sentence(rng) if rng.random() < 0.3 else "".join(rng.choices(_POOL, k=rng.randint(1, 25)))
+            for _ in range(rng.randint(1, 4))
+        ]
         out.append(rng.choice(["", " ", "  "]).join(pieces))
     return out

@@ -1,4 +1,6 @@
-"""`python -m tools.conformance.write --bundle B --album A -o DIR`: the fixtures that need an exported bundle, from the Python reference."""
+"""`python -m tools.conformance.write --bundle B --album A -o DIR`: the fixtures that need an exported bundle,
+from the Python reference.
+"""
 
 from __future__ import annotations
 

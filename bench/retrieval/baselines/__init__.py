@@ -1,4 +1,5 @@
-"""What our search is measured against: one file a baseline, each a `rank(user, query) -> ids`, on the same albums and the same text tower.
+"""What our search is measured against: one file a baseline, each a `rank(user, query) -> ids`, on the same
+albums and the same text tower.
 
 To add one: write a file with `rank`, and give it a name in BASELINES (bench/README.md shows it).
 """
@@ -25,8 +26,17 @@ BASELINES: dict[str, Baseline] = {
     "rrf": Baseline(rrf.rank, "reciprocal-rank fusion of bm25 and dense"),
     "st": Baseline(st.rank, "time and place written out as text, matched by BM25"),
     "image": Baseline(image.rank, "cosine of the image vectors"),
-    "gar": Baseline(gar.rank, "BM25 of the query, fused with BM25 of it and the language model's sentence (kept sentences cost no time)"),
-    "minirag": Baseline(minirag.rank, "MiniRAG-like: paths of two steps through the entity graph, and the text's cosine"),
-    "graphrag": Baseline(graphrag.rank, "GraphRAG-like: communities of the entity graph, and the text's cosine"),
-    "reminisce": Baseline(reminisce.rank, "Reminisce-like: coarse short vectors first, the best of them by the whole vector"),
+    "gar": Baseline(
+        gar.rank,
+        "BM25 of the query, fused with BM25 of it and the language model's sentence (kept sentences cost no time)",
+    ),
+    "minirag": Baseline(
+        minirag.rank, "MiniRAG-like: paths of two steps through the entity graph, and the text's cosine"
+    ),
+    "graphrag": Baseline(
+        graphrag.rank, "GraphRAG-like: communities of the entity graph, and the text's cosine"
+    ),
+    "reminisce": Baseline(
+        reminisce.rank, "Reminisce-like: coarse short vectors first, the best of them by the whole vector"
+    ),
 }

@@ -1,4 +1,5 @@
-"""BM25 over the memories: lower-case words, English stop words out, Snowball English stems, k1 = 1.5, b = 0.75 (bm25s, its "lucene" form).
+"""BM25 over the memories: lower-case words, English stop words out, Snowball English stems, k1 = 1.5, b =
+0.75 (bm25s, its "lucene" form).
 
 The protocol of the data sets' own `bm25` row, so that the two can be held against each other.
 """
@@ -41,14 +42,27 @@ class Index:
     def scores(self, query: str) -> FloatArray:
         """float32 [texts], 0 where no word of the query stands."""
         (words,) = _tokens([query], self.stemmer)
-        known = [] if self.retriever is None else [word for word in words if word in self.retriever.vocab_dict]
-        return np.asarray(self.retriever.get_scores(known), np.float32) if known else np.zeros(self.size, np.float32)
+        known = (
+            [] if self.retriever is None else [word for word in words if word in self.retriever.vocab_dict]
+        )
+        return (
+            np.asarray(self.retriever.get_scores(known), np.float32)
+            if known
+            else np.zeros(self.size, np.float32)
+        )
 
 
 def _tokens(texts: Sequence[str], stemmer: Any) -> list[list[str]]:
     import bm25s
 
-    found: list[list[str]] = bm25s.tokenize(list(texts), stopwords="en", stemmer=stemmer, token_pattern=_WORDS, return_ids=False, show_progress=False)
+    found: list[list[str]] = bm25s.tokenize(
+        list(texts),
+        stopwords="en",
+        stemmer=stemmer,
+        token_pattern=_WORDS,
+        return_ids=False,
+        show_progress=False,
+    )
     return found
 
 

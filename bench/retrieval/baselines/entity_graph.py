@@ -1,5 +1,5 @@
-"""The album's own entity graph as matrices, for the baselines that search graphs: nodes with vectors, which photos mention them, how they are
-joined.
+"""The album's own entity graph as matrices, for the baselines that search graphs: nodes with vectors, which
+photos mention them, how they are joined.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from ..user import NotApplicable, User
 
 @dataclass(frozen=True, eq=False)
 class EntityGraph:
-    """`vectors`: float32 [m, D]. `mentions`: sparse [m, photos] of 0 and 1. `joined`: sparse [m, m], symmetric, no loops: the photos that two
-    entities share, one more for an edge between them."""
+    """`vectors`: float32 [m, D]. `mentions`: sparse [m, photos] of 0 and 1. `joined`: sparse [m, m],
+    symmetric, no loops: the photos that two entities share, one more for an edge between them."""
 
     names: tuple[str, ...]
     vectors: FloatArray

@@ -1,9 +1,11 @@
-"""GAR, generation-augmented retrieval (Mao et al. 2021): the language model writes a sentence that a memory might say; BM25 searches for it too.
+"""GAR, generation-augmented retrieval (Mao et al. 2021): the language model writes a sentence that a memory
+might say; BM25 searches for it too.
 
-As adapted: one greedy sentence of at most 32 tokens by the bundle's own small model, shown three examples, where GAR trains a generator of answers,
-sentences and titles; the two BM25 lists (the query; the query and the sentence) are fused by reciprocal rank, as GAR fuses its lists. The prompt's
-fixed beginning is computed once a process. Sentences are kept on disk by model, prompt and query, a line each: a run that was interrupted asks for
-none twice, and is then timed without the writing.
+As adapted: one greedy sentence of at most 32 tokens by the bundle's own small model, shown three examples,
+where GAR trains a generator of answers, sentences and titles; the two BM25 lists (the query; the query and
+the sentence) are fused by reciprocal rank, as GAR fuses its lists. The prompt's fixed beginning is computed
+once a process. Sentences are kept on disk by model, prompt and query, a line each: a run that was interrupted
+asks for none twice, and is then timed without the writing.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ class Writer:
         self._fixed: Prefix | None = None
 
     def __call__(self, query: str) -> str:
-        """The model's sentence about `query`; "" when it says nothing. The query is data: cleaned, and cut at MAX_QUERY."""
+        """The model's sentence about `query`; "" when it says nothing. The query is data: cleaned, and cut at
+        MAX_QUERY.
+        """
         rest = tuple(self._models.llm_tokenizer.encode(f"Search: {clean(query, MAX_QUERY)}\nSentence:").ids)
         model = self._models.language_model
         if self._fixed is None:
@@ -46,11 +50,15 @@ class Writer:
             model.decoder.reset()
             model.decoder.forward(model.embed(ids))
             self._fixed = Prefix(ids, model.decoder.keep())
-        return model.generate(Request(self._fixed.ids + rest, MAX_NEW, stop=("\n",), prefix=self._fixed)).text.strip()
+        return model.generate(
+            Request(self._fixed.ids + rest, MAX_NEW, stop=("\n",), prefix=self._fixed)
+        ).text.strip()
 
 
 class Sentences:
-    """Sentences by query, kept in a file of JSON lines if there is one; a half-written last line is passed over."""
+    """Sentences by query, kept in a file of JSON lines if there is one; a half-written last line is passed
+    over.
+    """
 
     def __init__(self, writer: Callable[[str], str], path: Path | None) -> None:
         self._writer, self._path = writer, path
@@ -66,7 +74,9 @@ class Sentences:
         if query not in self._known:
             self._known[query] = self._writer(query)
             if self._path is not None:
-                with self._path.open("a", encoding="utf-8") as stream:  # one short write: processes may share the file
+                with self._path.open(
+                    "a", encoding="utf-8"
+                ) as stream:  # one short write: processes may share the file
                     stream.write("\n" + json.dumps({"query": query, "said": self._known[query]}))
         return self._known[query]
 
@@ -83,7 +93,9 @@ def _read(path: Path) -> list[tuple[str, str]]:
 
 
 def _sentences(user: User) -> Sentences:
-    if not any((a.role, a.target) == ("llm_decoder", user.models.backend) for a in user.models.manifest.artifacts):
+    if not any(
+        (a.role, a.target) == ("llm_decoder", user.models.backend) for a in user.models.manifest.artifacts
+    ):
         raise NotApplicable("the bundle has no language model")
     return Sentences.of(user.models, user.cache)
 

@@ -1,10 +1,12 @@
 """GraphRAG-like retrieval (Edge et al. 2024), as adapted to an album.
 
-GraphRAG clusters an entity graph into communities, has a language model write a report on each, and answers from the reports and from the
-neighbourhood of the query's entities. Here: entities and links are the album's own (layer 2); communities are Louvain's on the entities that two
-photos or more mention (GraphRAG: Leiden, in levels); the mean vector of a community's entities, weighted by mentions, stands for its report. A
-photo scores the cosine of its text, GLOBAL times the cosine of its best community, and LOCAL times the cosine of its nearest entity. What
-differs: no report is written, one level only, and photos are ranked instead of an answer generated.
+GraphRAG clusters an entity graph into communities, has a language model write a report on each, and answers
+from the reports and from the neighbourhood of the query's entities. Here: entities and links are the album's
+own (layer 2); communities are Louvain's on the entities that two photos or more mention (GraphRAG: Leiden, in
+levels); the mean vector of a community's entities, weighted by mentions, stands for its report. A photo
+scores the cosine of its text, GLOBAL times the cosine of its best community, and LOCAL times the cosine of
+its nearest entity. What differs: no report is written, one level only, and photos are ranked instead of an
+answer generated.
 """
 
 from __future__ import annotations
@@ -25,7 +27,10 @@ SEED = 0
 
 @dataclass(frozen=True, eq=False)
 class Communities:
-    """`vectors`: float32 [c, D], unit length. `photos`: sparse [c, photos], which photos mention any of its entities."""
+    """`vectors`: float32 [c, D], unit length.
+
+    `photos`: sparse [c, photos], which photos mention any of its entities.
+    """
 
     vectors: FloatArray
     photos: Any
@@ -37,7 +42,9 @@ def communities(user: User) -> Communities:
     graph = user.kept(entity_graph)
     groups = _louvain(graph)
     which = np.concatenate([np.full(len(group), at) for at, group in enumerate(groups)])
-    member = coo_array((np.ones(len(which)), (which, np.concatenate(groups))), shape=(len(groups), len(graph.names))).tocsr()
+    member = coo_array(
+        (np.ones(len(which)), (which, np.concatenate(groups))), shape=(len(groups), len(graph.names))
+    ).tocsr()
     held = np.asarray(graph.mentions.sum(axis=1)).reshape(-1, 1)
     means = np.asarray(member @ (graph.vectors * held), np.float32)
     means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-9)
@@ -45,7 +52,9 @@ def communities(user: User) -> Communities:
 
 
 def _louvain(graph: EntityGraph) -> list[list[int]]:
-    """Groups of entities in order of their first member; what a single photo mentions belongs to none, unless nothing else is there."""
+    """Groups of entities in order of their first member; what a single photo mentions belongs to none, unless
+    nothing else is there.
+    """
     import networkx as nx
 
     often = np.flatnonzero(np.asarray(graph.mentions.sum(axis=1)).reshape(-1) >= 2)
@@ -53,8 +62,15 @@ def _louvain(graph: EntityGraph) -> list[list[int]]:
     links = graph.joined[often][:, often].tocoo()
     net: Any = nx.Graph()
     net.add_nodes_from(range(len(often)))
-    net.add_weighted_edges_from((int(a), int(b), float(w)) for a, b, w in zip(links.row, links.col, links.data, strict=True) if a < b)
-    return sorted([sorted(int(often[node]) for node in group) for group in nx.community.louvain_communities(net, seed=SEED)])
+    net.add_weighted_edges_from(
+        (int(a), int(b), float(w)) for a, b, w in zip(links.row, links.col, links.data, strict=True) if a < b
+    )
+    return sorted(
+        [
+            sorted(int(often[node]) for node in group)
+            for group in nx.community.louvain_communities(net, seed=SEED)
+        ]
+    )
 
 
 def rank(user: User, query: str) -> list[str]:
@@ -66,6 +82,8 @@ def rank(user: User, query: str) -> list[str]:
 
 
 def _greatest(links: Any, values: FloatArray) -> FloatArray:
-    """float [photos]: of the rows of `links` that hold a photo, the greatest value over 0; 0 where there is none."""
+    """float [photos]: of the rows of `links` that hold a photo, the greatest value over 0; 0 where there is
+    none.
+    """
     scaled = links.astype(np.float64).multiply(np.maximum(values, 0)[:, None])
     return np.asarray(scaled.max(axis=0).toarray(), np.float32).reshape(-1)

@@ -1,4 +1,6 @@
-"""Image-only retrieval: the cosine of the query's vector and each photo's image vector (both in the text tower's space). Needs photos with pixels."""
+"""Image-only retrieval: the cosine of the query's vector and each photo's image vector (both in the text
+tower's space). Needs photos with pixels.
+"""
 
 from __future__ import annotations
 

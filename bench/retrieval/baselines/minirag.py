@@ -1,12 +1,14 @@
 """MiniRAG-like graph retrieval (Fan et al. 2025), as adapted to an album.
 
-MiniRAG indexes chunks and entities in one heterogeneous graph, so that a small model need not understand much: it finds the query's entities in it,
-walks paths from them, and takes the chunks that lie on strong ones. Here: chunks are photos, entities and links are the album's own (layer 2).
-Start nodes are the START entities nearest to the query, and those nearest to each name that the album's extractor finds in it. Activation is the
-cosine and passes on to joined entities, damped by DAMPING and shared by degree, for two steps; a photo's graph score is the sum of its entities'
-activation over the square root of their number, scaled to 1 for the best photo; WEIGHT times it is added to the cosine of its text. What differs:
-no language model names the answer's type and no edge has a description; WEIGHT is the best of six on a sample of the development queries, as our
-own weights are fitted to them.
+MiniRAG indexes chunks and entities in one heterogeneous graph, so that a small model need not understand
+much: it finds the query's entities in it, walks paths from them, and takes the chunks that lie on strong
+ones. Here: chunks are photos, entities and links are the album's own (layer 2). Start nodes are the START
+entities nearest to the query, and those nearest to each name that the album's extractor finds in it.
+Activation is the cosine and passes on to joined entities, damped by DAMPING and shared by degree, for two
+steps; a photo's graph score is the sum of its entities' activation over the square root of their number,
+scaled to 1 for the best photo; WEIGHT times it is added to the cosine of its text. What differs: no language
+model names the answer's type and no edge has a description; WEIGHT is the best of six on a sample of the
+development queries, as our own weights are fitted to them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 """Reminisce-like coarse-to-fine embedding (Cai et al. 2024), as adapted to an album.
 
-Reminisce leaves a photo with a coarse embedding from an early exit of the tower, and refines at query time only the candidates that the coarse ones
-name. The exported towers have no early exit. What stands for the coarse embedding is the first COARSE principal components of the user's own chunk
-vectors (a twelfth of 384 dimensions); the best SHARE of the photos, at least LEAST, are ranked anew by the whole vector. What differs: the coarse
-stage saves bytes and multiply-adds of the search, not of the encoding, and its loss is that of a projection, not of a shallower network.
+Reminisce leaves a photo with a coarse embedding from an early exit of the tower, and refines at query time
+only the candidates that the coarse ones name. The exported towers have no early exit. What stands for the
+coarse embedding is the first COARSE principal components of the user's own chunk vectors (a twelfth of 384
+dimensions); the best SHARE of the photos, at least LEAST, are ranked anew by the whole vector. What differs:
+the coarse stage saves bytes and multiply-adds of the search, not of the encoding, and its loss is that of a
+projection, not of a shallower network.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ COARSE, SHARE, LEAST = 32, 0.05, 20
 
 @dataclass(frozen=True, eq=False)
 class Coarse:
-    """`basis`: float32 [D, COARSE]; `codes`: float32 [chunks, COARSE]; `owners`: the photo row of each, ascending."""
+    """`basis`: float32 [D, COARSE]; `codes`: float32 [chunks, COARSE]; `owners`: the photo row of each,
+    ascending.
+    """
 
     basis: FloatArray
     codes: FloatArray

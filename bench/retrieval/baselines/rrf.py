@@ -1,4 +1,7 @@
-"""Reciprocal-rank fusion (Cormack et al. 2009) of lists of ids, and its form over BM25 and the dense list with the usual k = 60."""
+"""Reciprocal-rank fusion (Cormack et al.
+
+2009) of lists of ids, and its form over BM25 and the dense list with the usual k = 60.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,9 @@ K = 60
 
 
 def fused(lists: Sequence[Sequence[str]]) -> list[str]:
-    """An id scores the sum of 1 / (K + place) over the lists that hold it; equal scores in the order in which they were met."""
+    """An id scores the sum of 1 / (K + place) over the lists that hold it; equal scores in the order in which
+    they were met.
+    """
     scores: dict[str, float] = {}
     for ranked in lists:
         for place, photo in enumerate(ranked, 1):

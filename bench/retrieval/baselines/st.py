@@ -1,7 +1,9 @@
-"""ST-matching: each photo's time and place written out as words ("Saturday 14 February 2026 winter evening Amsterdam"), matched by BM25.
+"""ST-matching: each photo's time and place written out as words ("Saturday 14 February 2026 winter evening
+Amsterdam"), matched by BM25.
 
-It understands nothing: "last summer" matches every summer by its word, "the day after Christmas" no day. A query that names neither time nor place
-gets an empty list. Knows dates and the place that the device read from the position; knows nothing of what the memories say.
+It understands nothing: "last summer" matches every summer by its word, "the day after Christmas" no day. A
+query that names neither time nor place gets an empty list. Knows dates and the place that the device read
+from the position; knows nothing of what the memories say.
 """
 
 from __future__ import annotations

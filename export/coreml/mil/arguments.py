@@ -31,7 +31,8 @@ class Values(Protocol):
 class Arguments:
     """The parameters of one operation, and in `outputs` what it declares to give.
 
-    `tensor` gives a value as it is held; `wide` gives fp16 as fp32, which is what an operation computes in before its result is rounded.
+    `tensor` gives a value as it is held; `wide` gives fp16 as fp32, which is what an operation computes in
+    before its result is rounded.
     """
 
     def __init__(self, operation: Operation, values: Values) -> None:
@@ -75,7 +76,13 @@ class Arguments:
         if name in self._plain:
             return self._plain[name]
         bound = self._bound(name)
-        text = bound.text if isinstance(bound, Text) else self.values.text(bound) if isinstance(bound, str) else None
+        text = (
+            bound.text
+            if isinstance(bound, Text)
+            else self.values.text(bound)
+            if isinstance(bound, str)
+            else None
+        )
         value = self.tensor(name) if text is None else text
         if not isinstance(bound, str) or self.values.constant(bound):
             self._plain[name] = value
@@ -126,7 +133,9 @@ class Arguments:
         return bound
 
     def expect(self, shape: Sequence[int]) -> tuple[int, ...]:
-        """`shape`, which must be what the operation declares: asked before a result is made, so that no file decides its size unseen."""
+        """`shape`, which must be what the operation declares: asked before a result is made, so that no file
+        decides its size unseen.
+        """
         if tuple(shape) != self.outputs[0].type.shape:
             raise ValueError(f"gives shape {list(shape)}, but declares {list(self.outputs[0].type.shape)}")
         return tuple(int(n) for n in shape)
@@ -153,7 +162,9 @@ def unknown(operation: Operation, known: str) -> None:
     extra = sorted(set(operation.inputs) - set(known.split()))
     if extra:
         names = ", ".join(v.name for v in operation.outputs)
-        raise ExportError(f"operation {operation.type} → {names}: parameter {', '.join(extra)}, which the MIL interpreter does not know")
+        raise ExportError(
+            f"operation {operation.type} → {names}: parameter {', '.join(extra)}, which the MIL interpreter does not know"
+        )
 
 
 def floats(x: Tensor) -> Tensor:

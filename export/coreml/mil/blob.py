@@ -1,8 +1,10 @@
-"""The weight file of an ML program (storage format 2): a 64-byte header, then for each tensor a 64-byte record and its bytes.
+"""The weight file of an ML program (storage format 2): a 64-byte header, then for each tensor a 64-byte
+record and its bytes.
 
-Little-endian. Header: uint32 count, uint32 version, zeros. Record: uint32 0xDEADBEEF, uint32 type code, uint64 bytes, uint64 offset of the
-bytes, uint64 unused bits at their end. Elements narrower than a byte lie least significant bits first, across byte borders. Every offset
-and size is checked against the file before it is used; the file is mapped, never read whole.
+Little-endian. Header: uint32 count, uint32 version, zeros. Record: uint32 0xDEADBEEF, uint32 type code,
+uint64 bytes, uint64 offset of the bytes, uint64 unused bits at their end. Elements narrower than a byte lie
+least significant bits first, across byte borders. Every offset and size is checked against the file before it
+is used; the file is mapped, never read whole.
 """
 
 from __future__ import annotations
@@ -38,15 +40,29 @@ class Blob:
             raise ExportError(f"{path}: not a weight file of storage format {VERSION}: export again")
 
     def read(self, offset: int, dtype: DType, shape: tuple[int, ...]) -> Tensor:
-        """The tensor whose record stands at `offset`. Raises ExportError if the record is not of that type and size, or leaves the file."""
+        """The tensor whose record stands at `offset`.
+
+        Raises ExportError if the record is not of that type and size, or leaves the file.
+        """
         count = math.prod(shape)
         if offset < 64 or offset + 64 > len(self._bytes):
-            raise ExportError(f"{self.path}: no record at offset {offset} of {len(self._bytes)} bytes: export again")
+            raise ExportError(
+                f"{self.path}: no record at offset {offset} of {len(self._bytes)} bytes: export again"
+            )
         sentinel, code, size, start, unused = RECORD.unpack_from(self._bytes[offset : offset + 64].tobytes())
         if sentinel != SENTINEL or code != dtype.blob or not dtype.blob:
-            raise ExportError(f"{self.path}: the record at offset {offset} holds type {code}, not {dtype.name}: export again")
-        if size != (count * dtype.bits + 7) // 8 or start < 64 or start + size > len(self._bytes) or unused > 7:
-            raise ExportError(f"{self.path}: the record at offset {offset} does not hold {count} × {dtype.name}: export again")
+            raise ExportError(
+                f"{self.path}: the record at offset {offset} holds type {code}, not {dtype.name}: export again"
+            )
+        if (
+            size != (count * dtype.bits + 7) // 8
+            or start < 64
+            or start + size > len(self._bytes)
+            or unused > 7
+        ):
+            raise ExportError(
+                f"{self.path}: the record at offset {offset} does not hold {count} × {dtype.name}: export again"
+            )
         return unpack(self._bytes[start : start + size], dtype, count).reshape(shape)
 
 
@@ -54,7 +70,9 @@ def unpack(raw: NDArray[np.uint8], dtype: DType, count: int) -> Tensor:
     """Stored bytes → `count` elements in the type that holds them."""
     if dtype.bits >= 8:
         # A copy: torch wants memory that it may write.
-        return torch.from_numpy(raw.view(NUMPY[dtype.name]).astype(NUMPY[dtype.name].lstrip("<"))).to(dtype.held)
+        return torch.from_numpy(raw.view(NUMPY[dtype.name]).astype(NUMPY[dtype.name].lstrip("<"))).to(
+            dtype.held
+        )
     # Eight elements lie in `bits` whole bytes.
     whole = np.zeros(-(-len(raw) // dtype.bits) * dtype.bits, np.uint8)
     whole[: len(raw)] = raw

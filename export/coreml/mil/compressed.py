@@ -1,6 +1,8 @@
-"""Compressed constants (`constexpr_*`): from the stored bytes to the tensor that Core ML computes with. Knows arguments and torch.
+"""Compressed constants (`constexpr_*`): from the stored bytes to the tensor that Core ML computes with. Knows
+arguments and torch.
 
-Scales, tables and products are computed in fp32; the caller rounds to the declared type, as Core ML's own decompression does.
+Scales, tables and products are computed in fp32; the caller rounds to the declared type, as Core ML's own
+decompression does.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from .dtypes import DType
 
 
 def _spread(x: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """`x` with each element repeated over its block, so that it has `shape`; axes that have one element are left to broadcast."""
+    """`x` with each element repeated over its block, so that it has `shape`; axes that have one element are
+    left to broadcast.
+    """
     if x.dim() != len(shape) or any(n == 0 or whole % n for n, whole in zip(x.shape, shape, strict=True)):
         raise ValueError(f"blocks of {list(x.shape)} do not divide {list(shape)}")
     for axis, (n, whole) in enumerate(zip(x.shape, shape, strict=True)):
@@ -44,12 +48,18 @@ def _affine(a: Arguments) -> Tensor:
     sides = []
     for name in ("scale", "zero_point"):
         side = a.tensor(name)
-        sides.append(side.reshape([-1 if i == axis % data.dim() else 1 for i in range(data.dim())]) if side.dim() else side.reshape([1] * data.dim()))
+        sides.append(
+            side.reshape([-1 if i == axis % data.dim() else 1 for i in range(data.dim())])
+            if side.dim()
+            else side.reshape([1] * data.dim())
+        )
     return _shift_scale(data, sides[0], sides[1])
 
 
 def _look_up(indices: Tensor, lut: Tensor, axis: int) -> Tensor:
-    """indices [...], lut [blocks..., palette, vector] → values; a vector's elements lie side by side along `axis`."""
+    """indices [...], lut [blocks..., palette, vector] → values; a vector's elements lie side by side along
+    `axis`.
+    """
     rank, (palette, vector) = indices.dim(), lut.shape[-2:]
     if lut.dim() != rank + 2 or palette == 0 or (indices.numel() and int(indices.max()) >= palette):
         raise ValueError(f"table {list(lut.shape)} does not fit indices of shape {list(indices.shape)}")
@@ -107,7 +117,9 @@ def _lut_to_sparse(a: Arguments) -> tuple[Tensor, ...]:
 def _sparse_shift_scale(a: Arguments) -> tuple[Tensor, ...]:
     mask = a.tensor("data_mask")
     dense = _dense(a.tensor("nonzero_data"), mask)
-    return mask, _shift_scale(dense, a.tensor("scale"), a.tensor("offset") if a.has("offset") else None)[mask.bool()]
+    return mask, _shift_scale(dense, a.tensor("scale"), a.tensor("offset") if a.has("offset") else None)[
+        mask.bool()
+    ]
 
 
 OPS: dict[str, tuple[Function, str]] = {

@@ -1,4 +1,7 @@
-"""MIL's element types: how each is stored in a weight file, and the torch type that holds its values here. A literal table."""
+"""MIL's element types: how each is stored in a weight file, and the torch type that holds its values here.
+
+A literal table.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,9 @@ from ...errors import ExportError
 
 @dataclass(frozen=True)
 class DType:
-    """`name`: MIL's. `held`: torch's type of the values. `bits`, `blob`: width and type code in a weight file (0: never stored there)."""
+    """`name`: MIL's. `held`: torch's type of the values. `bits`, `blob`: width and type code in a weight file
+    (0: never stored there).
+    """
 
     name: str
     held: torch.dtype
@@ -61,12 +66,16 @@ BY_CAST_NAME = {
 def dtype(name: str) -> DType:
     """The element type called `name`. Raises ExportError for one that the interpreter does not know."""
     if name not in DTYPES:
-        raise ExportError(f"element type {name} is not one that the MIL interpreter knows ({', '.join(DTYPES)})")
+        raise ExportError(
+            f"element type {name} is not one that the MIL interpreter knows ({', '.join(DTYPES)})"
+        )
     return DTYPES[name]
 
 
 def cast_dtype(name: str) -> DType:
     """The same by the name that `cast` uses ("fp16")."""
     if name not in BY_CAST_NAME:
-        raise ExportError(f"cast to {name!r} is not one that the MIL interpreter knows ({', '.join(BY_CAST_NAME)})")
+        raise ExportError(
+            f"cast to {name!r} is not one that the MIL interpreter knows ({', '.join(BY_CAST_NAME)})"
+        )
     return BY_CAST_NAME[name]

@@ -1,8 +1,9 @@
 """Runs a program: each operation in order, each result held in the type that the program declares for it.
 
-fp16 between operations is fp16: a result is rounded, and overflows to infinity as it would on the device. What is not known (an operation, a
-parameter, an element type) or does not agree with its own declaration (a shape, a kind of number) is an error that names it; nothing is
-skipped and nothing guessed. Everything that can be checked before a run is checked when the program is loaded.
+fp16 between operations is fp16: a result is rounded, and overflows to infinity as it would on the device.
+What is not known (an operation, a parameter, an element type) or does not agree with its own declaration (a
+shape, a kind of number) is an error that names it; nothing is skipped and nothing guessed. Everything that
+can be checked before a run is checked when the program is loaded.
 """
 
 from __future__ import annotations
@@ -21,9 +22,23 @@ from .dtypes import DType
 from .memory import KEPT_BYTES, Memory
 from .program import DATA, TEXT, Named, Operation, read
 
-OPS: dict[str, tuple[Function, str]] = {**ops_elementwise.OPS, **ops_shape.OPS, **ops_reduce.OPS, **ops_network.OPS}
+OPS: dict[str, tuple[Function, str]] = {
+    **ops_elementwise.OPS,
+    **ops_shape.OPS,
+    **ops_reduce.OPS,
+    **ops_network.OPS,
+}
 # What torch and numpy raise for operands that do not fit each other, and for more memory than there is.
-REFUSALS = (ValueError, RuntimeError, IndexError, TypeError, OverflowError, MemoryError, ZeroDivisionError, KeyError)
+REFUSALS = (
+    ValueError,
+    RuntimeError,
+    IndexError,
+    TypeError,
+    OverflowError,
+    MemoryError,
+    ZeroDivisionError,
+    KeyError,
+)
 
 
 @dataclass(frozen=True)
@@ -36,7 +51,10 @@ class Step:
 
 
 class Interpreter:
-    """A saved program in memory. `run` takes and gives tensors by name; states live from call to call until `reset`."""
+    """A saved program in memory.
+
+    `run` takes and gives tensors by name; states live from call to call until `reset`.
+    """
 
     def __init__(self, package: Path, kept_bytes: int = KEPT_BYTES) -> None:
         self.package, self.program = package, read(package)
@@ -54,7 +72,10 @@ class Interpreter:
         return {name: value.clone() for name, value in self._memory.states().items()}
 
     def set_states(self, values: dict[str, Tensor]) -> None:
-        """Takes over these values, each rounded to its state's type. Raises ExportError for a state that the program does not have so."""
+        """Takes over these values, each rounded to its state's type.
+
+        Raises ExportError for a state that the program does not have so.
+        """
         held = self._memory.states()
         for name, value in values.items():
             if name not in held or value.shape != held[name].shape:
@@ -62,17 +83,27 @@ class Interpreter:
             self._memory.add_state(name, value.to(held[name].dtype, copy=True))
 
     def run(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Raises ExportError for inputs that are not the program's, and for an operation that cannot be computed."""
+        """Raises ExportError for inputs that are not the program's, and for an operation that cannot be
+        computed.
+        """
         live = self._memory.live
         live.clear()
         for spec in self.program.inputs:
-            if spec.name not in inputs or tuple(inputs[spec.name].shape) != spec.type.shape or inputs[spec.name].dtype != spec.type.dtype.held:
-                raise ExportError(f"{self.package}: input {spec.name} must be {spec.type.dtype.name} {list(spec.type.shape)}")
+            if (
+                spec.name not in inputs
+                or tuple(inputs[spec.name].shape) != spec.type.shape
+                or inputs[spec.name].dtype != spec.type.dtype.held
+            ):
+                raise ExportError(
+                    f"{self.package}: input {spec.name} must be {spec.type.dtype.name} {list(spec.type.shape)}"
+                )
             live[spec.name] = inputs[spec.name]
         with torch.inference_mode():
             for step in self._steps:
                 operation = step.arguments.operation
-                for output, value in zip(operation.outputs, self._compute(step.compute, step.arguments), strict=True):
+                for output, value in zip(
+                    operation.outputs, self._compute(step.compute, step.arguments), strict=True
+                ):
                     live[output.name] = value
                 for name in step.last:
                     live.pop(name, None)
@@ -108,7 +139,10 @@ class Interpreter:
         done: dict[int, list[str]] = {}
         for name in set(last) - set(self.program.outputs):
             done.setdefault(last[name], []).append(name)
-        return [Step(OPS[o.type][0], Arguments(o, self._memory), tuple(done.get(i, ()))) for i, o in enumerate(operations)]
+        return [
+            Step(OPS[o.type][0], Arguments(o, self._memory), tuple(done.get(i, ())))
+            for i, o in enumerate(operations)
+        ]
 
     def _check(self, operation: Operation, taken: set[str]) -> None:
         where = f"{self.package}: operation {operation.type} → {', '.join(v.name for v in operation.outputs)}"
@@ -140,17 +174,26 @@ class Interpreter:
             values = result if isinstance(result, tuple) else (result,)
             return tuple(_declared(v, o) for v, o in zip(values, operation.outputs, strict=True))
         except REFUSALS as error:
-            names, reason = ", ".join(v.name for v in operation.outputs), (str(error) or type(error).__name__).splitlines()[0][:200]
+            names, reason = (
+                ", ".join(v.name for v in operation.outputs),
+                (str(error) or type(error).__name__).splitlines()[0][:200],
+            )
             raise ExportError(f"{self.package}: operation {operation.type} → {names}: {reason}") from None
 
 
 def _declared(value: Tensor, output: Named) -> Tensor:
-    """`value` as the program declares it: rounded to fp16 where it says so. Raises ValueError for another shape or kind of number."""
+    """`value` as the program declares it: rounded to fp16 where it says so. Raises ValueError for another
+    shape or kind of number.
+    """
     kind: DType = output.type.dtype
     if tuple(value.shape) != output.type.shape:
         raise ValueError(f"gives shape {list(value.shape)}, but declares {list(output.type.shape)}")
     if value.is_floating_point() != kind.floating or (value.dtype == torch.bool) != (kind.held == torch.bool):
         raise ValueError(f"gives {value.dtype}, but declares {kind.name}")
-    if kind.name.startswith("UINT") and value.numel() and not 0 <= int(value.min()) <= int(value.max()) < 1 << kind.bits:
+    if (
+        kind.name.startswith("UINT")
+        and value.numel()
+        and not 0 <= int(value.min()) <= int(value.max()) < 1 << kind.bits
+    ):
         raise ValueError(f"gives a number outside {kind.name}")
     return value.to(kind.held)

@@ -1,7 +1,9 @@
-"""Where the values of a program live: constants (in place, in the weight file, or compressed), inputs, results and states.
+"""Where the values of a program live: constants (in place, in the weight file, or compressed), inputs,
+results and states.
 
-Constants are expanded to the type that operations compute in when they are first used, and kept as long as they fit `KEPT_BYTES`; the rest
-are expanded again at each use, so that a model of any size runs in bounded memory. Knows no operation.
+Constants are expanded to the type that operations compute in when they are first used, and kept as long as
+they fit `KEPT_BYTES`; the rest are expanded again at each use, so that a model of any size runs in bounded
+memory. Knows no operation.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Operations that work element by element: arithmetic, comparison, logic, rounding, activations, casts. Knows arguments and torch."""
+"""Operations that work element by element: arithmetic, comparison, logic, rounding, activations, casts. Knows
+arguments and torch.
+"""
 
 from __future__ import annotations
 
@@ -141,12 +143,18 @@ OPS: dict[str, tuple[Function, str]] = {
     "leaky_relu": (lambda a: F.leaky_relu(floats(a.wide("x")), a.number("alpha")), "x alpha"),
     "elu": (lambda a: F.elu(floats(a.wide("x")), a.number("alpha")), "x alpha"),
     "threshold": (lambda a: floats(a.wide("x")).clamp(min=a.number("alpha")), "x alpha"),
-    "sigmoid_hard": (lambda a: (floats(a.wide("x")) * a.number("alpha") + a.number("beta")).clamp(0, 1), "x alpha beta"),
+    "sigmoid_hard": (
+        lambda a: (floats(a.wide("x")) * a.number("alpha") + a.number("beta")).clamp(0, 1),
+        "x alpha beta",
+    ),
     "clamped_relu": (
         lambda a: F.leaky_relu(floats(a.wide("x")), a.number("alpha")).clamp(max=a.number("beta")),
         "x alpha beta",
     ),
-    "linear_activation": (lambda a: floats(a.wide("x")) * a.number("alpha") + a.number("beta"), "x alpha beta"),
+    "linear_activation": (
+        lambda a: floats(a.wide("x")) * a.number("alpha") + a.number("beta"),
+        "x alpha beta",
+    ),
     "clip": (_clip, "x alpha beta"),
     "gelu": (_gelu, "x mode"),
     "prelu": (_prelu, "x alpha"),

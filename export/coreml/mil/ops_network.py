@@ -1,4 +1,5 @@
-"""Operations of networks: products, convolutions, pooling, normalisation, softmax, attention, state. Knows arguments and torch.
+"""Operations of networks: products, convolutions, pooling, normalisation, softmax, attention, state. Knows
+arguments and torch.
 
 Each computes in fp32 and rounds once, at its end; hardware may round inside, where this says nothing.
 """
@@ -40,7 +41,9 @@ def _einsum(a: Arguments) -> Tensor:
     return torch.einsum(a.text("equation"), *[floats(v) for v in a.wides("values")])
 
 
-def _paddings(a: Arguments, kernel: list[int], strides: list[int], dilations: list[int], sizes: list[int]) -> list[tuple[int, int]]:
+def _paddings(
+    a: Arguments, kernel: list[int], strides: list[int], dilations: list[int], sizes: list[int]
+) -> list[tuple[int, int]]:
     """Before and after, along each spatial axis."""
     kind, n = a.text("pad_type", "valid"), len(sizes)
     if kind == "valid":
@@ -79,8 +82,16 @@ def _conv(a: Arguments) -> Tensor:
     strides, dilations = _steps(a, rank)
     pads = _paddings(a, list(weight.shape[2:]), strides, dilations, list(x.shape[2:]))
     spans = zip(x.shape[2:], pads, weight.shape[2:], dilations, strides, strict=True)
-    a.expect([x.shape[0], weight.shape[0], *((n + p + q - (k - 1) * d - 1) // s + 1 for n, (p, q), k, d, s in spans)])
-    return CONVOLUTIONS[rank](_surround(x, pads, 0.0), weight, a.wide_or_none("bias"), strides, 0, dilations, a.int_("groups", 1))
+    a.expect(
+        [
+            x.shape[0],
+            weight.shape[0],
+            *((n + p + q - (k - 1) * d - 1) // s + 1 for n, (p, q), k, d, s in spans),
+        ]
+    )
+    return CONVOLUTIONS[rank](
+        _surround(x, pads, 0.0), weight, a.wide_or_none("bias"), strides, 0, dilations, a.int_("groups", 1)
+    )
 
 
 def _conv_transpose(a: Arguments) -> Tensor:
@@ -92,7 +103,10 @@ def _conv_transpose(a: Arguments) -> Tensor:
     if kind not in ("valid", "custom"):
         raise ValueError(f"pad_type {kind!r} is not known")
     pads = _paddings(a, list(weight.shape[2:]), strides, dilations, list(x.shape[2:]))
-    sizes = [(n - 1) * s + (k - 1) * d + 1 for n, s, k, d in zip(x.shape[2:], strides, weight.shape[2:], dilations, strict=True)]
+    sizes = [
+        (n - 1) * s + (k - 1) * d + 1
+        for n, s, k, d in zip(x.shape[2:], strides, weight.shape[2:], dilations, strict=True)
+    ]
     wanted = list(a.outputs[0].type.shape)
     if len(wanted) != x.dim() or any(w > n for w, n in zip(wanted[2:], sizes, strict=True)):
         raise ValueError(f"gives at most {sizes}, but declares {wanted[2:]}")
@@ -132,11 +146,25 @@ def _layer_norm(a: Arguments) -> Tensor:
 
 def _batch_norm(a: Arguments) -> Tensor:
     x = floats(a.wide("x"))
-    return F.batch_norm(x, a.wide("mean"), a.wide("variance"), a.wide_or_none("gamma"), a.wide_or_none("beta"), eps=a.number("epsilon", 1e-5))
+    return F.batch_norm(
+        x,
+        a.wide("mean"),
+        a.wide("variance"),
+        a.wide_or_none("gamma"),
+        a.wide_or_none("beta"),
+        eps=a.number("epsilon", 1e-5),
+    )
 
 
 def _instance_norm(a: Arguments) -> Tensor:
-    return F.instance_norm(floats(a.wide("x")), None, None, a.wide_or_none("gamma"), a.wide_or_none("beta"), eps=a.number("epsilon", 1e-5))
+    return F.instance_norm(
+        floats(a.wide("x")),
+        None,
+        None,
+        a.wide_or_none("gamma"),
+        a.wide_or_none("beta"),
+        eps=a.number("epsilon", 1e-5),
+    )
 
 
 def _l2_norm(a: Arguments) -> Tensor:
@@ -181,7 +209,10 @@ OPS: dict[str, tuple[Function, str]] = {
     "conv": (_conv, "x weight bias strides pad_type pad dilations groups"),
     "conv_transpose": (_conv_transpose, "x weight bias strides pad_type pad dilations groups output_shape"),
     "max_pool": (lambda a: _pool(a, "max"), "x kernel_sizes strides pad_type pad ceil_mode"),
-    "avg_pool": (lambda a: _pool(a, "avg"), "x kernel_sizes strides pad_type pad ceil_mode exclude_padding_from_average"),
+    "avg_pool": (
+        lambda a: _pool(a, "avg"),
+        "x kernel_sizes strides pad_type pad ceil_mode exclude_padding_from_average",
+    ),
     "layer_norm": (_layer_norm, "x axes gamma beta epsilon"),
     "batch_norm": (_batch_norm, "x mean variance gamma beta epsilon"),
     "instance_norm": (_instance_norm, "x gamma beta epsilon"),

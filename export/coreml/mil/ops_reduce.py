@@ -1,4 +1,6 @@
-"""Operations along an axis: sums, norms, extremes, order, running sums, and picking by index. Knows arguments and torch."""
+"""Operations along an axis: sums, norms, extremes, order, running sums, and picking by index. Knows arguments
+and torch.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ def _topk(a: Arguments) -> tuple[Tensor, ...]:
 
 
 def _argsort(a: Arguments) -> Tensor:
-    return torch.argsort(a.wide("x"), dim=a.int_("axis", -1), descending=not a.flag("ascending", False), stable=True)
+    return torch.argsort(
+        a.wide("x"), dim=a.int_("axis", -1), descending=not a.flag("ascending", False), stable=True
+    )
 
 
 def _cumsum(a: Arguments) -> Tensor:
@@ -79,7 +83,9 @@ def _gather(a: Arguments) -> Tensor:
     found = _checked(indices, x.shape[axis])
     if batch == 0:
         a.expect([*x.shape[:axis], *found.shape, *x.shape[axis + 1 :]])
-        return x.index_select(axis, found.reshape(-1)).reshape([*x.shape[:axis], *found.shape, *x.shape[axis + 1 :]])
+        return x.index_select(axis, found.reshape(-1)).reshape(
+            [*x.shape[:axis], *found.shape, *x.shape[axis + 1 :]]
+        )
     if not 0 < batch <= min(axis, found.dim()) or x.shape[:batch] != found.shape[:batch]:
         raise ValueError(f"batch_dims {batch} of shapes {list(x.shape)} and {list(found.shape)}")
     lead = x.reshape(-1, *x.shape[batch:]), found.reshape(math.prod(found.shape[:batch]), -1)
@@ -137,7 +143,10 @@ OPS: dict[str, tuple[Function, str]] = {
     "reduce_l1_norm": (_reduce(lambda x, axes, keep: _sum(x.abs(), axes, keep)), "x axes keep_dims"),
     "reduce_l2_norm": (_reduce(lambda x, axes, keep: _sum(x * x, axes, keep).sqrt()), "x axes keep_dims"),
     "reduce_sum_square": (_reduce(lambda x, axes, keep: _sum(x * x, axes, keep)), "x axes keep_dims"),
-    "reduce_log_sum_exp": (_reduce(lambda x, axes, keep: x.logsumexp(axes, keepdim=keep)), "x axes keep_dims"),
+    "reduce_log_sum_exp": (
+        _reduce(lambda x, axes, keep: x.logsumexp(axes, keepdim=keep)),
+        "x axes keep_dims",
+    ),
     "reduce_argmax": (_arg(torch.argmax), "x axis keep_dims output_dtype"),
     "reduce_argmin": (_arg(torch.argmin), "x axis keep_dims output_dtype"),
     "topk": (_topk, "x k axis ascending sort return_indices output_indices_dtype"),

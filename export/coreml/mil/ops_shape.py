@@ -1,4 +1,6 @@
-"""Operations that move elements and compute none: reshape, transpose, slices, concatenation, padding, fill, bands. Knows arguments and torch."""
+"""Operations that move elements and compute none: reshape, transpose, slices, concatenation, padding, fill,
+bands. Knows arguments and torch.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,9 @@ def _split(a: Arguments) -> tuple[Tensor, ...]:
 
 
 def _cut(x: Tensor, a: Arguments) -> tuple[list[range], list[bool]]:
-    """The indices along each axis that begin, end, stride and their masks select, and which axes the slice drops."""
+    """The indices along each axis that begin, end, stride and their masks select, and which axes the slice
+    drops.
+    """
     rank = x.dim()
     begin, end, stride = a.ints("begin"), a.ints("end"), a.ints("stride", [1] * rank)
     open_begin, open_end = a.flags("begin_mask", [False] * rank), a.flags("end_mask", [False] * rank)
@@ -136,7 +140,9 @@ def _fill(a: Arguments) -> Tensor:
 
 
 def _fill_like(a: Arguments) -> Tensor:
-    return torch.full(tuple(a.tensor("ref_tensor").shape), a.number("value", 0.0)).to(a.outputs[0].type.dtype.held)
+    return torch.full(tuple(a.tensor("ref_tensor").shape), a.number("value", 0.0)).to(
+        a.outputs[0].type.dtype.held
+    )
 
 
 def _range_1d(a: Arguments) -> Tensor:

@@ -1,7 +1,9 @@
-"""A saved ML program as plain data: inputs, states, operations and outputs, read through coremltools' own protobuf classes.
+"""A saved ML program as plain data: inputs, states, operations and outputs, read through coremltools' own
+protobuf classes.
 
-Reads model.mlmodel of an .mlpackage and nothing else; constants that lie in the weight file stay references. What the interpreter could not
-honour (control flow, shapes that vary, images, attributes without a meaning here) is refused by name.
+Reads model.mlmodel of an .mlpackage and nothing else; constants that lie in the weight file stay references.
+What the interpreter could not honour (control flow, shapes that vary, images, attributes without a meaning
+here) is refused by name.
 """
 
 from __future__ import annotations
@@ -82,7 +84,10 @@ class Program:
 
 
 def read(package: Path) -> Program:
-    """The program of an .mlpackage directory. Raises ExportError, in one line, for anything that is not a program that it can represent."""
+    """The program of an .mlpackage directory.
+
+    Raises ExportError, in one line, for anything that is not a program that it can represent.
+    """
     from coremltools.proto import Model_pb2
 
     path, model = package / MODEL, Model_pb2.Model()
@@ -121,13 +126,21 @@ def _program(model: Any) -> Program:
     return Program(inputs, states, tuple(block.outputs), tuple(_operation(o) for o in block.operations))
 
 
-def _interface(description: Any, inputs: tuple[Named, ...], states: tuple[Named, ...], outputs: tuple[str, ...]) -> None:
+def _interface(
+    description: Any, inputs: tuple[Named, ...], states: tuple[Named, ...], outputs: tuple[str, ...]
+) -> None:
     """What the app sees must be what the program takes and gives: arrays, of the same names."""
     for feature in (*description.input, *description.output):
         if feature.type.WhichOneof("Type") != "multiArrayType":
-            raise ExportError(f"{feature.name} is {feature.type.WhichOneof('Type')}: the MIL interpreter takes and gives arrays")
-    if {f.name for f in description.input} != {i.name for i in inputs} or {f.name for f in description.output} != set(outputs):
-        raise ExportError("the model's description and its program name different inputs or outputs: export again")
+            raise ExportError(
+                f"{feature.name} is {feature.type.WhichOneof('Type')}: the MIL interpreter takes and gives arrays"
+            )
+    if {f.name for f in description.input} != {i.name for i in inputs} or {
+        f.name for f in description.output
+    } != set(outputs):
+        raise ExportError(
+            "the model's description and its program name different inputs or outputs: export again"
+        )
     if {f.name for f in description.state} != {s.name for s in states}:
         raise ExportError("the model's description and its program name different states: export again")
 
@@ -164,11 +177,21 @@ def _operation(proto: Any) -> Operation:
         raise ExportError(f"operation {where}: control flow, which the MIL interpreter does not run")
     # Before iOS 18 a compressed constant's parameters are attributes.
     given = sorted(set(proto.attributes) - {"name"}) if proto.type.startswith("constexpr_") else []
-    extra = sorted(set(proto.attributes) - {"name", "val" if proto.type == "const" else "name", *given} | set(proto.inputs).intersection(given))
-    if extra or (proto.type == "const" and ("val" not in proto.attributes or len(outputs) != 1 or proto.inputs)):
-        raise ExportError(f"operation {where}: attributes {extra or sorted(proto.attributes)}, which the MIL interpreter does not know")
+    extra = sorted(
+        set(proto.attributes) - {"name", "val" if proto.type == "const" else "name", *given}
+        | set(proto.inputs).intersection(given)
+    )
+    if extra or (
+        proto.type == "const" and ("val" not in proto.attributes or len(outputs) != 1 or proto.inputs)
+    ):
+        raise ExportError(
+            f"operation {where}: attributes {extra or sorted(proto.attributes)}, which the MIL interpreter does not know"
+        )
     value = _constant(proto.attributes["val"], where) if proto.type == "const" else None
-    bound = {name: tuple(_binding(b, f"{where}, {name}") for b in argument.arguments) for name, argument in proto.inputs.items()}
+    bound = {
+        name: tuple(_binding(b, f"{where}, {name}") for b in argument.arguments)
+        for name, argument in proto.inputs.items()
+    }
     bound |= {name: (_constant(proto.attributes[name], f"{where}, {name}"),) for name in given}
     return Operation(proto.type, bound, outputs, value)
 
@@ -197,8 +220,12 @@ def _immediate(tensor: Any, type_: Type, where: str) -> Tensor | Text:
         return Text(str(values[0]))
     if field == "bytes":
         if type_.dtype.name == "BOOL" or len(values) != (count * type_.dtype.bits + 7) // 8:
-            raise ExportError(f"{where}: {len(values)} bytes are not {count} × {type_.dtype.name}: export again")
+            raise ExportError(
+                f"{where}: {len(values)} bytes are not {count} × {type_.dtype.name}: export again"
+            )
         return unpack(np.frombuffer(values, np.uint8), type_.dtype, count).reshape(type_.shape)
     if len(values) != count or field not in ("floats", "ints", "bools"):
-        raise ExportError(f"{where}: {len(values)} {field} are not {count} × {type_.dtype.name}: export again")
+        raise ExportError(
+            f"{where}: {len(values)} {field} are not {count} × {type_.dtype.name}: export again"
+        )
     return torch.tensor(list(values), dtype=type_.dtype.held).reshape(type_.shape)

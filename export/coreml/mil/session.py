@@ -1,4 +1,7 @@
-"""The interpreter behind the runtime's Session interface. Knows artifacts and arrays; nothing of what they mean."""
+"""The interpreter behind the runtime's Session interface.
+
+Knows artifacts and arrays; nothing of what they mean.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +18,26 @@ from .interpreter import Interpreter
 
 
 class MilSession:
-    """A Core ML artifact that torch evaluates. Integers come as the artifact says (int32), or wider, as the fixtures hold them."""
+    """A Core ML artifact that torch evaluates.
+
+    Integers come as the artifact says (int32), or wider, as the fixtures hold them.
+    """
 
     def __init__(self, path: Path, artifact: Artifact) -> None:
         self.artifact, self._interpreter = artifact, Interpreter(path)
         program = self._interpreter.program
         want = [(t.name, tuple(t.shape)) for t in artifact.inputs], [t.name for t in artifact.outputs]
         if ([(i.name, i.type.shape) for i in program.inputs], list(program.outputs)) != want:
-            raise ExportError(f"{path}: the program's inputs or outputs are not those of the manifest: export again")
+            raise ExportError(
+                f"{path}: the program's inputs or outputs are not those of the manifest: export again"
+            )
         self._kinds = {i.name: i.type.dtype.held for i in program.inputs}
 
     def run(self, inputs: dict[str, Array]) -> dict[str, Array]:
-        given = {name: torch.from_numpy(np.ascontiguousarray(inputs[name])).to(kind) for name, kind in self._kinds.items()}
+        given = {
+            name: torch.from_numpy(np.ascontiguousarray(inputs[name])).to(kind)
+            for name, kind in self._kinds.items()
+        }
         return {name: value.numpy() for name, value in self._interpreter.run(given).items()}
 
     def reset(self) -> None:
@@ -37,7 +48,9 @@ class MilSession:
         return {name: value.numpy() for name, value in self._interpreter.states().items()}
 
     def set_states(self, values: dict[str, Array]) -> None:
-        self._interpreter.set_states({name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in values.items()})
+        self._interpreter.set_states(
+            {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in values.items()}
+        )
 
 
 def open_session(path: Path, artifact: Artifact) -> MilSession:

@@ -1,8 +1,10 @@
-"""hnswlib's graph, its links kept apart from its vectors. An optional extra: hnswlib comes as source only and wants a compiler.
+"""hnswlib's graph, its links kept apart from its vectors. An optional extra: hnswlib comes as source only and
+wants a compiler.
 
-hnswlib computes in floats, so the codes are opened as floats (four times the memory of usearch's). Its level 0 holds for each vector a count,
-links, the vector and a label; the vectors are cut out here, and put back on load. The saved form is hnswlib's own, written to a file
-of this process. hnswlib believes what it reads, so every link of level 0 and every list above is checked.
+hnswlib computes in floats, so the codes are opened as floats (four times the memory of usearch's). Its level
+0 holds for each vector a count, links, the vector and a label; the vectors are cut out here, and put back on
+load. The saved form is hnswlib's own, written to a file of this process. hnswlib believes what it reads, so
+every link of level 0 and every list above is checked.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from ...records import FloatArray, RowArray
 from ..quantize import Int8Array
 
 M, EF_CONSTRUCTION = 16, 96
-# offset of level 0, capacity, count, bytes an element, label's and vector's offset, greatest level, entry, M above, M at 0, M, 1 / ln M, ef
+# offset of level 0, capacity, count, bytes an element, label's and vector's offset, greatest level, entry, M
+# above, M at 0, M, 1 / ln M, ef
 _HEAD = struct.Struct("<6QiI3QdQ")
 
 
@@ -30,12 +33,16 @@ class HnswlibWalk:
 
     def nearest(self, query: Int8Array, count: int) -> RowArray:
         count = min(count, int(self._index.element_count))
-        with self._lock:  # the width belongs to the index, not to the call: another reader's would be searched with
+        with (
+            self._lock
+        ):  # the width belongs to the index, not to the call: another reader's would be searched with
             self._index.set_ef(count)
             while count:
                 try:
                     return np.asarray(self._index.knn_query(query.astype(np.float32), count)[0][0], np.int64)
-                except RuntimeError:  # fewer than `count` can be reached: vectors that crowd together cut others off
+                except (
+                    RuntimeError
+                ):  # fewer than `count` can be reached: vectors that crowd together cut others off
                     count //= 2
         return np.zeros(0, np.int64)
 
@@ -80,7 +87,9 @@ def _hnswlib() -> Any:
     try:
         import hnswlib
     except ImportError:
-        raise AlbumError("the graph engine hnswlib is not installed: pip install 'gamer-on-device[hnswlib]', which wants a C++ compiler") from None
+        raise AlbumError(
+            "the graph engine hnswlib is not installed: pip install 'gamer-on-device[hnswlib]', which wants a C++ compiler"
+        ) from None
     return hnswlib
 
 
@@ -101,10 +110,17 @@ def _layout(saved: bytes, dim: int) -> tuple[int, int, int]:
 
 def _check(links: bytes, n: int, rest: int, at: int) -> None:
     _, capacity, count, _, _, _, top, entry, wide, wide0, _, _, _ = _HEAD.unpack_from(links)
-    sane = count == n <= capacity and wide == M and wide0 == 2 * M and len(links) >= _HEAD.size + n * rest + 4 * n
+    sane = (
+        count == n <= capacity
+        and wide == M
+        and wide0 == 2 * M
+        and len(links) >= _HEAD.size + n * rest + 4 * n
+    )
     if not sane or (n and not (entry < n and 0 <= top < 64)):
         raise AlbumError("HNSW segment: its head does not fit its nodes; rebuild the segment")
-    level0 = np.ascontiguousarray(np.frombuffer(links, np.uint8, n * rest, _HEAD.size).reshape(n, rest)[:, :at]).view("<u4")
+    level0 = np.ascontiguousarray(
+        np.frombuffer(links, np.uint8, n * rest, _HEAD.size).reshape(n, rest)[:, :at]
+    ).view("<u4")
     _check_links(level0, wide0, n)
     position, greatest = _HEAD.size + n * rest, 0
     for slot in range(n):

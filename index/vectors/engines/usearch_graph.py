@@ -1,13 +1,15 @@
-"""usearch's graph, its links kept apart from its vectors. Knows usearch's serialised form (version 2) and nothing of albums.
+"""usearch's graph, its links kept apart from its vectors. Knows usearch's serialised form (version 2) and
+nothing of albums.
 
-usearch writes the matrix of vectors, then a 64-byte head, a 40-byte head of the graph, the level of each node (int16), and the nodes: key
-(uint64), level (int16), and for each level a count and room for as many links (uint32 each). Kept are the heads, the levels, the keys if they
-are not in order, the lowest level with counts in a byte and links in three, and the upper levels as they are: 104 bytes a vector where usearch
-takes 148 beside the vectors. To open, the whole is put together again around the rows' codes, and usearch looks at it without a copy.
-usearch believes what it reads, so every link is checked here.
+usearch writes the matrix of vectors, then a 64-byte head, a 40-byte head of the graph, the level of each node
+(int16), and the nodes: key (uint64), level (int16), and for each level a count and room for as many links
+(uint32 each). Kept are the heads, the levels, the keys if they are not in order, the lowest level with counts
+in a byte and links in three, and the upper levels as they are: 104 bytes a vector where usearch takes 148
+beside the vectors. To open, the whole is put together again around the rows' codes, and usearch looks at it
+without a copy. usearch believes what it reads, so every link is checked here.
 
-The codes go in as they are, not through usearch's own cast of floats, which keeps five levels of a unit vector's components at 768
-dimensions and loses recall. Cosine does not see a scale.
+The codes go in as they are, not through usearch's own cast of floats, which keeps five levels of a unit
+vector's components at 768 dimensions and loses recall. Cosine does not see a scale.
 """
 
 from __future__ import annotations
@@ -31,10 +33,16 @@ from ..quantize import Int8Array
 Bytes = NDArray[np.uint8]
 
 CONNECTIVITY, EXPANSION_ADD = 16, 96
-_ALONE = 50_000  # the first vectors go in on one thread: parallel insertion into a small graph lost neighbours, and differs from run to run
+# the first vectors go in on one thread: parallel insertion into a small graph lost neighbours, and differs
+# from run to run
+_ALONE = 50_000
 _HEADS = 64 + 40
 _GRAPH = struct.Struct("<5Q")  # nodes, connectivity, connectivity of level 0, greatest level, entry
-_HEAD, _LOWEST, _UPPER = 10, 4 * (1 + 2 * CONNECTIVITY), 4 * (1 + CONNECTIVITY)  # bytes of a node: key and level, lowest level, each other
+_HEAD, _LOWEST, _UPPER = (
+    10,
+    4 * (1 + 2 * CONNECTIVITY),
+    4 * (1 + CONNECTIVITY),
+)  # bytes of a node: key and level, lowest level, each other
 _PACKED = 1 + 3 * 2 * CONNECTIVITY
 _AT_ONCE = 1 << 15  # nodes
 
@@ -45,7 +53,9 @@ class UsearchWalk:
 
     def nearest(self, query: Int8Array, count: int) -> RowArray:
         # The compiled call: the Python wrapper around it costs as much as a small walk.
-        found = self._index._compiled.search_many(query[None], count=min(count, len(self._index)), exact=False, threads=1)
+        found = self._index._compiled.search_many(
+            query[None], count=min(count, len(self._index)), exact=False, threads=1
+        )
         return np.asarray(found[0][0][: int(found[2][0])], np.int64)
 
 
@@ -80,7 +90,9 @@ def load(links: bytes, codes: Int8Array) -> UsearchWalk:
     except Exception as error:  # usearch raises whatever its C++ throws
         raise AlbumError(f"HNSW segment: usearch refuses it ({error}); rebuild the segment") from None
     if len(index) != n or index.ndim != dim:
-        raise AlbumError(f"HNSW segment: {len(index)} vectors of {index.ndim} dimensions where {n} of {dim} were promised; rebuild the segment")
+        raise AlbumError(
+            f"HNSW segment: {len(index)} vectors of {index.ndim} dimensions where {n} of {dim} were promised; rebuild the segment"
+        )
     return UsearchWalk(index, held)
 
 
@@ -88,8 +100,9 @@ def load(links: bytes, codes: Int8Array) -> UsearchWalk:
 def library() -> Any:
     """The module usearch.index.
 
-    usearch opens its library of products for all the process to see, with the parts of a C++ library that it carries. ONNX Runtime, loaded after it,
-    would take its own from there and crash: the system's C++ library is put before them.
+    usearch opens its library of products for all the process to see, with the parts of a C++ library that it
+    carries. ONNX Runtime, loaded after it, would take its own from there and crash: the system's C++ library
+    is put before them.
     """
     with contextlib.suppress(OSError):  # no such library, no such names in it
         ctypes.CDLL("libstdc++.so.6", mode=ctypes.RTLD_GLOBAL)
@@ -97,7 +110,14 @@ def library() -> Any:
 
 
 def _empty(dim: int) -> Any:
-    return library().Index(ndim=dim, metric="cos", dtype="i8", connectivity=CONNECTIVITY, expansion_add=EXPANSION_ADD, expansion_search=1)
+    return library().Index(
+        ndim=dim,
+        metric="cos",
+        dtype="i8",
+        connectivity=CONNECTIVITY,
+        expansion_add=EXPANSION_ADD,
+        expansion_search=1,
+    )
 
 
 def _places(levels: RowArray) -> tuple[RowArray, RowArray]:
@@ -110,7 +130,9 @@ def _pack(saved: Bytes, n: int) -> bytes:
     starts, sizes = _places(levels)
     nodes = saved[_HEADS + 2 * n :]
     if int(sizes.sum()) != nodes.size:
-        raise AlbumError("HNSW segment: this usearch writes another format; install the version that the program names")
+        raise AlbumError(
+            "HNSW segment: this usearch writes another format; install the version that the program names"
+        )
     lowest, keys = np.empty((n, _PACKED), np.uint8), np.empty(n, np.int64)
     for begin in range(0, n, _AT_ONCE):
         block = sliding(nodes, _HEAD + _LOWEST)[starts[begin : begin + _AT_ONCE]]
@@ -119,14 +141,25 @@ def _pack(saved: Bytes, n: int) -> bytes:
         links = block[:, _HEAD + 4 :].reshape(len(block), 2 * CONNECTIVITY, 4)
         lowest[begin : begin + _AT_ONCE, 1:] = links[:, :, :3].reshape(len(block), _PACKED - 1)
     high = np.flatnonzero(levels)
-    upper = b"".join(nodes[starts[at] + _HEAD + _LOWEST : starts[at] + sizes[at]].tobytes() for at in high.tolist())
+    upper = b"".join(
+        nodes[starts[at] + _HEAD + _LOWEST : starts[at] + sizes[at]].tobytes() for at in high.tolist()
+    )
     in_order = bool(np.array_equal(keys, np.arange(n)))
     order = b"" if in_order else keys.astype("<u4").tobytes()
-    return saved[:_HEADS].tobytes() + bytes([in_order]) + levels.astype("u1").tobytes() + order + lowest.tobytes() + upper
+    return (
+        saved[:_HEADS].tobytes()
+        + bytes([in_order])
+        + levels.astype("u1").tobytes()
+        + order
+        + lowest.tobytes()
+        + upper
+    )
 
 
 def _parts(links: bytes, n: int) -> tuple[RowArray, RowArray | None, Bytes, Bytes]:
-    """Levels, keys (None if in order), the lowest level [n, _PACKED], the upper levels [sum of levels, _UPPER]."""
+    """Levels, keys (None if in order), the lowest level [n, _PACKED], the upper levels [sum of levels,
+    _UPPER].
+    """
     at = _HEADS + 1
     if len(links) < at + n or links[:7] != b"usearch" or links[_HEADS] > 1:
         raise AlbumError("HNSW segment: not a graph of usearch; rebuild the segment")
@@ -134,7 +167,9 @@ def _parts(links: bytes, n: int) -> tuple[RowArray, RowArray | None, Bytes, Byte
     levels = np.frombuffer(links, np.uint8, n, at).astype(np.int64)
     wanted = at + n + (0 if in_order else 4 * n) + n * _PACKED + int(levels.sum()) * _UPPER
     if len(links) != wanted:
-        raise AlbumError(f"HNSW segment: {len(links)} bytes where {wanted} were promised; rebuild the segment")
+        raise AlbumError(
+            f"HNSW segment: {len(links)} bytes where {wanted} were promised; rebuild the segment"
+        )
     at += n
     keys = None if in_order else np.frombuffer(links, "<u4", n, at).astype(np.int64)
     at += 0 if in_order else 4 * n
@@ -142,7 +177,9 @@ def _parts(links: bytes, n: int) -> tuple[RowArray, RowArray | None, Bytes, Byte
     return levels, keys, lowest, np.frombuffer(links, np.uint8, offset=at + n * _PACKED).reshape(-1, _UPPER)
 
 
-def _unpack(nodes: Bytes, starts: RowArray, levels: RowArray, keys: RowArray, lowest: Bytes, upper: Bytes) -> None:
+def _unpack(
+    nodes: Bytes, starts: RowArray, levels: RowArray, keys: RowArray, lowest: Bytes, upper: Bytes
+) -> None:
     windows = sliding(nodes, _HEAD + _LOWEST)
     for begin in range(0, starts.size, _AT_ONCE):
         part = slice(begin, begin + _AT_ONCE)
@@ -150,7 +187,9 @@ def _unpack(nodes: Bytes, starts: RowArray, levels: RowArray, keys: RowArray, lo
         block[:, :8] = keys[part].astype("<u8")[:, None].view(np.uint8)
         block[:, 8] = levels[part]
         block[:, _HEAD] = lowest[part, 0]
-        block[:, _HEAD + 4 :].reshape(len(block), 2 * CONNECTIVITY, 4)[:, :, :3] = lowest[part, 1:].reshape(len(block), 2 * CONNECTIVITY, 3)
+        block[:, _HEAD + 4 :].reshape(len(block), 2 * CONNECTIVITY, 4)[:, :, :3] = lowest[part, 1:].reshape(
+            len(block), 2 * CONNECTIVITY, 3
+        )
         windows[starts[part]] = block
     if len(upper):
         high = np.repeat(np.arange(starts.size), levels)
@@ -158,7 +197,9 @@ def _unpack(nodes: Bytes, starts: RowArray, levels: RowArray, keys: RowArray, lo
         sliding(nodes, _UPPER)[starts[high] + _HEAD + _LOWEST + within * _UPPER] = upper
 
 
-def _check(links: bytes, levels: RowArray, keys: RowArray | None, lowest: Bytes, upper: Bytes, n: int) -> None:
+def _check(
+    links: bytes, levels: RowArray, keys: RowArray | None, lowest: Bytes, upper: Bytes, n: int
+) -> None:
     """Raises AlbumError unless every number leads to one of n nodes, and to one that is as high as the link."""
     nodes, wide, wide0, top, entry = _GRAPH.unpack_from(links, 64)
     sane = (nodes, wide, wide0) == (n, CONNECTIVITY, 2 * CONNECTIVITY)
@@ -170,21 +211,37 @@ def _check(links: bytes, levels: RowArray, keys: RowArray | None, lowest: Bytes,
         block = lowest[begin : begin + _AT_ONCE]
         wide_links = np.zeros((len(block), 2 * CONNECTIVITY, 4), np.uint8)
         wide_links[:, :, :3] = block[:, 1:].reshape(len(block), 2 * CONNECTIVITY, 3)
-        _check_links(block[:, :1].astype(np.int64), wide_links.view("<u4")[:, :, 0], levels, np.zeros(len(block), np.int64), n)
+        _check_links(
+            block[:, :1].astype(np.int64),
+            wide_links.view("<u4")[:, :, 0],
+            levels,
+            np.zeros(len(block), np.int64),
+            n,
+        )
     if len(upper):
         height = np.arange(len(upper)) - np.repeat(np.cumsum(levels) - levels, levels) + 1
         numbers = np.ascontiguousarray(upper).view("<u4")
         _check_links(numbers[:, :1].astype(np.int64), numbers[:, 1:], levels, height, n)
 
 
-def _check_links(counts: RowArray, links: np.ndarray[Any, Any], levels: RowArray, height: RowArray, n: int) -> None:
+def _check_links(
+    counts: RowArray, links: np.ndarray[Any, Any], levels: RowArray, height: RowArray, n: int
+) -> None:
     used = np.where(np.arange(links.shape[1]) < counts, links, links.dtype.type(0))
     if int(counts.max(initial=0)) > links.shape[1] or int(used.max(initial=0)) >= n:
         raise AlbumError("HNSW segment: links that lead nowhere; rebuild the segment")
-    low = (levels[used] < height[:, None]) & (np.arange(links.shape[1]) < counts) if height.any() else np.zeros(1, np.bool_)
+    low = (
+        (levels[used] < height[:, None]) & (np.arange(links.shape[1]) < counts)
+        if height.any()
+        else np.zeros(1, np.bool_)
+    )
     if low.any():
         raise AlbumError("HNSW segment: links to nodes that are not that high; rebuild the segment")
 
 
 def sliding(values: Bytes, size: int) -> Bytes:
-    return sliding_window_view(values, size, writeable=values.flags.writeable) if values.size >= size else np.empty((0, size), np.uint8)
+    return (
+        sliding_window_view(values, size, writeable=values.flags.writeable)
+        if values.size >= size
+        else np.empty((0, size), np.uint8)
+    )

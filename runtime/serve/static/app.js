@@ -117,7 +117,7 @@ function answered(found) {
   const hits = answer.hits.map((hit, i) => ({ ...hit, rank: i + 1 }));
   lastAnswer = { ...found, answer: { ...answer, hits } };
   const spent = Object.values(trace.milliseconds).reduce((sum, value) => sum + value, 0);
-  byId("status").textContent = `${count(hits.length, "photo")} of ${trace.left.album.toLocaleString("en")} in ${ms(spent)} ms; here at all: ${percent(answer.here)}`;
+  byId("status").textContent = `${count(hits.length, "photo")} of ${trace.left.album.toLocaleString("en")} in ${ms(spent)} ms; here at all: ${percent(answer.presence)}`;
   byId("understood").replaceChildren(...trace.cues.map((cue) => el("span", { class: "cue" }, cue)));
   byId("understood").hidden = trace.cues.length === 0;
   banner(lastAnswer);

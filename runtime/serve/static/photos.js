@@ -64,7 +64,7 @@ export const placeholders = (n) => Array.from({ length: n }, () => el("li", { "a
 
 // What an honest answer says before its photos, or null.
 export function notHere({ answer, doubtful }) {
-  const likely = percent(answer.here);
+  const likely = percent(answer.presence);
   if (!answer.hits.length) return null;
   if (doubtful) return { title: "Probably not in this album.", text: `The chance that what you mean is here at all: ${likely}. These come nearest.` };
   if (answer.trace.widened) return { title: "No photo fits that time and place.", text: "The cue was set aside and the whole album ranked: take these with a grain of salt." };

@@ -1,4 +1,6 @@
-"""The count of exported graphs: against plain loops, torch's counter, closed formulas and the shapes that ONNX Runtime really makes."""
+"""The count of exported graphs: against plain loops, torch's counter, closed formulas and the shapes that
+ONNX Runtime really makes.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,16 @@ from gamer.bench.cost.nodes import MS, GraphError
 F = TensorProto.FLOAT
 
 
-def save(path: Path, nodes: list[Any], inputs: dict[str, list[int | str]], weights: dict[str, Any], kind: int = F) -> Path:
+def save(
+    path: Path, nodes: list[Any], inputs: dict[str, list[int | str]], weights: dict[str, Any], kind: int = F
+) -> Path:
     """A model whose outputs are the last node's."""
     outputs = [helper.make_tensor_value_info(name, F, None) for name in nodes[-1].output if name]
     ins = [helper.make_tensor_value_info(name, kind, shape) for name, shape in inputs.items()]
     values = [numpy_helper.from_array(value, name) for name, value in weights.items()]
     model = helper.make_model(
-        helper.make_graph(nodes, "g", ins, outputs, values), opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid(MS, 1)]
+        helper.make_graph(nodes, "g", ins, outputs, values),
+        opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid(MS, 1)],
     )
     path.write_bytes(model.SerializeToString())
     return path
@@ -46,7 +51,9 @@ def macs(path: Path, dims: dict[str, int] | None = None, past: int = 0) -> int:
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.integers(1, 5), max_size=2), st.integers(1, 6), st.integers(1, 6), st.integers(1, 6))
-def test_a_matrix_product_is_its_loops(tmp_path_factory: pytest.TempPathFactory, lead: list[int], m: int, k: int, n: int) -> None:
+def test_a_matrix_product_is_its_loops(
+    tmp_path_factory: pytest.TempPathFactory, lead: list[int], m: int, k: int, n: int
+) -> None:
     path = save(
         tmp_path_factory.mktemp("g") / "m.onnx",
         [helper.make_node("MatMul", ["x", "w"], ["y"])],
@@ -62,10 +69,16 @@ def test_a_matrix_product_is_its_loops(tmp_path_factory: pytest.TempPathFactory,
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(1, 3), st.integers(1, 3), st.integers(1, 3), st.integers(1, 2), st.integers(3, 8))
-def test_a_convolution_is_its_loops(tmp_path_factory: pytest.TempPathFactory, groups: int, inner: int, outer: int, stride: int, size: int) -> None:
+def test_a_convolution_is_its_loops(
+    tmp_path_factory: pytest.TempPathFactory, groups: int, inner: int, outer: int, stride: int, size: int
+) -> None:
     weight = np.ones((groups * outer, inner, 3, 3), np.float32)
-    node = helper.make_node("Conv", ["x", "w"], ["y"], group=groups, strides=[stride, stride], pads=[1, 1, 1, 1])
-    path = save(tmp_path_factory.mktemp("g") / "c.onnx", [node], {"x": [1, groups * inner, size, size]}, {"w": weight})
+    node = helper.make_node(
+        "Conv", ["x", "w"], ["y"], group=groups, strides=[stride, stride], pads=[1, 1, 1, 1]
+    )
+    path = save(
+        tmp_path_factory.mktemp("g") / "c.onnx", [node], {"x": [1, groups * inner, size, size]}, {"w": weight}
+    )
     side = len(range(0, size, stride))
     assert macs(path) == sum(1 for _ in np.ndindex(groups * outer, side, side, inner, 3, 3))
 
@@ -76,8 +89,18 @@ def attention(path: Path, heads: int, kv: int, width: int, hidden: int, slots: i
     total = (heads + 2 * kv) * width
     names = ["q", "", "", "past_k", "past_v", "seqlens", "total", "cos", "sin"]
     nodes = [
-        helper.make_node("MatMulNBits", ["x", "w", "s"], ["q"], domain=MS, K=hidden, N=total, bits=4, block_size=32),
-        helper.make_node("GroupQueryAttention", names, ["a", "k", "v"], domain=MS, num_heads=heads, kv_num_heads=kv, do_rotary=1),
+        helper.make_node(
+            "MatMulNBits", ["x", "w", "s"], ["q"], domain=MS, K=hidden, N=total, bits=4, block_size=32
+        ),
+        helper.make_node(
+            "GroupQueryAttention",
+            names,
+            ["a", "k", "v"],
+            domain=MS,
+            num_heads=heads,
+            kv_num_heads=kv,
+            do_rotary=1,
+        ),
         helper.make_node("MatMul", ["a", "o"], ["y"]),
     ]
     cache: list[int | str] = [1, kv, slots, width]
@@ -93,7 +116,9 @@ def attention(path: Path, heads: int, kv: int, width: int, hidden: int, slots: i
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(1, 9), st.integers(0, 20), st.integers(1, 3), st.integers(1, 2))
-def test_grouped_attention_is_the_formula(tmp_path_factory: pytest.TempPathFactory, tokens: int, past: int, kv: int, share: int) -> None:
+def test_grouped_attention_is_the_formula(
+    tmp_path_factory: pytest.TempPathFactory, tokens: int, past: int, kv: int, share: int
+) -> None:
     heads, width, hidden = kv * share, 16, 64
     path = attention(tmp_path_factory.mktemp("g") / "a.onnx", heads, kv, width, hidden, 64)
     llm = formulas.Llm(hidden, 1, heads, kv, width, 0, 0)
@@ -113,7 +138,9 @@ def test_an_unknown_operator_is_named(tmp_path: Path) -> None:
     path = save(tmp_path / "u.onnx", [helper.make_node("Det", ["x"], ["y"])], {"x": [2, 2]}, {})
     with pytest.raises(GraphError, match="Det"):
         works(path)
-    path = save(tmp_path / "v.onnx", [helper.make_node("Mystery", ["x"], ["y"], domain=MS)], {"x": [2, 2]}, {})
+    path = save(
+        tmp_path / "v.onnx", [helper.make_node("Mystery", ["x"], ["y"], domain=MS)], {"x": [2, 2]}, {}
+    )
     with pytest.raises(GraphError, match="Mystery"):
         works(path)
 
@@ -133,10 +160,17 @@ def test_what_cannot_be_known_is_said(tmp_path: Path) -> None:
 
 @given(st.binary(max_size=300))
 @settings(max_examples=60, deadline=None)
-def test_bytes_of_a_stranger_are_refused_or_counted(tmp_path_factory: pytest.TempPathFactory, tail: bytes) -> None:
+def test_bytes_of_a_stranger_are_refused_or_counted(
+    tmp_path_factory: pytest.TempPathFactory, tail: bytes
+) -> None:
     """A damaged file raises GraphError and nothing else."""
     folder = tmp_path_factory.mktemp("g")
-    good = save(folder / "m.onnx", [helper.make_node("MatMul", ["x", "w"], ["y"])], {"x": [2, 3]}, {"w": np.ones((3, 2), np.float32)}).read_bytes()
+    good = save(
+        folder / "m.onnx",
+        [helper.make_node("MatMul", ["x", "w"], ["y"])],
+        {"x": [2, 3]},
+        {"w": np.ones((3, 2), np.float32)},
+    ).read_bytes()
     path = folder / "d.onnx"
     path.write_bytes(good[: len(good) - len(tail) % len(good)] + tail)
     with contextlib.suppress(GraphError):
@@ -150,20 +184,32 @@ def test_a_dequantized_weight_is_read_as_it_is_stored(tmp_path: Path) -> None:
         helper.make_node("MatMul", ["x", "w"], ["y"]),
         helper.make_node("QuantizeLinear", ["y", "s", "zu"], ["yq"]),
     ]
-    weights: dict[str, Any] = {"w8": np.ones((8, 4), np.int8), "s": np.float32(0.1), "z": np.int8(0), "zu": np.uint8(0)}
+    weights: dict[str, Any] = {
+        "w8": np.ones((8, 4), np.int8),
+        "s": np.float32(0.1),
+        "z": np.int8(0),
+        "zu": np.uint8(0),
+    }
     folded, product, quantize = works(save(tmp_path / "q.onnx", nodes, {"x": [2, 8]}, weights))
     assert (folded.kind, folded.macs + folded.arithmetic + folded.activation_bytes) == ("constant", 0)
-    assert product.weight_bytes == 32 + 5 and product.activation_bytes == 2 * 8 * 4 + 2 * 4  # the scale and the zero point come with the weight
+    assert (
+        product.weight_bytes == 32 + 5 and product.activation_bytes == 2 * 8 * 4 + 2 * 4
+    )  # the scale and the zero point come with the weight
     assert quantize.activation_bytes == 0 and quantize.arithmetic == 3 * 8
 
 
 def test_clip_l_and_qwen_are_as_known() -> None:
-    """CLIP-ViT-L/14 is 81 G multiply-adds at 224 pixels, Qwen2-1.5B holds 1.54 G matrix weights (one each a token, head included)."""
+    """CLIP-ViT-L/14 is 81 G multiply-adds at 224 pixels, Qwen2-1.5B holds 1.54 G matrix weights (one each a
+    token, head included).
+    """
     assert formulas.CLIP_L_IMAGE.macs() / 1e9 == pytest.approx(81.0, abs=0.1)
     assert formulas.QWEN2_1B5.token(0) / 1e9 == pytest.approx(1.54, abs=0.01)
     found = formulas.candidates()
     assert [c.off for c in found] == sorted(c.off for c in found)
-    assert all(min(abs(c.giga_macs - 32.1), abs(c.giga_flops - 32.1)) / 32.1 == pytest.approx(c.off, abs=2e-3) for c in found)
+    assert all(
+        min(abs(c.giga_macs - 32.1), abs(c.giga_flops - 32.1)) / 32.1 == pytest.approx(c.off, abs=2e-3)
+        for c in found
+    )
 
 
 torch: Any = None
@@ -191,7 +237,10 @@ def networks() -> Any:
             return self.project(y[:, 0])
 
     torch.manual_seed(0)
-    return {"vit": (Vit().eval(), torch.zeros(1, 3, 32, 32)), "expert": (Expert(48, 32, 4, 3, 64).eval(), torch.zeros(1, 17, 48))}
+    return {
+        "vit": (Vit().eval(), torch.zeros(1, 3, 32, 32)),
+        "expert": (Expert(48, 32, 4, 3, 64).eval(), torch.zeros(1, 17, 48)),
+    }
 
 
 def torch_macs(module: Any, x: Any) -> int:
@@ -204,11 +253,17 @@ def torch_macs(module: Any, x: Any) -> int:
 
 @pytest.mark.parametrize("name", ["vit", "expert"])
 @pytest.mark.parametrize("how", ["fp32", "fp16", "int8", "dynamo"])
-def test_a_graph_counts_as_torch_and_as_the_formula(networks: Any, tmp_path: Path, name: str, how: str) -> None:
+def test_a_graph_counts_as_torch_and_as_the_formula(
+    networks: Any, tmp_path: Path, name: str, how: str
+) -> None:
     module, x = networks[name]
     expected = torch_macs(module, x)
     body = formulas.Encoder(32, 2, 128)
-    closed = formulas.Vit(body, 32, 8, 16).macs() if name == "vit" else formulas.Expert(48, formulas.Encoder(32, 3, 128), 64).macs(17)
+    closed = (
+        formulas.Vit(body, 32, 8, 16).macs()
+        if name == "vit"
+        else formulas.Expert(48, formulas.Encoder(32, 3, 128), 64).macs(17)
+    )
     assert closed == expected
     path = tmp_path / "m.onnx"
     if how == "fp16":
@@ -224,7 +279,9 @@ def test_a_graph_counts_as_torch_and_as_the_formula(networks: Any, tmp_path: Pat
         assert "MatMulInteger" in {n.op_type for n in onnx.load(path).graph.node}
     assert macs(path) == expected
     if how in ("fp32", "dynamo"):
-        assert {v.name: v.shape for n in graph.read(path, {}).nodes for v in n.outputs if v} == real_shapes(path, {"x": x.numpy()})
+        assert {v.name: v.shape for n in graph.read(path, {}).nodes for v in n.outputs if v} == real_shapes(
+            path, {"x": x.numpy()}
+        )
 
 
 def export(module: Any, x: Any, path: Path, dynamo: bool) -> None:
@@ -233,7 +290,9 @@ def export(module: Any, x: Any, path: Path, dynamo: bool) -> None:
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
         if dynamo:  # weights lie beside the file, as they do in large models
-            torch.onnx.export(module, (x,), str(path), dynamo=True, input_names=["x"], external_data=True, verbose=False)
+            torch.onnx.export(
+                module, (x,), str(path), dynamo=True, input_names=["x"], external_data=True, verbose=False
+            )
         else:
             torch.onnx.export(module, (x,), str(path), dynamo=False, opset_version=17, input_names=["x"])
 
@@ -249,12 +308,17 @@ def real_shapes(path: Path, feeds: dict[str, Any]) -> dict[str, tuple[int, ...]]
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return {name: np.asarray(array).shape for name, array in zip(names, session.run(names, feeds), strict=True)}
+    return {
+        name: np.asarray(array).shape for name, array in zip(names, session.run(names, feeds), strict=True)
+    }
 
 
 @pytest.mark.slow
 def test_the_bundles_graphs_count_as_torch_counted_its_modules(bundle: Path) -> None:
-    """Every component to the last multiply-add. The decoder's int4 graph has more: products with block sums, and columns for them."""
+    """Every component to the last multiply-add.
+
+    The decoder's int4 graph has more: products with block sums, and columns for them.
+    """
     from gamer.runtime.bundle import manifest as mf
 
     manifest = mf.read(bundle)
@@ -262,16 +326,34 @@ def test_the_bundles_graphs_count_as_torch_counted_its_modules(bundle: Path) -> 
         if component.role.startswith("llm"):
             continue
         dims = dims_of(128, 0, {})
-        assert flops.cost(bundle, manifest, component.role, "", "", dims).macs == component.macs, component.role
+        assert flops.cost(bundle, manifest, component.role, "", "", dims).macs == component.macs, (
+            component.role
+        )
 
 
 @pytest.mark.slow
 def test_flops_through_the_shell(bundle: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "gamer.main", "bench", "flops", "-b", str(bundle), "--output", str(tmp_path / "f.json"), "--operators"]
+    command = [
+        sys.executable,
+        "-m",
+        "gamer.main",
+        "bench",
+        "flops",
+        "-b",
+        str(bundle),
+        "--output",
+        str(tmp_path / "f.json"),
+        "--operators",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     whole = json.loads((tmp_path / "f.json").read_text())
-    assert "{" not in done.stdout and {c["name"] for c in whole["components"]} >= {"image_tower", "text_tower", "llm_prefill", "llm_decode"}
+    assert "{" not in done.stdout and {c["name"] for c in whole["components"]} >= {
+        "image_tower",
+        "text_tower",
+        "llm_prefill",
+        "llm_decode",
+    }
     decode = next(c for c in whole["components"] if c["name"] == "llm_decode")
     assert sum(w["macs"] for w in decode["operators"]) == decode["macs"] > 0.9 * decode["parameters"]
     sweep = [(r["experts"], r["macs"]) for r in whole["routing"]]

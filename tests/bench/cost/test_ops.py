@@ -1,4 +1,6 @@
-"""Profiles read back, nodes that ran mapped to the layers and work of the exported graph, and fallbacks named."""
+"""Profiles read back, nodes that ran mapped to the layers and work of the exported graph, and fallbacks
+named.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def test_a_profile_is_the_median_of_its_last_runs() -> None:
     events = [{"cat": "Session", "name": "model_run", "ts": 100.0 * n, "dur": 50.0 + n} for n in range(4)]
     events += [node("a", 1000.0, 5.0)]  # the first run is a warm-up
     events += [node("a", us, 100.0 * n + 5) for n, us in ((1, 10.0), (2, 30.0), (3, 20.0))]
-    events += [node("b", 5.0, 100.0 * n + 40) for n in (1, 2, 3)] + [node("b", 5.0, 100.0 * n + 45) for n in (1, 2, 3)]  # twice a run
+    events += [node("b", 5.0, 100.0 * n + 40) for n in (1, 2, 3)] + [
+        node("b", 5.0, 100.0 * n + 45) for n in (1, 2, 3)
+    ]  # twice a run
     whole, found = ops.read_profile(events, 3)
     assert whole == 52.0 and {n.name: n.us for n in found} == {"a": 20.0, "b": 10.0}
 
@@ -49,9 +53,15 @@ def test_a_profile_is_the_median_of_its_last_runs() -> None:
 def saved(path: Path, nodes: list[Any], weights: dict[str, Any]) -> Graph:
     out = helper.make_tensor_value_info(nodes[-1].output[0], 1, None)
     model = helper.make_graph(
-        nodes, "g", [helper.make_tensor_value_info("x", 1, [4, 8])], [out], [numpy_helper.from_array(v, k) for k, v in weights.items()]
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", 1, [4, 8])],
+        [out],
+        [numpy_helper.from_array(v, k) for k, v in weights.items()],
     )
-    path.write_bytes(helper.make_model(model, opset_imports=[helper.make_opsetid("", 17)]).SerializeToString())
+    path.write_bytes(
+        helper.make_model(model, opset_imports=[helper.make_opsetid("", 17)]).SerializeToString()
+    )
     return graph.read(path, {})
 
 
@@ -62,17 +72,33 @@ def test_fused_nodes_take_the_work_of_those_they_stand_for(tmp_path: Path) -> No
         helper.make_node("Relu", ["/l.1/y"], ["/l.1/z"], name="/l.1/Relu"),
         helper.make_node("MatMul", ["/l.1/z", "v"], ["/l.2/y"], name="/l.2/MatMul"),
     ]
-    exported = saved(tmp_path / "m.onnx", nodes, {"w": np.ones((8, 16), np.float32), "v": np.ones((16, 16), np.float32)})
+    exported = saved(
+        tmp_path / "m.onnx", nodes, {"w": np.ones((8, 16), np.float32), "v": np.ones((16, 16), np.float32)}
+    )
     works = counting.count(exported)
-    ran = [Ran(n, "FusedMatMul", "", us, 0, 0, "") for n, us in (("/l.0/MatMul/MatMulScaleFusion/", 10.0), ("/l.1/z_nchwc", 20.0), ("Gelu", 5.0))]
+    ran = [
+        Ran(n, "FusedMatMul", "", us, 0, 0, "")
+        for n, us in (("/l.0/MatMul/MatMulScaleFusion/", 10.0), ("/l.1/z_nchwc", 20.0), ("Gelu", 5.0))
+    ]
     found = {n.name: n for n in ops.assign(ran, works, exported)}
-    assert found["/l.0/MatMul/MatMulScaleFusion/"].macs == 4 * 8 * 16 and found["/l.1/z_nchwc"].macs == 4 * 16 * 16
+    assert (
+        found["/l.0/MatMul/MatMulScaleFusion/"].macs == 4 * 8 * 16
+        and found["/l.1/z_nchwc"].macs == 4 * 16 * 16
+    )
     assert found["Gelu"].layer == "l.1"  # of the node before it
-    assert found[ops.UNTAKEN].macs == 4 * 16 * 16  # nothing that ran is called after the third product: said, not lost
+    assert (
+        found[ops.UNTAKEN].macs == 4 * 16 * 16
+    )  # nothing that ran is called after the third product: said, not lost
     assert sum(n.macs for n in found.values()) == sum(w.macs for w in works)
     layers = {g.name: g for g in ops.groups(list(found.values()), lambda n: n.layer, HERE, False)}
-    assert layers["l.1"].times == 2 and layers["l.1"].us == 25 and layers["l.0"].gflops == pytest.approx(2 * 512 / 10 / 1e3)
-    assert layers["l.0"].roofline == pytest.approx(512 / 10e9 / 10e-6) and sum(g.share for g in layers.values()) == pytest.approx(1)
+    assert (
+        layers["l.1"].times == 2
+        and layers["l.1"].us == 25
+        and layers["l.0"].gflops == pytest.approx(2 * 512 / 10 / 1e3)
+    )
+    assert layers["l.0"].roofline == pytest.approx(512 / 10e9 / 10e-6) and sum(
+        g.share for g in layers.values()
+    ) == pytest.approx(1)
 
 
 def test_slower_kernels_have_a_reason(tmp_path: Path) -> None:
@@ -84,23 +110,46 @@ def test_slower_kernels_have_a_reason(tmp_path: Path) -> None:
         helper.make_node("Transpose", ["g"], ["t"], name="/t"),
         helper.make_node("MatMul", ["g", "t"], ["y"], name="/scores/MatMul"),
     ]
-    exported = saved(tmp_path / "m.onnx", nodes, {"w8": np.ones((8, 8), np.int8), "w": np.ones((8, 8), np.float32)})
+    exported = saved(
+        tmp_path / "m.onnx", nodes, {"w8": np.ones((8, 8), np.int8), "w": np.ones((8, 8), np.float32)}
+    )
     ran = [Ran(n.name, n.op, "", 1.0, 0, 0, "") for n in exported.nodes]
-    found = {f.kernel + f.why[:40]: f.times for f in fallbacks.find(ops.assign(ran, counting.count(exported), exported), exported)}
+    found = {
+        f.kernel + f.why[:40]: f.times
+        for f in fallbacks.find(ops.assign(ran, counting.count(exported), exported), exported)
+    }
     assert len(found) == 3 and sum("MatMulfloat in a quantized graph" in key for key in found) == 2
     assert any(key.startswith("MatMulIntegernot fused") for key in found)
 
 
 @pytest.mark.slow
 def test_ops_through_the_shell(bundle: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "gamer.main", "bench", "ops", "-b", str(bundle), "-r", "1", "--output", str(tmp_path / "o.json")]
-    done = subprocess.run([*command, "image_tower", "llm_decode"], capture_output=True, text=True, timeout=300)
+    command = [
+        sys.executable,
+        "-m",
+        "gamer.main",
+        "bench",
+        "ops",
+        "-b",
+        str(bundle),
+        "-r",
+        "1",
+        "--output",
+        str(tmp_path / "o.json"),
+    ]
+    done = subprocess.run(
+        [*command, "image_tower", "llm_decode"], capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stderr
     found = json.loads((tmp_path / "o.json").read_text())
     counted = {c["role"]: c["macs"] for c in json.loads((bundle / "manifest.json").read_text())["components"]}
     image, decode = found["tables"]
-    assert sum(n["macs"] for n in image["nodes"]) == counted["image_tower"] and ops.UNTAKEN not in {n["name"] for n in image["nodes"]}
-    assert {g["name"] for g in image["kernels"]} >= {"QLinearConv"} and "layers.29" in {g["name"] for g in decode["layers"]}
+    assert sum(n["macs"] for n in image["nodes"]) == counted["image_tower"] and ops.UNTAKEN not in {
+        n["name"] for n in image["nodes"]
+    }
+    assert {g["name"] for g in image["kernels"]} >= {"QLinearConv"} and "layers.29" in {
+        g["name"] for g in decode["layers"]
+    }
     assert all(n["us"] > 0 for n in image["nodes"] if n["macs"] > 1_000_000)
     assert "ExecuTorch" in done.stdout and "{" not in done.stdout
     refused = subprocess.run([*command, "nothing"], capture_output=True, text=True, timeout=100)

@@ -1,4 +1,6 @@
-"""gamer bench ann on a few vectors: recall against a plain sort, every way inside its filter, what is reported as fastest."""
+"""gamer bench ann on a few vectors: recall against a plain sort, every way inside its filter, what is
+reported as fastest.
+"""
 
 from __future__ import annotations
 
@@ -42,20 +44,26 @@ def test_effort_rises_until_the_recall_is_reached(share: float) -> None:
     assert all(rows is None or len(rows) == max(1, round(300 * share)) for rows in filters)
     runs = list(ann._sweep(Fixed(True, x), q, share, filters, truth, 0.0))
     assert [run.knn >= 0.99 for run in runs] == ([False, True] if share > 0.01 else [True])
-    assert [run.knn for run in ann._sweep(Fixed(False, x), q, share, filters, truth, 0.0)] == ([0.5] * 3 if share > 0.01 else [1.0])
+    assert [run.knn for run in ann._sweep(Fixed(False, x), q, share, filters, truth, 0.0)] == (
+        [0.5] * 3 if share > 0.01 else [1.0]
+    )
 
 
 def test_a_run_reports_the_fastest_that_reach_the_recall(tmp_path: Path) -> None:
     x, q = ann.clustered(1200, 64, 12)
     found = ann.measure("clustered", x, q, ["usearch"], tmp_path, lambda text: None)
     ours = [run for run in found.fastest if run.algorithm == "gamer"]
-    assert {run.selectivity for run in ours} == set(ann.SELECTIVITIES) and all(run.knn >= ann.RECALL for run in found.fastest)
+    assert {run.selectivity for run in ours} == set(ann.SELECTIVITIES) and all(
+        run.knn >= ann.RECALL for run in found.fastest
+    )
     assert found.built[0].bytes_per_vector < 64 + 16 + 8 + 110 and found.file_bytes > found.built[0].indexsize
 
 
 def test_the_command_writes_json(tmp_path: Path) -> None:
     out = tmp_path / "ann.json"
-    done = CliRunner().invoke(bench, ["ann", "-n", "300", "--dim", "16", "-q", "10", "--peer", "usearch", "--output", str(out)])
+    done = CliRunner().invoke(
+        bench, ["ann", "-n", "300", "--dim", "16", "-q", "10", "--peer", "usearch", "--output", str(out)]
+    )
     assert done.exit_code == 0, done.output
     assert json.loads(out.read_text())["vectors"] == 300
     assert CliRunner().invoke(bench, ["ann", "--peer", "annoy"]).exit_code == 2

@@ -21,11 +21,27 @@ def test_ranks_stay_in_their_limit_and_fall() -> None:
 
 def test_an_album_is_measured_and_left_as_it_was(bundle: Path, tmp_path: Path) -> None:
     out, svg = tmp_path / "index.json", tmp_path / "index.svg"
-    args = ["index", "-b", str(bundle), "--photos", "1200", "--cache", str(tmp_path), "-r", "1", "--output", str(out), "--svg", str(svg)]
+    args = [
+        "index",
+        "-b",
+        str(bundle),
+        "--photos",
+        "1200",
+        "--cache",
+        str(tmp_path),
+        "-r",
+        "1",
+        "--output",
+        str(out),
+        "--svg",
+        str(svg),
+    ]
     done = CliRunner().invoke(bench, args)
     assert done.exit_code == 0, done.output
     (size,) = json.loads(out.read_text())["sizes"]
-    assert size["photos"] == 1200 and size["parts_bytes"] < size["file_bytes"] and size["search"]["p95_ms"] > 0
+    assert (
+        size["photos"] == 1200 and size["parts_bytes"] < size["file_bytes"] and size["search"]["p95_ms"] > 0
+    )
     assert svg.read_text().startswith("<svg") and "1,200" in svg.read_text()
     with Album.open(tmp_path / "synthetic-1200.gamer") as album:
         assert len(album) == 1200 and album.verify() == []

@@ -1,4 +1,6 @@
-"""Noise and change: runs of one machine agree, a slower one is found, a bound is a bound, and strangers' files are refused."""
+"""Noise and change: runs of one machine agree, a slower one is found, a bound is a bound, and strangers'
+files are refused.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,15 @@ def run(samples: dict[str, list[int]], device: str = "Pixel 8") -> dict[str, Any
         {"layer": "component", "step": name, "n": len(s), "avg_ns": float(np.mean(s)), "stddev_ns": 0.0, "p50_ns": float(np.median(s)), "p90_ns": 1.0,
          "samples_ns": s, "extra": "left alone"} for name, s in samples.items()
     ]  # fmt: skip
-    return {"schema": "gamer-latency/1", "device": device, "os": "Android 16", "backend": "onnx", "bundle_sha256": "a", "thermal": None, "rows": rows}
+    return {
+        "schema": "gamer-latency/1",
+        "device": device,
+        "os": "Android 16",
+        "backend": "onnx",
+        "bundle_sha256": "a",
+        "thermal": None,
+        "rows": rows,
+    }
 
 
 def saved(path: Path, raw: object) -> Path:
@@ -41,31 +51,49 @@ def noisy(seed: int, scale: float = 1.0, n: int = 60) -> list[int]:
     ]
 
 
-def compared(a: dict[str, list[int]], b: dict[str, list[int]], bound: float, tmp_path: Path) -> compare.Comparison:
-    return compare.compare(imported.read(saved(tmp_path / "a.json", run(a))), imported.read(saved(tmp_path / "b.json", run(b))), bound)
+def compared(
+    a: dict[str, list[int]], b: dict[str, list[int]], bound: float, tmp_path: Path
+) -> compare.Comparison:
+    return compare.compare(
+        imported.read(saved(tmp_path / "a.json", run(a))),
+        imported.read(saved(tmp_path / "b.json", run(b))),
+        bound,
+    )
 
 
 def test_noise_is_no_change(tmp_path: Path) -> None:
     """Twenty rows of two runs of the same: none is called a change, stalls or not."""
-    found = compared({f"r{n}": noisy(n) for n in range(20)}, {f"r{n}": noisy(100 + n) for n in range(20)}, 0.0, tmp_path)
+    found = compared(
+        {f"r{n}": noisy(n) for n in range(20)}, {f"r{n}": noisy(100 + n) for n in range(20)}, 0.0, tmp_path
+    )
     assert [c.verdict for c in found.changes] == ["same"] * 20 and not found.regressions
 
 
 def test_processes_that_differ_are_no_change(tmp_path: Path) -> None:
-    """Five processes a run, each with a speed of its own: sample by sample the two runs differ beyond doubt, process by process they do not; and a
-    true change beyond what processes differ by is still found."""
+    """Five processes a run, each with a speed of its own: sample by sample the two runs differ beyond doubt,
+    process by process they do not; and a true change beyond what processes differ by is still found."""
     random = np.random.default_rng(0)
 
     def processes(scale: float) -> list[int]:
-        return [int(scale * 1e6 * (1 + 0.1 * speed + 0.002 * x)) for speed in random.standard_normal(5) for x in random.standard_normal(20)]
+        return [
+            int(scale * 1e6 * (1 + 0.1 * speed + 0.002 * x))
+            for speed in random.standard_normal(5)
+            for x in random.standard_normal(20)
+        ]
 
     def told(x: dict[str, Any], launches: list[int]) -> dict[str, Any]:
         return x | {"rows": [row | {"launches": launches} for row in x["rows"]]}
 
-    a, b = run({f"r{n}": processes(1) for n in range(10)}), run({f"r{n}": processes(3 if n == 0 else 1) for n in range(10)})
+    a, b = (
+        run({f"r{n}": processes(1) for n in range(10)}),
+        run({f"r{n}": processes(3 if n == 0 else 1) for n in range(10)}),
+    )
     wrong = []
     for launches in ([], [20] * 5):
-        left, right = (imported.read(saved(tmp_path / f"{name}.json", told(x, launches))) for name, x in (("a", a), ("b", b)))
+        left, right = (
+            imported.read(saved(tmp_path / f"{name}.json", told(x, launches)))
+            for name, x in (("a", a), ("b", b))
+        )
         verdicts = [c.verdict for c in compare.compare(left, right, 0.0).changes]
         assert verdicts[0] == "slower"
         wrong.append(sum(v != "same" for v in verdicts[1:]))
@@ -75,11 +103,22 @@ def test_processes_that_differ_are_no_change(tmp_path: Path) -> None:
 
 
 def test_a_regression_is_beyond_the_bound(tmp_path: Path) -> None:
-    a, b = {"x": noisy(1), "y": noisy(2), "few": [1, 2]}, {"x": noisy(3, 1.3), "y": noisy(4, 0.5), "few": [9, 9], "new": noisy(5)}
+    a, b = (
+        {"x": noisy(1), "y": noisy(2), "few": [1, 2]},
+        {"x": noisy(3, 1.3), "y": noisy(4, 0.5), "few": [9, 9], "new": noisy(5)},
+    )
     found = compared(a, b, 0.10, tmp_path)
     x, y, few = found.changes
-    assert (x.verdict, x.regression) == ("slower", True) and x.low <= x.ratio <= x.high and x.ratio == pytest.approx(1.3, abs=0.05)
-    assert (y.verdict, y.regression) == ("faster", False) and few.verdict == "too few samples" and found.only_b == ("component: new",)
+    assert (
+        (x.verdict, x.regression) == ("slower", True)
+        and x.low <= x.ratio <= x.high
+        and x.ratio == pytest.approx(1.3, abs=0.05)
+    )
+    assert (
+        (y.verdict, y.regression) == ("faster", False)
+        and few.verdict == "too few samples"
+        and found.only_b == ("component: new",)
+    )
     within = compared(a, b, 0.50, tmp_path).changes[0]
     assert (within.verdict, within.regression) == ("slower", False)
 
@@ -91,7 +130,10 @@ def test_a_stall_alone_is_no_regression(tmp_path: Path) -> None:
 
 
 def test_exit_codes_are_for_ci(tmp_path: Path) -> None:
-    a, slow = saved(tmp_path / "a.json", run({"x": noisy(1)})), saved(tmp_path / "b.json", run({"x": noisy(2, 2.0)}, "Pixel 9"))
+    a, slow = (
+        saved(tmp_path / "a.json", run({"x": noisy(1)})),
+        saved(tmp_path / "b.json", run({"x": noisy(2, 2.0)}, "Pixel 9")),
+    )
     same = CliRunner().invoke(bench, ["compare", str(a), str(a), "--bound", "10%", "-o", "json"])
     assert same.exit_code == 0 and json.loads(same.output)["changes"][0]["ratio"] == 1.0
     worse = CliRunner().invoke(bench, ["compare", str(a), str(slow), "--bound", "10%"])
@@ -108,19 +150,31 @@ def test_a_bound_is_a_share(text: str, value: float) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"device": None}, {"rows": {}}, {"rows": [[]]}, {"rows": [{"layer": "x"}]}, {"thermal": 3}, {"rows": [{"layer": 1}]}],
+    [
+        {"device": None},
+        {"rows": {}},
+        {"rows": [[]]},
+        {"rows": [{"layer": "x"}]},
+        {"thermal": 3},
+        {"rows": [{"layer": 1}]},
+    ],
 )
 def test_what_does_not_fit_is_named(tmp_path: Path, change: dict[str, object]) -> None:
     with pytest.raises(RuntimeFailure, match=r"b\.json"):
         imported.read(saved(tmp_path / "b.json", run({"x": [1, 2]}) | change))
 
 
-JUNK = st.recursive(st.none() | st.booleans() | st.floats() | st.text(max_size=5) | st.integers(), lambda x: st.lists(x, max_size=3))
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(max_size=5) | st.integers(),
+    lambda x: st.lists(x, max_size=3),
+)
 
 
 @settings(max_examples=100, deadline=None)
 @given(JUNK, st.sampled_from(["n", "avg_ns", "p50_ns", "samples_ns", "layer", "step"]))
-def test_a_strange_row_is_refused_or_read(tmp_path_factory: pytest.TempPathFactory, value: object, name: str) -> None:
+def test_a_strange_row_is_refused_or_read(
+    tmp_path_factory: pytest.TempPathFactory, value: object, name: str
+) -> None:
     raw = run({"x": [1, 2]})
     raw["rows"][0][name] = value
     path = saved(tmp_path_factory.mktemp("i") / "x.json", raw)

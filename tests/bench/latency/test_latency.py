@@ -1,4 +1,7 @@
-"""The statistics of timings, the stopwatch that changes no result, and a whole run through the shell. No time is asserted."""
+"""The statistics of timings, the stopwatch that changes no result, and a whole run through the shell.
+
+No time is asserted.
+"""
 
 from __future__ import annotations
 
@@ -38,13 +41,19 @@ def test_timing_statistics() -> None:
 def test_a_median_lies_in_its_interval(launches: list[list[list[int]]]) -> None:
     found = samples.row("cube", "", "search", launches)
     flat = [s for rounds in launches for part in rounds for s in part]
-    assert found.n == len(flat) == len(found.samples_ns) == sum(found.launches) and found.p50_ns == np.median(flat)
-    assert 0 < found.p50_low_ns <= found.p50_ns * (1 + 1e-9) and found.p50_ns <= found.p50_high_ns * (1 + 1e-9)
+    assert found.n == len(flat) == len(found.samples_ns) == sum(found.launches) and found.p50_ns == np.median(
+        flat
+    )
+    assert 0 < found.p50_low_ns <= found.p50_ns * (1 + 1e-9) and found.p50_ns <= found.p50_high_ns * (
+        1 + 1e-9
+    )
     assert found.p50_ns <= found.p90_ns <= found.p95_ns <= found.p99_ns
 
 
 def test_an_interval_knows_that_rounds_differ() -> None:
-    """Two speeds of the machine, a round each: drawn one by one, a hundred samples would look sure of a median that half the rounds deny."""
+    """Two speeds of the machine, a round each: drawn one by one, a hundred samples would look sure of a
+    median that half the rounds deny.
+    """
     rounds = [[100] * 10 if turn % 2 else [200] * 10 for turn in range(6)]
     low, high = samples.median_interval(rounds)
     assert (low, high) == (100, 200)
@@ -53,24 +62,35 @@ def test_an_interval_knows_that_rounds_differ() -> None:
 
 
 def test_an_interval_holds_the_true_median_as_often_as_it_says() -> None:
-    """Rounds with a shift of their own, as a busy machine's: over 200 runs the 95 % interval misses in at most a tenth."""
+    """Rounds with a shift of their own, as a busy machine's: over 200 runs the 95 % interval misses in at
+    most a tenth.
+    """
     random, missed = np.random.default_rng(0), 0
     for _ in range(200):
-        rounds = [[int(1e6 + 1e5 * shift + 1e4 * x) for x in random.standard_normal(6)] for shift in random.standard_normal(20)]
+        rounds = [
+            [int(1e6 + 1e5 * shift + 1e4 * x) for x in random.standard_normal(6)]
+            for shift in random.standard_normal(20)
+        ]
         low, high = samples.median_interval(rounds, draws=300)
         missed += not low <= 1e6 <= high
     assert missed <= 20
 
 
 def test_another_run_lies_where_the_interval_says() -> None:
-    """Processes with a speed of their own, rounds with one, samples with one: of 200 pairs of runs at most a tenth of the second medians lie
-    outside the first's interval."""
+    """Processes with a speed of their own, rounds with one, samples with one: of 200 pairs of runs at most a
+    tenth of the second medians lie outside the first's interval."""
     pytest.importorskip("scipy", reason="needs the bench extra")
     random, missed = np.random.default_rng(0), 0
 
     def run() -> list[list[list[int]]]:
         return [
-            [[int(1e6 * np.exp(0.05 * process + 0.03 * turn + 0.02 * x)) for x in random.standard_normal(6)] for turn in random.standard_normal(4)]
+            [
+                [
+                    int(1e6 * np.exp(0.05 * process + 0.03 * turn + 0.02 * x))
+                    for x in random.standard_normal(6)
+                ]
+                for turn in random.standard_normal(4)
+            ]
             for process in random.standard_normal(5)
         ]
 
@@ -89,14 +109,21 @@ def test_what_cannot_be_read_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     monkeypatch.setattr(machine_state, "CPU", tmp_path)
     monkeypatch.setattr(machine_state, "ZONES", tmp_path / "none")
     nothing = machine_state.read()
-    assert (nothing.frequency_mhz, nothing.temperature_c, nothing.throttled) == (None, None, None) and machine_state.thermal(nothing, nothing) is None
+    assert (nothing.frequency_mhz, nothing.temperature_c, nothing.throttled) == (
+        None,
+        None,
+        None,
+    ) and machine_state.thermal(nothing, nothing) is None
     (tmp_path / "cpu0" / "cpufreq").mkdir(parents=True)
     (tmp_path / "cpu0" / "cpufreq" / "scaling_cur_freq").write_text("2300000\n")
     (tmp_path / "cpu0" / "thermal_throttle").mkdir()
     (tmp_path / "cpu0" / "thermal_throttle" / "core_throttle_count").write_text("3")
     now = machine_state.read()
     assert now.frequency_mhz == 2300 and now.throttled == 3
-    assert machine_state.thermal(now, now) == "nominal" and machine_state.thermal(now, replace(now, throttled=4)) == "throttled"
+    assert (
+        machine_state.thermal(now, now) == "nominal"
+        and machine_state.thermal(now, replace(now, throttled=4)) == "throttled"
+    )
 
 
 def test_output_is_for_people_and_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
@@ -107,7 +134,10 @@ def test_output_is_for_people_and_for_machines(capsys: pytest.CaptureFixture[str
         text = capsys.readouterr().out
         if form == "csv":
             rows = list(csv.DictReader(io.StringIO(text)))
-            assert [row["name"] for row in rows] == ["a|b", 'c,"d'] and json.loads(rows[0]["samples_ns"]) == [1, 2]
+            assert [row["name"] for row in rows] == ["a|b", 'c,"d'] and json.loads(rows[0]["samples_ns"]) == [
+                1,
+                2,
+            ]
         elif form != "md":
             assert json.loads(text.splitlines()[-1]) == {"json": {"all": records}, "jsonl": records[-1]}[form]
         else:
@@ -127,7 +157,13 @@ def test_a_stopwatch_changes_no_answer_and_leaves_no_trace(bundle: Path, sample_
     with steps.no_trace():
         bare = engine.search("coffee I photographed last spring", now=NOW)
     assert timed.hits == plain.hits == bare.hits and set(bare.trace.milliseconds.values()) == {0.0}
-    assert {("cube", "cue parse"), ("kdtree", "K-D query"), ("refine", "text tower"), ("graph", "entity match"), ("vectors", "re-rank")} <= set(spent)
+    assert {
+        ("cube", "cue parse"),
+        ("kdtree", "K-D query"),
+        ("refine", "text tower"),
+        ("graph", "entity match"),
+        ("vectors", "re-rank"),
+    } <= set(spent)
     assert all(value > 0 for value in spent.values()) and not watch.spent
     assert {name: getattr(engine_module, name) for name in before} == before
     assert not {"_refine", "_encode"} & set(vars(engine)) and "in_cubes" not in vars(engine.album)
@@ -162,14 +198,41 @@ def test_rounds_are_shared_out_among_processes(bundle: Path) -> None:
     said = list[str]()
     found = launch.measure(launch.Job(str(bundle), "", "onnx", 1, "fast", (), "", 0, 3, 0.0), 2, said.append)
     assert [[len(row.rounds) for row in one.rows if row.step == "text_tower"] for one in found] == [[2], [1]]
-    assert said == ["process 1 of 2, round 1 of 2", "process 1 of 2, round 2 of 2", "process 2 of 2, round 1 of 1"]
+    assert said == [
+        "process 1 of 2, round 1 of 2",
+        "process 1 of 2, round 2 of 2",
+        "process 2 of 2, round 1 of 1",
+    ]
     assert all(one.peak_rss_mb > 0 and not one.bare for one in found)
 
 
 @pytest.mark.slow
 def test_latency_and_report_through_the_shell(bundle: Path, sample_album: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "gamer.main", "bench", "latency", str(sample_album), "-b", str(bundle), "-r", "1", "-w", "0"]
-    command += ["-q", "my cat <b>&", "--html", str(tmp_path / "r.html"), "--output", str(tmp_path / "l.json"), "--delay", "0.01", "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "gamer.main",
+        "bench",
+        "latency",
+        str(sample_album),
+        "-b",
+        str(bundle),
+        "-r",
+        "1",
+        "-w",
+        "0",
+    ]
+    command += [
+        "-q",
+        "my cat <b>&",
+        "--html",
+        str(tmp_path / "r.html"),
+        "--output",
+        str(tmp_path / "l.json"),
+        "--delay",
+        "0.01",
+        "--json",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
@@ -177,10 +240,24 @@ def test_latency_and_report_through_the_shell(bundle: Path, sample_album: Path, 
     layers = {row["layer"]: row for row in found["rows"] if not row["step"]}
     assert list(layers) == ["cube", "kdtree", "refine", "graph", "vectors", "all", "search"]
     assert layers["search"]["avg_ns"] > layers["all"]["avg_ns"] > layers["refine"]["avg_ns"]
-    assert {("cube", "cue parse"), ("refine", "text tower"), ("answer", "rows of hits")} <= {(row["layer"], row["step"]) for row in found["rows"]}
+    assert {("cube", "cue parse"), ("refine", "text tower"), ("answer", "rows of hits")} <= {
+        (row["layer"], row["step"]) for row in found["rows"]
+    }
     components = {row["step"]: row for row in found["rows"] if row["layer"] == "component"}
-    wanted = {"image_tower", "text_tower", "tokenise", "dpe_router", "dpe_expert_0", "dpe", "llm_prefill", "llm_prefill_after_prefix", "llm_decode"}
-    assert wanted <= set(components) and all(row["samples_ns"] and row["p50_ns"] > 0 for row in components.values())
+    wanted = {
+        "image_tower",
+        "text_tower",
+        "tokenise",
+        "dpe_router",
+        "dpe_expert_0",
+        "dpe",
+        "llm_prefill",
+        "llm_prefill_after_prefix",
+        "llm_decode",
+    }
+    assert wanted <= set(components) and all(
+        row["samples_ns"] and row["p50_ns"] > 0 for row in components.values()
+    )
     counted = json.loads((bundle / "manifest.json").read_text())["components"]
     assert components["image_tower"]["macs"] == next(c["macs"] for c in counted if c["role"] == "image_tower")
     assert found["cold"]["all_ms"] > found["cold"]["first_ms"] > 0 and found["overhead"]["pairs"] == 4
@@ -193,7 +270,23 @@ def test_latency_and_report_through_the_shell(bundle: Path, sample_album: Path, 
 
 @pytest.mark.slow
 def test_components_alone_need_no_album(bundle: Path) -> None:
-    command = [sys.executable, "-m", "gamer.main", "bench", "latency", "-b", str(bundle), "-r", "1", "-w", "0", "-o", "csv", "--threads", "1"]
+    command = [
+        sys.executable,
+        "-m",
+        "gamer.main",
+        "bench",
+        "latency",
+        "-b",
+        str(bundle),
+        "-r",
+        "1",
+        "-w",
+        "0",
+        "-o",
+        "csv",
+        "--threads",
+        "1",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     rows = list(csv.DictReader(io.StringIO(done.stdout)))

@@ -1,4 +1,6 @@
-"""Predictions from made-up ceilings, whose answers can be computed by hand; profiles, budgets, imports. No time is asserted."""
+"""Predictions from made-up ceilings, whose answers can be computed by hand; profiles, budgets, imports. No
+time is asserted.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,11 @@ from gamer.export.planning import devices
 from gamer.runtime.errors import RuntimeFailure
 
 pytest.importorskip("scipy", reason="needs the bench extra")
-RATES = tuple(Rate(p, rows, gmacs) for p, one in (("fp32", 10.0), ("int8", 40.0), ("int4", 20.0)) for rows, gmacs in ((1, one / 2), (100, one)))
+RATES = tuple(
+    Rate(p, rows, gmacs)
+    for p, one in (("fp32", 10.0), ("int8", 40.0), ("int4", 20.0))
+    for rows, gmacs in ((1, one / 2), (100, one))
+)
 HERE = Ceilings(2, RATES, 5.0, 10.0, 100.0, 1.0, 1.0, 0.0, {"fp32": 20.0, "int8": 80.0, "int4": 80.0})
 
 
@@ -34,19 +40,34 @@ ADD = Work("a", "Add", "elementwise", 0, 2_000_000, 0, 0, 0)
 
 
 def test_an_operator_takes_the_longer_of_its_arithmetic_and_its_bytes() -> None:
-    """10⁹ multiply-adds at 10 G a second; 10⁹ bytes at 10 GB a second; the larger wins, and which one is said."""
+    """10⁹ multiply-adds at 10 G a second; 10⁹ bytes at 10 GB a second; the larger wins, and which one is
+    said.
+    """
     assert roofline.predict([product(10**9, 8)], HERE, 1e9).seconds == pytest.approx(0.1 + 1e-6)
     found = roofline.predict([product(10**8, 10**9)], HERE, 1e6)
     assert found.seconds == pytest.approx(0.1 + 1e-6) and found.bound == "memory of products"
-    assert roofline.predict([product(10**8, 10**9)], HERE, 2e9).seconds == pytest.approx(0.01 + 1e-6)  # within the cache
-    assert roofline.predict([product(10**9, 8, "int8", 1)], HERE, 1e9).products == pytest.approx(0.05)  # one row, half the rate
-    assert roofline.predict([product(10**9, 8, "int8", 10)], HERE, 1e9).products == pytest.approx(1 / 30)  # by logarithm between 20 and 40
+    assert roofline.predict([product(10**8, 10**9)], HERE, 2e9).seconds == pytest.approx(
+        0.01 + 1e-6
+    )  # within the cache
+    assert roofline.predict([product(10**9, 8, "int8", 1)], HERE, 1e9).products == pytest.approx(
+        0.05
+    )  # one row, half the rate
+    assert roofline.predict([product(10**9, 8, "int8", 10)], HERE, 1e9).products == pytest.approx(
+        1 / 30
+    )  # by logarithm between 20 and 40
     assert roofline.predict([ADD], HERE, 1e9).rest == pytest.approx(0.002)
-    assert roofline.predict([replace(ADD, kind="quantizer"), replace(ADD, kind="view")], HERE, 1e9).dispatch == 0
+    assert (
+        roofline.predict([replace(ADD, kind="quantizer"), replace(ADD, kind="view")], HERE, 1e9).dispatch == 0
+    )
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.integers(1, 10**10), st.integers(1, 10**9), st.sampled_from(["fp32", "fp16", "int8", "int4", "depthwise"]), st.integers(1, 1000))
+@given(
+    st.integers(1, 10**10),
+    st.integers(1, 10**9),
+    st.sampled_from(["fp32", "fp16", "int8", "int4", "depthwise"]),
+    st.integers(1, 1000),
+)
 def test_more_work_never_takes_less(macs: int, weights: int, precision: str, rows: int) -> None:
     one, more = product(macs, weights, precision, rows), product(2 * macs, 2 * weights, precision, rows)
     assert roofline.predict([more], HERE, 1e6).seconds >= roofline.predict([one], HERE, 1e6).seconds > 0
@@ -55,7 +76,9 @@ def test_more_work_never_takes_less(macs: int, weights: int, precision: str, row
 def runs(factor: float) -> list[device.Run]:
     """Components whose measured time is the prediction times a factor."""
     out = []
-    for n, works in enumerate(([product(10**9, 8)], [product(10**8, 10**7), *[ADD] * 4], [ADD] * 5, [product(3 * 10**9, 8, "int8")])):
+    for n, works in enumerate(
+        ([product(10**9, 8)], [product(10**8, 10**7), *[ADD] * 4], [ADD] * 5, [product(3 * 10**9, 8, "int8")])
+    ):
         seconds = roofline.predict(works, HERE, roofline.CACHE).seconds * factor
         out.append(device.Run("b", f"c{n}", "one", "text_tower", tuple(works), lambda: None, seconds * 1e3))
     return out
@@ -72,17 +95,31 @@ def test_calibration_finds_the_factor_and_tests_it_on_what_it_has_not_seen() -> 
 
 
 def test_a_phone_of_twice_the_peak_takes_half() -> None:
-    phone = replace(devices.load()[0], cpu_fp32_gmacs=40.0, cpu_int8_gmacs=160.0, bandwidth_gbs=20 / device.STREAM_SHARE)
+    phone = replace(
+        devices.load()[0], cpu_fp32_gmacs=40.0, cpu_int8_gmacs=160.0, bandwidth_gbs=20 / device.STREAM_SHARE
+    )
     there = device.carried(HERE, phone)
-    assert there.rate("int8", 100) == 80 and there.rate("fp32", 100) == 20 and there.stream_gbs == pytest.approx(20)
-    assert device.carried(replace(HERE, theoretical_gmacs={}), phone).peak("fp32") == 20  # half of the phone's own
+    assert (
+        there.rate("int8", 100) == 80
+        and there.rate("fp32", 100) == 20
+        and there.stream_gbs == pytest.approx(20)
+    )
+    assert (
+        device.carried(replace(HERE, theoretical_gmacs={}), phone).peak("fp32") == 20
+    )  # half of the phone's own
     assert [device.energy(x) for x in (0.05, 0.5, 5, 50)] == ["A", "B", "C", "D"]
 
 
 def test_the_profiles_are_of_eight_phones_and_more_with_sources() -> None:
     found = devices.load()
-    assert len(found) >= 8 and {p.year for p in found} == set(range(2021, 2027)) and {p.os for p in found} == {"Android", "iOS"}
-    assert all(p.sources and p.cpu_int8_gmacs > p.cpu_fp32_gmacs and p.app_memory_gb < p.memory_gb for p in found)
+    assert (
+        len(found) >= 8
+        and {p.year for p in found} == set(range(2021, 2027))
+        and {p.os for p in found} == {"Android", "iOS"}
+    )
+    assert all(
+        p.sources and p.cpu_int8_gmacs > p.cpu_fp32_gmacs and p.app_memory_gb < p.memory_gb for p in found
+    )
     assert devices.choose(found, ["pixel 8"])[0].soc == "Google Tensor G3"
     with pytest.raises(RuntimeFailure, match=r"choose from: Pixel 6"):
         devices.choose(found, ["Nokia 3310"])
@@ -90,7 +127,13 @@ def test_the_profiles_are_of_eight_phones_and_more_with_sources() -> None:
 
 @pytest.mark.parametrize(
     ("change", "said"),
-    [({"year": "2021"}, "year"), ({"cpu_ghz": 0}, "cpu_ghz"), ({"sources": []}, "sources"), ({"new": 1}, "new"), ({"npu_int8_gmacs": True}, "npu")],
+    [
+        ({"year": "2021"}, "year"),
+        ({"cpu_ghz": 0}, "cpu_ghz"),
+        ({"sources": []}, "sources"),
+        ({"new": 1}, "new"),
+        ({"npu_int8_gmacs": True}, "npu"),
+    ],
 )
 def test_a_profile_that_does_not_fit_is_named(tmp_path: Path, change: dict[str, object], said: str) -> None:
     raw = json.loads(devices.PROFILES.read_text())
@@ -114,7 +157,9 @@ def test_the_documented_profile_is_one(tmp_path: Path) -> None:
     assert len(code.splitlines()) < 30
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, timeout=60)
     (phone,) = devices.load(tmp_path / "my-devices.json")
-    assert phone.cpu_int8_gmacs == 768 and device.carried(HERE, phone).peak("int8") == pytest.approx(40 * 768 / 80)
+    assert phone.cpu_int8_gmacs == 768 and device.carried(HERE, phone).peak("int8") == pytest.approx(
+        40 * 768 / 80
+    )
 
 
 def test_the_documented_export_is_read(tmp_path: Path) -> None:
@@ -129,7 +174,12 @@ def task(name: str, bundle: str, ms: float, megabytes: float, fits: bool = True)
 
 def test_a_budget_takes_the_smallest_loss_that_fits() -> None:
     rules, llm = budget.QUERIES
-    tasks = [task(rules, "small", 10, 80), task(llm, "small", 900, 300), task(rules, "large", 50, 500), task(llm, "large", 9000, 2000)]
+    tasks = [
+        task(rules, "small", 10, 80),
+        task(llm, "small", 900, 300),
+        task(rules, "large", 50, 500),
+        task(llm, "large", 9000, 2000),
+    ]
     lost = {("small", rules): 0.02, ("small", llm): 0.02, ("large", rules): 0.001, ("large", llm): 0.001}
     found = budget.choices(tasks, budget.parse("3s,1.5GB"), lost)
     assert [(c.bundle, c.task, c.fits) for c in found] == [
@@ -147,7 +197,9 @@ def test_a_budget_takes_the_smallest_loss_that_fits() -> None:
 @pytest.mark.slow
 def test_device_through_the_shell(bundle: Path, tmp_path: Path) -> None:
     """With a profile of one's own and an app's measurements beside it, as bench/README.md says."""
-    (tmp_path / "mine.json").write_text(json.dumps([json.loads(devices.PROFILES.read_text())[0] | {"name": "My phone"}]))
+    (tmp_path / "mine.json").write_text(
+        json.dumps([json.loads(devices.PROFILES.read_text())[0] | {"name": "My phone"}])
+    )
     from gamer.bench.latency.measure import bundle_sha256
 
     row: dict[str, Any] = {
@@ -160,17 +212,54 @@ def test_device_through_the_shell(bundle: Path, tmp_path: Path) -> None:
         "p90_ns": 4e6,
         "samples_ns": [4000000] * 2,
     }
-    export = {"schema": "gamer-latency/1", "device": "my phone", "os": "x", "backend": "onnx", "bundle_sha256": bundle_sha256(bundle), "rows": [row]}
+    export = {
+        "schema": "gamer-latency/1",
+        "device": "my phone",
+        "os": "x",
+        "backend": "onnx",
+        "bundle_sha256": bundle_sha256(bundle),
+        "rows": [row],
+    }
     (tmp_path / "app.json").write_text(json.dumps(export))
     assert imported.read(tmp_path / "app.json").thermal is None
-    command = [sys.executable, "-m", "gamer.main", "bench", "device", "-b", str(bundle), "--profiles", str(tmp_path / "mine.json")]
-    command += ["--budget", "3s,1.5GB", "--import", str(tmp_path / "app.json"), "--output", str(tmp_path / "o.json"), "-r", "1"]
+    command = [
+        sys.executable,
+        "-m",
+        "gamer.main",
+        "bench",
+        "device",
+        "-b",
+        str(bundle),
+        "--profiles",
+        str(tmp_path / "mine.json"),
+    ]
+    command += [
+        "--budget",
+        "3s,1.5GB",
+        "--import",
+        str(tmp_path / "app.json"),
+        "--output",
+        str(tmp_path / "o.json"),
+        "-r",
+        "1",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     found = json.loads((tmp_path / "o.json").read_text())
     assert not done.stdout.rstrip().endswith("}") and "Within the budget" in done.stdout
-    assert {c["component"] for c in found["checked"]} >= {"image_tower", "text_tower", "llm_prefill", "llm_decode"}
+    assert {c["component"] for c in found["checked"]} >= {
+        "image_tower",
+        "text_tower",
+        "llm_prefill",
+        "llm_decode",
+    }
     assert [o["measured_ms"] for o in found["outlooks"] if o["component"] == "text_tower"] == [4.0]
-    assert {c["device"] for c in found["choices"]} == {"My phone"} and all(o["cpu_ms"] > 0 and o["memory_mb"] > 0 for o in found["outlooks"])
+    assert {c["device"] for c in found["choices"]} == {"My phone"} and all(
+        o["cpu_ms"] > 0 and o["memory_mb"] > 0 for o in found["outlooks"]
+    )
     refused = subprocess.run([*command, "--device", "Nokia"], capture_output=True, text=True, timeout=60)
-    assert refused.returncode == 1 and "My phone" in refused.stderr and len(refused.stderr.strip().splitlines()) == 1
+    assert (
+        refused.returncode == 1
+        and "My phone" in refused.stderr
+        and len(refused.stderr.strip().splitlines()) == 1
+    )

@@ -1,4 +1,5 @@
-"""The report in a headless Chromium at a phone's width, every plot drawn from made-up results; and strangers' files.
+"""The report in a headless Chromium at a phone's width, every plot drawn from made-up results; and strangers'
+files.
 
 $GAMER_SHOTS names a folder for the pictures, for a person to look at.
 """
@@ -36,44 +37,135 @@ MACHINE = {"cores": 2, "python": "3", "build_commit": "abc", "cpu_info": "x"}
 
 def latency() -> dict[str, Any]:
     layers = ("cube", "kdtree", "refine", "graph", "vectors", "all", "search")
-    rows = [samples.row(name, "", "search", [[[10**6 * n, 2 * 10**6 * n]]]) for n, name in enumerate(layers, 1)]
+    rows = [
+        samples.row(name, "", "search", [[[10**6 * n, 2 * 10**6 * n]]]) for n, name in enumerate(layers, 1)
+    ]
     rows += [
         samples.row("cube", "cue parse", "search", [[[5 * 10**5]]]),
         samples.row("component", "image_tower", EVIL, [[[10**7]]], 385_000_000, "image_tower"),
     ]
     cold, over = (
         {"all_ms": 900, "peak_rss_mb": 120},
-        dict.fromkeys(("trace", "trace_low", "trace_high", "stopwatch", "stopwatch_low", "stopwatch_high"), 0.01),
+        dict.fromkeys(
+            ("trace", "trace_low", "trace_high", "stopwatch", "stopwatch_low", "stopwatch_high"), 0.01
+        ),
     )
-    head = {"schema": "gamer-latency/1", "device": "Xeon", "backend": "onnx", "bundle": "pocket", "album": "a", "photos": 19, "n_threads": 2}
-    more = {"refined_by": "fast", "queries": ["q"], "rounds": 2, "cold": cold, "overhead": over, "machine": MACHINE, "when": "now"}
+    head = {
+        "schema": "gamer-latency/1",
+        "device": "Xeon",
+        "backend": "onnx",
+        "bundle": "pocket",
+        "album": "a",
+        "photos": 19,
+        "n_threads": 2,
+    }
+    more = {
+        "refined_by": "fast",
+        "queries": ["q"],
+        "rounds": 2,
+        "cold": cold,
+        "overhead": over,
+        "machine": MACHINE,
+        "when": "now",
+    }
     return {**head, **more, "rows": [asdict(r) for r in rows]}
 
 
 def operators() -> dict[str, Any]:
-    nodes = [Ran("/l.0/MatMul", "MatMulNBits", "l.0", 50.0, 10**6, 10**5, "int4"), Ran("Gelu", "Gelu", "l.0", 5.0, 0, 0, "")]
+    nodes = [
+        Ran("/l.0/MatMul", "MatMulNBits", "l.0", 50.0, 10**6, 10**5, "int4"),
+        Ran("Gelu", "Gelu", "l.0", 5.0, 0, 0, ""),
+    ]
     groups = ops.groups(nodes, lambda n: n.op, HERE, False)
-    table = ops.Table("llm_decode", "one token", "llm_decoder", "int4", 10**7, 10**6, 10**5, 20.0, 3, 70.0, 60.0, groups, groups, tuple(nodes), ())
+    table = ops.Table(
+        "llm_decode",
+        "one token",
+        "llm_decoder",
+        "int4",
+        10**7,
+        10**6,
+        10**5,
+        20.0,
+        3,
+        70.0,
+        60.0,
+        groups,
+        groups,
+        tuple(nodes),
+        (),
+    )
     return {"bundle": "pocket", "ceilings": asdict(HERE), "tables": [asdict(table)], "executorch": ""}
 
 
 def others() -> list[dict[str, Any]]:
-    component = {"name": "image_tower", "role": "image_tower", "quant": "int8", "unit": "image", "parameters": 4 * 10**6, "macs": 385 * 10**6}
-    component |= {"weight_bytes": 10**7, "activation_bytes": 3 * 10**7, "intensity": 20.0, "file_bytes": 10**7}
+    component = {
+        "name": "image_tower",
+        "role": "image_tower",
+        "quant": "int8",
+        "unit": "image",
+        "parameters": 4 * 10**6,
+        "macs": 385 * 10**6,
+    }
+    component |= {
+        "weight_bytes": 10**7,
+        "activation_bytes": 3 * 10**7,
+        "intensity": 20.0,
+        "file_bytes": 10**7,
+    }
     sums = [{"unit": "query", "of": "2 × text", "macs": 10**8, "bytes": 10**7}]
-    flops = {"bundle": "pocket", "recipe": "pocket", "quant": "int8", "components": [component], "sums": sums, "routing": [], "candidates": []}
-    sure = {"recall5": {"mean": 0.9, "low": 0.88, "high": 0.92}, "map5": {"mean": 0.8, "low": 0.7, "high": 0.9}}
-    methods = [{"method": "ours", "scores": sure, "p50_ms": 10.0}, {"method": EVIL, "scores": sure, "p50_ms": 1.0}]
+    flops = {
+        "bundle": "pocket",
+        "recipe": "pocket",
+        "quant": "int8",
+        "components": [component],
+        "sums": sums,
+        "routing": [],
+        "candidates": [],
+    }
+    sure = {
+        "recall5": {"mean": 0.9, "low": 0.88, "high": 0.92},
+        "map5": {"mean": 0.8, "low": 0.7, "high": 0.9},
+    }
+    methods = [
+        {"method": "ours", "scores": sure, "p50_ms": 10.0},
+        {"method": EVIL, "scores": sure, "p50_ms": 1.0},
+    ]
     quality = {"dataset": "lihua", "bundle": "pocket int8", "reference": "ours", "methods": methods}
     p95 = {"p95_ms": 2.0}
     sizes = [
-        {"photos": 10**n, "search": p95, "search_encoding": p95, "album_open_ms": n, "add_one": p95, "tree_ms": 0.1, "mask_ms": 0.2}
+        {
+            "photos": 10**n,
+            "search": p95,
+            "search_encoding": p95,
+            "album_open_ms": n,
+            "add_one": p95,
+            "tree_ms": 0.1,
+            "mask_ms": 0.2,
+        }
         for n in (3, 4, 5)
     ]
     index = {"sizes": sizes, "dim": 384, "queries": []}
-    task = {"device": "Pixel 8", "bundle": "pocket", "cpu_ms": 20.0, "joules": 0.1, "energy": "B", "memory_mb": 80.0}
-    tasks = [task | {"task": "query, refined by rules"}, task | {"task": "query, refined by the language model", "cpu_ms": 300.0}]
-    checked = {"bundle": "pocket", "component": "c", "on": "o", "measured_ms": 1.0, "predicted_ms": 0.9, "error": -0.1, "calibrated_error": 0.0}
+    task = {
+        "device": "Pixel 8",
+        "bundle": "pocket",
+        "cpu_ms": 20.0,
+        "joules": 0.1,
+        "energy": "B",
+        "memory_mb": 80.0,
+    }
+    tasks = [
+        task | {"task": "query, refined by rules"},
+        task | {"task": "query, refined by the language model", "cpu_ms": 300.0},
+    ]
+    checked = {
+        "bundle": "pocket",
+        "component": "c",
+        "on": "o",
+        "measured_ms": 1.0,
+        "predicted_ms": 0.9,
+        "error": -0.1,
+        "calibrated_error": 0.0,
+    }
     device = {"checked": [checked], "outlooks": [], "tasks": tasks}
     return [flops, quality, index, device]
 
@@ -89,13 +181,23 @@ def page(tmp_path: Path) -> Path:
 
 
 def test_the_readmes_table_is_made_of_results(tmp_path: Path) -> None:
-    """Time from the latency run where it has the row, else from the operators' own; the shares are what can be computed by hand."""
+    """Time from the latency run where it has the row, else from the operators' own; the shares are what can
+    be computed by hand.
+    """
     (tmp_path / "o.json").write_text(json.dumps(operators()))
     (tmp_path / "l.json").write_text(json.dumps(latency()))
     alone = CliRunner().invoke(bench, ["table", str(tmp_path / "o.json"), "-o", "json"])
     (row,) = json.loads(alone.output)["rows"]
-    assert (row["component"], row["parameters"], row["macs"], row["bytes"], row["ms"]) == ("llm_decode", 10**7, 10**6, 10**5, 0.06)
-    assert row["gflops"] == pytest.approx(2 * 10**6 / 60e-6 / 1e9) and row["roofline"] == pytest.approx(20 / 60)
+    assert (row["component"], row["parameters"], row["macs"], row["bytes"], row["ms"]) == (
+        "llm_decode",
+        10**7,
+        10**6,
+        10**5,
+        0.06,
+    )
+    assert row["gflops"] == pytest.approx(2 * 10**6 / 60e-6 / 1e9) and row["roofline"] == pytest.approx(
+        20 / 60
+    )
     timed = latency()
     timed["rows"].append(asdict(samples.row("component", "llm_decode", "one token", [[[80_000]]])))
     (tmp_path / "l.json").write_text(json.dumps(timed))
@@ -111,7 +213,9 @@ def test_a_page_of_everything_is_self_contained(tmp_path: Path) -> None:
     text = page(tmp_path).read_text(encoding="utf-8")
     assert text.count("<svg") == 6  # layers, roofline, quality by time and by size, growth, phones
     assert EVIL not in text and "&lt;script&gt;" in text
-    assert not re.findall(r'(?:src|href)="(?!data:)', text) and "http" not in text.replace("http://www.w3.org", "")
+    assert not re.findall(r'(?:src|href)="(?!data:)', text) and "http" not in text.replace(
+        "http://www.w3.org", ""
+    )
 
 
 def test_on_a_phone_nothing_runs_out_of_the_page(tmp_path: Path) -> None:
@@ -126,15 +230,24 @@ def test_on_a_phone_nothing_runs_out_of_the_page(tmp_path: Path) -> None:
             tab.look(390, 844, dark)
             tab.open(file.as_uri(), "document.querySelectorAll('svg').length === 6")
             assert tab.ask("document.documentElement.scrollWidth") <= 390
-            assert tab.ask("[...document.querySelectorAll('svg')].every(s => s.getBoundingClientRect().width > 300)")
+            assert tab.ask(
+                "[...document.querySelectorAll('svg')].every(s => s.getBoundingClientRect().width > 300)"
+            )
             # Nothing of a drawing lies outside its frame, and no text is smaller than a person reads.
             outside = "b.right > f.right + 2 || b.bottom > f.bottom + 2 || b.left < f.left - 2"
             children = f"[...s.children].filter(c => {{ const b = c.getBoundingClientRect(); return {outside} }}).map(c => c.outerHTML)"
             each = f"s => {{ const f = s.getBoundingClientRect(); return {children} }}"
             assert tab.ask(f"[...document.querySelectorAll('svg')].flatMap({each})") == []
-            assert tab.ask("Math.min(...[...document.querySelectorAll('svg text')].map(t => t.getBoundingClientRect().height))") >= 9
+            assert (
+                tab.ask(
+                    "Math.min(...[...document.querySelectorAll('svg text')].map(t => t.getBoundingClientRect().height))"
+                )
+                >= 9
+            )
             if os.environ.get("GAMER_SHOTS"):
-                tab.picture(Path(os.environ["GAMER_SHOTS"]) / f"report-390{'-dark' if dark else ''}.png", whole=True)
+                tab.picture(
+                    Path(os.environ["GAMER_SHOTS"]) / f"report-390{'-dark' if dark else ''}.png", whole=True
+                )
         assert not tab.complaints()
 
 
@@ -155,5 +268,7 @@ def test_what_is_no_result_is_refused(tmp_path: Path) -> None:
 def test_an_axis_holds_its_values(values: list[float], log: bool) -> None:
     found = plots.axis("x", values, log)
     assert found.low <= min(values) * (1 + 1e-9) and found.high >= max(values) * (1 - 1e-9)
-    assert 1 <= len(found.ticks()) <= 16 and all(found.low - 1e-9 <= t * (1 + 1e-9) and t <= found.high * (1 + 1e-9) for t in found.ticks())
+    assert 1 <= len(found.ticks()) <= 16 and all(
+        found.low - 1e-9 <= t * (1 + 1e-9) and t <= found.high * (1 + 1e-9) for t in found.ticks()
+    )
     assert all(0 <= found.at(v, 0, 100) <= 100 for v in values)

@@ -1,4 +1,7 @@
-"""A small data set in the evaluation's format, for tests that run commands on one. Two users, a photo for each thing."""
+"""A small data set in the evaluation's format, for tests that run commands on one.
+
+Two users, a photo for each thing.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +19,34 @@ THINGS = (
     "a lighthouse above the cliffs",
     "Anna and Tom at the harbour of Bergen",
 )
-QUERIES = ("red bicycle", "snow on the school", "apple pie", "cat", "boats in the harbour", "choir", "lighthouse in August 2020", "Anna and Tom")
+QUERIES = (
+    "red bicycle",
+    "snow on the school",
+    "apple pie",
+    "cat",
+    "boats in the harbour",
+    "choir",
+    "lighthouse in August 2020",
+    "Anna and Tom",
+)
 
 
 def write(folder: Path, users: tuple[str, ...] = ("ann", "bob")) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for user in users:
         corpus = [
-            {"id": f"{user}{n}", "timestamp": f"2020-0{n + 2}-0{n + 1}T10:00:00", "text": text, "event_id": None} for n, text in enumerate(THINGS)
+            {
+                "id": f"{user}{n}",
+                "timestamp": f"2020-0{n + 2}-0{n + 1}T10:00:00",
+                "text": text,
+                "event_id": None,
+            }
+            for n, text in enumerate(THINGS)
         ]
-        asked = [{"query_id": f"{user}-q{n}", "user": user, "query": text, "relevant": [f"{user}{n}"]} for n, text in enumerate(QUERIES)]
+        asked = [
+            {"query_id": f"{user}-q{n}", "user": user, "query": text, "relevant": [f"{user}{n}"]}
+            for n, text in enumerate(QUERIES)
+        ]
         for name, rows in (("corpus", corpus), ("queries", asked)):
             with gzip.open(folder / f"{user}.{name}.jsonl.gz", "wt", encoding="utf-8") as stream:
                 stream.write("".join(json.dumps(row) + "\n" for row in rows))

@@ -1,4 +1,6 @@
-"""Ablations switch the engine that is shipped, and put it back; a composed album is the one it was taken from; tables hold what was measured."""
+"""Ablations switch the engine that is shipped, and put it back; a composed album is the one it was taken
+from; tables hold what was measured.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ def test_each_switch_takes_its_layer_away_and_is_put_back(user: User) -> None:
 
     def search(variant: ablation.Variant) -> tuple[dict[str, int], dict[str, float], tuple[str, ...]]:
         with ablation.switched(engine, variant):
-            answer = engine.search(query, 8, mode=variant.mode, refined_by=variant.refined_by, now=datetime(2021, 1, 1))
+            answer = engine.search(
+                query, 8, mode=variant.mode, refined_by=variant.refined_by, now=datetime(2021, 1, 1)
+            )
         assert (engine.ranking, engine.without, engine.album.meta) == before
         return answer.trace.left, answer.hits[0].parts, answer.trace.cues
 
@@ -77,12 +81,19 @@ def test_a_composed_album_answers_as_the_one_it_was_taken_from(user: User, tmp_p
     copy = tmp_path / "copy.gamer"
     assert compose.write(copy, photos, names, user.models, user.path) == len(photos) == len(user.album)
     with Album.open(copy) as opened:
-        assert opened.verify() == [] and opened.meta == user.album.meta and opened.stats().mentions == user.album.stats().mentions
+        assert (
+            opened.verify() == []
+            and opened.meta == user.album.meta
+            and opened.stats().mentions == user.album.stats().mentions
+        )
     old, new = album_rows.entities(user.path), album_rows.entities(copy)
     assert old.names == new.names and np.allclose(old.vectors, new.vectors, atol=2e-3)
     other = User("copy", copy, user.models)
     for query in QUERIES:
-        pairs = [[(hit.id, hit.score) for hit in one.engine.search(query, 5, now=user.now).hits] for one in (user, other)]
+        pairs = [
+            [(hit.id, hit.score) for hit in one.engine.search(query, 5, now=user.now).hits]
+            for one in (user, other)
+        ]
         assert [i for i, _ in pairs[0]] == [i for i, _ in pairs[1]]
         assert [s for _, s in pairs[0]] == pytest.approx([s for _, s in pairs[1]], abs=0.05)
     other.close()
@@ -95,15 +106,31 @@ def test_rows_by_stock_sqlite_are_the_albums_own(user: User) -> None:
     np.maximum.at(best, found.owners, found.floats @ query)
     assert np.allclose(best, user.album.scores("text", query), atol=1e-3)
     graph = album_rows.entities(user.path)
-    assert set(user.album.entity_names(1000)) == set(graph.names) and not len(album_rows.vectors(user.path, "image").owners)
+    assert set(user.album.entity_names(1000)) == set(graph.names) and not len(
+        album_rows.vectors(user.path, "image").owners
+    )
     assert user.album.activate(np.array([3])).size == (graph.mentions[1] == 3).sum()
 
 
 @pytest.mark.slow
 def test_the_commands_measure_and_draw(bundle: Path, tmp_path: Path) -> None:
     folder, results = write(tmp_path / "small"), tmp_path / "results"
-    command = ["ablation", str(folder), "-b", str(bundle), "-b", str(bundle), "--cache", str(tmp_path / "cache"), "--llm-queries", "1"]
-    done = CliRunner().invoke(bench, [*command, "--sizes", "10,100", "--queries", "3", "--output", str(results / "ablation-small.json")])
+    command = [
+        "ablation",
+        str(folder),
+        "-b",
+        str(bundle),
+        "-b",
+        str(bundle),
+        "--cache",
+        str(tmp_path / "cache"),
+        "--llm-queries",
+        "1",
+    ]
+    done = CliRunner().invoke(
+        bench,
+        [*command, "--sizes", "10,100", "--queries", "3", "--output", str(results / "ablation-small.json")],
+    )
     assert done.exit_code == 0, done.output
     found = json.loads((results / "ablation-small.json").read_text())
     assert [row["name"] for row in found["fused"]] == list(ablation.VARIANTS) and found["queries"] == 6
@@ -114,7 +141,18 @@ def test_the_commands_measure_and_draw(bundle: Path, tmp_path: Path) -> None:
     assert set(found["fused"][0]["scores"]) == set(metrics.METRICS)
     text = CliRunner().invoke(bench, ["paper", "--results", str(results)])
     assert text.exit_code == 0, text.output
-    for part in ("Table 3", "Table 4", "Table 6", "Table 7", "Table 10", "Figure 3", "32.1 G", "2717", "2.2 of 3", paper.NOT_QUOTED):
+    for part in (
+        "Table 3",
+        "Table 4",
+        "Table 6",
+        "Table 7",
+        "Table 10",
+        "Figure 3",
+        "32.1 G",
+        "2717",
+        "2.2 of 3",
+        paper.NOT_QUOTED,
+    ):
         assert part in text.output
     for title in ("Table 4", "Table 6", "Table 10", "Figure 3"):  # none of these figures is in our documents
         rows = text.output.split(f"## {title}")[1].split("\n\n")[1].splitlines()[2:]
@@ -126,4 +164,8 @@ def test_results_that_are_not_ours_are_named(tmp_path: Path, text: str | None) -
     if text is not None:
         (tmp_path / "ablation-x.json").write_text(text)
     done = CliRunner().invoke(bench, ["paper", "--results", str(tmp_path)])
-    assert done.exit_code == 1 and str(tmp_path.name) in done.output and len(done.output.strip().splitlines()) == 1
+    assert (
+        done.exit_code == 1
+        and str(tmp_path.name) in done.output
+        and len(done.output.strip().splitlines()) == 1
+    )

@@ -1,4 +1,6 @@
-"""Each baseline does what its name says: BM25 is the data sets' own to the fourth digit, a fusion its formula, graphs are walked as drawn by hand."""
+"""Each baseline does what its name says: BM25 is the data sets' own to the fourth digit, a fusion its
+formula, graphs are walked as drawn by hand.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,17 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from gamer.bench.retrieval import datasets, metrics
-from gamer.bench.retrieval.baselines import BASELINES, bm25, entity_graph, gar, graphrag, minirag, reminisce, rrf, st
+from gamer.bench.retrieval.baselines import (
+    BASELINES,
+    bm25,
+    entity_graph,
+    gar,
+    graphrag,
+    minirag,
+    reminisce,
+    rrf,
+    st,
+)
 from gamer.bench.retrieval.methods import METHODS
 from gamer.bench.retrieval.user import NotApplicable, User
 from gamer.index import Memory, Photo
@@ -31,7 +43,9 @@ def test_bm25_is_the_data_sets_own(shared_data: Path, dataset: str, user: str) -
         scores = index.scores(query.text)
         ranked = [rows[at]["id"] for at in np.argsort(-scores, kind="stable")[:10] if scores[at] > 0]
         found.append(metrics.score(ranked, query.relevant))
-    theirs = json.loads((shared_data / "baselines.json").read_text())["results"][dataset]["bm25"]["all"]["per_user_recall@5"][user]
+    theirs = json.loads((shared_data / "baselines.json").read_text())["results"][dataset]["bm25"]["all"][
+        "per_user_recall@5"
+    ][user]
     assert metrics.mean(found).recall5 == pytest.approx(theirs, abs=5e-5)
 
 
@@ -53,9 +67,9 @@ def test_fusion_is_the_sum_of_reciprocal_ranks(lists: list[list[str]]) -> None:
 
 def test_a_moment_is_written_out() -> None:
     at = int(datetime(2026, 2, 14, 18, 20, tzinfo=UTC).timestamp() * 1000)
-    assert st.written(Photo("a", taken_at=at, memories=(Memory("place", "Amsterdam, NL"), Memory("note", "private")))) == (
-        "Saturday 14 February 2026 20260214 14 winter evening Amsterdam, NL"
-    )
+    assert st.written(
+        Photo("a", taken_at=at, memories=(Memory("place", "Amsterdam, NL"), Memory("note", "private")))
+    ) == ("Saturday 14 February 2026 20260214 14 winter evening Amsterdam, NL")
     assert st.written(Photo("a")) == ""
 
 
@@ -67,14 +81,18 @@ def test_a_sentence_is_asked_for_once_and_survives_a_torn_line(tmp_path: Path) -
         return f"about {query}\n"
 
     path = tmp_path / "s.jsonl"
-    assert gar.Sentences(writer, path).about("cat") == gar.Sentences(writer, path).about("cat") == "about cat\n"
+    assert (
+        gar.Sentences(writer, path).about("cat") == gar.Sentences(writer, path).about("cat") == "about cat\n"
+    )
     path.write_text(path.read_text(encoding="utf-8") + '\n{"query": "dog", "sa', encoding="utf-8")
     again = gar.Sentences(writer, path)
     assert (again.about("cat"), again.about("dog")) == ("about cat\n", "about dog\n")
     assert gar.Sentences(writer, path).about("dog") == "about dog\n" and asked == ["cat", "dog"]
 
 
-def drawn(links: list[tuple[int, int]], mentions: list[tuple[int, int]], vectors: list[list[float]], photos: int) -> entity_graph.EntityGraph:
+def drawn(
+    links: list[tuple[int, int]], mentions: list[tuple[int, int]], vectors: list[list[float]], photos: int
+) -> entity_graph.EntityGraph:
     sparse = pytest.importorskip("scipy.sparse", reason="needs the bench extra")
     m = len(vectors)
     joined, held = np.zeros((m, m)), np.zeros((m, photos))
@@ -82,13 +100,16 @@ def drawn(links: list[tuple[int, int]], mentions: list[tuple[int, int]], vectors
         joined[a, b] = joined[b, a] = 1
     for a, b in mentions:
         held[a, b] = 1
-    return entity_graph.EntityGraph(tuple("abcdefgh"[:m]), np.array(vectors, np.float32), sparse.csr_array(held), sparse.csr_array(joined))
+    return entity_graph.EntityGraph(
+        tuple("abcdefgh"[:m]), np.array(vectors, np.float32), sparse.csr_array(held), sparse.csr_array(joined)
+    )
 
 
 def test_activation_walks_two_steps_and_fades() -> None:
     path = drawn([(0, 1), (1, 2), (2, 3)], [], [[1.0]] * 4, 1)
     first = minirag.activation(path, np.array([1, 0, 0, 0], np.float32))
-    # 0 → 1 gets half; of that, halved again and shared by 1's two joints, a quarter's half comes to 2 and back to 0; 3 is too far.
+    # 0 → 1 gets half; of that, halved again and shared by 1's two joints, a quarter's half comes to 2 and
+    # back to 0; 3 is too far.
     assert first == pytest.approx([1 + 0.125, 0.5, 0.125, 0])
 
 
@@ -100,7 +121,9 @@ def test_communities_are_the_two_cliques() -> None:
 
 
 def test_the_registry_says_what_each_is() -> None:
-    assert list(METHODS) == ["ours", "ours-paper", *BASELINES] and all(method.what for method in METHODS.values())
+    assert list(METHODS) == ["ours", "ours-paper", *BASELINES] and all(
+        method.what for method in METHODS.values()
+    )
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +157,9 @@ def test_time_as_text_finds_a_named_month_and_no_photo_finds_no_image(user: User
 
 
 @pytest.mark.slow
-def test_coarse_vectors_as_long_as_the_whole_rank_as_the_whole(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_coarse_vectors_as_long_as_the_whole_rank_as_the_whole(
+    user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(reminisce, "COARSE", 384)
     user._kept.pop(reminisce.coarse, None)
     for query in QUERIES:
@@ -157,5 +182,8 @@ def test_image_only_finds_by_pixels(bundle: Path, sample_album: Path) -> None:
 
     user = User("sample", sample_album, Models.open(bundle))
     assert "chelsea" in METHODS["image"].rank(user, "a cat")[:2]
-    assert st.written(user.photos[user.ids.index("temple")]) == "Saturday 12 October 2024 20241012 12 autumn fall morning Beijing, CN"
+    assert (
+        st.written(user.photos[user.ids.index("temple")])
+        == "Saturday 12 October 2024 20241012 12 autumn fall morning Beijing, CN"
+    )
     user.close()

@@ -1,4 +1,6 @@
-"""Fitting the ranking: what is known to matter gets the weight, recall counts what there is to find, and one user's data is held out whole."""
+"""Fitting the ranking: what is known to matter gets the weight, recall counts what there is to find, and one
+user's data is held out whole.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def test_the_feature_that_tells_gets_the_weight() -> None:
     choices = [choice(f"u{n % 4}", rng, telling=2) for n in range(200)]
     weights = fit_ranking._weights(choices)
     assert int(np.argmax(np.abs(weights))) == 2 and weights[2] > 1
-    assert fit_ranking._recall(choices, weights)["d"] > fit_ranking._recall(choices, np.eye(SIZE)[0])["d"] + 0.2
+    assert (
+        fit_ranking._recall(choices, weights)["d"] > fit_ranking._recall(choices, np.eye(SIZE)[0])["d"] + 0.2
+    )
     assert fit_ranking._cross_validated(choices)["d"] > 0.85
 
 
@@ -70,13 +74,22 @@ def test_the_command_fits_a_data_set(bundle: Path, tmp_path: Path) -> None:
         "a lighthouse",
     ]
     for user in ("ann", "bob"):
-        corpus = [{"id": f"{user}{n}", "timestamp": f"2020-01-{n + 1:02}T10:00:00", "text": text} for n, text in enumerate(things)]
-        asked = [{"query_id": f"{user}-q{n}", "query": text, "relevant": [f"{user}{n}"]} for n, text in enumerate(things)]
+        corpus = [
+            {"id": f"{user}{n}", "timestamp": f"2020-01-{n + 1:02}T10:00:00", "text": text}
+            for n, text in enumerate(things)
+        ]
+        asked = [
+            {"query_id": f"{user}-q{n}", "query": text, "relevant": [f"{user}{n}"]}
+            for n, text in enumerate(things)
+        ]
         for name, rows in (("corpus", corpus), ("queries", asked)):
             with gzip.open(folder / f"{user}.{name}.jsonl.gz", "wt", encoding="utf-8") as stream:
                 stream.write("".join(json.dumps(row) + "\n" for row in rows))
     out = tmp_path / "fit.json"
-    done = CliRunner().invoke(bench, ["fit", str(folder), "-b", str(bundle), "--cache", str(tmp_path / "albums"), "--output", str(out)])
+    done = CliRunner().invoke(
+        bench,
+        ["fit", str(folder), "-b", str(bundle), "--cache", str(tmp_path / "albums"), "--output", str(out)],
+    )
     assert done.exit_code == 0, done.output
     found = json.loads(out.read_text(encoding="utf-8"))
     assert found["queries"] == {"set": 14} and found["trained"]["set"] == 1.0

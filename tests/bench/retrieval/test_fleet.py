@@ -1,4 +1,6 @@
-"""A fleet's figures follow from its users' files, whoever made them: one after the other here, or on Ray, which listens on loopback alone."""
+"""A fleet's figures follow from its users' files, whoever made them: one after the other here, or on Ray,
+which listens on loopback alone.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def test_a_made_up_user_is_the_same_everywhere_and_has_answers(seed: int, number
         places = [name for name, *_ in synthetic.PLACES if query.text.endswith(f" in {name}")]
         for row in rows:  # what an answer must hold
             if places and row["id"] in query.relevant:
-                assert (row["lat"], row["lon"]) in [place[1:] for place in synthetic.PLACES if place[0] == places[0]]
+                assert (row["lat"], row["lon"]) in [
+                    place[1:] for place in synthetic.PLACES if place[0] == places[0]
+                ]
 
 
 def test_made_up_users_differ_and_are_albums(tmp_path: Path) -> None:
@@ -51,7 +55,9 @@ def test_made_up_users_differ_and_are_albums(tmp_path: Path) -> None:
     assert one.lines != other.lines and synthetic.make(1, 1, 8).lines != one.lines
     synthetic.write(one, tmp_path / "a.jsonl")
     found = list(scan(tmp_path / "a.jsonl"))
-    assert len(found) == 8 and all(isinstance(item, Photo) and item.lat is not None and item.memories for item in found)
+    assert len(found) == 8 and all(
+        isinstance(item, Photo) and item.lat is not None and item.memories for item in found
+    )
 
 
 def test_the_plan_is_the_mean_times_the_users(tmp_path: Path) -> None:
@@ -60,27 +66,42 @@ def test_the_plan_is_the_mean_times_the_users(tmp_path: Path) -> None:
         asked = AskedUser(job.name, 10, (Asked("q", job.name, 1, {"ours": (1,)}),), {"ours": 1.0}, {})
         result = fleet.UserResult("k", asked, seconds, 0.5, 1_000_000)
         (tmp_path / f"{job.name}.json").write_text(json.dumps(asdict(result)))
-    found = fleet.summed(jobs, fleet.Settings("b", str(tmp_path), ("ours",)), "local", 1, 2, 4.0, 36_000, "")
-    assert (found.plan.core_seconds_per_user, found.plan.core_seconds_per_photo, found.users_per_second) == (2.5, 0.25, 0.5)
+    found = fleet.summed(
+        jobs, fleet.FleetSettings("b", str(tmp_path), ("ours",)), "local", 1, 2, 4.0, 36_000, ""
+    )
+    assert (found.plan.core_seconds_per_user, found.plan.core_seconds_per_photo, found.users_per_second) == (
+        2.5,
+        0.25,
+        0.5,
+    )
     assert found.plan.hours == {"2": 12.5, "16": 1.56, "128": 0.2} and found.plan.albums_gb == 36.0
     assert found.methods[0].scores["recall5"].mean == 1.0 and (found.photos, found.queries) == (20, 2)
     (tmp_path / "b.json").write_text('{"key": "k", "asked": {')
     with pytest.raises(DatasetError, match="no result of b"):
-        fleet.summed(jobs, fleet.Settings("b", str(tmp_path), ("ours",)), "local", 1, 2, 4.0, 1, "")
+        fleet.summed(jobs, fleet.FleetSettings("b", str(tmp_path), ("ours",)), "local", 1, 2, 4.0, 1, "")
 
 
 @pytest.mark.parametrize(
-    ("options", "said"), [((), "nothing to do"), (("--synthetic", "1", "--address", "auto"), "--engine ray"), (("--engine", "spark"), "spark")]
+    ("options", "said"),
+    [
+        ((), "nothing to do"),
+        (("--synthetic", "1", "--address", "auto"), "--engine ray"),
+        (("--engine", "spark"), "spark"),
+    ],
 )
 def test_wrong_arguments(tmp_path: Path, options: tuple[str, ...], said: str) -> None:
-    done = CliRunner().invoke(bench, ["fleet", "-b", str(tmp_path), "--results", str(tmp_path / "r"), *options])
+    done = CliRunner().invoke(
+        bench, ["fleet", "-b", str(tmp_path), "--results", str(tmp_path / "r"), *options]
+    )
     assert done.exit_code == 2 and said in done.output
 
 
 def results(folder: Path) -> dict[str, object]:
     """Every user's file without what is time."""
     found = {path.stem: fleet.read(path) for path in sorted(folder.glob("*.json"))}
-    return {name: (one.key, replace(one.asked, milliseconds={})) for name, one in found.items() if one is not None}
+    return {
+        name: (one.key, replace(one.asked, milliseconds={})) for name, one in found.items() if one is not None
+    }
 
 
 def listening_beyond_loopback() -> list[str]:
@@ -100,21 +121,33 @@ def listening_beyond_loopback() -> list[str]:
             sockets |= {link[8:-1] for link in links if link.startswith("socket:[")}
         except OSError:
             continue
-    rows = [line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]]
+    rows = [
+        line.split()
+        for name in ("tcp", "tcp6")
+        for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]
+    ]
     open_ = [row[1].split(":")[0] for row in rows if row[3] == "0A" and row[9] in sockets]
     assert open_, "Ray listens somewhere"
-    return [address for address in open_ if not address.endswith("0100007F") and address != "00000000000000000000000001000000"]
+    return [
+        address
+        for address in open_
+        if not address.endswith("0100007F") and address != "00000000000000000000000001000000"
+    ]
 
 
 @pytest.mark.slow
-def test_a_run_goes_on_where_it_stopped_and_another_setting_is_another_result(bundle: Path, tmp_path: Path) -> None:
+def test_a_run_goes_on_where_it_stopped_and_another_setting_is_another_result(
+    bundle: Path, tmp_path: Path
+) -> None:
     jobs = fleet.jobs_of([write(tmp_path / "small")], 2, 7, 6)
     assert [job.name for job in jobs] == ["small-ann", "small-bob", "made-7-00000", "made-7-00001"]
-    how = fleet.Settings(str(bundle), str(tmp_path / "r"), ("dense",))
+    how = fleet.FleetSettings(str(bundle), str(tmp_path / "r"), ("dense",))
     told: list[str] = []
 
-    def run(settings: fleet.Settings) -> int:
-        return ENGINES["local"](jobs, settings, 1, None, lambda count, total, name: told.append(f"{count}/{total} {name}"))
+    def run(settings: fleet.FleetSettings) -> int:
+        return ENGINES["local"](
+            jobs, settings, 1, None, lambda count, total, name: told.append(f"{count}/{total} {name}")
+        )
 
     assert run(how) == 4 and told[-1] == "4/4 made-7-00001"
     first = results(tmp_path / "r")
@@ -137,8 +170,11 @@ def test_ray_gives_what_local_gives_on_loopback_alone(bundle: Path, tmp_path: Pa
         if "ray" in sys.modules and count == 1 and Path("/proc/net/tcp").exists():
             heard.extend(listening_beyond_loopback())
 
-    how = fleet.Settings(str(bundle), "", ("ours", "dense", "bm25"))
-    done = {engine: run(jobs, replace(how, results=str(tmp_path / engine)), 2, None, told) for engine, run in ENGINES.items()}
+    how = fleet.FleetSettings(str(bundle), "", ("ours", "dense", "bm25"))
+    done = {
+        engine: run(jobs, replace(how, results=str(tmp_path / engine)), 2, None, told)
+        for engine, run in ENGINES.items()
+    }
     assert done == {"local": 6, "ray": 6} and heard == []
     ours = results(tmp_path / "local")
     assert len(ours) == 6 and ours == results(tmp_path / "ray")
@@ -149,17 +185,54 @@ def test_an_existing_cluster_does_users_and_names_one_that_fails(bundle: Path, t
     if find_spec("ray") is None:
         pytest.skip("needs the fleet extra")
     with cluster(tmp_path) as address:
-        command = [sys.executable, "-m", "gamer.main", "bench", "fleet", "-b", str(bundle), "--results", str(tmp_path / "r"), "-m", "dense"]
-        command += ["--synthetic", "2", "--photos", "4", "--engine", "ray", "--workers", "1", "--address", address]
+        command = [
+            sys.executable,
+            "-m",
+            "gamer.main",
+            "bench",
+            "fleet",
+            "-b",
+            str(bundle),
+            "--results",
+            str(tmp_path / "r"),
+            "-m",
+            "dense",
+        ]
+        command += [
+            "--synthetic",
+            "2",
+            "--photos",
+            "4",
+            "--engine",
+            "ray",
+            "--workers",
+            "1",
+            "--address",
+            address,
+        ]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=os.environ | TOKEN)
         (write(tmp_path / "bad", ("eve",)) / "eve.corpus.jsonl.gz").write_bytes(gzip.compress(b"[]"))
-        failed = subprocess.run([*command, str(tmp_path / "bad")], capture_output=True, text=True, timeout=120, env=os.environ | TOKEN)
-    assert failed.returncode == 1 and "gamer bench fleet: bad-eve: " in failed.stderr and "eve.corpus.jsonl.gz:1" in failed.stderr
+        failed = subprocess.run(
+            [*command, str(tmp_path / "bad")],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env=os.environ | TOKEN,
+        )
+    assert (
+        failed.returncode == 1
+        and "gamer bench fleet: bad-eve: " in failed.stderr
+        and "eve.corpus.jsonl.gz:1" in failed.stderr
+    )
     assert done.returncode == 0 and "2 users in" in done.stdout, done.stderr[-2000:]
     assert set(results(tmp_path / "r")) == {"made-0-00000", "made-0-00001"}
 
 
-TOKEN = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0123456789abcdef" * 4}
+TOKEN = {
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+    "RAY_AUTH_MODE": "token",
+    "RAY_AUTH_TOKEN": "0123456789abcdef" * 4,
+}
 
 
 @contextmanager
@@ -168,9 +241,31 @@ def cluster(folder: Path) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    with tempfile.TemporaryDirectory(prefix="gr-", ignore_cleanup_errors=True) as aside, (folder / "ray.log").open("w") as log:
-        command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block", "--disable-usage-stats", "--include-dashboard", "false"]
-        command += ["--port", str(port), "--num-cpus", "1", "--object-store-memory", str(80 * 2**20), "--temp-dir", aside]
+    with (
+        tempfile.TemporaryDirectory(prefix="gr-", ignore_cleanup_errors=True) as aside,
+        (folder / "ray.log").open("w") as log,
+    ):
+        command = [
+            sys.executable,
+            "-m",
+            "ray.scripts.scripts",
+            "start",
+            "--head",
+            "--block",
+            "--disable-usage-stats",
+            "--include-dashboard",
+            "false",
+        ]
+        command += [
+            "--port",
+            str(port),
+            "--num-cpus",
+            "1",
+            "--object-store-memory",
+            str(80 * 2**20),
+            "--temp-dir",
+            aside,
+        ]
         head = subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | TOKEN)
         try:
             for _ in range(240):

@@ -1,4 +1,6 @@
-"""`gamer bench quality`: the data's own scorer gives its numbers, and its file holds all that they follow from."""
+"""`gamer bench quality`: the data's own scorer gives its numbers, and its file holds all that they follow
+from.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +37,18 @@ def asked(user: str, places: list[dict[str, tuple[int, ...]]]) -> quality.AskedU
 def test_judging_is_macro_over_users_and_corrects_for_the_number_of_methods() -> None:
     miss: tuple[int, ...] = ()
     first = asked("a", [{"ours": (1,), "bm25": miss, "dense": (1,)}] * 30)
-    second = asked("b", [{"ours": (1,), "bm25": miss, "dense": miss}, {"ours": miss, "bm25": miss, "dense": miss}])
+    second = asked(
+        "b", [{"ours": (1,), "bm25": miss, "dense": miss}, {"ours": miss, "bm25": miss, "dense": miss}]
+    )
     ours, bm25, dense = quality.judge([first, second], ["ours", "bm25", "dense"], "ours")
     assert [row.scores["recall5"].mean for row in (ours, bm25, dense)] == [0.75, 0, 0.5]
     assert ours.scores["recall5"].p is None and ours.users["b"].recall5 == 0.5
     p, corrected = bm25.scores["recall5"].p, bm25.scores["recall5"].p_holm
     assert p is not None and corrected is not None and corrected == pytest.approx(2 * p) and corrected < 0.05
-    assert dense.scores["recall5"].p_holm == pytest.approx(dense.scores["recall5"].p) and (dense.scores["recall5"].p or 0) > 0.4
+    assert (
+        dense.scores["recall5"].p_holm == pytest.approx(dense.scores["recall5"].p)
+        and (dense.scores["recall5"].p or 0) > 0.4
+    )
     assert ours.scores["recall5"].low <= 0.75 <= ours.scores["recall5"].high
 
 
@@ -52,15 +59,28 @@ def test_a_method_that_is_not_there_is_a_wrong_argument(tmp_path: Path, options:
 
 
 @pytest.mark.slow
-def test_the_scorer_gives_the_same_numbers_and_the_file_can_be_judged_again(bundle: Path, shared_data: Path, tmp_path: Path) -> None:
+def test_the_scorer_gives_the_same_numbers_and_the_file_can_be_judged_again(
+    bundle: Path, shared_data: Path, tmp_path: Path
+) -> None:
     write(tmp_path / "data" / "small")
     names = ("ours", "bm25", "rrf", "image")
-    command = ["quality", str(tmp_path / "data" / "small"), "-b", str(bundle), "--cache", str(tmp_path / "cache"), "--runs", str(tmp_path / "runs")]
+    command = [
+        "quality",
+        str(tmp_path / "data" / "small"),
+        "-b",
+        str(bundle),
+        "--cache",
+        str(tmp_path / "cache"),
+        "--runs",
+        str(tmp_path / "runs"),
+    ]
     command += ["--output", str(tmp_path / "q.json"), *(word for name in names for word in ("-m", name))]
     done = CliRunner().invoke(bench, command)
     assert done.exit_code == 0, done.output
     found = json.loads((tmp_path / "q.json").read_text())
-    assert found["skipped"] == {"image": "no image vectors in these albums"} and found["command"].startswith("gamer bench quality small -b")
+    assert found["skipped"] == {"image": "no image vectors in these albums"} and found["command"].startswith(
+        "gamer bench quality small -b"
+    )
     asked_again = tuple(quality.asked_from(one) for one in found["users"])
     again = quality.judge(asked_again, ["ours", "bm25", "rrf"], "ours")
     assert json.loads(json.dumps([asdict(row) for row in again])) == found["methods"]
@@ -73,17 +93,29 @@ def test_the_scorer_gives_the_same_numbers_and_the_file_can_be_judged_again(bund
             str(tmp_path / "data"),
             "--json",
         ]
-        theirs = json.loads(subprocess.run(scorer, capture_output=True, text=True, check=True).stdout)["small"]["macro"]
-        for ours, name in (("recall5", "recall@5"), ("map5", "map@5"), ("map5_std", "map@5_std"), ("recall10", "recall@10"), ("mrr10", "mrr@10")):
+        theirs = json.loads(subprocess.run(scorer, capture_output=True, text=True, check=True).stdout)[
+            "small"
+        ]["macro"]
+        for ours, name in (
+            ("recall5", "recall@5"),
+            ("map5", "map@5"),
+            ("map5_std", "map@5_std"),
+            ("recall10", "recall@10"),
+            ("mrr10", "mrr@10"),
+        ):
             assert row.scores[ours].mean == pytest.approx(theirs[name]), (row.method, ours)
 
 
 @pytest.mark.slow
-def test_an_interrupted_run_goes_on_and_another_command_does_not_take_its_parts(bundle: Path, tmp_path: Path) -> None:
+def test_an_interrupted_run_goes_on_and_another_command_does_not_take_its_parts(
+    bundle: Path, tmp_path: Path
+) -> None:
     folder, parts = write(tmp_path / "small"), tmp_path / "parts"
 
     def run(*names: str) -> quality.Quality:
-        return quality.evaluate(bundle, folder, names, names[0], 1, tmp_path / "cache", said.append, "", parts)[0]
+        return quality.evaluate(
+            bundle, folder, names, names[0], 1, tmp_path / "cache", said.append, "", parts
+        )[0]
 
     said: list[str] = []
     first = run("dense", "image")
@@ -91,6 +123,10 @@ def test_an_interrupted_run_goes_on_and_another_command_does_not_take_its_parts(
     (parts / "small-bob.json").write_text("{")
     said.clear()
     again = run("dense", "image")
-    assert said == ["bob: asking"] and again.users[0] == first.users[0] and again.methods[0].scores == first.methods[0].scores
+    assert (
+        said == ["bob: asking"]
+        and again.users[0] == first.users[0]
+        and again.methods[0].scores == first.methods[0].scores
+    )
     said.clear()
     assert [row.method for row in run("dense", "bm25").methods] == ["dense", "bm25"] and len(said) == 2

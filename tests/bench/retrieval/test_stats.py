@@ -1,4 +1,6 @@
-"""Intervals cover what they say, the permutation test agrees with scipy's, Holm's correction with its definition."""
+"""Intervals cover what they say, the permutation test agrees with scipy's, Holm's correction with its
+definition.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from gamer.bench.retrieval import stats
 
 
 def table(seed: int, sizes: tuple[int, ...] = (40, 15, 90), shift: float = 0.0) -> list[stats.Floats]:
-    """Three methods on users with different numbers of queries: noise, the same noise moved by `shift`, other noise."""
+    """Three methods on users with different numbers of queries: noise, the same noise moved by `shift`, other
+    noise.
+    """
     random = np.random.default_rng(seed)
     out = []
     for n in sizes:
@@ -38,11 +42,16 @@ def test_an_interval_of_several_users_is_the_plain_bootstrap_of_both_levels() ->
     for _ in range(6000):
         drawn = [values[user][2] for user in random.integers(3, size=3)]
         plain.append(np.mean([random.choice(own, len(own)).mean() for own in drawn]))
-    assert stats.intervals(values, draws=6000)[2] == pytest.approx(np.percentile(plain, [2.5, 97.5]), abs=0.012)
+    assert stats.intervals(values, draws=6000)[2] == pytest.approx(
+        np.percentile(plain, [2.5, 97.5]), abs=0.012
+    )
 
 
 def test_users_that_differ_widen_an_interval() -> None:
-    alike, differing = [np.full((1, 50), 0.5)] * 4, [np.full((1, 50), value) for value in (0.1, 0.4, 0.6, 0.9)]
+    alike, differing = (
+        [np.full((1, 50), 0.5)] * 4,
+        [np.full((1, 50), value) for value in (0.1, 0.4, 0.6, 0.9)],
+    )
     assert np.ptp(stats.intervals(alike)[0]) == pytest.approx(0)
     low, high = stats.intervals(differing)[0]
     assert low < 0.3 and high > 0.7  # though no query of a user differs from another
@@ -63,7 +72,10 @@ def test_permutation_agrees_with_scipy_on_one_user() -> None:
     found = stats.permutation(values, 0, permutations=8000)
     for method in (1, 2):
         plain = scipy_stats.permutation_test(
-            (values[0][method], values[0][0]), lambda a, b: np.mean(a - b), permutation_type="samples", n_resamples=8000
+            (values[0][method], values[0][0]),
+            lambda a, b: np.mean(a - b),
+            permutation_type="samples",
+            n_resamples=8000,
         )
         assert found[method] == pytest.approx(plain.pvalue, abs=0.03)
 
@@ -82,8 +94,12 @@ def test_rows_may_each_have_their_own_reference() -> None:
 
 
 def test_no_p_is_zero_and_chance_alone_is_rarely_called_a_difference() -> None:
-    assert stats.permutation([np.stack([np.zeros(80), np.ones(80)])], 0, permutations=999)[1] == pytest.approx(1 / 1000)
-    called = sum(stats.permutation(table(seed, (50, 50)), 0, permutations=300)[2] < 0.05 for seed in range(100))
+    assert stats.permutation([np.stack([np.zeros(80), np.ones(80)])], 0, permutations=999)[
+        1
+    ] == pytest.approx(1 / 1000)
+    called = sum(
+        stats.permutation(table(seed, (50, 50)), 0, permutations=300)[2] < 0.05 for seed in range(100)
+    )
     assert called <= 12  # 5 are expected
 
 
@@ -102,7 +118,9 @@ def test_holm_never_shrinks_never_reorders_and_lies_within_bonferroni(p: list[fl
 
 
 def test_draws_are_the_same_for_all_methods() -> None:
-    """A method that is another plus a constant has that other's interval, moved: else differences would drown in the draws' noise."""
+    """A method that is another plus a constant has that other's interval, moved: else differences would drown
+    in the draws' noise.
+    """
     values = [np.stack([v[0], v[0] + 0.25]) for v in table(5)]
     first, second = stats.intervals(values, draws=500)
     assert second - first == pytest.approx([0.25, 0.25])

@@ -1,4 +1,6 @@
-"""A real person's checkpoint, as Hugging Face saves it, through the whole exporter: every architecture, every target, and a search with it."""
+"""A real person's checkpoint, as Hugging Face saves it, through the whole exporter: every architecture, every
+target, and a search with it.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +32,13 @@ Export = Callable[..., mf.Manifest]
 
 @pytest.fixture
 def export(monkeypatch: pytest.MonkeyPatch) -> Export:
-    """The exporter with its tasks in this process: a worker takes longer to start than a tiny model to export."""
+    """The exporter with its tasks in this process: a worker takes longer to start than a tiny model to
+    export.
+    """
     monkeypatch.setattr(write, "_run", lambda tasks, jobs, report: [write.run_task(task) for task in tasks])
-    return lambda settings, out, targets=("onnx",): write.export(settings, targets, out, 1, lambda text, artifact: None)
+    return lambda settings, out, targets=("onnx",): write.export(
+        settings, targets, out, 1, lambda text, artifact: None
+    )
 
 
 def settings(name: str, folder: Path, quant: str = "int8") -> Settings:
@@ -64,13 +70,20 @@ def test_the_other_targets(name: str, target: str, tmp_path: Path, export: Expor
 
 
 @pytest.mark.parametrize("quant", ["fp32", "fp16", "int4"])
-def test_quantizations_of_a_tower(quant: str, tmp_path: Path, export: Export, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quantizations_of_a_tower(
+    quant: str, tmp_path: Path, export: Export, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from gamer.export import recipe
 
     if quant == "int4":  # 32 numbers a row are one block: a tower this small is as rough as that
-        monkeypatch.setitem(recipe.THRESHOLDS, "int4", {**recipe.THRESHOLDS["int4"], "image_tower": recipe.Threshold(0.9)})
+        monkeypatch.setitem(
+            recipe.THRESHOLDS, "int4", {**recipe.THRESHOLDS["int4"], "image_tower": recipe.Threshold(0.9)}
+        )
     manifest = export(settings("clip", tmp_path, quant), tmp_path / "out")
-    assert {a.role: a.quant for a in manifest.artifacts} == {"image_tower": quant, "text_tower": "int8" if quant == "int4" else quant}
+    assert {a.role: a.quant for a in manifest.artifacts} == {
+        "image_tower": quant,
+        "text_tower": "int8" if quant == "int4" else quant,
+    }
 
 
 def test_photos_are_found_by_ones_own_clip(tmp_path: Path, export: Export) -> None:
@@ -87,12 +100,16 @@ def test_photos_are_found_by_ones_own_clip(tmp_path: Path, export: Export) -> No
         engine.search("a boat", refined_by="llm")
 
 
-def test_random_weights_are_marked_and_refused(tmp_path: Path, export: Export, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_random_weights_are_marked_and_refused(
+    tmp_path: Path, export: Export, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from gamer.export.checkpoints import catalogue as named
 
     small = json.loads((tiny.clip(tmp_path / "clip") / "config.json").read_text())
     monkeypatch.setattr(named, "config", lambda name: small)
-    manifest = export(Settings("clip-vit-b32", "int8", (("image", "random:1"), ("text", "random:1"))), tmp_path / "out")
+    manifest = export(
+        Settings("clip-vit-b32", "int8", (("image", "random:1"), ("text", "random:1"))), tmp_path / "out"
+    )
     assert manifest.random_parts == ("image", "text") and not any(c.trained for c in manifest.components)
     with pytest.raises(RuntimeFailure, match=r"random weights \(image, text\).*--allow-random"):
         Models.open(tmp_path / "out")
@@ -103,7 +120,10 @@ def test_weights_that_the_config_does_not_fit_leave_nothing_behind(tmp_path: Pat
     asked = settings("qwen2", tmp_path)
     config = tmp_path / "qwen2" / "config.json"
     config.write_text(json.dumps(json.loads(config.read_text()) | {"intermediate_size": 128}))
-    with pytest.raises(ExportError, match=r"local:qwen2: model\.layers\.0\.mlp\.\w+\.weight has shape .* config and weights disagree"):
+    with pytest.raises(
+        ExportError,
+        match=r"local:qwen2: model\.layers\.0\.mlp\.\w+\.weight has shape .* config and weights disagree",
+    ):
         export(asked, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

@@ -36,9 +36,22 @@ def test_size_and_contents(built: build.GazetteerStats) -> None:
     with sqlite3.connect(built.path) as db:
         assert db.execute("PRAGMA application_id").fetchone()[0] == GAZETTEER_APPLICATION_ID
         assert "CC BY 4.0" in db.execute("SELECT value FROM about WHERE key = 'notice'").fetchone()[0]
-        assert db.execute("SELECT count(*) FROM names WHERE place_id NOT IN (SELECT id FROM places)").fetchone()[0] == 0
-        assert db.execute("SELECT count(*) FROM places WHERE south >= north OR lat NOT BETWEEN south AND north").fetchone()[0] == 0
-        assert db.execute("SELECT count(*) FROM places WHERE abs(west) > 180 OR abs(east) > 180").fetchone()[0] == 0
+        assert (
+            db.execute("SELECT count(*) FROM names WHERE place_id NOT IN (SELECT id FROM places)").fetchone()[
+                0
+            ]
+            == 0
+        )
+        assert (
+            db.execute(
+                "SELECT count(*) FROM places WHERE south >= north OR lat NOT BETWEEN south AND north"
+            ).fetchone()[0]
+            == 0
+        )
+        assert (
+            db.execute("SELECT count(*) FROM places WHERE abs(west) > 180 OR abs(east) > 180").fetchone()[0]
+            == 0
+        )
     assert "CC BY 4.0" in build.NOTICE and "GeoNames" in build.NOTICE
 
 
@@ -98,7 +111,9 @@ def test_lookup(gazetteer: Gazetteer, name: str, first: str, kind: str, country:
     assert place.contains(place.lat, place.lon)
 
 
-@pytest.mark.parametrize("name", ["", " ", "the", "dinner", "Tale", "x" * 1000, "\0", "\ud800", "PAR", "ba li"])
+@pytest.mark.parametrize(
+    "name", ["", " ", "the", "dinner", "Tale", "x" * 1000, "\0", "\ud800", "PAR", "ba li"]
+)
 def test_not_places(gazetteer: Gazetteer, name: str) -> None:
     assert gazetteer.lookup(name) == ()
 
@@ -118,7 +133,11 @@ def test_flags(gazetteer: Gazetteer) -> None:
     ("name", "inside", "outside"),
     [
         ("France", [(48.85, 2.35), (43.3, 5.4), (48.4, -4.5)], [(52.5, 13.4), (40.4, -3.7)]),
-        ("United States", [(40.7, -74.0), (34.0, -118.2), (21.3, -157.9), (61.2, -149.9)], [(51.05, -114.1), (30.0, -140.0), (48.9, 2.3)]),
+        (
+            "United States",
+            [(40.7, -74.0), (34.0, -118.2), (21.3, -157.9), (61.2, -149.9)],
+            [(51.05, -114.1), (30.0, -140.0), (48.9, 2.3)],
+        ),
         ("Spain", [(40.4, -3.7), (28.1, -15.4)], [(48.9, 2.3)]),
         ("Australia", [(-33.9, 151.2), (-31.95, 115.86), (-25.0, 131.0)], [(-36.8, 174.8)]),
         ("Hawaii", [(21.3, -157.9)], [(34.0, -118.2)]),
@@ -130,7 +149,9 @@ def test_flags(gazetteer: Gazetteer) -> None:
         ("Paris", [(48.858, 2.294)], [(48.4, 2.7)]),
     ],
 )
-def test_extents(gazetteer: Gazetteer, name: str, inside: list[tuple[float, float]], outside: list[tuple[float, float]]) -> None:
+def test_extents(
+    gazetteer: Gazetteer, name: str, inside: list[tuple[float, float]], outside: list[tuple[float, float]]
+) -> None:
     place = gazetteer.lookup(name)[0]
     assert all(place.contains(*p) for p in inside)
     assert not any(place.contains(*p) for p in outside)
@@ -155,7 +176,13 @@ def test_longest_match(gazetteer: Gazetteer) -> None:
 
 @pytest.mark.parametrize(
     ("lat", "lon", "country"),
-    [(43.2965, 5.3698, "FR"), (-18.14, 178.44, "FJ"), (-16.43, 179.37, "FJ"), (64.14, -21.9, "IS"), (40.42, -3.70, "ES")],
+    [
+        (43.2965, 5.3698, "FR"),
+        (-18.14, 178.44, "FJ"),
+        (-16.43, 179.37, "FJ"),
+        (64.14, -21.9, "IS"),
+        (40.42, -3.70, "ES"),
+    ],
 )
 def test_nearest(gazetteer: Gazetteer, lat: float, lon: float, country: str) -> None:
     place = gazetteer.nearest(lat, lon)
@@ -167,7 +194,9 @@ def test_nearest_over_the_antimeridian(gazetteer: Gazetteer) -> None:
     assert place is not None and place.country_code == "FJ"
 
 
-@pytest.mark.parametrize("position", [(0.0, -30.0), (90.0, 0.0), (float("nan"), 0.0), (0.0, float("inf")), (91.0, 0.0)])
+@pytest.mark.parametrize(
+    "position", [(0.0, -30.0), (90.0, 0.0), (float("nan"), 0.0), (0.0, float("inf")), (91.0, 0.0)]
+)
 def test_nearest_nowhere(gazetteer: Gazetteer, position: tuple[float, float]) -> None:
     assert gazetteer.nearest(*position) is None
 

@@ -1,4 +1,6 @@
-"""`--image-input any` and `--keep` through the whole exporter: a tower that takes bytes, proven on photographs, sees what a prepared one sees."""
+"""`--image-input any` and `--keep` through the whole exporter: a tower that takes bytes, proven on
+photographs, sees what a prepared one sees.
+"""
 
 from __future__ import annotations
 
@@ -21,16 +23,28 @@ pytestmark = pytest.mark.slow
 def test_both_forms_of_a_tower_see_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(write, "_run", lambda tasks, jobs, report: [write.run_task(task) for task in tasks])
     source = str(tiny.TINY["clip"](tmp_path / "clip"))
-    asked = {form: Settings("towers", "fp32", (("image", source), ("text", source)), image_input=form) for form in ("any", "prepared")}
-    asked["mixed"] = Settings("towers", "int8", (("image", source), ("text", source)), keep=(("mlp", "fp32"),))
-    photo = np.kron(np.random.default_rng(0).integers(0, 255, (8, 11, 3)), np.ones((12, 12, 1))).astype(np.uint8)
+    asked = {
+        form: Settings("towers", "fp32", (("image", source), ("text", source)), image_input=form)
+        for form in ("any", "prepared")
+    }
+    asked["mixed"] = Settings(
+        "towers", "int8", (("image", source), ("text", source)), keep=(("mlp", "fp32"),)
+    )
+    photo = np.kron(np.random.default_rng(0).integers(0, 255, (8, 11, 3)), np.ones((12, 12, 1))).astype(
+        np.uint8
+    )
     seen = {}
     for form, settings in asked.items():
         manifest = write.export(settings, ("onnx",), tmp_path / form, 1, lambda text, artifact: None)
         tower = manifest.artifact("image_tower", "onnx")
-        assert tower.inputs[0].dtype == ("uint8" if form == "any" else "float32") and tower.parity.status == "passed"
-        seen[form] = Models.open(tmp_path / form).see(photo)
+        assert (
+            tower.inputs[0].dtype == ("uint8" if form == "any" else "float32")
+            and tower.parity.status == "passed"
+        )
+        seen[form] = Models.open(tmp_path / form).encode_image(photo)
     assert seen["any"].embedding @ seen["prepared"].embedding > 0.9995
     assert seen["any"].patches.shape == seen["prepared"].patches.shape
-    mixed = {t.name for t in onnx.load(str(tmp_path / "mixed" / "onnx" / "image_tower.onnx")).graph.initializer}
+    mixed = {
+        t.name for t in onnx.load(str(tmp_path / "mixed" / "onnx" / "image_tower.onnx")).graph.initializer
+    }
     assert {"encoder.layers.0.mlp.up.weight", "encoder.layers.0.qkv.weight/codes"} <= mixed

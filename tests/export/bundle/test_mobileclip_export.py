@@ -1,4 +1,6 @@
-"""MobileCLIP through the whole exporter: a published directory as it is; shallow towers for every target, in more quantizations."""
+"""MobileCLIP through the whole exporter: a published directory as it is; shallow towers for every target, in
+more quantizations.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ SHALLOW: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_a_published_directory_goes_through(mobileclip_reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_published_directory_goes_through(
+    mobileclip_reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # Tasks in this process: a worker takes longer to start than these towers to export.
     monkeypatch.setattr(write, "_run", lambda tasks, jobs, report: [write.run_task(task) for task in tasks])
     source = tmp_path / "MobileCLIP-OpenCLIP"
@@ -44,25 +48,41 @@ def test_a_published_directory_goes_through(mobileclip_reference: Path, tmp_path
     config = source / "open_clip_config.json"
     config.write_text(config.read_text().replace('"image_size": 256', '"image_size": 128'))
     sources = ("image", str(source)), ("text", str(source))
-    manifest = write.export(Settings("mobileclip", "int8", sources), ("onnx",), tmp_path / "out", 1, lambda text, artifact: None)
+    manifest = write.export(
+        Settings("mobileclip", "int8", sources), ("onnx",), tmp_path / "out", 1, lambda text, artifact: None
+    )
     assert {a.quant for a in manifest.artifacts} == {"int8"} and all(c.trained for c in manifest.components)
     spec = manifest.preprocessing
-    assert spec is not None and (spec.resize, spec.crop, spec.interpolation, spec.channel_std) == (128, 128, "bilinear", (255.0,) * 3)
+    assert spec is not None and (spec.resize, spec.crop, spec.interpolation, spec.channel_std) == (
+        128,
+        128,
+        "bilinear",
+        (255.0,) * 3,
+    )
     found = Models.open(tmp_path / "out")
     golden = np.load(tmp_path / "out" / "fixtures" / "image_tower.want.npy")
     pixels = np.load(tmp_path / "out" / "fixtures" / "image_tower.pixels.npy").astype(np.float32)
-    close = golden @ np.concatenate([found.session("image_tower").run({"pixels": x[None]})["embedding"] for x in pixels]).T
+    close = (
+        golden
+        @ np.concatenate(
+            [found.session("image_tower").run({"pixels": x[None]})["embedding"] for x in pixels]
+        ).T
+    )
     # A photo is itself, and is not another.
     assert (close.argmax(1) == np.arange(len(golden))).all() and close.diagonal().min() > 0.98
 
 
-@pytest.mark.parametrize(("quant", "target"), [("fp16", "onnx"), ("int4", "onnx"), ("int4", "coreml"), ("fp32", "executorch")])
+@pytest.mark.parametrize(
+    ("quant", "target"), [("fp16", "onnx"), ("int4", "onnx"), ("int4", "coreml"), ("fp32", "executorch")]
+)
 def test_the_other_targets(quant: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catalogue, "config", lambda name: json.loads(json.dumps(SHALLOW)))
     settings = Settings("mobileclip-s0", quant, (("image", "random:1"), ("text", "random:1")))
     (tmp_path / "records").mkdir()
     made = [write.run_task(task).artifact for task in write.tasks(settings, (target,), str(tmp_path))]
-    assert {a.role: a.quant for a in made} == dict.fromkeys(("image_tower", "text_tower"), "int8" if quant == "int4" else quant)
+    assert {a.role: a.quant for a in made} == dict.fromkeys(
+        ("image_tower", "text_tower"), "int8" if quant == "int4" else quant
+    )
     assert all(a.parity.status == "passed" and a.parity.minimum is not None for a in made)
 
 
@@ -72,5 +92,9 @@ def test_convolutions_of_single_channels_stay_in_floats_on_executorch() -> None:
     item = ExportModule("image_tower", ConvMlp(8, 2).eval(), (x,), spec, spec, {}, "", "", False, "image")
     graph = to_executorch._static_int8(item, [(x.numpy(),)]).graph
     # Of each convolution: whether it sees single channels, whether its input was quantized.
-    kinds = [(bool(n.args[6:] and n.args[6] > 1), "dequantize" in str(n.args[0].target)) for n in graph.nodes if "conv2d" in str(n.target)]
+    kinds = [
+        (bool(n.args[6:] and n.args[6] > 1), "dequantize" in str(n.args[0].target))
+        for n in graph.nodes
+        if "conv2d" in str(n.target)
+    ]
     assert kinds == [(True, False), (False, True), (False, True)]

@@ -1,4 +1,6 @@
-"""Worker processes: results as they come, the first failure ends the rest at once, and none outlives its parent."""
+"""Worker processes: results as they come, the first failure ends the rest at once, and none outlives its
+parent.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,10 @@ def test_one_job_at_a_time_is_a_process_each(tmp_path: Path) -> None:
     assert len({text.split(" by ")[1] for text in found.values()}) == 2
 
 
-@pytest.mark.parametrize(("task", "says"), [("fails", "cosine 0.5"), ("dies", "a worker was killed"), ("odd", "RuntimeError: first line$")])
+@pytest.mark.parametrize(
+    ("task", "says"),
+    [("fails", "cosine 0.5"), ("dies", "a worker was killed"), ("odd", "RuntimeError: first line$")],
+)
 def test_a_failure_is_said_at_once_and_ends_the_others(tmp_path: Path, task: str, says: str) -> None:
     tasks = [("slow", str(tmp_path)), (task, str(tmp_path)), ("slow", str(tmp_path))]
     with pytest.raises(ExportError, match=says):
@@ -78,6 +83,10 @@ if __name__ == "__main__":
     parent.kill()
     parent.wait()
     worker = Path("/proc") / marks[0].name.removeprefix("slow-")
-    while worker.exists() and "Z" not in (worker / "stat").read_text().split()[2] and time.monotonic() < deadline:
+    while (
+        worker.exists()
+        and "Z" not in (worker / "stat").read_text().split()[2]
+        and time.monotonic() < deadline
+    ):
         time.sleep(0.05)
     assert time.monotonic() < deadline, "the worker went on"

@@ -1,4 +1,6 @@
-"""The exporter: one small component for real on every target, what a failure leaves behind, and what an interrupted export keeps."""
+"""The exporter: one small component for real on every target, what a failure leaves behind, and what an
+interrupted export keeps.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ POCKET = Settings("pocket")
 
 def task(folder: Path, target: str, role: str = "dpe_router") -> bundle.Task:
     (folder / "records").mkdir(exist_ok=True)
-    return bundle.Task(POCKET, role, target, recipe.recipe("pocket").quant_of(role, target, "int8"), str(folder))
+    return bundle.Task(
+        POCKET, role, target, recipe.recipe("pocket").quant_of(role, target, "int8"), str(folder)
+    )
 
 
 @pytest.mark.slow
@@ -42,10 +46,16 @@ def test_one_component_for_real(tmp_path: Path, target: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["onnx", "executorch", "coreml"])
-def test_a_token_table_with_scales_for_parts_of_a_row(tmp_path: Path, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_token_table_with_scales_for_parts_of_a_row(
+    tmp_path: Path, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Int8Embedding, "OUTLIER", 0.0)
     found = bundle.run_task(task(tmp_path, target, "llm_embed")).artifact
-    assert found.parity.minimum is not None and found.parity.minimum > 0.9999 and found.bytes < 1.16 * 49152 * 576
+    assert (
+        found.parity.minimum is not None
+        and found.parity.minimum > 0.9999
+        and found.bytes < 1.16 * 49152 * 576
+    )
 
 
 @pytest.mark.slow
@@ -65,11 +75,15 @@ def test_a_finished_part_is_kept_and_a_changed_one_is_not(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_parity_below_its_threshold_fails_with_the_figure_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parity_below_its_threshold_fails_with_the_figure_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     chosen = recipe.recipe("pocket")
     strict = replace(chosen, thresholds={**chosen.thresholds, "int8": {"dpe_router": recipe.Threshold(1.5)}})
     monkeypatch.setitem(recipe.RECIPES, "pocket", strict)
-    with pytest.raises(ExportError, match=r"dpe_router for onnx \(int8\): worst cosine [01]\.\d+ with torch is below 1\.5"):
+    with pytest.raises(
+        ExportError, match=r"dpe_router for onnx \(int8\): worst cosine [01]\.\d+ with torch is below 1\.5"
+    ):
         bundle.run_task(task(tmp_path, "onnx"))
     assert not list((tmp_path / "onnx").iterdir()) and bundle._finished(task(tmp_path, "onnx")) is None
 
@@ -80,7 +94,13 @@ def test_another_models_artifact_does_not_pass_for_this_one(tmp_path: Path) -> N
     artifact = bundle.run_task(task(tmp_path, "onnx", "dpe_expert_1")).artifact
     item = components.build(POCKET, "dpe_expert_0", "fp32")
     with pytest.raises(ExportError, match="worst cosine"):
-        measure.measure(POCKET, item, replace(artifact, role="dpe_expert_0"), tmp_path / artifact.path, recipe.Threshold(0.99))
+        measure.measure(
+            POCKET,
+            item,
+            replace(artifact, role="dpe_expert_0"),
+            tmp_path / artifact.path,
+            recipe.Threshold(0.99),
+        )
 
 
 def test_targets_are_parsed_and_named() -> None:
@@ -94,46 +114,83 @@ def test_targets_are_parsed_and_named() -> None:
 def test_parts_are_named_and_what_needs_another_says_so() -> None:
     assert Settings("pocket", parts=("image", "text")).chosen.parts() == ("image", "text")
     assert components.roles(Settings("pocket", parts=("text",))) == ("text_tower",)
-    for parts, says in ((("vision",), "no part 'vision'"), (("dpe", "image", "text"), "image and llm too"), (("image",), "ask for text too")):
+    for parts, says in (
+        (("vision",), "no part 'vision'"),
+        (("dpe", "image", "text"), "image and llm too"),
+        (("image",), "ask for text too"),
+    ):
         with pytest.raises(ExportError, match=says):
             Settings("pocket", parts=parts)
     with pytest.raises(ExportError, match="choose from: image, text, dpe, llm"):
         parse_parts("text,vision")
-    assert fingerprint(Settings("towers", parts=("text",), sources=(("text", "random"),)))  # the other part has no weights of its own
+    assert fingerprint(
+        Settings("towers", parts=("text",), sources=(("text", "random"),))
+    )  # the other part has no weights of its own
     asked = Settings("pocket", parts=parse_parts("text, image"))
     assert from_strings(asked.to_strings()) == asked and fingerprint(asked) == fingerprint(Settings("pocket"))
 
 
 @pytest.mark.slow
-def test_a_bundle_of_some_parts_is_added_to_and_keeps_what_it_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Text first, for a first answer; then another target: the file that was proven stays, byte for byte, with its time of export."""
-    monkeypatch.setattr(bundle, "_run", lambda tasks, jobs, report: [bundle._finished(task) or bundle.run_task(task) for task in tasks])
-    monkeypatch.setattr("gamer.export.bundle.gazetteer.build_gazetteer", lambda path: path.write_bytes(b"no places"))
-    monkeypatch.setattr("gamer.export.bundle.contents.calibrate_delta", lambda settings: (0.5, "not calibrated"))
+def test_a_bundle_of_some_parts_is_added_to_and_keeps_what_it_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Text first, for a first answer; then another target: the file that was proven stays, byte for byte,
+    with its time of export.
+    """
+    monkeypatch.setattr(
+        bundle,
+        "_run",
+        lambda tasks, jobs, report: [bundle._finished(task) or bundle.run_task(task) for task in tasks],
+    )
+    monkeypatch.setattr(
+        "gamer.export.bundle.gazetteer.build_gazetteer", lambda path: path.write_bytes(b"no places")
+    )
+    monkeypatch.setattr(
+        "gamer.export.bundle.contents.calibrate_delta", lambda settings: (0.5, "not calibrated")
+    )
     text = replace(POCKET, parts=("text",))
     first = bundle.export(text, ("onnx",), tmp_path / "out", 1, lambda *_: None)
     both = bundle.export(text, ("onnx", "coreml"), tmp_path / "out", 1, lambda *_: None)
-    assert {a.target for a in both.artifacts} == {"onnx", "coreml"} and both.artifact("text_tower", "onnx") == first.artifacts[0]
+    assert {a.target for a in both.artifacts} == {"onnx", "coreml"} and both.artifact(
+        "text_tower", "onnx"
+    ) == first.artifacts[0]
     assert both.golden("text_tower").keys() == {"ids", "mask", "want"}
     mf.check(tmp_path / "out", both)
     said: list[str] = []
-    assert bundle.export(text, ("onnx",), tmp_path / "out", 1, lambda what, _: said.append(what)) == both and said == ["up to date"]
-    shutil.rmtree(tmp_path / "out" / "coreml")  # damaged: written anew, and a target that was not asked for before is added to what stands
+    assert bundle.export(
+        text, ("onnx",), tmp_path / "out", 1, lambda what, _: said.append(what)
+    ) == both and said == ["up to date"]
+    shutil.rmtree(
+        tmp_path / "out" / "coreml"
+    )  # damaged: written anew, and a target that was not asked for before is added to what stands
     shutil.rmtree(tmp_path / "out")
     only = bundle.export(text, ("coreml",), tmp_path / "out", 1, lambda *_: None)
     (tmp_path / "out.partial" / "records").mkdir(parents=True)
     (tmp_path / "out.partial" / "records" / "fingerprint").write_text(fingerprint(text))
     (tmp_path / "out.partial" / "executorch").mkdir()
-    (tmp_path / "out.partial" / "executorch" / "text_tower.pte").write_bytes(b"of an interrupted export of more")
+    (tmp_path / "out.partial" / "executorch" / "text_tower.pte").write_bytes(
+        b"of an interrupted export of more"
+    )
     more = bundle.export(text, ("onnx",), tmp_path / "out", 1, lambda *_: None)
-    assert {a.target for a in more.artifacts} == {"onnx", "coreml"} and more.artifact("text_tower", "coreml") == only.artifacts[0]
-    assert sorted(p.name for p in (tmp_path / "out").iterdir() if p.is_dir()) == ["coreml", "fixtures", "onnx"]
+    assert {a.target for a in more.artifacts} == {"onnx", "coreml"} and more.artifact(
+        "text_tower", "coreml"
+    ) == only.artifacts[0]
+    assert sorted(p.name for p in (tmp_path / "out").iterdir() if p.is_dir()) == [
+        "coreml",
+        "fixtures",
+        "onnx",
+    ]
 
 
 def test_a_bundle_names_no_weights_to_fetch_and_no_pickle_to_run() -> None:
     golden = mf.from_json((GOLDEN / "manifest_v2.json").read_text(encoding="utf-8"), "golden")
-    hostile = replace(golden, settings={**POCKET.to_strings(), "sources": "llm=evil/repo", "trust_pickle": "True"})
-    with pytest.raises(ExportError, match="the weights of llm came from evil/repo: say where they are, as in --weights llm=evil/repo"):
+    hostile = replace(
+        golden, settings={**POCKET.to_strings(), "sources": "llm=evil/repo", "trust_pickle": "True"}
+    )
+    with pytest.raises(
+        ExportError,
+        match="the weights of llm came from evil/repo: say where they are, as in --weights llm=evil/repo",
+    ):
         verify._trusted(hostile, ())
     assert not verify._trusted(hostile, (("llm", "random"),)).trust_pickle
 
@@ -148,7 +205,9 @@ def test_a_directory_that_is_no_bundle_is_left_alone(tmp_path: Path, manifest: s
     """No manifest, somebody else's, and a true one with a stranger's file beside it."""
     if manifest:
         golden = GOLDEN / "manifest_v1.json"
-        (tmp_path / "manifest.json").write_text(golden.read_text(encoding="utf-8") if manifest == "golden" else manifest)
+        (tmp_path / "manifest.json").write_text(
+            golden.read_text(encoding="utf-8") if manifest == "golden" else manifest
+        )
     (tmp_path / "precious.txt").write_text("mine")
     with pytest.raises(ExportError, match="not \\(only\\) a bundle"):
         bundle.export(POCKET, ("onnx",), tmp_path, 1, lambda text, artifact: None)
@@ -159,7 +218,9 @@ def test_a_directory_that_is_no_bundle_is_left_alone(tmp_path: Path, manifest: s
 def test_the_exported_bundle_holds_what_the_readme_says(bundle: Path) -> None:
     manifest = mf.read(bundle)
     mf.check(bundle, manifest)
-    assert {(a.role, a.target) for a in manifest.artifacts} == {(r, t) for r in components.roles(POCKET) for t in recipe.TARGETS}
+    assert {(a.role, a.target) for a in manifest.artifacts} == {
+        (r, t) for r in components.roles(POCKET) for t in recipe.TARGETS
+    }
     for artifact in manifest.artifacts:
         assert artifact.parity.minimum is not None and artifact.parity.minimum >= artifact.parity.threshold
     assert [c.trained for c in manifest.components if c.role.startswith("dpe_")] == [False] * 4
@@ -171,7 +232,11 @@ def test_the_exported_bundle_holds_what_the_readme_says(bundle: Path) -> None:
 @pytest.mark.slow
 def test_verify_measures_again(bundle: Path) -> None:
     manifest = mf.read(bundle)
-    few = replace(manifest, artifacts=tuple(a for a in manifest.artifacts if a.role in ("dpe_router", "text_tower")))
+    few = replace(
+        manifest, artifacts=tuple(a for a in manifest.artifacts if a.role in ("dpe_router", "text_tower"))
+    )
     again = verify.verify(bundle, few, lambda text: None)
     for before, now in zip(few.artifacts, again.artifacts, strict=True):
-        assert now.parity.minimum == (None if before.parity.minimum is None else pytest.approx(before.parity.minimum, abs=2e-3))
+        assert now.parity.minimum == (
+            None if before.parity.minimum is None else pytest.approx(before.parity.minimum, abs=2e-3)
+        )

@@ -26,18 +26,30 @@ def qwen2(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_directory_gives_tensors_by_name_and_shape(qwen2: Path) -> None:
     found = open_checkpoint(None, str(qwen2))
-    assert found.config["model_type"] == "qwen2" and found.weights.source == "local:qwen2" and found.weights.trained
+    assert (
+        found.config["model_type"] == "qwen2"
+        and found.weights.source == "local:qwen2"
+        and found.weights.trained
+    )
     assert found.weights.get(Q, 64, 64).dtype == torch.float32
-    assert not found.weights.has("lm_head.weight") and found.tokenizer is not None and "<|im_start|>" in found.tokenizer()
+    assert (
+        not found.weights.has("lm_head.weight")
+        and found.tokenizer is not None
+        and "<|im_start|>" in found.tokenizer()
+    )
     with pytest.raises(ExportError, match=r"local:qwen2: no tensor model\.layers\.7"):
         found.weights.get("model.layers.7.self_attn.q_proj.weight", 64, 64)
-    with pytest.raises(ExportError, match=r"q_proj\.weight has shape \[64, 64\], the architecture wants \[32, 64\]"):
+    with pytest.raises(
+        ExportError, match=r"q_proj\.weight has shape \[64, 64\], the architecture wants \[32, 64\]"
+    ):
         found.weights.get(Q, 32, 64)
 
 
 def test_random_weights_are_the_same_on_every_machine_and_of_the_true_architecture() -> None:
     one, two, other = RandomWeights(7), RandomWeights(7), RandomWeights(8)
-    assert torch.equal(one.get(Q, 64, 32), two.get(Q, 64, 32)) and not torch.equal(one.get(Q, 64, 32), other.get(Q, 64, 32))
+    assert torch.equal(one.get(Q, 64, 32), two.get(Q, 64, 32)) and not torch.equal(
+        one.get(Q, 64, 32), other.get(Q, 64, 32)
+    )
     assert not torch.equal(one.get(Q, 64, 32), one.get(Q.replace("q_proj", "k_proj"), 64, 32))
     assert (one.get("model.norm.weight", 8) == 1).all()
     into = Q.replace("q_proj", "o_proj")
@@ -45,17 +57,36 @@ def test_random_weights_are_the_same_on_every_machine_and_of_the_true_architectu
     assert RandomWeights(7, depth=8).get(into, 256, 256).std() == pytest.approx(1 / 64, rel=0.02)
     assert RandomWeights(7, depth=8).get(Q, 256, 256).std() == pytest.approx(1 / 16, rel=0.02)
     table, queries = "model.embed_tokens.weight", "decoder.block.0.layer.1.EncDecAttention.q.weight"
-    assert one.get(table, 256, 256).std() == pytest.approx(1, rel=0.02) and one.get("pooler.weight", 8).std() < 0.1
+    assert (
+        one.get(table, 256, 256).std() == pytest.approx(1, rel=0.02)
+        and one.get("pooler.weight", 8).std() < 0.1
+    )
     assert RandomWeights(7, table=0.5).get(table, 256, 256).std() == pytest.approx(0.5, rel=0.02)
     assert RandomWeights(7, head=64).get(queries, 256, 256).std() == pytest.approx(1 / 128, rel=0.02)
     found = open_checkpoint("qwen2-1.5b", "random:7")
-    assert isinstance(found.weights, RandomWeights) and (found.weights.depth, found.weights.head, found.weights.table) == (28, 1, 1.0)
+    assert isinstance(found.weights, RandomWeights) and (
+        found.weights.depth,
+        found.weights.head,
+        found.weights.table,
+    ) == (28, 1, 1.0)
     gemma, t5 = (open_checkpoint(name, "random:7").weights for name in ("gemma3-1b", "flan-t5-xl"))
-    assert isinstance(gemma, RandomWeights) and (gemma.table, gemma.depth, gemma.sandwich) == (1152**-0.5, 26, True)
-    for norm, scale in (("input_layernorm", 1), ("post_attention_layernorm", 52**-0.5), ("post_feedforward_layernorm", 52**-0.5)):
+    assert isinstance(gemma, RandomWeights) and (gemma.table, gemma.depth, gemma.sandwich) == (
+        1152**-0.5,
+        26,
+        True,
+    )
+    for norm, scale in (
+        ("input_layernorm", 1),
+        ("post_attention_layernorm", 52**-0.5),
+        ("post_feedforward_layernorm", 52**-0.5),
+    ):
         assert 1 + float(gemma.get(f"model.layers.0.{norm}.weight", 4)[0]) == pytest.approx(scale)
     assert isinstance(t5, RandomWeights) and t5.head == 64
-    assert found.config["num_hidden_layers"] == 28 and found.weights.source == "random:7" and not found.weights.trained
+    assert (
+        found.config["num_hidden_layers"] == 28
+        and found.weights.source == "random:7"
+        and not found.weights.trained
+    )
 
 
 @pytest.mark.parametrize("name", catalogue.MODELS)
@@ -70,10 +101,15 @@ def test_every_model_has_a_configuration(name: str) -> None:
         ("/nowhere/at/all", "no such directory or file"),
         ("missing.gguf", "no such directory or file"),
         ("a/b/c", "no hub id"),
-        ("nobody/nothing", "cannot be fetched from the hub .* give a local directory with -m, or --weights random"),
+        (
+            "nobody/nothing",
+            "cannot be fetched from the hub .* give a local directory with -m, or --weights random",
+        ),
     ],
 )
-def test_what_is_not_there_is_said_in_one_line(source: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_there_is_said_in_one_line(
+    source: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(ExportError, match=message) as error:
         open_checkpoint("qwen2-1.5b", source)
@@ -93,7 +129,9 @@ def test_a_pickled_checkpoint_is_refused_unless_trusted(tmp_path: Path) -> None:
     assert open_checkpoint(None, str(tmp_path), trust_pickle=True).weights.get(Q, 2, 2).sum() == 4
 
 
-def test_safetensors_are_preferred_and_the_pickle_beside_them_is_never_opened(qwen2: Path, tmp_path: Path) -> None:
+def test_safetensors_are_preferred_and_the_pickle_beside_them_is_never_opened(
+    qwen2: Path, tmp_path: Path
+) -> None:
     for file in ("config.json", "model.safetensors", "tokenizer.json"):
         (tmp_path / file).write_bytes((qwen2 / file).read_bytes())
     (tmp_path / "pytorch_model.bin").write_bytes(pickle.dumps(print))
@@ -134,6 +172,8 @@ def test_a_file_that_is_no_gguf(tmp_path: Path, data: bytes) -> None:
 def test_a_gguf_gives_hugging_faces_names_and_keys() -> None:
     found = open_checkpoint("smollm2-135m")
     packaged = catalogue.config("smollm2-135m")
-    assert {key: found.config[key] for key in packaged if key != "rms_norm_eps"} == {k: v for k, v in packaged.items() if k != "rms_norm_eps"}
+    assert {key: found.config[key] for key in packaged if key != "rms_norm_eps"} == {
+        k: v for k, v in packaged.items() if k != "rms_norm_eps"
+    }
     assert found.weights.get(Q, 576, 576).std() > 0
     assert json.loads(found.tokenizer() if found.tokenizer else "")["model"]["type"] == "BPE"

@@ -23,7 +23,17 @@ from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.models.decoder import BoundDecoder, Decoder, Floats, StepDecoder, open_decoder
 from gamer.runtime.models.llm import LanguageModel, Request
 
-SHAPE = DecoderShape(vocab=64, hidden=64, layers=2, heads=4, kv_heads=2, head_dim=16, intermediate=96, eps=1e-5, rope_theta=10_000.0)
+SHAPE = DecoderShape(
+    vocab=64,
+    hidden=64,
+    layers=2,
+    heads=4,
+    kv_heads=2,
+    head_dim=16,
+    intermediate=96,
+    eps=1e-5,
+    rope_theta=10_000.0,
+)
 LANGUAGE = Language(layers=2, kv_heads=2, head_dim=16, hidden=64, max_seq=24, rope_theta=10_000.0, eos_ids=())
 
 
@@ -48,7 +58,9 @@ def on_the_grid(step: DecoderStep) -> DecoderStep:
     changed = copy.deepcopy(step)
     for layer in changed.layers:
         for linear in (layer.qkv, layer.out, layer.gate_up, layer.down):
-            linear.weight.data = torch.from_numpy(block_codes.affine_blocks(linear.weight.detach().numpy()).whole())
+            linear.weight.data = torch.from_numpy(
+                block_codes.affine_blocks(linear.weight.detach().numpy()).whole()
+            )
     return changed
 
 
@@ -61,11 +73,18 @@ def torch_decoder(step: DecoderStep) -> StepDecoder:
 def onnx_session(step: DecoderStep, quant: str, path: Path) -> object:
     decoder_graph.write(step, LANGUAGE, quant, path)
     inputs, outputs = decoder_graph.specs(step, LANGUAGE.max_seq)
-    return open_session("onnx", path, Artifact("llm_decoder", "onnx", quant, "", 0, "", inputs, outputs, Parity("", "", 0.0), 0.0), 1)
+    return open_session(
+        "onnx",
+        path,
+        Artifact("llm_decoder", "onnx", quant, "", 0, "", inputs, outputs, Parity("", "", 0.0), 0.0),
+        1,
+    )
 
 
 @pytest.mark.parametrize(("quant", "least"), [("fp32", 0.99999), ("int8", 0.995), ("int4", 0.99)])
-def test_onnx_decodes_and_prefills_like_the_step(step: DecoderStep, table: Floats, tmp_path: Path, quant: str, least: float) -> None:
+def test_onnx_decodes_and_prefills_like_the_step(
+    step: DecoderStep, table: Floats, tmp_path: Path, quant: str, least: float
+) -> None:
     if quant == "int4":
         step = on_the_grid(step)
     decoder = open_decoder(onnx_session(step, quant, tmp_path / "d.onnx"), LANGUAGE)  # type: ignore[arg-type]
@@ -103,7 +122,12 @@ def test_a_kept_cache_restores(step: DecoderStep, table: Floats, tmp_path: Path,
     decoder.restore(kept)
     assert decoder.past == 4
     np.testing.assert_allclose(decoder.forward(rows[4:])[0], want, rtol=2e-4, atol=2e-4)
-    wrongs: tuple[Any, ...] = (kept[:1], kept.astype(np.float64), kept[0], np.zeros((2, 2, 2, 25, 16), np.float32))
+    wrongs: tuple[Any, ...] = (
+        kept[:1],
+        kept.astype(np.float64),
+        kept[0],
+        np.zeros((2, 2, 2, 25, 16), np.float32),
+    )
     for wrong in wrongs:
         with pytest.raises(RuntimeFailure, match="does not fit the decoder"):
             decoder.restore(wrong)
@@ -121,7 +145,18 @@ def test_every_position_can_be_scored(step: DecoderStep, table: Floats, tmp_path
 
 def test_the_steps_decoder_generates(step: DecoderStep, table: Floats) -> None:
     class Table:
-        artifact = Artifact("llm_embed", "onnx", "fp32", "", 0, "", (step_specs(step, 24)[0][0],), (), Parity("", "", 0.0), 0.0)
+        artifact = Artifact(
+            "llm_embed",
+            "onnx",
+            "fp32",
+            "",
+            0,
+            "",
+            (step_specs(step, 24)[0][0],),
+            (),
+            Parity("", "", 0.0),
+            0.0,
+        )
 
         def run(self, inputs: dict[str, Array]) -> dict[str, Array]:
             return {"embeds": table[inputs["ids"].astype(int)]}
@@ -142,7 +177,9 @@ def test_blocks_quantize_to_half_a_step() -> None:
 
 
 def test_a_q4_1_matrix_gets_its_own_codes_back() -> None:
-    """GGUF's Q4_1: half-precision scale and minimum, codes that reach both ends of the grid, as min-max quantization gives them."""
+    """GGUF's Q4_1: half-precision scale and minimum, codes that reach both ends of the grid, as min-max
+    quantization gives them.
+    """
     random = np.random.default_rng(2)
     codes = random.integers(0, 16, (6, 3, 32)).astype(np.float32)
     codes[..., 0], codes[..., 1] = 0, 15
@@ -181,13 +218,15 @@ def test_nibbles_pack_low_half_first(count: int) -> None:
 
 
 def test_int4_is_the_matrix_product_of_the_blocks(tmp_path: Path) -> None:
-    """The correction by block sums restores what a whole zero point misses: held to numpy on blocks far from zero."""
+    """The correction by block sums restores what a whole zero point misses: held to numpy on blocks far from
+    zero.
+    """
     import onnxruntime as ort
 
     random = np.random.default_rng(6)
     weight = (random.standard_normal((24, 64)) * 0.05 + random.uniform(-0.3, 0.3, (24, 1))).astype(np.float32)
     path = tmp_path / "y.onnx"
-    with onnx_graph.Graph(onnx_graph.Scheme("int4"), path) as graph:
+    with onnx_graph.GraphWriter(onnx_graph.Scheme("int4"), path) as graph:
         graph.linear("x", torch.from_numpy(weight), "y")
         graph.save((TensorSpec("x", (1, "s", 64), "float32"),), (TensorSpec("y", (1, "s", 24), "float32"),))
     x = (random.standard_normal((1, 5, 64)) + 1.0).astype(np.float32)
@@ -209,7 +248,13 @@ def test_a_number_that_stands_out_does_not_set_the_scale_of_its_whole_row() -> N
     assert Int8Embedding(weight).groups == 1
     weight[7, 40] = 40.0  # of a row whose root mean square is one
     table = Int8Embedding(weight)
-    assert table.groups == 32 and table.get_buffer("scale").shape == (10, 32) and table.get_buffer("rows").shape == weight.shape
+    assert (
+        table.groups == 32
+        and table.get_buffer("scale").shape == (10, 32)
+        and table.get_buffer("rows").shape == weight.shape
+    )
     assert torch.nn.functional.cosine_similarity(table(torch.arange(10)), weight, dim=1).min() > 0.9999
     blocks = weight[ids].view(3, 32, 32)
-    assert ((table(ids).view(3, 32, 32) - blocks).abs() <= blocks.abs().amax(dim=2, keepdim=True) / 254 + 1e-6).all()
+    assert (
+        (table(ids).view(3, 32, 32) - blocks).abs() <= blocks.abs().amax(dim=2, keepdim=True) / 254 + 1e-6
+    ).all()

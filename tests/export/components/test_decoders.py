@@ -1,4 +1,6 @@
-"""Every family of decoders held to transformers' own model: the step and the ONNX graph, prompt at once and token by token."""
+"""Every family of decoders held to transformers' own model: the step and the ONNX graph, prompt at once and
+token by token.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,25 @@ from gamer.export.parity import measure
 from gamer.runtime.backends import open_session
 from gamer.runtime.bundle.manifest import Language
 from gamer.runtime.models.decoder import BoundDecoder, Floats, open_decoder
-from tests.export.tiny_llms import FAMILIES, SLOTS, DictWeights, artifact, ids, on_the_grid, tiny, torch_decoder
+from tests.export.tiny_llms import (
+    FAMILIES,
+    SLOTS,
+    DictWeights,
+    artifact,
+    ids,
+    on_the_grid,
+    tiny,
+    torch_decoder,
+)
 
 DECODERS = [family for family in FAMILIES if "t5" not in family]
 SAID = ids(20)
-SCHEMES = [(Scheme("fp16"), 0.99999), (Scheme("int8"), 0.995), (Scheme("int4"), 0.995), (Scheme("int4", 16, (("head", "int4"),)), 0.99)]
+SCHEMES = [
+    (Scheme("fp16"), 0.99999),
+    (Scheme("int8"), 0.995),
+    (Scheme("int4"), 0.995),
+    (Scheme("int4", 16, (("head", "int4"),)), 0.99),
+]
 
 
 def reference(family: str) -> tuple[Floats, Floats, dict[str, Any], DictWeights]:
@@ -73,7 +89,9 @@ def test_the_onnx_graph_is_transformers_model(family: str, tmp_path: Path) -> No
 @pytest.mark.parametrize("family", DECODERS)
 @pytest.mark.parametrize(("scheme", "least"), SCHEMES)
 def test_quantized_graphs_stay_close(family: str, scheme: Scheme, least: float, tmp_path: Path) -> None:
-    """int4 on weights that lie on its grid: what is left is the activations' 8 bits. The grid itself is the business of the block codes."""
+    """int4 on weights that lie on its grid: what is left is the activations' 8 bits. The grid itself is the
+    business of the block codes.
+    """
     _, _, config, weights = reference(family)
     language = decoders.language(config, SLOTS)
     item = decoders.decoder(config, weights, SLOTS)
@@ -103,7 +121,9 @@ def test_what_a_family_does_otherwise_matters(family: str, left_out: dict[str, A
                                                ("qwen2", ("q_proj.bias",)), ("gpt2", ("wpe",)), ("gpt2", ("ln_1.bias",))])  # fmt: skip
 def test_every_stored_vector_matters(family: str, parts: tuple[str, ...]) -> None:
     _, hidden, config, weights = reference(family)
-    flat = DictWeights({n: torch.zeros_like(t) if any(p in n for p in parts) else t for n, t in weights.state.items()})
+    flat = DictWeights(
+        {n: torch.zeros_like(t) if any(p in n for p in parts) else t for n, t in weights.state.items()}
+    )
     decoder = torch_decoder(decoders.decoder(config, flat, SLOTS), decoders.language(config, SLOTS))
     assert np.abs(decoder.forward(rows(config, weights))[1] - hidden).max() > 0.01
 
@@ -115,10 +135,16 @@ def test_gemmas_scale_is_in_the_table_and_not_in_the_tied_head() -> None:
     assert torch.equal(decoders.decoder(config, weights, SLOTS).module.head.weight, stored)
 
 
-@pytest.mark.parametrize(("quant", "kind", "off"), [("fp32", torch.float32, 0.0), ("fp16", torch.float16, 5e-4), ("int4", torch.int8, 4e-3)])
+@pytest.mark.parametrize(
+    ("quant", "kind", "off"),
+    [("fp32", torch.float32, 0.0), ("fp16", torch.float16, 5e-4), ("int4", torch.int8, 4e-3)],
+)
 def test_the_table_is_held_as_asked(quant: str, kind: Any, off: float) -> None:
     _, config, weights = tiny("llama")
-    table, stored = decoders.embed(config, weights, quant).module, weights.get("model.embed_tokens.weight", 80, 64)
+    table, stored = (
+        decoders.embed(config, weights, quant).module,
+        weights.get("model.embed_tokens.weight", 80, 64),
+    )
     got = table(torch.tensor([3, 3, 70]))
     assert table.get_buffer("rows").dtype == kind and got.dtype == torch.float32
     assert (got - stored[[3, 3, 70]]).abs().max() <= off * stored.abs().max()
@@ -129,7 +155,10 @@ def test_the_table_is_held_as_asked(quant: str, kind: Any, off: float) -> None:
     [
         ({"model_type": "mamba"}, "'mamba' is not supported; supported are: llama"),
         ({"rope_parameters": {"rope_type": "llama3", "rope_theta": 5e5}}, "rope scaling 'llama3'"),
-        ({"rope_parameters": None, "rope_scaling": {"type": "linear", "factor": 4.0}}, "rope scaling 'linear'"),
+        (
+            {"rope_parameters": None, "rope_scaling": {"type": "linear", "factor": 4.0}},
+            "rope scaling 'linear'",
+        ),
         ({"hidden_act": "xielu"}, "activation 'xielu'"),
         ({"mlp_bias": True}, "mlp_bias True"),
         ({"num_hidden_layers": None}, "no num_hidden_layers"),
@@ -146,7 +175,11 @@ def test_what_is_not_supported_is_named(change: dict[str, Any], said: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("change", "said"), [({"layer_types": ["full_attention"]}, "do not fit together"), ({"sliding_window": None}, "no sliding_window")]
+    ("change", "said"),
+    [
+        ({"layer_types": ["full_attention"]}, "do not fit together"),
+        ({"sliding_window": None}, "no sliding_window"),
+    ],
 )
 def test_a_window_that_cannot_be_is_named(change: dict[str, Any], said: str) -> None:
     _, config, weights = tiny("gemma3")
@@ -160,7 +193,9 @@ def test_gpt2_has_no_more_positions_than_it_learned() -> None:
         decoders.decoder(config, weights, 64)
 
 
-@pytest.mark.parametrize(("scheme", "said"), [(("int4", 128), "64 columns are no multiple of group size 128")])
+@pytest.mark.parametrize(
+    ("scheme", "said"), [(("int4", 128), "64 columns are no multiple of group size 128")]
+)
 def test_a_group_that_does_not_divide_is_named(scheme: tuple[str, int], said: str, tmp_path: Path) -> None:
     _, config, weights = tiny("llama")
     item = decoders.decoder(config, weights, SLOTS)
@@ -182,7 +217,9 @@ def test_large_weights_lie_beside_the_graph(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(graph, "INSIDE", 0)
     path = tmp_path / "llm_decoder.onnx"
     decoder = bound(decoders.decoder(config, weights, SLOTS), language, Scheme("fp32"), path)
-    assert sorted(p.name for p in path.iterdir()) == ["model.onnx", "model.onnx.data"] and [p.name for p in tmp_path.iterdir()] == [path.name]
+    assert sorted(p.name for p in path.iterdir()) == ["model.onnx", "model.onnx.data"] and [
+        p.name for p in tmp_path.iterdir()
+    ] == [path.name]
     assert (path / "model.onnx").stat().st_size < (path / "model.onnx.data").stat().st_size / 5
     np.testing.assert_allclose(decoder.forward(rows(config, weights))[1], hidden, atol=1e-4)
 

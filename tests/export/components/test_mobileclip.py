@@ -1,4 +1,6 @@
-"""MobileCLIP's towers against timm's and open_clip's own models in every published layout, branched and folded; S0's text tower by hand."""
+"""MobileCLIP's towers against timm's and open_clip's own models in every published layout, branched and
+folded; S0's text tower by hand.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,10 @@ def test_towers_are_timms_and_open_clips(mobileclip_reference: Path) -> None:
     mask[0, 5:], mask[2, 12:] = 0, 0
     for layout in ("branched", "folded", "apple"):
         found = open_checkpoint(None, str(mobileclip_reference / layout))
-        image, text = image_tower(found.config, found.weights, found.processor), text_tower(found.config, found.weights)
+        image, text = (
+            image_tower(found.config, found.weights, found.processor),
+            text_tower(found.config, found.weights),
+        )
         with torch.no_grad():
             embedding, patches = image.module(answers["pixels"])
             # Whatever stands behind a text's end is read as the filling that the reference has there.
@@ -55,7 +60,9 @@ def test_towers_are_timms_and_open_clips(mobileclip_reference: Path) -> None:
         assert patches.shape[1:] == features(found.config) and text.inputs[0].shape == ("batch", 24)
         assert not any(isinstance(part, nn.BatchNorm2d) for part in image.module.modules())
     # The two photos, and the layouts' two heads, are told apart: agreement says something.
-    assert (answers["patches"][0] - answers["patches"][1]).abs().max() > 0.01 and (answers["image"] - answers["unbiased"]).abs().max() > 1e-3
+    assert (answers["patches"][0] - answers["patches"][1]).abs().max() > 0.01 and (
+        answers["image"] - answers["unbiased"]
+    ).abs().max() > 1e-3
 
 
 @pytest.mark.slow
@@ -68,13 +75,21 @@ def test_the_tokenizer_is_open_clips(mobileclip_reference: Path) -> None:
 
 
 class Layers:
-    """S0's text tower as published, from torch's own parts, with what training keeps apart kept apart; its tensors by Apple's names."""
+    """S0's text tower as published, from torch's own parts, with what training keeps apart kept apart; its
+    tensors by Apple's names.
+    """
 
     def __init__(self, width: int, layers: int) -> None:
         torch.manual_seed(4)
-        self.layers = [nn.TransformerEncoderLayer(width, 4, 4 * width, 0.0, "gelu", batch_first=True, norm_first=True) for _ in range(layers)]
+        self.layers = [
+            nn.TransformerEncoderLayer(width, 4, 4 * width, 0.0, "gelu", batch_first=True, norm_first=True)
+            for _ in range(layers)
+        ]
         self.norm, self.width = nn.LayerNorm(width), width
-        self.tensors = {"text_encoder.embedding_layer.weight": torch.randn(60, width), "text_encoder.projection_layer": torch.randn(width, 24)}
+        self.tensors = {
+            "text_encoder.embedding_layer.weight": torch.randn(60, width),
+            "text_encoder.projection_layer": torch.randn(width, 24),
+        }
         self.tensors["text_encoder.positional_embedding.pos_embed.pos_embed"] = torch.randn(1, 1, 20, width)
         for n, layer in enumerate((*self.layers, self.norm)):
             for name, parameter in layer.named_parameters():
@@ -87,8 +102,15 @@ class Layers:
         if at > len(self.layers):
             return f"text_encoder.final_layer_norm.{name}"
         part, _, kind = name.rpartition(".")
-        theirs = {"self_attn.in_proj_weight": "pre_norm_mha.1.qkv_proj.weight", "self_attn.in_proj_bias": "pre_norm_mha.1.qkv_proj.bias"}
-        parts = {"self_attn.out_proj": "pre_norm_mha.1.out_proj", "norm1": "pre_norm_mha.0", "norm2": "pre_norm_ffn.0"}
+        theirs = {
+            "self_attn.in_proj_weight": "pre_norm_mha.1.qkv_proj.weight",
+            "self_attn.in_proj_bias": "pre_norm_mha.1.qkv_proj.bias",
+        }
+        parts = {
+            "self_attn.out_proj": "pre_norm_mha.1.out_proj",
+            "norm1": "pre_norm_mha.0",
+            "norm2": "pre_norm_ffn.0",
+        }
         parts |= {"linear1": "pre_norm_ffn.1", "linear2": "pre_norm_ffn.4"}
         return f"text_encoder.transformer.{at}." + (theirs.get(name) or f"{parts[part]}.{kind}")
 
@@ -96,34 +118,60 @@ class Layers:
         width = self.width
         for name in ("token_mixer.mixer.rbr_conv.0.conv", "convffn.conv.conv"):
             self.tensors[f"{root}.{name}.weight"] = torch.randn(width, 1, 1, 11) * 0.3
-        for name in ("token_mixer.mixer.rbr_conv.0.bn", "token_mixer.mixer.rbr_skip", "token_mixer.norm.rbr_skip", "convffn.conv.bn"):
-            self.tensors |= {f"{root}.{name}.{kind}": torch.randn(width) for kind in ("weight", "bias", "running_mean")}
+        for name in (
+            "token_mixer.mixer.rbr_conv.0.bn",
+            "token_mixer.mixer.rbr_skip",
+            "token_mixer.norm.rbr_skip",
+            "convffn.conv.bn",
+        ):
+            self.tensors |= {
+                f"{root}.{name}.{kind}": torch.randn(width) for kind in ("weight", "bias", "running_mean")
+            }
             self.tensors[f"{root}.{name}.running_var"] = torch.rand(width) + 0.5
         for name, shape in (("fc1", (4 * width, width)), ("fc2", (width, 4 * width))):
-            self.tensors |= {f"{root}.convffn.{name}.weight": torch.randn(*shape, 1, 1) * 0.1, f"{root}.convffn.{name}.bias": torch.randn(shape[0])}
-        self.tensors |= {f"{root}.{name}layer_scale": torch.randn(width, 1, 1) for name in ("", "token_mixer.")}
+            self.tensors |= {
+                f"{root}.convffn.{name}.weight": torch.randn(*shape, 1, 1) * 0.1,
+                f"{root}.convffn.{name}.bias": torch.randn(shape[0]),
+            }
+        self.tensors |= {
+            f"{root}.{name}layer_scale": torch.randn(width, 1, 1) for name in ("", "token_mixer.")
+        }
 
     def _mixed(self, n: int, x: Tensor) -> Tensor:
         root = f"text_encoder.transformer.{n}"
 
         def norm(name: str, x: Tensor) -> Tensor:
-            mean, variance, scale, bias = (self.tensors[f"{root}.{name}.{kind}"] for kind in ("running_mean", "running_var", "weight", "bias"))
+            mean, variance, scale, bias = (
+                self.tensors[f"{root}.{name}.{kind}"]
+                for kind in ("running_mean", "running_var", "weight", "bias")
+            )
             return F.batch_norm(x, mean, variance, scale, bias)
 
         def conv(name: str, x: Tensor) -> Tensor:
             return F.conv1d(x, self.tensors[f"{root}.{name}.weight"][:, :, 0], padding=5, groups=self.width)
 
         def linear(name: str, x: Tensor) -> Tensor:
-            return F.conv1d(x, self.tensors[f"{root}.{name}.weight"][:, :, 0], self.tensors[f"{root}.{name}.bias"])
+            return F.conv1d(
+                x, self.tensors[f"{root}.{name}.weight"][:, :, 0], self.tensors[f"{root}.{name}.bias"]
+            )
 
         x = x.transpose(1, 2)
-        mixed = norm("token_mixer.mixer.rbr_conv.0.bn", conv("token_mixer.mixer.rbr_conv.0.conv", x)) + norm("token_mixer.mixer.rbr_skip", x)
-        x = x + self.tensors[f"{root}.token_mixer.layer_scale"][:, 0] * (mixed - norm("token_mixer.norm.rbr_skip", x))
+        mixed = norm("token_mixer.mixer.rbr_conv.0.bn", conv("token_mixer.mixer.rbr_conv.0.conv", x)) + norm(
+            "token_mixer.mixer.rbr_skip", x
+        )
+        x = x + self.tensors[f"{root}.token_mixer.layer_scale"][:, 0] * (
+            mixed - norm("token_mixer.norm.rbr_skip", x)
+        )
         inner = linear("convffn.fc1", norm("convffn.conv.bn", conv("convffn.conv.conv", x)))
-        return (x + self.tensors[f"{root}.layer_scale"][:, 0] * linear("convffn.fc2", F.gelu(inner))).transpose(1, 2)
+        return (
+            x + self.tensors[f"{root}.layer_scale"][:, 0] * linear("convffn.fc2", F.gelu(inner))
+        ).transpose(1, 2)
 
     def __call__(self, ids: Tensor) -> Tensor:
-        x = self.tensors["text_encoder.embedding_layer.weight"][ids] + self.tensors["text_encoder.positional_embedding.pos_embed.pos_embed"][0]
+        x = (
+            self.tensors["text_encoder.embedding_layer.weight"][ids]
+            + self.tensors["text_encoder.positional_embedding.pos_embed.pos_embed"][0]
+        )
         x = self._mixed(0, x)
         for layer in self.layers:
             x = layer.eval()(x)
@@ -132,11 +180,15 @@ class Layers:
 
 
 def apple_s0(folder: Path) -> Layers:
-    """A checkpoint in Apple's layout with S0's text tower; of the image tower only what says that it is there."""
+    """A checkpoint in Apple's layout with S0's text tower; of the image tower only what says that it is
+    there.
+    """
     folder.mkdir()
     made = Layers(32, 2)
     (folder / "mobileclip_s0.json").write_text(json.dumps(APPLE_S0))
-    save_file({name: x.contiguous() for name, x in made.tensors.items()}, folder / "mobileclip_s0.safetensors")
+    save_file(
+        {name: x.contiguous() for name, x in made.tensors.items()}, folder / "mobileclip_s0.safetensors"
+    )
     return made
 
 
@@ -167,8 +219,14 @@ def test_what_apple_calls_tensors() -> None:
         "visual.trunk.final_conv.reparam_conv.weight": "conv_exp.reparam_conv.weight",
     }.items():
         assert names(ours) == f"image_encoder.model.{theirs}"
-    assert names("text.mixers.1.token_mixer.layer_scale.gamma") == "text_encoder.transformer.5.token_mixer.layer_scale"
-    assert names("text.transformer.resblocks.0.attn.out_proj.bias") == "text_encoder.transformer.1.pre_norm_mha.1.out_proj.bias"
+    assert (
+        names("text.mixers.1.token_mixer.layer_scale.gamma")
+        == "text_encoder.transformer.5.token_mixer.layer_scale"
+    )
+    assert (
+        names("text.transformer.resblocks.0.attn.out_proj.bias")
+        == "text_encoder.transformer.1.pre_norm_mha.1.out_proj.bias"
+    )
 
 
 def test_s0_has_the_published_size() -> None:
@@ -177,12 +235,19 @@ def test_s0_has_the_published_size() -> None:
     assert (image.parameters, text.parameters) == (11_348_544, 42_433_024)
     # timm's own count of fastvit_mci0, 2.4 G at 256 pixels.
     assert image_tower(S0, RandomWeights(0)).describe().macs == 2_385_149_952
-    assert {p.role: p.quant for p in plan.predict(Settings("mobileclip-s0", "int4", _random())).artifacts if p.target == "onnx"} == {
+    assert {
+        p.role: p.quant
+        for p in plan.predict(Settings("mobileclip-s0", "int4", _random())).artifacts
+        if p.target == "onnx"
+    } == {
         "image_tower": "int8",
         "text_tower": "int8",
     }
     for target in ("onnx", "executorch", "coreml"):
-        assert {Settings("mobileclip-s0").chosen.quant_of("image_tower", target, quant) for quant in ("int8", "int4", "pal6", "pal4")} == {"int8"}
+        assert {
+            Settings("mobileclip-s0").chosen.quant_of("image_tower", target, quant)
+            for quant in ("int8", "int4", "pal6", "pal4")
+        } == {"int8"}
 
 
 def _random() -> tuple[tuple[str, str], ...]:
@@ -193,7 +258,12 @@ def test_pixels_are_prepared_as_published(tmp_path: Path) -> None:
     spec = preprocessing(S0)
     assert (spec.resize, spec.crop, spec.interpolation, spec.fit) == (256, 256, "bilinear", "crop")
     assert (spec.channel_mean, spec.channel_std) == ((0.0, 0.0, 0.0), (255.0, 255.0, 255.0))
-    steps = {"mean": [0.5, 0.5, 0.5], "std": [0.25, 0.25, 0.25], "interpolation": "bicubic", "resize_mode": "squash"}
+    steps = {
+        "mean": [0.5, 0.5, 0.5],
+        "std": [0.25, 0.25, 0.25],
+        "interpolation": "bicubic",
+        "resize_mode": "squash",
+    }
     found = open_checkpoint(None, str(open_clip(tmp_path, {}, steps)))
     spec = preprocessing(found.config, found.processor)
     assert (spec.interpolation, spec.fit, spec.channel_mean) == ("bicubic", "squash", (127.5, 127.5, 127.5))
@@ -201,8 +271,16 @@ def test_pixels_are_prepared_as_published(tmp_path: Path) -> None:
 
 def open_clip(folder: Path, changed: dict[str, Any], steps: dict[str, Any] | None = None) -> Path:
     """An open_clip directory whose configuration is `changed`, with one tensor."""
-    model = {**MODEL, **{key: {**MODEL[key], **value} if isinstance(value, dict) else value for key, value in changed.items()}}
-    (folder / "open_clip_config.json").write_text(json.dumps({"model_cfg": model, "preprocess_cfg": steps or {}}))
+    model = {
+        **MODEL,
+        **{
+            key: {**MODEL[key], **value} if isinstance(value, dict) else value
+            for key, value in changed.items()
+        },
+    }
+    (folder / "open_clip_config.json").write_text(
+        json.dumps({"model_cfg": model, "preprocess_cfg": steps or {}})
+    )
     save_file({"logit_scale": torch.zeros(())}, folder / "open_clip_model.safetensors")
     return folder
 
@@ -210,7 +288,10 @@ def open_clip(folder: Path, changed: dict[str, Any], steps: dict[str, Any] | Non
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        ({"vision_cfg": {"timm_model_name": "fastvit_mci3"}}, "'mci3' is not known here; known: mci0, mci1, mci2"),
+        (
+            {"vision_cfg": {"timm_model_name": "fastvit_mci3"}},
+            "'mci3' is not known here; known: mci0, mci1, mci2",
+        ),
         ({"vision_cfg": {"timm_model_name": None, "layers": 12}}, "is not known here"),
         ({"text_cfg": {"no_causal_mask": False}}, "reads both ways"),
         ({"text_cfg": {"ls_init_value": 0.1}}, "plain text tower"),
@@ -250,5 +331,8 @@ def test_apples_one_file_is_enough_for_the_named_recipe(tmp_path: Path) -> None:
     with pytest.raises(ExportError, match="--trust-pickle"):
         open_checkpoint("mobileclip-s0", str(tmp_path / "s0"))
     trusted = open_checkpoint("mobileclip-s0", str(tmp_path / "s0"), trust_pickle=True)
-    with pytest.raises(ExportError, match=r"pos_embed has shape \[1, 1, 20, 32\], the architecture wants|has shape \[60, 32\]"):
+    with pytest.raises(
+        ExportError,
+        match=r"pos_embed has shape \[1, 1, 20, 32\], the architecture wants|has shape \[60, 32\]",
+    ):
         text_tower(trusted.config, trusted.weights)

@@ -1,4 +1,6 @@
-"""T5 held to transformers' own model: encoder, cross-attention, relative positions, and what the language model says with them."""
+"""T5 held to transformers' own model: encoder, cross-attention, relative positions, and what the language
+model says with them.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,17 @@ from gamer.runtime.backends import open_session
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.models.decoder import BoundDecoder, EncoderDecoder, Floats, open_decoder, relative_buckets
 from gamer.runtime.models.llm import LanguageModel, Request
-from tests.export.tiny_llms import SLOTS, DictWeights, Table, artifact, ids, on_the_grid, tiny, torch_decoder, torch_session
+from tests.export.tiny_llms import (
+    SLOTS,
+    DictWeights,
+    Table,
+    artifact,
+    ids,
+    on_the_grid,
+    tiny,
+    torch_decoder,
+    torch_session,
+)
 
 READ, SAID = ids(23), ids(20)
 FAMILIES = ("t5", "flan-t5")
@@ -31,8 +43,15 @@ def reference(family: str) -> tuple[Any, dict[str, Any], DictWeights, Floats]:
     """transformers' results for READ and SAID, configuration, weights, the token table."""
     model, config, weights = tiny(family)
     with torch.no_grad():
-        out = model(input_ids=torch.tensor([READ]), decoder_input_ids=torch.tensor([SAID]), output_hidden_states=True)
-    return out, config, weights, np.asarray(decoders.embed(config, weights, "fp32").module.get_buffer("rows").numpy())
+        out = model(
+            input_ids=torch.tensor([READ]), decoder_input_ids=torch.tensor([SAID]), output_hidden_states=True
+        )
+    return (
+        out,
+        config,
+        weights,
+        np.asarray(decoders.embed(config, weights, "fp32").module.get_buffer("rows").numpy()),
+    )
 
 
 def through_torch(family: str) -> EncoderDecoder:
@@ -42,7 +61,9 @@ def through_torch(family: str) -> EncoderDecoder:
     return EncoderDecoder(torch_session(decoders.encoder(config, weights, SLOTS)), step, language)
 
 
-def through_onnx(config: dict[str, Any], items: tuple[Any, Any], scheme: Scheme, folder: Path) -> EncoderDecoder:
+def through_onnx(
+    config: dict[str, Any], items: tuple[Any, Any], scheme: Scheme, folder: Path
+) -> EncoderDecoder:
     language, sessions = decoders.language(config, SLOTS), []
     for item in items:
         path = folder / f"{item.role}.onnx"
@@ -64,7 +85,9 @@ def test_buckets_are_transformers_at_every_distance(both_ways: bool, buckets: in
     from transformers.models.t5.modeling_t5 import T5Attention
 
     offsets = np.arange(-700, 700)
-    want = T5Attention._relative_position_bucket(torch.from_numpy(offsets), both_ways, buckets, distance).numpy()
+    want = T5Attention._relative_position_bucket(
+        torch.from_numpy(offsets), both_ways, buckets, distance
+    ).numpy()
     assert (relative_buckets(offsets, buckets, distance, both_ways) == want).all()
 
 
@@ -72,7 +95,9 @@ def test_buckets_are_transformers_at_every_distance(both_ways: bool, buckets: in
 def test_encoder_and_step_are_transformers_model(family: str) -> None:
     want, _, _, table = reference(family)
     decoder = through_torch(family)
-    np.testing.assert_allclose(decoder.read(table[READ]), want.encoder_last_hidden_state[0].numpy(), atol=1e-4)
+    np.testing.assert_allclose(
+        decoder.read(table[READ]), want.encoder_last_hidden_state[0].numpy(), atol=1e-4
+    )
     logits, hidden = decoder.forward(table[SAID])
     np.testing.assert_allclose(logits, want.logits[0, -1].numpy(), atol=5e-4)
     np.testing.assert_allclose(hidden, want.decoder_hidden_states[-1][0].numpy(), atol=2e-4)
@@ -82,7 +107,9 @@ def test_encoder_and_step_are_transformers_model(family: str) -> None:
 def test_the_onnx_graphs_are_transformers_model(family: str, tmp_path: Path) -> None:
     want, config, _, table = reference(family)
     decoder = through_onnx(config, items(family), Scheme("fp32"), tmp_path)
-    np.testing.assert_allclose(decoder.read(table[READ]), want.encoder_last_hidden_state[0].numpy(), atol=2e-4)
+    np.testing.assert_allclose(
+        decoder.read(table[READ]), want.encoder_last_hidden_state[0].numpy(), atol=2e-4
+    )
     hidden = want.decoder_hidden_states[-1][0].numpy()
     np.testing.assert_allclose(decoder.forward(table[SAID])[1], hidden, atol=2e-4)
     np.testing.assert_allclose(measure.teacher_force(decoder, table[SAID])[0], hidden, atol=2e-4)
@@ -94,7 +121,9 @@ def test_the_onnx_graphs_are_transformers_model(family: str, tmp_path: Path) -> 
     np.testing.assert_allclose(decoder.inner.score(table[SAID]), want.logits[0].numpy(), atol=1e-3)
 
 
-@pytest.mark.parametrize(("scheme", "least"), [(Scheme("fp16"), 0.9999), (Scheme("int8"), 0.99), (Scheme("int4"), 0.98)])
+@pytest.mark.parametrize(
+    ("scheme", "least"), [(Scheme("fp16"), 0.9999), (Scheme("int8"), 0.99), (Scheme("int4"), 0.98)]
+)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_quantized_graphs_stay_close(family: str, scheme: Scheme, least: float, tmp_path: Path) -> None:
     """int4 on weights that lie on its grid: what is left is the activations' 8 bits."""
@@ -103,14 +132,23 @@ def test_quantized_graphs_stay_close(family: str, scheme: Scheme, least: float, 
     if scheme.quant == "int4":
         for item in made:
             on_the_grid(item.module, scheme.group)
-    plain = EncoderDecoder(torch_session(made[1]), torch_decoder(made[0], decoders.language(config, SLOTS)), decoders.language(config, SLOTS))
+    plain = EncoderDecoder(
+        torch_session(made[1]),
+        torch_decoder(made[0], decoders.language(config, SLOTS)),
+        decoders.language(config, SLOTS),
+    )
     decoder = through_onnx(config, made, scheme, tmp_path)
     assert measure.cosines(decoder.read(table[READ]), plain.read(table[READ])).min() >= least
     assert measure.cosines(decoder.forward(table[SAID])[1], plain.forward(table[SAID])[1]).min() >= least
 
 
 @pytest.mark.parametrize(
-    "part", ["decoder.block.0.layer.0.SelfAttention.relative", "encoder.block.0.layer.0.SelfAttention.relative", "EncDecAttention.v"]
+    "part",
+    [
+        "decoder.block.0.layer.0.SelfAttention.relative",
+        "encoder.block.0.layer.0.SelfAttention.relative",
+        "EncDecAttention.v",
+    ],
 )
 def test_positions_and_the_encoder_matter(part: str) -> None:
     want, config, weights, table = reference("t5")
@@ -126,12 +164,22 @@ def test_positions_and_the_encoder_matter(part: str) -> None:
 def test_the_language_model_says_what_transformers_says(kind: str, tmp_path: Path) -> None:
     """A second prompt is read anew: nothing of the first one's keys stays."""
     _, config, _, table = reference("flan-t5")
-    decoder = through_torch("flan-t5") if kind == "torch" else through_onnx(config, items("flan-t5"), Scheme("fp32"), tmp_path)
+    decoder = (
+        through_torch("flan-t5")
+        if kind == "torch"
+        else through_onnx(config, items("flan-t5"), Scheme("fp32"), tmp_path)
+    )
     lm = LanguageModel(Table(table), decoder, decoders.language(config, SLOTS))
     model, _, _ = tiny("flan-t5")
     for prompt in (READ, READ[:9], READ):
         with torch.no_grad():
-            said = model.generate(torch.tensor([prompt]), max_new_tokens=8, do_sample=False, decoder_start_token_id=0, eos_token_id=1)
+            said = model.generate(
+                torch.tensor([prompt]),
+                max_new_tokens=8,
+                do_sample=False,
+                decoder_start_token_id=0,
+                eos_token_id=1,
+            )
         made = lm.generate(Request(tuple(prompt), 8))
         assert list(made.ids) == [i for i in said[0, 1:].tolist() if i != 1]
         assert made.prompt_tokens == len(prompt)

@@ -1,4 +1,6 @@
-"""CLIP's and SigLIP's towers against transformers' own models, made from tiny configs with a seed: embeddings, patch features, odd configs."""
+"""CLIP's and SigLIP's towers against transformers' own models, made from tiny configs with a seed:
+embeddings, patch features, odd configs.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,33 @@ from gamer.export.checkpoints.weights import RandomWeights, fit
 from gamer.export.components.towers import features, image_tower, shapes, text_tower
 from gamer.export.errors import ExportError
 
-VISION = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 3, "num_attention_heads": 4, "image_size": 30, "patch_size": 8}
-TEXT = {"hidden_size": 24, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 3, "vocab_size": 60, "max_position_embeddings": 12}
-CLIP: dict[str, Any] = {"model_type": "clip", "projection_dim": 20, "vision_config": VISION, "text_config": {**TEXT, "eos_token_id": 59}}
-SIGLIP: dict[str, Any] = {"model_type": "siglip", "vision_config": VISION, "text_config": {**TEXT, "projection_size": 32}}
+VISION = {
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "image_size": 30,
+    "patch_size": 8,
+}
+TEXT = {
+    "hidden_size": 24,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 3,
+    "vocab_size": 60,
+    "max_position_embeddings": 12,
+}
+CLIP: dict[str, Any] = {
+    "model_type": "clip",
+    "projection_dim": 20,
+    "vision_config": VISION,
+    "text_config": {**TEXT, "eos_token_id": 59},
+}
+SIGLIP: dict[str, Any] = {
+    "model_type": "siglip",
+    "vision_config": VISION,
+    "text_config": {**TEXT, "projection_size": 32},
+}
 
 
 class Held:
@@ -37,9 +62,14 @@ class Held:
 
 
 def model(config: dict[str, Any]) -> Any:
-    """transformers' model of a config, with weights that differ everywhere: its own start has zero biases and unit norms."""
+    """transformers' model of a config, with weights that differ everywhere: its own start has zero biases and
+    unit norms.
+    """
     torch.manual_seed(1)
-    kind = {"clip": (transformers.CLIPConfig, transformers.CLIPModel), "siglip": (transformers.SiglipConfig, transformers.SiglipModel)}
+    kind = {
+        "clip": (transformers.CLIPConfig, transformers.CLIPModel),
+        "siglip": (transformers.SiglipConfig, transformers.SiglipModel),
+    }
     of, made = kind[config["model_type"]]
     out = made(of(**{k: v for k, v in config.items() if k != "model_type"})).eval()
     with torch.no_grad():
@@ -64,7 +94,10 @@ def test_the_image_tower_is_transformers(config: dict[str, Any]) -> None:
         embedding, patches = tower.module(pixels)
     assert (embedding - torch.nn.functional.normalize(want.pooler_output, dim=-1)).abs().max() < 2e-6
     assert (patches - states).abs().max() < 2e-5
-    assert (patches.shape[1:], embedding.shape[1:]) == (torch.Size(features(config)), tower.outputs[0].shape[1:])
+    assert (patches.shape[1:], embedding.shape[1:]) == (
+        torch.Size(features(config)),
+        tower.outputs[0].shape[1:],
+    )
     # 30 pixels hold three patches of eight a side: what is left over is left out.
     assert features(config) == (9, 32)
 
@@ -85,7 +118,9 @@ def test_the_clip_text_tower_is_transformers(eos: int) -> None:
     mask[2, 8:] = 0
     tower = text_tower(config, Held(reference.state_dict())).module
     with torch.no_grad():
-        want = torch.nn.functional.normalize(reference.get_text_features(input_ids=ids, attention_mask=mask).pooler_output, dim=-1)
+        want = torch.nn.functional.normalize(
+            reference.get_text_features(input_ids=ids, attention_mask=mask).pooler_output, dim=-1
+        )
         assert (tower(ids, mask) - want).abs().max() < 2e-6
         # A padded text is the text alone.
         assert (tower(ids[:1, :5], mask[:1, :5]) - want[:1]).abs().max() < 2e-6
@@ -122,8 +157,11 @@ def test_sizes_are_known_without_weights(config: dict[str, Any]) -> None:
             for n, p in model(config).named_parameters()
             if n.startswith((name, name.replace("_model", "_projection").replace("vision", "visual")))
         )
-        # What is constant is kept as a constant: the class token lies in its position; SigLIP's query is multiplied with its matrix.
-        folded = {("clip", "vision_model"): 32, ("siglip", "vision_model"): 32 * 32 + 32}.get((config["model_type"], name), 0)
+        # What is constant is kept as a constant: the class token lies in its position; SigLIP's query is
+        # multiplied with its matrix.
+        folded = {("clip", "vision_model"): 32, ("siglip", "vision_model"): 32 * 32 + 32}.get(
+            (config["model_type"], name), 0
+        )
         assert size.parameters == ours - folded
 
 
@@ -133,7 +171,11 @@ def test_configs_may_leave_out_what_the_library_knows() -> None:
         assert shapes(empty) == shapes(full)
         assert features(empty) == (((224 // of.vision_config.patch_size) ** 2), of.vision_config.hidden_size)
     # Old CLIP configs hold each half twice, and the second is the one that counts.
-    old = {"model_type": "clip", "vision_config": {"hidden_size": 768}, "vision_config_dict": {"hidden_size": 192, "num_hidden_layers": 1}}
+    old = {
+        "model_type": "clip",
+        "vision_config": {"hidden_size": 768},
+        "vision_config_dict": {"hidden_size": 192, "num_hidden_layers": 1},
+    }
     assert features(old) == (49, 192)
 
 
@@ -166,13 +208,28 @@ def test_preprocessing_follows_the_processor() -> None:
     clip = preprocessing({"model_type": "clip"})
     assert (clip.resize, clip.crop, clip.interpolation, clip.fit) == (224, 224, "bicubic", "crop")
     assert clip.channel_mean == pytest.approx([255 * x for x in (0.48145466, 0.4578275, 0.40821073)])
-    siglip = preprocessing({"model_type": "siglip"}, {"size": {"height": 224, "width": 224}, "resample": 2, "rescale_factor": 0.00392156862745098})
-    assert (siglip.fit, siglip.interpolation) == ("squash", "bilinear") and siglip.channel_std == pytest.approx([127.5] * 3)
+    siglip = preprocessing(
+        {"model_type": "siglip"},
+        {"size": {"height": 224, "width": 224}, "resample": 2, "rescale_factor": 0.00392156862745098},
+    )
+    assert (siglip.fit, siglip.interpolation) == (
+        "squash",
+        "bilinear",
+    ) and siglip.channel_std == pytest.approx([127.5] * 3)
     # Old files: one number, which is the shorter side because a crop follows.
     old = preprocessing(
-        {"model_type": "clip"}, {"size": 256, "crop_size": 224, "do_center_crop": True, "image_mean": [0, 0, 0], "image_std": [1, 1, 1]}
+        {"model_type": "clip"},
+        {
+            "size": 256,
+            "crop_size": 224,
+            "do_center_crop": True,
+            "image_mean": [0, 0, 0],
+            "image_std": [1, 1, 1],
+        },
     )
-    assert (old.resize, old.crop, old.fit) == (256, 224, "crop") and old.channel_std == pytest.approx([255.0] * 3)
+    assert (old.resize, old.crop, old.fit) == (256, 224, "crop") and old.channel_std == pytest.approx(
+        [255.0] * 3
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""`--deployment-target`: programs for iOS 17 are that, and are held to torch as those for iOS 18; what iOS 17 cannot store is refused."""
+"""`--deployment-target`: programs for iOS 17 are that, and are held to torch as those for iOS 18; what iOS 17
+cannot store is refused.
+"""
 
 from __future__ import annotations
 
@@ -43,11 +45,17 @@ def test_a_program_for_ios_17_is_held_to_torch(name: str, role: str, quant: str,
 @pytest.mark.parametrize("quant", ["int4", "pal6", "pal4"])
 def test_what_ios_17_cannot_store_is_refused(quant: str) -> None:
     sources = (("image", "random"), ("text", "random"))
-    with pytest.raises(ExportError, match=rf"^image_tower for Core ML: {quant} needs iOS18: choose int8 or --quant none, or leave out"):
+    with pytest.raises(
+        ExportError,
+        match=rf"^image_tower for Core ML: {quant} needs iOS18: choose int8 or --quant none, or leave out",
+    ):
         limits.check(Settings("clip-vit-b32", quant, sources, deployment_target="iOS17"), TARGETS)
     limits.check(Settings("clip-vit-b32", quant, sources), TARGETS)
     limits.check(Settings("clip-vit-b32", quant, sources, deployment_target="iOS17"), ("onnx",))
     with pytest.raises(ExportError, match=r"^--coreml-cache state: programs keep states from iOS18 on"):
-        limits.check(Settings("clip-vit-b32", "int8", sources, coreml_cache="state", deployment_target="iOS17"), TARGETS)
+        limits.check(
+            Settings("clip-vit-b32", "int8", sources, coreml_cache="state", deployment_target="iOS17"),
+            TARGETS,
+        )
     with pytest.raises(ExportError, match="deployment target 'iOS9': choose one of: iOS17, iOS18"):
         Settings("pocket", deployment_target="iOS9")

@@ -1,4 +1,6 @@
-"""Every operation that the MIL interpreter knows, against torch: a program of that one operation is built, saved, read back and run."""
+"""Every operation that the MIL interpreter knows, against torch: a program of that one operation is built,
+saved, read back and run.
+"""
 
 from __future__ import annotations
 
@@ -46,12 +48,19 @@ def binary(op: str, want: Callable[..., Any], *inputs: Any) -> Case:
 
 def compare(op: str, want: Callable[..., Any]) -> Case:
     x = whole(0, 3, 4, 5)
-    return Case(op, lambda x, y: mb.cast(x=getattr(mb, op)(x=x, y=y), dtype="int32"), lambda x, y: want(x, y).int(), (x, whole(0, 3, 4, 5)))
+    return Case(
+        op,
+        lambda x, y: mb.cast(x=getattr(mb, op)(x=x, y=y), dtype="int32"),
+        lambda x, y: want(x, y).int(),
+        (x, whole(0, 3, 4, 5)),
+    )
 
 
 def logic(op: str, want: Callable[..., Any]) -> Case:
     def build(x: Any, y: Any) -> Any:
-        return mb.cast(x=getattr(mb, op)(x=mb.cast(x=x, dtype="bool"), y=mb.cast(x=y, dtype="bool")), dtype="int32")
+        return mb.cast(
+            x=getattr(mb, op)(x=mb.cast(x=x, dtype="bool"), y=mb.cast(x=y, dtype="bool")), dtype="int32"
+        )
 
     return Case(op, build, lambda x, y: want(x != 0, y != 0).int(), (whole(0, 2, 9), whole(0, 2, 9)))
 
@@ -67,9 +76,19 @@ def positive() -> Any:
 def reduce(op: str, want: Callable[..., Any]) -> list[Case]:
     x = normal(2, 3, 4)
     return [
-        Case(op, lambda x: getattr(mb, op)(x=x, axes=[1], keep_dims=True), lambda x: want(x, [1], True), (x,)),
-        Case(op, lambda x: getattr(mb, op)(x=x, axes=[-1, 0], keep_dims=False), lambda x: want(x, [0, 2], False), (x,), "two axes"),
-        Case(op, lambda x: getattr(mb, op)(x=x), lambda x: want(x, [0, 1, 2], False).reshape(()), (x,), "all"),
+        Case(
+            op, lambda x: getattr(mb, op)(x=x, axes=[1], keep_dims=True), lambda x: want(x, [1], True), (x,)
+        ),
+        Case(
+            op,
+            lambda x: getattr(mb, op)(x=x, axes=[-1, 0], keep_dims=False),
+            lambda x: want(x, [0, 2], False),
+            (x,),
+            "two axes",
+        ),
+        Case(
+            op, lambda x: getattr(mb, op)(x=x), lambda x: want(x, [0, 1, 2], False).reshape(()), (x,), "all"
+        ),
     ]
 
 
@@ -81,10 +100,24 @@ def conv(rank: int, more: str, groups: int = 1, bias: bool = True, **given: Any)
     def want(x: Any) -> Any:
         padded = F.pad(x, [p for n in reversed(range(rank)) for p in pads[2 * n : 2 * n + 2]])
         kernel = [F.conv1d, F.conv2d, F.conv3d][rank - 1]
-        return kernel(padded, torch.from_numpy(weight), torch.from_numpy(b) if bias else None, strides, 0, dilations, groups)
+        return kernel(
+            padded,
+            torch.from_numpy(weight),
+            torch.from_numpy(b) if bias else None,
+            strides,
+            0,
+            dilations,
+            groups,
+        )
 
     extra = {"bias": b} if bias else {}
-    return Case("conv", lambda x: mb.conv(x=x, weight=weight, groups=groups, **extra, **given), want, (normal(2, 4, *([9, 8, 7][:rank])),), more)
+    return Case(
+        "conv",
+        lambda x: mb.conv(x=x, weight=weight, groups=groups, **extra, **given),
+        want,
+        (normal(2, 4, *([9, 8, 7][:rank])),),
+        more,
+    )
 
 
 def same(kind: str) -> Case:
@@ -96,7 +129,13 @@ def same(kind: str) -> Case:
         less, more = (1, 2) if kind == "same" else (2, 1)
         return F.conv2d(F.pad(x, (less, more, less, more)), torch.from_numpy(weight), stride=2)
 
-    return Case("conv", lambda x: mb.conv(x=x, weight=weight, strides=[2, 2], pad_type=kind), want, (normal(1, 2, 7, 7),), kind)
+    return Case(
+        "conv",
+        lambda x: mb.conv(x=x, weight=weight, strides=[2, 2], pad_type=kind),
+        want,
+        (normal(1, 2, 7, 7),),
+        kind,
+    )
 
 
 GAMMA, BETA = normal(5), normal(5)
@@ -180,14 +219,24 @@ CASES: list[Case] = [
     unary("elu", lambda x: F.elu(x, 1.5), alpha=1.5),
     unary("threshold", lambda x: torch.clamp(x, min=0.3), alpha=0.3),
     unary("sigmoid_hard", F.hardsigmoid, normal(3, 5) * 4, alpha=1 / 6, beta=0.5),
-    unary("clamped_relu", lambda x: torch.where(x < 0, x * 0.1, torch.clamp(x, max=1.0)), alpha=0.1, beta=1.0),
+    unary(
+        "clamped_relu", lambda x: torch.where(x < 0, x * 0.1, torch.clamp(x, max=1.0)), alpha=0.1, beta=1.0
+    ),
     unary("linear_activation", lambda x: 2 * x - 1, alpha=2.0, beta=-1.0),
     unary("clip", lambda x: torch.clamp(x, -0.5, 0.7), alpha=-0.5, beta=0.7),
     unary("gelu", F.gelu, mode="EXACT"),
     unary("gelu", lambda x: F.gelu(x, approximate="tanh"), mode="TANH_APPROXIMATION"),
     unary("gelu", lambda x: x * torch.sigmoid(1.702 * x), mode="SIGMOID_APPROXIMATION"),
-    unary("prelu", lambda x: F.prelu(x, torch.from_numpy(CHANNELS[0])), normal(2, 4, 3, 2), alpha=CHANNELS[0]),
-    Case("cast", lambda x: mb.cast(x=x, dtype="int32"), lambda x: x.trunc().int(), (normal(9) * 5,), "truncates"),
+    unary(
+        "prelu", lambda x: F.prelu(x, torch.from_numpy(CHANNELS[0])), normal(2, 4, 3, 2), alpha=CHANNELS[0]
+    ),
+    Case(
+        "cast",
+        lambda x: mb.cast(x=x, dtype="int32"),
+        lambda x: x.trunc().int(),
+        (normal(9) * 5,),
+        "truncates",
+    ),
     Case("cast", lambda x: mb.cast(x=x, dtype="fp32"), lambda x: x.float(), (whole(-9, 9, 5),)),
     Case(
         "select",
@@ -196,32 +245,87 @@ CASES: list[Case] = [
         (whole(0, 2, 3, 4), normal(3, 4), normal(3, 4)),
     ),
     Case("reshape", lambda x: mb.reshape(x=x, shape=[4, -1]), lambda x: x.reshape(4, -1), (normal(2, 3, 4),)),
-    Case("reshape", lambda x: mb.reshape(x=x, shape=[0, -1]), lambda x: x.reshape(3, 8), (normal(2, 3, 4),), "0 counts from the end"),
-    Case("transpose", lambda x: mb.transpose(x=x, perm=[2, 0, -2]), lambda x: x.permute(2, 0, 1), (normal(2, 3, 4),)),
-    Case("expand_dims", lambda x: mb.expand_dims(x=x, axes=[0, -1]), lambda x: x[None, ..., None], (normal(2, 3),)),
+    Case(
+        "reshape",
+        lambda x: mb.reshape(x=x, shape=[0, -1]),
+        lambda x: x.reshape(3, 8),
+        (normal(2, 3, 4),),
+        "0 counts from the end",
+    ),
+    Case(
+        "transpose",
+        lambda x: mb.transpose(x=x, perm=[2, 0, -2]),
+        lambda x: x.permute(2, 0, 1),
+        (normal(2, 3, 4),),
+    ),
+    Case(
+        "expand_dims",
+        lambda x: mb.expand_dims(x=x, axes=[0, -1]),
+        lambda x: x[None, ..., None],
+        (normal(2, 3),),
+    ),
     Case("squeeze", lambda x: mb.squeeze(x=x, axes=[0, -1]), lambda x: x[0, ..., 0], (normal(1, 2, 1, 1),)),
     Case("squeeze", lambda x: mb.squeeze(x=x), lambda x: x.squeeze(), (normal(1, 2, 1, 3),), "all"),
     Case("flatten2d", lambda x: mb.flatten2d(x=x, axis=2), lambda x: x.reshape(6, 4), (normal(2, 3, 4),)),
-    Case("concat", lambda x, y: mb.concat(values=[x, y, x], axis=-1), lambda x, y: torch.cat([x, y, x], -1), (normal(2, 3), normal(2, 5))),
-    Case("stack", lambda x, y: mb.stack(values=[x, y], axis=1), lambda x, y: torch.stack([x, y], 1), (normal(2, 3), normal(2, 3))),
+    Case(
+        "concat",
+        lambda x, y: mb.concat(values=[x, y, x], axis=-1),
+        lambda x, y: torch.cat([x, y, x], -1),
+        (normal(2, 3), normal(2, 5)),
+    ),
+    Case(
+        "stack",
+        lambda x, y: mb.stack(values=[x, y], axis=1),
+        lambda x, y: torch.stack([x, y], 1),
+        (normal(2, 3), normal(2, 3)),
+    ),
     Case("split", lambda x: mb.split(x=x, num_splits=3, axis=1), lambda x: x.split(2, 1), (normal(2, 6),)),
-    Case("split", lambda x: mb.split(x=x, split_sizes=[1, 3, 2], axis=-1), lambda x: x.split([1, 3, 2], 1), (normal(2, 6),), "sizes"),
-    Case("slice_by_index", lambda x: masked(x, begin=[1, 0], end=[3, -1], stride=[1, 2]), lambda x: x[1:3, 0:-1:2], (normal(4, 6),)),
+    Case(
+        "split",
+        lambda x: mb.split(x=x, split_sizes=[1, 3, 2], axis=-1),
+        lambda x: x.split([1, 3, 2], 1),
+        (normal(2, 6),),
+        "sizes",
+    ),
     Case(
         "slice_by_index",
-        lambda x: masked(x, begin=[-2, 5, 0], end=[0, 0, 2], begin_mask=[False, False, True], end_mask=[True, False, False], stride=[1, -2, 1]),
+        lambda x: masked(x, begin=[1, 0], end=[3, -1], stride=[1, 2]),
+        lambda x: x[1:3, 0:-1:2],
+        (normal(4, 6),),
+    ),
+    Case(
+        "slice_by_index",
+        lambda x: masked(
+            x,
+            begin=[-2, 5, 0],
+            end=[0, 0, 2],
+            begin_mask=[False, False, True],
+            end_mask=[True, False, False],
+            stride=[1, -2, 1],
+        ),
         lambda x: x[-2:][:, [5, 3, 1]][:, :, :2],
         (normal(4, 6, 3),),
         "masks and backwards",
     ),
     Case(
         "slice_by_index",
-        lambda x: masked(x, begin=[-1, 0, 1], end=[0, 0, 0], squeeze_mask=[True, False, True], end_mask=[False, True, False]),
+        lambda x: masked(
+            x,
+            begin=[-1, 0, 1],
+            end=[0, 0, 0],
+            squeeze_mask=[True, False, True],
+            end_mask=[False, True, False],
+        ),
         lambda x: x[-1, :, 1],
         (normal(4, 6, 3),),
         "squeeze",
     ),
-    Case("slice_by_size", lambda x: mb.slice_by_size(x=x, begin=[1, 2], size=[2, -1]), lambda x: x[1:3, 2:], (normal(4, 6),)),
+    Case(
+        "slice_by_size",
+        lambda x: mb.slice_by_size(x=x, begin=[1, 2], size=[2, -1]),
+        lambda x: x[1:3, 2:],
+        (normal(4, 6),),
+    ),
     Case(
         "slice_update",
         lambda x, u: mb.slice_update(x=x, update=u, begin=[1, 0], end=[4, 6], stride=[2, 3]),
@@ -229,19 +333,49 @@ CASES: list[Case] = [
         (normal(4, 6), normal(2, 2)),
     ),
     Case("tile", lambda x: mb.tile(x=x, reps=[2, 1, 3]), lambda x: x.repeat(2, 1, 3), (normal(2, 3, 1),)),
-    Case("fill", lambda x: mb.add(x=x, y=mb.fill(shape=[2, 3], value=1.5)), lambda x: x + 1.5, (normal(2, 3),)),
-    Case("fill_like", lambda x: mb.fill_like(ref_tensor=x, value=2.5), lambda x: torch.full((2, 3), 2.5), (normal(2, 3),)),
-    Case("range_1d", lambda x: mb.add(x=x, y=mb.range_1d(start=1.0, end=4.5, step=1.0)), lambda x: x + torch.arange(1, 5), (normal(4),)),
+    Case(
+        "fill", lambda x: mb.add(x=x, y=mb.fill(shape=[2, 3], value=1.5)), lambda x: x + 1.5, (normal(2, 3),)
+    ),
+    Case(
+        "fill_like",
+        lambda x: mb.fill_like(ref_tensor=x, value=2.5),
+        lambda x: torch.full((2, 3), 2.5),
+        (normal(2, 3),),
+    ),
+    Case(
+        "range_1d",
+        lambda x: mb.add(x=x, y=mb.range_1d(start=1.0, end=4.5, step=1.0)),
+        lambda x: x + torch.arange(1, 5),
+        (normal(4),),
+    ),
     Case(
         "pad",
         lambda x: mb.pad(x=x, pad=[1, 0, 2, 3], mode="constant", constant_val=0.5),
         lambda x: F.pad(x, (2, 3, 1, 0), value=0.5),
         (normal(2, 3, 4),),
     ),
-    Case("pad", lambda x: mb.pad(x=x, pad=[2, 1], mode="reflect"), lambda x: F.pad(x, (2, 1), mode="reflect"), (normal(2, 3, 4),), "reflect"),
-    Case("pad", lambda x: mb.pad(x=x, pad=[2, 1], mode="replicate"), lambda x: F.pad(x, (2, 1), mode="replicate"), (normal(2, 3, 4),), "edge"),
+    Case(
+        "pad",
+        lambda x: mb.pad(x=x, pad=[2, 1], mode="reflect"),
+        lambda x: F.pad(x, (2, 1), mode="reflect"),
+        (normal(2, 3, 4),),
+        "reflect",
+    ),
+    Case(
+        "pad",
+        lambda x: mb.pad(x=x, pad=[2, 1], mode="replicate"),
+        lambda x: F.pad(x, (2, 1), mode="replicate"),
+        (normal(2, 3, 4),),
+        "edge",
+    ),
     Case("band_part", lambda x: mb.band_part(x=x, lower=-1, upper=0), torch.tril, (normal(2, 4, 5),)),
-    Case("band_part", lambda x: mb.band_part(x=x, lower=1, upper=2), lambda x: x.tril(2).triu(-1), (normal(4, 5),), "band"),
+    Case(
+        "band_part",
+        lambda x: mb.band_part(x=x, lower=1, upper=2),
+        lambda x: x.tril(2).triu(-1),
+        (normal(4, 5),),
+        "band",
+    ),
     Case("reverse", lambda x: mb.reverse(x=x, axes=[1]), lambda x: x.flip(1), (normal(2, 3),)),
     Case(
         "one_hot",
@@ -254,14 +388,29 @@ CASES: list[Case] = [
     *reduce("reduce_mean", lambda x, axes, keep: x.mean(axes, keep)),
     *reduce("reduce_max", lambda x, axes, keep: x.amax(axes, keep)),
     *reduce("reduce_min", lambda x, axes, keep: x.amin(axes, keep)),
-    *reduce("reduce_prod", lambda x, axes, keep: torch.from_numpy(np.asarray(np.prod(x.numpy(), tuple(axes), keepdims=keep)))),
+    *reduce(
+        "reduce_prod",
+        lambda x, axes, keep: torch.from_numpy(np.asarray(np.prod(x.numpy(), tuple(axes), keepdims=keep))),
+    ),
     *reduce("reduce_l1_norm", lambda x, axes, keep: x.norm(1, axes, keep)),
     *reduce("reduce_l2_norm", lambda x, axes, keep: x.norm(2, axes, keep)),
     *reduce("reduce_sum_square", lambda x, axes, keep: (x**2).sum(axes, keep)),
     *reduce("reduce_log_sum_exp", lambda x, axes, keep: x.logsumexp(axes, keep)),
-    Case("reduce_argmax", lambda x: mb.reduce_argmax(x=x, axis=1), lambda x: x.argmax(1).int(), (normal(3, 5),)),
-    Case("reduce_argmin", lambda x: mb.reduce_argmin(x=x, axis=0, keep_dims=True), lambda x: x.argmin(0, True).int(), (normal(3, 5),)),
-    Case("topk", lambda x: mb.topk(x=x, k=3, axis=-1), lambda x: (x.topk(3).values, x.topk(3).indices.int()), (normal(3, 7),)),
+    Case(
+        "reduce_argmax", lambda x: mb.reduce_argmax(x=x, axis=1), lambda x: x.argmax(1).int(), (normal(3, 5),)
+    ),
+    Case(
+        "reduce_argmin",
+        lambda x: mb.reduce_argmin(x=x, axis=0, keep_dims=True),
+        lambda x: x.argmin(0, True).int(),
+        (normal(3, 5),),
+    ),
+    Case(
+        "topk",
+        lambda x: mb.topk(x=x, k=3, axis=-1),
+        lambda x: (x.topk(3).values, x.topk(3).indices.int()),
+        (normal(3, 7),),
+    ),
     Case(
         "topk",
         lambda x: mb.topk(x=x, k=2, axis=0, ascending=True, output_indices_dtype="int32"),
@@ -269,7 +418,12 @@ CASES: list[Case] = [
         (normal(5, 3),),
         "smallest",
     ),
-    Case("argsort", lambda x: mb.argsort(x=x, axis=0, ascending=True), lambda x: x.argsort(0).int(), (normal(5, 3),)),
+    Case(
+        "argsort",
+        lambda x: mb.argsort(x=x, axis=0, ascending=True),
+        lambda x: x.argsort(0).int(),
+        (normal(5, 3),),
+    ),
     Case("cumsum", lambda x: mb.cumsum(x=x, axis=1), lambda x: x.cumsum(1), (normal(2, 4),)),
     Case(
         "cumsum",
@@ -278,7 +432,12 @@ CASES: list[Case] = [
         (normal(2, 4),),
         "exclusive, backwards",
     ),
-    Case("gather", lambda x, i: mb.gather(x=x, indices=i, axis=1), lambda x, i: x[:, i.long()], (normal(4, 3, 2), INDICES)),
+    Case(
+        "gather",
+        lambda x, i: mb.gather(x=x, indices=i, axis=1),
+        lambda x, i: x[:, i.long()],
+        (normal(4, 3, 2), INDICES),
+    ),
     Case(
         "gather",
         lambda x, i: mb.gather(x=x, indices=i, axis=1, batch_dims=1),
@@ -292,7 +451,12 @@ CASES: list[Case] = [
         lambda x, i: torch.gather(x, 0, i.long()),
         (normal(3, 3), INDICES),
     ),
-    Case("gather_nd", lambda x, i: mb.gather_nd(x=x, indices=i), lambda x, i: x[i[:, 0].long(), i[:, 1].long()], (normal(3, 3, 2), INDICES[:, :2])),
+    Case(
+        "gather_nd",
+        lambda x, i: mb.gather_nd(x=x, indices=i),
+        lambda x, i: x[i[:, 0].long(), i[:, 1].long()],
+        (normal(3, 3, 2), INDICES[:, :2]),
+    ),
     *[
         Case(
             "scatter_along_axis",
@@ -314,7 +478,9 @@ CASES: list[Case] = [
         Case(
             "scatter_nd",
             lambda d, i, u, mode=mode: mb.scatter_nd(data=d, indices=i, updates=u, mode=mode),
-            lambda d, i, u, add=mode == "add": d.index_put((i[:, 0].long(), i[:, 1].long()), u, accumulate=add),
+            lambda d, i, u, add=mode == "add": d.index_put(
+                (i[:, 0].long(), i[:, 1].long()), u, accumulate=add
+            ),
             (normal(3, 3, 2), np.array([[0, 2], [2, 1]], np.int32), normal(2, 2)),
             mode,
         )
@@ -326,7 +492,13 @@ CASES: list[Case] = [
         lambda x: F.linear(x, torch.from_numpy(WEIGHT), torch.from_numpy(BIAS)),
         (normal(2, 3, 5),),
     ),
-    Case("linear", lambda x: mb.linear(x=x, weight=WEIGHT), lambda x: F.linear(x, torch.from_numpy(WEIGHT)), (normal(3, 5),), "no bias"),
+    Case(
+        "linear",
+        lambda x: mb.linear(x=x, weight=WEIGHT),
+        lambda x: F.linear(x, torch.from_numpy(WEIGHT)),
+        (normal(3, 5),),
+        "no bias",
+    ),
     Case("matmul", lambda x, y: mb.matmul(x=x, y=y), torch.matmul, (normal(2, 1, 3, 4), normal(5, 4, 6))),
     Case(
         "matmul",
@@ -351,12 +523,30 @@ CASES: list[Case] = [
     same("same_lower"),
     Case(
         "conv_transpose",
-        lambda x: mb.conv_transpose(x=x, weight=TRANSPOSED, strides=[2, 2], pad_type="custom", pad=[1, 1, 0, 0]),
+        lambda x: mb.conv_transpose(
+            x=x, weight=TRANSPOSED, strides=[2, 2], pad_type="custom", pad=[1, 1, 0, 0]
+        ),
         lambda x: F.conv_transpose2d(x, torch.from_numpy(TRANSPOSED), None, 2, (1, 0)),
         (normal(1, 4, 5, 6),),
     ),
-    unary("max_pool", lambda x: F.max_pool2d(x, 3, 2, 1), normal(1, 2, 8, 9), kernel_sizes=[3, 3], strides=[2, 2], pad_type="custom", pad=[1] * 4),
-    unary("avg_pool", lambda x: F.avg_pool2d(x, 3, 2, 1), normal(1, 2, 8, 9), kernel_sizes=[3, 3], strides=[2, 2], pad_type="custom", pad=[1] * 4),
+    unary(
+        "max_pool",
+        lambda x: F.max_pool2d(x, 3, 2, 1),
+        normal(1, 2, 8, 9),
+        kernel_sizes=[3, 3],
+        strides=[2, 2],
+        pad_type="custom",
+        pad=[1] * 4,
+    ),
+    unary(
+        "avg_pool",
+        lambda x: F.avg_pool2d(x, 3, 2, 1),
+        normal(1, 2, 8, 9),
+        kernel_sizes=[3, 3],
+        strides=[2, 2],
+        pad_type="custom",
+        pad=[1] * 4,
+    ),
     unary(
         "avg_pool",
         lambda x: F.avg_pool2d(x, 3, 2, 1, count_include_pad=False),
@@ -388,13 +578,20 @@ CASES: list[Case] = [
     ),
     unary(
         "instance_norm",
-        lambda x: F.instance_norm(x, None, None, torch.from_numpy(CHANNELS[2]), torch.from_numpy(CHANNELS[3]), eps=1e-3),
+        lambda x: F.instance_norm(
+            x, None, None, torch.from_numpy(CHANNELS[2]), torch.from_numpy(CHANNELS[3]), eps=1e-3
+        ),
         normal(2, 4, 3, 3),
         gamma=CHANNELS[2],
         beta=CHANNELS[3],
         epsilon=1e-3,
     ),
-    unary("l2_norm", lambda x: x / (x.square().sum((1, 2, 3), keepdim=True) + 1e-4).sqrt(), normal(2, 3, 4, 2), epsilon=1e-4),
+    unary(
+        "l2_norm",
+        lambda x: x / (x.square().sum((1, 2, 3), keepdim=True) + 1e-4).sqrt(),
+        normal(2, 3, 4, 2),
+        epsilon=1e-4,
+    ),
     unary("softmax", lambda x: torch.softmax(x, 1), normal(2, 3, 4), axis=1),
     attention(None),
     attention(normal(4, 6)),
@@ -411,9 +608,13 @@ def updated(x: Any, update: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> list[list[Any]]:
-    """One program of all cases, as it is built (no pass runs), saved, and interpreted from the file: the outputs of each case."""
+    """One program of all cases, as it is built (no pass runs), saved, and interpreted from the file: the
+    outputs of each case.
+    """
     names = [[f"in_{n}_{i}" for i in range(len(c.inputs))] for n, c in enumerate(CASES)]
-    arrays = {name: x for many, c in zip(names, CASES, strict=True) for name, x in zip(many, c.inputs, strict=True)}
+    arrays = {
+        name: x for many, c in zip(names, CASES, strict=True) for name, x in zip(many, c.inputs, strict=True)
+    }
     specs = {name: mb.placeholder(shape=x.shape, dtype=KINDS[str(x.dtype)]) for name, x in arrays.items()}
     with Function(specs, opset_version=ct.target.iOS18) as main:
         made = [c.build(*[main.inputs[name] for name in many]) for many, c in zip(names, CASES, strict=True)]
@@ -437,7 +638,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> list[list[Any]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", range(len(CASES)), ids=[f"{n}-{c.op}-{c.more}".rstrip("-") for n, c in enumerate(CASES)])
+@pytest.mark.parametrize(
+    "number", range(len(CASES)), ids=[f"{n}-{c.op}-{c.more}".rstrip("-") for n, c in enumerate(CASES)]
+)
 def test_an_operation_computes_what_torch_computes(number: int, results: list[list[Any]]) -> None:
     case = CASES[number]
     want = case.want(*[torch.from_numpy(x) for x in case.inputs])

@@ -1,4 +1,6 @@
-"""What the Core ML writer writes, in every quantization, evaluated from the file: a small decoder whose activations fp16 cannot square."""
+"""What the Core ML writer writes, in every quantization, evaluated from the file: a small decoder whose
+activations fp16 cannot square.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,20 @@ from gamer.export.errors import ExportError
 from gamer.export.executorch import to_executorch
 from gamer.export.networks.decoder import DecoderShape, DecoderStep
 from gamer.export.quantize.palette import palette
-from gamer.export.target_options import Form
+from gamer.export.target_options import TargetOptions
 from gamer.runtime.bundle.manifest import TensorSpec
 
-SHAPE = DecoderShape(vocab=96, hidden=64, layers=2, heads=4, kv_heads=2, head_dim=16, intermediate=128, eps=1e-5, rope_theta=1e4)
+SHAPE = DecoderShape(
+    vocab=96,
+    hidden=64,
+    layers=2,
+    heads=4,
+    kv_heads=2,
+    head_dim=16,
+    intermediate=128,
+    eps=1e-5,
+    rope_theta=1e4,
+)
 SLOTS = 8
 LANGUAGE: Any = None  # the writer asks nothing of it
 # scheme → (least cosine, the operation that its weights come from)
@@ -43,7 +55,13 @@ def item() -> ExportModule:
     torch.manual_seed(5)
     step = DecoderStep(SHAPE).eval()
     half, cache = SHAPE.head_dim // 2, (SHAPE.kv_heads, SLOTS, SHAPE.head_dim)
-    sizes = [("embeds", (1, SHAPE.hidden)), ("cos", (1, 1, half)), ("sin", (1, 1, half)), ("place", (SLOTS, 1)), ("mask", (1, 1, SLOTS))]
+    sizes = [
+        ("embeds", (1, SHAPE.hidden)),
+        ("cos", (1, 1, half)),
+        ("sin", (1, 1, half)),
+        ("place", (SLOTS, 1)),
+        ("mask", (1, 1, SLOTS)),
+    ]
     sizes += [(f"past_{x}.{n}", cache) for n in range(SHAPE.layers) for x in "kv"]
     example = tuple(torch.randn(size) for _, size in sizes)
     # A residual stream as language models have it: its squares are beyond 65,504.
@@ -63,7 +81,9 @@ def cosine(got: Any, want: Any) -> float:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("quant", SCHEMES)
-def test_a_decoder_in_every_scheme_is_the_torch_module(item: ExportModule, quant: str, tmp_path: Path) -> None:
+def test_a_decoder_in_every_scheme_is_the_torch_module(
+    item: ExportModule, quant: str, tmp_path: Path
+) -> None:
     least, source = SCHEMES[quant]
     inputs, outputs = to_coreml.write(item, quant, LANGUAGE, [], tmp_path / "d.mlpackage")
     interpreter = Interpreter(tmp_path / "d.mlpackage")
@@ -77,7 +97,9 @@ def test_a_decoder_in_every_scheme_is_the_torch_module(item: ExportModule, quant
 
 
 def test_an_unknown_scheme_lists_the_known(item: ExportModule, tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match="no quantization 'int3'; choose one of: fp32, fp16, int8, int4, pal6, pal4"):
+    with pytest.raises(
+        ExportError, match="no quantization 'int3'; choose one of: fp32, fp16, int8, int4, pal6, pal4"
+    ):
         to_coreml.write(item, "int3", LANGUAGE, [], tmp_path / "d.mlpackage")
 
 
@@ -98,16 +120,41 @@ class Tower(nn.Module):  # type: ignore[misc]
 def tower() -> ExportModule:
     torch.manual_seed(5)
     inputs, outputs = (TensorSpec("ids", (1, 8), "int32"),), (TensorSpec("embedding", (1, 64), "float32"),)
-    return ExportModule("text_tower", Tower().eval(), (torch.arange(8, dtype=torch.int32)[None],), inputs, outputs, {}, "", "", True, "")
+    return ExportModule(
+        "text_tower",
+        Tower().eval(),
+        (torch.arange(8, dtype=torch.int32)[None],),
+        inputs,
+        outputs,
+        {},
+        "",
+        "",
+        True,
+        "",
+    )
 
 
-def test_each_weight_gets_the_quantization_that_its_name_asks_for(tower: ExportModule, tmp_path: Path) -> None:
-    to_coreml.write(tower, "int4", LANGUAGE, [], tmp_path / "t.mlpackage", Form(keep=(("mlp", "pal4"),)))
-    made = {o.outputs[0].name: o for o in read(tmp_path / "t.mlpackage").operations if "_weight" in o.outputs[0].name}
-    kinds = {name.split("_weight")[0][2:]: o.type for name, o in made.items() if name.endswith(("fp16", "quantized", "palettized"))}
+def test_each_weight_gets_the_quantization_that_its_name_asks_for(
+    tower: ExportModule, tmp_path: Path
+) -> None:
+    to_coreml.write(
+        tower, "int4", LANGUAGE, [], tmp_path / "t.mlpackage", TargetOptions(keep=(("mlp", "pal4"),))
+    )
+    made = {
+        o.outputs[0].name: o
+        for o in read(tmp_path / "t.mlpackage").operations
+        if "_weight" in o.outputs[0].name
+    }
+    kinds = {
+        name.split("_weight")[0][2:]: o.type
+        for name, o in made.items()
+        if name.endswith(("fp16", "quantized", "palettized"))
+    }
     blocks, lut = "constexpr_blockwise_shift_scale", "constexpr_lut_to_dense"
     assert kinds == {"table": blocks, "patch": "const", "mlp": lut, "middle": blocks, "project": blocks}
-    assert {name.split("_weight")[0][2:] for name, o in made.items() if "offset" in o.inputs} == {"middle"}, "the others are int8, around zero"
+    assert {name.split("_weight")[0][2:] for name, o in made.items() if "offset" in o.inputs} == {"middle"}, (
+        "the others are int8, around zero"
+    )
     got = Interpreter(tmp_path / "t.mlpackage").run({"ids": tower.example[0]})["embedding"].numpy()
     assert cosine(got, tower.module(*tower.example).detach().numpy()) > 0.99
 
@@ -121,15 +168,21 @@ def test_blocks_are_nearer_than_between_each_blocks_extremes() -> None:
     ours = block_weights.nearest(matrix, found, 32)
     errors = [np.square(theirs.decompress(params) - matrix).mean() for params in (ours, found)]
     assert errors[0] < 0.95 * errors[1]
-    assert [getattr(ours, part).dtype for part in ("data", "scale", "offset")] == [getattr(found, part).dtype for part in ("data", "scale", "offset")]
+    assert [getattr(ours, part).dtype for part in ("data", "scale", "offset")] == [
+        getattr(found, part).dtype for part in ("data", "scale", "offset")
+    ]
 
 
 def test_executorch_leaves_in_floats_what_is_kept(tower: ExportModule) -> None:
-    asked = to_executorch.quantized(tower, "int8", [], Form(keep=(("middle", "fp32"),)))
-    plain = {name for name, part in asked.named_modules() if isinstance(part, nn.Linear) and type(part.weight) is nn.Parameter}
+    asked = to_executorch.quantized(tower, "int8", [], TargetOptions(keep=(("middle", "fp32"),)))
+    plain = {
+        name
+        for name, part in asked.named_modules()
+        if isinstance(part, nn.Linear) and type(part.weight) is nn.Parameter
+    }
     assert plain == {"patch", "middle"}
     with pytest.raises(ExportError, match="ExecuTorch has no quantization 'pal4'"):
-        to_executorch.quantized(tower, "int8", [], Form(keep=(("middle", "pal4"),)))
+        to_executorch.quantized(tower, "int8", [], TargetOptions(keep=(("middle", "pal4"),)))
 
 
 @pytest.mark.parametrize("bits", [4, 6])

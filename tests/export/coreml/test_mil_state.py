@@ -1,4 +1,6 @@
-"""State and compressed constants of the MIL interpreter, and what it refuses: over saved packages, one small one for all."""
+"""State and compressed constants of the MIL interpreter, and what it refuses: over saved packages, one small
+one for all.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ def quantized() -> dict[str, tuple[Any, Any]]:
     side = (SIDE, SIDE)
     int8, int4 = RNG.integers(-127, 128, side).astype(np.int8), RNG.integers(-8, 8, side).astype(np.int8)
     uint4 = RNG.integers(0, 16, side).astype(np.uint8)
-    channel, block, shift = (RNG.random(s).astype(np.float32) + 0.1 for s in ((SIDE, 1), (SIDE, 3), (SIDE, 3)))
+    channel, block, shift = (
+        RNG.random(s).astype(np.float32) + 0.1 for s in ((SIDE, 1), (SIDE, 3), (SIDE, 3))
+    )
     wide = np.repeat(block, 8, 1)
     i4, u4 = (types.np_int4_dtype, types.np_uint4_dtype)
     made = {
@@ -74,7 +78,10 @@ def quantized() -> dict[str, tuple[Any, Any]]:
     vectors = RNG.integers(0, 4, (SIDE, SIDE // 2)).astype(np.uint8)
     pairs = RNG.standard_normal((1, 1, 4, 2)).astype(np.float32)
     two = vectors.astype(types.nptype_from_builtin(types.uint2))
-    made["vector"] = (lambda: mb.constexpr_lut_to_dense(indices=two, lut=pairs, vector_axis=1), pairs[0, 0][vectors].reshape(side))
+    made["vector"] = (
+        lambda: mb.constexpr_lut_to_dense(indices=two, lut=pairs, vector_axis=1),
+        pairs[0, 0][vectors].reshape(side),
+    )
     mask = RNG.integers(0, 2, side).astype(np.uint8)
     values = RNG.standard_normal(int(mask.sum())).astype(np.float32)
     dense = np.zeros(side, np.float32)
@@ -92,7 +99,9 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     def build(x: Any) -> tuple[Any, ...]:
         return tuple(mb.matmul(x=x, y=make(), name=f"by_{name}") for name, (make, _) in QUANTIZED.items())
 
-    return save(build, {"x": mb.placeholder(shape=(SIDE, SIDE), dtype=types.fp32)}, tmp_path_factory.mktemp("mil"))
+    return save(
+        build, {"x": mb.placeholder(shape=(SIDE, SIDE), dtype=types.fp32)}, tmp_path_factory.mktemp("mil")
+    )
 
 
 @pytest.mark.parametrize("kept_bytes", [0, 1 << 20])
@@ -110,10 +119,17 @@ def test_a_state_lives_from_call_to_call_until_it_is_reset(tmp_path: Path) -> No
         summed = mb.add(x=mb.cast(x=x, dtype="fp16"), y=mb.read_state(input=total))
         return mb.cast(x=mb.coreml_update_state(state=total, value=summed), dtype="fp32", name="out")
 
-    inputs = {"x": mb.placeholder(shape=(3,), dtype=types.fp32), "total": mb.StateTensorSpec(shape=(3,), dtype=types.fp16)}
+    inputs = {
+        "x": mb.placeholder(shape=(3,), dtype=types.fp32),
+        "total": mb.StateTensorSpec(shape=(3,), dtype=types.fp16),
+    }
     interpreter = Interpreter(save(build, inputs, tmp_path))
     x = torch.tensor([1.0, 2.0, 0.25])
-    assert [interpreter.run({"x": x})["out"].tolist() for _ in range(3)] == [[1, 2, 0.25], [2, 4, 0.5], [3, 6, 0.75]]
+    assert [interpreter.run({"x": x})["out"].tolist() for _ in range(3)] == [
+        [1, 2, 0.25],
+        [2, 4, 0.5],
+        [3, 6, 0.75],
+    ]
     interpreter.reset()
     assert interpreter.run({"x": x})["out"].tolist() == [1, 2, 0.25]
 
@@ -191,7 +207,9 @@ def test_what_is_unknown_is_named(copy: Path) -> None:
         next(o for o in operations(model) if o.type == "matmul").type = "frobnicate"
 
     rewrite(copy, rename)
-    refused(copy, r"copy\.mlpackage: operation frobnicate → by_int8: the MIL interpreter does not know frobnicate")
+    refused(
+        copy, r"copy\.mlpackage: operation frobnicate → by_int8: the MIL interpreter does not know frobnicate"
+    )
 
 
 def test_an_unknown_parameter_is_named(copy: Path) -> None:
@@ -213,7 +231,9 @@ def test_an_unknown_element_type_is_named(copy: Path) -> None:
 
 def test_a_shape_that_is_not_what_comes_out_is_refused_before_it_is_made(copy: Path) -> None:
     def change(model: Any) -> None:
-        next(o for o in operations(model) if o.type == "matmul").outputs[0].type.tensorType.dimensions[0].constant.size = 7
+        next(o for o in operations(model) if o.type == "matmul").outputs[0].type.tensorType.dimensions[
+            0
+        ].constant.size = 7
 
     rewrite(copy, change)
     refused(copy, r"operation matmul → by_int8: gives shape \[24, 24\], but declares \[7, 24\]")
@@ -221,7 +241,9 @@ def test_a_shape_that_is_not_what_comes_out_is_refused_before_it_is_made(copy: P
 
 def test_an_absurd_shape_is_refused(copy: Path) -> None:
     def change(model: Any) -> None:
-        next(o for o in operations(model) if o.type == "matmul").outputs[0].type.tensorType.dimensions[0].constant.size = 1 << 60
+        next(o for o in operations(model) if o.type == "matmul").outputs[0].type.tensorType.dimensions[
+            0
+        ].constant.size = 1 << 60
 
     rewrite(copy, change)
     refused(copy, "more than 1073741824 elements")
@@ -241,7 +263,9 @@ def test_a_weight_file_outside_the_package_is_refused(copy: Path) -> None:
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(at=st.floats(0, 1), value=st.binary(min_size=8, max_size=8), cut=st.booleans(), weights=st.booleans())
-def test_damage_anywhere_is_one_line_or_no_harm(package: Path, tmp_path: Path, at: float, value: bytes, cut: bool, weights: bool) -> None:
+def test_damage_anywhere_is_one_line_or_no_harm(
+    package: Path, tmp_path: Path, at: float, value: bytes, cut: bool, weights: bool
+) -> None:
     copy = tmp_path / "damaged.mlpackage"
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(package, copy)

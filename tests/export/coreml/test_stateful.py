@@ -1,4 +1,6 @@
-"""A Core ML decoder that keeps its cache in states of the program: held to torch token by token, through the driver that parity uses."""
+"""A Core ML decoder that keeps its cache in states of the program: held to torch token by token, through the
+driver that parity uses.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from gamer.export.coreml.stateful import stateful
 from gamer.export.errors import ExportError
 from gamer.export.parity import measure
 from gamer.export.recipe import THRESHOLDS
-from gamer.export.target_options import Form
+from gamer.export.target_options import TargetOptions
 from gamer.runtime.backends.coreml_backend import shared
 from gamer.runtime.bundle.manifest import Artifact, Language, Parity
 from gamer.runtime.errors import RuntimeFailure
@@ -29,18 +31,25 @@ FIRST, SECOND = ids(14), ids(11)
 
 def session(item: Any, language: Language, quant: str, path: Path, cache: str = "state") -> Any:
     """What parity runs: the saved program, its tensors under the module's names."""
-    inputs, outputs = to_coreml.write(item, quant, language, [], path, Form(cache=cache))
+    inputs, outputs = to_coreml.write(item, quant, language, [], path, TargetOptions(cache=cache))
     artifact = Artifact(item.role, "coreml", quant, "", 0, "", inputs, outputs, Parity("", "", 0.0), 0.0)
     return shared(mil.open_session(path, artifact), artifact)
 
 
 @pytest.fixture(scope="module", params=["llama", "qwen2"])
-def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Language, Any, Any]:
+def made(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Any, Language, Any, Any]:
     """(the torch step, its language, its token table, the session of the fp16 program with states)."""
     _, config, weights = tiny(request.param, 2)
     language, item = decoders.language(config, SLOTS), decoders.decoder(config, weights, SLOTS)
     table = decoders.embed(config, weights, "fp32").module.get_buffer("rows").numpy()
-    return item, language, table, session(item, language, "fp16", tmp_path_factory.mktemp("mil") / "d.mlpackage")
+    return (
+        item,
+        language,
+        table,
+        session(item, language, "fp16", tmp_path_factory.mktemp("mil") / "d.mlpackage"),
+    )
 
 
 @pytest.mark.slow
@@ -68,7 +77,9 @@ def test_the_cache_does_not_cross_over(made: tuple[Any, Language, Any, Any]) -> 
     assert [t.name for t in program.artifact.outputs] == ["logits", "hidden"]
     states = program.states()
     assert sorted(states) == sorted(f"past_{x}_{n}" for n in range(2) for x in "kv")
-    assert {(x.shape, x.dtype) for x in states.values()} == {((language.kv_heads, SLOTS, language.head_dim), np.dtype(np.float16))}
+    assert {(x.shape, x.dtype) for x in states.values()} == {
+        ((language.kv_heads, SLOTS, language.head_dim), np.dtype(np.float16))
+    }
     decoder = open_decoder(program, language)
     decoder.reset()
     decoder.forward(table[FIRST[:3]])
@@ -100,7 +111,9 @@ def test_a_prefix_restores(made: tuple[Any, Language, Any, Any]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("family", "quant"), [("llama", "fp32"), ("qwen2", "int8"), ("gemma3", "int4"), ("gpt2", "fp16")])
+@pytest.mark.parametrize(
+    ("family", "quant"), [("llama", "fp32"), ("qwen2", "int8"), ("gemma3", "int4"), ("gpt2", "fp16")]
+)
 def test_states_give_what_tensors_give(family: str, quant: str, tmp_path: Path) -> None:
     """The same weights in the same quantization: only the cache is rounded, to fp16."""
     _, config, weights = tiny(family, 2)
@@ -125,7 +138,9 @@ def test_an_encoder_decoder_keeps_its_own_cache_and_takes_the_encoders(tmp_path:
     for driver in (decoder, plain):
         driver.attend(cross)
     np.testing.assert_allclose(decoder.forward(table[SECOND])[1], plain.forward(table[SECOND])[1], atol=0.02)
-    assert {t.name for t in program.artifact.inputs} >= {"cross_k.0", "cross_v.0"} and len(program.states()) == 2
+    assert {t.name for t in program.artifact.inputs} >= {"cross_k.0", "cross_v.0"} and len(
+        program.states()
+    ) == 2
 
 
 def test_the_step_keeps_what_the_host_would_have_kept() -> None:
@@ -141,8 +156,12 @@ def test_the_step_keeps_what_the_host_would_have_kept() -> None:
         _, hidden = measure.TorchSession(own).run(given).values()
         driver.past += 1
         np.testing.assert_allclose(hidden[0], want[n], rtol=1e-5, atol=1e-5)
-    buffers = [own.module.get_buffer(f"past_{x}_{n}").numpy()[:, : len(FIRST)] for n in range(2) for x in "kv"]
-    np.testing.assert_allclose(np.stack(buffers).reshape(plain.keep().shape), plain.keep(), rtol=1e-5, atol=1e-5)
+    buffers = [
+        own.module.get_buffer(f"past_{x}_{n}").numpy()[:, : len(FIRST)] for n in range(2) for x in "kv"
+    ]
+    np.testing.assert_allclose(
+        np.stack(buffers).reshape(plain.keep().shape), plain.keep(), rtol=1e-5, atol=1e-5
+    )
 
 
 def test_a_decoder_without_a_cache_of_any_kind_is_refused() -> None:

@@ -1,4 +1,6 @@
-"""ExecuTorch for Core ML and Vulkan on a system that has neither: what can be evaluated is held to torch, the rest is said not to have run."""
+"""ExecuTorch for Core ML and Vulkan on a system that has neither: what can be evaluated is held to torch, the
+rest is said not to have run.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ from gamer.export.executorch import delegate, pte, to_executorch
 from gamer.export.parity import measure
 from gamer.export.quantize.fp16_emulation import Rounded, in_half
 from gamer.export.settings import Settings
-from gamer.export.target_options import Form
+from gamer.export.target_options import TargetOptions
 from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.bundle.manifest import Artifact, Language, Parity, TensorSpec
 from gamer.runtime.models.decoder import open_decoder
@@ -39,8 +41,10 @@ Export = Callable[..., mf.Manifest]
 
 
 def written(item: Any, quant: str, backend: str, path: Path) -> Artifact:
-    inputs, outputs = to_executorch.write(item, quant, LANGUAGE, [], path, Form(backend=backend))
-    return Artifact(item.role, "executorch", quant, path.name, 0, "", inputs, outputs, Parity("", "", 0.0), 0.0)
+    inputs, outputs = to_executorch.write(item, quant, LANGUAGE, [], path, TargetOptions(backend=backend))
+    return Artifact(
+        item.role, "executorch", quant, path.name, 0, "", inputs, outputs, Parity("", "", 0.0), 0.0
+    )
 
 
 class Outside(nn.Module):  # type: ignore[misc]
@@ -51,11 +55,25 @@ class Outside(nn.Module):  # type: ignore[misc]
 
 
 def small(module: Any) -> ExportModule:
-    return ExportModule("dpe_router", module.eval(), (torch.ones(2, 8),), (X,), (TensorSpec("y", (2, 8), "float32"),), {}, "", "", True, "")
+    return ExportModule(
+        "dpe_router",
+        module.eval(),
+        (torch.ones(2, 8),),
+        (X,),
+        (TensorSpec("y", (2, 8), "float32"),),
+        {},
+        "",
+        "",
+        True,
+        "",
+    )
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("family", "quant", "least"), [("llama", "fp32", 0.99999), ("gemma3", "fp16", 0.999), ("qwen2", "int4", 0.95)])
+@pytest.mark.parametrize(
+    ("family", "quant", "least"),
+    [("llama", "fp32", 0.99999), ("gemma3", "fp16", 0.999), ("qwen2", "int4", 0.95)],
+)
 def test_core_mls_delegate_is_the_same_model(family: str, quant: str, least: float, tmp_path: Path) -> None:
     """Evaluated out of the .pte file itself, token by token."""
     _, config, weights = tiny(family, 1)
@@ -65,7 +83,9 @@ def test_core_mls_delegate_is_the_same_model(family: str, quant: str, least: flo
     artifact = written(item, quant, "coreml", tmp_path / "d.pte")
     program = pte.read(tmp_path / "d.pte")
     assert program.backends == ("CoreMLBackend",) and len(program.calls) == 1 and not program.left
-    _, hidden = open_decoder(delegate.open_delegate(tmp_path / "d.pte", artifact), language).forward(table[SAID])
+    _, hidden = open_decoder(delegate.open_delegate(tmp_path / "d.pte", artifact), language).forward(
+        table[SAID]
+    )
     assert measure.cosines(hidden, want).min() >= least
 
 
@@ -87,21 +107,30 @@ def test_a_tower_for_another_backend(backend: str, quant: str, tmp_path: Path) -
     proof = artifact.parity
     assert artifact.quant == quant
     if backend == "coreml":
-        assert (proof.status, proof.executed_by) == ("passed", "MIL interpreter") and proof.minimum is not None
+        assert (proof.status, proof.executed_by) == (
+            "passed",
+            "MIL interpreter",
+        ) and proof.minimum is not None
     else:
         assert (proof.status, proof.minimum, proof.mean) == (mf.NOT_RUN, None, None)
-        assert re.search(r"VulkanBackend.*torch runs what was delegated with cosine ≥ (0\.999|1\.0)", proof.executed_by)
+        assert re.search(
+            r"VulkanBackend.*torch runs what was delegated with cosine ≥ (0\.999|1\.0)", proof.executed_by
+        )
 
 
 @pytest.mark.slow
 def test_a_language_model_for_vulkan(tmp_path: Path, export: Export) -> None:
     """4-bit matrices are one delegate; nothing here runs them, so the bundle has no prefix of theirs."""
-    asked = Settings("llm", "int4", (("llm", str(checkpoints.qwen2(tmp_path / "qwen2"))),), executorch_backend="vulkan")
+    asked = Settings(
+        "llm", "int4", (("llm", str(checkpoints.qwen2(tmp_path / "qwen2"))),), executorch_backend="vulkan"
+    )
     manifest = export(asked, tmp_path / "out")
     decoder = manifest.artifact("llm_decoder", "executorch")
     assert decoder.quant == "8da4w" and not manifest.prefixes
     said = decoder.parity.executed_by
-    assert said.startswith("loads as 1 × VulkanBackend, nothing left to portable kernels; torch runs what was delegated with cosine ≥ 0.9")
+    assert said.startswith(
+        "loads as 1 × VulkanBackend, nothing left to portable kernels; torch runs what was delegated with cosine ≥ 0.9"
+    )
 
 
 @pytest.mark.slow
@@ -125,14 +154,19 @@ def test_what_no_backend_takes_runs_as_it_is(tmp_path: Path) -> None:
     artifact = written(small(Alone()), "fp32", "vulkan", tmp_path / "a.pte")
     ((by, session, _),) = measure._delegated(artifact, tmp_path / "a.pte")
     x = torch.linspace(-3, 3, 16).reshape(2, 8)
-    assert by == "executorch" and torch.allclose(torch.from_numpy(session.run({"x": x.numpy()})["y"]), torch.asinh(x), atol=1e-6)
+    assert by == "executorch" and torch.allclose(
+        torch.from_numpy(session.run({"x": x.numpy()})["y"]), torch.asinh(x), atol=1e-6
+    )
 
 
 @pytest.mark.parametrize(
-    ("backend", "quant", "said"), [("vulkan", "int8", "fp32, fp16, 8da4w"), ("coreml", "8da4w", "fp32, fp16, int8, int4, pal6, pal4")]
+    ("backend", "quant", "said"),
+    [("vulkan", "int8", "fp32, fp16, 8da4w"), ("coreml", "8da4w", "fp32, fp16, int8, int4, pal6, pal4")],
 )
 def test_what_a_backend_has_not_is_said(backend: str, quant: str, said: str, tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match=f"ExecuTorch for {backend} has no '{quant}'; choose one of: {said}"):
+    with pytest.raises(
+        ExportError, match=f"ExecuTorch for {backend} has no '{quant}'; choose one of: {said}"
+    ):
         written(small(Outside()), quant, backend, tmp_path / "a.pte")
     assert not list(tmp_path.iterdir())
 
@@ -169,7 +203,11 @@ def test_a_folder_unfolds_as_it_was(tmp_path: Path) -> None:
         (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "in" / name).write_bytes(data)
     pte.unfold(executorchcoreml.flatten_directory_contents(str(tmp_path / "in")), tmp_path / "out")
-    assert {str(p.relative_to(tmp_path / "out")): p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()} == files
+    assert {
+        str(p.relative_to(tmp_path / "out")): p.read_bytes()
+        for p in (tmp_path / "out").rglob("*")
+        if p.is_file()
+    } == files
 
 
 @pytest.mark.parametrize(

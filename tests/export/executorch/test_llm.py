@@ -1,4 +1,6 @@
-"""Language models on XNNPACK: one delegate, the same states as torch with the same quantized weights, driven by the runtime's own code."""
+"""Language models on XNNPACK: one delegate, the same states as torch with the same quantized weights, driven
+by the runtime's own code.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from gamer.export.components import decoders
 from gamer.export.errors import ExportError
 from gamer.export.executorch import to_executorch
 from gamer.export.parity import measure
-from gamer.export.target_options import Form
+from gamer.export.target_options import TargetOptions
 from gamer.runtime.backends import Session, open_session
 from gamer.runtime.bundle.manifest import Artifact, Language, Parity
 from gamer.runtime.models.decoder import EncoderDecoder, open_decoder
@@ -26,14 +28,22 @@ READ, SAID = ids(13), ids(12)
 
 def session(item: Any, language: Language, quant: str, path: Path) -> Session:
     inputs, outputs = to_executorch.write(item, quant, language, [], path)
-    return open_session("executorch", path, Artifact(item.role, "executorch", quant, "", 0, "", inputs, outputs, Parity("", "", 0.0), 0.0), 1)
+    return open_session(
+        "executorch",
+        path,
+        Artifact(item.role, "executorch", quant, "", 0, "", inputs, outputs, Parity("", "", 0.0), 0.0),
+        1,
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("family", "layers", "quant", "least"), [("gemma3", 2, "fp32", 0.99999), ("gpt2", 1, "int8", 0.999), ("qwen2", 1, "8da4w", 0.999)]
+    ("family", "layers", "quant", "least"),
+    [("gemma3", 2, "fp32", 0.99999), ("gpt2", 1, "int8", 0.999), ("qwen2", 1, "8da4w", 0.999)],
 )
-def test_a_decoder_is_one_delegate_and_the_same_model(family: str, layers: int, quant: str, least: float, tmp_path: Path) -> None:
+def test_a_decoder_is_one_delegate_and_the_same_model(
+    family: str, layers: int, quant: str, least: float, tmp_path: Path
+) -> None:
     _, config, weights = tiny(family, layers)
     language, item = decoders.language(config, SLOTS), decoders.decoder(config, weights, SLOTS)
     table = decoders.embed(config, weights, "fp32").module.get_buffer("rows").numpy()
@@ -61,10 +71,13 @@ def test_t5_reads_and_answers(tmp_path: Path) -> None:
         np.testing.assert_allclose(decoder.forward(table[SAID])[1], plain.forward(table[SAID])[1], atol=1e-4)
 
 
-@pytest.mark.parametrize(("quant", "group", "said"), [("8da4w", 48, "multiple of 32"), ("int3", 32, "choose one of: fp32, int8, 8da4w")])
+@pytest.mark.parametrize(
+    ("quant", "group", "said"),
+    [("8da4w", 48, "multiple of 32"), ("int3", 32, "choose one of: fp32, int8, 8da4w")],
+)
 def test_what_xnnpack_does_not_do_is_named(quant: str, group: int, said: str, tmp_path: Path) -> None:
     _, config, weights = tiny("llama")
     item, language = decoders.decoder(config, weights, SLOTS), decoders.language(config, SLOTS)
     with pytest.raises(ExportError, match=said):
-        to_executorch.write(item, quant, language, [], tmp_path / "d.pte", Form(group=group))
+        to_executorch.write(item, quant, language, [], tmp_path / "d.pte", TargetOptions(group=group))
     assert not list(tmp_path.iterdir())

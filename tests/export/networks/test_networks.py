@@ -1,4 +1,6 @@
-"""Our torch modules against the libraries that they stand for, at tiny size, and the shapes that they promise."""
+"""Our torch modules against the libraries that they stand for, at tiny size, and the shapes that they
+promise.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,12 @@ from gamer.export.networks.efficientnet_lite import FEATURES, ConseTower, Effici
 def test_the_sentence_encoder_is_transformers_bert() -> None:
     transformers = pytest.importorskip("transformers")
     config = transformers.BertConfig(
-        vocab_size=50, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64, max_position_embeddings=16
+        vocab_size=50,
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=64,
+        max_position_embeddings=16,
     )
     torch.manual_seed(0)
     bert = transformers.BertModel(config).eval()

@@ -1,4 +1,6 @@
-"""`--opset`: every writer's graph says the set that was asked for, computes what it computes at the least, and what cannot be is refused."""
+"""`--opset`: every writer's graph says the set that was asked for, computes what it computes at the least,
+and what cannot be is refused.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ from gamer.export.onnx import to_onnx
 from gamer.export.onnx.graph import OPSET
 from gamer.export.planning import limits
 from gamer.export.settings import Settings
-from gamer.export.target_options import Form
+from gamer.export.target_options import TargetOptions
 from gamer.runtime.bundle.manifest import Language, TensorSpec
 from tests.export.convolutions import SAMPLES, convolutions
 from tests.export.onnx.test_to_onnx import CLIP, NO_LANGUAGE, SIGLIP, run, tower
@@ -40,14 +42,17 @@ def _llm(family: str, role: str) -> tuple[ExportModule, Language]:
 def graphs(opset: int, folder: Path) -> Iterator[tuple[Path, tuple[TensorSpec, ...]]]:
     """Every kind of graph that is written, at `opset`, with its inputs."""
     folder.mkdir()
-    asked: list[tuple[str, ExportModule, Language, Form]] = [
-        ("int8", convolutions(), NO_LANGUAGE, Form(opset=opset)),
-        ("int4", tower(SIGLIP, "image"), NO_LANGUAGE, Form(opset=opset)),
-        ("fp16", tower(CLIP, "text"), NO_LANGUAGE, Form(opset=opset)),
-        ("int8", tower(CLIP, "image"), NO_LANGUAGE, Form(resize=preprocessing(CLIP), opset=opset)),
+    asked: list[tuple[str, ExportModule, Language, TargetOptions]] = [
+        ("int8", convolutions(), NO_LANGUAGE, TargetOptions(opset=opset)),
+        ("int4", tower(SIGLIP, "image"), NO_LANGUAGE, TargetOptions(opset=opset)),
+        ("fp16", tower(CLIP, "text"), NO_LANGUAGE, TargetOptions(opset=opset)),
+        ("int8", tower(CLIP, "image"), NO_LANGUAGE, TargetOptions(resize=preprocessing(CLIP), opset=opset)),
     ]
-    asked += [("int4" if family == "gemma3" else "int8", *_llm(family, "decoder"), Form(opset=opset)) for family in ("gemma3", "gpt2", "flan-t5")]
-    asked.append(("int8", *_llm("t5", "encoder"), Form(opset=opset)))
+    asked += [
+        ("int4" if family == "gemma3" else "int8", *_llm(family, "decoder"), TargetOptions(opset=opset))
+        for family in ("gemma3", "gpt2", "flan-t5")
+    ]
+    asked.append(("int8", *_llm("t5", "encoder"), TargetOptions(opset=opset)))
     for n, (quant, item, language, form) in enumerate(asked):
         path = folder / f"{n}.onnx"
         yield path, to_onnx.write(item, quant, language, list(SAMPLES), path, form)[0]
@@ -59,15 +64,23 @@ def given(specs: tuple[TensorSpec, ...]) -> dict[str, NDArray[Any]]:
     found: dict[str, NDArray[Any]] = {}
     for spec in specs:
         shape = [sizes[d] if isinstance(d, str) else d for d in spec.shape]
-        numbers = np.random.default_rng(len(spec.name)).normal(0, 1, shape) if spec.dtype == "float32" else np.ones(shape)
+        numbers = (
+            np.random.default_rng(len(spec.name)).normal(0, 1, shape)
+            if spec.dtype == "float32"
+            else np.ones(shape)
+        )
         found[spec.name] = numbers.astype(spec.dtype)
     lengths = {"seqlens_k": [2], "total_seq_len": [3], "last": [2]}
-    return found | {name: np.array(value, found[name].dtype) for name, value in lengths.items() if name in found}
+    return found | {
+        name: np.array(value, found[name].dtype) for name, value in lengths.items() if name in found
+    }
 
 
 def test_every_graph_is_the_same_at_the_least_and_the_greatest(tmp_path: Path) -> None:
     assert GREATEST >= 23
-    for (least, specs), (most, _) in zip(graphs(OPSET, tmp_path / "least"), graphs(GREATEST, tmp_path / "most"), strict=True):
+    for (least, specs), (most, _) in zip(
+        graphs(OPSET, tmp_path / "least"), graphs(GREATEST, tmp_path / "most"), strict=True
+    ):
         for path, opset in ((least, OPSET), (most, GREATEST)):
             assert {o.domain: o.version for o in onnx.load(str(path)).opset_import}[""] == opset
         for got, want in zip(run(most, given(specs)), run(least, given(specs)), strict=True):
@@ -78,17 +91,29 @@ def test_every_graph_is_the_same_at_the_least_and_the_greatest(tmp_path: Path) -
 
 
 def unchanged(op: str) -> bool:
-    """Whether an operator's inputs, and the defaults of its attributes, are at the greatest set what they are at the least."""
+    """Whether an operator's inputs, and the defaults of its attributes, are at the greatest set what they are
+    at the least.
+    """
     old, new = (onnx.defs.get_schema(op, opset, "") for opset in (OPSET, GREATEST))
-    defaults = [{name: a.default_value.SerializeToString() for name, a in schema.attributes.items()} for schema in (old, new)]
+    defaults = [
+        {name: a.default_value.SerializeToString() for name, a in schema.attributes.items()}
+        for schema in (old, new)
+    ]
     same = all(defaults[1].get(name) == value for name, value in defaults[0].items())
     added = [schema.attributes[name] for schema in (new,) for name in set(defaults[1]) - set(defaults[0])]
-    return same and not any(a.required for a in added) and [i.name for i in old.inputs] == [i.name for i in new.inputs][: len(old.inputs)]
+    return (
+        same
+        and not any(a.required for a in added)
+        and [i.name for i in old.inputs] == [i.name for i in new.inputs][: len(old.inputs)]
+    )
 
 
 @pytest.mark.parametrize("opset", [0, OPSET - 1, GREATEST + 1, 10**9])
 def test_another_set_is_refused_in_one_line(opset: int) -> None:
     asked = Settings("clip-vit-b32", sources=(("image", "random"), ("text", "random")), opset=opset)
-    with pytest.raises(ExportError, match=rf"^opset {opset}: the graphs need 20, ONNX Runtime here opens no more than {GREATEST}: choose between$"):
+    with pytest.raises(
+        ExportError,
+        match=rf"^opset {opset}: the graphs need 20, ONNX Runtime here opens no more than {GREATEST}: choose between$",
+    ):
         limits.check(asked, ("onnx", "coreml"))
     limits.check(asked, ("coreml",))  # which has none

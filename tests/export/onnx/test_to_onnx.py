@@ -1,4 +1,6 @@
-"""Towers through ONNX Runtime in every quantization, against the torch module: cosine, bytes, operators, mixtures, any batch, odd requests."""
+"""Towers through ONNX Runtime in every quantization, against the torch module: cosine, bytes, operators,
+mixtures, any batch, odd requests.
+"""
 
 from __future__ import annotations
 
@@ -25,25 +27,43 @@ from gamer.export.errors import ExportError
 from gamer.export.onnx.fusion import fuse_attention
 from gamer.export.onnx.to_onnx import write
 from gamer.export.parity.measure import cosines
-from gamer.export.target_options import Form
+from gamer.export.target_options import TargetOptions
 from gamer.index import load_pixels
 from gamer.runtime.backends.onnx_backend import session_options
 from gamer.runtime.bundle.manifest import Language, Preprocessing, TensorSpec
 from gamer.runtime.models.image import prepare
 
-VISION = {"hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 3, "num_attention_heads": 4, "image_size": 48, "patch_size": 16}
-TEXT = {"hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 500}
+VISION = {
+    "hidden_size": 128,
+    "intermediate_size": 256,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "image_size": 48,
+    "patch_size": 16,
+}
+TEXT = {
+    "hidden_size": 128,
+    "intermediate_size": 256,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "vocab_size": 500,
+}
 CLIP: dict[str, Any] = {
     "model_type": "clip",
     "projection_dim": 64,
     "vision_config": VISION,
     "text_config": {**TEXT, "max_position_embeddings": 20, "eos_token_id": 499},
 }
-SIGLIP: dict[str, Any] = {"model_type": "siglip", "vision_config": VISION, "text_config": {**TEXT, "max_position_embeddings": 20}}
+SIGLIP: dict[str, Any] = {
+    "model_type": "siglip",
+    "vision_config": VISION,
+    "text_config": {**TEXT, "max_position_embeddings": 20},
+}
 NO_LANGUAGE = Language(1, 1, 1, 1, 1, 1.0, ())
 TOWERS = [(CLIP, "image"), (CLIP, "text"), (SIGLIP, "image"), (SIGLIP, "text")]
 NAMES = ["clip-image", "clip-text", "siglip-image", "siglip-text"]
-# Worst cosine of an embedding, and most bytes of the fp32 file's. The towers are narrow and random: trained wide ones lose less.
+# Worst cosine of an embedding, and most bytes of the fp32 file's. The towers are narrow and random: trained
+# wide ones lose less.
 HELD = {"fp32": (0.999999, 1.0), "fp16": (0.9999, 0.56), "int8": (0.998, 0.40), "int4": (0.95, 0.34)}
 
 
@@ -81,7 +101,9 @@ def operators(path: Path) -> Counter[str]:
 
 @pytest.mark.parametrize("quant", HELD)
 @pytest.mark.parametrize(("config", "kind"), TOWERS, ids=NAMES)
-def test_a_tower_is_itself_in_every_quantization(config: dict[str, Any], kind: str, quant: str, tmp_path: Path) -> None:
+def test_a_tower_is_itself_in_every_quantization(
+    config: dict[str, Any], kind: str, quant: str, tmp_path: Path
+) -> None:
     item, path = tower(config, kind), tmp_path / "tower.onnx"
     specs = write(item, quant, NO_LANGUAGE, [], path)
     assert specs == (item.inputs, item.outputs) and [p.name for p in tmp_path.iterdir()] == ["tower.onnx"]
@@ -95,12 +117,16 @@ def test_a_tower_is_itself_in_every_quantization(config: dict[str, Any], kind: s
     # Of the weights; the graph itself is a third of so small a file.
     weights = sum(p.numel() * 4 for p in item.module.parameters())
     assert path.stat().st_size <= share * weights + 60_000
-    assert operators(path)["MultiHeadAttention"] == (3 if kind == "image" else 2) + (config is SIGLIP and kind == "image")
+    assert operators(path)["MultiHeadAttention"] == (3 if kind == "image" else 2) + (
+        config is SIGLIP and kind == "image"
+    )
     assert operators(path)["Softmax"] == 0
 
 
 @pytest.mark.parametrize(("quant", "counts"), [("int8", (3 * 4 + 1, 0, 1)), ("int4", (1, 3 * 4, 1))])
-def test_every_matrix_but_the_first_is_quantized_and_the_last_never_below_8_bits(quant: str, counts: tuple[int, int, int], tmp_path: Path) -> None:
+def test_every_matrix_but_the_first_is_quantized_and_the_last_never_below_8_bits(
+    quant: str, counts: tuple[int, int, int], tmp_path: Path
+) -> None:
     item = tower(CLIP, "image")
     write(item, quant, NO_LANGUAGE, [], tmp_path / "tower.onnx")
     found = operators(tmp_path / "tower.onnx")
@@ -109,7 +135,16 @@ def test_every_matrix_but_the_first_is_quantized_and_the_last_never_below_8_bits
 
 def test_a_mixture_follows_its_rules(tmp_path: Path) -> None:
     item, path = tower(CLIP, "text"), tmp_path / "tower.onnx"
-    write(item, "int4", NO_LANGUAGE, [], path, Form(keep=(("project", "int8"), ("mlp", "fp16"), ("embed", "fp32"), ("qkv", "fp32")), group=64))
+    write(
+        item,
+        "int4",
+        NO_LANGUAGE,
+        [],
+        path,
+        TargetOptions(
+            keep=(("project", "int8"), ("mlp", "fp16"), ("embed", "fp32"), ("qkv", "fp32")), group=64
+        ),
+    )
     found = operators(path)
     assert (found["MatMulInteger"], found["MatMulNBits"], found["MatMul"]) == (1, 2, 6)
     given = inputs(item, 2)
@@ -122,7 +157,14 @@ def test_a_mixture_follows_its_rules(tmp_path: Path) -> None:
 
 def test_quantized_matrices_stand_in_a_half_precision_graph(tmp_path: Path) -> None:
     item, path = tower(CLIP, "text"), tmp_path / "tower.onnx"
-    write(item, "fp16", NO_LANGUAGE, [], path, Form(keep=(("mlp", "int8"), ("project", "int4"), ("embed", "int8"))))
+    write(
+        item,
+        "fp16",
+        NO_LANGUAGE,
+        [],
+        path,
+        TargetOptions(keep=(("mlp", "int8"), ("project", "int4"), ("embed", "int8"))),
+    )
     given = inputs(item, 2)
     assert cosines(run(path, given)[0], reference(item, given)[0]).min() > 0.995
     assert operators(path)["MatMulInteger"] == 4
@@ -131,13 +173,22 @@ def test_quantized_matrices_stand_in_a_half_precision_graph(tmp_path: Path) -> N
 def test_odd_requests_are_one_line(tmp_path: Path) -> None:
     item = tower(CLIP, "image")
     with pytest.raises(ExportError, match=r"project\.weight: 128 columns are no multiple of group size 96"):
-        write(item, "int4", NO_LANGUAGE, [], tmp_path / "a.onnx", Form(group=96, keep=(("encoder", "int8"), ("project", "int4"))))
+        write(
+            item,
+            "int4",
+            NO_LANGUAGE,
+            [],
+            tmp_path / "a.onnx",
+            TargetOptions(group=96, keep=(("encoder", "int8"), ("project", "int4"))),
+        )
     with pytest.raises(ExportError, match="no quantization 'int3'"):
         write(item, "int3", NO_LANGUAGE, [], tmp_path / "a.onnx")
     assert not list(tmp_path.iterdir())
 
 
-def test_weights_of_more_than_one_file_lie_beside_the_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weights_of_more_than_one_file_lie_beside_the_graph(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("gamer.export.onnx.graph.INSIDE", 1000)
     item, path = tower(CLIP, "image"), tmp_path / "tower.onnx"
     write(item, "int8", NO_LANGUAGE, [], path)
@@ -152,7 +203,9 @@ def test_what_is_no_attention_stays(tmp_path: Path) -> None:
         def forward(self, x: Any) -> Any:
             return torch.softmax(x @ x.transpose(-1, -2) * 0.5, dim=-1) @ x
 
-    torch.onnx.export(Softmaxes(), (torch.randn(1, 2, 3, 4),), str(tmp_path / "m.onnx"), dynamo=False, opset_version=20)
+    torch.onnx.export(
+        Softmaxes(), (torch.randn(1, 2, 3, 4),), str(tmp_path / "m.onnx"), dynamo=False, opset_version=20
+    )
     model = onnx.load(str(tmp_path / "m.onnx"))
     before = [n.op_type for n in model.graph.node]
     assert fuse_attention(model) == 0 and [n.op_type for n in model.graph.node] == before
@@ -166,11 +219,13 @@ SIZES = ((90, 150), (150, 90), (48, 48), (20, 31), (1, 1), (3, 300))
 @pytest.mark.parametrize("quant", ["fp32", "fp16", "int8"])
 def test_a_tower_takes_bytes_of_any_size(config: dict[str, Any], quant: str, tmp_path: Path) -> None:
     item, spec, path = tower(config, "image"), preprocessing(config), tmp_path / "tower.onnx"
-    inputs, outputs = write(item, quant, NO_LANGUAGE, [], path, Form(resize=spec))
+    inputs, outputs = write(item, quant, NO_LANGUAGE, [], path, TargetOptions(resize=spec))
     assert [(t.name, t.shape, t.dtype) for t in inputs] == [("image", ("height", "width", 3), "uint8")]
     assert [t.shape[0] for t in outputs] == [1, 1]
     y, x = np.mgrid[:150, :300]
-    scene = np.stack([128 + 90 * np.sin(x / 9), 128 + 90 * np.cos(y / 7), (x + y) % 256], axis=-1).astype(np.uint8)
+    scene = np.stack([128 + 90 * np.sin(x / 9), 128 + 90 * np.cos(y / 7), (x + y) % 256], axis=-1).astype(
+        np.uint8
+    )
     for height, width in SIZES:
         photo = np.ascontiguousarray(scene[:height, :width])
         got = run(path, {"image": photo})
@@ -189,8 +244,12 @@ def test_photographs_are_prepared_in_the_graph_as_by_pillow(tmp_path: Path) -> N
     spec = preprocessing({"model_type": "clip"})
     whole: tuple[int | str, ...] = ("batch", 224, 224, 3)
     item = replace(tower(CLIP, "image"), module=Bare(), example=(torch.zeros(1, 224, 224, 3),))
-    item = replace(item, inputs=(TensorSpec("pixels", whole, "float32"),), outputs=(TensorSpec("prepared", whole, "float32"),))
-    write(item, "fp32", NO_LANGUAGE, [], tmp_path / "m.onnx", Form(resize=spec))
+    item = replace(
+        item,
+        inputs=(TensorSpec("pixels", whole, "float32"),),
+        outputs=(TensorSpec("prepared", whole, "float32"),),
+    )
+    write(item, "fp32", NO_LANGUAGE, [], tmp_path / "m.onnx", TargetOptions(resize=spec))
     session = ort.InferenceSession(str(tmp_path / "m.onnx"), providers=["CPUExecutionProvider"])
     for package, (_, names) in PHOTOS.items():
         for name in names[:6]:
@@ -201,8 +260,15 @@ def test_photographs_are_prepared_in_the_graph_as_by_pillow(tmp_path: Path) -> N
 
 def test_a_panorama_of_bytes_has_a_bound(tmp_path: Path) -> None:
     item = tower(CLIP, "image")
-    write(item, "fp32", NO_LANGUAGE, [], tmp_path / "m.onnx", Form(resize=preprocessing(CLIP)))
+    write(item, "fp32", NO_LANGUAGE, [], tmp_path / "m.onnx", TargetOptions(resize=preprocessing(CLIP)))
     embedding, _ = run(tmp_path / "m.onnx", {"image": np.zeros((2, 60_000, 3), np.uint8)})
     assert np.isfinite(embedding).all()
     with pytest.raises(ExportError, match="fitted by 'cut'"):
-        write(item, "fp32", NO_LANGUAGE, [], tmp_path / "n.onnx", Form(resize=Preprocessing(64, 48, "bicubic", 0.0, 1.0)))
+        write(
+            item,
+            "fp32",
+            NO_LANGUAGE,
+            [],
+            tmp_path / "n.onnx",
+            TargetOptions(resize=Preprocessing(64, 48, "bicubic", 0.0, 1.0)),
+        )

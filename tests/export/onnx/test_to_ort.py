@@ -1,4 +1,6 @@
-"""ORT format: the file computes what the ONNX file computes, stands alone, runs on any processor, and goes through export, verify and search."""
+"""ORT format: the file computes what the ONNX file computes, stands alone, runs on any processor, and goes
+through export, verify and search.
+"""
 
 from __future__ import annotations
 
@@ -49,10 +51,18 @@ def test_a_tower_is_the_same_in_either_format(kind: str, quant: str, tmp_path: P
     item, folder = tower(CLIP, kind), tmp_path / "ort"
     given = inputs(item, 3)
     folder.mkdir()
-    specs = [writer.write(item, quant, NO_LANGUAGE, [], path) for writer, path in ((to_onnx, tmp_path / "t.onnx"), (to_ort, folder / "t.ort"))]
-    assert specs[0] == specs[1] and {p.name for p in folder.iterdir()} <= {"t.ort", to_ort.source_of(folder / "t.ort").name}
+    specs = [
+        writer.write(item, quant, NO_LANGUAGE, [], path)
+        for writer, path in ((to_onnx, tmp_path / "t.onnx"), (to_ort, folder / "t.ort"))
+    ]
+    assert specs[0] == specs[1] and {p.name for p in folder.iterdir()} <= {
+        "t.ort",
+        to_ort.source_of(folder / "t.ort").name,
+    }
     assert (folder / "t.ort").stat().st_size < 1.15 * (tmp_path / "t.onnx").stat().st_size + 60_000
-    for got, want in zip(run(folder / "t.ort", given, plain=True), run(tmp_path / "t.onnx", given, plain=True), strict=True):
+    for got, want in zip(
+        run(folder / "t.ort", given, plain=True), run(tmp_path / "t.onnx", given, plain=True), strict=True
+    ):
         assert measure.cosines(got, want).min() > 0.99999
     assert domains(to_ort.required_operators([folder / "t.ort"])) <= PORTABLE
 
@@ -63,22 +73,36 @@ def test_convolutions_in_int8_are_fused_for_any_processor(tmp_path: Path) -> Non
         writer.write(item, "int8", NO_LANGUAGE, list(SAMPLES), tmp_path / name)
     needed = to_ort.required_operators([tmp_path / "c.ort"])
     assert "QLinearConv" in needed and domains(needed) <= PORTABLE
-    assert measure.cosines(run(tmp_path / "c.ort", given, plain=True)[0], run(tmp_path / "c.onnx", given, plain=True)[0]).min() > 0.9999
+    assert (
+        measure.cosines(
+            run(tmp_path / "c.ort", given, plain=True)[0], run(tmp_path / "c.onnx", given, plain=True)[0]
+        ).min()
+        > 0.9999
+    )
 
 
 @pytest.mark.parametrize("quant", ["fp32", "int8", "int4"])
 def test_a_decoder_keeps_its_cache_in_place(quant: str, tmp_path: Path) -> None:
-    """The binding of past and present to one memory, prompt at once and token by token, beside the ONNX file and torch."""
+    """The binding of past and present to one memory, prompt at once and token by token, beside the ONNX file
+    and torch.
+    """
     _, config, weights = tiny_llm("qwen2")
-    language, embeds = decoders.language(config, SLOTS), np.random.default_rng(0).normal(0, 1, (9, 64)).astype(np.float32)
+    language, embeds = (
+        decoders.language(config, SLOTS),
+        np.random.default_rng(0).normal(0, 1, (9, 64)).astype(np.float32),
+    )
     said = {}
     for writer, name in ((to_onnx, "d.onnx"), (to_ort, "d.ort")):
         item = decoders.decoder(config, weights, SLOTS)
         specs = writer.write(item, quant, language, [], tmp_path / name)
-        decoder = open_decoder(open_session("onnx", tmp_path / name, artifact(item.role, *specs), 1), language)
+        decoder = open_decoder(
+            open_session("onnx", tmp_path / name, artifact(item.role, *specs), 1), language
+        )
         assert isinstance(decoder, BoundDecoder)
         whole = decoder.forward(embeds)[1].copy()
-        np.testing.assert_allclose(measure.teacher_force(decoder, embeds)[0], whole, atol=2e-2 if quant != "fp32" else 1e-4)
+        np.testing.assert_allclose(
+            measure.teacher_force(decoder, embeds)[0], whole, atol=2e-2 if quant != "fp32" else 1e-4
+        )
         said[name] = whole
     np.testing.assert_allclose(said["d.ort"], said["d.onnx"], atol=1e-5)
     reference = torch_decoder(decoders.decoder(config, weights, SLOTS), language).forward(embeds)[1]
@@ -92,23 +116,39 @@ def test_weights_beside_a_graph_go_into_the_file(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr("gamer.export.onnx.graph.INSIDE", 0)
     to_ort.write(item, "fp32", NO_LANGUAGE, [], tmp_path / "t.ort")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["one.onnx", "t.ort"]
-    np.testing.assert_allclose(run(tmp_path / "t.ort", given)[0], run(tmp_path / "one.onnx", given)[0], atol=1e-6)
+    np.testing.assert_allclose(
+        run(tmp_path / "t.ort", given)[0], run(tmp_path / "one.onnx", given)[0], atol=1e-6
+    )
 
 
-def test_more_than_a_file_holds_is_said_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_than_a_file_holds_is_said_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(to_ort, "MAX_BYTES", 100_000)
-    with pytest.raises(ExportError, match=r"text_tower in fp32 is 0\.0 GB and an ORT file holds 2: choose fewer bits, or --onnx-format onnx"):
+    with pytest.raises(
+        ExportError,
+        match=r"text_tower in fp32 is 0\.0 GB and an ORT file holds 2: choose fewer bits, or --onnx-format onnx",
+    ):
         to_ort.write(tower(CLIP, "text"), "fp32", NO_LANGUAGE, [], tmp_path / "t.ort")
     assert not list(tmp_path.iterdir())
 
 
 def large(quant: str, form: str = "ort", **more: Any) -> Settings:
-    return Settings("gamer-flan-t5-xl", quant, tuple((part, "random") for part in ("image", "text", "llm")), onnx_format=form, **more)
+    return Settings(
+        "gamer-flan-t5-xl",
+        quant,
+        tuple((part, "random") for part in ("image", "text", "llm")),
+        onnx_format=form,
+        **more,
+    )
 
 
 def test_a_plan_says_what_no_ort_file_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(to_ort, "MAX_BYTES", 300_000_000)
-    full, small = (Settings("clip-vit-b32", quant, (("image", "random"), ("text", "random")), onnx_format="ort") for quant in ("fp32", "int4"))
+    full, small = (
+        Settings("clip-vit-b32", quant, (("image", "random"), ("text", "random")), onnx_format="ort")
+        for quant in ("fp32", "int4")
+    )
     with pytest.raises(ExportError, match=r"image_tower in fp32 is 0\.4 GB and an ORT file holds 2"):
         plan.predict(full, ("onnx",))
     assert plan.predict(small, ("onnx",)).artifacts and plan.predict(full, ("coreml",)).artifacts
@@ -116,7 +156,10 @@ def test_a_plan_says_what_no_ort_file_can_hold(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize(("quant", "more"), [("fp16", {}), ("int8", {"keep": (("head", "fp16"),)})])
 def test_halves_that_would_double_in_the_file_are_refused(quant: str, more: dict[str, Any]) -> None:
-    with pytest.raises(ExportError, match="fp16 weights would become fp32 in an ORT file: choose int8, int4 or fp32, or --onnx-format onnx"):
+    with pytest.raises(
+        ExportError,
+        match="fp16 weights would become fp32 in an ORT file: choose int8, int4 or fp32, or --onnx-format onnx",
+    ):
         limits.check(large(quant, **more), TARGETS)
     limits.check(large(quant, **more), ("coreml",))
     limits.check(large(quant, "onnx", **more), TARGETS)
@@ -134,32 +177,52 @@ def test_the_operators_are_those_of_all_files_in_the_builds_own_words(tmp_path: 
 
 def test_a_count_of_an_ort_file_says_what_to_count_instead(tmp_path: Path) -> None:
     (tmp_path / "t.ort").write_bytes(b"")
-    with pytest.raises(GraphError, match="ORT format holds no graph that can be counted: export the same with --onnx-format onnx"):
+    with pytest.raises(
+        GraphError,
+        match="ORT format holds no graph that can be counted: export the same with --onnx-format onnx",
+    ):
         graph.read(tmp_path / "t.ort", {})
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["clip", "qwen2", "t5"])
-def test_a_bundle_of_ort_files_is_verified_and_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bundle_of_ort_files_is_verified_and_runs(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(write, "_run", lambda tasks, jobs, report: [write.run_task(task) for task in tasks])
     source, out = str(tiny.TINY[name](tmp_path / name)), tmp_path / "out"
     parts = ("image", "text") if name == "clip" else ("llm",)
-    settings = Settings("towers" if name == "clip" else "llm", "int8", tuple((p, source) for p in parts), max_seq=2048, onnx_format="ort")
+    settings = Settings(
+        "towers" if name == "clip" else "llm",
+        "int8",
+        tuple((p, source) for p in parts),
+        max_seq=2048,
+        onnx_format="ort",
+    )
     manifest = write.export(settings, ("onnx",), out, 1, lambda text, artifact: None)
-    assert all(a.path == f"onnx/{a.role}.ort" and a.target == "onnx" and a.parity.status == "passed" for a in manifest.artifacts)
+    assert all(
+        a.path == f"onnx/{a.role}.ort" and a.target == "onnx" and a.parity.status == "passed"
+        for a in manifest.artifacts
+    )
     config = out / manifest.file("onnx/required_operators.config").path
-    assert domains(config.read_text(encoding="utf-8")) <= PORTABLE and str(tmp_path) not in config.read_text(encoding="utf-8")
+    assert domains(config.read_text(encoding="utf-8")) <= PORTABLE and str(tmp_path) not in config.read_text(
+        encoding="utf-8"
+    )
     assert write.export(settings, ("onnx",), out, 1, lambda text, artifact: None) == mf.read(out)
     if processor.read().saturates:
-        pytest.skip("an ORT file is written for all processors, and this one's byte products saturate: it was proven by its source graph")
+        pytest.skip(
+            "an ORT file is written for all processors, and this one's byte products saturate: it was proven by its source graph"
+        )
     sources = tuple((part, source) for part in parts)
     again = verify.verify(out, manifest, lambda text: None, sources)
     assert [a.parity.minimum for a in again.artifacts] == [a.parity.minimum for a in manifest.artifacts]
     models = Models.open(out)
     if name == "clip":
-        assert models.see(np.zeros((40, 50, 3), np.uint8)).embedding.shape == (manifest.dim,)
+        assert models.encode_image(np.zeros((40, 50, 3), np.uint8)).embedding.shape == (manifest.dim,)
     else:
-        said = models.language_model.generate(Request(tuple(models.llm_tokenizer.encode("a red boat").ids), 4))
+        said = models.language_model.generate(
+            Request(tuple(models.llm_tokenizer.encode("a red boat").ids), 4)
+        )
         assert said.prompt_tokens > 0 and (name == "t5" or manifest.prefixes)
     (out / manifest.artifacts[0].path).write_bytes(b"\x00" * 8)
     with pytest.raises(BundleError, match=r"\.ort"):

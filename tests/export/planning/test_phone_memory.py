@@ -1,4 +1,6 @@
-"""`--device-profile`: which targets a phone has, which components fit what one app may take, and what the command says and returns."""
+"""`--device-profile`: which targets a phone has, which components fit what one app may take, and what the
+command says and returns.
+"""
 
 from __future__ import annotations
 
@@ -24,21 +26,37 @@ def planned(role: str, target: str, size: int) -> plan.Planned:
 
 def test_an_artifact_fits_where_its_target_runs_and_memory_holds_it() -> None:
     roles = [planned("image_tower", target, 10**9) for target in ("onnx", "executorch", "coreml")]
-    assert [(f.runs, f.fits) for f in phone_memory.fits(PIXEL, roles, None)] == [(True, True), (True, True), (False, False)]
+    assert [(f.runs, f.fits) for f in phone_memory.fits(PIXEL, roles, None)] == [
+        (True, True),
+        (True, True),
+        (False, False),
+    ]
     assert all(f.fits for f in phone_memory.fits(IPHONE, roles, None))
     limit = int(PIXEL.app_memory_gb * 1e9) - phone_memory.RUNTIME_BYTES
-    assert [f.fits for f in phone_memory.fits(PIXEL, [planned("text_tower", "onnx", limit + n) for n in (0, 1)], None)] == [True, False]
+    assert [
+        f.fits
+        for f in phone_memory.fits(PIXEL, [planned("text_tower", "onnx", limit + n) for n in (0, 1)], None)
+    ] == [True, False]
 
 
 def test_a_decoder_brings_its_cache() -> None:
     assert phone_memory.cache_bytes(LANGUAGE) == 2 * 28 * 2 * 128 * 512 * 4
-    with_cache, without = (phone_memory.fits(PIXEL, [planned(role, "onnx", 0)], LANGUAGE)[0].bytes for role in ("llm_decoder", "llm_embed"))
-    assert with_cache - without == phone_memory.cache_bytes(LANGUAGE) and without == phone_memory.RUNTIME_BYTES
+    with_cache, without = (
+        phone_memory.fits(PIXEL, [planned(role, "onnx", 0)], LANGUAGE)[0].bytes
+        for role in ("llm_decoder", "llm_embed")
+    )
+    assert (
+        with_cache - without == phone_memory.cache_bytes(LANGUAGE) and without == phone_memory.RUNTIME_BYTES
+    )
 
 
 def test_a_component_cannot_run_only_where_none_of_its_artifacts_can() -> None:
     small = replace(PIXEL, app_memory_gb=1.0)
-    rows = [planned("llm_decoder", "onnx", 2 * 10**9), planned("llm_decoder", "executorch", 5 * 10**8), planned("text_tower", "coreml", 1)]
+    rows = [
+        planned("llm_decoder", "onnx", 2 * 10**9),
+        planned("llm_decoder", "executorch", 5 * 10**8),
+        planned("text_tower", "coreml", 1),
+    ]
     assert phone_memory.cannot(phone_memory.fits(small, rows, None)) == ("text_tower",)
     assert phone_memory.cannot(phone_memory.fits(small, rows[:1], None)) == ("llm_decoder",)
 
@@ -48,15 +66,23 @@ def test_every_profile_is_of_a_known_system() -> None:
 
 
 def dry(*arguments: str) -> tuple[int, str, str]:
-    done = CliRunner().invoke(export, ["clip-vit-b32", "--weights", "random", "--dry-run", "-o", "never", *arguments])
+    done = CliRunner().invoke(
+        export, ["clip-vit-b32", "--weights", "random", "--dry-run", "-o", "never", *arguments]
+    )
     return done.exit_code, done.stdout, done.stderr
 
 
 def test_a_dry_run_says_what_fits_and_fails_where_nothing_does() -> None:
     code, said, _ = dry("--device-profile", "pixel 6", "--json")
     found = json.loads(said)
-    assert code == 0 and {(f["target"], f["runs"]) for f in found["fits"]} == {("onnx", True), ("executorch", True), ("coreml", False)}
-    assert [f["bytes"] - phone_memory.RUNTIME_BYTES for f in found["fits"]] == [a["bytes"] for a in found["artifacts"]]
+    assert code == 0 and {(f["target"], f["runs"]) for f in found["fits"]} == {
+        ("onnx", True),
+        ("executorch", True),
+        ("coreml", False),
+    }
+    assert [f["bytes"] - phone_memory.RUNTIME_BYTES for f in found["fits"]] == [
+        a["bytes"] for a in found["artifacts"]
+    ]
     code, said, wrong = dry("--device-profile", "Pixel 6", "--targets", "coreml")
     assert code == 1 and "not on Android" in said and wrong.count("\n") == 1
     assert wrong.startswith("gamer export: Pixel 6 cannot run image_tower, text_tower: choose fewer bits")

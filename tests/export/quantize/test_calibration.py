@@ -1,4 +1,6 @@
-"""`--calibrate`: one's own photographs in the place of the packaged ones, hostile folders, and what makes a part out of date."""
+"""`--calibrate`: one's own photographs in the place of the packaged ones, hostile folders, and what makes a
+part out of date.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ def album(tmp_path: Path) -> Path:
     rng = np.random.default_rng(5)
     for n in range(9):
         where = folder / ("2024" if n % 2 else "2024/may")
-        Image.fromarray(rng.integers(0, 60, (40, 30 + n, 3)).astype(np.uint8)).save(where / f"{n}.{'jpg' if n % 3 else 'PNG'}")
+        Image.fromarray(rng.integers(0, 60, (40, 30 + n, 3)).astype(np.uint8)).save(
+            where / f"{n}.{'jpg' if n % 3 else 'PNG'}"
+        )
     (folder / "notes.txt").write_text("no picture")
     return folder
 
@@ -48,12 +52,18 @@ def with_conv(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gamer.export.components.components.preprocessing", lambda settings: SPEC)
 
 
-def test_a_persons_own_photographs_take_the_place_of_the_packaged(album: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_persons_own_photographs_take_the_place_of_the_packaged(
+    album: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with_conv(monkeypatch)
     asked = Settings("pocket", calibrate=str(album))
     for target in ("onnx", "executorch"):
         found = calibration.samples(asked, convolutions(), target, "int8")
-        assert len(found) == 9 and found[0][0].shape == (1, SIDE, SIDE, 3) and max(x.max() for (x,) in found) < 80
+        assert (
+            len(found) == 9
+            and found[0][0].shape == (1, SIDE, SIDE, 3)
+            and max(x.max() for (x,) in found) < 80
+        )
         assert len(calibration.samples(Settings("pocket"), convolutions(), target, "int8")) == 16
     for target, quant in (("coreml", "int8"), ("onnx", "fp32")):
         assert calibration.samples(asked, convolutions(), target, quant) == []
@@ -61,18 +71,30 @@ def test_a_persons_own_photographs_take_the_place_of_the_packaged(album: Path, m
 
 @pytest.mark.parametrize("target", ["onnx", pytest.param("executorch", marks=pytest.mark.slow)])
 def test_the_ranges_are_those_of_the_photographs(target: str, tmp_path: Path) -> None:
-    """Faint samples have small activations: what they calibrate is nearer to torch on faint pictures, and cuts strong ones off."""
-    pictures: dict[str, list[Any]] = {"strong": list(SAMPLES), "faint": [(127 + (x - 127) * 0.05,) for (x,) in SAMPLES]}
+    """Faint samples have small activations: what they calibrate is nearer to torch on faint pictures, and
+    cuts strong ones off.
+    """
+    pictures: dict[str, list[Any]] = {
+        "strong": list(SAMPLES),
+        "faint": [(127 + (x - 127) * 0.05,) for (x,) in SAMPLES],
+    }
     worst = {}
     for name, given in pictures.items():
         item, path = convolutions(), tmp_path / name
         writer: Any = to_onnx if target == "onnx" else to_executorch
-        session = open_session(target, path, artifact(item.role, *writer.write(item, "int8", NO_LANGUAGE, given, path)), 1)
+        session = open_session(
+            target, path, artifact(item.role, *writer.write(item, "int8", NO_LANGUAGE, given, path)), 1
+        )
         for seen, rows in pictures.items():
             wants = [item.module(torch.from_numpy(x)).detach().numpy() for (x,) in rows]
             gots = [session.run({"pixels": x})["embedding"].astype(np.float32) for (x,) in rows]
-            worst[name, seen] = min(float(cosines(got, want).min()) for got, want in zip(gots, wants, strict=True))
-    assert worst["faint", "faint"] > worst["strong", "faint"] and worst["strong", "strong"] > worst["faint", "strong"]
+            worst[name, seen] = min(
+                float(cosines(got, want).min()) for got, want in zip(gots, wants, strict=True)
+            )
+    assert (
+        worst["faint", "faint"] > worst["strong", "faint"]
+        and worst["strong", "strong"] > worst["faint", "strong"]
+    )
 
 
 def test_a_folder_is_read_evenly_and_within_bounds(album: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,12 +108,17 @@ def test_a_folder_is_read_evenly_and_within_bounds(album: Path, monkeypatch: pyt
 
 def test_what_cannot_be_read_is_passed_over(album: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_conv(monkeypatch)
-    for n, bad in enumerate((b"", b"\xff\xd8\xff" + b"0" * 99, b"MZ" * 50, Path(calibration.chosen(album)[0]).read_bytes()[:60])):
+    for n, bad in enumerate(
+        (b"", b"\xff\xd8\xff" + b"0" * 99, b"MZ" * 50, Path(calibration.chosen(album)[0]).read_bytes()[:60])
+    ):
         (album / f"bad{n}.jpg").write_bytes(bad)
     os.mkfifo(album / "pipe.png")
     (album / "loop").symlink_to(album)
     (album / "link.png").symlink_to(calibration.chosen(album)[0])
-    assert len(calibration.samples(Settings("pocket", calibrate=str(album)), convolutions(), "onnx", "int8")) == 9
+    assert (
+        len(calibration.samples(Settings("pocket", calibrate=str(album)), convolutions(), "onnx", "int8"))
+        == 9
+    )
 
 
 def test_a_folder_without_photographs_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,25 +132,38 @@ def test_a_folder_without_photographs_is_said(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(ExportError, match=r"two: 2 JPEG or PNG files, at least 4 are wanted"):
         calibration.chosen(tmp_path / "two")
     with pytest.raises(ExportError, match=r"broken: 0 of 5 photographs can be read, at least 4"):
-        calibration.samples(Settings("pocket", calibrate=str(tmp_path / "broken")), convolutions(), "onnx", "int8")
+        calibration.samples(
+            Settings("pocket", calibrate=str(tmp_path / "broken")), convolutions(), "onnx", "int8"
+        )
 
 
 def test_photographs_that_nothing_asks_for_are_refused(album: Path) -> None:
     asked = Settings("pocket", "fp32", calibrate=str(album))
     delegated = Settings("pocket", calibrate=str(album), executorch_backend="coreml")
-    for settings, targets in ((asked, TARGETS), (Settings("pocket", calibrate=str(album)), ("coreml",)), (delegated, ("executorch",))):
+    for settings, targets in (
+        (asked, TARGETS),
+        (Settings("pocket", calibrate=str(album)), ("coreml",)),
+        (delegated, ("executorch",)),
+    ):
         with pytest.raises(ExportError, match="no image tower becomes int8 for ONNX or ExecuTorch here"):
             limits.check(settings, targets)
-    limits.check(Settings("pocket", "int4", calibrate=str(album)), ("onnx",))  # pocket's convolutions stay int8
+    limits.check(
+        Settings("pocket", "int4", calibrate=str(album)), ("onnx",)
+    )  # pocket's convolutions stay int8
     with pytest.raises(ExportError, match="this image tower has no convolutions"):
         calibration.samples(Settings("pocket", calibrate=str(album)), tower(CLIP, "image"), "onnx", "int8")
 
 
-def test_another_photograph_makes_the_parts_out_of_date_and_the_manifest_tells_the_name_alone(album: Path) -> None:
+def test_another_photograph_makes_the_parts_out_of_date_and_the_manifest_tells_the_name_alone(
+    album: Path,
+) -> None:
     asked = Settings("pocket", calibrate=str(album))
     before = fingerprint(asked)
     assert fingerprint(asked) == before != fingerprint(Settings("pocket"))
     Image.new("RGB", (20, 20)).save(album / "new.png")
     assert fingerprint(asked) != before
-    assert asked.to_strings()["calibrate"] == "my photos" and from_strings(asked.to_strings()).calibrate == "my photos"
+    assert (
+        asked.to_strings()["calibrate"] == "my photos"
+        and from_strings(asked.to_strings()).calibrate == "my photos"
+    )
     assert Settings("pocket", calibrate=".").to_strings()["calibrate"] == Path.cwd().name

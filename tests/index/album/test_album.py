@@ -1,4 +1,6 @@
-"""An album from build to search: round trip, the three layers, the unknown-field rule, and what happens to files that are not albums."""
+"""An album from build to search: round trip, the three layers, the unknown-field rule, and what happens to
+files that are not albums.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +31,21 @@ def test_round_trip(album_path: Path) -> None:
         assert [album.photo(row) for row in range(4)] == [item.photo for item in SAMPLE]
         assert album.row_of("dog.jpg") == 2
         assert album.times().tolist() == [1_000, 5_000, LOWEST, LOWEST]
-        assert np.allclose(album.positions(), np.array([(48, 11), (np.nan, np.nan), (-33.9, 179.9), (np.nan, np.nan)]), equal_nan=True)
+        assert np.allclose(
+            album.positions(),
+            np.array([(48, 11), (np.nan, np.nan), (-33.9, 179.9), (np.nan, np.nan)]),
+            equal_nan=True,
+        )
         assert album.verify() == []
         stats = album.stats()
-        assert (stats.photos, stats.with_time, stats.with_place, stats.memories, stats.entities, stats.edges) == (4, 2, 2, 4, 6, 1)
+        assert (
+            stats.photos,
+            stats.with_time,
+            stats.with_place,
+            stats.memories,
+            stats.entities,
+            stats.edges,
+        ) == (4, 2, 2, 4, 6, 1)
         assert [(c.name, c.vectors) for c in stats.channels] == [("image", 2), ("text", 4)]
         with pytest.raises(AlbumError, match="no photo in row 9"):
             album.photo(9)
@@ -62,12 +75,22 @@ FIELD = st.one_of(st.none(), st.integers(-3, 3))
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(FIELD, FIELD), min_size=1, max_size=12), st.tuples(FIELD, FIELD, FIELD, FIELD, FIELD, FIELD))
-def test_cubes_against_the_rule_in_plain_words(fields: list[tuple[int | None, int | None]], sides: tuple[int | None, ...]) -> None:
+@given(
+    st.lists(st.tuples(FIELD, FIELD), min_size=1, max_size=12),
+    st.tuples(FIELD, FIELD, FIELD, FIELD, FIELD, FIELD),
+)
+def test_cubes_against_the_rule_in_plain_words(
+    fields: list[tuple[int | None, int | None]], sides: tuple[int | None, ...]
+) -> None:
     from gamer.index.space import cubes, kdtree
 
     points = [(LOWEST, LOWEST) if p is None else (p * cubes.E7, -p * cubes.E7) for _, p in fields]
-    tree = kdtree.build(np.array([(*p, LOWEST if t is None else t) for p, (t, _) in zip(points, fields, strict=True)], np.int64), 2)
+    tree = kdtree.build(
+        np.array(
+            [(*p, LOWEST if t is None else t) for p, (t, _) in zip(points, fields, strict=True)], np.int64
+        ),
+        2,
+    )
     start, end, south, north, west, east = sides
     tree.how = "walk"
     found = cubes.Space.of(tree, len(fields), np.empty(0, np.int64), np.empty((0, 3), np.int64)).in_cubes(
@@ -77,7 +100,11 @@ def test_cubes_against_the_rule_in_plain_words(fields: list[tuple[int | None, in
     for row, (t, p) in enumerate(fields):
         timed, placed = start is not None or end is not None, any(side is not None for side in sides[2:])
         fits_time = t is None or ((start is None or start <= t) and (end is None or t <= end))
-        fits_place = p is None or ((south is None or south <= p) and (north is None or p <= north) and _fits_longitude(-p, west, east))
+        fits_place = p is None or (
+            (south is None or south <= p)
+            and (north is None or p <= north)
+            and _fits_longitude(-p, west, east)
+        )
         if (fits_time or not timed) and (fits_place or not placed):
             rows.append(row)
             if not (timed and t is None) and not (placed and p is None):
@@ -96,7 +123,11 @@ def test_entities(album_path: Path) -> None:
         everything = np.arange(4)
         assert album.entity_names(3)[0] in {"beaches", "Anna"}
         (match,) = album.match_entities(name_vectors(["beaches"])[0], everything, 0.99)
-        assert (match.name, match.kind, match.photos) == ("beaches", "thing", (1, 2))  # "beach" of the other photo was merged
+        assert (match.name, match.kind, match.photos) == (
+            "beaches",
+            "thing",
+            (1, 2),
+        )  # "beach" of the other photo was merged
         (match,) = album.match_entities(name_vectors(["beaches"])[0], np.array([2]), 0.99)
         assert match.photos == (2,)
         assert album.match_entities(name_vectors(["beaches"])[0], np.array([0]), 0.99) == []
@@ -124,7 +155,9 @@ def test_graph_search_agrees_with_the_scan(build_album: BuildAlbum) -> None:
     path = build_album([Encoded(Photo(str(i)), {"text": x[i]}) for i in range(300)], hnsw_from=100)
     with Album.open(path) as album:
         for query, rows in ((x[5, 1], None), (x[9, 0], np.arange(0, 300, 2))):
-            by_graph, by_scan = (album.search_vectors("text", query, 5, rows, plan=plan) for plan in ("hnsw", "exact"))
+            by_graph, by_scan = (
+                album.search_vectors("text", query, 5, rows, plan=plan) for plan in ("hnsw", "exact")
+            )
             assert (by_graph.plan, by_scan.plan) == ("hnsw", "exact")
             assert by_graph.rows.tolist() == by_scan.rows.tolist()
 
@@ -134,7 +167,16 @@ def test_text_search(album_path: Path) -> None:
         found = album.search_text("dogs on the beach", 5)
         assert found.rows.tolist() == [2, 1] and (found.scores > 0).all()
         assert album.search_text("dogs on the beach", 5, np.array([1])).rows.tolist() == [1]
-        for hostile in ('" OR NEAR(', "beach* AND (", "text:beach", "-", "", "'; DROP TABLE photos; --", "NOT", "\x00"):
+        for hostile in (
+            '" OR NEAR(',
+            "beach* AND (",
+            "text:beach",
+            "-",
+            "",
+            "'; DROP TABLE photos; --",
+            "NOT",
+            "\x00",
+        ):
             album.search_text(hostile, 5)
         assert album.search_text("", 5).rows.size == 0
 
@@ -152,7 +194,10 @@ def test_duplicate_id_rolls_the_batch_back(tmp_path: Path) -> None:
 
 
 def test_extend_and_segments_that_are_behind(album_path: Path) -> None:
-    more = Encoded(Photo("new.jpg", taken_at=9_000, memories=(Memory("note", "a new lamp"),)), {"text": name_vectors(["lamp"])})
+    more = Encoded(
+        Photo("new.jpg", taken_at=9_000, memories=(Memory("note", "a new lamp"),)),
+        {"text": name_vectors(["lamp"])},
+    )
     with AlbumWriter.extend(album_path) as writer:
         writer.add([more])  # no finish: the tree is now behind
     with Album.open(album_path) as album:
@@ -193,7 +238,9 @@ def test_killed_build_leaves_nothing_under_the_name(tmp_path: Path) -> None:
         "w = AlbumWriter.create(Path(sys.argv[1]), AlbumMeta('a', 'b', 4, 0.5)); w.add([Encoded(Photo('x'))])\n"
         "print('added', flush=True); time.sleep(60)"
     )
-    with subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None and process.stdout.readline() == "added\n"
         with pytest.raises(AlbumError, match="another program is writing"):
             AlbumWriter.create(path, META)
@@ -293,7 +340,9 @@ class _Watched:
 
 @pytest.mark.parametrize("call", ["photo", "words", "match", "links", "names", "conversations"])
 def test_nothing_is_cached_under_the_lock(album_path: Path, call: str) -> None:
-    """Python 3.11 computes a cached property under its own lock: taken in two orders, two readers would wait for each other for ever."""
+    """Python 3.11 computes a cached property under its own lock: taken in two orders, two readers would wait
+    for each other for ever.
+    """
     with Album.open(album_path) as album:
         album._lock = watched = _Watched(album)  # type: ignore[assignment]
         calls: dict[str, Callable[[], object]] = {
@@ -310,14 +359,19 @@ def test_nothing_is_cached_under_the_lock(album_path: Path, call: str) -> None:
 
 def test_import_is_light() -> None:
     code = "import sys, gamer.index; print([m for m in ('PIL', 'usearch', 'pillow_heif', 'torch', 'onnxruntime') if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+        == "[]\n"
+    )
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_mutated_files_give_an_album_error_or_an_answer(album_path: Path, data: st.DataObject) -> None:
     good = bytearray(album_path.read_bytes())
-    for at, value in data.draw(st.lists(st.tuples(st.integers(0, len(good) - 1), st.integers(0, 255)), min_size=1, max_size=30)):
+    for at, value in data.draw(
+        st.lists(st.tuples(st.integers(0, len(good) - 1), st.integers(0, 255)), min_size=1, max_size=30)
+    ):
         good[at] = value
     path = album_path.with_name("mutated.gamer")
     path.write_bytes(good)

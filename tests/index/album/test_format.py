@@ -28,7 +28,9 @@ def test_header_and_rows(album_path: Path) -> None:
     assert struct.unpack_from(">I", head, 68) == (0x47414D52,) and struct.unpack_from(">I", head, 60) == (2,)
     db = sqlite3.connect(album_path)
     meta = dict(db.execute("SELECT key, value FROM meta"))
-    assert int(meta.pop("crc")) == zlib.crc32(b"".join(value_bytes(meta[key]) for key in ("text_encoder", "image_encoder", "dim", "delta")))
+    assert int(meta.pop("crc")) == zlib.crc32(
+        b"".join(value_bytes(meta[key]) for key in ("text_encoder", "image_encoder", "dim", "delta"))
+    )
     assert meta == {
         "generation": "1",
         "text_encoder": "made-up-text",
@@ -60,16 +62,22 @@ def test_header_and_rows(album_path: Path) -> None:
     assert db.execute(edge).fetchall() == [("chair", "119 euro")]
     linked = "SELECT photo FROM mentions JOIN entities ON row=entity WHERE canonical='beach' ORDER BY photo"
     assert db.execute(linked).fetchall() == [(1,), (2,)]
-    assert db.execute("SELECT rowid FROM memories_fts WHERE memories_fts MATCH 'waves' ORDER BY bm25(memories_fts)").fetchall() == [(3,)]
+    assert db.execute(
+        "SELECT rowid FROM memories_fts WHERE memories_fts MATCH 'waves' ORDER BY bm25(memories_fts)"
+    ).fetchall() == [(3,)]
     db.close()
 
 
 def test_vectors_are_scaled_bytes(album_path: Path) -> None:
     db = sqlite3.connect(album_path)
-    rows = db.execute("SELECT photo, chunk, scale, data, fine FROM vectors WHERE channel='text' ORDER BY photo, chunk").fetchall()
+    rows = db.execute(
+        "SELECT photo, chunk, scale, data, fine FROM vectors WHERE channel='text' ORDER BY photo, chunk"
+    ).fetchall()
     db.close()
     assert [row[:2] for row in rows] == [(0, 0), (0, 1), (1, 0), (2, 0)]
-    for (_, _, scale, data, fine), expected in zip(rows, name_vectors(["chair", "anna", "beach", "dog"]), strict=True):
+    for (_, _, scale, data, fine), expected in zip(
+        rows, name_vectors(["chair", "anna", "beach", "dog"]), strict=True
+    ):
         values = [scale * code for code in struct.unpack(f"{DIM}b", data)]
         assert max(abs(a - float(b)) for a, b in zip(values, expected, strict=True)) <= scale * 0.51
         assert abs(scale - max(abs(float(b)) for b in expected) / 127) < 1e-7
@@ -82,11 +90,27 @@ def test_tree_is_what_the_page_says(build_album: BuildAlbum) -> None:
     from gamer.index import Encoded, Photo
 
     many = [
-        Encoded(Photo(str(i), None, i * 7919 % 1000, "offset", i * 31 % 90, i * 17 % 180, utc_offset=(None, 0, 540, -210)[i % 4])) for i in range(200)
+        Encoded(
+            Photo(
+                str(i),
+                None,
+                i * 7919 % 1000,
+                "offset",
+                i * 31 % 90,
+                i * 17 % 180,
+                utc_offset=(None, 0, 540, -210)[i % 4],
+            )
+        )
+        for i in range(200)
     ]
     db = sqlite3.connect(build_album([*SAMPLE, *many]))
-    version, generation, digest, blob = db.execute("SELECT version, generation, sha256, blob FROM segments WHERE name='kdtree'").fetchone()
-    assert (version, str(generation)) == (1, db.execute("SELECT value FROM meta WHERE key='generation'").fetchone()[0])
+    version, generation, digest, blob = db.execute(
+        "SELECT version, generation, sha256, blob FROM segments WHERE name='kdtree'"
+    ).fetchone()
+    assert (version, str(generation)) == (
+        1,
+        db.execute("SELECT value FROM meta WHERE key='generation'").fetchone()[0],
+    )
     assert hashlib.sha256(blob).hexdigest() == digest
     magic, inner, leaf, n = struct.unpack_from("<4sHHQ", blob)
     assert (magic, inner, n, len(blob)) == (b"GKDT", 1, 204, 16 + 28 * 204)
@@ -97,23 +121,31 @@ def test_tree_is_what_the_page_says(build_album: BuildAlbum) -> None:
     db.close()
     assert sorted(order) == list(range(n))
     for at, row in enumerate(order):
-        assert [columns[axis][at] for axis in range(3)] == [-(2**63) if value is None else value for value in rows[row]]
+        assert [columns[axis][at] for axis in range(3)] == [
+            -(2**63) if value is None else value for value in rows[row]
+        ]
     ranges = [(0, n, 0)]
     while ranges:
         lo, hi, depth = ranges.pop()
         if hi - lo <= leaf:
             continue
         mid, column = (lo + hi) // 2, columns[depth % 3]
-        assert all(column[i] <= column[mid] for i in range(lo, mid)) and all(column[i] >= column[mid] for i in range(mid + 1, hi))
+        assert all(column[i] <= column[mid] for i in range(lo, mid)) and all(
+            column[i] >= column[mid] for i in range(mid + 1, hi)
+        )
         ranges += [(lo, mid, depth + 1), (mid + 1, hi, depth + 1)]
 
 
 def test_graph_is_what_the_page_says(build_album: BuildAlbum) -> None:
-    """Walked with nothing but the page: from any vector all others are reached along the lowest level's links."""
+    """Walked with nothing but the page: from any vector all others are reached along the lowest level's
+    links.
+    """
     from gamer.index import Encoded, Photo
 
     named = [str(i) for i in range(300)]
-    db = sqlite3.connect(build_album([Encoded(Photo(name), {"text": name_vectors([name])}) for name in named], hnsw_from=2))
+    db = sqlite3.connect(
+        build_album([Encoded(Photo(name), {"text": name_vectors([name])}) for name in named], hnsw_from=2)
+    )
     (blob,) = db.execute("SELECT blob FROM segments WHERE name='hnsw:text'").fetchone()
     db.close()
     magic, version, dim, n, photos, engine = struct.unpack_from("<4sHHQQ16s", blob)
@@ -126,11 +158,15 @@ def test_graph_is_what_the_page_says(build_album: BuildAlbum) -> None:
     levels = links[105 : 105 + n]
     assert levels[entry] == max(levels) == top
     lowest = links[105 + n : 105 + 98 * n]
-    near = {i: [int.from_bytes(lowest[97 * i + 1 + 3 * j :][:3], "little") for j in range(lowest[97 * i])] for i in range(n)}
+    near = {
+        i: [int.from_bytes(lowest[97 * i + 1 + 3 * j :][:3], "little") for j in range(lowest[97 * i])]
+        for i in range(n)
+    }
     assert len(links) == 105 + 98 * n + 68 * sum(levels)
     reached, front = {entry}, [entry]
     while front:
-        front = [other for at in front for other in near[at] if other not in reached and not reached.add(other)]  # type: ignore[func-returns-value]
+        front = list(dict.fromkeys(other for at in front for other in near[at] if other not in reached))
+        reached.update(front)
     assert len(reached) >= 295
 
 

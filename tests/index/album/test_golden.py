@@ -1,4 +1,6 @@
-"""The committed albums of both versions, read with nothing but Python's own library, and opened by this program. If one breaks, a promise broke."""
+"""The committed albums of both versions, read with nothing but Python's own library, and opened by this
+program. If one breaks, a promise broke.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ def stock(golden: Path) -> Iterator[sqlite3.Connection]:
 
 def test_header(golden: Path, version: int) -> None:
     head = golden.read_bytes()[:100]
-    assert struct.unpack_from(">I", head, 68) == (0x47414D52,) and struct.unpack_from(">I", head, 60) == (version,)
+    assert struct.unpack_from(">I", head, 68) == (0x47414D52,) and struct.unpack_from(">I", head, 60) == (
+        version,
+    )
     assert head[18:20] == (b"\x01\x01" if version == 1 else b"\x02\x02")  # WAL
 
 
@@ -56,16 +60,22 @@ def test_vectors_and_scores(stock: sqlite3.Connection, version: int) -> None:
     sql = "SELECT p.id, v.scale, v.data FROM vectors v JOIN photos p ON p.row = v.photo WHERE v.channel = 'text'"
     for photo, scale, data in stock.execute(sql):
         values = [scale * code for code in struct.unpack(f"{len(data)}b", data)]
-        assert max(map(abs, values)) == pytest.approx(127 * scale) and math.hypot(*values) == pytest.approx(1, abs=0.02)
+        assert max(map(abs, values)) == pytest.approx(127 * scale) and math.hypot(*values) == pytest.approx(
+            1, abs=0.02
+        )
         scores[photo] = max(scores.get(photo, -1.0), sum(a * b for a, b in zip(values, query, strict=True)))
-    assert max(scores, key=scores.__getitem__) == "chair.jpg" and scores["chair.jpg"] == pytest.approx(1, abs=0.02)
+    assert max(scores, key=scores.__getitem__) == "chair.jpg" and scores["chair.jpg"] == pytest.approx(
+        1, abs=0.02
+    )
 
 
 def usable(db: sqlite3.Connection, version: int, name: str) -> tuple[bytes, set[int]]:
     """A segment's bytes and the photos that it is behind in, by the page's rules."""
     (photos,) = db.execute("SELECT count(*) FROM photos").fetchone()
     rows = "rows" if version > 1 else str(photos)
-    generation, covered, digest, blob = db.execute(f"SELECT generation, {rows}, sha256, blob FROM segments WHERE name=?", (name,)).fetchone()
+    generation, covered, digest, blob = db.execute(
+        f"SELECT generation, {rows}, sha256, blob FROM segments WHERE name=?", (name,)
+    ).fetchone()
     assert hashlib.sha256(blob).hexdigest() == digest
     (now,) = db.execute("SELECT CAST(value AS INTEGER) FROM meta WHERE key='generation'").fetchone()
     if version == 1:
@@ -96,13 +106,22 @@ def walk(blob: bytes, low: tuple[int, ...], high: tuple[int, ...]) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("span", [(0, 10_000), (-19_800_000, 10_000_000), (1_300_000_000_000, 1_303_000_000_000), (UNKNOWN, UNKNOWN)])
-def test_tree_and_what_it_is_behind_in(stock: sqlite3.Connection, golden: Path, version: int, span: tuple[int, int]) -> None:
+@pytest.mark.parametrize(
+    "span",
+    [(0, 10_000), (-19_800_000, 10_000_000), (1_300_000_000_000, 1_303_000_000_000), (UNKNOWN, UNKNOWN)],
+)
+def test_tree_and_what_it_is_behind_in(
+    stock: sqlite3.Connection, golden: Path, version: int, span: tuple[int, int]
+) -> None:
     blob, behind = usable(stock, version, "kdtree")
     assert (version == 1) == (not behind)
     wall = "taken_at + 60000 * coalesce(utc_offset, 0)" if version > 1 else "taken_at"
     times = {row: UNKNOWN if t is None else t for row, t in stock.execute(f"SELECT row, {wall} FROM photos")}
-    inside = {row for row in walk(blob, (UNKNOWN, UNKNOWN, span[0]), (2**63 - 1, 2**63 - 1, span[1])) if row in times and row not in behind}
+    inside = {
+        row
+        for row in walk(blob, (UNKNOWN, UNKNOWN, span[0]), (2**63 - 1, 2**63 - 1, span[1]))
+        if row in times and row not in behind
+    }
     inside |= {row for row in behind if span[0] <= times[row] <= span[1]}
     assert inside == {row for row, t in times.items() if span[0] <= t <= span[1]} and inside
     if span[0] != UNKNOWN:
@@ -122,13 +141,17 @@ def test_graph_of_entities(stock: sqlite3.Connection, version: int) -> None:
 
     names = dict(stock.execute("SELECT row, name FROM entities"))
     links: dict[str, set[str]] = {}
-    for entity, photo in stock.execute("SELECT m.entity, p.id FROM mentions m JOIN photos p ON p.row = m.photo"):
+    for entity, photo in stock.execute(
+        "SELECT m.entity, p.id FROM mentions m JOIN photos p ON p.row = m.photo"
+    ):
         links.setdefault(names[root(entity)], set()).add(photo)
     assert links["beaches"] == {"beach.jpg", "dog.jpg"}  # "beach" is another spelling
     edges = {(names[root(a)], names[root(b)]) for a, b in stock.execute("SELECT parent, child FROM edges")}
     assert ("chair", "119 euros") in edges
     if version > 1:
-        assert links["Robert"] == {"beach.jpg", "dog.jpg"} and "Bob" not in links and ("chair", "IKEA") in edges
+        assert (
+            links["Robert"] == {"beach.jpg", "dog.jpg"} and "Bob" not in links and ("chair", "IKEA") in edges
+        )
         leaves = stock.execute(
             "SELECT e.name, m.leaf FROM mentions m JOIN entities e ON e.row=m.entity JOIN photos p ON p.row=m.photo AND p.id='chair.jpg'"
         )
@@ -146,7 +169,9 @@ def test_labels(stock: sqlite3.Connection, golden: Path, version: int) -> None:
     at_home = "sharing IS 'low' OR sensitivity IS 'high'"
     assert stock.execute(f"SELECT id FROM photos WHERE {at_home}").fetchall() == [("beach.jpg",)]
     if version > 1:
-        assert stock.execute(f"SELECT text FROM memories WHERE {at_home}").fetchall() == [("the doctor's number is 555 0199",)]
+        assert stock.execute(f"SELECT text FROM memories WHERE {at_home}").fetchall() == [
+            ("the doctor's number is 555 0199",)
+        ]
 
 
 def test_preferences(stock: sqlite3.Connection, version: int) -> None:
@@ -169,7 +194,14 @@ def test_checksums(stock: sqlite3.Connection, version: int) -> None:
             "SELECT e.name, m.leaf FROM mentions m JOIN entities e ON e.row=m.entity WHERE m.photo=? ORDER BY e.name",
             "SELECT channel, chunk, scale, data, fine FROM vectors WHERE photo=? ORDER BY channel, chunk",
         ]
-        assert zlib.crc32(b"".join(value_bytes(v) for sql in parts for record in stock.execute(sql, (row,)) for v in record)) == crc
+        assert (
+            zlib.crc32(
+                b"".join(
+                    value_bytes(v) for sql in parts for record in stock.execute(sql, (row,)) for v in record
+                )
+            )
+            == crc
+        )
     for crc, *values in stock.execute("SELECT crc, canonical, name, kind, scale, data FROM entities"):
         assert zlib.crc32(b"".join(map(value_bytes, values))) == crc
 
@@ -181,7 +213,13 @@ def contents(path: Path) -> dict[str, Any]:
         ranked = dict(zip(photos, album.scores("text", name_vectors(["dog"])[0]).tolist(), strict=True))
         names = album.match_entities(name_vectors(["beaches"])[0], np.arange(len(album)), 0.99)
         beach = [sorted(album.photo(row).id for row in match.photos) for match in names]
-        return {"photos": photos, "scores": ranked, "beach": beach, "meta": album.meta, "words": album.search_text("dog", 1).rows.size}
+        return {
+            "photos": photos,
+            "scores": ranked,
+            "beach": beach,
+            "meta": album.meta,
+            "words": album.search_text("dog", 1).rows.size,
+        }
 
 
 def test_opening_changes_nothing_and_a_writer_loses_nothing(golden: Path, version: int) -> None:
@@ -210,7 +248,11 @@ def test_sqlite_vec_searches_an_album_in_plain_sql(golden: Path) -> None:
     db.close()
     with Album.open(golden) as album:
         ours = album.search_vectors("text", query, 10)
-        best = {album.photo(int(row)).id: float(score) for row, score in zip(ours.rows, ours.scores, strict=True)}
+        best = {
+            album.photo(int(row)).id: float(score) for row, score in zip(ours.rows, ours.scores, strict=True)
+        }
     assert found[0][0] == "dog.jpg"
     for photo, score in best.items():
-        assert min(float(d) for other, d in found if other == photo) == pytest.approx(1 - score, abs=0.02)  # ours takes the query unrounded
+        assert min(float(d) for other, d in found if other == photo) == pytest.approx(
+            1 - score, abs=0.02
+        )  # ours takes the query unrounded

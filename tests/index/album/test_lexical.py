@@ -34,7 +34,12 @@ def make(tmp_path: Path) -> Make:
 
 def album_of(path: Path, texts: list[str]) -> Album:
     with AlbumWriter.create(path, AlbumMeta("t", "i", 4, 0.5)) as writer:
-        writer.add([Encoded(Photo(f"p{n}", memories=(Memory("note", text),) if text else ()), {}) for n, text in enumerate(texts)])
+        writer.add(
+            [
+                Encoded(Photo(f"p{n}", memories=(Memory("note", text),) if text else ()), {})
+                for n, text in enumerate(texts)
+            ]
+        )
         writer.finish(lambda names: np.zeros((len(names), 4), np.float32))
     return Album.open(path)
 
@@ -53,9 +58,16 @@ def test_the_sum_over_words_is_fts5s_own_bm25(make: Make) -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(
-    st.lists(st.lists(st.sampled_from(["dogs", "dog", "beach", "left-hand", "left", "hand", "Ärger"]), max_size=9), min_size=1, max_size=9), st.data()
+    st.lists(
+        st.lists(st.sampled_from(["dogs", "dog", "beach", "left-hand", "left", "hand", "Ärger"]), max_size=9),
+        min_size=1,
+        max_size=9,
+    ),
+    st.data(),
 )
-def test_each_words_bm25_is_fts5s_also_of_phrases_and_of_long_memories(texts: list[list[str]], data: st.DataObject) -> None:
+def test_each_words_bm25_is_fts5s_also_of_phrases_and_of_long_memories(
+    texts: list[list[str]], data: st.DataObject
+) -> None:
     long = data.draw(st.integers(0, len(texts) - 1))
     texts[long] = texts[long] * 40  # more words than one byte counts
     with TemporaryDirectory() as folder, MonkeyPatch.context() as patched:
@@ -68,7 +80,9 @@ def test_each_words_bm25_is_fts5s_also_of_phrases_and_of_long_memories(texts: li
             )
             theirs = {int(photo): float(score) for photo, score in rows}
             (word,) = album.words(form).words
-            assert dict(zip(word.rows.tolist(), word.bm25.tolist(), strict=True)) == pytest.approx(theirs, rel=1e-5)
+            assert dict(zip(word.rows.tolist(), word.bm25.tolist(), strict=True)) == pytest.approx(
+                theirs, rel=1e-5
+            )
         album.close()
 
 
@@ -79,7 +93,16 @@ def test_coverage_weighs_rare_words_more_and_counts_words_that_nobody_wrote(make
     assert album.words("beach zeppelin").coverage.max() < 0.5
 
 
-@pytest.mark.parametrize(("query", "row"), [("Wolfgang Schulz", 0), ("TirionFordring", 2), ("NewYork", 3), ("Anna's dogs", 1), ("TIRION'S bench", 2)])
+@pytest.mark.parametrize(
+    ("query", "row"),
+    [
+        ("Wolfgang Schulz", 0),
+        ("TirionFordring", 2),
+        ("NewYork", 3),
+        ("Anna's dogs", 1),
+        ("TIRION'S bench", 2),
+    ],
+)
 def test_names_are_found_however_they_are_run_together(make: Make, query: str, row: int) -> None:
     assert int(np.argmax(make(TEXTS).words(query).coverage)) == row
 
@@ -98,7 +121,10 @@ def test_spellings_keep_the_plain_word_first() -> None:
     assert spellings("... !?") == []
 
 
-@pytest.mark.parametrize("query", ['" OR 1=1 --', "NEAR(a b)", "\x00", "a" * 5000, "word " * 500, "🐈", "memories_fts:x", "-dog", "*"])
+@pytest.mark.parametrize(
+    "query",
+    ['" OR 1=1 --', "NEAR(a b)", "\x00", "a" * 5000, "word " * 500, "🐈", "memories_fts:x", "-dog", "*"],
+)
 def test_no_query_is_syntax(make: Make, query: str) -> None:
     scores = make(TEXTS).words(query)
     assert scores.bm25.shape == (5,) and np.isfinite(scores.coverage).all()

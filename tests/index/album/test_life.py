@@ -1,4 +1,6 @@
-"""An album that lives: any order of changes against a plain dict, entities merged and split, preferences, labels, what leaves and what stays."""
+"""An album that lives: any order of changes against a plain dict, entities merged and split, preferences,
+labels, what leaves and what stays.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,20 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from gamer.index import Album, AlbumError, AlbumWriter, Cube, Encoded, Level, Memory, Mention, Photo, may_leave, reorder, scan
+from gamer.index import (
+    Album,
+    AlbumError,
+    AlbumWriter,
+    Cube,
+    Encoded,
+    Level,
+    Memory,
+    Mention,
+    Photo,
+    may_leave,
+    reorder,
+    scan,
+)
 from gamer.index.album.export_jsonl import export_jsonl
 from gamer.index.album.sharing import leaving
 from gamer.index.cli import compact, export, merge, prefer, remove, split, stats, verify
@@ -129,9 +144,13 @@ class Life(RuleBasedStateMachine):
             for hours in (0, 9):
                 start, end = 3_600_000 * hours + 10, 3_600_000 * hours + 30
                 inside = {shown[row].id for row in album.in_cubes([Cube(start, end)]).inside.tolist()}
-                assert inside == {p.id for p in self.photos.values() if p.wall is not None and start <= p.wall <= end}
+                assert inside == {
+                    p.id for p in self.photos.values() if p.wall is not None and start <= p.wall <= end
+                }
             for word in WORDS:
-                said = {p.id for p in self.photos.values() if any(word in memory.text for memory in p.memories)}
+                said = {
+                    p.id for p in self.photos.values() if any(word in memory.text for memory in p.memories)
+                }
                 assert {shown[row].id for row in album.search_text(word, 20).rows.tolist()} == said
                 near = album.scores("text", name_vectors([word])[0])
                 assert {photo for photo, row in rows.items() if near[row] > 0.9} == said
@@ -172,7 +191,11 @@ def test_preference_between_entities_orders_their_photos(album_path: Path) -> No
         with pytest.raises(AlbumError, match="no photo with id 'nobody'"):
             writer.prefer("dog.jpg", "nobody")
     with Album.open(album_path) as album:
-        assert album.preferred([0, 1, 2]) == [2, 0, 1] and album.preferred([1, 0]) == [1, 0] and album.preferred([]) == []
+        assert (
+            album.preferred([0, 1, 2]) == [2, 0, 1]
+            and album.preferred([1, 0]) == [1, 0]
+            and album.preferred([]) == []
+        )
 
 
 # Entities
@@ -195,22 +218,45 @@ def test_merging_and_splitting(album_path: Path) -> None:
         with pytest.raises(AlbumError, match="no entity named"):
             writer.merge("chair", "zebra")
     everything = {"chair.jpg", "dog.jpg", "beach.jpg"}
-    assert photos_of(album_path, "dog") == photos_of(album_path, "chair") == photos_of(album_path, "Anna") == everything
+    assert (
+        photos_of(album_path, "dog")
+        == photos_of(album_path, "chair")
+        == photos_of(album_path, "Anna")
+        == everything
+    )
     with AlbumWriter.extend(album_path) as writer:
         assert writer.split("dog") == ["dog"]  # and Anna stays with the dog
-    assert photos_of(album_path, "chair") == {"chair.jpg"} and photos_of(album_path, "Anna") == {"dog.jpg", "beach.jpg"}
+    assert photos_of(album_path, "chair") == {"chair.jpg"} and photos_of(album_path, "Anna") == {
+        "dog.jpg",
+        "beach.jpg",
+    }
     with AlbumWriter.extend(album_path) as writer:
         assert writer.split("dog") == ["Anna"]
         assert writer.split("beaches") == ["beach"]  # taken for one by its plural
         with pytest.raises(AlbumError, match="no alias"):
             writer.split("dog")
-    assert photos_of(album_path, "beaches") == {"beach.jpg", "dog.jpg"}  # "beach" starts with the same vector, and its own photo
+    assert photos_of(album_path, "beaches") == {
+        "beach.jpg",
+        "dog.jpg",
+    }  # "beach" starts with the same vector, and its own photo
     with Album.open(album_path) as album:
-        assert [len(match.photos) for match in album.match_entities(name_vectors(["beaches"])[0], np.arange(4), 0.95)] == [1, 1]
+        assert [
+            len(match.photos)
+            for match in album.match_entities(name_vectors(["beaches"])[0], np.arange(4), 0.95)
+        ] == [1, 1]
 
 
-def test_names_whose_vectors_agree_are_merged_but_not_prices_numbers_or_what_was_split(build_album: BuildAlbum) -> None:
-    names = (("sofa", "thing"), ("couch", "thing"), ("hall 3", "thing"), ("hall 4", "thing"), ("9 euros", "price"), ("8 euros", "price"))
+def test_names_whose_vectors_agree_are_merged_but_not_prices_numbers_or_what_was_split(
+    build_album: BuildAlbum,
+) -> None:
+    names = (
+        ("sofa", "thing"),
+        ("couch", "thing"),
+        ("hall 3", "thing"),
+        ("hall 4", "thing"),
+        ("9 euros", "price"),
+        ("8 euros", "price"),
+    )
     path = build_album([Encoded(Photo(name), {}, (Mention(name, kind),)) for name, kind in names])
     with AlbumWriter.create(path, META) as writer:
         writer.add([Encoded(Photo(name), {}, (Mention(name, kind),)) for name, kind in names])
@@ -242,11 +288,27 @@ def test_compacting_drops_what_nobody_mentions(album_path: Path) -> None:
 SECRETS = ("SECRET one", "SECRET two", "SECRET three", "SECRET four")
 LABELLED = (
     Encoded(
-        Photo("open.jpg", None, 1_000, "offset", 48.5, 11.5, (Memory("note", "a tree"), Memory("chat", SECRETS[0], sharing="low")), utc_offset=-210)
+        Photo(
+            "open.jpg",
+            None,
+            1_000,
+            "offset",
+            48.5,
+            11.5,
+            (Memory("note", "a tree"), Memory("chat", SECRETS[0], sharing="low")),
+            utc_offset=-210,
+        )
     ),
     Encoded(Photo("low.jpg", memories=(Memory("note", SECRETS[1]),), sharing="low")),
     Encoded(Photo("high.jpg", memories=(Memory("note", SECRETS[2]),), sensitivity="high")),
-    Encoded(Photo("mixed.jpg", memories=(Memory("note", SECRETS[3], sensitivity="high"), Memory("label", "cat")), sharing="high", sensitivity="low")),
+    Encoded(
+        Photo(
+            "mixed.jpg",
+            memories=(Memory("note", SECRETS[3], sensitivity="high"), Memory("label", "cat")),
+            sharing="high",
+            sensitivity="low",
+        )
+    ),
 )
 
 
@@ -279,7 +341,9 @@ def test_may_leave(sharing: Level | None, sensitivity: Level | None) -> None:
     stays = sharing == "low" or sensitivity == "high"
     memory = Memory("note", "x", sharing, sensitivity)
     assert may_leave(memory) is may_leave(Photo("p", sharing=sharing, sensitivity=sensitivity)) is not stays
-    assert leaving(Photo("p", memories=(memory,), sharing="low")) == () and leaving(Photo("p", memories=(memory,))) == (() if stays else (memory,))
+    assert leaving(Photo("p", memories=(memory,), sharing="low")) == () and leaving(
+        Photo("p", memories=(memory,))
+    ) == (() if stays else (memory,))
 
 
 # The commands
@@ -294,7 +358,10 @@ def test_commands(album_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         return out
 
     assert run(prefer, "dog.jpg", "chair.jpg") == {"better": "dog.jpg", "worse": "chair.jpg"}
-    assert run(merge, "dog", "Anna", "IKEA")["merged"] == [{"kept": "dog", "alias": "Anna"}, {"kept": "dog", "alias": "IKEA"}]
+    assert run(merge, "dog", "Anna", "IKEA")["merged"] == [
+        {"kept": "dog", "alias": "Anna"},
+        {"kept": "dog", "alias": "IKEA"},
+    ]
     assert run(split, "Anna") == {"split": ["Anna"]}
     assert run(remove, "blank.jpg", "beach.jpg") == {"removed": ["blank.jpg", "beach.jpg"]}
     assert run(stats)["photos"] == 2 and run(verify) == {"clean": True, "problems": [], "repaired": []}

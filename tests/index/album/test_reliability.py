@@ -1,4 +1,6 @@
-"""What an album survives: a writer killed at any moment, a disk that is full, a second writer, files that are not what they say, flipped bits."""
+"""What an album survives: a writer killed at any moment, a disk that is full, a second writer, files that are
+not what they say, flipped bits.
+"""
 
 from __future__ import annotations
 
@@ -23,25 +25,40 @@ from gamer.index import Album, AlbumError, AlbumWriter, Encoded, FloatArray, Mem
 from gamer.index.album.export_jsonl import export_jsonl
 from tests.index.conftest import DIM, META, SAMPLE, BuildAlbum, name_vectors
 
-needs_fork = pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="kills forked writers; this system cannot fork")
+needs_fork = pytest.mark.skipif(
+    "fork" not in multiprocessing.get_all_start_methods(),
+    reason="kills forked writers; this system cannot fork",
+)
 Model = dict[str, Photo]
-FORK = multiprocessing.get_context("fork") if "fork" in multiprocessing.get_all_start_methods() else multiprocessing
+FORK = (
+    multiprocessing.get_context("fork")
+    if "fork" in multiprocessing.get_all_start_methods()
+    else multiprocessing
+)
 
 
 def encoded(photo: Photo, seed: int) -> Encoded:
     vectors: FloatArray = np.random.default_rng(seed).standard_normal((1 + seed % 3, DIM)).astype(np.float32)
-    return Encoded(photo, {"text": vectors}, (Mention(f"thing {seed % 7}", "thing"), Mention(f"{seed % 5} euros", "price", f"thing {seed % 7}")))
+    return Encoded(
+        photo,
+        {"text": vectors},
+        (Mention(f"thing {seed % 7}", "thing"), Mention(f"{seed % 5} euros", "price", f"thing {seed % 7}")),
+    )
 
 
 def a_photo(name: str, seed: int) -> Photo:
     words = ("harbour", "lamp", "garden", "train", "violin", "snow")[seed % 6]
-    return Photo(name, f"/p/{name}", 1_000 * seed, "local", seed % 80, seed % 170, (Memory("note", f"{words} {seed}"),))
+    return Photo(
+        name, f"/p/{name}", 1_000 * seed, "local", seed % 80, seed % 170, (Memory("note", f"{words} {seed}"),)
+    )
 
 
 def step(model: Model, seed: int) -> tuple[Callable[[AlbumWriter], None], Model]:
     """One change, as something a writer does, and the model after it."""
     rng, after = random.Random(seed), dict(model)
-    kind = rng.choice(["add", "add", "add", "update", "remove", "move", "prefer"]) if len(model) > 4 else "add"
+    kind = (
+        rng.choice(["add", "add", "add", "update", "remove", "move", "prefer"]) if len(model) > 4 else "add"
+    )
     if kind == "add":
         new = [a_photo(f"{seed}-{i}.jpg", seed + i) for i in range(rng.randint(1, 4))]
         after |= {photo.id: photo for photo in new}
@@ -152,14 +169,18 @@ def fill(path: Path) -> tuple[set[str], str]:
 
 def check_after_full(path: Path, added: set[str], words: str) -> None:
     assert path.name in words and "\n" not in words and ("full" in words or "I/O" in words), words
-    assert {photo for photo in on_disk(path) if photo not in {item.photo.id for item in SAMPLE}} == added and added
+    assert {
+        photo for photo in on_disk(path) if photo not in {item.photo.id for item in SAMPLE}
+    } == added and added
 
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "small"
     folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)], capture_output=True, check=False)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)], capture_output=True, check=False
+    )
     if mounted.returncode:
         pytest.skip(f"no small file system may be mounted here: {mounted.stderr.decode().strip()}")
     try:
@@ -173,7 +194,10 @@ def test_a_full_disk(album_path: Path, small_disk: Path) -> None:
     path.write_bytes(album_path.read_bytes())
     added, words = fill(path)
     check_after_full(path, added, words)
-    with pytest.raises(AlbumError, match=r"full|written"), AlbumWriter.create(small_disk / "second.gamer", META) as writer:
+    with (
+        pytest.raises(AlbumError, match=r"full|written"),
+        AlbumWriter.create(small_disk / "second.gamer", META) as writer,
+    ):
         writer.add([Encoded(Photo(str(i), memories=(Memory("note", "x" * 20_000),))) for i in range(200)])
     assert not list(small_disk.glob("second*"))
 
@@ -185,13 +209,19 @@ def rewritten(path: Path, how: str) -> None:
             writer.compact()
         return
     with AlbumWriter.create(path, META) as writer:
-        writer.add([Encoded(a_photo(f"new{n}.jpg", n), {"text": np.ones((8, DIM), np.float32)}) for n in range(120)])
+        writer.add(
+            [Encoded(a_photo(f"new{n}.jpg", n), {"text": np.ones((8, DIM), np.float32)}) for n in range(120)]
+        )
         writer.finish(name_vectors)
 
 
 @pytest.mark.parametrize("how", ["compact", "create"])
-def test_a_nearly_full_disk_never_costs_the_album_that_stands(build_album: BuildAlbum, small_disk: Path, how: str) -> None:
-    """Every size of free space, a page apart, from none to enough: the old album stands whole, or the new one does, and a failure says so."""
+def test_a_nearly_full_disk_never_costs_the_album_that_stands(
+    build_album: BuildAlbum, small_disk: Path, how: str
+) -> None:
+    """Every size of free space, a page apart, from none to enough: the old album stands whole, or the new one
+    does, and a failure says so.
+    """
     page, vectors = 4096, {"text": np.ones((8, DIM), np.float32)}
     source = build_album([*SAMPLE, *(Encoded(a_photo(f"{n}.jpg", n), vectors) for n in range(120))])
     old = set(on_disk(source))
@@ -212,7 +242,9 @@ def test_a_nearly_full_disk_never_costs_the_album_that_stands(build_album: Build
         ballast.unlink()  # reading wants a little room of its own
         found = set(on_disk(path))
         assert found == old if how == "compact" or outcomes[-1] == "old" else len(found) == 120, free
-        assert [f.name for f in small_disk.iterdir() if not f.name.endswith(("-wal", "-shm"))] == ["album.gamer"], free
+        assert [f.name for f in small_disk.iterdir() if not f.name.endswith(("-wal", "-shm"))] == [
+            "album.gamer"
+        ], free
         if outcomes[-5:] == ["new"] * 5:
             break
     assert outcomes[0] == "old" and outcomes[-1] == "new", outcomes
@@ -261,14 +293,19 @@ print("saw", seen, flush=True)
 
 
 def python(code: str, *args: str) -> subprocess.Popen[str]:
-    return subprocess.Popen([sys.executable, "-c", code, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
 
 
 def test_a_second_writer_is_told_at_once(album_path: Path) -> None:
     with python(HOLD, str(album_path)) as first:
         assert first.stdout is not None and first.stdout.readline() == "open\n"
         begin = time.monotonic()
-        openings: tuple[Callable[[], object], ...] = (lambda: AlbumWriter.extend(album_path), lambda: AlbumWriter.create(album_path, META))
+        openings: tuple[Callable[[], object], ...] = (
+            lambda: AlbumWriter.extend(album_path),
+            lambda: AlbumWriter.create(album_path, META),
+        )
         for opening in openings:
             with pytest.raises(AlbumError, match="another program is writing this album") as caught:
                 opening()
@@ -422,7 +459,9 @@ def flips(album_path: Path, times: int) -> None:
             with Album.open(path) as album:
                 for row in range(len(album)):
                     with contextlib.suppress(AlbumError):
-                        assert (shown := album.photo(row)) == photos.get(shown.id), "a photo that was never written is shown"
+                        assert (shown := album.photo(row)) == photos.get(shown.id), (
+                            "a photo that was never written is shown"
+                        )
                 album.in_cubes([])
                 album.search_text("beach", 3)
                 album.search_vectors("text", name_vectors(["dog"])[0], 3)
@@ -473,6 +512,9 @@ def test_a_pipe_or_a_folder_is_no_place_for_an_album(album_path: Path, tmp_path:
     for name in ("pipe", "folder"):
         with pytest.raises(AlbumError, match=f"{name}: no file stands there"):
             AlbumWriter.create(tmp_path / name, META)
-        with Album.open(album_path) as album, pytest.raises(AlbumError, match=f"{name}: no file stands there"):
+        with (
+            Album.open(album_path) as album,
+            pytest.raises(AlbumError, match=f"{name}: no file stands there"),
+        ):
             export_jsonl(album, tmp_path / name)
     assert (tmp_path / "pipe").is_fifo() and (tmp_path / "folder").is_dir()

@@ -1,4 +1,6 @@
-"""The graph over entity nodes: what a scan of all of them finds, also after names came, were merged and were taken apart; and when it is damaged."""
+"""The graph over entity nodes: what a scan of all of them finds, also after names came, were merged and were
+taken apart; and when it is damaged.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ TOPICS = RNG.standard_normal((25, DIM))
 
 def embed(names: Sequence[str]) -> FloatArray:
     """Near its topic, the same for the same name."""
-    rows = [TOPICS[hash_of(name) % 25] + 0.5 * np.random.default_rng(hash_of(name)).standard_normal(DIM) for name in names]
+    rows = [
+        TOPICS[hash_of(name) % 25] + 0.5 * np.random.default_rng(hash_of(name)).standard_normal(DIM)
+        for name in names
+    ]
     found = np.array(rows, np.float32).reshape(-1, DIM)
     return np.asarray(found / np.linalg.norm(found, axis=1, keepdims=True), np.float32)
 
@@ -32,7 +37,10 @@ def hash_of(name: str) -> int:
 
 
 def photos(start: int, count: int) -> list[Encoded]:
-    return [Encoded(Photo(f"p{n}"), {}, (Mention(f"kite {n}", "thing"), Mention(f"boat {n // 3}", "thing"))) for n in range(start, start + count)]
+    return [
+        Encoded(Photo(f"p{n}"), {}, (Mention(f"kite {n}", "thing"), Mention(f"boat {n // 3}", "thing")))
+        for n in range(start, start + count)
+    ]
 
 
 @pytest.fixture
@@ -52,7 +60,10 @@ def found(path: Path, by_graph: bool) -> list[list[tuple[str, float]]]:
             patched.setattr(entity_vectors, "GRAPH_FROM", 10**9)
         queries = (TOPICS / np.linalg.norm(TOPICS, axis=1, keepdims=True)).astype(np.float32)
         rows = np.arange(len(album))
-        out = [[(m.name, round(m.similarity, 5)) for m in album.match_entities(query, rows, DELTA, 1000)] for query in queries]
+        out = [
+            [(m.name, round(m.similarity, 5)) for m in album.match_entities(query, rows, DELTA, 1000)]
+            for query in queries
+        ]
         assert album._nodes is not None and (album._nodes.graph is not None) == by_graph
         return out
 
@@ -61,7 +72,9 @@ def test_the_graph_finds_what_a_scan_finds(album: Path) -> None:
     every, walked = found(album, False), found(album, True)
     assert sum(map(len, every)) > 200
     missed = sum(len(set(a) - set(b)) for a, b in zip(every, walked, strict=True))
-    assert missed <= 0.01 * sum(map(len, every)) and all(set(b) <= set(a) for a, b in zip(every, walked, strict=True))
+    assert missed <= 0.01 * sum(map(len, every)) and all(
+        set(b) <= set(a) for a, b in zip(every, walked, strict=True)
+    )
 
 
 def test_names_that_came_were_merged_or_taken_apart_since_are_found(album: Path) -> None:
@@ -74,7 +87,9 @@ def test_names_that_came_were_merged_or_taken_apart_since_are_found(album: Path)
     every, walked = found(album, False), found(album, True)
     assert any(name == "kite 305" for matches in walked for name, _ in matches)
     assert not any(name == "boat 7" for matches in walked for name, _ in matches)
-    assert sum(len(set(a) ^ set(b)) for a, b in zip(every, walked, strict=True)) <= 0.01 * sum(map(len, every))
+    assert sum(len(set(a) ^ set(b)) for a, b in zip(every, walked, strict=True)) <= 0.01 * sum(
+        map(len, every)
+    )
 
 
 def test_the_segment_is_what_the_page_says(album: Path) -> None:
@@ -87,7 +102,14 @@ def test_the_segment_is_what_the_page_says(album: Path) -> None:
     held = [int(data is not None) for (data,) in db.execute("SELECT data FROM entities ORDER BY row")]
     db.close()
     magic, version, dim, vectors, rows, engine = struct.unpack_from("<4sHHQQ16s", blob)
-    assert (magic, version, dim, vectors, rows, engine.rstrip(b"\0")) == (b"GHNS", 2, DIM, sum(held), len(held), b"usearch")
+    assert (magic, version, dim, vectors, rows, engine.rstrip(b"\0")) == (
+        b"GHNS",
+        2,
+        DIM,
+        sum(held),
+        len(held),
+        b"usearch",
+    )
     assert list(struct.unpack_from(f"<{rows}H", blob, 40)) == held
 
 
@@ -102,9 +124,14 @@ def test_a_low_threshold_is_answered_by_a_scan(album: Path) -> None:
 def test_a_segment_that_is_no_graph_is_not_there(album: Path, blob: bytes) -> None:
     every = found(album, False)
     db = apsw.Connection(str(album))
-    db.execute("UPDATE segments SET blob = ?, sha256 = ? WHERE name = 'entities'", (blob, hashlib.sha256(blob).hexdigest()))
+    db.execute(
+        "UPDATE segments SET blob = ?, sha256 = ? WHERE name = 'entities'",
+        (blob, hashlib.sha256(blob).hexdigest()),
+    )
     db.close()
     with Album.open(album) as opened:
         assert opened._nodes is not None and opened._nodes.graph is None
         query = (TOPICS[0] / np.linalg.norm(TOPICS[0])).astype(np.float32)
-        assert [m.name for m in opened.match_entities(query, np.arange(PHOTOS), DELTA, 1000)] == [name for name, _ in every[0]]
+        assert [m.name for m in opened.match_entities(query, np.arange(PHOTOS), DELTA, 1000)] == [
+            name for name, _ in every[0]
+        ]

@@ -64,7 +64,8 @@ def test_any_text(text: str) -> None:
 
 
 def test_walk_starts_at_activated_and_passes_only_kept_nodes() -> None:
-    # 0 - 1 - 2 - 3 and 4 alone; 2 is below the threshold, so 3 is out of reach; 4 is similar but not activated.
+    # 0 - 1 - 2 - 3 and 4 alone; 2 is below the threshold, so 3 is out of reach; 4 is similar but not
+    # activated.
     pairs = np.array([(0, 1), (1, 2), (2, 3)], np.int64)
     both = np.concatenate([pairs, pairs[:, ::-1]])
     edges = adjacency(both[:, 0], both[:, 1], 5, 5)

@@ -41,10 +41,19 @@ def test_a_line_of_each_form(line: str, when: str) -> None:
 
 
 def test_day_and_month_are_told_apart_by_the_whole_log() -> None:
-    assert [m.wall for m in chat.parse("1/2/23, 10:00 - A: x\n1/13/23, 10:00 - A: y")] == [ms("2023-01-02T10:00"), ms("2023-01-13T10:00")]
-    assert [m.wall for m in chat.parse("1/2/23, 10:00 - A: x\n13/2/23, 10:00 - A: y")] == [ms("2023-02-01T10:00"), ms("2023-02-13T10:00")]
+    assert [m.wall for m in chat.parse("1/2/23, 10:00 - A: x\n1/13/23, 10:00 - A: y")] == [
+        ms("2023-01-02T10:00"),
+        ms("2023-01-13T10:00"),
+    ]
+    assert [m.wall for m in chat.parse("1/2/23, 10:00 - A: x\n13/2/23, 10:00 - A: y")] == [
+        ms("2023-02-01T10:00"),
+        ms("2023-02-13T10:00"),
+    ]
     # Nothing over 12, but as month first the second would lie before the first.
-    assert [m.wall for m in chat.parse("9/1/23, 10:00 - A: x\n1/2/23, 10:00 - A: y")] == [ms("2023-01-09T10:00"), ms("2023-02-01T10:00")]
+    assert [m.wall for m in chat.parse("9/1/23, 10:00 - A: x\n1/2/23, 10:00 - A: y")] == [
+        ms("2023-01-09T10:00"),
+        ms("2023-02-01T10:00"),
+    ]
 
 
 def test_lines_that_go_on_system_lines_and_placeholders() -> None:
@@ -58,7 +67,11 @@ def test_lines_that_go_on_system_lines_and_placeholders() -> None:
     [
         ("IMG-20231231-WA0001.jpg (file attached)\nfireworks", "IMG-20231231-WA0001.jpg", "fireworks"),
         ("IMG-20231231-WA0001.jpg (Datei angehängt)", "IMG-20231231-WA0001.jpg", ""),
-        ("\u200e<attached: 00000009-PHOTO-2023-10-27-22-42-29.jpg>", "00000009-PHOTO-2023-10-27-22-42-29.jpg", ""),
+        (
+            "\u200e<attached: 00000009-PHOTO-2023-10-27-22-42-29.jpg>",
+            "00000009-PHOTO-2023-10-27-22-42-29.jpg",
+            "",
+        ),
         ("look at DSC_1.png please", "DSC_1.png", "look at DSC_1.png please"),
         ("DSC_1.HEIC", "DSC_1.HEIC", ""),
     ],
@@ -70,7 +83,10 @@ def test_attachments(body: str, name: str, text: str) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(
-    st.text(max_size=300) | st.from_regex(r"(\[?[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{2,4},? [0-9]{1,2}:[0-9]{2} ?(PM)?\]? ?-? ?[A:. ]{0,6}\n?){0,5}")
+    st.text(max_size=300)
+    | st.from_regex(
+        r"(\[?[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{2,4},? [0-9]{1,2}:[0-9]{2} ?(PM)?\]? ?-? ?[A:. ]{0,6}\n?){0,5}"
+    )
 )
 def test_no_text_makes_it_raise(text: str) -> None:
     messages = chat.parse(text)
@@ -80,7 +96,10 @@ def test_no_text_makes_it_raise(text: str) -> None:
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 10_000), st.booleans()), max_size=40), st.lists(st.integers(0, 10_000), max_size=5))
+@given(
+    st.lists(st.tuples(st.integers(0, 10_000), st.booleans()), max_size=40),
+    st.lists(st.integers(0, 10_000), max_size=5),
+)
 def test_nothing_is_lost(minutes: list[tuple[int, bool]], photos: list[int]) -> None:
     """Every message is in a memory of some photo or in a row of its own, never in both."""
     messages = [chat.Message(60_000 * at, "A", f"word{i}", None) for i, (at, _) in enumerate(sorted(minutes))]
@@ -119,7 +138,8 @@ def test_a_folder_with_its_chat(tmp_path: Path) -> None:
 
 
 @given(
-    st.text(alphabet="ab. :/<>\n?jpgJPEeif-", max_size=80) | st.sampled_from(["see IMG-1.jpg.png x", "a.jpgb.jpg", ".jpg", "x.heic (file attached)"])
+    st.text(alphabet="ab. :/<>\n?jpgJPEeif-", max_size=80)
+    | st.sampled_from(["see IMG-1.jpg.png x", "a.jpgb.jpg", ".jpg", "x.heic (file attached)"])
 )
 def test_a_pictures_name_is_what_its_whole_pattern_finds(body: str) -> None:
     """The pattern itself takes time with the square of a message; what is found from the endings is the same."""

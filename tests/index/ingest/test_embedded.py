@@ -1,4 +1,6 @@
-"""Captions and keywords inside the pictures themselves: XMP packets of four formats, IPTC-IIM, EXIF's description; and hostile ones."""
+"""Captions and keywords inside the pictures themselves: XMP packets of four formats, IPTC-IIM, EXIF's
+description; and hostile ones.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def photo(folder: Path) -> Photo:
 
 def iptc(*sets: tuple[int, int, bytes]) -> bytes:
     """A JPEG segment of Photoshop's with IPTC-IIM datasets (IIM 4.2, chapter 3)."""
-    data = b"".join(struct.pack(">BBBH", 0x1C, record, number, len(value)) + value for record, number, value in sets)
+    data = b"".join(
+        struct.pack(">BBBH", 0x1C, record, number, len(value)) + value for record, number, value in sets
+    )
     block = b"8BIM" + struct.pack(">HHI", 0x0404, 0, len(data)) + data + b"\x00" * (len(data) % 2)
     segment = b"Photoshop 3.0\x00" + block
     return b"\xff\xed" + struct.pack(">H", len(segment) + 2) + segment
@@ -77,11 +81,19 @@ def test_heic_packets_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("charset", "caption"), [(b"\x1b%G", "Großmutter".encode()), (None, "Großmutter".encode()), (None, "Großmutter".encode("latin-1"))]
+    ("charset", "caption"),
+    [
+        (b"\x1b%G", "Großmutter".encode()),
+        (None, "Großmutter".encode()),
+        (None, "Großmutter".encode("latin-1")),
+    ],
 )
 def test_iptc_in_utf8_and_in_latin_1(tmp_path: Path, charset: bytes | None, caption: bytes) -> None:
     head = ((1, 90, charset),) if charset else ()
-    jpeg_with(tmp_path / "a.jpg", iptc(*head, (2, 5, b"The river"), (2, 25, b"river"), (2, 25, b"summer"), (2, 120, caption)))
+    jpeg_with(
+        tmp_path / "a.jpg",
+        iptc(*head, (2, 5, b"The river"), (2, 25, b"river"), (2, 25, b"summer"), (2, 120, caption)),
+    )
     captions = (Memory("caption", "The river"), Memory("caption", "Großmutter"))
     assert photo(tmp_path).memories == (*captions, Memory("note", "river, summer"))
 
@@ -96,7 +108,15 @@ def test_the_same_caption_in_three_places_is_one_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "junk", ["OLYMPUS DIGITAL CAMERA         ", "SONY DSC", "DCIM\\100GOPRO\\GOPR0123.JPG", "Minolta digital camera", "default", "   "]
+    "junk",
+    [
+        "OLYMPUS DIGITAL CAMERA         ",
+        "SONY DSC",
+        "DCIM\\100GOPRO\\GOPR0123.JPG",
+        "Minolta digital camera",
+        "default",
+        "   ",
+    ],
 )
 def test_what_cameras_write_there_is_no_caption(tmp_path: Path, junk: str) -> None:
     exif = Image.Exif()
@@ -115,7 +135,12 @@ def test_a_caption_that_speaks_of_a_camera_stays(tmp_path: Path) -> None:
 def test_no_bytes_cost_the_photo(tmp_path_factory: pytest.TempPathFactory, data: bytes, packet: bool) -> None:
     folder = tmp_path_factory.mktemp("hostile")
     marker = b"http://ns.adobe.com/xap/1.0/\x00" if packet else b"Photoshop 3.0\x008BIM\x04\x04\x00\x00"
-    segment = (b"\xff\xe1" if packet else b"\xff\xed") + struct.pack(">H", len(marker) + len(data) + 2) + marker + data
+    segment = (
+        (b"\xff\xe1" if packet else b"\xff\xed")
+        + struct.pack(">H", len(marker) + len(data) + 2)
+        + marker
+        + data
+    )
     jpeg_with(folder / "a.jpg", segment)
     assert photo(folder).id
 
@@ -131,4 +156,7 @@ def test_only_short_texts_are_taken_for_a_cameras_own() -> None:
     from gamer.index.ingest.photo_metadata import memories_of
 
     assert memories_of("", "." * 20_000, (), ()) == (Memory("caption", "." * 20_000),)
-    assert memories_of("", "  OLYMPUS DIGITAL CAMERA  ", (), ()) == () and memories_of("", "SONY DSC", (), ()) == ()
+    assert (
+        memories_of("", "  OLYMPUS DIGITAL CAMERA  ", (), ()) == ()
+        and memories_of("", "SONY DSC", (), ()) == ()
+    )

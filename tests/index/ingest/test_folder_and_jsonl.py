@@ -43,14 +43,18 @@ def test_shared_photos_against_the_manifest(shared_data: Path) -> None:
         pixels = load_pixels(folder / name)
         width, height = expected["stored_width"], expected["stored_height"]
         turned = expected["format"] != "HEIF" and (expected["exif"]["orientation"] or 1) >= 5
-        assert pixels.dtype == np.uint8 and pixels.shape == ((width, height, 3) if turned else (height, width, 3)), name
+        assert pixels.dtype == np.uint8 and pixels.shape == (
+            (width, height, 3) if turned else (height, width, 3)
+        ), name
 
 
 def _same_time_and_place(photo: Photo, expected: dict[str, Any]) -> None:
     if expected["timestamp"] is None:
         assert photo.taken_at is None, photo.id
     elif photo.tz_source == "local":
-        assert photo.taken_at == int(datetime.fromisoformat(expected["timestamp"]).replace(tzinfo=UTC).timestamp() * 1000), photo.id
+        assert photo.taken_at == int(
+            datetime.fromisoformat(expected["timestamp"]).replace(tzinfo=UTC).timestamp() * 1000
+        ), photo.id
     else:  # the manifest is wall time
         wall = datetime.fromisoformat(expected["timestamp"]).replace(tzinfo=UTC).timestamp() * 1000
         assert photo.wall == wall and photo.utc_offset is not None and photo.utc_offset % 15 == 0, photo.id
@@ -62,7 +66,9 @@ def _same_time_and_place(photo: Photo, expected: dict[str, Any]) -> None:
 
 
 def test_orientation_gives_the_same_upright_picture(shared_data: Path) -> None:
-    pictures = [load_pixels(shared_data / "photos" / f"landscape_{i}.jpg").astype(np.int64) for i in range(1, 9)]
+    pictures = [
+        load_pixels(shared_data / "photos" / f"landscape_{i}.jpg").astype(np.int64) for i in range(1, 9)
+    ]
     assert all(np.abs(picture - pictures[0]).mean() < 25 for picture in pictures)
 
 
@@ -112,7 +118,14 @@ class Tags(dict[int, Any]):
 
     def __init__(self, gps: dict[int, Any], **times: Any) -> None:
         super().__init__({0x0132: times.get("plain")})
-        self.blocks = {0x8769: {0x9003: times.get("original"), 0x9011: times.get("offset"), 0x9004: times.get("digitized")}, 0x8825: gps}
+        self.blocks = {
+            0x8769: {
+                0x9003: times.get("original"),
+                0x9011: times.get("offset"),
+                0x9004: times.get("digitized"),
+            },
+            0x8825: gps,
+        }
 
     def get_ifd(self, tag: int) -> dict[int, Any]:
         return self.blocks[tag]
@@ -150,7 +163,10 @@ def test_positions(gps: dict[int, Any], expected: tuple[float, float] | None) ->
     [
         ({"original": "2020:01:01 12:00:00", "offset": "+02:00"}, ("2020-01-01T10:00:00+00:00", "offset")),
         ({"original": "2020:01:01 12:00:00", "offset": "bad"}, ("2020-01-01T12:00:00+00:00", "local")),
-        ({"original": "0000:00:00 00:00:00", "plain": "2020:01:01 12:00:00"}, ("2020-01-01T12:00:00+00:00", "local")),
+        (
+            {"original": "0000:00:00 00:00:00", "plain": "2020:01:01 12:00:00"},
+            ("2020-01-01T12:00:00+00:00", "local"),
+        ),
         ({"digitized": b"2020:01:01 12:00:00\x00"}, ("2020-01-01T12:00:00+00:00", "local")),
         ({"original": 7, "plain": ("x",)}, None),
         ({"original": "2020:13:45 99:99:99"}, None),
@@ -168,14 +184,21 @@ def test_times(times: dict[str, Any], expected: tuple[str, str] | None) -> None:
         (39.05, -94.29, "2021-07-11T15:00:00", "2021-07-11T20:00:00"),  # Kansas City, summer time
         (39.05, -94.29, "2021-01-11T15:00:00", "2021-01-11T21:00:00"),  # and winter time
         (27.7, 85.3, "2021-01-11T15:00:00", "2021-01-11T09:15:00"),  # Kathmandu, +05:45
-        (-17.7, 178.1, "2021-01-01T01:00:00", "2020-12-31T12:00:00"),  # Fiji in its summer time, the day before in UTC
+        (
+            -17.7,
+            178.1,
+            "2021-01-01T01:00:00",
+            "2020-12-31T12:00:00",
+        ),  # Fiji in its summer time, the day before in UTC
         (0.0, -30.0, "2021-01-11T15:00:00", "2021-01-11T17:00:00"),  # the Atlantic: nautical
     ],
 )
 def test_the_zone_of_the_position(lat: float, lon: float, local: str, utc: str) -> None:
     found = moment_of(datetime.fromisoformat(local), (lat, lon))
     assert found is not None and found.tz == "position"
-    assert found.ms == to_millis(datetime.fromisoformat(utc)) and found.wall == to_millis(datetime.fromisoformat(local))
+    assert found.ms == to_millis(datetime.fromisoformat(utc)) and found.wall == to_millis(
+        datetime.fromisoformat(local)
+    )
 
 
 def test_exif_object_that_always_raises() -> None:
@@ -208,7 +231,10 @@ BAD: list[tuple[bytes, str]] = [
     (json.dumps({**GOOD, "id": "2", "lon": None}).encode(), '"lon"'),
     (json.dumps({**GOOD, "id": "2", "lat": True}).encode(), '"lat"'),
     (b'{"id": "2", "lat": NaN, "lon": 1, "memories": [{"source": "chat", "text": "x"}]}', '"lat"'),
-    (json.dumps({**GOOD, "id": "2", "memories": [{"source": "rumour", "text": "x"}]}).encode(), "chat, social"),
+    (
+        json.dumps({**GOOD, "id": "2", "memories": [{"source": "rumour", "text": "x"}]}).encode(),
+        "chat, social",
+    ),
     (json.dumps({**GOOD, "id": "2", "memories": "x"}).encode(), "not a list"),
     (json.dumps({**GOOD, "id": "2", "memories": []}).encode(), "nothing to find"),
     (json.dumps({**GOOD, "id": "2", "sharing": "medium"}).encode(), '"sharing"'),
@@ -227,25 +253,45 @@ def test_jsonl(tmp_path: Path, packed: bool) -> None:
     path = tmp_path / ("album.jsonl.gz" if packed else "album.jsonl")
     path.write_bytes(gzip.compress(b"\n".join(lines)) if packed else b"\n".join(lines))
     first, *skips, last = scan(path)
-    assert first == Photo("1", None, 1_714_557_600_000, "offset", 48.0, 11.5, (Memory("chat", "hi"),), "low", utc_offset=120)
-    assert isinstance(last, Photo) and last.path == str(tmp_path / "p.jpg") and last.taken_at == 1_577_880_000_000 and last.sha256
+    assert first == Photo(
+        "1", None, 1_714_557_600_000, "offset", 48.0, 11.5, (Memory("chat", "hi"),), "low", utc_offset=120
+    )
+    assert (
+        isinstance(last, Photo)
+        and last.path == str(tmp_path / "p.jpg")
+        and last.taken_at == 1_577_880_000_000
+        and last.sha256
+    )
     for number, (skip, (_, reason)) in enumerate(zip(skips, BAD, strict=True), start=2):
         assert isinstance(skip, Skip) and skip.where == f"{path.name}:{number}"
         assert any(part in skip.reason for part in reason.split("|")), (skip, reason)
 
 
 def test_a_memorys_own_labels(tmp_path: Path) -> None:
-    line = {"id": "1", "memories": [{"source": "note", "text": "x", "sensitivity": "high"}, {"source": "people", "text": "Anna"}]}
+    line = {
+        "id": "1",
+        "memories": [
+            {"source": "note", "text": "x", "sensitivity": "high"},
+            {"source": "people", "text": "Anna"},
+        ],
+    }
     (tmp_path / "a.jsonl").write_text(
-        json.dumps(line) + "\n" + json.dumps({"id": "2", "memories": [{"source": "note", "text": "x", "sharing": "no"}]})
+        json.dumps(line)
+        + "\n"
+        + json.dumps({"id": "2", "memories": [{"source": "note", "text": "x", "sharing": "no"}]})
     )
     photo, skip = scan(tmp_path / "a.jsonl")
-    assert isinstance(photo, Photo) and photo.memories == (Memory("note", "x", sensitivity="high"), Memory("people", "Anna"))
+    assert isinstance(photo, Photo) and photo.memories == (
+        Memory("note", "x", sensitivity="high"),
+        Memory("people", "Anna"),
+    )
     assert isinstance(skip, Skip) and '"sharing"' in skip.reason
 
 
 def test_truncated_gzip_is_a_skip(tmp_path: Path) -> None:
     path = tmp_path / "album.jsonl.gz"
-    path.write_bytes(gzip.compress(b"\n".join(json.dumps({**GOOD, "id": str(i)}).encode() for i in range(5000)))[:-200])
+    path.write_bytes(
+        gzip.compress(b"\n".join(json.dumps({**GOOD, "id": str(i)}).encode() for i in range(5000)))[:-200]
+    )
     found = list(scan(path))
     assert isinstance(found[-1], Skip) and "cannot be read further" in found[-1].reason

@@ -1,4 +1,6 @@
-"""What is wrong with files in real life, and what somebody might do on purpose: each a Skip with its reason, in bounded memory."""
+"""What is wrong with files in real life, and what somebody might do on purpose: each a Skip with its reason,
+in bounded memory.
+"""
 
 from __future__ import annotations
 
@@ -40,15 +42,28 @@ def exif(orientation: int = 1) -> Image.Exif:
     return tags
 
 
-# HEIC turns in its own boxes and pillow-heif writes none: the shared photos show that the tag beside them is not obeyed a second time.
-@pytest.mark.parametrize(("suffix", "orientation"), [*((s, o) for s in SUFFIXES[:-1] for o in (1, 3, 6, 8)), ("heic", 1)])
+# HEIC turns in its own boxes and pillow-heif writes none: the shared photos show that the tag beside them is
+# not obeyed a second time.
+@pytest.mark.parametrize(
+    ("suffix", "orientation"), [*((s, o) for s in SUFFIXES[:-1] for o in (1, 3, 6, 8)), ("heic", 1)]
+)
 def test_each_format_is_turned_upright_once(tmp_path: Path, suffix: str, orientation: int) -> None:
-    back = {1: None, 3: Image.Transpose.ROTATE_180, 6: Image.Transpose.ROTATE_90, 8: Image.Transpose.ROTATE_270}[orientation]
+    back = {
+        1: None,
+        3: Image.Transpose.ROTATE_180,
+        6: Image.Transpose.ROTATE_90,
+        8: Image.Transpose.ROTATE_270,
+    }[orientation]
     stored = gradient() if back is None else gradient().transpose(back)
     stored.save(tmp_path / f"p.{suffix}", exif=exif(orientation).tobytes(), quality=95)
     (photo,) = scan(tmp_path)
     assert isinstance(photo, Photo)
-    assert (photo.taken_at, photo.tz_source, photo.lat, photo.lon) == (1_709_267_400_000, "offset", 48.2, 16.4)
+    assert (photo.taken_at, photo.tz_source, photo.lat, photo.lon) == (
+        1_709_267_400_000,
+        "offset",
+        48.2,
+        16.4,
+    )
     pixels = load_pixels(tmp_path / f"p.{suffix}")
     assert pixels.shape == (64, 96, 3) and pixels[:, :8].mean() > 230 and pixels[:, -8:].mean() < 25
 
@@ -69,7 +84,11 @@ def test_a_file_that_was_cut_is_never_taken_silently(tmp_path: Path, suffix: str
 @given(st.binary(max_size=200))
 def test_no_boxes_make_the_heif_reader_fail(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     path = tmp_path_factory.getbasetemp() / "boxes.heic"
-    path.write_bytes(struct.pack(">I4sI4sI", 24, b"ftyp", 0, b"heic", 0)[:20] + struct.pack(">I4sI", 12 + len(data), b"meta", 0) + data)
+    path.write_bytes(
+        struct.pack(">I4sI4sI", 24, b"ftyp", 0, b"heic", 0)[:20]
+        + struct.pack(">I4sI", 12 + len(data), b"meta", 0)
+        + data
+    )
     try:
         heif.check_whole(path)
     except IngestError as error:
@@ -78,7 +97,9 @@ def test_no_boxes_make_the_heif_reader_fail(tmp_path_factory: pytest.TempPathFac
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
-def test_flipped_bytes_give_a_photo_or_a_skip(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_flipped_bytes_give_a_photo_or_a_skip(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
     folder = tmp_path_factory.getbasetemp() / "flipped"
     folder.mkdir(exist_ok=True)
     suffix = data.draw(st.sampled_from(SUFFIXES))
@@ -102,8 +123,18 @@ def test_flipped_bytes_give_a_photo_or_a_skip(tmp_path_factory: pytest.TempPathF
         path.unlink()
 
 
-def test_names_links_pipes_and_folders_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = ["ünï çødé.jpg", "写真 (1).jpg", "صورة.jpg", "фото.jpg", "emoji 🐈.jpg", "a'b\"c%.jpg", "x" * 200 + ".jpg"]
+def test_names_links_pipes_and_folders_that_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [
+        "ünï çødé.jpg",
+        "写真 (1).jpg",
+        "صورة.jpg",
+        "фото.jpg",
+        "emoji 🐈.jpg",
+        "a'b\"c%.jpg",
+        "x" * 200 + ".jpg",
+    ]
     for name in names:
         gradient().save(tmp_path / name)
     (tmp_path / "closed").mkdir()
@@ -114,7 +145,9 @@ def test_names_links_pipes_and_folders_that_cannot_be_read(tmp_path: Path, monke
     os.mkfifo(tmp_path / "pipe.jpg")
     os.mkfifo(tmp_path / "pipe.txt")
     (tmp_path / "folder.jpg").mkdir()
-    Path(os.fsdecode(os.fsencode(tmp_path) + b"/bad\xff.jpg")).write_bytes((tmp_path / "фото.jpg").read_bytes())
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/bad\xff.jpg")).write_bytes(
+        (tmp_path / "фото.jpg").read_bytes()
+    )
     (tmp_path / "clip.MOV").write_bytes(b"")
     scandir = os.scandir
 
@@ -127,7 +160,15 @@ def test_names_links_pipes_and_folders_that_cannot_be_read(tmp_path: Path, monke
     found = list(scan(tmp_path))
     assert sorted(item.id for item in found if isinstance(item, Photo)) == sorted(names)
     reasons = {Path(item.where).name: item.reason for item in found if isinstance(item, Skip)}
-    assert set(reasons) == {"closed", "loop", "self.jpg", "twin.jpg", "pipe.jpg", "bad\\udcff.jpg", "clip.MOV"}
+    assert set(reasons) == {
+        "closed",
+        "loop",
+        "self.jpg",
+        "twin.jpg",
+        "pipe.jpg",
+        "bad\\udcff.jpg",
+        "clip.MOV",
+    }
     assert "video" in reasons["clip.MOV"] and "Permission denied" in reasons["closed"]
 
 
@@ -136,7 +177,9 @@ def test_sidecars_that_are_no_files_do_not_hold_the_scan_up(tmp_path: Path) -> N
     os.mkfifo(tmp_path / "a.jpg.xmp")
     (tmp_path / "a.jpg.json").symlink_to("/dev/zero")
     found = list(scan(tmp_path))
-    assert [item.reason for item in found if isinstance(item, Skip)] == ["this sidecar is not used: not a regular file"] * 2
+    assert [item.reason for item in found if isinstance(item, Skip)] == [
+        "this sidecar is not used: not a regular file"
+    ] * 2
     assert [item.id for item in found if isinstance(item, Photo)] == ["a.jpg"]
 
 
@@ -151,7 +194,9 @@ def test_folders_without_end(tmp_path: Path) -> None:
 
 
 def test_a_number_beyond_floats_is_a_skip(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text('{"id": "a", "memories": [{"source": "note", "text": "x"}], "lat": 1' + "0" * 400 + ', "lon": 1}\n')
+    (tmp_path / "a.jsonl").write_text(
+        '{"id": "a", "memories": [{"source": "note", "text": "x"}], "lat": 1' + "0" * 400 + ', "lon": 1}\n'
+    )
     (found,) = scan(tmp_path / "a.jsonl")
     assert isinstance(found, Skip) and "degrees" in found.reason
 
@@ -183,11 +228,15 @@ def _blank_png(path: Path, width: int, height: int, *, short: bool = False) -> N
     packer = zlib.compressobj(1)
     rows = b"" if short else b"".join(packer.compress(b"\x00" * (1 + 3 * width)) for _ in range(height))
     head = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
-    path.write_bytes(b"\x89PNG\r\n\x1a\n" + head + chunk(b"IDAT", rows + packer.flush()) + chunk(b"IEND", b""))
+    path.write_bytes(
+        b"\x89PNG\r\n\x1a\n" + head + chunk(b"IDAT", rows + packer.flush()) + chunk(b"IEND", b"")
+    )
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="a process's peak memory is read from /proc")
+@pytest.mark.skipif(
+    not Path("/proc/self/status").exists(), reason="a process's peak memory is read from /proc"
+)
 def test_the_largest_pictures_and_the_bombs_fit_in_a_gigabyte(tmp_path: Path) -> None:
     """Each is decoded or refused, in a process of its own that says how much memory it took."""
     _blank_png(tmp_path / "108-megapixels.png", 12_000, 9_000)
@@ -212,7 +261,9 @@ for item in scan(Path({str(tmp_path)!r})):
         print(Path(item.where).name, "skipped:", item.reason)
 print("peak", re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1])  # ru_maxrss would count pytest's own memory
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, env=dict(os.environ))
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, env=dict(os.environ)
+    )
     assert done.returncode == 0, done.stderr
     lines = {line.split(" ")[0]: line.split(" ", 1)[1] for line in done.stdout.splitlines()}
     assert int(lines.pop("peak")) < 1_000_000, done.stdout

@@ -1,4 +1,7 @@
-"""Sidecars: XMP in both spellings, Takeout's JSON under its many names, osxphotos' JSON. Whatever they hold, a photo comes out or a Skip."""
+"""Sidecars: XMP in both spellings, Takeout's JSON under its many names, osxphotos' JSON.
+
+Whatever they hold, a photo comes out or a Skip.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from PIL import Image
 
 from gamer.index import IngestError, Memory, Photo, Skip, scan
 from gamer.index.ingest import sidecar_json, xmp
-from gamer.index.ingest.photo_metadata import Said
+from gamer.index.ingest.photo_metadata import PhotoMetadata
 from gamer.index.ingest.sidecars import Sidecars
 
 APPLE = """<?xpacket begin="" id="W5M0MpCehiHzreSzNTczkc9d"?>
@@ -62,7 +65,9 @@ def test_an_apple_sidecar(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text(APPLE, encoding="utf-8")
     photo = only(tmp_path)
     assert (photo.taken_at, photo.tz_source) == (ms("2019-04-15T18:40:24"), "offset")
-    assert photo.lat == pytest.approx(39.051344, abs=1e-5) and photo.lon == pytest.approx(-94.288772, abs=1e-5)
+    assert photo.lat == pytest.approx(39.051344, abs=1e-5) and photo.lon == pytest.approx(
+        -94.288772, abs=1e-5
+    )
     assert [(m.source, m.text) for m in photo.memories] == [
         ("caption", "Torte"),
         ("caption", "Oma's Geburtstag"),
@@ -75,7 +80,12 @@ def test_an_immich_sidecar_in_attributes(tmp_path: Path) -> None:
     picture(tmp_path / "p.png")
     (tmp_path / "p.png.xmp").write_text(IMMICH)
     photo = only(tmp_path)
-    assert (photo.taken_at, photo.tz_source, photo.lat, photo.lon) == (ms("2020-05-06T05:08:09"), "position", 48.2, 16.4)  # Vienna, summer time
+    assert (photo.taken_at, photo.tz_source, photo.lat, photo.lon) == (
+        ms("2020-05-06T05:08:09"),
+        "position",
+        48.2,
+        16.4,
+    )  # Vienna, summer time
     assert photo.memories == (Memory("note", "Vienna"),)
 
 
@@ -115,15 +125,22 @@ def test_a_hostile_sidecar_is_a_skip_beside_its_photo(tmp_path: Path, data: byte
 def test_no_bytes_make_a_parser_raise_anything_else(data: bytes) -> None:
     for parse in (xmp.parse, sidecar_json.parse):
         try:
-            assert isinstance(parse(data), Said | None)
+            assert isinstance(parse(data), PhotoMetadata | None)
         except IngestError as error:
             assert "\n" not in str(error)
 
 
-FIELDS = st.sampled_from(["exif:GPSLatitude", "exif:GPSLongitude", "exif:DateTimeOriginal", "photoshop:DateCreated", "dc:title", "dc:subject"])
-NAMESPACES = (
-    'xmlns:exif="http://ns.adobe.com/exif/1.0/" xmlns:photoshop="http://ns.adobe.com/photoshop/1.0/" xmlns:dc="http://purl.org/dc/elements/1.1/"'
+FIELDS = st.sampled_from(
+    [
+        "exif:GPSLatitude",
+        "exif:GPSLongitude",
+        "exif:DateTimeOriginal",
+        "photoshop:DateCreated",
+        "dc:title",
+        "dc:subject",
+    ]
 )
+NAMESPACES = 'xmlns:exif="http://ns.adobe.com/exif/1.0/" xmlns:photoshop="http://ns.adobe.com/photoshop/1.0/" xmlns:dc="http://purl.org/dc/elements/1.1/"'
 
 
 @settings(max_examples=150, deadline=None)
@@ -158,7 +175,10 @@ KEYS = st.sampled_from(
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.dictionaries(KEYS, JSON | st.dictionaries(KEYS, JSON) | st.lists(st.dictionaries(KEYS, JSON))), st.booleans())
+@given(
+    st.dictionaries(KEYS, JSON | st.dictionaries(KEYS, JSON) | st.lists(st.dictionaries(KEYS, JSON))),
+    st.booleans(),
+)
 def test_any_values_in_wellformed_json(found: dict[str, Any], listed: bool) -> None:
     said = sidecar_json.parse(json.dumps([found] if listed else found).encode())
     for memory in said.memories if said else ():
@@ -183,7 +203,12 @@ def test_takeout(tmp_path: Path) -> None:
     (tmp_path / "p.jpg.supplemental-metadata.json").write_text(json.dumps(TAKEOUT))
     (tmp_path / "metadata.json").write_text('{"title": "an album"}')
     photo = only(tmp_path)
-    assert (photo.taken_at, photo.tz_source, photo.lat, photo.lon) == (1_628_944_000_000, "offset", 38.7139, -9.1394)
+    assert (photo.taken_at, photo.tz_source, photo.lat, photo.lon) == (
+        1_628_944_000_000,
+        "offset",
+        38.7139,
+        -9.1394,
+    )
     assert photo.utc_offset == 60  # Lisbon, summer time
     assert photo.memories == (Memory("caption", "Tram 28 in Lisbon"), Memory("people", "Anna, Ben"))
 
@@ -199,7 +224,9 @@ def test_takeout(tmp_path: Path) -> None:
         (None, None),
     ],
 )
-def test_takeouts_instant_without_a_place_has_the_wall_clock_of_the_header(tmp_path: Path, clock: str | None, offset: int | None) -> None:
+def test_takeouts_instant_without_a_place_has_the_wall_clock_of_the_header(
+    tmp_path: Path, clock: str | None, offset: int | None
+) -> None:
     picture(tmp_path / "p.jpg", clock)
     (tmp_path / "p.jpg.json").write_text(json.dumps({**TAKEOUT, "geoDataExif": {}}))
     photo = only(tmp_path)
@@ -211,12 +238,19 @@ def test_takeouts_instant_has_the_wall_clock_of_another_sources_place(tmp_path: 
     (tmp_path / "p.jpg.json").write_text(json.dumps({**TAKEOUT, "geoDataExif": {}}))
     (tmp_path / "p.jpg.xmp").write_text(IMMICH.replace("DateTimeOriginal", "Unread"))
     photo = only(tmp_path)
-    assert (photo.taken_at, photo.utc_offset, photo.lat, photo.lon) == (1_628_944_000_000, 120, 48.2, 16.4)  # Vienna, summer time
+    assert (photo.taken_at, photo.utc_offset, photo.lat, photo.lon) == (
+        1_628_944_000_000,
+        120,
+        48.2,
+        16.4,
+    )  # Vienna, summer time
 
 
 def test_takeout_without_a_place_or_with_zeros_has_none(tmp_path: Path) -> None:
     picture(tmp_path / "p.jpg")
-    (tmp_path / "p.jpg.json").write_text(json.dumps({**TAKEOUT, "geoDataExif": {}, "photoTakenTime": {"timestamp": "0"}}))
+    (tmp_path / "p.jpg.json").write_text(
+        json.dumps({**TAKEOUT, "geoDataExif": {}, "photoTakenTime": {"timestamp": "0"}})
+    )
     photo = only(tmp_path)
     assert photo.lat is None and photo.taken_at is None
 
@@ -255,7 +289,14 @@ def test_an_edited_twin_shares_its_originals_sidecar(twin: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "other", ["b.jpg.json", "a.jpg.backup.json", "a.png.json", "aa.jpg.supplemental-metadata.json", "a.jpg.supplemental-metadata(2).json"]
+    "other",
+    [
+        "b.jpg.json",
+        "a.jpg.backup.json",
+        "a.png.json",
+        "aa.jpg.supplemental-metadata.json",
+        "a.jpg.supplemental-metadata(2).json",
+    ],
 )
 def test_a_strangers_sidecar_is_left_alone(other: str) -> None:
     assert Sidecars(Path("x"), ["a.jpg", "a(1).jpg", other]).json_of("a.jpg") is None

@@ -13,8 +13,12 @@ from gamer.index.space.cubes import Space
 from gamer.index.space.kdtree import HIGHEST, LOWEST, How, Int64Array, build
 
 # Few distinct values, so that ties are the rule; and the extremes.
-VALUES = st.one_of(st.integers(-5, 5), st.sampled_from([LOWEST, HIGHEST, LOWEST + 1]), st.integers(-(2**62), 2**62))
-BOXES = st.lists(st.builds(Box, st.tuples(VALUES, VALUES, VALUES), st.tuples(VALUES, VALUES, VALUES)), max_size=4)
+VALUES = st.one_of(
+    st.integers(-5, 5), st.sampled_from([LOWEST, HIGHEST, LOWEST + 1]), st.integers(-(2**62), 2**62)
+)
+BOXES = st.lists(
+    st.builds(Box, st.tuples(VALUES, VALUES, VALUES), st.tuples(VALUES, VALUES, VALUES)), max_size=4
+)
 WAYS: st.SearchStrategy[How] = st.sampled_from(["auto", "cut", "walk", "mask"])
 POINTS = st.integers(0, 150).flatmap(lambda n: arrays(np.int64, (n, 3), elements=VALUES))
 
@@ -22,7 +26,9 @@ POINTS = st.integers(0, 150).flatmap(lambda n: arrays(np.int64, (n, 3), elements
 def by_mask(points: Int64Array, boxes: list[Box]) -> Int64Array:
     inside = np.zeros(len(points), np.bool_)
     for box in boxes:
-        inside |= ((points >= np.array(box.low, np.int64)) & (points <= np.array(box.high, np.int64))).all(axis=1)
+        inside |= ((points >= np.array(box.low, np.int64)) & (points <= np.array(box.high, np.int64))).all(
+            axis=1
+        )
     return np.flatnonzero(inside)
 
 
@@ -42,13 +48,17 @@ NEAR = st.integers(-180, 180)
 
 @settings(max_examples=100, deadline=None)
 @given(
-    st.integers(0, 120).flatmap(lambda n: arrays(np.int64, (n, 3), elements=st.one_of(NEAR, st.just(LOWEST)))),
+    st.integers(0, 120).flatmap(
+        lambda n: arrays(np.int64, (n, 3), elements=st.one_of(NEAR, st.just(LOWEST)))
+    ),
     st.tuples(NEAR, NEAR, NEAR),
     st.sampled_from([(1.0, 1.0, 1.0), (2.0, 0.5, 0.0), (0.0, 0.0, 3.0), (1e-6, 1e-6, 1e3)]),
     st.integers(0, 12),
     WAYS,
 )
-def test_nearest_equals_sorting(points: Int64Array, at: tuple[int, int, int], unit: tuple[float, float, float], k: int, how: How) -> None:
+def test_nearest_equals_sorting(
+    points: Int64Array, at: tuple[int, int, int], unit: tuple[float, float, float], k: int, how: How
+) -> None:
     tree = build(points, 4)
     tree.how = how
     apart = np.abs(points.astype(np.float64) - at)
@@ -57,7 +67,11 @@ def test_nearest_equals_sorting(points: Int64Array, at: tuple[int, int, int], un
     known = np.flatnonzero(~((points == LOWEST) & (np.array(unit) > 0)).any(axis=1))
     wanted = known[np.lexsort((known, far[known]))][:k]
     rows, found = tree.nearest(at, unit, k, 360)
-    assert np.allclose(found, far[wanted], rtol=1e-9) and np.allclose(far[rows], found) and len(set(rows.tolist())) == len(wanted)
+    assert (
+        np.allclose(found, far[wanted], rtol=1e-9)
+        and np.allclose(far[rows], found)
+        and len(set(rows.tolist())) == len(wanted)
+    )
 
 
 @settings(max_examples=60, deadline=None)
@@ -65,7 +79,14 @@ def test_nearest_equals_sorting(points: Int64Array, at: tuple[int, int, int], un
 def test_late_points_are_found_on_top(points: Int64Array, boxes: list[Box], data: st.DataObject) -> None:
     """A tree that is behind, with the rows that changed, came and went since, answers as a new one."""
     before = data.draw(POINTS)
-    late = np.array([row for row, point in enumerate(points) if row >= len(before) or not np.array_equal(point, before[row])], np.int64)
+    late = np.array(
+        [
+            row
+            for row, point in enumerate(points)
+            if row >= len(before) or not np.array_equal(point, before[row])
+        ],
+        np.int64,
+    )
     space = Space.of(build(before, 4), len(points), late, points[late])
     assert np.array_equal(np.flatnonzero(space.inside(boxes)), by_mask(points, boxes))
     assert np.array_equal(space.points(), points)
@@ -96,14 +117,28 @@ def test_large_tree_visits_few() -> None:
 
 def test_each_box_goes_its_own_way() -> None:
     points = np.random.default_rng(0).integers(-(10**9), 10**9, (60_000, 3))
-    month, city, corner = Box((LOWEST, LOWEST, 0), (HIGHEST, HIGHEST, 10**6)), Box((0, 0, 0), (10**9, 10**9, 10**8)), Box((0, 0, 0), (10**9,) * 3)
+    month, city, corner = (
+        Box((LOWEST, LOWEST, 0), (HIGHEST, HIGHEST, 10**6)),
+        Box((0, 0, 0), (10**9, 10**9, 10**8)),
+        Box((0, 0, 0), (10**9,) * 3),
+    )
     tree = build(points)
     assert np.array_equal(tree.range([month, city, corner]), by_mask(points, [month, city, corner]))
     seen = np.zeros(len(points), np.bool_)
-    assert tree.mark([month], seen) < 100 < tree.mark([city], seen) < 4_000 < tree.mark([corner], seen) <= len(points)
+    assert (
+        tree.mark([month], seen)
+        < 100
+        < tree.mark([city], seen)
+        < 4_000
+        < tree.mark([corner], seen)
+        <= len(points)
+    )
 
 
-@pytest.mark.parametrize("spoil", [lambda b: b[:10], lambda b: b"XXXX" + b[4:], lambda b: b[:-1], lambda b: b[:-4] + b"\xff\xff\xff\x7f"])
+@pytest.mark.parametrize(
+    "spoil",
+    [lambda b: b[:10], lambda b: b"XXXX" + b[4:], lambda b: b[:-1], lambda b: b[:-4] + b"\xff\xff\xff\x7f"],
+)
 def test_damaged_bytes_are_refused(spoil) -> None:  # type: ignore[no-untyped-def]
     blob = build(np.zeros((3, 3), np.int64)).to_bytes()
     with pytest.raises(AlbumError, match="rebuild"):

@@ -1,4 +1,6 @@
-"""Graph and scan against float arithmetic over the same vectors: filters, chunks, changed photos, engines, damage."""
+"""Graph and scan against float arithmetic over the same vectors: filters, chunks, changed photos, engines,
+damage.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from gamer.index import Album, AlbumError, AlbumWriter, Encoded, FloatArray, Photo, RowArray, dequantize, quantize
+from gamer.index import (
+    Album,
+    AlbumError,
+    AlbumWriter,
+    Encoded,
+    FloatArray,
+    Photo,
+    RowArray,
+    dequantize,
+    quantize,
+)
 from gamer.index.vectors import engines, hnsw
 from gamer.index.vectors.nearest import nearest
 from gamer.index.vectors.planner import Estimate
@@ -23,11 +35,15 @@ from gamer.index.vectors.quantize import Query, VectorSet, residue
 from tests.index.conftest import DIM, META, name_vectors, unit
 
 NONE = np.empty(0, np.int64)
-MISSING = pytest.mark.skipif(find_spec("hnswlib") is None, reason="hnswlib is not installed: the optional extra")
+MISSING = pytest.mark.skipif(
+    find_spec("hnswlib") is None, reason="hnswlib is not installed: the optional extra"
+)
 ENGINES = [pytest.param(name, marks=MISSING if name == "hnswlib" else ()) for name in engines.NAMES]
 
 
-def clustered(n: int, dim: int = 96, seed: int = 0, owners: RowArray | None = None) -> tuple[VectorSet, FloatArray]:
+def clustered(
+    n: int, dim: int = 96, seed: int = 0, owners: RowArray | None = None
+) -> tuple[VectorSet, FloatArray]:
     rng = np.random.default_rng(seed)
     centres = rng.standard_normal((12, dim))
     x = unit((centres[rng.integers(0, 12, n)] + 0.6 * rng.standard_normal((n, dim))).astype(np.float32))
@@ -59,7 +75,12 @@ def test_recall(engine: str, share: float) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.integers(0, 400), max_size=60), st.integers(0, 30), st.integers(0, 5), st.sampled_from(["auto", "hnsw", "exact"]))
+@given(
+    st.lists(st.integers(0, 400), max_size=60),
+    st.integers(0, 30),
+    st.integers(0, 5),
+    st.sampled_from(["auto", "hnsw", "exact"]),
+)
 def test_nothing_outside_the_filter(rows: list[int], k: int, seed: int, plan: str) -> None:
     owners = np.sort(np.random.default_rng(3).integers(0, 400, 900))
     vectors, x = CHUNKED
@@ -80,7 +101,9 @@ CHUNKED_GRAPH = hnsw.load(hnsw.build(CHUNKED[0], 401), CHUNKED[0], NONE)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_photos_that_changed_or_came_later_are_scanned_on_top(engine: str) -> None:
     vectors, x = clustered(1500)
-    blob = hnsw.build(replace(vectors, codes=vectors.codes[:1400], owners=vectors.owners[:1400]), 1400, engine)
+    blob = hnsw.build(
+        replace(vectors, codes=vectors.codes[:1400], owners=vectors.owners[:1400]), 1400, engine
+    )
     other, y = clustered(1500, seed=5)
     assert vectors.fine is not None and other.fine is not None
 
@@ -88,12 +111,19 @@ def test_photos_that_changed_or_came_later_are_scanned_on_top(engine: str) -> No
         return np.concatenate([new[:50], old[50:]])
 
     floats = mixed(y, x)
-    now = VectorSet(mixed(other.codes, vectors.codes), mixed(other.scales, vectors.scales), vectors.owners, mixed(other.fine, vectors.fine))
+    now = VectorSet(
+        mixed(other.codes, vectors.codes),
+        mixed(other.scales, vectors.scales),
+        vectors.owners,
+        mixed(other.fine, vectors.fine),
+    )
     behind = np.concatenate([np.arange(50), np.arange(1400, 1500)])
     graph = hnsw.load(blob, now, behind)
     for row in (3, 49, 1400, 1499, 700):
         assert nearest(now, graph, behind, floats[row], 1, None, "hnsw").rows.tolist() == [row]
-    assert nearest(now, graph, behind, x[3], 10, np.arange(4, 1500), "hnsw").rows.tolist() == exact(now, x[3], 10, np.arange(4, 1500))
+    assert nearest(now, graph, behind, x[3], 10, np.arange(4, 1500), "hnsw").rows.tolist() == exact(
+        now, x[3], 10, np.arange(4, 1500)
+    )
     assert not np.isin(graph.candidates(Query(x[3]), 300), np.arange(50)).any()
 
 
@@ -162,7 +192,9 @@ def test_an_album_keeps_the_engine_that_its_writer_was_given(engine: str, tmp_pa
 
 @pytest.mark.parametrize("name", ENGINES)
 def test_a_graph_whose_parts_are_cut_off_gives_what_it_reaches(name: str) -> None:
-    """Hundreds of equal vectors link among themselves only: hnswlib raises where fewer can be reached than are asked for."""
+    """Hundreds of equal vectors link among themselves only: hnswlib raises where fewer can be reached than
+    are asked for.
+    """
     codes = np.repeat(np.random.default_rng(0).integers(-127, 127, (3, 16)).astype(np.int8), 400, axis=0)
     engine = engines.engine(name)
     found = engine.load(engine.build(codes), codes).nearest(codes[0], 1000)
@@ -170,6 +202,8 @@ def test_a_graph_whose_parts_are_cut_off_gives_what_it_reaches(name: str) -> Non
 
 
 def test_a_runtime_that_is_loaded_after_the_graph_engine_does_not_crash() -> None:
-    code = "from gamer.index.vectors.engines import usearch_graph; usearch_graph.library(); import onnxruntime; print(onnxruntime.get_available_providers())"
+    code = (
+        "from gamer.index.vectors.engines import usearch_graph; usearch_graph.library(); import onnxruntime"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0 and "CPUExecutionProvider" in done.stdout, done.stderr

@@ -49,7 +49,11 @@ def test_quantize_zero_and_extremes() -> None:
 
 
 @settings(max_examples=80, deadline=None)
-@given(st.lists(st.integers(0, 12), max_size=40).map(sorted), st.lists(st.integers(0, 15), max_size=20), st.integers(0, 9))
+@given(
+    st.lists(st.integers(0, 12), max_size=40).map(sorted),
+    st.lists(st.integers(0, 15), max_size=20),
+    st.integers(0, 9),
+)
 def test_scores_equal_float_arithmetic(owners: list[int], rows: list[int], seed: int) -> None:
     vectors = vector_set(owners, seed=seed)
     query = np.random.default_rng(seed + 1).standard_normal(24).astype(np.float32)
@@ -61,7 +65,9 @@ def test_scores_equal_float_arithmetic(owners: list[int], rows: list[int], seed:
     assert np.allclose(vectors.best_per_row(query, 16), expected, atol=2e-3)
     only = vectors.best_per_row(query, 16, asked)
     assert np.allclose(only[asked], expected[asked], atol=2e-3) and np.isneginf(np.delete(only, asked)).all()
-    assert vectors.positions_of(asked).tolist() == [at for row in rows for at, owner in enumerate(owners) if owner == row]
+    assert vectors.positions_of(asked).tolist() == [
+        at for row in rows for at, owner in enumerate(owners) if owner == row
+    ]
     fine = dequantize(vectors.codes, vectors.scales, vectors.fine)
     at = np.arange(len(vectors))
     assert np.allclose(vectors.fine_dot(Query(query), at), fine @ query, atol=5e-3)

@@ -1,7 +1,8 @@
 """A stand-in for Core ML on systems that have none: the MIL interpreter beneath coremltools' own MLModel.
 
-All of coremltools' Python code runs as it would on a Mac (specification, names, its fp16 → fp32 conversion of inputs); only the native proxy is
-replaced, by one that refuses what Core ML refuses: a missing input, another shape, another type. Core ML itself runs in none of these tests.
+All of coremltools' Python code runs as it would on a Mac (specification, names, its fp16 → fp32 conversion of
+inputs); only the native proxy is replaced, by one that refuses what Core ML refuses: a missing input, another
+shape, another type. Core ML itself runs in none of these tests.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ class State:
 
 
 class Proxy:
-    """What libcoremlpython's _MLModelProxy does, as far as MLModel asks it. `loaded`: (file name, compute units) of all that were made."""
+    """What libcoremlpython's _MLModelProxy does, as far as MLModel asks it.
+
+    `loaded`: (file name, compute units) of all that were made.
+    """
 
     loaded: list[tuple[str, str]]
     half_out = np.float16  # how fp16 results are handed over: the binding has had them as float32 too
@@ -66,24 +70,43 @@ class Proxy:
         for spec in self._interpreter.program.inputs:
             if spec.name not in data:
                 raise RuntimeError(f"Feature {spec.name} is required but not specified.")
-            value, wanted = data[spec.name], {torch.float32: np.float32, torch.float16: np.float32, torch.int32: np.int32}[spec.type.dtype.held]
+            value, wanted = (
+                data[spec.name],
+                {torch.float32: np.float32, torch.float16: np.float32, torch.int32: np.int32}[
+                    spec.type.dtype.held
+                ],
+            )
             if value.shape != spec.type.shape:
-                raise RuntimeError(f"MultiArray shape {value.shape} does not match the shape {spec.type.shape} specified in the model description")
+                raise RuntimeError(
+                    f"MultiArray shape {value.shape} does not match the shape {spec.type.shape} specified in the model description"
+                )
             if value.dtype != wanted:
-                raise RuntimeError(f"MultiArray of {value.dtype} for {spec.name}: {np.dtype(wanted)} is wanted")
+                raise RuntimeError(
+                    f"MultiArray of {value.dtype} for {spec.name}: {np.dtype(wanted)} is wanted"
+                )
             given[spec.name] = torch.from_numpy(np.ascontiguousarray(value)).to(spec.type.dtype.held)
         if (state is not None) != bool(self._interpreter.states()):
-            raise RuntimeError("The model is stateful, and wants a state" if state is None else "The model has no states")
+            raise RuntimeError(
+                "The model is stateful, and wants a state" if state is None else "The model has no states"
+            )
         if state is not None:
-            self._interpreter.set_states({name: torch.from_numpy(value) for name, value in state.values.items()})
+            self._interpreter.set_states(
+                {name: torch.from_numpy(value) for name, value in state.values.items()}
+            )
         out = {name: value.numpy() + self.disturbed for name, value in self._interpreter.run(given).items()}
         if state is not None:
             state.values = {name: value.numpy() for name, value in self._interpreter.states().items()}
-        return {name: value.astype(self.half_out) if value.dtype == np.float16 else value for name, value in out.items()}
+        return {
+            name: value.astype(self.half_out) if value.dtype == np.float16 else value
+            for name, value in out.items()
+        }
 
 
 def install(monkeypatch: pytest.MonkeyPatch) -> type[Proxy]:
-    """Makes this system one that "has" Core ML, until the test ends. Returns the proxy's class, made for this test."""
+    """Makes this system one that "has" Core ML, until the test ends.
+
+    Returns the proxy's class, made for this test.
+    """
     from coremltools.models import model
 
     class Own(Proxy):

@@ -1,4 +1,6 @@
-"""The Core ML backend: names, numbers, refusals, and the whole engine through it, with the MIL interpreter where Core ML would stand."""
+"""The Core ML backend: names, numbers, refusals, and the whole engine through it, with the MIL interpreter
+where Core ML would stand.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,22 @@ from gamer.runtime.models.models import Models
 NOW = datetime(2026, 11, 21)
 
 
-def artifact(role: str, inputs: dict[str, tuple[Any, str]], outputs: dict[str, tuple[Any, str]], path: str = "a.mlpackage") -> Artifact:
-    given, made = (tuple(TensorSpec(n, shape, dtype) for n, (shape, dtype) in side.items()) for side in (inputs, outputs))
+def artifact(
+    role: str,
+    inputs: dict[str, tuple[Any, str]],
+    outputs: dict[str, tuple[Any, str]],
+    path: str = "a.mlpackage",
+) -> Artifact:
+    given, made = (
+        tuple(TensorSpec(n, shape, dtype) for n, (shape, dtype) in side.items()) for side in (inputs, outputs)
+    )
     return Artifact(role, "coreml", "fp16", path, 0, "", given, made, Parity("", "", 0.0), 0.0)
 
 
 def step(inputs: list[str], outputs: list[str]) -> Artifact:
-    return artifact("llm_decoder", dict.fromkeys(inputs, ((1,), "float32")), dict.fromkeys(outputs, ((1,), "float16")))
+    return artifact(
+        "llm_decoder", dict.fromkeys(inputs, ((1,), "float32")), dict.fromkeys(outputs, ((1,), "float16"))
+    )
 
 
 def names(found: Artifact) -> tuple[list[str], list[str]]:
@@ -52,11 +63,19 @@ RELATIVE = [*LEARNED, "buckets", "cross_mask"]
 def test_a_step_gets_the_names_of_the_other_backends(head: list[str], states: bool) -> None:
     """Whatever the program calls them: by place, with the cache as inputs or in states."""
     wanted = [*head, *([] if states else PAST), *(CROSS if head is RELATIVE else [])]
-    found = coreml_backend.shared_names(step([f"given_{n}" for n in range(len(wanted))], FRESH[:2] if states else FRESH))
-    assert names(found) == (wanted, ["logits", "hidden"] if states else ["logits", "hidden", "k.0", "v.0", "k.1", "v.1"])
+    found = coreml_backend.shared_names(
+        step([f"given_{n}" for n in range(len(wanted))], FRESH[:2] if states else FRESH)
+    )
+    assert names(found) == (
+        wanted,
+        ["logits", "hidden"] if states else ["logits", "hidden", "k.0", "v.0", "k.1", "v.1"],
+    )
 
 
-@pytest.mark.parametrize(("inputs", "fresh"), [(6, FRESH), (8, FRESH), (11, FRESH), (14, FRESH), (4, FRESH[:2]), (6, FRESH[:2]), (0, FRESH)])
+@pytest.mark.parametrize(
+    ("inputs", "fresh"),
+    [(6, FRESH), (8, FRESH), (11, FRESH), (14, FRESH), (4, FRESH[:2]), (6, FRESH[:2]), (0, FRESH)],
+)
 def test_a_step_that_fits_no_decoder_is_refused(inputs: int, fresh: list[str]) -> None:
     with pytest.raises(RuntimeFailure, match=f"{inputs} inputs, .*: no decoder's step"):
         coreml_backend.shared_names(step([f"rest_{n}" for n in range(inputs)], fresh))
@@ -80,10 +99,14 @@ class Fixed:
 def test_numbers_are_cast_to_what_the_program_declares() -> None:
     """Token ids are 64 bits to the drivers; results may be handed over wider than they were computed."""
     program = Fixed()
-    session = coreml_backend.shared(program, artifact("llm_embed", {"ids": ((1,), "int32")}, {"embeds": ((1, 4), "float16")}))
+    session = coreml_backend.shared(
+        program, artifact("llm_embed", {"ids": ((1,), "int32")}, {"embeds": ((1, 4), "float16")})
+    )
     assert session.run({"ids": np.array([7], np.int64)})["embeds"].dtype == np.float16
     assert program.seen["ids"].dtype == np.int32 and program.seen["ids"].tolist() == [7]
-    turned = coreml_backend.shared(program, artifact("text_tower", {"x": ((4, 2), "float32")}, {"embeds": ((1, 4), "float16")}))
+    turned = coreml_backend.shared(
+        program, artifact("text_tower", {"x": ((4, 2), "float32")}, {"embeds": ((1, 4), "float16")})
+    )
     turned.run({"x": np.zeros((2, 4), np.float64).T})
     assert program.seen["x"].flags.c_contiguous and program.seen["x"].dtype == np.float32
     assert not isinstance(session, StateSession)
@@ -92,8 +115,13 @@ def test_numbers_are_cast_to_what_the_program_declares() -> None:
 @pytest.mark.skipif(sys.platform == "darwin", reason="a Mac has Core ML")
 @pytest.mark.parametrize("backend", ["coreml", "coreml:cpu_and_ne"])
 def test_other_systems_refuse_it_in_one_line(backend: str, tmp_path: Path) -> None:
-    for refused in (lambda: Models.open(tmp_path, backend), lambda: open_session(backend, tmp_path, step(["embeds"], FRESH[:2]), 1)):
-        with pytest.raises(RuntimeFailure, match=r"^the coreml backend runs on macOS alone, this is \w+: use --backend onnx$"):
+    for refused in (
+        lambda: Models.open(tmp_path, backend),
+        lambda: open_session(backend, tmp_path, step(["embeds"], FRESH[:2]), 1),
+    ):
+        with pytest.raises(
+            RuntimeFailure, match=r"^the coreml backend runs on macOS alone, this is \w+: use --backend onnx$"
+        ):
             refused()
 
 
@@ -103,7 +131,9 @@ def test_the_command_refuses_it_in_one_line(tmp_path: Path) -> None:
 
     from gamer.runtime.cli.search import search
 
-    done = CliRunner().invoke(search, [str(tmp_path / "a.gamer"), "cat", "-b", str(tmp_path), "--backend", "coreml"])
+    done = CliRunner().invoke(
+        search, [str(tmp_path / "a.gamer"), "cat", "-b", str(tmp_path), "--backend", "coreml"]
+    )
     assert done.exit_code == 1 and done.stderr.count("\n") == 1 and "macOS alone" in done.stderr
 
 
@@ -153,18 +183,24 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Artifact]:
     return written(decoders.embed(config, weights, "fp32"), "fp16", None, tmp_path_factory.mktemp("table"))
 
 
-def written(item: Any, quant: str, language: Any, folder: Path, cache: str = "tensors") -> tuple[Path, Artifact]:
+def written(
+    item: Any, quant: str, language: Any, folder: Path, cache: str = "tensors"
+) -> tuple[Path, Artifact]:
     from gamer.export.coreml import to_coreml
-    from gamer.export.target_options import Form
+    from gamer.export.target_options import TargetOptions
 
     path = folder / f"{item.role}.mlpackage"
-    inputs, outputs = to_coreml.write(item, quant, language, [], path, Form(cache=cache))
-    return path, Artifact(item.role, "coreml", quant, path.name, 0, "", inputs, outputs, Parity("", "", 0.0), 0.0)
+    inputs, outputs = to_coreml.write(item, quant, language, [], path, TargetOptions(cache=cache))
+    return path, Artifact(
+        item.role, "coreml", quant, path.name, 0, "", inputs, outputs, Parity("", "", 0.0), 0.0
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("half", [np.float16, np.float32])
-def test_a_package_runs_on_the_units_that_were_named(mac: Any, package: tuple[Path, Artifact], half: Any) -> None:
+def test_a_package_runs_on_the_units_that_were_named(
+    mac: Any, package: tuple[Path, Artifact], half: Any
+) -> None:
     mac.half_out = half
     for units in ("all", "cpu_only", "cpu_and_gpu", "cpu_and_ne"):
         session = open_session(f"coreml:{units}", *package, 1)
@@ -178,14 +214,22 @@ def test_a_package_runs_on_the_units_that_were_named(mac: Any, package: tuple[Pa
 @pytest.mark.slow
 def test_what_core_ml_refuses_is_one_line(mac: Any, package: tuple[Path, Artifact], tmp_path: Path) -> None:
     session = open_session("coreml:cpu_and_ne", *package, 1)
-    with pytest.raises(RuntimeFailure, match=r"on cpu_and_ne: Core ML fails \(MultiArray shape \(2,\) .*: try --backend coreml:cpu_only$"):
+    with pytest.raises(
+        RuntimeFailure,
+        match=r"on cpu_and_ne: Core ML fails \(MultiArray shape \(2,\) .*: try --backend coreml:cpu_only$",
+    ):
         session.run({"ids": np.array([1, 2])})
     renamed = replace(package[1], inputs=(TensorSpec("tokens", (1,), "int32"),))
     with pytest.raises(RuntimeFailure, match=r'on all: Core ML fails \(.*Provided key \\?"tokens\\?"'):
         open_session("coreml", package[0], renamed, 1).run({"tokens": np.array([1])})
     mac.refuses = "Error compiling model: no such operation\nand more lines"
-    refusal = pytest.raises(RuntimeFailure, match=r"llm_embed.mlpackage: Core ML refuses it \(.*\): export again$")
-    with pytest.warns(RuntimeWarning, match="no such operation"), refusal:  # to coremltools a model that does not load is a warning
+    refusal = pytest.raises(
+        RuntimeFailure, match=r"llm_embed.mlpackage: Core ML refuses it \(.*\): export again$"
+    )
+    with (
+        pytest.warns(RuntimeWarning, match="no such operation"),
+        refusal,
+    ):  # to coremltools a model that does not load is a warning
         open_session("coreml", *package, 1)
     for text in (b"", b"\xff" * 64):
         (tmp_path / "no.mlpackage").write_bytes(text)
@@ -195,9 +239,13 @@ def test_what_core_ml_refuses_is_one_line(mac: Any, package: tuple[Path, Artifac
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("family", "cache"), [("gemma3", "tensors"), ("gpt2", "state"), ("flan-t5", "tensors")])
+@pytest.mark.parametrize(
+    ("family", "cache"), [("gemma3", "tensors"), ("gpt2", "state"), ("flan-t5", "tensors")]
+)
 def test_every_family_decodes_as_torch_does(mac: Any, family: str, cache: str, tmp_path: Path) -> None:
-    """Names by place, fp16 results, the cache kept here or in Core ML's states; a T5's encoder beside its decoder."""
+    """Names by place, fp16 results, the cache kept here or in Core ML's states; a T5's encoder beside its
+    decoder.
+    """
     from gamer.export.components import decoders
     from gamer.export.coreml.stateful import inputs_of, outputs_of
     from gamer.export.parity import measure
@@ -250,7 +298,9 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
 
 @pytest.mark.slow
 def test_a_mac_proves_with_both(mac: Any, exported: tuple[Path, Any]) -> None:
-    """`gamer export` and `gamer verify` where there is a Core ML: it and the interpreter, each held to the threshold."""
+    """`gamer export` and `gamer verify` where there is a Core ML: it and the interpreter, each held to the
+    threshold.
+    """
     from gamer.export.cli import parity_text
     from gamer.export.errors import ExportError
     from gamer.export.parity import verify
@@ -271,7 +321,9 @@ def test_a_mac_proves_with_both(mac: Any, exported: tuple[Path, Any]) -> None:
 
 
 @pytest.mark.slow
-def test_a_prefix_is_made_and_used_where_core_ml_runs(mac: Any, exported: tuple[Path, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_prefix_is_made_and_used_where_core_ml_runs(
+    mac: Any, exported: tuple[Path, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from gamer.export.bundle import prefixes
     from gamer.runtime.models.llm import Request
 
@@ -290,18 +342,29 @@ def test_a_prefix_is_made_and_used_where_core_ml_runs(mac: Any, exported: tuple[
 
 
 @pytest.mark.slow
-def test_bench_latency_times_it(mac: Any, exported: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bench_latency_times_it(
+    mac: Any, exported: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     from click.testing import CliRunner
 
     from gamer.bench.cli.cost import latency
     from gamer.bench.latency import launch
 
     monkeypatch.setattr(launch, "_start", launch.run)  # in this process, where the double of Core ML is
-    done = CliRunner().invoke(latency, ["-b", str(exported[0]), "--backend", "coreml:cpu_only", "-r", "1", "-w", "0", "--json"])
+    done = CliRunner().invoke(
+        latency, ["-b", str(exported[0]), "--backend", "coreml:cpu_only", "-r", "1", "-w", "0", "--json"]
+    )
     assert done.exit_code == 0, done.stderr
     found = json.loads(done.stdout)
-    assert found["backend"] == "coreml:cpu_only" and {m["role"] for m in found["models"]} == {"llm_embed", "llm_decoder"}
-    assert {row["step"] for row in found["rows"]} >= {"llm_embed", "llm_prefill", "llm_decode"} and mac.loaded[-1][1] == "CPU_ONLY"
+    assert found["backend"] == "coreml:cpu_only" and {m["role"] for m in found["models"]} == {
+        "llm_embed",
+        "llm_decoder",
+    }
+    assert {row["step"] for row in found["rows"]} >= {
+        "llm_embed",
+        "llm_prefill",
+        "llm_decode",
+    } and mac.loaded[-1][1] == "CPU_ONLY"
 
 
 @pytest.fixture
@@ -319,8 +382,12 @@ def cosine(a: Array, b: Array) -> float:
 
 
 @pytest.mark.slow
-def test_photos_are_seen_and_found_as_on_onnx(mac: Any, pocket: tuple[Models, Models], bundle: Path, sample_album: Path, tmp_path: Path) -> None:
-    """Towers and experts photo by photo; searches of the sample album; an album built through the backend. int8 in both, computed otherwise."""
+def test_photos_are_seen_and_found_as_on_onnx(
+    mac: Any, pocket: tuple[Models, Models], bundle: Path, sample_album: Path, tmp_path: Path
+) -> None:
+    """Towers and experts photo by photo; searches of the sample album; an album built through the backend.
+    int8 in both, computed otherwise.
+    """
     from gamer.index import load_pixels
     from gamer.runtime.indexing.build import build
     from gamer.runtime.search.engine import Engine
@@ -330,17 +397,25 @@ def test_photos_are_seen_and_found_as_on_onnx(mac: Any, pocket: tuple[Models, Mo
     wanted = ("coffee", "chelsea", "rocket")
     photos = {hit.id: hit.path for hit in engines[1].search("a photo", 19, now=NOW).hits if hit.id in wanted}
     for path in photos.values():
-        seen, there = (models.see(load_pixels(Path(str(path)))) for models in pocket)
+        seen, there = (models.encode_image(load_pixels(Path(str(path)))) for models in pocket)
         assert cosine(seen.embedding, there.embedding) > 0.97 and seen.labels[0][0] == there.labels[0][0]
         assert seen.embedding.dtype == seen.patches.dtype == np.float32
         # The experts of both on the same patches: routing must not hang on how the tower was quantized.
         mine, theirs = (models.project(there.patches) for models in pocket)
         assert mine.experts == theirs.experts and mine.macs_saved == theirs.macs_saved
         assert cosine(mine.prompts, theirs.prompts) > 0.98
-    for query in ("coffee I photographed last spring", "my cat", "rocket launch in Florida last summer", "Roman coins"):
+    for query in (
+        "coffee I photographed last spring",
+        "my cat",
+        "rocket launch in Florida last summer",
+        "Roman coins",
+    ):
         one, other = (engine.search(query, now=NOW) for engine in engines)
-        assert one.hits[0].id == other.hits[0].id and len({h.id for h in one.hits} & {h.id for h in other.hits}) >= 4
-        assert one.here == pytest.approx(other.here, abs=0.1)
+        assert (
+            one.hits[0].id == other.hits[0].id
+            and len({h.id for h in one.hits} & {h.id for h in other.hits}) >= 4
+        )
+        assert one.presence == pytest.approx(other.presence, abs=0.1)
     assert one.trace.models.startswith("coreml:cpu_and_ne, its own threads")
     rows = [{"id": f"p{n}", "path": path} for n, path in enumerate(photos.values())]
     (tmp_path / "bare.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
@@ -352,7 +427,9 @@ def test_photos_are_seen_and_found_as_on_onnx(mac: Any, pocket: tuple[Models, Mo
 
 @pytest.mark.slow
 def test_the_language_model_answers_as_on_onnx(pocket: tuple[Models, Models]) -> None:
-    """Decoder with its cache, and a prefix made by the backend itself: int8 weights here, 4-bit layers on ONNX."""
+    """Decoder with its cache, and a prefix made by the backend itself: int8 weights here, 4-bit layers on
+    ONNX.
+    """
     from gamer.runtime.models.llm import Prefix, Request
 
     ours, onnx = pocket

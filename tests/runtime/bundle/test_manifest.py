@@ -1,4 +1,6 @@
-"""The bundle's manifest: round trip, the golden file of version 1, and everything that a hostile or damaged bundle may try."""
+"""The bundle's manifest: round trip, the golden file of version 1, and everything that a hostile or damaged
+bundle may try.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def test_golden_version_1_opens_and_writes_back_the_same() -> None:
     text = MANIFEST.read_text(encoding="utf-8")
     manifest = mf.from_json(text, "golden")
     assert manifest.schema_version == 1
-    assert manifest.artifact("text_tower", "onnx").inputs[0] == mf.TensorSpec("input_ids", ("batch", "tokens"), "int64")
+    assert manifest.artifact("text_tower", "onnx").inputs[0] == mf.TensorSpec(
+        "input_ids", ("batch", "tokens"), "int64"
+    )
     assert manifest.artifact("text_tower", "coreml").parity == mf.Parity(mf.NOT_RUN, "cosine", 0.985)
     assert mf.to_json(manifest) == text
 
@@ -42,15 +46,26 @@ def test_golden_version_1_opens_and_writes_back_the_same() -> None:
 def test_golden_version_2_names_the_kernels_of_its_parity_and_writes_back_the_same() -> None:
     text = (GOLDEN / "manifest_v2.json").read_text(encoding="utf-8")
     manifest = mf.from_json(text, "golden")
-    assert manifest.schema_version == 2 and manifest.artifact("text_tower", "onnx").parity.kernels.startswith("onnxruntime 1.32.0, x86_64")
+    assert manifest.schema_version == 2 and manifest.artifact("text_tower", "onnx").parity.kernels.startswith(
+        "onnxruntime 1.32.0, x86_64"
+    )
     assert mf.to_json(manifest) == text
 
 
 def test_golden_arrays_are_a_components_own_or_its_familys() -> None:
     manifest = mf.from_json(MANIFEST.read_text(encoding="utf-8"), "golden")
-    names = ("fixtures/dpe.patches.npy", "fixtures/dpe_router.want.npy", "fixtures/dpe_expert_1.want.npy", "fixtures/text.json", "labels.json")
+    names = (
+        "fixtures/dpe.patches.npy",
+        "fixtures/dpe_router.want.npy",
+        "fixtures/dpe_expert_1.want.npy",
+        "fixtures/text.json",
+        "labels.json",
+    )
     manifest = replace(manifest, files=tuple(mf.DataFile(n, n, 1, "0") for n in names))
-    assert {k: f.name for k, f in manifest.golden("dpe_router").items()} == {"patches": names[0], "want": names[1]}
+    assert {k: f.name for k, f in manifest.golden("dpe_router").items()} == {
+        "patches": names[0],
+        "want": names[1],
+    }
     assert manifest.golden("text_tower") == {}
 
 

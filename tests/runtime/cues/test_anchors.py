@@ -1,4 +1,6 @@
-"""Event anchors: what is read, what an offset does to an event's days, and how an album is asked for the event."""
+"""Event anchors: what is read, what an offset does to an event's days, and how an album is asked for the
+event.
+"""
 
 from __future__ import annotations
 
@@ -42,23 +44,41 @@ READ = [
     ("cake a week after the party", "party", "0705T00-0711T23", "cake"),
     ("cake a few days after the party", "party", "0706T00-0710T23", "cake"),
     ("cake on the evening of the wedding", "wedding", "0704T17-0704T23", "cake"),
-    ("who came the day of my sister's wedding, and with whom", "my sister's wedding", "0704T00-0704T23", "who came, and with whom"),
+    (
+        "who came the day of my sister's wedding, and with whom",
+        "my sister's wedding",
+        "0704T00-0704T23",
+        "who came, and with whom",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("query", "phrase", "span", "rest"), READ, ids=[r[0] for r in READ])
-def test_an_anchor_waits_for_its_event_and_moves_from_it(query: str, phrase: str, span: str, rest: str) -> None:
+def test_an_anchor_waits_for_its_event_and_moves_from_it(
+    query: str, phrase: str, span: str, rest: str
+) -> None:
     cues = parse(query, NOW, None)
     (anchor,) = cues.anchors
     assert cues.times == () and cues.cubes == () and cues.rest == query
-    assert anchor.phrase.removeprefix("my ") == phrase.removeprefix("my ") and query[slice(*anchor.span)] == anchor.text
+    assert (
+        anchor.phrase.removeprefix("my ") == phrase.removeprefix("my ")
+        and query[slice(*anchor.span)] == anchor.text
+    )
     found = resolve(cues, lambda said: (day(2025, 7, 4),) if said == anchor.phrase else ())
     assert shown(found) == [span] and [t.kind for t in found.times] == ["anchor"] and found.anchors == ()
     assert found.rest == rest and found.cubes[0].start == found.times[0].start
 
 
 @pytest.mark.parametrize(
-    "query", ["my cat", "two days after Christmas 2010", "the weekend before Easter", "the week of the 3rd", "before and after", ""]
+    "query",
+    [
+        "my cat",
+        "two days after Christmas 2010",
+        "the weekend before Easter",
+        "the week of the 3rd",
+        "before and after",
+        "",
+    ],
 )
 def test_dates_and_plain_words_are_no_anchors(query: str) -> None:
     assert parse(query, NOW, None).anchors == ()
@@ -73,7 +93,10 @@ def test_an_event_of_several_days_makes_several_cues() -> None:
     def find(_: str) -> Sequence[Interval]:
         return (day(2024, 7, 4), day(2025, 7, 4))
 
-    assert shown(resolve(parse("the day after the fireworks", NOW, None), find)) == ["0705T00-0705T23", "0705T00-0705T23"]
+    assert shown(resolve(parse("the day after the fireworks", NOW, None), find)) == [
+        "0705T00-0705T23",
+        "0705T00-0705T23",
+    ]
 
 
 @pytest.fixture
@@ -89,7 +112,10 @@ def album(tmp_path: Path) -> Album:
         vectors = np.eye(4, dtype=np.float32)
         writer.add(
             [
-                Encoded(Photo(f"p{n}", taken_at=ms(*when), memories=(Memory("note", text),)), {"text": vectors[axis : axis + 1]})
+                Encoded(
+                    Photo(f"p{n}", taken_at=ms(*when), memories=(Memory("note", text),)),
+                    {"text": vectors[axis : axis + 1]},
+                )
                 for n, (when, text, axis) in enumerate(texts)
             ]
         )

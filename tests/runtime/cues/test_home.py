@@ -16,14 +16,18 @@ DAY, HOUR = 86_400_000, 3_600_000
 START = 1_700_000_000_000 // DAY * DAY
 
 
-def taken(where: tuple[float, float], days: range, hour: int, each: int = 1) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def taken(
+    where: tuple[float, float], days: range, hour: int, each: int = 1
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """`each` photos a day at about that place and hour."""
     noise = np.random.default_rng(len(days)).normal(0, 0.0004, (len(days) * each, 2))
     times = np.repeat([START + d * DAY + hour * HOUR for d in days], each)
     return np.array(where) + noise, times.astype(np.int64)
 
 
-def joined(*parts: tuple[NDArray[np.float64], NDArray[np.int64]]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def joined(
+    *parts: tuple[NDArray[np.float64], NDArray[np.int64]],
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     return np.concatenate([p for p, _ in parts]), np.concatenate([t for _, t in parts])
 
 
@@ -34,7 +38,13 @@ def test_nights_over_months_are_a_home() -> None:
         taken(HOTEL, range(100, 112), 23, each=40),  # many photos, one fortnight
     )
     home = learn_home(*photos)
-    assert home is not None and home.south is not None and home.north is not None and home.west is not None and home.east is not None
+    assert (
+        home is not None
+        and home.south is not None
+        and home.north is not None
+        and home.west is not None
+        and home.east is not None
+    )
     assert home.south < HOME[0] < home.north and home.west < HOME[1] < home.east
     assert home.north - home.south < 0.02 and not home.south < OFFICE[0] < home.north and not home.has_time
 
@@ -60,7 +70,11 @@ def test_too_little_is_no_home(photos: tuple[NDArray[np.float64], NDArray[np.int
 
 
 @settings(deadline=None)
-@given(hnp.arrays(np.int64, 30, elements=st.integers(-(2**62), 2**62)), st.floats(-90, 90), st.floats(-180, 180))
+@given(
+    hnp.arrays(np.int64, 30, elements=st.integers(-(2**62), 2**62)), st.floats(-90, 90), st.floats(-180, 180)
+)
 def test_any_times_and_places(times: NDArray[np.int64], lat: float, lon: float) -> None:
     home = learn_home(np.tile([lat, lon], (30, 1)), times)
-    assert home is None or (home.south is not None and home.north is not None and home.south <= lat <= home.north)
+    assert home is None or (
+        home.south is not None and home.north is not None and home.south <= lat <= home.north
+    )

@@ -118,7 +118,11 @@ TIMES = [
     ("house after May 2011", "20110601-*", "house"),
     ("cake two days after Christmas 2010", "20101227-20101227", "cake"),
     ("walk the weekend before Easter 2011", "20110416-20110417", "walk"),
-    ("the photo of my son at the airport last time", "20090301-20260617T1530", "the photo of my son at the airport"),
+    (
+        "the photo of my son at the airport last time",
+        "20090301-20260617T1530",
+        "the photo of my son at the airport",
+    ),
     ("party the night before last", "20260615T1800-20260616T0600", "party"),
     ("cat a couple of weeks ago", "20260601-20260607", "cat"),
     ("cat a fortnight ago", "20260531-20260606", "cat"),
@@ -204,15 +208,28 @@ def test_kinds_say_what_was_read() -> None:
     def kinds(query: str) -> list[str]:
         return [t.kind for t in parse(query, NOW, None).times]
 
-    assert kinds("on 20110425") == ["day"] and kinds("in May 2011") == ["month"] and kinds("in 2011") == ["year"]
-    assert kinds("last summer") == ["relative"] and kinds("this morning") == ["today"] and kinds("last Friday") == ["weekday"]
-    assert kinds("at Christmas") == ["holiday"] and kinds("in May") == ["yearly"] and kinds("since 2010") == ["open"]
+    assert (
+        kinds("on 20110425") == ["day"] and kinds("in May 2011") == ["month"] and kinds("in 2011") == ["year"]
+    )
+    assert (
+        kinds("last summer") == ["relative"]
+        and kinds("this morning") == ["today"]
+        and kinds("last Friday") == ["weekday"]
+    )
+    assert (
+        kinds("at Christmas") == ["holiday"]
+        and kinds("in May") == ["yearly"]
+        and kinds("since 2010") == ["open"]
+    )
     assert kinds("from May 2010 to June 2011") == ["span"] and kinds("last time") == ["last time"]
     assert all(0 < t.confidence <= 1 for t in parse("in May 2011 or last summer", NOW, None).times)
 
 
 def test_southern_seasons() -> None:
-    assert shown(parse("beach in the summer of 2011", NOW, None, EXTENT, southern=True)) == ["20101201-20110228", "20111201-20120229"]
+    assert shown(parse("beach in the summer of 2011", NOW, None, EXTENT, southern=True)) == [
+        "20101201-20110228",
+        "20111201-20120229",
+    ]
     assert shown(parse("beach last winter", NOW, None, southern=True)) == ["20250601-20250831"]
     assert shown(parse("this autumn", NOW, None, southern=True)) == ["20260301-20260531"]
 
@@ -229,13 +246,19 @@ RECURRING = [
 
 
 @pytest.mark.parametrize(("query", "fits", "others"), RECURRING, ids=[r[0] for r in RECURRING])
-def test_times_that_come_back_are_evidence_and_cut_nothing(query: str, fits: list[tuple[int, ...]], others: list[tuple[int, ...]]) -> None:
+def test_times_that_come_back_are_evidence_and_cut_nothing(
+    query: str, fits: list[tuple[int, ...]], others: list[tuple[int, ...]]
+) -> None:
     cues = parse(query, NOW, None, EXTENT)
     (cue,) = cues.recurring
     assert cues.cubes == () and cues.rest == query and query[slice(*cue.span)] == cue.text
     into = into_week if cue.weekdays else into_day
-    assert all(cue.fits(into(ms(*when))) for when in fits) and not any(cue.fits(into(ms(*when))) for when in others)
-    assert list(cue.fits(into(np.array([ms(*when) for when in (*fits, *others)])))) == [True] * len(fits) + [False] * len(others)
+    assert all(cue.fits(into(ms(*when))) for when in fits) and not any(
+        cue.fits(into(ms(*when))) for when in others
+    )
+    assert list(cue.fits(into(np.array([ms(*when) for when in (*fits, *others)])))) == [True] * len(fits) + [
+        False
+    ] * len(others)
 
 
 def test_without_an_extent_a_month_is_the_latest() -> None:
@@ -250,8 +273,13 @@ def test_a_zone_does_not_shift_the_wall_clock() -> None:
 
 
 def test_cues_that_meet_are_intersected_and_others_united() -> None:
-    assert [c.start for c in parse("photos from 2011 of my son in May", NOW, None, EXTENT).cubes] == [ms(2011, 5, 1)]
-    assert [c.start for c in parse("2010 or 2012", NOW, None, EXTENT).cubes] == [ms(2010, 1, 1), ms(2012, 1, 1)]
+    assert [c.start for c in parse("photos from 2011 of my son in May", NOW, None, EXTENT).cubes] == [
+        ms(2011, 5, 1)
+    ]
+    assert [c.start for c in parse("2010 or 2012", NOW, None, EXTENT).cubes] == [
+        ms(2010, 1, 1),
+        ms(2012, 1, 1),
+    ]
 
 
 def test_cap() -> None:
@@ -346,7 +374,9 @@ def test_the_albums_own_places_win(gazetteer: Gazetteer) -> None:
         return [p.place.country_code for p in parse(query, NOW, gazetteer, near=near).places if p.place]
 
     assert countries("dog in Paris", texan) == ["US"]
-    assert parse("paris dog", NOW, gazetteer, near=texan).places == ()  # 25,000 people, lower case, no preposition
+    assert (
+        parse("paris dog", NOW, gazetteer, near=texan).places == ()
+    )  # 25,000 people, lower case, no preposition
     assert countries("dog in Paris", lambda _: 0) == ["FR"]
     assert parse("dog in paris", NOW, gazetteer, near=lambda _: 0).places == ()
     assert parse("Paris dog", NOW, gazetteer, near=lambda _: 0).places == ()
@@ -354,8 +384,20 @@ def test_the_albums_own_places_win(gazetteer: Gazetteer) -> None:
     assert [p.name for p in parisian.places] == ["Paris"] and parisian.rest == "dog"
 
 
-@pytest.mark.parametrize("query", ["red monster", "Spot The Cat", "Grilled artichokes, mesquite smoked", "al fresco dining", "Bob and Donna", "Haha"])
-def test_names_that_are_words_are_no_places_even_if_the_album_was_there(gazetteer: Gazetteer, query: str) -> None:
+@pytest.mark.parametrize(
+    "query",
+    [
+        "red monster",
+        "Spot The Cat",
+        "Grilled artichokes, mesquite smoked",
+        "al fresco dining",
+        "Bob and Donna",
+        "Haha",
+    ],
+)
+def test_names_that_are_words_are_no_places_even_if_the_album_was_there(
+    gazetteer: Gazetteer, query: str
+) -> None:
     """Münster, Çat, Mesquite, Jining, Donna in Texas, Hakha: alternate or short names need a preposition."""
     assert parse(query, NOW, gazetteer, near=lambda _: 9).places == ()
 
@@ -369,13 +411,17 @@ def test_a_place_without_photos_cuts_nothing_and_stays_in_the_text(gazetteer: Ga
 
 def test_a_country_is_all_its_boxes(gazetteer: Gazetteer) -> None:
     cues = parse("beach in the US in 2010", NOW, gazetteer, EXTENT)
-    assert len(cues.cubes) == len(cues.places[0].boxes) > 1 and len({c.west for c in cues.cubes}) == len(cues.cubes)
+    assert len(cues.cubes) == len(cues.places[0].boxes) > 1 and len({c.west for c in cues.cubes}) == len(
+        cues.cubes
+    )
 
 
 HOME = Cube(south=48.1, north=48.2, west=11.5, east=11.6)
 
 
-@pytest.mark.parametrize("query", ["cat at home", "cat at my place", "cat in our house", "cat around our own garden flat"])
+@pytest.mark.parametrize(
+    "query", ["cat at home", "cat at my place", "cat in our house", "cat around our own garden flat"]
+)
 def test_home_is_a_place_once_the_album_told_where(query: str) -> None:
     without = parse(query, NOW, None, home=lambda: None)
     assert without.places == () and without.rest == query
@@ -383,7 +429,11 @@ def test_home_is_a_place_once_the_album_told_where(query: str) -> None:
     if "garden" in query:  # not the home's own words
         assert cues.places == ()
     else:
-        assert [(p.kind, p.boxes) for p in cues.places] == [("home", (HOME,))] and cues.rest == "cat" and cues.cubes == (HOME,)
+        assert (
+            [(p.kind, p.boxes) for p in cues.places] == [("home", (HOME,))]
+            and cues.rest == "cat"
+            and cues.cubes == (HOME,)
+        )
     assert parse("cat, not at home", NOW, None, home=lambda: HOME).negated_places[0].boxes == (HOME,)
 
 
@@ -392,7 +442,9 @@ def test_negated_places(gazetteer: Gazetteer) -> None:
     assert cues.places == () and cues.cubes == () and cues.rest == "beach"
     assert [p.name for p in cues.negated_places] == ["Spain", "Portugal"]
     mixed = parse("beach in Europe except Paris in 2010", NOW, gazetteer)
-    assert [p.name for p in mixed.places] == ["Europe"] and [p.name for p in mixed.negated_places] == ["Paris"]
+    assert [p.name for p in mixed.places] == ["Europe"] and [p.name for p in mixed.negated_places] == [
+        "Paris"
+    ]
     assert len(mixed.negated) == 1 and len(mixed.cubes) == 1
 
 
@@ -411,10 +463,18 @@ def test_quotes_of_a_language_model_are_read_by_the_rules_and_invent_nothing(gaz
     cues = parse(query, NOW, gazetteer, EXTENT, lambda _: 0)
     assert cues.times == () and cues.places == ()
     found = with_quotes(cues, "may", "paris", context, gazetteer, lambda _: 3)
-    assert [t.text for t in found.times] == ["may"] * 4 and [(p.text, p.name) for p in found.places] == [("paris", "Paris")]
-    assert found.rest == query and len(found.cubes) == 4 and all(c.has_time and c.has_place for c in found.cubes)
+    assert [t.text for t in found.times] == ["may"] * 4 and [(p.text, p.name) for p in found.places] == [
+        ("paris", "Paris")
+    ]
+    assert (
+        found.rest == query and len(found.cubes) == 4 and all(c.has_time and c.has_place for c in found.cubes)
+    )
     assert with_quotes(cues, "June 2011", "London", context, gazetteer) == cues  # not the query's words
-    assert with_quotes(cues, "", "", context, gazetteer) == cues == with_quotes(cues, "dog", "dog", context, gazetteer)
+    assert (
+        with_quotes(cues, "", "", context, gazetteer)
+        == cues
+        == with_quotes(cues, "dog", "dog", context, gazetteer)
+    )
     read = parse("dog in Rome in May 2011", NOW, gazetteer, EXTENT)
     assert with_quotes(read, "dog", "dog", context, gazetteer) == read  # the rules come first
 
@@ -435,7 +495,19 @@ def test_spans_are_the_text(gazetteer: Gazetteer) -> None:
 
 
 def test_only_the_head_of_a_long_query_is_read(gazetteer: Gazetteer) -> None:
-    for piece in ("Paris ", "in May 2012 ", "a", "(", "2010-", "New York ", "\0", "last ", "1 ", "not in Paris or ", "a few "):
+    for piece in (
+        "Paris ",
+        "in May 2012 ",
+        "a",
+        "(",
+        "2010-",
+        "New York ",
+        "\0",
+        "last ",
+        "1 ",
+        "not in Paris or ",
+        "a few ",
+    ):
         cues = parse(piece * 100_000, NOW, gazetteer)
         assert len(cues.rest) <= MAX_QUERY and len(cues.cubes) <= MAX_CUBES
 
@@ -502,7 +574,11 @@ PIECES = st.lists(
 ).map(" ".join)
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=400,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
 @given(
     query=st.one_of(st.text(), PIECES, st.text(st.characters(categories=["Cc", "Cs", "Nd"]))),
     extent=st.none() | st.tuples(st.integers(), st.integers()),
@@ -514,7 +590,10 @@ def test_any_text(gazetteer: Gazetteer, query: str, extent: tuple[int, int] | No
     for near in (None, lambda place: place.id % 2):
         cues = parse(query, NOW, gazetteer, extent, near)
         assert bool(cues.rest) == bool(query)
-        assert bool(cues.cubes) == bool(cues.times or any(p.photos != 0 for p in cues.places)) and len(cues.cubes) <= MAX_CUBES
+        assert (
+            bool(cues.cubes) == bool(cues.times or any(p.photos != 0 for p in cues.places))
+            and len(cues.cubes) <= MAX_CUBES
+        )
         named = [(t.span, t.text) for t in (*cues.times, *cues.negated_times)]
         named += [(p.span, p.text) for p in (*cues.places, *cues.negated_places)]
         for (a, b), text in named:

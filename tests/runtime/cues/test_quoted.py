@@ -38,7 +38,9 @@ def models(seed: int, most: int = 10_000) -> tuple[Models, list[str]]:
 
     manifest = SimpleNamespace(decoder=lambda: SimpleNamespace(max_seq=512))
     lm = SimpleNamespace(generate=generate)
-    return cast(Models, SimpleNamespace(prompt=prompt, manifest=manifest, language_model=lm, llm_vocabulary=BYTES)), asked
+    return cast(
+        Models, SimpleNamespace(prompt=prompt, manifest=manifest, language_model=lm, llm_vocabulary=BYTES)
+    ), asked
 
 
 @settings(max_examples=200)
@@ -50,7 +52,9 @@ def test_nothing_is_invented(query: str, seed: int) -> None:
         assert not pieces(query)
         return
     assert all(value in query for value in (found.time, found.place, found.text))
-    assert not found.text or not any(v and (v in found.text or found.text in v) for v in (found.time, found.place))
+    assert not found.text or not any(
+        v and (v in found.text or found.text in v) for v in (found.time, found.place)
+    )
     assert not set('"\\<>{}\n') & set(asked[0])
 
 

@@ -1,4 +1,6 @@
-"""The rules file that three readers share: its shape, that every rule can be made, and that its tables agree with independent ones."""
+"""The rules file that three readers share: its shape, that every rule can be made, and that its tables agree
+with independent ones.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +30,15 @@ def test_every_rule_compiles_and_has_a_maker() -> None:
         assert rule.make in MAKERS and rule.kind in tables().trust and rule.needs
     assert set(MAKERS) == {rule.make for rule in tables().rules}
     assert set(tables().trust) >= DEICTIC and all(0 < share <= 1 for share in tables().trust.values())
-    assert all(0 <= low < high <= 36 and 0 < share <= 1 for low, high, share in tables().recurring_hours.values())
+    assert all(
+        0 <= low < high <= 36 and 0 < share <= 1 for low, high, share in tables().recurring_hours.values()
+    )
 
 
 def test_patterns_stay_in_the_syntax_that_java_and_icu_share() -> None:
-    """No Python spelling in the file, no group name with an underscore (Java has none), none twice in a pattern."""
+    """No Python spelling in the file, no group name with an underscore (Java has none), none twice in a
+    pattern.
+    """
     for rule in tables().rules:
         shared = tables().expand(rule.pattern)
         assert "(?P" not in shared and "<<" not in shared
@@ -66,7 +72,14 @@ def test_holidays(name: str, year: int, first: tuple[int, int], last: tuple[int,
 
 def test_every_holiday_can_be_reckoned() -> None:
     for rule in tables().holidays.values():
-        ways = [bool(rule.day), bool(rule.nth), rule.easter is not None, rule.orthodox is not None, bool(rule.weekday_from), bool(rule.table)]
+        ways = [
+            bool(rule.day),
+            bool(rule.nth),
+            rule.easter is not None,
+            rule.orthodox is not None,
+            bool(rule.weekday_from),
+            bool(rule.table),
+        ]
         assert sum(ways) == 1
         for year in range(2002, 2036):
             low, high = holiday(rule)(year)
@@ -74,7 +87,9 @@ def test_every_holiday_can_be_reckoned() -> None:
 
 
 def test_moon_tables_are_whole_and_move_by_the_moon() -> None:
-    """A year's first day stands for it: an Islamic feast that comes twice in a year leaves the next table entry two lunar years away."""
+    """A year's first day stands for it: an Islamic feast that comes twice in a year leaves the next table
+    entry two lunar years away.
+    """
     for days in tables().tables.values():
         assert sorted(days) == list(range(min(days), max(days) + 1))
         first = [date(y, d // 100, d % 100).toordinal() for y, d in sorted(days.items())]

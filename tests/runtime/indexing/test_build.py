@@ -1,4 +1,6 @@
-"""Albums that follow a folder through its life: built, interrupted, added to, moved about, edited, thinned out, encoded anew. With made-up models."""
+"""Albums that follow a folder through its life: built, interrupted, added to, moved about, edited, thinned
+out, encoded anew. With made-up models.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +84,14 @@ def test_an_unchanged_folder_is_not_encoded_again(album: Path, folder: Path) -> 
     os.utime(folder / "0.png")  # touched, not changed
     before = album.read_bytes()
     done, encoded = add(album, folder)
-    assert (done.added, done.edited, done.moved, done.unchanged, done.missing, encoded) == (0, 0, 0, 5, (), [])
+    assert (done.added, done.edited, done.moved, done.unchanged, done.missing, encoded) == (
+        0,
+        0,
+        0,
+        5,
+        (),
+        [],
+    )
     assert album.read_bytes() == before
 
 
@@ -103,7 +112,9 @@ def test_new_edited_moved_and_deleted(album: Path, folder: Path) -> None:
     photos = contents(album)
     (newcomer,) = set(photos) - {f"{i}.png" for i in range(5)}
     assert newcomer.startswith("1.png~") and sorted(encoded) == sorted(["3.png", newcomer])
-    assert photos["1.png"].path == str(folder / "renamed.png") and photos["2.png"].path == str(folder / "trip" / "2.png")
+    assert photos["1.png"].path == str(folder / "renamed.png") and photos["2.png"].path == str(
+        folder / "trip" / "2.png"
+    )
     assert photos["3.png"].memories == (Memory("label", "thing of colour 010203"),)
     assert "4.png" in photos  # nothing vanishes unasked
     with Album.open(album) as opened:
@@ -119,7 +130,9 @@ def test_a_sidecar_that_came_later_and_what_was_written_before(album: Path, fold
         stored = opened.photo(opened.row_of("0.png"))
     with AlbumWriter.extend(album) as writer:
         writer.update([Encoded(replace(stored, memories=(*stored.memories, secret), sharing="low"))])
-    (folder / "0.png.json").write_text(json.dumps({"photoTakenTime": {"timestamp": "1628944000"}, "description": "Tram 28"}))
+    (folder / "0.png.json").write_text(
+        json.dumps({"photoTakenTime": {"timestamp": "1628944000"}, "description": "Tram 28"})
+    )
     done, encoded = add(album, folder)
     assert (done.edited, done.unchanged, encoded) == (1, 4, ["0.png"])
     photo = contents(album)["0.png"]
@@ -135,7 +148,9 @@ def test_a_chat_that_goes_on_grows_its_memory(album: Path, folder: Path) -> None
     log.write_text("2024-05-01 10:00 Anna: see you\n2024-05-01 10:05 Ben: at noon\n")
     done, encoded = add(album, folder)
     assert (done.added, done.edited, encoded) == (0, 1, ["chat.txt#2024-05-01T10:00:00"])
-    assert contents(album)["chat.txt#2024-05-01T10:00:00"].memories == (Memory("chat", "Anna: see you\nBen: at noon"),)
+    assert contents(album)["chat.txt#2024-05-01T10:00:00"].memories == (
+        Memory("chat", "Anna: see you\nBen: at noon"),
+    )
 
 
 def test_a_picture_that_became_unreadable_keeps_its_row(album: Path, folder: Path) -> None:
@@ -160,7 +175,9 @@ def test_two_folders_with_the_same_names(album: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("stop_after", [0, 1, 2])
-def test_an_interrupted_build_goes_on(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop_after: int) -> None:
+def test_an_interrupted_build_goes_on(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop_after: int
+) -> None:
     monkeypatch.setattr(build, "BATCH", 2)
     out = tmp_path / "b.gamer"
     first = Counting(fake_models(), stop_after)
@@ -169,14 +186,18 @@ def test_an_interrupted_build_goes_on(folder: Path, tmp_path: Path, monkeypatch:
     assert not out.exists()
     second = Counting(fake_models())
     ticks: list[tuple[int, int]] = []
-    built = build.build(folder, fake_models(), out, lambda done, total, name: ticks.append((done, total)), second)
+    built = build.build(
+        folder, fake_models(), out, lambda done, total, name: ticks.append((done, total)), second
+    )
     assert (built.photos, built.resumed) == (5, 2 * stop_after)
     assert sorted(first.encoded + second.encoded) == [f"{i}.png" for i in range(5)]  # none twice
     assert ticks[-1] == (5, 5) and len(contents(out)) == 5
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.gamer", "photos"]
 
 
-def test_what_an_interrupted_build_of_another_folder_left_does_not_get_in(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_an_interrupted_build_of_another_folder_left_does_not_get_in(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(build, "BATCH", 2)
     picture(tmp_path / "other" / "x.png", (200, 200, 200))
     with pytest.raises(KeyboardInterrupt):
@@ -205,7 +226,9 @@ t.build.add(Path({str(album)!r}), Path({str(folder)!r}), t.fake_models(), progre
     assert len(encoded) == again.added == 25 - left and len(contents(album)) == 25
 
 
-def test_update_with_another_encoder_keeps_what_people_said(album: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_update_with_another_encoder_keeps_what_people_said(
+    album: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(build, "BATCH", 2)
     with AlbumWriter.extend(album) as writer:
         writer.prefer("1.png", "2.png")
@@ -228,7 +251,9 @@ def test_update_with_another_encoder_keeps_what_people_said(album: Path, tmp_pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.gamer", "photos"]
 
 
-def test_an_interrupted_update_forgets_nothing_that_was_said_since(album: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_update_forgets_nothing_that_was_said_since(
+    album: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(build, "BATCH", 2)
     other = fake_models("another")
     with pytest.raises(KeyboardInterrupt):
@@ -244,7 +269,9 @@ def test_an_interrupted_update_forgets_nothing_that_was_said_since(album: Path, 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.gamer", "photos"]
 
 
-def test_an_update_is_no_continuation_of_an_interrupted_build(album: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_update_is_no_continuation_of_an_interrupted_build(
+    album: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(build, "BATCH", 2)
     with AlbumWriter.extend(album) as writer:
         writer.prefer("1.png", "2.png")
@@ -276,12 +303,16 @@ def test_update_of_named_photos(album: Path, folder: Path) -> None:
     assert contents(album)["0.png"].memories == (Memory("label", "thing of colour 010101"),)
 
 
-def test_an_update_without_the_disk_keeps_what_the_album_knew(album: Path, folder: Path, tmp_path: Path) -> None:
+def test_an_update_without_the_disk_keeps_what_the_album_knew(
+    album: Path, folder: Path, tmp_path: Path
+) -> None:
     """The same encoders: every row stays, with its vectors and labels. Others: nothing is begun."""
 
     def rows() -> list[tuple[object, ...]]:
         with contextlib.closing(sqlite3.connect(album)) as db:
-            return db.execute("SELECT photo, channel, chunk, scale, data FROM vectors ORDER BY 1, 2, 3").fetchall()
+            return db.execute(
+                "SELECT photo, channel, chunk, scale, data FROM vectors ORDER BY 1, 2, 3"
+            ).fetchall()
 
     before, said = rows(), contents(album)
     folder.rename(tmp_path / "unmounted")
@@ -294,7 +325,9 @@ def test_an_update_without_the_disk_keeps_what_the_album_knew(album: Path, folde
 
 
 def test_people_are_mentioned_whole(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text('{"id": "1", "memories": [{"source": "people", "text": "van der Berg, 李小龙"}]}\n')
+    (tmp_path / "a.jsonl").write_text(
+        '{"id": "1", "memories": [{"source": "people", "text": "van der Berg, 李小龙"}]}\n'
+    )
     build.build(tmp_path / "a.jsonl", fake_models(), tmp_path / "a.gamer")
     with Album.open(tmp_path / "a.gamer") as opened:
         assert sorted(opened.entity_names(10)) == ["van der Berg", "李小龙"]
@@ -318,10 +351,16 @@ HASHES = st.sampled_from(HASHES_ALL)
 @settings(max_examples=500, deadline=None)
 @given(st.dictionaries(PATHS, HASHES), st.dictionaries(PATHS, HASHES))
 def test_a_row_is_claimed_once_and_ids_stay_unique(before: dict[str, str], after: dict[str, str]) -> None:
-    """Against the meaning: an unchanged file is the same; a content that is still somewhere keeps its row; the rest is edited, new or missing."""
+    """Against the meaning: an unchanged file is the same; a content that is still somewhere keeps its row;
+    the rest is edited, new or missing.
+    """
     known = [Known(path[-1], path, content) for path, content in before.items()]
     reconciler = Reconciler(known, lambda path: path in after)
-    decisions = [d for path, content in sorted(after.items()) if (d := reconciler.decide(Photo(path[-1], path, sha256=content))) is not None]
+    decisions = [
+        d
+        for path, content in sorted(after.items())
+        if (d := reconciler.decide(Photo(path[-1], path, sha256=content))) is not None
+    ]
     decisions += list(reconciler.rest())
     assert sorted(d.photo.path or "" for d in decisions) == sorted(after)
     rows = [d.row for d in decisions if d.row is not None]
@@ -332,18 +371,34 @@ def test_a_row_is_claimed_once_and_ids_stay_unique(before: dict[str, str], after
         if decision.row is not None:
             old = known[decision.row]
             assert decision.photo.id == old.id
-            assert decision.kind == ("edited" if old.sha256 != decision.photo.sha256 else "same" if old.path == decision.photo.path else "moved")
+            assert decision.kind == (
+                "edited"
+                if old.sha256 != decision.photo.sha256
+                else "same"
+                if old.path == decision.photo.path
+                else "moved"
+            )
     unchanged = {path for path, content in before.items() if after.get(path) == content}
     assert {d.photo.path for d in decisions if d.kind == "same"} == unchanged
     for content in HASHES_ALL:
         had, has = (sum(c == content for c in side.values()) for side in (before, after))
-        assert sum(d.kind in ("same", "moved") and d.photo.sha256 == content for d in decisions) == min(had, has)
+        assert sum(d.kind in ("same", "moved") and d.photo.sha256 == content for d in decisions) == min(
+            had, has
+        )
     for gone in reconciler.missing(Path("/r")):
         assert gone.path not in after
 
 
 def test_merging_loses_nothing_and_settles() -> None:
-    stored = Photo("1", "/p", 5, "local", 1.0, 2.0, (Memory("note", "mine", sharing="low"), Memory("chat", "A: hi"), Memory("label", "cat")))
+    stored = Photo(
+        "1",
+        "/p",
+        5,
+        "local",
+        1.0,
+        2.0,
+        (Memory("note", "mine", sharing="low"), Memory("chat", "A: hi"), Memory("label", "cat")),
+    )
     found = Photo("1", "/p", None, memories=(Memory("note", "mine"), Memory("chat", "A: hi\nB: ho")))
     merged = together(found, stored)
     assert merged.memories == (Memory("note", "mine", sharing="low"), Memory("chat", "A: hi\nB: ho"))

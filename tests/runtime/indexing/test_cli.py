@@ -33,10 +33,14 @@ def test_a_folder_through_its_life(bundle: Path, tmp_path: Path) -> None:
     folder, album = tmp_path / "Фото", tmp_path / "a.gamer"
     for i in range(4):
         picture(folder / f"{i}.jpg", i * 60)
-    (folder / "0.jpg.supplemental-metadata.json").write_text(json.dumps({"description": "the red lamp in Graz", "imageViews": "1"}))
+    (folder / "0.jpg.supplemental-metadata.json").write_text(
+        json.dumps({"description": "the red lamp in Graz", "imageViews": "1"})
+    )
     (folder / "clip.mp4").write_bytes(b"")
     built = gamer("index", "build", folder, "-b", bundle, "-o", album)
-    assert built.returncode == 0 and "4 photos indexed" in built.stdout and "clip.mp4" in built.stderr, built.stderr
+    assert built.returncode == 0 and "4 photos indexed" in built.stdout and "clip.mp4" in built.stderr, (
+        built.stderr
+    )
     found = json.loads(gamer("search", album, "red lamp", "-b", bundle, "--json", "-k", "1").stdout)
     assert found["hits"][0]["id"] == "0.jpg"
     (folder / "trip").mkdir()
@@ -47,11 +51,15 @@ def test_a_folder_through_its_life(bundle: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "1 added, 0 encoded again, 1 moved, 2 unchanged, 1 gone, 1 skipped; 5 photos" in done.stdout
     assert "gone: 3.jpg" in done.stderr and "gamer index remove" in done.stderr
-    moved = json.loads(gamer("search", album, "red lamp", "-b", bundle, "--json", "-k", "1").stdout)["hits"][0]
+    moved = json.loads(gamer("search", album, "red lamp", "-b", bundle, "--json", "-k", "1").stdout)["hits"][
+        0
+    ]
     assert moved["id"] == "0.jpg" and moved["path"] == str(folder / "trip" / "0.jpg")
     pruned = json.loads(gamer("index", "add", album, folder, "-b", bundle, "--prune", "--json").stdout)
     assert (pruned["missing"], pruned["photos"], pruned["unchanged"]) == (["3.jpg"], 4, 4)
-    assert gamer("index", "update", album, "1.jpg", "-b", bundle).stdout.endswith("1 photos encoded again with " + str(bundle) + ", 0 not readable\n")
+    assert gamer("index", "update", album, "1.jpg", "-b", bundle).stdout.endswith(
+        "1 photos encoded again with " + str(bundle) + ", 0 not readable\n"
+    )
     assert json.loads(gamer("index", "verify", album, "--json").stdout)["clean"]
     assert gamer("index", "add", album, folder, "-b", bundle, "--strict").returncode == 1  # the video
 
@@ -65,7 +73,11 @@ def test_errors_are_one_line(bundle: Path, tmp_path: Path) -> None:
         ("build", tmp_path / "empty", "-b", bundle, "-o", tmp_path / "x.gamer"),
     ):
         done = gamer("index", *args)
-        assert done.returncode == 1 and len(done.stderr.strip().splitlines()) == 1 and "gamer index" in done.stderr, done.stderr
+        assert (
+            done.returncode == 1
+            and len(done.stderr.strip().splitlines()) == 1
+            and "gamer index" in done.stderr
+        ), done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["empty"]
 
 
@@ -73,13 +85,30 @@ def test_a_build_that_is_interrupted_says_so_and_goes_on(bundle: Path, tmp_path:
     for i in range(400):
         picture(tmp_path / "photos" / f"{i:03}.jpg", i % 250)
     out = tmp_path / "a.gamer"
-    command = [sys.executable, "-m", "gamer.main", "index", "build", str(tmp_path / "photos"), "-b", str(bundle), "-o", str(out)]
+    command = [
+        sys.executable,
+        "-m",
+        "gamer.main",
+        "index",
+        "build",
+        str(tmp_path / "photos"),
+        "-b",
+        str(bundle),
+        "-o",
+        str(out),
+    ]
     # A shell starts what runs in its background deaf to SIGINT, and what that starts as well.
     hears = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hears)
+    running = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hears
+    )
     building = tmp_path / "a.gamer.building-wal"
     deadline = time.monotonic() + 120
-    while not (building.exists() and building.stat().st_size > 200_000) and running.poll() is None and time.monotonic() < deadline:
+    while (
+        not (building.exists() and building.stat().st_size > 200_000)
+        and running.poll() is None
+        and time.monotonic() < deadline
+    ):
         time.sleep(0.02)
     running.send_signal(signal.SIGINT)
     _, said = running.communicate(timeout=120)
@@ -90,7 +119,9 @@ def test_a_build_that_is_interrupted_says_so_and_goes_on(bundle: Path, tmp_path:
 
 
 def test_a_build_stays_within_a_gigabyte(bundle: Path, tmp_path: Path) -> None:
-    """The models, a picture of 108 megapixels and damaged ones, in one process; the most that any child of this test took is looked at."""
+    """The models, a picture of 108 megapixels and damaged ones, in one process; the most that any child of
+    this test took is looked at.
+    """
     Image.new("RGB", (12_000, 9_000), (90, 120, 30)).save(tmp_path / "108.png", compress_level=1)
     Image.new("L", (16_320, 12_240), 90).save(tmp_path / "200.jpg")
     shutil.copy(tmp_path / "200.jpg", tmp_path / "cut.jpg")
@@ -111,7 +142,9 @@ print(done.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 
 def test_the_language_model_is_asked_once(bundle: Path, tmp_path: Path) -> None:
     source = tmp_path / "a.jsonl"
-    source.write_text('{"id": "1", "memories": [{"source": "note", "text": "ben bought a red lamp in graz for 49 euros"}]}\n')
+    source.write_text(
+        '{"id": "1", "memories": [{"source": "note", "text": "ben bought a red lamp in graz for 49 euros"}]}\n'
+    )
     first = gamer("index", "build", source, "-b", bundle, "-o", tmp_path / "a.gamer", "--extract", "llm")
     assert first.returncode == 0, first.stderr
     cache = tmp_path / "a.gamer.extract"

@@ -33,7 +33,9 @@ def test_what_the_model_adds_and_what_it_may_not(tmp_path: Path) -> None:
     assert "napoleon" not in kinds and "value" not in kinds
     ruled = {mention.name for mention in extract(TEXT)}
     assert ruled <= {mention.name for mention in found}
-    assert [m.parent for m in found if m.kind == "price"] == [m.parent for m in extract(TEXT) if m.kind == "price"]
+    assert [m.parent for m in found if m.kind == "price"] == [
+        m.parent for m in extract(TEXT) if m.kind == "price"
+    ]
 
 
 def test_no_call_is_repeated_even_after_an_interruption(tmp_path: Path) -> None:
@@ -41,7 +43,9 @@ def test_no_call_is_repeated_even_after_an_interruption(tmp_path: Path) -> None:
     first = LlmExtractor(asked, "model-1", PROMPT, tmp_path / "cache")
     before = first(TEXT)
     del first  # not closed: as if killed
-    assert LlmExtractor(asked, "model-1", PROMPT, tmp_path / "cache")(TEXT) == before and len(asked.prompts) == 1
+    assert (
+        LlmExtractor(asked, "model-1", PROMPT, tmp_path / "cache")(TEXT) == before and len(asked.prompts) == 1
+    )
     LlmExtractor(asked, "model-2", PROMPT, tmp_path / "cache")(TEXT)
     LlmExtractor(asked, "model-1", PROMPT + " ", tmp_path / "cache")(TEXT)
     assert len(asked.prompts) == 3  # another model, another prompt
@@ -69,8 +73,18 @@ def test_no_answer_makes_it_raise_or_invent(answer: str, text: str) -> None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from(["person", "Place", "THING", "- price", "date"]), st.text(max_size=30)), max_size=5), st.text(max_size=100))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["person", "Place", "THING", "- price", "date"]), st.text(max_size=30)),
+        max_size=5,
+    ),
+    st.text(max_size=100),
+)
 def test_answers_of_the_right_form(lines: list[tuple[str, str]], text: str) -> None:
     said = "\n".join(f"{kind}: {name}" for kind, name in lines)
     for mention in parse(said, text + " " + " ".join(name for _, name in lines)):
-        assert isinstance(mention, Mention) and mention.kind in ("person", "place", "thing", "price", "date") and mention.name.isprintable()
+        assert (
+            isinstance(mention, Mention)
+            and mention.kind in ("person", "place", "thing", "price", "date")
+            and mention.name.isprintable()
+        )

@@ -1,4 +1,6 @@
-"""The token mask against brute force: a token is allowed exactly when the text so far and its bytes begin some sentence of the grammar."""
+"""The token mask against brute force: a token is allowed exactly when the text so far and its bytes begin
+some sentence of the grammar.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,24 @@ import pytest
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.models.grammar import Constraint, Grammar, State, Vocabulary
 
-WORDS = [b"a", b"b", b"c", b" ", b'"', b"ab", b"bc", b'b"', b'c"x', b"a b", b"x", "é".encode(), "é".encode()[:1], "é".encode()[1:], b" c", b'""']
+WORDS = [
+    b"a",
+    b"b",
+    b"c",
+    b" ",
+    b'"',
+    b"ab",
+    b"bc",
+    b'b"',
+    b'c"x',
+    b"a b",
+    b"x",
+    "é".encode(),
+    "é".encode()[:1],
+    "é".encode()[1:],
+    b" c",
+    b'""',
+]
 VOCABULARY = Vocabulary(dict(enumerate(WORDS)))
 
 
@@ -19,7 +38,9 @@ def quoted(text: str) -> Grammar:
 
 
 def sentences(text: str) -> set[bytes]:
-    """Every sentence of `quoted(text)`, from the definition: runs of whole words (here: of single spaces between them)."""
+    """Every sentence of `quoted(text)`, from the definition: runs of whole words (here: of single spaces
+    between them).
+    """
     words = text.split(" ")
     spans = {""} | {" ".join(words[i:j]) for i in range(len(words)) for j in range(i + 1, len(words) + 1)}
     return {f'"{span}"{tail}'.encode() for span in spans for tail in ("", "x")}
@@ -36,7 +57,9 @@ def test_the_mask_is_exact(text: str) -> None:
             continue
         seen.add(so_far)
         allowed = set(VOCABULARY.allowed(grammar, state).tolist())
-        assert allowed == {i for i, word in enumerate(WORDS) if any(s.startswith(so_far + word) for s in language)}, so_far
+        assert allowed == {
+            i for i, word in enumerate(WORDS) if any(s.startswith(so_far + word) for s in language)
+        }, so_far
         assert grammar.accepts(state) == (so_far in language)
         if grammar.accepts(state):
             said.add(so_far)
@@ -59,7 +82,11 @@ def after(grammar: Grammar, text: str) -> State:
 @pytest.mark.parametrize(
     ("source", "inside", "outside"),
     [
-        ("the old-town of Graz", ["old", "old-town", "town of Graz", "-town"], ["ol", "own", "the of", "graz"]),
+        (
+            "the old-town of Graz",
+            ["old", "old-town", "town of Graz", "-town"],
+            ["ol", "own", "the of", "graz"],
+        ),
         ("東京の犬", ["東京", "の犬", "犬"], ["犬東"]),
         ("café au lait", ["café au", "lait"], ["caf", "é"]),
     ],
@@ -79,7 +106,11 @@ def test_a_constraint_is_never_left() -> None:
 
 
 def test_a_byte_level_vocabulary_is_read_without_its_special_tokens() -> None:
-    raw = {"decoder": {"type": "ByteLevel"}, "added_tokens": [{"id": 0}], "model": {"vocab": {"<|im_end|>": 0, "Ġdog": 1, "Ã©": 2, "Ċ": 3}}}
+    raw = {
+        "decoder": {"type": "ByteLevel"},
+        "added_tokens": [{"id": 0}],
+        "model": {"vocab": {"<|im_end|>": 0, "Ġdog": 1, "Ã©": 2, "Ċ": 3}},
+    }
     assert Vocabulary.read(json.dumps(raw)).bytes_of == {1: b" dog", 2: "é".encode(), 3: b"\n"}
     with pytest.raises(RuntimeFailure, match="byte-level"):
         Vocabulary.read(json.dumps(raw | {"decoder": {"type": "Metaspace"}}))

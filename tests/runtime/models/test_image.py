@@ -15,7 +15,9 @@ from gamer.runtime.models.image import prepare
 SPEC = Preprocessing(256, 224, "bicubic", 127.0, 128.0)
 
 
-def plain(pixels: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+def plain(
+    pixels: np.ndarray[tuple[int, ...], np.dtype[np.uint8]],
+) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
     image = Image.fromarray(pixels)
     scale = SPEC.resize / min(image.size)
     image = image.resize((round(image.width * scale), round(image.height * scale)), Image.Resampling.BICUBIC)
@@ -35,22 +37,33 @@ def test_every_size_gives_the_crop(width: int, height: int) -> None:
 @pytest.mark.parametrize("size", [(300, 400), (512, 512), (640, 427)])
 def test_cutting_first_is_resizing_the_whole_and_then_cropping(size: tuple[int, int]) -> None:
     y, x = np.mgrid[0 : size[0], 0 : size[1]]
-    pixels = np.stack([128 + 90 * np.sin(x / 31), 128 + 90 * np.cos(y / 23), (x + y) % 256], axis=-1).astype(np.uint8)
+    pixels = np.stack([128 + 90 * np.sin(x / 31), 128 + 90 * np.cos(y / 23), (x + y) % 256], axis=-1).astype(
+        np.uint8
+    )
     assert np.abs(prepare(pixels, SPEC)[0] - plain(pixels))[8:-8, 8:-8, :2].mean() < 3.0
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.integers(1, 400), st.integers(1, 400), st.sampled_from([(64, 64), (80, 64)]), st.sampled_from(["bicubic", "bilinear"]))
-def test_crop_is_the_whole_resized_and_its_centre_cut(width: int, height: int, sizes: tuple[int, int], method: str) -> None:
+@given(
+    st.integers(1, 400),
+    st.integers(1, 400),
+    st.sampled_from([(64, 64), (80, 64)]),
+    st.sampled_from(["bicubic", "bilinear"]),
+)
+def test_crop_is_the_whole_resized_and_its_centre_cut(
+    width: int, height: int, sizes: tuple[int, int], method: str
+) -> None:
     resize, crop = sizes
-    # No value so near to black or white that bicubic overshoots: which pass clips first depends on the size asked for.
+    # No value so near to black or white that bicubic overshoots: which pass clips first depends on the size
+    # asked for.
     pixels = np.random.default_rng(width * 1000 + height).integers(64, 192, (height, width, 3), np.uint8)
     filters = {"bicubic": Image.Resampling.BICUBIC, "bilinear": Image.Resampling.BILINEAR}
     size = [int(resize * side / min(width, height)) for side in (width, height)]
     whole = np.asarray(Image.fromarray(pixels).resize((size[0], size[1]), filters[method]), np.float32)
     x, y = (size[0] - crop) // 2, (size[1] - crop) // 2
     got = prepare(pixels, Preprocessing(resize, crop, method, 0.0, 1.0, fit="crop"))[0]
-    # Rounded to whole levels after each of two passes, whose order depends on the sizes. Off by a tenth of a pixel, noise differs by 3 on average.
+    # Rounded to whole levels after each of two passes, whose order depends on the sizes. Off by a tenth of a
+    # pixel, noise differs by 3 on average.
     off = np.abs(got - whole[y : y + crop, x : x + crop])
     assert off.max() <= 3 and off.mean() < 0.5
 

@@ -1,4 +1,6 @@
-"""Generation: streams equal wholes, stop strings never leak, cancelling stops, sampling follows its distribution, a prefix changes nothing."""
+"""Generation: streams equal wholes, stop strings never leak, cancelling stops, sampling follows its
+distribution, a prefix changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from gamer.runtime.models.llm import LanguageModel, Piece, Prefix, Request
 from gamer.runtime.models.sampling import Sampling, distribution, pick
 
 LETTERS = 'abcdefghijklmnopqrstuvwxyz {}":,0é\n'
-TOKENS: dict[int, bytes] = dict(enumerate([b"", *(bytes([b]) for b in LETTERS.encode()), b"ab", b"time", b'":"', b' "', b"dog", b" on"]))
+TOKENS: dict[int, bytes] = dict(
+    enumerate([b"", *(bytes([b]) for b in LETTERS.encode()), b"ab", b"time", b'":"', b' "', b"dog", b" on"])
+)
 END = 0
 WIDTH = 8
 PROMPT = (5, 9, 1)
@@ -39,7 +43,9 @@ def spell(text: str) -> tuple[int, ...]:
 
 
 class ToyDecoder:
-    """Logits are a fixed linear map of a decaying sum of the embeddings seen; `computed` counts the positions that were run."""
+    """Logits are a fixed linear map of a decaying sum of the embeddings seen; `computed` counts the positions
+    that were run.
+    """
 
     def __init__(self, slots: int = 64, bias: int | None = None) -> None:
         self.past, self.slots, self.computed, self._bias = 0, slots, 0, bias
@@ -89,7 +95,18 @@ class Script(ToyDecoder):
 
 
 class Table:
-    artifact = Artifact("llm_embed", "onnx", "fp32", "", 0, "", (TensorSpec("ids", ("tokens",), "int64"),), (), Parity("", "", 0.0), 0.0)
+    artifact = Artifact(
+        "llm_embed",
+        "onnx",
+        "fp32",
+        "",
+        0,
+        "",
+        (TensorSpec("ids", ("tokens",), "int64"),),
+        (),
+        Parity("", "", 0.0),
+        0.0,
+    )
 
     def run(self, inputs: dict[str, Array]) -> dict[str, Array]:
         rows = np.random.default_rng(3).standard_normal((len(TOKENS), WIDTH)).astype(np.float32)
@@ -224,14 +241,22 @@ def test_soft_prompts_stand_first() -> None:
 @given(st.integers(0, 1000), st.sampled_from(["dog on a dog", "time", "é b"]))
 def test_a_constraint_holds_whatever_the_model_wants(seed: int, source: str) -> None:
     vocabulary = Vocabulary({i: text for i, text in TOKENS.items() if i != END})
-    constraint = Constraint(Grammar().literal('{"').span_of([source]).literal('"').one_of(["}", ",}"]).done(), vocabulary)
+    constraint = Constraint(
+        Grammar().literal('{"').span_of([source]).literal('"').one_of(["}", ",}"]).done(), vocabulary
+    )
     found = model().generate(Request(PROMPT, 40, sampling=Sampling(2.0, seed=seed), constraint=constraint))
     assert constraint.complete and found.ended == "grammar"
-    assert found.text[:2] == '{"' and found.text.endswith(('"}', '",}')) and found.text.rstrip(",}")[2:-1] in source
+    assert (
+        found.text[:2] == '{"'
+        and found.text.endswith(('"}', '",}'))
+        and found.text.rstrip(",}")[2:-1] in source
+    )
 
 
 def test_equal_seeds_say_the_same() -> None:
-    said = [model().generate(Request(PROMPT, 15, sampling=Sampling(1.5, seed=seed))).ids for seed in (1, 1, 2)]
+    said = [
+        model().generate(Request(PROMPT, 15, sampling=Sampling(1.5, seed=seed))).ids for seed in (1, 1, 2)
+    ]
     assert said[0] == said[1] != said[2]
 
 
@@ -264,7 +289,10 @@ def test_sampling_follows_the_shares() -> None:
     assert pick(logits, Sampling(), random, np.array([2, 3])) == 2
 
 
-@pytest.mark.parametrize("wrong", [{"temperature": -1.0}, {"top_p": 0.0}, {"top_k": -1}, {"temperature": float("nan")}, {"seed": -1}])
+@pytest.mark.parametrize(
+    "wrong",
+    [{"temperature": -1.0}, {"top_p": 0.0}, {"top_k": -1}, {"temperature": float("nan")}, {"seed": -1}],
+)
 def test_a_sampling_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(RuntimeFailure, match="are wanted"):
         Sampling(**wrong)

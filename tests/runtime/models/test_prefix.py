@@ -1,4 +1,6 @@
-"""The shipped prefix: the same answer with and without it, and none from other weights, another prompt or a damaged file."""
+"""The shipped prefix: the same answer with and without it, and none from other weights, another prompt or a
+damaged file.
+"""
 
 from __future__ import annotations
 
@@ -76,9 +78,13 @@ def test_same_logits_with_and_without(bundle: Path, models: Models, backend: str
 @pytest.mark.slow
 @pytest.mark.parametrize("role", ["llm_decoder", "llm_embed"])
 def test_a_prefix_of_other_weights_is_refused(models: Models, role: str) -> None:
-    changed = tuple(dataclasses.replace(a, sha256="0" * 64) if a.role == role else a for a in models.manifest.artifacts)
+    changed = tuple(
+        dataclasses.replace(a, sha256="0" * 64) if a.role == role else a for a in models.manifest.artifacts
+    )
     with pytest.raises(BundleError, match="other weights or another prompt"):
-        Models(models.bundle, dataclasses.replace(models.manifest, artifacts=changed), "onnx", 1).prompt("refine", "x")
+        Models(models.bundle, dataclasses.replace(models.manifest, artifacts=changed), "onnx", 1).prompt(
+            "refine", "x"
+        )
 
 
 @pytest.mark.slow
@@ -102,4 +108,6 @@ def test_a_damaged_prefix_is_refused(models: Models, tmp_path: Path) -> None:
     np.save(copy, np.zeros((1, 2, 3), np.float32))
     sized = dataclasses.replace(entry, bytes=mf.digest(copy)[0], sha256=mf.digest(copy)[1])
     with pytest.raises(BundleError, match="the decoder wants"):
-        Models(tmp_path, dataclasses.replace(models.manifest, prefixes=(sized,)), "onnx", 1).prompt(entry.prompt, "x")
+        Models(tmp_path, dataclasses.replace(models.manifest, prefixes=(sized,)), "onnx", 1).prompt(
+            entry.prompt, "x"
+        )

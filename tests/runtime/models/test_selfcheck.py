@@ -1,4 +1,6 @@
-"""Proof that travels: which verdict a component gets on kernels that its manifest does not name, what is remembered, and what is refused."""
+"""Proof that travels: which verdict a component gets on kernels that its manifest does not name, what is
+remembered, and what is refused.
+"""
 
 from __future__ import annotations
 
@@ -50,10 +52,14 @@ class Session:
 def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Path, Kernels]]:
     """A bundle of one component proven on `kernels`, and the kernels that are here."""
     monkeypatch.setenv("GAMER_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(selfcheck.LOG, "disabled", False)  # libraries that other tests load set logging up anew
+    monkeypatch.setattr(
+        selfcheck.LOG, "disabled", False
+    )  # libraries that other tests load set logging up anew
     monkeypatch.setattr(processor, "kernels", lambda backend: "onnxruntime 9.9, x86_64 sse4.2")
 
-    def made(fused: list[float], unfused: list[float] | None = None, proven: str = "elsewhere", version: int = 2) -> tuple[Path, Kernels]:
+    def made(
+        fused: list[float], unfused: list[float] | None = None, proven: str = "elsewhere", version: int = 2
+    ) -> tuple[Path, Kernels]:
         folder = tmp_path / "bundle"
         (folder / "fixtures").mkdir(parents=True)
         (folder / "router.onnx").write_bytes(b"weights")
@@ -93,12 +99,16 @@ def verdict(folder: Path, backend: str = "onnx") -> selfcheck.Verdict:
     return models.verdicts[ROLE]
 
 
-def test_kernels_that_the_manifest_names_are_trusted_without_a_run(make: Callable[..., tuple[Path, Kernels]]) -> None:
+def test_kernels_that_the_manifest_names_are_trusted_without_a_run(
+    make: Callable[..., tuple[Path, Kernels]],
+) -> None:
     folder, kernels = make(WRONG, proven="onnxruntime 9.9, x86_64 sse4.2")
     assert verdict(folder) == selfcheck.Verdict(ROLE, "fused", 0.9995, 0.999, "export") and kernels.runs == 0
 
 
-def test_other_kernels_run_the_fixtures_once_and_remember(make: Callable[..., tuple[Path, Kernels]], tmp_path: Path) -> None:
+def test_other_kernels_run_the_fixtures_once_and_remember(
+    make: Callable[..., tuple[Path, Kernels]], tmp_path: Path
+) -> None:
     folder, kernels = make(RIGHT)
     assert verdict(folder) == selfcheck.Verdict(ROLE, "fused", 1.0, 0.999, "measured")
     assert verdict(folder).source == "remembered" and kernels.runs == 1
@@ -106,9 +116,19 @@ def test_other_kernels_run_the_fixtures_once_and_remember(make: Callable[..., tu
 
 
 @pytest.mark.parametrize(
-    "damage", ["", "{", "[]", '{"units": 5, "cosine": 1.0}', '{"units": "quantum", "cosine": 1.0}', '{"units": "fused", "cosine": 7}']
+    "damage",
+    [
+        "",
+        "{",
+        "[]",
+        '{"units": 5, "cosine": 1.0}',
+        '{"units": "quantum", "cosine": 1.0}',
+        '{"units": "fused", "cosine": 7}',
+    ],
 )
-def test_a_damaged_memory_is_measured_again(make: Callable[..., tuple[Path, Kernels]], tmp_path: Path, damage: str) -> None:
+def test_a_damaged_memory_is_measured_again(
+    make: Callable[..., tuple[Path, Kernels]], tmp_path: Path, damage: str
+) -> None:
     folder, kernels = make(RIGHT)
     verdict(folder)
     (note,) = (tmp_path / "cache" / "selfcheck").iterdir()
@@ -117,7 +137,9 @@ def test_a_damaged_memory_is_measured_again(make: Callable[..., tuple[Path, Kern
     assert json.loads(note.read_text()) == {"units": "fused", "cosine": pytest.approx(1.0)}
 
 
-def test_a_cache_that_cannot_be_written_is_none(make: Callable[..., tuple[Path, Kernels]], tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written_is_none(
+    make: Callable[..., tuple[Path, Kernels]], tmp_path: Path
+) -> None:
     folder, kernels = make(RIGHT)
     (tmp_path / "cache").write_text("a file stands where the folder would")
     assert [verdict(folder).source for _ in range(2)] == ["measured", "measured"] and kernels.runs == 2
@@ -130,21 +152,35 @@ def test_wrong_fused_kernels_are_left_for_exact_ones_with_one_line(
     assert verdict(folder) == selfcheck.Verdict(ROLE, "unfused", 1.0, 0.999, "measured")
     assert kernels.opened == ["fused", "unfused"]
     (record,) = caplog.records
-    assert "dpe_router is wrong on this processor" in record.getMessage() and "0.7632" in record.getMessage() and "\n" not in record.getMessage()
+    assert (
+        "dpe_router is wrong on this processor" in record.getMessage()
+        and "0.7632" in record.getMessage()
+        and "\n" not in record.getMessage()
+    )
     models = Models.open(folder)
     models.session(ROLE)
-    assert models.verdicts[ROLE].source == "remembered" and "int8, unfused" in models.describe() and kernels.opened[-1] == "unfused"
+    assert (
+        models.verdicts[ROLE].source == "remembered"
+        and "int8, unfused" in models.describe()
+        and kernels.opened[-1] == "unfused"
+    )
 
 
 @pytest.mark.parametrize("bad", [WRONG, NONE])
-def test_where_both_forms_are_wrong_the_figure_is_said(make: Callable[..., tuple[Path, Kernels]], tmp_path: Path, bad: list[float]) -> None:
+def test_where_both_forms_are_wrong_the_figure_is_said(
+    make: Callable[..., tuple[Path, Kernels]], tmp_path: Path, bad: list[float]
+) -> None:
     folder, _ = make(bad)
-    with pytest.raises(RuntimeFailure, match=r"worst cosine .* fused, .* unfused on onnxruntime 9\.9.*, below 0\.999") as caught:
+    with pytest.raises(
+        RuntimeFailure, match=r"worst cosine .* fused, .* unfused on onnxruntime 9\.9.*, below 0\.999"
+    ) as caught:
         verdict(folder)
     assert "\n" not in str(caught.value) and not (tmp_path / "cache").exists()
 
 
-def test_a_form_that_was_asked_for_is_checked_and_has_no_other_behind_it(make: Callable[..., tuple[Path, Kernels]]) -> None:
+def test_a_form_that_was_asked_for_is_checked_and_has_no_other_behind_it(
+    make: Callable[..., tuple[Path, Kernels]],
+) -> None:
     folder, kernels = make(RIGHT, proven="onnxruntime 9.9, x86_64 sse4.2")
     assert verdict(folder, "onnx:unfused").source == "measured" and kernels.opened == ["unfused"]
 
@@ -164,7 +200,9 @@ def test_fixtures_of_another_shape_are_named(make: Callable[..., tuple[Path, Ker
         verdict(folder)
 
 
-def test_a_bundle_of_version_1_is_used_with_a_warning(make: Callable[..., tuple[Path, Kernels]], caplog: pytest.LogCaptureFixture) -> None:
+def test_a_bundle_of_version_1_is_used_with_a_warning(
+    make: Callable[..., tuple[Path, Kernels]], caplog: pytest.LogCaptureFixture
+) -> None:
     folder, kernels = make(WRONG, version=1)
     assert verdict(folder).source == "no fixtures" and kernels.runs == 0
     assert [r.getMessage().split(": ", 1)[1][:12] for r in caplog.records] == ["of version 1"]
@@ -175,7 +213,9 @@ def test_fixtures_without_a_shape_are_named(make: Callable[..., tuple[Path, Kern
     manifest = mf.read(folder)
     np.save(folder / "fixtures" / f"{ROLE}.want.npy", np.float32(1.0))
     name = f"fixtures/{ROLE}.want.npy"
-    files = tuple(mf.DataFile(name, name, *mf.digest(folder / name)) if f.name == name else f for f in manifest.files)
+    files = tuple(
+        mf.DataFile(name, name, *mf.digest(folder / name)) if f.name == name else f for f in manifest.files
+    )
     (folder / mf.MANIFEST_NAME).write_text(mf.to_json(replace(manifest, files=files)))
     with pytest.raises(BundleError, match="golden fixtures do not fit"):
         verdict(folder)
@@ -199,18 +239,29 @@ def test_the_arithmetic_is_named_by_what_the_processor_has(
 ) -> None:
     monkeypatch.setattr(processor, "read", lambda: processor.Processor(architecture, "", features))
     assert processor.arithmetic("onnx", "int8") == says
-    assert processor.arithmetic("onnx", "int8", unfused=True) == "int8, unfused" and processor.arithmetic("onnx", "fp32") == "fp32"
+    assert (
+        processor.arithmetic("onnx", "int8", unfused=True) == "int8, unfused"
+        and processor.arithmetic("onnx", "fp32") == "fp32"
+    )
     assert processor.arithmetic("executorch", "int8") == "int8, XNNPACK"
 
 
 def test_this_processor_is_read() -> None:
     here = processor.read()
-    assert here.features and here.described.startswith(here.architecture) and processor.kernels("onnx").startswith("onnxruntime ")
+    assert (
+        here.features
+        and here.described.startswith(here.architecture)
+        and processor.kernels("onnx").startswith("onnxruntime ")
+    )
 
 
 @pytest.mark.slow
-def test_every_component_of_the_bundle_has_fixtures_that_it_passes(bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On other kernels than the manifest names: each is measured within its time, and stands above its threshold."""
+def test_every_component_of_the_bundle_has_fixtures_that_it_passes(
+    bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On other kernels than the manifest names: each is measured within its time, and stands above its
+    threshold.
+    """
     monkeypatch.setenv("GAMER_CACHE", str(tmp_path))
     real = processor.kernels("onnx")
     monkeypatch.setattr(processor, "kernels", lambda backend: real + " of another day")
@@ -218,5 +269,7 @@ def test_every_component_of_the_bundle_has_fixtures_that_it_passes(bundle: Path,
     for component in models.manifest.components:
         models.session(component.role)
         found = models.verdicts[component.role]
-        assert found.source == "measured" and found.cosine is not None and found.cosine >= found.threshold, found
+        assert found.source == "measured" and found.cosine is not None and found.cosine >= found.threshold, (
+            found
+        )
     assert len(list((tmp_path / "selfcheck").iterdir())) == len(models.manifest.components)

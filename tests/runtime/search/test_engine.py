@@ -1,4 +1,6 @@
-"""The engine on real models: what it finds by pixels and words, what cues may not drop, both backends, and every refusal."""
+"""The engine on real models: what it finds by pixels and words, what cues may not drop, both backends, and
+every refusal.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,12 @@ def test_pixels_alone_find_a_photo(bundle: Path, tmp_path: Path) -> None:
     assert built.seen == len(lines)
     engine = Engine.open(bundle, tmp_path / "bare.gamer")
     name = {f"p{n}": row["id"] for n, row in enumerate(lines)}
-    for query, wanted in (("a cat", "chelsea"), ("a cup of coffee", "coffee"), ("motorcycle", "motorcycle"), ("a flower", "flower")):
+    for query, wanted in (
+        ("a cat", "chelsea"),
+        ("a cup of coffee", "coffee"),
+        ("motorcycle", "motorcycle"),
+        ("a flower", "flower"),
+    ):
         assert name[ids(engine, query)[0]].startswith(wanted), query
 
 
@@ -66,7 +73,9 @@ def test_a_cue_never_drops_a_photo_whose_field_is_unknown(engine: Engine) -> Non
     assert answer.trace.left["cube"] < answer.trace.left["album"]
 
 
-def test_candidates_of_a_large_album_hold_the_same_best(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_candidates_of_a_large_album_hold_the_same_best(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     queries = ("my cat", "Roman coins", "coffee I photographed last spring")
     whole = [ids(engine, query, k=3) for query in queries]
     monkeypatch.setattr("gamer.runtime.search.engine.EXACT_ROWS", 1)
@@ -83,7 +92,9 @@ def test_what_is_excluded_is_left_out(engine: Engine) -> None:
 def test_the_trace_says_what_each_layer_did(engine: Engine) -> None:
     trace = engine.search("coffee I photographed last spring", now=NOW).trace
     assert set(trace.milliseconds) == set(LAYERS) and all(v >= 0 for v in trace.milliseconds.values())
-    assert trace.cues == ("time 'last spring'",) and trace.cube_lines[0].startswith("2026-03-01 to 2026-05-31")
+    assert trace.cues == ("time 'last spring'",) and trace.cube_lines[0].startswith(
+        "2026-03-01 to 2026-05-31"
+    )
     assert trace.refined == "coffee" and trace.refined_by == "fast"
     assert trace.left["album"] >= trace.left["cube"] >= trace.left["graph"]
     assert trace.entities and trace.entities[0].similarity >= trace.delta
@@ -124,7 +135,7 @@ def test_models_that_do_not_fit_together_take_turns(bundle: Path, sample_album: 
     budget = sizes["text_tower"] + sizes["image_tower"] - 1
     models = Models.open(bundle, max_memory=budget)
     before = models.text.encode(["my cat"])
-    models.see(np.full((64, 64, 3), 128, np.uint8))
+    models.encode_image(np.full((64, 64, 3), 128, np.uint8))
     assert set(models.held()) == {"image_tower"}
     assert np.array_equal(models.text.encode(["my cat"]), before) and set(models.held()) == {"text_tower"}
     with pytest.raises(RuntimeFailure, match="raise --max-memory"):
@@ -136,14 +147,20 @@ def test_models_that_do_not_fit_together_take_turns(bundle: Path, sample_album: 
 
 
 def test_the_answer_says_how_likely_it_is(engine: Engine) -> None:
-    sure, odd = engine.search("my cat", now=NOW), engine.search("quarterly earnings spreadsheet of a zeppelin factory", now=NOW)
-    assert sure.here > 0.5 > odd.here and odd.doubtful and not sure.doubtful
-    assert sure.hits[0].probability > sure.hits[1].probability and sum(hit.probability for hit in sure.hits) <= sure.here + 1e-3
+    sure, odd = (
+        engine.search("my cat", now=NOW),
+        engine.search("quarterly earnings spreadsheet of a zeppelin factory", now=NOW),
+    )
+    assert sure.presence > 0.5 > odd.presence and odd.doubtful and not sure.doubtful
+    assert (
+        sure.hits[0].probability > sure.hits[1].probability
+        and sum(hit.probability for hit in sure.hits) <= sure.presence + 1e-3
+    )
 
 
 def test_the_dpe_runs_only_what_the_router_chose(bundle: Path) -> None:
     models = Models.open(bundle)
-    patches = models.see(np.full((256, 256, 3), 128, np.uint8)).patches
+    patches = models.encode_image(np.full((256, 256, 3), 128, np.uint8)).patches
     one, all_three = models.project(patches, 0.01), models.project(patches, 1.0)
     assert len(one.experts) == 1 and one.macs_saved == 2 * models.manifest.component("dpe_expert_0").macs
     assert len(all_three.experts) == 3 and all_three.macs_saved == 0
@@ -169,14 +186,19 @@ def test_refusals_are_one_line(engine: Engine, query: str, options: dict[str, ob
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("query", ["x" * 100_000, "\x00\x01\x02 cat", "' OR 1=1 --", 'NEAR("a" b) AND', "🐈" * 500, "кошка", "the", "."])
+@pytest.mark.parametrize(
+    "query",
+    ["x" * 100_000, "\x00\x01\x02 cat", "' OR 1=1 --", 'NEAR("a" b) AND', "🐈" * 500, "кошка", "the", "."],
+)
 def test_odd_queries_are_answered(engine: Engine, query: str) -> None:
     assert len(engine.search(query, now=NOW).hits) == 5
 
 
 def test_an_album_of_another_encoder_is_refused(bundle: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.gamer"
-    with AlbumWriter.create(other, AlbumMeta("gte-large/int8", Models.open(bundle).manifest.image_encoder, 384, 0.8)) as writer:
+    with AlbumWriter.create(
+        other, AlbumMeta("gte-large/int8", Models.open(bundle).manifest.image_encoder, 384, 0.8)
+    ) as writer:
         writer.add([Encoded(Photo("a"), {})])
         writer.finish(lambda names: np.zeros((len(names), 384), np.float32))
     with pytest.raises(RuntimeFailure, match="gamer index update"):
@@ -194,7 +216,9 @@ def test_a_damaged_artifact_is_refused_before_it_is_loaded(bundle: Path, tmp_pat
         _ = Models.open(copy).text
 
 
-def test_the_shared_photos_are_found_by_what_is_in_them(bundle: Path, shared_data: Path, tmp_path: Path) -> None:
+def test_the_shared_photos_are_found_by_what_is_in_them(
+    bundle: Path, shared_data: Path, tmp_path: Path
+) -> None:
     """Content words that stand in no file name; every broken file listed, none fatal."""
     built = build(shared_data / "photos", Models.open(bundle), tmp_path / "photos.gamer")
     skipped = {Path(s.where).name for s in built.skips}
@@ -203,7 +227,10 @@ def test_the_shared_photos_are_found_by_what_is_in_them(bundle: Path, shared_dat
     valley = engine.search("a valley in the mountains")
     assert valley.hits[0].id == "11-tests.jpg" and valley.trace.left["album"] == built.photos
     assert "valley" in [node.name for node in valley.trace.entities] and valley.hits[0].matched
-    assert {hit.id for hit in engine.search("car on the road").hits[:4]} >= {"45-gps_ifd.jpg", "32-lens_data.jpeg"}
+    assert {hit.id for hit in engine.search("car on the road").hits[:4]} >= {
+        "45-gps_ifd.jpg",
+        "32-lens_data.jpeg",
+    }
     florence = engine.search("photo from Florence")
     assert florence.hits[0].id == "87_OSError.jpg" and florence.trace.left["cube"] < built.photos
     assert all(not s.reason.startswith(s.where) for s in built.skips)

@@ -1,4 +1,6 @@
-"""The fused ranking's arithmetic against plain loops: cues as likelihood ratios, messages with their neighbours, probabilities."""
+"""The fused ranking's arithmetic against plain loops: cues as likelihood ratios, messages with their
+neighbours, probabilities.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,19 @@ from hypothesis import strategies as st
 
 from gamer.index.album.lexical import Word, WordScores
 from gamer.runtime.bundle.manifest import Ranking
-from gamer.runtime.search.ranking import LEAST, MOST, NEAR, SESSION_MS, Clue, Conversations, context, evidence, likelihoods, presence, weighted
+from gamer.runtime.search.ranking import (
+    LEAST,
+    MOST,
+    NEAR,
+    SESSION_MS,
+    Clue,
+    Conversations,
+    context,
+    evidence,
+    likelihoods,
+    presence,
+    weighted,
+)
 
 UNKNOWN = np.iinfo(np.int64).min
 
@@ -40,7 +54,11 @@ def test_a_cue_less_trusted_than_chance_says_nothing_and_many_cannot_outvote_the
 
 
 albums = st.lists(
-    st.tuples(st.sampled_from([UNKNOWN, 0, 1, SESSION_MS, 2 * SESSION_MS + 1, 10 * SESSION_MS]), st.booleans()), min_size=1, max_size=12
+    st.tuples(
+        st.sampled_from([UNKNOWN, 0, 1, SESSION_MS, 2 * SESSION_MS + 1, 10 * SESSION_MS]), st.booleans()
+    ),
+    min_size=1,
+    max_size=12,
 )
 
 
@@ -52,7 +70,9 @@ def test_neighbours_are_those_of_a_plain_walk_in_time(album: list[tuple[int, boo
     for place, row in enumerate(order):
         there = place + step
         path = [order[p] for p in range(min(place, there), max(place, there) + 1) if 0 <= p < len(order)]
-        together = 0 <= there < len(order) and all(album[a][0] != UNKNOWN and album[b][0] - album[a][0] <= SESSION_MS for a, b in pairwise(path))
+        together = 0 <= there < len(order) and all(
+            album[a][0] != UNKNOWN and album[b][0] - album[a][0] <= SESSION_MS for a, b in pairwise(path)
+        )
         expected = together and said[row] and said[order[there]]
         assert bool(joined[row]) == expected
         if expected:
@@ -65,7 +85,9 @@ def test_a_message_is_read_with_those_around_it_and_a_caption_alone() -> None:
     talk = Conversations(np.array([0, 1, 2, 3], np.int64), np.array([True, True, True, False]))
     around, held = context(words, talk, np.arange(4))
     assert around.tolist() == [1.0, 2.0, 3.0, 0.0]
-    assert held.tolist() == [1.0, 1.0, 1.0, 0.0], "each message's conversation holds both words; the caption has none"
+    assert held.tolist() == [1.0, 1.0, 1.0, 0.0], (
+        "each message's conversation holds both words; the caption has none"
+    )
     assert words.coverage.tolist() == [0.25, 0.75, 0.0, 0.75] and words.bm25.tolist() == [2.0, 1.0, 0.0, 1.0]
 
 
@@ -78,6 +100,8 @@ def test_likelihoods_are_a_softmax(scores: list[float]) -> None:
 
 def test_weights_and_presence_follow_the_bundle() -> None:
     ranking = Ranking()
-    assert weighted({"text": np.ones(2, np.float32)}, ranking)["text"].tolist() == pytest.approx([ranking.text] * 2)
+    assert weighted({"text": np.ones(2, np.float32)}, ranking)["text"].tolist() == pytest.approx(
+        [ranking.text] * 2
+    )
     assert presence(ranking, 0.1, 0.0, 0.0) < 0.5 < presence(ranking, 0.6, 1.0, 0.0)
     assert presence(ranking, 0.4, 0.5, 3.0) > presence(ranking, 0.4, 0.5, -3.0)

@@ -42,17 +42,31 @@ def models(answer: str, max_seq: int = 512) -> tuple[Models, list[tuple[str, str
         return (1,) * (len(query + notes) // 4), None
 
     lm = SimpleNamespace(generate=lambda request: SimpleNamespace(text=answer.split(request.stop[0])[0]))
-    manifest = SimpleNamespace(decoder=lambda: SimpleNamespace(max_seq=max_seq), artifact=lambda role, target: SimpleNamespace(sha256="ab"))
+    manifest = SimpleNamespace(
+        decoder=lambda: SimpleNamespace(max_seq=max_seq),
+        artifact=lambda role, target: SimpleNamespace(sha256="ab"),
+    )
     double = SimpleNamespace(manifest=manifest, backend="onnx", prompt=prompt, language_model=lm)
     return cast(Models, double), asked
 
 
 def test_a_refinement_that_keeps_the_words_is_taken() -> None:
-    assert refine.by_llm(models("a coffee cup on a table")[0], "coffee", "coffee") == ("a coffee cup on a table", "llm")
+    assert refine.by_llm(models("a coffee cup on a table")[0], "coffee", "coffee") == (
+        "a coffee cup on a table",
+        "llm",
+    )
 
 
 @pytest.mark.parametrize(
-    "answer", ["a dog on the beach", "", "x " * 300, "\n\n", "coffee \x1b[2J", "coffee " + " ".join(f"extra{n}x" * 2 for n in range(20))]
+    "answer",
+    [
+        "a dog on the beach",
+        "",
+        "x " * 300,
+        "\n\n",
+        "coffee \x1b[2J",
+        "coffee " + " ".join(f"extra{n}x" * 2 for n in range(20)),
+    ],
 )
 def test_one_that_drops_them_or_is_no_line_is_not(answer: str) -> None:
     text, how = refine.by_llm(models(answer)[0], "coffee", "coffee")
@@ -71,7 +85,11 @@ def test_neither_query_nor_notes_can_close_the_prompt() -> None:
     assert not set("<>{}\n") & set(notes.removeprefix("<notes>").removesuffix("</notes>\n"))
 
 
-@given(st.text(max_size=80), st.lists(st.text(max_size=60), max_size=12), st.lists(st.text(max_size=200), max_size=5))
+@given(
+    st.text(max_size=80),
+    st.lists(st.text(max_size=60), max_size=12),
+    st.lists(st.text(max_size=200), max_size=5),
+)
 def test_notes_are_one_bounded_quotation(query: str, names: list[str], memories: list[str]) -> None:
     notes = Context(tuple(names), tuple(memories)).notes()
     inner = notes.removeprefix("<notes>").removesuffix("</notes>\n")
@@ -94,18 +112,28 @@ def test_a_memory_cannot_steer() -> None:
 def test_a_sentence_is_no_name() -> None:
     context = Context((HOSTILE, "Anna Maria van Berg"))
     assert context.known() == ("Anna Maria van Berg",)
-    assert refine.by_llm(models("my dog PWNED")[0], "my dog", "my dog", context)[1].startswith("llm (rejected")
+    assert refine.by_llm(models("my dog PWNED")[0], "my dog", "my dog", context)[1].startswith(
+        "llm (rejected"
+    )
 
 
 def test_only_names_that_the_query_touches_are_quoted() -> None:
-    assert refine.fitting(["Tom Miller", "Anna", "Tomas", "the mill"], "Tom by the millpond").names == ("Tom Miller",)
+    assert refine.fitting(["Tom Miller", "Anna", "Tomas", "the mill"], "Tom by the millpond").names == (
+        "Tom Miller",
+    )
     assert refine.fitting(["Anna"], "my dog") == refine.NOTHING
 
 
 def test_a_query_is_asked_once_until_something_changes() -> None:
     double, asked = models("coffee cup")
     kept = refine.Refinements(limit=3)
-    for generation, context in ((1, refine.NOTHING), (1, refine.NOTHING), (2, refine.NOTHING), (2, Context(("Rex",))), (2, Context(("Rex",)))):
+    for generation, context in (
+        (1, refine.NOTHING),
+        (1, refine.NOTHING),
+        (2, refine.NOTHING),
+        (2, Context(("Rex",))),
+        (2, Context(("Rex",))),
+    ):
         refine.by_llm(double, "coffee", "coffee", context, kept, generation)
     assert len(asked) == 3
     refine.by_llm(double, "tea", "tea", kept=kept)
@@ -117,11 +145,15 @@ def test_a_prompt_that_does_not_fit_is_not_sent() -> None:
     assert "too long" in refine.by_llm(models("x", max_seq=16)[0], "word " * 60, "word")[1]
 
 
-@pytest.mark.parametrize("text", ["photos", "a photo of", "All my pictures from", "  the   Photo  ", "some pics in"])
+@pytest.mark.parametrize(
+    "text", ["photos", "a photo of", "All my pictures from", "  the   Photo  ", "some pics in"]
+)
 def test_a_query_of_cues_alone_says_nothing_else(text: str) -> None:
     assert refine.says_nothing(text)
 
 
-@pytest.mark.parametrize("text", ["photos of Anna", "photographer", "a photo shoot", "cat", "picture frame", "of"])
+@pytest.mark.parametrize(
+    "text", ["photos of Anna", "photographer", "a photo shoot", "cat", "picture frame", "of"]
+)
 def test_a_query_that_names_content_says_something(text: str) -> None:
     assert not refine.says_nothing(text)

@@ -1,4 +1,6 @@
-"""Cues are wall time: a photo with a true UTC time is found by what the clock on the wall said, and shown with it. From EXIF to the cue."""
+"""Cues are wall time: a photo with a true UTC time is found by what the clock on the wall said, and shown
+with it. From EXIF to the cue.
+"""
 
 from __future__ import annotations
 
@@ -68,12 +70,22 @@ def photo(request: pytest.FixtureRequest, tmp_path: Path) -> Photo:
 
 
 def test_a_photo_is_found_by_its_wall_clock(photo: Photo, tmp_path: Path) -> None:
-    assert (photo.taken_at, photo.utc_offset, photo.wall) == (ms("2026-04-11T11:00"), 540, ms("2026-04-11T20:00"))
+    assert (photo.taken_at, photo.utc_offset, photo.wall) == (
+        ms("2026-04-11T11:00"),
+        540,
+        ms("2026-04-11T20:00"),
+    )
     with Album.open(album_of(tmp_path / "a.gamer", [photo])) as album:
         assert album.photo(0) == photo and album.times().tolist() == [photo.wall] and album.verify() == []
         for query in ("the evening of 11 April 2026", "on 11 April 2026", "yesterday evening", "yesterday"):
             assert inside(album, query), query
-        for query in ("yesterday morning", "yesterday afternoon", "the evening of 10 April 2026", "on 12 April 2026", "this morning"):
+        for query in (
+            "yesterday morning",
+            "yesterday afternoon",
+            "the evening of 10 April 2026",
+            "on 12 April 2026",
+            "this morning",
+        ):
             assert not inside(album, query), query
         assert album.near(1, taken_at=photo.wall).tolist() == [0]
 
@@ -81,10 +93,14 @@ def test_a_photo_is_found_by_its_wall_clock(photo: Photo, tmp_path: Path) -> Non
 @pytest.mark.parametrize(("wall", "day"), [("2026-04-11T02:00+09:00", 11), ("2026-04-10T22:00-08:00", 10)])
 def test_the_day_is_the_walls(wall: str, day: int, tmp_path: Path) -> None:
     """In UTC the first is of the day before, the second of the day after."""
-    (tmp_path / "a.jsonl").write_text(f'{{"id": "p", "taken_at": "{wall}", "memories": [{{"source": "note", "text": "x"}}]}}')
+    (tmp_path / "a.jsonl").write_text(
+        f'{{"id": "p", "taken_at": "{wall}", "memories": [{{"source": "note", "text": "x"}}]}}'
+    )
     photos = [found for found in scan(tmp_path / "a.jsonl") if isinstance(found, Photo)]
     with Album.open(album_of(tmp_path / "a.gamer", photos)) as album:
-        assert [inside(album, f"on {n} April 2026") for n in (9, 10, 11, 12)] == [n == day for n in (9, 10, 11, 12)]
+        assert [inside(album, f"on {n} April 2026") for n in (9, 10, 11, 12)] == [
+            n == day for n in (9, 10, 11, 12)
+        ]
 
 
 def test_an_added_photo_that_no_tree_knows_yet(tmp_path: Path) -> None:
@@ -97,7 +113,9 @@ def test_an_added_photo_that_no_tree_knows_yet(tmp_path: Path) -> None:
 
 @settings(deadline=None, max_examples=40)
 @given(st.datetimes(datetime(1826, 1, 2), datetime(9999, 12, 30)), OFFSETS)
-def test_a_time_goes_out_and_comes_back(tmp_path_factory: pytest.TempPathFactory, wall: datetime, offset: int) -> None:
+def test_a_time_goes_out_and_comes_back(
+    tmp_path_factory: pytest.TempPathFactory, wall: datetime, offset: int
+) -> None:
     folder = tmp_path_factory.mktemp("trip")
     taken = (wall - datetime(1970, 1, 1)) // timedelta(milliseconds=1) - 60_000 * offset
     sent = Photo("p", None, taken, "offset", memories=(Memory("note", "x"),), utc_offset=offset)
@@ -109,24 +127,33 @@ def test_a_time_goes_out_and_comes_back(tmp_path_factory: pytest.TempPathFactory
 @pytest.mark.parametrize("offset", ["+23:59:59", "-23:59:00", "-00:00:29", "+00:19:32"])
 @pytest.mark.parametrize("wall", ["9999-12-31T23:59:59", "1900-01-01T00:00:00"])
 def test_offsets_with_seconds_up_to_the_calendars_end(tmp_path: Path, wall: str, offset: str) -> None:
-    (tmp_path / "a.jsonl").write_text(f'{{"id": "p", "taken_at": "{wall}{offset}", "memories": [{{"source": "note", "text": "x"}}]}}')
+    (tmp_path / "a.jsonl").write_text(
+        f'{{"id": "p", "taken_at": "{wall}{offset}", "memories": [{{"source": "note", "text": "x"}}]}}'
+    )
     photos = [found for found in scan(tmp_path / "a.jsonl") if isinstance(found, Photo)]
     assert photos[0].wall is not None and 0 <= ms(wall) - photos[0].wall < 60_000
     with Album.open(album_of(tmp_path / "a.gamer", photos)) as album:
         assert album.verify() == []
         export_jsonl(album, tmp_path / "b.jsonl")
     (again,) = scan(tmp_path / "b.jsonl")
-    assert isinstance(again, Photo) and (again.taken_at, again.utc_offset) == (photos[0].taken_at, photos[0].utc_offset)
+    assert isinstance(again, Photo) and (again.taken_at, again.utc_offset) == (
+        photos[0].taken_at,
+        photos[0].utc_offset,
+    )
 
 
 def test_an_event_is_of_the_walls_day(tmp_path: Path) -> None:
-    dinner = Photo("p", None, ms("2026-04-10T22:00"), "offset", memories=(Memory("note", "fireworks"),), utc_offset=540)
+    dinner = Photo(
+        "p", None, ms("2026-04-10T22:00"), "offset", memories=(Memory("note", "fireworks"),), utc_offset=540
+    )
     with Album.open(album_of(tmp_path / "a.gamer", [dinner])) as album:
         (day,) = AlbumEvents(album, lambda _: np.full(4, 0.5, np.float32))("fireworks")
     assert day == (ms("2026-04-11"), ms("2026-04-12") - 1)
 
 
-@pytest.mark.parametrize("bad", ["utc_offset = 1440", "utc_offset = -100000", "utc_offset = 60, tz_source = 'local'"])
+@pytest.mark.parametrize(
+    "bad", ["utc_offset = 1440", "utc_offset = -100000", "utc_offset = 60, tz_source = 'local'"]
+)
 def test_verify_reports_an_offset_that_is_none(tmp_path: Path, bad: str) -> None:
     import sqlite3
 
@@ -137,7 +164,9 @@ def test_verify_reports_an_offset_that_is_none(tmp_path: Path, bad: str) -> None
     db.close()
     with Album.open(path) as album:
         problems = album.verify()
-    assert any("an offset that is none" in problem for problem in problems) and any("checksum" in problem for problem in problems)
+    assert any("an offset that is none" in problem for problem in problems) and any(
+        "checksum" in problem for problem in problems
+    )
 
 
 def test_a_time_travels_with_its_offset() -> None:
@@ -153,5 +182,9 @@ def test_a_hit_shows_the_wall_clock(bundle: Path, tmp_path: Path) -> None:
     line = '{"id": "p", "taken_at": "2026-04-11T02:00:00+09:00", "memories": [{"source": "note", "text": "noodles with Kenji"}]}'
     (tmp_path / "a.jsonl").write_text(line)
     build(tmp_path / "a.jsonl", Models.open(bundle), tmp_path / "a.gamer")
-    (hit,) = Engine.open(bundle, tmp_path / "a.gamer").search("noodles last night", now=datetime(2026, 4, 11, 9)).hits
+    (hit,) = (
+        Engine.open(bundle, tmp_path / "a.gamer")
+        .search("noodles last night", now=datetime(2026, 4, 11, 9))
+        .hits
+    )
     assert hit.taken_at == ms("2026-04-11T02:00")

@@ -1,4 +1,6 @@
-"""A headless Chromium, driven over its DevTools protocol: open a page, press keys, ask the document, take a picture. For tests alone."""
+"""A headless Chromium, driven over its DevTools protocol: open a page, press keys, ask the document, take a
+picture. For tests alone.
+"""
 
 from __future__ import annotations
 
@@ -50,8 +52,17 @@ class Page:
 
     def look(self, width: int, height: int, dark: bool = False) -> None:
         phone = width < 600
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)
-        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=phone,
+        )
+        self.call(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}],
+        )
 
     def open(self, address: str, until: str) -> None:
         """Goes there and waits until the JavaScript expression is true."""
@@ -61,7 +72,9 @@ class Page:
     def wait(self, until: str, seconds: float = 30) -> None:
         end = time.monotonic() + seconds
         while not self.ask(f"(() => {{ try {{ return Boolean({until}) }} catch {{ return false }} }})()"):
-            assert time.monotonic() < end, f"never true: {until}; the page says: {self.ask('document.body.innerText')}"
+            assert time.monotonic() < end, (
+                f"never true: {until}; the page says: {self.ask('document.body.innerText')}"
+            )
             time.sleep(0.05)
 
     def ask(self, expression: str) -> Any:
@@ -100,7 +113,14 @@ class Page:
 def browser(binary: str) -> Iterator[Page]:
     # Root in a container has no sandbox to offer; the page under test is our own.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars"]
+        arguments = [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--no-first-run",
+            "--hide-scrollbars",
+        ]
         process = subprocess.Popen(
             [binary, *arguments, "--remote-debugging-port=0", f"--user-data-dir={profile}", "about:blank"],
             stdout=subprocess.DEVNULL,

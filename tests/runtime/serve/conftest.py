@@ -1,4 +1,6 @@
-"""What the server's tests share: the sample album behind the application, asked without a socket, and a small album of real files."""
+"""What the server's tests share: the sample album behind the application, asked without a socket, and a small
+album of real files.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ from starlette.types import ASGIApp
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.listen import server
-from gamer.runtime.serve.settings import Rate, Settings, bind
+from gamer.runtime.serve.settings import Rate, ServerSettings, bind
 
 HERE = "http://127.0.0.1:8765"
 NO_LIMIT = Rate(burst=1e9, per_second=1e9)
@@ -37,7 +39,9 @@ def engine(bundle: Path, sample_album: Path) -> Iterator[Engine]:
 
 @pytest.fixture
 def client(engine: Engine) -> TestClient:
-    return TestClient(create_app(engine, Settings(rate=NO_LIMIT)), base_url=HERE, raise_server_exceptions=False)
+    return TestClient(
+        create_app(engine, ServerSettings(rate=NO_LIMIT)), base_url=HERE, raise_server_exceptions=False
+    )
 
 
 @contextmanager
@@ -59,7 +63,7 @@ def serving(app: ASGIApp) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def served(engine: Engine) -> Iterator[str]:
-    with serving(create_app(engine, Settings(rate=NO_LIMIT))) as address:
+    with serving(create_app(engine, ServerSettings(rate=NO_LIMIT))) as address:
         yield address
 
 
@@ -86,10 +90,19 @@ NAMES = ("turned.jpg", "plain.png", "secret.jpg", "cut.jpg", "folder.jpg", "move
 
 @pytest.fixture
 def album(files: Path) -> Iterator[Album]:
-    """One row for each of NAMES, then a photo without a file, and one whose path no file system takes. No model is asked."""
+    """One row for each of NAMES, then a photo without a file, and one whose path no file system takes.
+
+    No model is asked.
+    """
     paths = [str(files / name) for name in NAMES]
-    photos = [Photo(path.rsplit("/", 1)[-1], path, 1_000 * row, lat=48.2, lon=16.4) for row, path in enumerate(paths)]
-    photos += [Photo("told", None, memories=(Memory("note", "nobody took a picture"),)), Photo("../../etc/passwd", "/" + "x" * 5000)]
+    photos = [
+        Photo(path.rsplit("/", 1)[-1], path, 1_000 * row, lat=48.2, lon=16.4)
+        for row, path in enumerate(paths)
+    ]
+    photos += [
+        Photo("told", None, memories=(Memory("note", "nobody took a picture"),)),
+        Photo("../../etc/passwd", "/" + "x" * 5000),
+    ]
     with AlbumWriter.create(files / "small.gamer", AlbumMeta("none", "none", 4, 0.5)) as writer:
         writer.add([Encoded(photo) for photo in photos])
         writer.finish(lambda names: np.full((len(names), 4), 0.5, np.float32))

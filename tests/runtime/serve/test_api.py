@@ -1,4 +1,6 @@
-"""The API on the sample album and real models: what it answers, what it refuses, and that it keeps its own schema under fuzzing."""
+"""The API on the sample album and real models: what it answers, what it refuses, and that it keeps its own
+schema under fuzzing.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from gamer.index import Album
 from gamer.runtime.search.answer import MODES, REFINEMENTS
 from gamer.runtime.search.engine import MAX_QUERY, Engine
 from gamer.runtime.serve.app import create_app
-from gamer.runtime.serve.settings import Settings
+from gamer.runtime.serve.settings import ServerSettings
 from gamer.runtime.serve.views import Mode, Refine
 from tests.runtime.serve.conftest import HERE, NO_LIMIT
 
@@ -38,7 +40,12 @@ def refused(answer: Any, status: int) -> str:
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
     said = answer.json()
-    assert set(said) == {"type", "title", "status", "detail"} and said["status"] == status and said["detail"] and "\n" not in said["detail"]
+    assert (
+        set(said) == {"type", "title", "status", "detail"}
+        and said["status"] == status
+        and said["detail"]
+        and "\n" not in said["detail"]
+    )
     return str(said["detail"])
 
 
@@ -52,7 +59,7 @@ def test_a_search_answers_with_photos_reasons_layers_and_the_walk(client: TestCl
     shown, nodes = {hit["row"] for hit in hits}, {node["row"] for node in found["subgraph"]["entities"]}
     for entity, row in found["subgraph"]["mentions"]:
         assert entity in nodes and row in shown
-    likely, here = [hit["probability"] for hit in hits], found["answer"]["here"]
+    likely, here = [hit["probability"] for hit in hits], found["answer"]["presence"]
     assert 0 <= sum(likely) <= here + 1e-3 <= 1.001 and found["doubtful"] is (here < 0.5)
     assert nodes and all(set(e["photos"]) <= shown for e in trace["entities"])
 
@@ -69,7 +76,11 @@ def test_relations_are_edges_between_nodes_that_were_walked(engine: Engine) -> N
     links = album.entity_links(range(album.stats().entities))
     assert links and all(a < b for a, b in links) and len(set(links)) == len(links)
     a, b = links[0]
-    assert album.entity_links([b, a]) == [(a, b)] and album.entity_links([a]) == [] and album.entity_links([]) == []
+    assert (
+        album.entity_links([b, a]) == [(a, b)]
+        and album.entity_links([a]) == []
+        and album.entity_links([]) == []
+    )
 
 
 @pytest.mark.parametrize("query", ["", " \t\n", "\x00\x01\x1f", "\x1c\x1d", "\u00a0"])
@@ -77,7 +88,18 @@ def test_a_query_that_says_nothing_is_refused(client: TestClient, query: str) ->
     assert "query" in refused(client.post("/api/v1/search", json={"query": query}), 422)
 
 
-@pytest.mark.parametrize("query", ["a\x00b cat", "\x1b[31mcat\x07", "‮cat", "cat\ufeff\u200d", '"cat" OR NEAR(', "'; DROP TABLE photos; --", "𝑐𝑎𝑡 🐈"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "a\x00b cat",
+        "\x1b[31mcat\x07",
+        "‮cat",
+        "cat\ufeff\u200d",
+        '"cat" OR NEAR(',
+        "'; DROP TABLE photos; --",
+        "𝑐𝑎𝑡 🐈",
+    ],
+)
 def test_a_query_of_control_characters_or_syntax_is_only_words(client: TestClient, query: str) -> None:
     assert search(client, query)["answer"]["trace"]["query"] == query
 
@@ -115,7 +137,10 @@ def test_a_body_that_does_not_fit_is_refused(client: TestClient, body: bytes) ->
 
 def test_a_form_of_another_site_is_not_json(client: TestClient) -> None:
     """A page can make a browser post text/plain anywhere without asking; it is not read."""
-    refused(client.post("/api/v1/search", content=b'{"query": "cat"}', headers={"content-type": "text/plain"}), 422)
+    refused(
+        client.post("/api/v1/search", content=b'{"query": "cat"}', headers={"content-type": "text/plain"}),
+        422,
+    )
 
 
 def test_a_photo_and_its_pictures(client: TestClient, engine: Engine) -> None:
@@ -123,12 +148,21 @@ def test_a_photo_and_its_pictures(client: TestClient, engine: Engine) -> None:
     photo = client.get(f"/api/v1/photos/{row}").json()
     assert photo["id"] == "coffee" and photo["name"] == "coffee.png" and photo["here"] and photo["memories"]
     thumbnail = client.get(f"/api/v1/photos/{row}/thumbnail")
-    assert thumbnail.headers["content-type"] == "image/webp" and max(Image.open(io.BytesIO(thumbnail.content)).size) == 320
-    again = client.get(f"/api/v1/photos/{row}/thumbnail", headers={"if-none-match": thumbnail.headers["etag"]})
+    assert (
+        thumbnail.headers["content-type"] == "image/webp"
+        and max(Image.open(io.BytesIO(thumbnail.content)).size) == 320
+    )
+    again = client.get(
+        f"/api/v1/photos/{row}/thumbnail", headers={"if-none-match": thumbnail.headers["etag"]}
+    )
     assert again.status_code == 304 and not again.content
     original = client.get(f"/api/v1/photos/{row}/image")
     path = engine.album.photo(row).path
-    assert path is not None and original.content == Path(path).read_bytes() and original.headers["content-type"] == "image/png"
+    assert (
+        path is not None
+        and original.content == Path(path).read_bytes()
+        and original.headers["content-type"] == "image/png"
+    )
     assert original.headers["content-disposition"].startswith("inline")
 
 
@@ -156,30 +190,43 @@ def test_no_part_of_an_address_becomes_a_path(client: TestClient, where: str, wh
     assert b"root:" not in answer.content
 
 
-@pytest.mark.parametrize("name", ["../app.py", "..%2fapp.py", "%2e%2e%2fapp.py", "app.py", "static/app.js", "land.json%00", "INDEX.HTML"])
+@pytest.mark.parametrize(
+    "name",
+    ["../app.py", "..%2fapp.py", "%2e%2e%2fapp.py", "app.py", "static/app.js", "land.json%00", "INDEX.HTML"],
+)
 def test_the_page_is_a_table_of_files(client: TestClient, name: str) -> None:
     refused(client.get(f"/{name}"), 404)
 
 
-def test_a_photo_that_moved_away_and_paths_that_are_no_pictures(engine: Engine, album: Album, files: Path) -> None:
-    small = TestClient(create_app(Engine(engine.models, album), Settings(rate=NO_LIMIT)), base_url=HERE)
+def test_a_photo_that_moved_away_and_paths_that_are_no_pictures(
+    engine: Engine, album: Album, files: Path
+) -> None:
+    small = TestClient(create_app(Engine(engine.models, album), ServerSettings(rate=NO_LIMIT)), base_url=HERE)
     assert "moved.jpg is no longer where" in refused(small.get("/api/v1/photos/5/thumbnail"), 404)
     assert small.get("/api/v1/photos/5").json()["here"] is False
     for row in range(2, 8):
         said = refused(small.get(f"/api/v1/photos/{row}/thumbnail"), 404)
         assert str(files) not in said
-    assert "not a picture" in refused(small.get("/api/v1/photos/2/image"), 404)  # named .jpg, holds another file's text
+    assert "not a picture" in refused(
+        small.get("/api/v1/photos/2/image"), 404
+    )  # named .jpg, holds another file's text
     assert small.get("/api/v1/photos/7").json()["name"] is not None
     assert small.get("/api/v1/overview").json()["places"][0]["photos"] == 6
 
 
 def test_stats_overview_and_health(client: TestClient, engine: Engine) -> None:
-    stats, overview, n = client.get("/api/v1/stats").json(), client.get("/api/v1/overview").json(), len(engine.album)
+    stats, overview, n = (
+        client.get("/api/v1/stats").json(),
+        client.get("/api/v1/overview").json(),
+        len(engine.album),
+    )
     assert stats["photos"] == n and stats["examples"]
     assert sum(month["photos"] for month in overview["months"]) + overview["undated"] == n
     assert sum(place["photos"] for place in overview["places"]) + overview["unplaced"] == n
     assert {"Amsterdam", "Vienna", "Beijing"} <= {place["name"] for place in overview["places"]}
-    assert [month["start"] for month in overview["months"]] == sorted({month["start"] for month in overview["months"]})
+    assert [month["start"] for month in overview["months"]] == sorted(
+        {month["start"] for month in overview["months"]}
+    )
     assert client.get("/api/v1/health").json() == {
         "status": "ok",
         "version": client.get("/api/v1/openapi.json").json()["info"]["version"],
@@ -190,7 +237,10 @@ def test_stats_overview_and_health(client: TestClient, engine: Engine) -> None:
 def test_no_answer_names_a_folder(client: TestClient, engine: Engine) -> None:
     """Where photos lie on the disk is nobody's business beyond the machine."""
     folder = str(Path(str(engine.album.photo(0).path)).parent)
-    texts = [json.dumps(search(client, "my cat")), *(client.get(f"/api/v1/{name}").text for name in ("photos/0", "stats", "overview", "photos/99"))]
+    texts = [
+        json.dumps(search(client, "my cat")),
+        *(client.get(f"/api/v1/{name}").text for name in ("photos/0", "stats", "overview", "photos/99")),
+    ]
     assert not [text for text in texts if folder in text or str(engine.album.path) in text]
 
 
@@ -207,7 +257,12 @@ def test_eight_readers_at_once_get_what_one_gets(served: str) -> None:
     ]
 
     def ask(client: httpx.Client, query: str) -> list[str]:
-        return [hit["id"] for hit in client.post("/api/v1/search", json={"query": query, "now": NOON}).json()["answer"]["hits"]]
+        return [
+            hit["id"]
+            for hit in client.post("/api/v1/search", json={"query": query, "now": NOON}).json()["answer"][
+                "hits"
+            ]
+        ]
 
     with httpx.Client(base_url=served, timeout=60) as one:
         alone = {query: ask(one, query) for query in queries}
@@ -224,22 +279,34 @@ def test_eight_readers_at_once_get_what_one_gets(served: str) -> None:
 
 
 def test_a_session_is_a_cookie_that_scripts_cannot_read(engine: Engine) -> None:
-    guarded = TestClient(create_app(engine, Settings("127.0.0.1", TOKEN, NO_LIMIT)), base_url=HERE)
+    guarded = TestClient(create_app(engine, ServerSettings("127.0.0.1", TOKEN, NO_LIMIT)), base_url=HERE)
     refused(guarded.post("/api/v1/search", json={"query": "cat"}), 401)
     refused(guarded.get("/api/v1/photos/1/image"), 401)
     refused(guarded.get("/api/v1/openapi.json"), 401)
     refused(guarded.post("/api/v1/session", headers={"authorization": "Bearer wrong-wrong-wrong"}), 401)
     opened = guarded.post("/api/v1/session", headers={"authorization": f"Bearer {TOKEN}"})
     cookie = opened.headers["set-cookie"].lower()
-    assert opened.status_code == 204 and "httponly" in cookie and "samesite=strict" in cookie and TOKEN not in cookie
-    assert guarded.post("/api/v1/search", json={"query": "my cat", "k": 1}).json()["answer"]["hits"][0]["id"] == "chelsea"
+    assert (
+        opened.status_code == 204
+        and "httponly" in cookie
+        and "samesite=strict" in cookie
+        and TOKEN not in cookie
+    )
+    assert (
+        guarded.post("/api/v1/search", json={"query": "my cat", "k": 1}).json()["answer"]["hits"][0]["id"]
+        == "chelsea"
+    )
 
 
-def test_a_failure_inside_is_one_line_and_no_traceback(engine: Engine, client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_inside_is_one_line_and_no_traceback(
+    engine: Engine, client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("secret detail")
 
     monkeypatch.setattr(engine, "search", broken)
-    failing = TestClient(create_app(engine, Settings(rate=NO_LIMIT)), base_url=HERE, raise_server_exceptions=False)
+    failing = TestClient(
+        create_app(engine, ServerSettings(rate=NO_LIMIT)), base_url=HERE, raise_server_exceptions=False
+    )
     answer = failing.post("/api/v1/search", json={"query": "cat"})
     assert "secret" not in refused(answer, 500) and answer.headers["x-content-type-options"] == "nosniff"

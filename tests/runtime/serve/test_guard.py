@@ -1,4 +1,7 @@
-"""The gate: who is let through to a route, and what every answer carries. A small application stands behind it; no album, no model."""
+"""The gate: who is let through to a route, and what every answer carries.
+
+A small application stands behind it; no album, no model.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.serve.bucket import Buckets
 from gamer.runtime.serve.guard import Guard
 from gamer.runtime.serve.problem import problem
-from gamer.runtime.serve.settings import MAX_BODY, MAX_QUERY_STRING, Rate, Settings, url
+from gamer.runtime.serve.settings import MAX_BODY, MAX_QUERY_STRING, Rate, ServerSettings, url
 
 HERE = "http://127.0.0.1:8765"
 TOKEN = "correct-horse-battery"
@@ -29,11 +32,13 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
     await JSONResponse({"path": scope["path"], "bytes": len(body)})(scope, receive, send)
 
 
-def client(settings: Settings | None = None, base: str = HERE) -> TestClient:
-    return TestClient(Guard(echo, settings or Settings(rate=NO_LIMIT)), base_url=base)
+def client(settings: ServerSettings | None = None, base: str = HERE) -> TestClient:
+    return TestClient(Guard(echo, settings or ServerSettings(rate=NO_LIMIT)), base_url=base)
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1:8765", "localhost:8765", "LOCALHOST", "[::1]:8765", "127.0.0.2", "127.0.0.1:1"])
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1:8765", "localhost:8765", "LOCALHOST", "[::1]:8765", "127.0.0.2", "127.0.0.1:1"]
+)
 def test_loopback_names_are_answered(host: str) -> None:
     assert client().get("/api/v1/x", headers={"host": host}).status_code == 200
 
@@ -62,38 +67,50 @@ def test_a_rebound_name_is_refused(host: str) -> None:
 
 
 def test_beyond_loopback_an_address_is_answered_and_a_name_is_not() -> None:
-    settings = Settings("0.0.0.0", TOKEN, NO_LIMIT)
+    settings = ServerSettings("0.0.0.0", TOKEN, NO_LIMIT)
     bearer = {"authorization": f"Bearer {TOKEN}"}
-    assert client(settings).get("/api/v1/x", headers={"host": "192.168.1.5:8765", **bearer}).status_code == 200
+    assert (
+        client(settings).get("/api/v1/x", headers={"host": "192.168.1.5:8765", **bearer}).status_code == 200
+    )
     assert client(settings).get("/api/v1/x", headers={"host": "evil.example", **bearer}).status_code == 421
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org"])
 def test_beyond_loopback_nothing_starts_without_a_token(host: str) -> None:
     with pytest.raises(RuntimeFailure, match="--token"):
-        Settings(host)
-    assert not Settings(host, TOKEN).loopback
+        ServerSettings(host)
+    assert not ServerSettings(host, TOKEN).loopback
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost"])
 def test_loopback_needs_none(host: str) -> None:
-    assert Settings(host).loopback
+    assert ServerSettings(host).loopback
 
 
-@pytest.mark.parametrize("token", ["", "short", "fifteen-letters", "sixteen letters.", "töken-töken-töken", "a" * 20 + "\n"])
+@pytest.mark.parametrize(
+    "token", ["", "short", "fifteen-letters", "sixteen letters.", "töken-töken-töken", "a" * 20 + "\n"]
+)
 def test_a_token_that_is_soon_guessed_or_does_not_fit_a_header_is_refused(token: str) -> None:
     with pytest.raises(RuntimeFailure, match="16 or more"):
-        Settings("127.0.0.1", token)
+        ServerSettings("127.0.0.1", token)
 
 
 def test_the_token_opens_by_header_and_by_cookie_only() -> None:
-    guarded = client(Settings("127.0.0.1", TOKEN, NO_LIMIT))
+    guarded = client(ServerSettings("127.0.0.1", TOKEN, NO_LIMIT))
     session = guarded.app.session  # type: ignore[attr-defined]
     get = guarded.get
     assert get("/api/v1/x").status_code == 401 and get("/api/v1/x").headers["www-authenticate"] == "Bearer"
     assert get("/api/v1/x", headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
     assert get("/api/v1/x", headers={"cookie": f"gamer_session={session}"}).status_code == 200
-    for wrong in (f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", "Bearer", "Bearer ", f"Basic {TOKEN}", TOKEN, "Bearer é"):
+    for wrong in (
+        f"Bearer {TOKEN}x",
+        f"Bearer {TOKEN[:-1]}",
+        "Bearer",
+        "Bearer ",
+        f"Basic {TOKEN}",
+        TOKEN,
+        "Bearer é",
+    ):
         assert get("/api/v1/x", headers={b"authorization": wrong.encode("latin-1")}).status_code == 401, wrong
     assert get("/api/v1/x", headers={"cookie": f"gamer_session={TOKEN}"}).status_code == 401
     assert get(f"/api/v1/x?token={TOKEN}").status_code == 401
@@ -102,11 +119,21 @@ def test_the_token_opens_by_header_and_by_cookie_only() -> None:
 
 
 def test_the_page_and_the_health_tell_nothing_and_need_no_token() -> None:
-    guarded = client(Settings("127.0.0.1", TOKEN, NO_LIMIT))
+    guarded = client(ServerSettings("127.0.0.1", TOKEN, NO_LIMIT))
     assert guarded.get("/").status_code == guarded.get("/api/v1/health").status_code == 200
 
 
-@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://localhost:8765", "http://127.0.0.1:9999", "https://127.0.0.1:8765", ""])
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "https://evil.example",
+        "null",
+        "http://localhost:8765",
+        "http://127.0.0.1:9999",
+        "https://127.0.0.1:8765",
+        "",
+    ],
+)
 def test_a_foreign_origin_changes_nothing(origin: str) -> None:
     assert client().post("/api/v1/search", headers={"origin": origin}).status_code == 403
 
@@ -118,16 +145,25 @@ def test_our_own_origin_and_programs_are_let_through() -> None:
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "nonsense"])
 def test_another_sites_page_reads_nothing(site: str) -> None:
-    """An <img> of another site, or of another port of this machine, sends no Origin, but says where it stands."""
+    """An <img> of another site, or of another port of this machine, sends no Origin, but says where it
+    stands.
+    """
     assert client().get("/api/v1/photos/1/thumbnail", headers={"sec-fetch-site": site}).status_code == 403
-    assert client().get("/api/v1/photos/1/thumbnail", headers={"sec-fetch-site": "same-origin"}).status_code == 200
-    assert client().get("/", headers={"sec-fetch-site": site}).status_code == 200  # a link to the page is a link
+    assert (
+        client().get("/api/v1/photos/1/thumbnail", headers={"sec-fetch-site": "same-origin"}).status_code
+        == 200
+    )
+    assert (
+        client().get("/", headers={"sec-fetch-site": site}).status_code == 200
+    )  # a link to the page is a link
 
 
 def test_sizes_are_bounded() -> None:
     assert client().post("/api/v1/x", content=b"x" * MAX_BODY).json()["bytes"] == MAX_BODY
     assert client().post("/api/v1/x", content=b"x" * (MAX_BODY + 1)).status_code == 413
-    assert client().post("/api/v1/x", content=(b"x" * 65536 for _ in range(17))).status_code == 413  # chunked: no length was declared
+    assert (
+        client().post("/api/v1/x", content=(b"x" * 65536 for _ in range(17))).status_code == 413
+    )  # chunked: no length was declared
     assert client().post("/api/v1/x", headers={"content-length": "-1"}).status_code == 400
     assert client().post("/api/v1/x", headers={"content-length": "9" * 5000}).status_code == 413
     assert client().get("/?" + "q" * MAX_QUERY_STRING).status_code == 200
@@ -136,11 +172,15 @@ def test_sizes_are_bounded() -> None:
 
 def test_too_many_requests_wait() -> None:
     now = [0.0]
-    guard = Guard(echo, Settings(rate=Rate(burst=20, per_second=2, search=10)), lambda: now[0])
+    guard = Guard(echo, ServerSettings(rate=Rate(burst=20, per_second=2, search=10)), lambda: now[0])
     asked = TestClient(guard, base_url=HERE)
     assert [asked.post("/api/v1/search").status_code for _ in range(3)] == [200, 200, 429]
     refused = asked.get("/api/v1/stats")
-    assert refused.status_code == 429 and refused.headers["retry-after"] == "1" and "wait 1 s" in refused.json()["detail"]
+    assert (
+        refused.status_code == 429
+        and refused.headers["retry-after"] == "1"
+        and "wait 1 s" in refused.json()["detail"]
+    )
     now[0] = 5.0
     assert asked.post("/api/v1/search").status_code == 200
 
@@ -150,7 +190,9 @@ def test_too_many_requests_wait() -> None:
     st.floats(10, 50),
     st.floats(0.5, 20),
 )
-def test_a_bucket_gives_no_more_than_it_holds_and_keeps_its_word(steps: list[tuple[float, float]], burst: float, speed: float) -> None:
+def test_a_bucket_gives_no_more_than_it_holds_and_keeps_its_word(
+    steps: list[tuple[float, float]], burst: float, speed: float
+) -> None:
     now = [0.0]
     buckets = Buckets(Rate(burst=burst, per_second=speed), lambda: now[0])
     given_out = 0.0
@@ -175,7 +217,11 @@ def test_buckets_are_each_clients_own_and_bounded_in_number() -> None:
 
 
 def test_every_answer_carries_the_headers() -> None:
-    for answer in (client().get("/"), client().get("/api/v1/x"), client().get("/", headers={"host": "evil.example"})):
+    for answer in (
+        client().get("/"),
+        client().get("/api/v1/x"),
+        client().get("/", headers={"host": "evil.example"}),
+    ):
         policy = answer.headers["content-security-policy"]
         assert "default-src 'none'" in policy and "unsafe" not in policy and "script-src 'self'" in policy
         assert answer.headers["x-content-type-options"] == "nosniff"
@@ -192,4 +238,8 @@ def test_a_problem_is_one_line() -> None:
 
 
 def test_addresses_to_type_are_whole() -> None:
-    assert url("0.0.0.0", 80) == "http://127.0.0.1:80/" and url("::1", 80) == "http://[::1]:80/" and url("localhost", 80) == "http://localhost:80/"
+    assert (
+        url("0.0.0.0", 80) == "http://127.0.0.1:80/"
+        and url("::1", 80) == "http://[::1]:80/"
+        and url("localhost", 80) == "http://localhost:80/"
+    )

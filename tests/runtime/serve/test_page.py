@@ -1,6 +1,8 @@
-"""The page in a headless Chromium: what it shows, by keys alone, on a phone, in the dark, and when things go wrong.
+"""The page in a headless Chromium: what it shows, by keys alone, on a phone, in the dark, and when things go
+wrong.
 
-$GAMER_SHOTS names a folder for the pictures, for a person to look at: these tests know that the page works, not that it is beautiful.
+$GAMER_SHOTS names a folder for the pictures, for a person to look at: these tests know that the page works,
+not that it is beautiful.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from gamer.index import Album
 from gamer.runtime.search.answer import Answer
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve.app import STATIC, create_app
-from gamer.runtime.serve.settings import Settings
+from gamer.runtime.serve.settings import ServerSettings
 from tests.paths import ROOT
 from tests.runtime.serve.chrome import Page, browser, find
 from tests.runtime.serve.conftest import NO_LIMIT, serving
@@ -59,7 +61,9 @@ def shots(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize(("name", "width", "height"), [("desktop", 1440, 900), ("phone", 390, 844)])
-def test_an_answer_is_shown_whole(page: Page, served: str, shots: Path, name: str, width: int, height: int, dark: bool) -> None:
+def test_an_answer_is_shown_whole(
+    page: Page, served: str, shots: Path, name: str, width: int, height: int, dark: bool
+) -> None:
     page.look(width, height, dark)
     page.open(served + COFFEE, SHOWN)
     page.picture(shots / f"{name}-{'dark' if dark else 'light'}.png", whole=name == "phone")
@@ -75,11 +79,14 @@ def test_an_answer_is_shown_whole(page: Page, served: str, shots: Path, name: st
         and page.ask("document.querySelectorAll('#timeline .bar-month').length") > 5
     )
     assert (
-        page.ask("document.querySelectorAll('#graph .node.entity').length") > 0 and page.ask("document.querySelectorAll('#graph .edge').length") > 1
+        page.ask("document.querySelectorAll('#graph .node.entity').length") > 0
+        and page.ask("document.querySelectorAll('#graph .edge').length") > 1
     )
     assert page.ask("document.querySelectorAll('#layers tbody tr').length") >= 5
     assert page.ask("document.documentElement.scrollWidth <= innerWidth"), "the page is wider than the screen"
-    dark_ground = page.ask("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).every((value) => value < 60)")
+    dark_ground = page.ask(
+        "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).every((value) => value < 60)"
+    )
     assert dark_ground is dark
     assert page.complaints() == []
 
@@ -91,20 +98,26 @@ def test_keys_alone(page: Page, served: str) -> None:
     page.press("Enter")
     page.wait(SHOWN + " && document.querySelector('.card strong').textContent === 'chelsea'")
     assert "q=my+cat" in page.ask("location.search") and page.ask("document.title").startswith("my cat")
-    assert re.match(r"\d+ photos? of 19 in [\d.]+ ms", page.ask("document.querySelector('[role=status]').textContent"))
+    assert re.match(
+        r"\d+ photos? of 19 in [\d.]+ ms", page.ask("document.querySelector('[role=status]').textContent")
+    )
     page.press("ArrowDown")
     assert page.ask("document.activeElement.querySelector('strong').textContent") == "chelsea"
     assert page.ask("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     page.press("ArrowRight")
     second = page.ask("document.activeElement.querySelector('strong').textContent")
-    assert second != "chelsea" and page.ask("document.querySelectorAll('#photos [tabindex=\"0\"]').length") == 1
+    assert (
+        second != "chelsea" and page.ask("document.querySelectorAll('#photos [tabindex=\"0\"]').length") == 1
+    )
     page.press("Enter")
     page.wait("document.querySelector('#viewer[open] dl')")
     assert page.ask("document.querySelector('#viewer-title').textContent").endswith(second)
     page.press("ArrowLeft")
     page.wait("document.querySelector('#viewer-title').textContent.endsWith('chelsea')")
     page.press("Escape")
-    page.wait("!document.querySelector('#viewer').open && document.activeElement.querySelector('strong').textContent === 'chelsea'")
+    page.wait(
+        "!document.querySelector('#viewer').open && document.activeElement.querySelector('strong').textContent === 'chelsea'"
+    )
     page.press("ArrowUp")
     assert page.ask("document.activeElement.id") == "query"
     page.press("Escape")
@@ -119,11 +132,17 @@ def test_every_control_has_a_name(page: Page, served: str) -> None:
     controls = [
         n
         for n in nodes
-        if not n["ignored"] and n["role"]["value"] in ("button", "link", "searchbox", "combobox", "spinbutton", "textbox", "img", "image")
+        if not n["ignored"]
+        and n["role"]["value"]
+        in ("button", "link", "searchbox", "combobox", "spinbutton", "textbox", "img", "image")
     ]
     assert len(controls) > 15
     # An image inside a button is part of the button's name.
-    nameless = [n["role"]["value"] for n in controls if not n["name"]["value"] and n["role"]["value"] not in ("img", "image")]
+    nameless = [
+        n["role"]["value"]
+        for n in controls
+        if not n["name"]["value"] and n["role"]["value"] not in ("img", "image")
+    ]
     assert nameless == []
 
 
@@ -132,7 +151,9 @@ def test_the_start_page_shows_the_album_and_examples_that_find_something(page: P
     assert page.ask("document.querySelectorAll('.card').length") == 12
     page.ask("document.querySelector('.chip').click()")
     page.wait(SHOWN + " && document.querySelector('.rank')")
-    assert page.ask("new URLSearchParams(location.search).get('q') === document.querySelector('.chip').textContent")
+    assert page.ask(
+        "new URLSearchParams(location.search).get('q') === document.querySelector('.chip').textContent"
+    )
     page.ask("history.back()")
     page.wait(SHOWN + " && !document.querySelector('.rank')")
 
@@ -142,14 +163,23 @@ def test_a_time_that_fits_nothing_is_said(page: Page, served: str) -> None:
     assert page.ask("document.querySelector('#banner').innerText")
 
 
-def test_an_answer_that_is_doubtful_says_so_before_its_photos(page: Page, engine: Engine, monkeypatch: pytest.MonkeyPatch, shots: Path) -> None:
+def test_an_answer_that_is_doubtful_says_so_before_its_photos(
+    page: Page, engine: Engine, monkeypatch: pytest.MonkeyPatch, shots: Path
+) -> None:
     found = engine.search
 
-    def unlikely(query: str, k: int | None = None, *, refined_by: str = "fast", mode: str = "fused", now: datetime | None = None) -> Answer:
-        return replace(found(query, k, refined_by=refined_by, mode=mode, now=now), here=0.08)
+    def unlikely(
+        query: str,
+        k: int | None = None,
+        *,
+        refined_by: str = "fast",
+        mode: str = "fused",
+        now: datetime | None = None,
+    ) -> Answer:
+        return replace(found(query, k, refined_by=refined_by, mode=mode, now=now), presence=0.08)
 
     monkeypatch.setattr(engine, "search", unlikely)
-    with serving(create_app(engine, Settings(rate=NO_LIMIT))) as address:
+    with serving(create_app(engine, ServerSettings(rate=NO_LIMIT))) as address:
         page.open(address + "/?q=my+wedding", SHOWN)
         page.picture(shots / "doubtful.png")
         said = page.ask("document.querySelector('#banner').innerText")
@@ -159,14 +189,23 @@ def test_an_answer_that_is_doubtful_says_so_before_its_photos(page: Page, engine
 
 def test_text_of_an_album_is_never_markup(page: Page, served: str) -> None:
     page.open(served + "/?q=%3Cimg+src%3Dx+onerror%3D%22document.title%3D1%22%3E+cat", SHOWN)
-    assert "<img" in page.ask("document.querySelector('h1').textContent") and page.ask("document.querySelectorAll('h1 *').length") == 0
+    assert (
+        "<img" in page.ask("document.querySelector('h1').textContent")
+        and page.ask("document.querySelectorAll('h1 *').length") == 0
+    )
 
 
 def test_a_refused_query_and_a_silent_server_are_shown(page: Page, served: str) -> None:
     page.open(served + "/?q=cat&k=0", "!document.querySelector('#empty').hidden")
     assert "greater than or equal to 1" in page.ask("document.querySelector('#empty').innerText")
     page.open(served + "/", SHOWN)
-    page.call("Network.emulateNetworkConditions", offline=True, latency=0, downloadThroughput=-1, uploadThroughput=-1)
+    page.call(
+        "Network.emulateNetworkConditions",
+        offline=True,
+        latency=0,
+        downloadThroughput=-1,
+        uploadThroughput=-1,
+    )
     try:
         page.press("/")
         page.type("cat")
@@ -174,20 +213,31 @@ def test_a_refused_query_and_a_silent_server_are_shown(page: Page, served: str) 
         page.wait("!document.querySelector('#empty').hidden")
         assert "Is gamer serve still running?" in page.ask("document.querySelector('#empty').innerText")
     finally:
-        page.call("Network.emulateNetworkConditions", offline=False, latency=0, downloadThroughput=-1, uploadThroughput=-1)
+        page.call(
+            "Network.emulateNetworkConditions",
+            offline=False,
+            latency=0,
+            downloadThroughput=-1,
+            uploadThroughput=-1,
+        )
     page.ask("document.querySelector('#empty button').click()")
     page.wait(SHOWN + " && document.querySelector('.rank')")
 
 
-def test_a_photo_that_moved_away_leaves_a_placeholder_with_the_reason(page: Page, engine: Engine, album: Album, shots: Path) -> None:
-    with serving(create_app(Engine(engine.models, album), Settings(rate=NO_LIMIT))) as address:
-        page.open(address + "/", "document.querySelectorAll('.gone').length >= 4 && !document.body.innerText.includes('Looking…')")
+def test_a_photo_that_moved_away_leaves_a_placeholder_with_the_reason(
+    page: Page, engine: Engine, album: Album, shots: Path
+) -> None:
+    with serving(create_app(Engine(engine.models, album), ServerSettings(rate=NO_LIMIT))) as address:
+        page.open(
+            address + "/",
+            "document.querySelectorAll('.gone').length >= 4 && !document.body.innerText.includes('Looking…')",
+        )
         page.picture(shots / "moved.png")
         assert "moved.jpg is no longer where the album found it" in page.ask("document.body.innerText")
 
 
 def test_the_token_is_asked_for_once_and_kept_from_scripts(page: Page, engine: Engine, shots: Path) -> None:
-    with serving(create_app(engine, Settings("127.0.0.1", TOKEN, NO_LIMIT))) as address:
+    with serving(create_app(engine, ServerSettings("127.0.0.1", TOKEN, NO_LIMIT))) as address:
         page.open(address + COFFEE, "document.querySelector('#login').open")
         page.type("wrong-wrong-wrong-wrong")
         page.press("Enter")
@@ -209,15 +259,23 @@ def test_the_theme_button_is_remembered(page: Page, served: str) -> None:
 
 def test_the_page_fetches_from_its_own_server_alone(page: Page, served: str) -> None:
     page.open(served + COFFEE, SHOWN)
-    asked = {event["params"]["request"]["url"] for event in page.events if event["method"] == "Network.requestWillBeSent"}
-    assert len(asked) > 15 and all(url.startswith((served + "/", "data:")) for url in asked)  # data: the browser draws its own controls
+    asked = {
+        event["params"]["request"]["url"]
+        for event in page.events
+        if event["method"] == "Network.requestWillBeSent"
+    }
+    assert len(asked) > 15 and all(
+        url.startswith((served + "/", "data:")) for url in asked
+    )  # data: the browser draws its own controls
 
 
 def test_the_files_of_the_page_are_those_of_the_table_and_name_no_other_host() -> None:
     assert {path.name for path in FOLDER.iterdir()} == set(STATIC)
     for path in FOLDER.iterdir():
         text = path.read_text(encoding="utf-8")
-        hosts = set(re.findall(r"https?://([\w.-]+)", text)) - {"www.w3.org"}  # the SVG namespace is a name, not an address
+        hosts = set(re.findall(r"https?://([\w.-]+)", text)) - {
+            "www.w3.org"
+        }  # the SVG namespace is a name, not an address
         assert not hosts, f"{path.name}: {hosts}"
         if path.suffix == ".html":
             assert "<style" not in text and not re.search(r"<script>|\son\w+=|style=", text)

@@ -1,4 +1,6 @@
-"""Thumbnails and originals: upright, bounded, cached; and nothing but pictures, whatever an album's paths name."""
+"""Thumbnails and originals: upright, bounded, cached; and nothing but pictures, whatever an album's paths
+name.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def test_a_small_picture_is_not_blown_up(album: Album) -> None:
         (ABSURD, "no longer where"),
     ],
 )
-def test_what_is_no_picture_is_said_in_a_line_without_its_folder(album: Album, files: Path, row: int, words: str) -> None:
+def test_what_is_no_picture_is_said_in_a_line_without_its_folder(
+    album: Album, files: Path, row: int, words: str
+) -> None:
     with pytest.raises(PictureGone) as caught:
         Pictures(album).thumbnail(row, 320)
     said = str(caught.value)
@@ -69,7 +73,10 @@ def test_a_row_that_is_not_there(album: Album) -> None:
 
 def test_an_original_is_typed_by_its_bytes(album: Album) -> None:
     pictures = Pictures(album)
-    assert pictures.original(TURNED).media_type == "image/jpeg" and pictures.original(PLAIN).media_type == "image/png"
+    assert (
+        pictures.original(TURNED).media_type == "image/jpeg"
+        and pictures.original(PLAIN).media_type == "image/png"
+    )
 
 
 def test_the_cache_holds_no_more_than_its_bytes_and_notices_a_new_file(album: Album, files: Path) -> None:
@@ -101,8 +108,15 @@ def test_heic_is_known_and_a_film_is_not() -> None:
 
 @given(st.text(max_size=40))
 def test_text_is_no_picture(text: str) -> None:
-    """No text file's beginning passes: not /etc/passwd, not HTML, not SVG, not one that starts with BM or RIFF."""
+    """No text file's beginning passes: not /etc/passwd, not HTML, not SVG, not one that starts with BM or
+    RIFF.
+    """
     for start in ("", "BM", "RIFF", "<svg ", "root:x:0:0", "GIF", "II", "MM"):
         head = (start + text).encode("utf-8", "surrogatepass")[:32]
-        if not head.startswith((b"GIF87a", b"GIF89a", b"II*\0", b"MM\0*")) and b"WEBP" not in head and b"ftyp" not in head and b"\0" not in head:
+        if (
+            not head.startswith((b"GIF87a", b"GIF89a", b"II*\0", b"MM\0*"))
+            and b"WEBP" not in head
+            and b"ftyp" not in head
+            and b"\0" not in head
+        ):
             assert media_type(head) is None

@@ -1,4 +1,6 @@
-"""`gamer serve` as a process: one line for what goes wrong, an answer on its port, no socket beyond it, a clean stop."""
+"""`gamer serve` as a process: one line for what goes wrong, an answer on its port, no socket beyond it, a
+clean stop.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,14 @@ SERVE = [sys.executable, "-m", "gamer.main", "serve"]
 
 def fails(*args: str, **environment: str) -> str:
     """The one line of a failed start."""
-    done = subprocess.run([*SERVE, *args], capture_output=True, text=True, timeout=120, env={**os.environ, **environment})
-    assert done.returncode == 1 and len(done.stderr.strip().splitlines()) == 1 and done.stderr.startswith("gamer serve: "), done.stderr
+    done = subprocess.run(
+        [*SERVE, *args], capture_output=True, text=True, timeout=120, env={**os.environ, **environment}
+    )
+    assert (
+        done.returncode == 1
+        and len(done.stderr.strip().splitlines()) == 1
+        and done.stderr.startswith("gamer serve: ")
+    ), done.stderr
     return done.stderr
 
 
@@ -35,7 +43,9 @@ def test_help() -> None:
 def test_beyond_loopback_it_does_not_start_without_a_token() -> None:
     assert "--token" in fails("absent.gamer", "-b", "absent", "--host", "0.0.0.0")
     assert "16 or more" in fails("absent.gamer", "-b", "absent", "--host", "0.0.0.0", "--token", "short")
-    assert "absent" in fails("absent.gamer", "-b", "absent", "--host", "0.0.0.0", GAMER_TOKEN="correct-horse-battery")
+    assert "absent" in fails(
+        "absent.gamer", "-b", "absent", "--host", "0.0.0.0", GAMER_TOKEN="correct-horse-battery"
+    )
 
 
 @pytest.mark.slow
@@ -44,8 +54,18 @@ def test_what_is_missing_or_taken_is_a_line(bundle: Path, sample_album: Path, tm
     (tmp_path / "notes.gamer").write_text("hello")
     assert "notes.gamer" in fails(str(tmp_path / "notes.gamer"), "-b", str(bundle))
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        assert "choose another with --port" in fails(str(sample_album), "-b", str(bundle), "--port", str(taken.getsockname()[1]))
-    assert "no such address" in fails(str(sample_album), "-b", str(bundle), "--host", "no-such-host.invalid", "--token", "correct-horse-battery")
+        assert "choose another with --port" in fails(
+            str(sample_album), "-b", str(bundle), "--port", str(taken.getsockname()[1])
+        )
+    assert "no such address" in fails(
+        str(sample_album),
+        "-b",
+        str(bundle),
+        "--host",
+        "no-such-host.invalid",
+        "--token",
+        "correct-horse-battery",
+    )
 
 
 # A process in which a socket may listen on, and speak with, 127.0.0.1 alone.
@@ -72,8 +92,21 @@ run()
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "terminate"])
-def test_it_searches_with_sockets_forbidden_but_for_loopback_and_stops_cleanly(bundle: Path, sample_album: Path, stop: signal.Signals) -> None:
-    command = [sys.executable, "-u", "-c", FENCED, "serve", str(sample_album), "-b", str(bundle), "--port", "0"]
+def test_it_searches_with_sockets_forbidden_but_for_loopback_and_stops_cleanly(
+    bundle: Path, sample_album: Path, stop: signal.Signals
+) -> None:
+    command = [
+        sys.executable,
+        "-u",
+        "-c",
+        FENCED,
+        "serve",
+        str(sample_album),
+        "-b",
+        str(bundle),
+        "--port",
+        "0",
+    ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -81,7 +114,9 @@ def test_it_searches_with_sockets_forbidden_but_for_loopback_and_stops_cleanly(b
         assert "19 photos at http://127.0.0.1:" in first, first
         address = first.split(" at ")[1].split()[0]
         body = json.dumps({"query": "my cat"}).encode()
-        with urlopen(Request(address + "api/v1/search", body, {"Content-Type": "application/json"}), timeout=60) as answer:
+        with urlopen(
+            Request(address + "api/v1/search", body, {"Content-Type": "application/json"}), timeout=60
+        ) as answer:
             assert json.load(answer)["answer"]["hits"][0]["id"] == "chelsea"
             assert "server" not in answer.headers
         with urlopen(address + "api/v1/photos/0/thumbnail", timeout=60) as answer:
@@ -101,6 +136,11 @@ def test_the_wheel_holds_the_page(tmp_path: Path) -> None:
     from gamer.runtime.serve.app import STATIC
 
     root = ROOT
-    subprocess.run([sys.executable, "-m", "build", "--wheel", "--outdir", str(tmp_path), str(root)], check=True, capture_output=True, timeout=300)
+    subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", "--outdir", str(tmp_path), str(root)],
+        check=True,
+        capture_output=True,
+        timeout=300,
+    )
     names = set(zipfile.ZipFile(next(tmp_path.glob("*.whl"))).namelist())
     assert {f"gamer/runtime/serve/static/{name}" for name in STATIC} <= names

@@ -1,8 +1,10 @@
-"""`python -m tools.conformance.arm64.check`: one tiny int8 network on this machine and on an emulated ARM64, compared. Correctness only.
+"""`python -m tools.conformance.arm64.check`: one tiny int8 network on this machine and on an emulated ARM64,
+compared. Correctness only.
 
-int8 kernels differ between x86 and ARM (VNNI, dot-product instructions, how they saturate), so that what the exporter proves here has to be seen
-there once; and a file in ORT format is optimized where it is written, so that one written here has to be run there. The emulation is about 2,000
-times slower than a phone: no time is taken from it.
+int8 kernels differ between x86 and ARM (VNNI, dot-product instructions, how they saturate), so that what the
+exporter proves here has to be seen there once; and a file in ORT format is optimized where it is written, so
+that one written here has to be run there. The emulation is about 2,000 times slower than a phone: no time is
+taken from it.
 """
 
 from __future__ import annotations
@@ -50,12 +52,16 @@ def write_network(path: Path) -> None:
     shape = ["batch", WIDTH]
     ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in ("x", "y")]
     model = helper.make_model(
-        helper.make_graph(nodes, "tiny", ends[:1], ends[1:], values), opset_imports=[helper.make_opsetid("", 20)], ir_version=10
+        helper.make_graph(nodes, "tiny", ends[:1], ends[1:], values),
+        opset_imports=[helper.make_opsetid("", 20)],
+        ir_version=10,
     )
     onnx.checker.check_model(model)
     plain = path.with_suffix(".float.onnx")
     onnx.save(model, plain)
-    quantize_dynamic(plain, path, weight_type=QuantType.QInt8, per_channel=True, op_types_to_quantize=["MatMul"])
+    quantize_dynamic(
+        plain, path, weight_type=QuantType.QInt8, per_channel=True, op_types_to_quantize=["MatMul"]
+    )
 
 
 def emulated(folder: Path) -> list[str]:
@@ -72,7 +78,15 @@ def emulated(folder: Path) -> list[str]:
         "-E",
         "OPENBLAS_NUM_THREADS=1",
     ]
-    return [str(home / "qemu/usr/bin/qemu-aarch64"), "-L", str(root), *environment, str(python), str(HERE / "network.py"), *_files(folder, "arm")]
+    return [
+        str(home / "qemu/usr/bin/qemu-aarch64"),
+        "-L",
+        str(root),
+        *environment,
+        str(python),
+        str(HERE / "network.py"),
+        *_files(folder, "arm"),
+    ]
 
 
 def _files(folder: Path, name: str) -> list[str]:
@@ -103,17 +117,26 @@ def main() -> None:
             "large": rng.normal(0, 30, (3, WIDTH)),
             "zero": np.zeros((1, WIDTH)),
         }
-        np.savez(folder / "inputs.npz", allow_pickle=False, **{key: value.astype(np.float32) for key, value in given.items()})
+        np.savez(
+            folder / "inputs.npz",
+            allow_pickle=False,
+            **{key: value.astype(np.float32) for key, value in given.items()},
+        )
         subprocess.run([sys.executable, str(HERE / "network.py"), *_files(folder, "x86")], check=True)
         subprocess.run(emulated(folder), check=True, timeout=900)
         failed = 0
-        with np.load(folder / "x86.npz", allow_pickle=False) as ours, np.load(folder / "arm.npz", allow_pickle=False) as theirs:
+        with (
+            np.load(folder / "x86.npz", allow_pickle=False) as ours,
+            np.load(folder / "arm.npz", allow_pickle=False) as theirs,
+        ):
             for key in ours.files:
                 cosine, furthest = compare(ours[key], theirs[key])
                 bad = furthest > FURTHEST or (cosine < COSINE and bool(np.abs(ours[key]).max() > 1e-6))
                 failed += bad
                 verdict = "FAILED" if bad else "agrees"
-                print(f"{key:<11} cosine {cosine:.7f} (at least {COSINE}), furthest {furthest:.2e} (at most {FURTHEST}): {verdict}")
+                print(
+                    f"{key:<11} cosine {cosine:.7f} (at least {COSINE}), furthest {furthest:.2e} (at most {FURTHEST}): {verdict}"
+                )
     sys.exit(1 if failed else 0)
 
 

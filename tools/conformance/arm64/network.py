@@ -1,7 +1,8 @@
-"""A tiny network of the operators that the bundles' int8 graphs use, and its inputs. Run on both machines: the same bytes go in.
+"""A tiny network of the operators that the bundles' int8 graphs use, and its inputs. Run on both machines:
+the same bytes go in.
 
-`python network.py INPUTS OUTPUTS MODEL...`: runs each model over the inputs (.npz) and writes what comes out. Imports numpy and onnxruntime alone,
-for it also runs under emulation, beside nothing else.
+`python network.py INPUTS OUTPUTS MODEL...`: runs each model over the inputs (.npz) and writes what comes out.
+Imports numpy and onnxruntime alone, for it also runs under emulation, beside nothing else.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ def run(inputs: Path, outputs: Path, *models: Path) -> None:
     with np.load(inputs, allow_pickle=False) as given:
         for model in models:
             session = ort.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
-            results |= {f"{model.suffix}:{name}": session.run(None, {"x": given[name]})[0] for name in given.files}
+            results |= {
+                f"{model.suffix}:{name}": session.run(None, {"x": given[name]})[0] for name in given.files
+            }
     np.savez(outputs, **results, allow_pickle=False)
     print(f"{platform.machine()}: onnxruntime {ort.__version__}, {len(models)} files, {len(results)} results")
 

@@ -1,7 +1,8 @@
-"""AVX-512 without VNNI, on a processor that has both: copies of the native libraries whose `cpuid` instructions are answered by mask.c.
+"""AVX-512 without VNNI, on a processor that has both: copies of the native libraries whose `cpuid`
+instructions are answered by mask.c.
 
-Emulators of user programs have no AVX-512, so that its kernels can only be run on a processor that has it. `prepare` needs objdump and a C
-compiler; it raises Unavailable where they or AVX-512 are missing.
+Emulators of user programs have no AVX-512, so that its kernels can only be run on a processor that has it.
+`prepare` needs objdump and a C compiler; it raises Unavailable where they or AVX-512 are missing.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ class Unavailable(Exception):
 
 
 def prepare(site: Path, folder: Path) -> dict[str, str]:
-    """Makes the copies of `site`'s packages in `folder`. Returns the environment that a Python needs to use them."""
+    """Makes the copies of `site`'s packages in `folder`.
+
+    Returns the environment that a Python needs to use them.
+    """
     if "avx512f" not in Path("/proc/cpuinfo").read_text(encoding="utf-8").split():
         raise Unavailable("this processor has no AVX-512")
     compiler = shutil.which("gcc") or shutil.which("cc")
@@ -41,15 +45,23 @@ def prepare(site: Path, folder: Path) -> dict[str, str]:
 
 
 def patch(library: Path) -> int:
-    """Overwrites every cpuid instruction of a library, found by disassembling it; returns how many there were."""
-    with subprocess.Popen(["objdump", "-d", "--no-show-raw-insn", str(library)], stdout=subprocess.PIPE, text=True) as disassembler:
+    """Overwrites every cpuid instruction of a library, found by disassembling it; returns how many there
+    were.
+    """
+    with subprocess.Popen(
+        ["objdump", "-d", "--no-show-raw-insn", str(library)], stdout=subprocess.PIPE, text=True
+    ) as disassembler:
         assert disassembler.stdout is not None
         lines = (re.match(r"\s*([0-9a-f]+):\s+cpuid\s*$", line) for line in disassembler.stdout)
         addresses = [int(found[1], 16) for found in lines if found]
     data = bytearray(library.read_bytes())
     segments = _segments(bytes(data))
     for address in addresses:
-        offset = next(address - virtual + start for start, virtual, size in segments if virtual <= address < virtual + size)
+        offset = next(
+            address - virtual + start
+            for start, virtual, size in segments
+            if virtual <= address < virtual + size
+        )
         assert data[offset : offset + 2] == CPUID, f"{library}: no cpuid at {address:#x}"
         data[offset : offset + 2] = UD2
     library.unlink()

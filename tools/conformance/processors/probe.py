@@ -1,7 +1,9 @@
-"""`python probe.py BUNDLE OUT`: what one processor makes of a bundle and of the committed fixtures. Runs under emulation too, beside
-little else: numpy, onnxruntime, pillow, usearch, numkong, apsw and the two lower rooms.
+"""`python probe.py BUNDLE OUT`: what one processor makes of a bundle and of the committed fixtures. Runs
+under emulation too, beside little else: numpy, onnxruntime, pillow, usearch, numkong, apsw and the two lower
+rooms.
 
-OUT gets JSON: the processor, versions, each component's worst cosine over all its golden inputs, and of each suite its cases and failures.
+OUT gets JSON: the processor, versions, each component's worst cosine over all its golden inputs, and of each
+suite its cases and failures.
 """
 
 from __future__ import annotations
@@ -26,7 +28,10 @@ def components(bundle: Path) -> dict[str, dict[str, Any]]:
     found = {}
     for component in manifest.components:
         artifact = manifest.artifact(component.role, TARGET)
-        golden = {name: selfcheck.golden_array(bundle, file) for name, file in manifest.golden(component.role).items()}
+        golden = {
+            name: selfcheck.golden_array(bundle, file)
+            for name, file in manifest.golden(component.role).items()
+        }
         session = open_session(TARGET, mf.inside(bundle, artifact.path), artifact, threads=1)
         cosine = selfcheck.worst_cosine(session, component.role, golden, manifest, seconds=math.inf)
         found[component.role] = {
@@ -57,7 +62,9 @@ def main(bundle: Path, out: Path) -> None:
     report = {
         "features": list(here.features),
         "architecture": here.architecture,
-        "versions": {name: version(name) for name in ("onnxruntime", "numpy", "usearch", "numkong", "pillow")},
+        "versions": {
+            name: version(name) for name in ("onnxruntime", "numpy", "usearch", "numkong", "pillow")
+        },
         "components": components(bundle),
         "suites": suites(),
     }

@@ -84,7 +84,7 @@ enum ModelSuites {
             .init("left", .object(t.left.map { .init($0.layer, .int($0.photos)) })), .init("linked", .int(t.linked)), .init("widened", .bool(t.widened)),
             .init("plan", .string(t.plan)), .init("mode", .string(t.mode)),
         ]
-        return .object(["hits": .array(hits), "trace": .object(trace), "here": .number(answer.here)])
+        return .object(["hits": .array(hits), "trace": .object(trace), "presence": .number(answer.presence)])
     }
 
     /// Suite `errors`: what a search refuses before anything is opened, and files that are no gazetteer.

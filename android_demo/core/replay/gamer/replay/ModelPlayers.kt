@@ -78,7 +78,7 @@ class SearchPlayer(suite: Suite) : Player {
                 "entities" to list(t.entities.map { it.name }.sorted()), "left" to JSONObject(t.left), "linked" to t.linked, "widened" to t.widened,
                 "plan" to t.plan, "mode" to t.mode,
             ),
-            "here" to answer.here,
+            "presence" to answer.presence,
         )
     }
 }

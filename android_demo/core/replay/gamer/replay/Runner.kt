@@ -107,7 +107,7 @@ object Runner {
                 "left" to JSONObject(t.left), "linked" to t.linked, "widened" to t.widened, "load_ms" to t.loadMs, "milliseconds" to JSONObject(t.milliseconds),
                 "plan" to t.plan, "mode" to t.mode, "models" to t.models,
             ),
-            "here" to answer.here,
+            "presence" to answer.presence,
         )
     }
 }

@@ -45,8 +45,8 @@ class Trace(
     val models: String,
 )
 
-/** Hits, best first, and the trace. [here]: the probability that the album holds what is meant at all; say so when it is small. */
-class Answer(val hits: List<Hit>, val trace: Trace, val here: Double) {
+/** Hits, best first, and the trace. [presence]: the probability that the album holds what is meant at all; say so when it is small. */
+class Answer(val hits: List<Hit>, val trace: Trace, val presence: Double) {
     /** Whether what is meant is likelier not in this album. */
-    val isDoubtful: Boolean get() = here < 0.5
+    val isDoubtful: Boolean get() = presence < 0.5
 }

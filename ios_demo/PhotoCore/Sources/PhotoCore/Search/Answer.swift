@@ -33,13 +33,13 @@ public struct Trace: Sendable {
     public let models: String
 }
 
-/// Hits, best first, and the trace. `here`: the probability that the album holds what is meant at all; say so when it is small.
+/// Hits, best first, and the trace. `presence`: the probability that the album holds what is meant at all; say so when it is small.
 public struct Answer: Sendable {
     public let hits: [Hit]
     public let trace: Trace
-    public let here: Double
+    public let presence: Double
 
-    public var isDoubtful: Bool { here < 0.5 }
+    public var isDoubtful: Bool { presence < 0.5 }
 }
 
 extension Answer {
@@ -66,7 +66,7 @@ extension Answer {
             .init("milliseconds", .object(t.milliseconds.map { .init($0.layer, .number($0.spent)) })), .init("plan", .string(t.plan)),
             .init("mode", .string(t.mode)), .init("models", .string(t.models)),
         ]
-        return .object(["hits": .array(hits.map(\.json)), "trace": .object(told), "here": .number(here)])
+        return .object(["hits": .array(hits.map(\.json)), "trace": .object(told), "presence": .number(presence)])
     }
 }
 

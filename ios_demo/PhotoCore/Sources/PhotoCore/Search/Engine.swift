@@ -116,7 +116,7 @@ public final class Engine {
             delta: delta, entities: Array(matches.prefix(8)), left: left.map { (layer: $0.0, photos: $0.1) }, linked: found, widened: widened,
             loadMs: clock.spent["load"] ?? 0, milliseconds: Trace.layers.map { ($0, clock.spent[$0] ?? 0) }, plan: plan, mode: request.mode,
             models: models.described())
-        return Answer(hits: hits, trace: trace, here: rounded(here, 4))
+        return Answer(hits: hits, trace: trace, presence: rounded(here, 4))
     }
 
     /// Opens what a search needs, once, so that no layer's time holds a file's.

@@ -43,7 +43,7 @@ object Cores {
 class Finder(private val engine: Engine, private val files: Files) : AutoCloseable {
     fun search(query: String): Found {
         val answer = engine.search(query)
-        return Found(answer.hits.map(::shown), answer.here, trace(answer))
+        return Found(answer.hits.map(::shown), answer.presence, trace(answer))
     }
 
     /** Runs the queries over all layers, [rounds] times, after one round that is not counted. Nanoseconds by layer. */
