@@ -202,8 +202,11 @@ def test_a_graph_whose_parts_are_cut_off_gives_what_it_reaches(name: str) -> Non
 
 
 def test_a_runtime_that_is_loaded_after_the_graph_engine_does_not_crash() -> None:
-    code = (
-        "from gamer.index.vectors.engines import usearch_graph; usearch_graph.library(); import onnxruntime"
-    )
+    code = """
+from gamer.index.vectors.engines import usearch_graph
+usearch_graph.library()
+import onnxruntime
+print(onnxruntime.get_available_providers())
+"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0 and "CPUExecutionProvider" in done.stdout, done.stderr
