@@ -18,7 +18,7 @@ from tests.paths import ROOT
 ROOMS = ("index", "runtime", "export", "bench")  # lowest first: a room imports itself and those before it
 HEAVY = {"torch", "torchao", "executorch", "coremltools", "transformers", "onnxscript"}
 # What a search by text has no use for, and would pay for at each start.
-IDLE = {f"gamer.runtime.{name}" for name in ("llm", "decoder", "grammar", "image")} | {
+IDLE = {f"gamer.runtime.models.{name}" for name in ("llm", "decoder", "grammar", "image")} | {
     "gamer.index.entities.extract",
     "gamer.index.album.writer",
     "PIL",
@@ -178,7 +178,7 @@ def refuse(*a, **k): raise AssertionError("a socket was opened")
 socket.socket = refuse
 socket.create_connection = refuse
 from pathlib import Path
-from gamer.runtime.engine import Engine
+from gamer.runtime.search.engine import Engine
 engine = Engine.open(Path({str(bundle)!r}), Path({str(sample_album)!r}))
 assert engine.search("my cat").hits[0].id == "chelsea"
 woken = sorted(m for m in sys.modules if m.split(".")[0] in {sorted(HEAVY)!r})

@@ -205,10 +205,10 @@ def test_a_self_check_writes_its_verdict_to_the_cache_alone(bundle: Path, home: 
     cache = home / ".cache" / "gamer"
     code = f"""
 from pathlib import Path
-from gamer.runtime import processor
+from gamer.runtime.backends import processor
 real = processor.kernels
 processor.kernels = lambda backend: real(backend) + " of another day"
-from gamer.runtime.models import Models
+from gamer.runtime.models.models import Models
 models = Models.open(Path({str(bundle)!r}))
 models.session("text_tower")
 assert models.verdicts["text_tower"].source == "measured"

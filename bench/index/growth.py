@@ -36,6 +36,7 @@ from gamer.index.space.kdtree import build as build_tree
 from gamer.runtime.models.models import Models
 from gamer.runtime.search.answer import LAYERS
 from gamer.runtime.search.engine import Engine
+from gamer.runtime.search.options import SearchOptions
 
 from .. import machine
 
@@ -141,7 +142,7 @@ def _size(
     opened = [_timed(lambda: Album.open(path).close()) for _ in range(5)]
     album = Album.open(path)
     engine_ms, engine = _timed_value(lambda: Engine(models, album))
-    first = _timed(lambda: engine.search(QUERIES[0], now=_NOW, vector=vectors[0]))
+    first = _timed(lambda: engine.search(QUERIES[0], now=_NOW, options=SearchOptions(vector=vectors[0])))
     given, layers = _searches(engine, vectors, passes)
     encoding, _ = _searches(engine, None, passes)
     stats = album.stats()
@@ -225,7 +226,9 @@ def _searches(
     for turn in range(passes + 1):
         for at, query in enumerate(QUERIES):
             begin = time.perf_counter()
-            answer = engine.search(query, now=_NOW, vector=None if vectors is None else vectors[at])
+            answer = engine.search(
+                query, now=_NOW, options=SearchOptions(vector=None if vectors is None else vectors[at])
+            )
             if turn:  # the first turn fills caches
                 took.append((time.perf_counter() - begin) * 1e3)
                 for name, value in answer.trace.milliseconds.items():

@@ -1,24 +1,23 @@
-"""What each layer is worth: the same queries with a layer left out, and with other thresholds (the paper's
-Tables 4, 6 and 10). Switches of the engine that is shipped: its modes, refinements and `without`, the
-ranking's weights set to zero, δ.
+"""What each layer is worth: the same queries with a layer left out, and with other thresholds.
 
-Knows variants of a search and what their traces say; how sure a difference is, quality.py says. What takes
-other albums, bundles or the language model alone is in sweeps.py.
+The paper's Tables 4, 6 and 10, by the SearchOptions of the engine that is shipped. How sure a difference is,
+quality.py computes; ablations that need other albums, bundles or the language model alone are in sweeps.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gamer.runtime.models.models import Models
-from gamer.runtime.search.answer import LAYERS, Trace
+from gamer.runtime.search.answer import LAYERS, Answer, Trace
 from gamer.runtime.search.engine import Engine
+from gamer.runtime.search.options import SearchOptions
 
 from . import datasets, quality
 from .albums import album_of
@@ -34,22 +33,27 @@ DELTAS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
 @dataclass(frozen=True)
 class Variant:
-    """A way to search. `zero`: weights of the fused ranking that are set to 0; `without`: see Engine.without;
-    `delta`: None for the album's.
+    """A way to search. `zero`: weights of the fused ranking that are set to 0; `skip`, `delta`: as in
+    SearchOptions.
     """
 
     what: str
     mode: str = "fused"
     refined_by: str = "fast"
     zero: tuple[str, ...] = ()
-    without: frozenset[str] = frozenset()
+    skip: frozenset[str] = frozenset()
     delta: float | None = None
+
+    def options(self, engine: Engine) -> SearchOptions:
+        """The search options that make a search of `engine` this variant."""
+        zeros: dict[str, Any] = dict.fromkeys(self.zero, 0.0)
+        return SearchOptions(weights=replace(engine.ranking, **zeros), delta=self.delta, skip=self.skip)
 
 
 VARIANTS: dict[str, Variant] = {
     "full": Variant("the default search"),
     "no layer 1": Variant(
-        "no cue is read: neither cubes nor evidence of time and place", without=frozenset({"cube"})
+        "no cue is read: neither cubes nor evidence of time and place", skip=frozenset({"cube"})
     ),
     "no layer 2": Variant("no entity node: δ out of reach", delta=NO_NODE),
     "no layer 3": Variant(
@@ -60,10 +64,10 @@ VARIANTS: dict[str, Variant] = {
 }
 PAPER_VARIANTS: dict[str, Variant] = {
     "paper": Variant("mode paper: cube, δ, cosine", "paper"),
-    "paper, no layer 1": Variant("the whole tree", "paper", without=frozenset({"cube"})),
+    "paper, no layer 1": Variant("the whole tree", "paper", skip=frozenset({"cube"})),
     "paper, no layer 2": Variant("no entity node: the whole cube is ranked", "paper", delta=NO_NODE),
     "paper, no layer 3": Variant(
-        "photos of the chosen nodes, ranked by the nodes alone", "paper", without=frozenset({"vectors"})
+        "photos of the chosen nodes, ranked by the nodes alone", "paper", skip=frozenset({"vectors"})
     ),
     "paper, no refinement": Variant("the query as it was typed", "paper", refined_by="off"),
 }
@@ -92,10 +96,7 @@ class Trial:
     spent: list[dict[str, float]] = field(default_factory=list)
 
     def rank(self, user: User, query: str) -> list[str]:
-        with switched(user.engine, self.variant):
-            answer = user.engine.search(
-                query, 10, mode=self.variant.mode, refined_by=self.variant.refined_by, now=user.now
-            )
+        answer = search(user.engine, self.variant, query, 10, user.now)
         self._note(answer.trace)
         return [hit.id for hit in answer.hits]
 
@@ -104,18 +105,16 @@ class Trial:
         self.spent.append(trace.milliseconds)
 
 
-@contextmanager
-def switched(engine: Engine, variant: Variant) -> Iterator[None]:
-    """The engine as the variant wants it, and then as it was."""
-    ranking, without, meta = engine.ranking, engine.without, engine.album.meta
-    zeros: dict[str, Any] = dict.fromkeys(variant.zero, 0.0)
-    engine.ranking = replace(ranking, **zeros)
-    engine.without = variant.without
-    engine.album.meta = meta if variant.delta is None else replace(meta, delta=variant.delta)
-    try:
-        yield
-    finally:
-        engine.ranking, engine.without, engine.album.meta = ranking, without, meta
+def search(engine: Engine, variant: Variant, query: str, k: int, now: datetime | None) -> Answer:
+    """One search as the variant wants it."""
+    return engine.search(
+        query,
+        k,
+        mode=variant.mode,
+        refined_by=variant.refined_by,
+        now=now,
+        options=variant.options(engine),
+    )
 
 
 def some(queries: Sequence[datasets.Query], most: int) -> list[datasets.Query]:

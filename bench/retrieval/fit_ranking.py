@@ -10,7 +10,7 @@ next user's album.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -23,6 +23,7 @@ from gamer.index import FloatArray, RowArray
 from gamer.runtime.bundle.manifest import Ranking
 from gamer.runtime.models.models import Models
 from gamer.runtime.search.engine import Engine
+from gamer.runtime.search.options import Observer
 
 from .. import machine
 from . import datasets
@@ -127,20 +128,20 @@ def fit(
     )
 
 
-class _Watch:
-    """Asks the engine and keeps what its layers knew."""
+class _Watch(Observer):
+    """Asks the engine and keeps the features that its layers gave."""
 
     def __init__(self, engine: Engine) -> None:
-        self._engine, self._seen = engine, (np.zeros(0, np.int64), dict[str, FloatArray]())
-        engine.watch = self._see
+        self._engine = engine
+        self._last: tuple[RowArray, Mapping[str, FloatArray]] = np.zeros(0, np.int64), {}
 
-    def _see(self, rows: RowArray, features: dict[str, FloatArray]) -> None:
-        self._seen = rows, features
+    def ranked(self, rows: RowArray, features: Mapping[str, FloatArray]) -> None:
+        self._last = rows, features
 
     def ask(self, text: str) -> tuple[FloatArray, RowArray]:
         """float32 [rows, len(FITTED)], and the rows."""
-        self._engine.search(text)
-        rows, features = self._seen
+        self._engine.search(text, observer=self)
+        rows, features = self._last
         return np.stack(
             [features.get(name, np.zeros(len(rows), np.float32)) for name in FITTED], axis=1
         ), rows

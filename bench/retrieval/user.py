@@ -14,9 +14,10 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from gamer.index import Album, FloatArray, Photo
+from gamer.index.records import UNKNOWN_TIME
 from gamer.runtime.indexing.encode import DERIVED
 from gamer.runtime.models.models import Models
-from gamer.runtime.search.engine import UNKNOWN_TIME, Engine
+from gamer.runtime.search.engine import Engine
 
 DEPTH = 200  # ids that a method returns at most: what reciprocal-rank fusion reads of each list
 UNDATED = datetime(2026, 1, 1)

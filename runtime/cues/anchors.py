@@ -9,6 +9,8 @@ offsets and album rows; knows no model (the phrase's vector is the caller's).
 
 from __future__ import annotations
 
+from gamer.index.records import UNKNOWN_TIME
+
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
 MAX_EVENTS = 5  # an event that happened on more days is a habit, and anchors nothing
 CANDIDATES = 40
 SURE_COSINE, SURE_MARGIN = 0.55, 0.05
-UNKNOWN_TIME = np.iinfo(np.int64).min
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,8 @@ UTC.
 
 from __future__ import annotations
 
+from gamer.index.records import UNKNOWN_TIME
+
 import math
 from typing import Any
 
@@ -24,7 +26,6 @@ NIGHT_FROM, NIGHT_TO = (
 MIN_NIGHTS, MIN_SHARE, MIN_WEEKS = 5, 0.15, 4
 KM_PER_DEGREE = 111.195
 HOUR_MS, DAY_MS = 3_600_000, 86_400_000
-UNKNOWN_TIME = np.iinfo(np.int64).min
 
 
 def learn_home(positions: NDArray[np.float64], times: NDArray[np.int64]) -> Cube | None:

@@ -42,7 +42,7 @@ class TextEncoder:
         """
         if not texts:
             return np.zeros((0, int(self._session.artifact.outputs[0].shape[-1])), np.float32)
-        return np.stack([self._run(self.ids(text)) for text in texts])
+        return np.stack([self.embed(self.ids(text)) for text in texts])
 
     def chunks(self, text: str, words: int = 80, overlap: int = 16) -> list[str]:
         """A long text as overlapping windows of words (each fits the tower); a short one as it is."""
@@ -53,7 +53,8 @@ class TextEncoder:
             " ".join(parts[i : i + words]) for i in range(0, max(1, len(parts) - overlap), words - overlap)
         ]
 
-    def _run(self, ids: list[int]) -> Floats:
+    def embed(self, ids: list[int]) -> Floats:
+        """Token ids, as `ids` gives them → unit vector float32 [D]."""
         return embed(self._session, ids)
 
 

@@ -1,12 +1,10 @@
 """The default ranking: what each layer knows of a photo, as summands of one score (paper section 3.2, layer
 3, where it is v_Q · v_I alone).
 
-A score is a log-odds: of the photos that are ranked, one is meant with probability softmax(score). That is
-how the weights were fitted, and why a cue enters as a likelihood ratio: of photos that people meant by such a
-cue, the share that lay inside it, over the album's own share. A certain cue thus weighs like a knife, a
-doubtful one like a hint, and an unknown time or place says nothing.
-
-Knows arrays over album rows. Knows no model and no text.
+A score is a log-odds: of the ranked photos, one is meant with probability softmax(score), which is how the
+weights were fitted. A cue enters as a likelihood ratio: of the photos that people meant by such a cue, the
+share that lay inside it, over the album's own share. A reliable cue dominates the score, a weak one nudges
+it, and an unknown time or place changes nothing.
 """
 
 from __future__ import annotations

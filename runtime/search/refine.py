@@ -17,11 +17,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ..models.llm import Generation
     from ..models.models import Models
 
 MAX_NEW = 32
@@ -158,27 +159,38 @@ def by_llm(
     context: Context = NOTHING,
     kept: Refinements | None = None,
     generation: int = 0,
+    observe: Callable[[Generation], None] | None = None,
 ) -> tuple[str, str]:
-    """(Q̂, "llm") or (`plain`, "llm (rejected: reason)"). `kept` with the album's `generation` answers a
-    query again without the model.
+    """(Q̂, "llm"), or (`plain`, "llm (rejected: reason)") where the model's answer cannot be trusted.
+
+    `kept`: earlier answers; the same query on the same `generation` of the album is answered from there.
+    `observe`: given what the model generated.
     """
     key = (query, plain, context, generation, models.manifest.artifact("llm_decoder", models.backend).sha256)
     found = kept.get(key) if kept else None
     if found is None:
-        found = _ask(models, query, plain, context)
+        found = _ask(models, query, plain, context, observe)
         if kept is not None:
             kept.put(key, found)
     return found
 
 
-def _ask(models: Models, query: str, plain: str, context: Context) -> tuple[str, str]:
+def _ask(
+    models: Models,
+    query: str,
+    plain: str,
+    context: Context,
+    observe: Callable[[Generation], None] | None,
+) -> tuple[str, str]:
     from ..models.llm import Request  # a search that asks no language model loads none of its code
 
     ids, prefix = models.prompt("refine", clean(query, 300), context.notes())
     if len(ids) + MAX_NEW > models.manifest.decoder().max_seq:
         return plain, "llm (rejected: the query is too long)"
-    said = models.language_model.generate(Request(ids, MAX_NEW, stop=("\n",), prefix=prefix))
-    text = _SPACE.sub(" ", said.text).strip(' "')
+    answer = models.language_model.generate(Request(ids, MAX_NEW, stop=("\n",), prefix=prefix))
+    if observe is not None:
+        observe(answer)
+    text = _SPACE.sub(" ", answer.text).strip(' "')
     against = objection(text, query, plain, context)
     return (plain, f"llm (rejected: {against})") if against else (text, "llm")
 

@@ -15,7 +15,7 @@ from gamer.index import Album, Photo, extract
 
 from ..bundle.gazetteer import Gazetteer
 from ..search.answer import Answer
-from ..search.engine import UNKNOWN_TIME
+from gamer.index.records import UNKNOWN_TIME
 from .views import EntityNode, Month, Overview, Place, SearchResult, Subgraph
 
 MAX_MONTHS = 3000

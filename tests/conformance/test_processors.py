@@ -19,7 +19,9 @@ from tools.conformance.processors import masked, table
 SATURATING = """
 import json, sys
 from pathlib import Path
-from gamer.runtime import manifest as mf, processor, selfcheck
+from gamer.runtime.backends import processor
+from gamer.runtime.bundle import manifest as mf
+from gamer.runtime.models import selfcheck
 from gamer.runtime.backends import onnx_backend
 bundle, role = Path(sys.argv[1]), "image_tower"
 manifest = mf.read(bundle)

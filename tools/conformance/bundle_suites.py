@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.bundle.gazetteer import Gazetteer
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.models import prefix
-from gamer.runtime.search.engine import MAX_QUERY, Engine
+from gamer.runtime.search.engine import MAX_QUERY, check
 from tools.conformance.fixture import Case, Suite, base64_of, floats
 
 GOLDEN = "../manifest_v1.json"
@@ -401,7 +401,6 @@ def _errors(folder: Path) -> Suite:
 
     What a search refuses before it opens anything, and files that are no gazetteer.
     """
-    ask = cast(Any, Engine._check)
     wrong: list[tuple[str, Any, int, str, str, str]] = [
         ("empty", "", 5, "fast", "fused", "the query is empty"),
         ("blank", " \t\n", 5, "fast", "fused", "the query is empty"),
@@ -415,7 +414,7 @@ def _errors(folder: Path) -> Suite:
     for name, query, k, refined_by, mode, part in wrong:
         text = query if isinstance(query, str) else query[0] * query[1]
         given = {"op": "search", "query": query, "k": k, "refined_by": refined_by, "mode": mode}
-        cases.append(Case(name, given, error=refused(partial(ask, None, text, k, refined_by, mode), part)))
+        cases.append(Case(name, given, error=refused(partial(check, text, k, refined_by, mode), part)))
     for name, file, part in (
         ("album", "album.gamer", "is not a gazetteer"),
         ("missing", "nowhere.sqlite", "no gazetteer at"),

@@ -23,8 +23,9 @@ from hypothesis import strategies as st
 from gamer.bench import tables
 from gamer.bench.latency import cold, launch, machine_state, samples, steps
 from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.search import engine as engine_module
+from gamer.runtime.search.answer import LAYERS
 from gamer.runtime.search.engine import Engine
+from gamer.runtime.search.options import SearchOptions
 
 NOW = datetime(2026, 11, 21)
 ROUNDS = st.lists(st.lists(st.integers(1, 10**9), min_size=1, max_size=5), min_size=1, max_size=12)
@@ -146,33 +147,28 @@ def test_output_is_for_people_and_for_machines(capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.slow
-def test_a_stopwatch_changes_no_answer_and_leaves_no_trace(bundle: Path, sample_album: Path) -> None:
-    engine = Engine.open(bundle, sample_album)
-    before = {name: getattr(engine_module, name) for name in ("parse", "resolve", "_Clock")}
-    plain = engine.search("coffee I photographed last spring", now=NOW)
-    watch = steps.Stopwatch(engine)
-    with watch.running():
-        timed = engine.search("coffee I photographed last spring", now=NOW)
+def test_a_stopwatch_changes_no_answer(bundle: Path, sample_album: Path) -> None:
+    engine, query, watch = (
+        Engine.open(bundle, sample_album),
+        "coffee I photographed last spring",
+        steps.Stopwatch(),
+    )
+    plain = engine.search(query, now=NOW)
+    timed = engine.search(query, now=NOW, observer=watch)
     spent = watch.lap()
-    with steps.no_trace():
-        bare = engine.search("coffee I photographed last spring", now=NOW)
+    bare = engine.search(query, now=NOW, options=SearchOptions(timed=False))
     assert timed.hits == plain.hits == bare.hits and set(bare.trace.milliseconds.values()) == {0.0}
-    assert {
-        ("cube", "cue parse"),
-        ("kdtree", "K-D query"),
-        ("refine", "text tower"),
-        ("graph", "entity match"),
-        ("vectors", "re-rank"),
-    } <= set(spent)
+    assert {layer for layer, _ in spent} == {*LAYERS, "answer"}
+    assert ("refine", "text tower") in spent and ("vectors", "re-rank") in spent
     assert all(value > 0 for value in spent.values()) and not watch.spent
-    assert {name: getattr(engine_module, name) for name in before} == before
-    assert not {"_refine", "_encode"} & set(vars(engine)) and "in_cubes" not in vars(engine.album)
     engine.search("my cat", now=NOW)
     assert not watch.spent
-    with pytest.raises(RuntimeError), watch.running():
-        raise RuntimeError
-    assert {name: getattr(engine_module, name) for name in before} == before
     engine.close()
+
+
+def test_a_step_that_the_table_does_not_list_is_an_error() -> None:
+    with pytest.raises(KeyError, match="does not list"), steps.Stopwatch().step("cube", "no such step"):
+        pass
 
 
 @pytest.mark.slow

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from gamer.runtime.cues.home import UNKNOWN_TIME, learn_home
+from gamer.index.records import UNKNOWN_TIME
+from gamer.runtime.cues.home import learn_home
 
 HOME, HOTEL, OFFICE = (48.137, 11.575), (41.902, 12.496), (48.150, 11.600)
 DAY, HOUR = 86_400_000, 3_600_000

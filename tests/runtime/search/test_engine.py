@@ -78,7 +78,7 @@ def test_candidates_of_a_large_album_hold_the_same_best(
 ) -> None:
     queries = ("my cat", "Roman coins", "coffee I photographed last spring")
     whole = [ids(engine, query, k=3) for query in queries]
-    monkeypatch.setattr("gamer.runtime.search.engine.EXACT_ROWS", 1)
+    monkeypatch.setattr("gamer.runtime.search.fused.EXACT_ROWS", 1)
     assert [ids(engine, query, k=3) for query in queries] == whole
     assert "candidates of 19 photos (text by" in engine.search("my cat", now=NOW).trace.plan
 

@@ -1,0 +1,22 @@
+"""Mode "paper": cube, entity nodes over δ, then cosine alone (paper section 3.2). For comparison."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gamer.index import Album, FloatArray, RowArray
+
+from .fused import Ranked, cosines
+from .options import SearchOptions
+
+
+def rank(
+    album: Album, vector: FloatArray, rows: RowArray, linked: FloatArray, options: SearchOptions
+) -> Ranked:
+    """`rows`: the photos that the graph left; `vector`: float32 [D]; `linked`: float32 [album].
+
+    A photo's score is the greatest of its cosines, and never below 0.
+    """
+    features = {"entity": linked[rows]} if "vectors" in options.skip else cosines(album, vector, rows)
+    greatest = np.max([np.zeros(len(rows), np.float32), *features.values()], axis=0)
+    return Ranked(rows, features, {"cosine": greatest}, f"exact scan of {len(rows)} photos")
