@@ -286,7 +286,7 @@ def _added(folder: Path, n: int, name: str, count: int) -> Case:
             writer.add(added)
             writer.embed(vectors)
         with Album.open(path) as album:
-            rows = album._sql("SELECT crc FROM photos ORDER BY row")
+            rows = album._file.sql("SELECT crc FROM photos ORDER BY row")
             out = told(album) | {"crc": [crc for (crc,) in rows]}
     names = sorted(
         {

@@ -325,16 +325,21 @@ class _Watched:
         self._before: set[str] = set()
         self.inside: set[str] = set()
 
+    def _attributes(self) -> set[str]:
+        album = self._album
+        layers = album, album.space, album.entities, album.vectors
+        return {f"{type(layer).__name__}.{name}" for layer in layers for name in vars(layer)}
+
     def __enter__(self) -> None:
         self._lock.acquire()
         self._depth += 1
         if self._depth == 1:
-            self._before = set(vars(self._album))
+            self._before = self._attributes()
 
     def __exit__(self, *_: object) -> None:
         self._depth -= 1
         if self._depth == 0:
-            self.inside |= set(vars(self._album)) - self._before
+            self.inside |= self._attributes() - self._before
         self._lock.release()
 
 
@@ -344,7 +349,7 @@ def test_nothing_is_cached_under_the_lock(album_path: Path, call: str) -> None:
     for each other for ever.
     """
     with Album.open(album_path) as album:
-        album._lock = watched = _Watched(album)  # type: ignore[assignment]
+        album._file.lock = watched = _Watched(album)  # type: ignore[assignment]
         calls: dict[str, Callable[[], object]] = {
             "photo": lambda: album.photo(0),
             "words": lambda: album.words("beach"),

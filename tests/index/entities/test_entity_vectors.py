@@ -64,7 +64,7 @@ def found(path: Path, by_graph: bool) -> list[list[tuple[str, float]]]:
             [(m.name, round(m.similarity, 5)) for m in album.match_entities(query, rows, DELTA, 1000)]
             for query in queries
         ]
-        assert album._nodes is not None and (album._nodes.graph is not None) == by_graph
+        assert album.entities.nodes is not None and (album.entities.nodes.graph is not None) == by_graph
         return out
 
 
@@ -130,7 +130,7 @@ def test_a_segment_that_is_no_graph_is_not_there(album: Path, blob: bytes) -> No
     )
     db.close()
     with Album.open(album) as opened:
-        assert opened._nodes is not None and opened._nodes.graph is None
+        assert opened.entities.nodes is not None and opened.entities.nodes.graph is None
         query = (TOPICS[0] / np.linalg.norm(TOPICS[0])).astype(np.float32)
         assert [m.name for m in opened.match_entities(query, np.arange(PHOTOS), DELTA, 1000)] == [
             name for name, _ in every[0]

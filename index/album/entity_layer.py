@@ -1,0 +1,117 @@
+"""Layer 2 of an open album: the entity graph over its memories."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import apsw
+import numpy as np
+
+from ..entities import entity_vectors, graph
+from ..entities.entity_vectors import Nodes
+from ..records import EntityMatch, FloatArray, RowArray
+from ..row_sets import RowSet
+from ..vectors import hnsw
+from . import loader, segments
+from .album_file import AlbumFile
+
+
+class EntityLayer:
+    """Entities, their vectors, who mentions them, and the edges between them; loaded once, on first use."""
+
+    def __init__(self, file: AlbumFile) -> None:
+        self._file = file
+
+    def activate(self, rows: RowArray) -> RowArray:
+        """Sorted rows of the entities that these photos mention."""
+        return self.entities_of.of(np.asarray(rows, np.int64))
+
+    def match(
+        self, query: FloatArray, rows: RowArray | RowSet, delta: float, limit: int = 32
+    ) -> list[EntityMatch]:
+        """Walk the graph from the entities of `rows`, keep similarity ≥ delta, best first.
+
+        A match names only photos among `rows`.
+        """
+        if self.nodes is None:
+            return []
+        similarity = self.nodes.similar(self._file.query(query, self.nodes.dim, "entities"), delta)
+        similar = np.flatnonzero(similarity >= delta)
+        wanted = (
+            rows if isinstance(rows, RowSet) else RowSet.of(np.asarray(rows, np.int64), self._file.photos)
+        )
+        # Only a similar node can be kept, so it is these that are asked whether a photo among `rows`
+        # activates them.
+        photos, which = self._photos_of.gather(similar)
+        activated = similar[np.bincount(which[wanted.mask[photos]], minlength=similar.size) > 0]
+        out = []
+        for row in graph.traverse(activated, similarity, self._edges, delta):
+            linked = wanted.keep(self._photos_of.gather(row[None])[0])
+            if linked.size:
+                name, kind = self._entity_name(int(row))
+                out.append(EntityMatch(int(row), name, kind, float(similarity[row]), tuple(linked.tolist())))
+            if len(out) >= limit:
+                break
+        return out
+
+    def names(self, limit: int) -> list[str]:
+        """The most linked first."""
+        order = np.argsort(-np.bincount(self._mentions[0], minlength=self._entity_count), kind="stable")
+        roots = self._file.load(loader.entity_roots)
+        return [self._entity_name(int(row))[0] for row in order[roots[order] == order][:limit]]
+
+    def links(self, entities: Sequence[int]) -> list[tuple[int, int]]:
+        """The edges (parent and child, in either order, once each) that join two of these entity rows."""
+        known = sorted(set(entities))
+        near, which = self._edges.gather(np.asarray(known, np.int64))
+        return sorted(
+            {
+                (known[at], int(row))
+                for row, at in zip(near, which, strict=True)
+                if known[at] < row and int(row) in set(known)
+            }
+        )
+
+    @cached_property
+    def _entity_count(self) -> int:
+        return int(self._file.sql("SELECT count(*) FROM entities")[0][0])
+
+    @cached_property
+    def nodes(self) -> Nodes | None:
+        def read(db: apsw.Connection) -> Nodes | None:
+            found = loader.entity_vectors(db)
+            if found is None:
+                return None
+            graph = (
+                segments.load(db, entity_vectors.SEGMENT, hnsw.VERSION, self._file.photos)
+                if len(found.vectors) >= entity_vectors.GRAPH_FROM
+                else None
+            )
+            return Nodes.of(found, None if graph is None else graph.blob)
+
+        return self._file.load(read)
+
+    @cached_property
+    def _mentions(self) -> RowArray:
+        limits = (self._entity_count, self._file.photos)
+        return self._file.load(lambda db: loader.pairs(db, "mentions", limits))
+
+    @cached_property
+    def entities_of(self) -> graph.Adjacency:
+        return graph.adjacency(self._mentions[1], self._mentions[0], self._file.photos, self._entity_count)
+
+    @cached_property
+    def _photos_of(self) -> graph.Adjacency:
+        return graph.adjacency(self._mentions[0], self._mentions[1], self._entity_count, self._file.photos)
+
+    @cached_property
+    def _edges(self) -> graph.Adjacency:
+        limits = (self._entity_count, self._entity_count)
+        parents, children = self._file.load(lambda db: loader.pairs(db, "edges", limits))
+        both = np.concatenate([parents, children]), np.concatenate([children, parents])
+        return graph.adjacency(both[0], both[1], self._entity_count, self._entity_count)
+
+    def _entity_name(self, row: int) -> tuple[str, str]:
+        name, kind = self._file.sql("SELECT name, kind FROM entities WHERE row=?", (row,))[0]
+        return str(name), str(kind)

@@ -1,0 +1,124 @@
+"""Layer 3 of an open album: vectors by channel, and the words of its memories."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from ..entities.words import spellings
+from ..errors import AlbumError
+from ..records import FloatArray, RowArray
+from ..vectors import hnsw
+from ..vectors.nearest import VectorResult, ascending, nearest
+from ..vectors.planner import Estimate, Plan
+from ..vectors.quantize import VectorSet, top
+from . import loader, segments
+from .album_file import AlbumFile
+from .lexical import Texts, WordScores, look_up
+from .results import TextResult
+
+_NONE: RowArray = np.empty(0, np.int64)
+
+
+class VectorLayer:
+    """Vector sets, their graphs and the index of words; each loaded once, on first use."""
+
+    def __init__(self, file: AlbumFile) -> None:
+        self._file = file
+        self._channels: dict[str, VectorSet | None] = {}
+        self.graphs: dict[str, tuple[hnsw.Hnsw | None, RowArray]] = {}
+
+    def channels(self) -> list[str]:
+        return sorted(self._dims)
+
+    def scores(self, channel: str, query: FloatArray, rows: RowArray | None = None) -> FloatArray:
+        """float32, one for each of `rows` in their order (all photos if None): the best chunk, -inf where
+        there is none in the channel.
+        """
+        vectors = self._vectors(channel)
+        if vectors is None:
+            return np.full(self._file.photos if rows is None else len(rows), -np.inf, np.float32)
+        query = self._file.query(query, vectors.dim, channel)
+        return (
+            vectors.best_per_row(query, self._file.photos)
+            if rows is None
+            else vectors.best_of(query, np.asarray(rows, np.int64))
+        )
+
+    def search(
+        self,
+        channel: str,
+        query: FloatArray,
+        k: int,
+        rows: RowArray | None = None,
+        plan: Literal["auto"] | Plan = "auto",
+    ) -> VectorResult:
+        """The k best photos. `plan="auto"` lets the planner choose; the plan that was used comes back with
+        the result.
+        """
+        vectors = self._vectors(channel)
+        if vectors is None:
+            return VectorResult(np.empty(0, np.int64), np.empty(0, np.float32), "exact")
+        query = self._file.query(query, vectors.dim, channel)
+        if rows is not None:
+            rows = ascending(np.asarray(rows, np.int64))
+        # The graph segment is only read when it might be used: loading it costs more than a small scan.
+        graph_, behind = self.graphs.get(channel) or (None, _NONE)
+        if graph_ is None and channel not in self.graphs and plan != "exact":
+            left = len(vectors) if rows is None else int(rows.size)
+            if plan == "hnsw" or Estimate(len(vectors), left, vectors.dim, k, True).plan == "hnsw":
+                graph_, behind = self._graph(channel, vectors)
+        return nearest(vectors, graph_, behind, query, k, rows, plan)
+
+    def words(self, query: str) -> WordScores:
+        """The query's words, each with the photos whose memories hold it (lexical.py)."""
+        asked, texts = spellings(query), self._texts
+        return self._file.load(lambda db: look_up(db, asked, texts, self._file.photos))
+
+    def search_text(self, query: str, k: int, rows: RowArray | None = None) -> TextResult:
+        """BM25 of the query's words, any of them, over memories."""
+        scores = self.words(query).bm25
+        if rows is not None:
+            kept = np.zeros(self._file.photos, np.float32)
+            kept[rows] = scores[rows]
+            scores = kept
+        order = top(np.where(scores > 0, scores, -np.inf), k)
+        return TextResult(order, scores[order])
+
+    @cached_property
+    def _dims(self) -> dict[str, int]:
+        return self._file.load(loader.channel_dims)
+
+    @cached_property
+    def _texts(self) -> Texts:
+        return self._file.load(lambda db: Texts.read(db, loader.memory_owners(db, self._file.photos)))
+
+    def _vectors(self, channel: str) -> VectorSet | None:
+        with self._file.lock:
+            if channel not in self._channels:
+                self._channels[channel] = self._file.load(
+                    lambda db: loader.vectors(db, channel, self._file.photos)
+                )
+            return self._channels[channel]
+
+    def _graph(self, channel: str, vectors: VectorSet) -> tuple[hnsw.Hnsw | None, RowArray]:
+        """The channel's graph, and the rows that it knows nothing of.
+
+        A segment that is damaged is not there.
+        """
+        with self._file.lock:
+            if channel not in self.graphs:
+                found = self._file.load(
+                    lambda db: segments.load(db, segments.hnsw_name(channel), hnsw.VERSION, self._file.photos)
+                )
+                try:
+                    self.graphs[channel] = (
+                        (None, _NONE)
+                        if found is None
+                        else (hnsw.load(found.blob, vectors, found.behind), found.behind)
+                    )
+                except AlbumError:
+                    self.graphs[channel] = (None, _NONE)
+            return self.graphs[channel]
