@@ -21,16 +21,25 @@ def unit(seed: bytes) -> FloatArray:
 
 
 class FakeText:
+    """A text tower: the same text always has the same vector."""
+
+    def ids(self, text: str) -> list[int]:
+        return list(text.encode())
+
+    def embed(self, ids: Sequence[int]) -> FloatArray:
+        return unit(bytes(ids))
+
     def encode(self, texts: Sequence[str]) -> FloatArray:
-        return np.stack([unit(text.encode()) for text in texts]) if texts else np.zeros((0, DIM), np.float32)
+        vectors = [self.embed(self.ids(text)) for text in texts]
+        return np.stack(vectors) if texts else np.zeros((0, DIM), np.float32)
 
     def chunks(self, text: str) -> list[str]:
         return [text]
 
 
 def fake_models(name: str = "made-up") -> Models:
-    """What an encoder asks of a bundle. A picture's vector is made of its mean colour."""
-    thresholds = SimpleNamespace(delta=0.6)
+    """What indexing and a search ask of a bundle. A picture's vector is made of its mean colour."""
+    thresholds = SimpleNamespace(delta=0.6, k=5)
 
     def encode_image(pixels: Any) -> ImageCode:
         colour = bytes(int(c) for c in pixels.mean((0, 1)))
@@ -38,8 +47,10 @@ def fake_models(name: str = "made-up") -> Models:
             unit(colour), np.zeros((1, 1), np.float32), (("thing of colour " + colour.hex(), 0.9),)
         )
 
-    manifest = SimpleNamespace(text_encoder=name, image_encoder="colours", dim=DIM, thresholds=thresholds)
-    gazetteer = SimpleNamespace(nearest=lambda lat, lon: None)
+    manifest = SimpleNamespace(
+        text_encoder=name, image_encoder="colours", dim=DIM, thresholds=thresholds, ranking=None, prompts={}
+    )
+    gazetteer = SimpleNamespace(nearest=lambda lat, lon: None, lookup=lambda name: [])
     return cast(
         Models,
         SimpleNamespace(
@@ -48,5 +59,6 @@ def fake_models(name: str = "made-up") -> Models:
             text=FakeText(),
             encode_image=encode_image,
             gazetteer=gazetteer,
+            describe=lambda: "fakes",
         ),
     )

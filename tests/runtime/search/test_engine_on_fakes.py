@@ -1,0 +1,155 @@
+"""The engine without a bundle: a made-up text tower, a small album, and every decision of a search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gamer.index import Album, FloatArray, RowArray
+from gamer.runtime.errors import RuntimeFailure
+from gamer.runtime.indexing.build import build
+from gamer.runtime.search.answer import LAYERS
+from gamer.runtime.search.engine import Engine
+from gamer.runtime.search.options import Observer, SearchOptions
+from tests.fakes import DIM, fake_models, unit
+
+NOW = datetime(2026, 11, 21, 12)
+PHOTOS = """
+{"id": "harbour", "taken_at": "2026-05-02T10:00:00", "memories": [{"source": "note", "text": "boats in the harbour"}]}
+{"id": "market", "taken_at": "2025-05-02T10:00:00", "memories": [{"source": "note", "text": "cheese at the market"}]}
+{"id": "old boat", "taken_at": "2019-01-05T10:00:00", "memories": [{"source": "note", "text": "a boat on land"}]}
+{"id": "undated", "memories": [{"source": "note", "text": "boats somewhere"}]}
+""".strip()
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    (tmp_path / "photos.jsonl").write_text(PHOTOS + "\n")
+    models = fake_models()
+    path = build(tmp_path / "photos.jsonl", models, tmp_path / "a.gamer").path
+    engine = Engine(models, Album.open(path))
+    yield engine
+    engine.close()
+
+
+def ids(
+    engine: Engine, query: str, k: int = 4, mode: str = "fused", options: SearchOptions | None = None
+) -> list[str]:
+    answer = engine.search(query, k, mode=mode, now=NOW, options=options or SearchOptions())
+    return [hit.id for hit in answer.hits]
+
+
+def test_a_time_is_evidence_that_outweighs_and_never_removes(engine: Engine) -> None:
+    wordless = SearchOptions(weights=replace(engine.ranking, text=0.0))  # made-up vectors mean nothing
+    assert ids(engine, "boats in 2019", options=wordless)[0] == "old boat"
+    assert set(ids(engine, "boats in 2019")) == {"harbour", "market", "old boat", "undated"}
+
+
+def test_a_not_removes_what_lies_inside_it_by_known_fields(engine: Engine) -> None:
+    assert set(ids(engine, "boats not in 2019")) == {"harbour", "market", "undated"}
+
+
+def test_mode_paper_cuts_to_the_cube_and_keeps_the_unknown(engine: Engine) -> None:
+    assert set(ids(engine, "boats in 2019", mode="paper")) <= {"old boat", "undated"}
+
+
+def test_a_cue_that_fits_no_photo_widens_the_search(engine: Engine) -> None:
+    answer = engine.search("boats in 1999", 4, now=NOW)
+    assert answer.trace.widened and len(answer.hits) == 4
+
+
+def test_a_preference_stands_before_what_it_was_preferred_to(engine: Engine, tmp_path: Path) -> None:
+    from gamer.index import AlbumWriter
+
+    first, second = ids(engine, "boats", 2)
+    with AlbumWriter.extend(tmp_path / "a.gamer") as writer:
+        writer.prefer(second, first)
+    with Album.open(tmp_path / "a.gamer") as album:
+        found = ids(Engine(engine.models, album), "boats", 4)
+    assert found.index(second) < found.index(first)
+
+
+def test_options_change_one_search_and_no_other(engine: Engine) -> None:
+    before = engine.search("boats in 2019", 4, now=NOW)
+    bare = engine.search(
+        "boats in 2019", 4, now=NOW, options=SearchOptions(skip=frozenset({"cube"}), timed=False)
+    )
+    assert bare.trace.cues == () and before.trace.cues and set(bare.trace.milliseconds.values()) == {0.0}
+    strict = engine.search("boats", 4, now=NOW, options=SearchOptions(delta=2.0))
+    assert strict.trace.delta == 2.0 and strict.trace.entities == ()
+    again = engine.search("boats in 2019", 4, now=NOW)
+    assert again.hits == before.hits and again.trace.delta == before.trace.delta != 2.0
+
+
+def test_weights_of_one_search_replace_the_bundles(engine: Engine) -> None:
+    zeros = replace(engine.ranking, words=0.0, coverage=0.0, cue=0.0)
+    parts = engine.search("boats in 2019", 1, now=NOW, options=SearchOptions(weights=zeros)).hits[0].parts
+    assert parts["words"] == parts["coverage"] == parts["cue"] == 0.0
+
+
+def test_a_given_vector_is_used_in_the_place_of_the_querys(engine: Engine) -> None:
+    vector = unit(b"a boat on land")
+    found = ids(engine, "xyzzy", 1, mode="paper", options=SearchOptions(vector=vector, delta=2.0))
+    assert vector.shape == (DIM,) and found == ["old boat"]
+
+
+def test_an_unknown_layer_to_skip_is_refused() -> None:
+    with pytest.raises(ValueError, match="unknown layer 'graph'; choose from: cube, vectors"):
+        SearchOptions(skip=frozenset({"graph"}))
+
+
+class _Notes(Observer):
+    def __init__(self) -> None:
+        self.steps: list[tuple[str, str]] = []
+        self.features: dict[str, int] = {}
+
+    @contextmanager
+    def step(self, layer: str, name: str) -> Iterator[None]:
+        self.steps.append((layer, name))
+        yield
+
+    def ranked(self, rows: RowArray, features: Mapping[str, FloatArray]) -> None:
+        self.features = {name: len(values) for name, values in features.items()}
+
+
+def test_an_observer_is_told_of_every_layer_and_of_the_features(engine: Engine) -> None:
+    notes = _Notes()
+    answer = engine.search("boats in 2019", 4, now=NOW, observer=notes)
+    assert [layer for layer, _ in dict.fromkeys((layer, "") for layer, _ in notes.steps)] == [
+        *LAYERS,
+        "answer",
+    ]
+    assert set(notes.features.values()) == {4} and {"words", "cue", "entity"} <= set(notes.features)
+    assert answer.hits == engine.search("boats in 2019", 4, now=NOW).hits
+
+
+@pytest.mark.parametrize(
+    ("query", "options", "message"),
+    [
+        (" \t", {}, "the query is empty"),
+        ("\ud800", {}, "not valid UTF-8"),
+        ("x" * 100_001, {}, "give at most 100000"),
+        ("boats", {"k": 0}, "choose 1 to 1000"),
+        ("boats", {"mode": "loud"}, "unknown mode 'loud'"),
+        ("boats", {"refined_by": "magic"}, "unknown refinement 'magic'"),
+    ],
+)
+def test_what_cannot_be_searched_is_refused_in_one_line(
+    engine: Engine, query: str, options: Mapping[str, object], message: str
+) -> None:
+    with pytest.raises(RuntimeFailure, match=message) as caught:
+        engine.search(query, **options)  # type: ignore[arg-type]
+    assert "\n" not in str(caught.value)
+
+
+def test_scores_are_the_sum_of_their_parts_and_chances_stay_below_the_presence(engine: Engine) -> None:
+    answer = engine.search("boats in the harbour", 4, now=NOW)
+    assert all(hit.score == pytest.approx(sum(hit.parts.values()), abs=1e-3) for hit in answer.hits)
+    assert sum(hit.probability for hit in answer.hits) <= answer.presence + 1e-3
+    assert np.all(np.diff([hit.score for hit in answer.hits]) <= 1e-4)
