@@ -6,10 +6,10 @@ import os
 import platform
 import subprocess
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from gamer.runtime.backends import processor
+from gamer.runtime.versions import installed
 
 PACKAGES = (
     "gamer-on-device",
@@ -39,12 +39,8 @@ class Machine:
 
 def read() -> Machine:
     """The machine at hand; what cannot be read is "unknown"."""
-    versions, here = {}, processor.read()
-    for name in PACKAGES:
-        try:
-            versions[name] = version(name)
-        except PackageNotFoundError:
-            continue
+    here = processor.read()
+    versions = {name: known for name in PACKAGES if (known := installed(name))}
     system = f"{platform.system()} {platform.machine()}"
     cores = os.cpu_count() or 1
     return Machine(

@@ -11,14 +11,15 @@ import os
 import platform
 import sqlite3
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from . import telemetry
 from .backends import BACKENDS, processor, runs_here, split
 from .errors import RuntimeFailure
 from .models.models import Models
+from .versions import installed
 
 ENGINES = (
     "onnxruntime",
@@ -101,17 +102,16 @@ def examine(bundle: Path | None, backend: str = "onnx", threads: int = 2) -> Rep
         if models is None
         else sum(a.bytes for a in models.manifest.artifacts if a.target == models.backend) * OVERHEAD
     )
-    ours = apsw.Connection(":memory:")
     return Report(
         processor=processor.read(),
         cores=os.cpu_count() or 1,
         system=f"{platform.system()} {platform.release()}",
         python=platform.python_version(),
-        versions={name: found for name in ENGINES if (found := _version(name))},
+        versions={name: known for name in ENGINES if (known := installed(name))},
         extras={extra: find_spec(package) is not None for extra, package in EXTRAS.items()},
         telemetry={name: os.environ.get(name, "") for name in telemetry.OPT_OUT},
         sqlite=apsw.sqlite_lib_version(),
-        sqlite_fts5=any(o == "ENABLE_FTS5" for (o,) in ours.execute("PRAGMA compile_options")),
+        sqlite_fts5=_has_fts5(apsw.Connection(":memory:")),
         system_sqlite=sqlite3.sqlite_version,
         system_sqlite_fts5=_system_fts5(),
         free_mb=_free_mb(),
@@ -180,19 +180,16 @@ def _check(models: Models, role: str) -> ComponentCheck:
 
 def backends_here() -> tuple[str, ...]:
     """Backends whose package is installed on a system that can have them."""
-    return tuple(name for name in BACKENDS if runs_here(name) and _version(processor.PACKAGES[name]))
+    return tuple(name for name in BACKENDS if runs_here(name) and installed(processor.PACKAGES[name]))
 
 
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
+def _has_fts5(connection: Any) -> bool:
+    return any(option == "ENABLE_FTS5" for (option,) in connection.execute("PRAGMA compile_options"))
 
 
 def _system_fts5() -> bool:
     with sqlite3.connect(":memory:") as plain:
-        return any(o == "ENABLE_FTS5" for (o,) in plain.execute("PRAGMA compile_options"))
+        return _has_fts5(plain)
 
 
 def _free_mb() -> int | None:

@@ -12,10 +12,10 @@ import platform
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from ..errors import RuntimeFailure
+from ..versions import installed
 
 X86, ARM = ("x86_64", "amd64"), ("aarch64", "arm64")
 # Backend → the package whose version its kernels come with.
@@ -72,10 +72,8 @@ def _version(package: str) -> str:
 
     Raises RuntimeFailure where there is none.
     """
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        pass
+    if (known := installed(package)) is not None:
+        return known
     try:
         return str(import_module(package).__version__)
     except (ImportError, AttributeError):
