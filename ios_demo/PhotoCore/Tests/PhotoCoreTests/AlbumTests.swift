@@ -17,7 +17,7 @@ struct Dice {
     mutating func unit(_ count: Int) -> [Float] { TextEncoder.unit((0..<count).map { _ in Float(below(2001) - 1000) / 1000 }) }
 }
 
-final class IndexTests: XCTestCase {
+final class AlbumTests: XCTestCase {
     func testTreeFindsWhatAScanFinds() throws {
         var dice = Dice(5)
         for size in [0, 1, 5, 33, 400] {

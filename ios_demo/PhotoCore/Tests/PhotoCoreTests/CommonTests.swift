@@ -2,7 +2,7 @@ import XCTest
 
 @testable import PhotoCore
 
-final class SupportTests: XCTestCase {
+final class CommonTests: XCTestCase {
     func testHashesOfKnownTexts() {
         XCTAssertEqual(SHA256.hex(Array("abc".utf8)), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
         XCTAssertEqual(SHA256.hex([]), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")

@@ -2,7 +2,7 @@ import XCTest
 
 @testable import PhotoCore
 
-final class LanguageTests: XCTestCase {
+final class ModelsTests: XCTestCase {
     func testRoutingKeepsTheFewestThatReachRho() throws {
         XCTAssertEqual(try Routing.choose([0.5, 0.3, 0.2], rho: 0.7).experts, [0, 1])
         XCTAssertEqual(try Routing.choose([0.2, 0.2, 0.6], rho: 0.5).weights, [1])
