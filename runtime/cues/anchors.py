@@ -9,8 +9,6 @@ offsets and album rows; knows no model (the phrase's vector is the caller's).
 
 from __future__ import annotations
 
-from gamer.index.records import UNKNOWN_TIME
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gamer.index.entities.words import query_terms, singular
+from gamer.index.records import UNKNOWN_TIME
 
 from .dates import DAY_MS, EPOCH, Interval, daypart, ms_of
 from .offsets import Offset, offset_of, shifted, words

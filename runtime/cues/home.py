@@ -8,15 +8,13 @@ UTC.
 
 from __future__ import annotations
 
-from gamer.index.records import UNKNOWN_TIME
-
 import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gamer.index.records import Cube
+from gamer.index.records import UNKNOWN_TIME, Cube
 
 CELL_KM, RADIUS_KM = 0.25, 0.4
 NIGHT_FROM, NIGHT_TO = (

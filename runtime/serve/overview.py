@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamer.index import Album, Photo, extract
+from gamer.index.records import UNKNOWN_TIME
 
 from ..bundle.gazetteer import Gazetteer
 from ..search.answer import Answer
-from gamer.index.records import UNKNOWN_TIME
 from .views import EntityNode, Month, Overview, Place, SearchResult, Subgraph
 
 MAX_MONTHS = 3000
