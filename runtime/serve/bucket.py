@@ -1,4 +1,8 @@
-"""Token buckets, one a client, of bounded number. Knows a clock; knows no HTTP."""
+"""Token buckets, one a client, of bounded number.
+
+Written here rather than taken from a limiter package: those count requests in windows, keep clients without
+bound, or want a store; a search costs more than a thumbnail, and forty lines say it.
+"""
 
 from __future__ import annotations
 

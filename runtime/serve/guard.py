@@ -1,9 +1,9 @@
-"""The gate before every route: Host, Origin, sizes, rate, token; and the headers on every answer. Knows HTTP;
-knows no album.
+"""The gate before every route: Host, Origin, sizes, rate, token; and the headers on every answer.
 
 A page of another site must not reach the album through the person's browser: a rebound name fails on Host, a
 foreign page on Origin and Sec-Fetch-Site, a frame or an embedded picture on the headers. No CORS header is
-ever sent.
+ever sent. Starlette's TrustedHostMiddleware is not used: it checks neither port nor Origin, and the order of
+the checks (no body is read before the token) is easiest to see, and to test, in one place.
 """
 
 from __future__ import annotations
