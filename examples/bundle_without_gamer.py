@@ -1,0 +1,44 @@
+"""Read a bundle with onnxruntime and tokenizers alone: what an app in any language has to do.
+
+    python examples/bundle_without_gamer.py out/pocket "my cat" "a bowl of soup" "a cat on the sofa"
+
+Prints the cosine of the first text with each of the others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+from tokenizers import Tokenizer
+
+
+def main(bundle: Path, query: str, texts: list[str]) -> None:
+    manifest = json.loads((bundle / "manifest.json").read_text(encoding="utf-8"))
+    tower = next(a for a in manifest["artifacts"] if (a["role"], a["target"]) == ("text_tower", "onnx"))
+    path = bundle / tower["path"]
+    assert hashlib.sha256(path.read_bytes()).hexdigest() == tower["sha256"], f"{path}: damaged"
+
+    options = onnxruntime.SessionOptions()
+    # Where the processor has no VNNI, 8-bit products saturate without this.
+    options.add_session_config_entry("session.x64quantprecision", "1")
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    tokenizer = Tokenizer.from_file(str(bundle / "text_tokenizer.json"))
+    tokenizer.no_padding()
+
+    def encode(text: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+        ids = np.array([tokenizer.encode(text).ids], np.int64)
+        vector = session.run(["embedding"], {"input_ids": ids, "attention_mask": np.ones_like(ids)})[0][0]
+        return np.asarray(vector / np.linalg.norm(vector), np.float32)
+
+    asked = encode(query)
+    for text in texts:
+        print(f"{float(asked @ encode(text)):.3f}  {text}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3:])

@@ -1,0 +1,65 @@
+"""The scripts of examples/ do what their first lines say, as a stranger would run them."""
+
+from __future__ import annotations
+
+import ast
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.paths import ROOT
+
+EXAMPLES = ROOT / "examples"
+
+
+def run(name: str, *arguments: str, cwd: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / name), *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def imports(name: str) -> set[str]:
+    tree = ast.parse((EXAMPLES / name).read_text(encoding="utf-8"))
+    found = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    return found | {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+
+
+@pytest.mark.slow
+def test_a_folder_is_exported_for_indexed_and_searched_from_python(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="needs the export extra")
+    from gamer.export.components import fixtures
+
+    photos = tmp_path / "photos"
+    photos.mkdir()
+    for path in fixtures.paths()[:4]:
+        shutil.copy(path, photos)
+    printed = run("export_and_search.py", str(photos), "a cat", cwd=tmp_path)
+    assert "index: 4 photos, 0 skipped" in printed
+    hits = [line for line in printed.splitlines() if line[:1].isdigit()]
+    assert len(hits) == 4 and "chelsea" in hits[0]
+
+
+@pytest.mark.slow
+def test_a_bundle_is_read_without_this_project(bundle: Path, tmp_path: Path) -> None:
+    assert not any(name.startswith("gamer") for name in imports("bundle_without_gamer.py"))
+    printed = run(
+        "bundle_without_gamer.py", str(bundle), "my cat", "a bowl of soup", "a cat on the sofa", cwd=tmp_path
+    )
+    soup, cat = (float(line.split()[0]) for line in printed.splitlines())
+    assert cat > soup + 0.2
+
+
+@pytest.mark.slow
+def test_an_album_is_read_with_the_standard_library_alone(sample_album: Path, tmp_path: Path) -> None:
+    assert imports("album_with_sqlite.py") <= sys.stdlib_module_names | {"__future__"}
+    printed = run("album_with_sqlite.py", str(sample_album), "espresso", cwd=tmp_path)
+    assert printed.startswith("coffee: 2026-")
