@@ -1,8 +1,8 @@
-"""The album: one file per person with a K-D tree, an entity graph and vectors. Files, trees, graphs; no
-model, no network.
+"""The album: one file per person with a K-D tree, an entity graph and vectors.
 
-This page is the room's menu. A name's module is imported when the name is first asked for, so that a search
-does not pay for ingestion; heavy libraries (Pillow, usearch) are imported when a function first needs them.
+This room runs no model and uses no network. This module is its public interface: a name's module is imported
+when the name is first used, so that a search does not pay for importing ingestion; heavy libraries (Pillow,
+usearch) are imported when a function first needs them.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The commands of `gamer index` that need no model: parse, call one function, print. Only this file and its
-like exit.
+"""The commands of `gamer index` that need no model.
+
+Each command parses its arguments, calls one function and prints. Only command modules exit the process.
 """
 
 from __future__ import annotations
@@ -57,12 +58,14 @@ def stats(album: Path, as_json: bool) -> None:
 @click.option(
     "--repair",
     is_flag=True,
-    help="Build again what is derived (indexes, index of words, segments) where it is wrong.",
+    help="Rebuild derived data (indexes, full-text index, segments) where it is wrong.",
 )
 @json_option
 def verify(album: Path, repair: bool, as_json: bool) -> None:
-    """Check an ALBUM file: pages, every row's checksum, links, counts, the index of words, hashes and
-    generations of the segments.
+    """Check an ALBUM file.
+
+    Checks its pages, every row's checksum, links, counts, the full-text index, and the hashes and generations
+    of the segments.
     """
     done: list[str] = []
     with _one_line("verify"):
@@ -85,7 +88,7 @@ def verify(album: Path, repair: bool, as_json: bool) -> None:
 @click.argument("ids", nargs=-1, required=True)
 @json_option
 def remove(album: Path, ids: tuple[str, ...], as_json: bool) -> None:
-    """Take the photos with these IDS out of ALBUM. The pictures themselves stay where they are."""
+    """Remove the photos with these IDS from ALBUM. The picture files themselves are not touched."""
     with _one_line("remove"), AlbumWriter.extend(album) as writer:
         writer.remove(dict.fromkeys(ids))
     _say(as_json, {"removed": list(dict.fromkeys(ids))}, f"{album}: {len(set(ids))} removed")
@@ -97,7 +100,7 @@ def remove(album: Path, ids: tuple[str, ...], as_json: bool) -> None:
 @click.argument("worse")
 @json_option
 def prefer(album: Path, better: str, worse: str, as_json: bool) -> None:
-    """BETTER outranks WORSE from now on where both match. Two photo ids, or two entity names."""
+    """Rank BETTER above WORSE from now on where both match: two photo ids, or two entity names."""
     with _one_line("prefer"), AlbumWriter.extend(album) as writer:
         writer.prefer(better, worse)
     _say(as_json, {"better": better, "worse": worse}, f"{album}: {better} outranks {worse}")
@@ -113,7 +116,7 @@ def prefer(album: Path, better: str, worse: str, as_json: bool) -> None:
 )
 @json_option
 def merge(album: Path, names: tuple[str, ...], similar: float | None, as_json: bool) -> None:
-    """Make entities one: the first of NAMES stays, the others become its aliases.
+    """Merge entities: the first of NAMES stays, the others become its aliases.
 
     `gamer index split` undoes it.
     """
@@ -133,7 +136,7 @@ def merge(album: Path, names: tuple[str, ...], similar: float | None, as_json: b
 @click.argument("name")
 @json_option
 def split(album: Path, name: str, as_json: bool) -> None:
-    """Take the alias NAME from what it was merged with, or the entity NAME from all its aliases."""
+    """Undo a merge: separate the alias NAME from its entity, or the entity NAME from all its aliases."""
     with _one_line("split"), AlbumWriter.extend(album) as writer:
         freed = writer.split(name)
     _say(
@@ -147,8 +150,9 @@ def split(album: Path, name: str, as_json: bool) -> None:
 @click.argument("album", type=PATH)
 @json_option
 def compact(album: Path, as_json: bool) -> None:
-    """Write ALBUM anew without holes: unused entities dropped, segments built; put in the old one's place
-    when whole.
+    """Rewrite ALBUM without unused space: drops unused entities and rebuilds all segments.
+
+    The new file replaces the old one only once it is complete.
     """
     with _one_line("compact"):
         with AlbumWriter.extend(album) as writer:
@@ -178,7 +182,7 @@ def compact(album: Path, as_json: bool) -> None:
 def export(album: Path, output: Path, everything: bool, as_json: bool) -> None:
     """Write ALBUM as JSON lines.
 
-    Photos and memories marked sharing=low or sensitivity=high stay at home, unless --all is given.
+    Photos and memories marked sharing=low or sensitivity=high are left out, unless --all is given.
     """
     with _one_line("export-jsonl"), Album.open(album) as opened:
         done = export_jsonl(opened, output, everything=everything)

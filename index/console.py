@@ -1,6 +1,4 @@
-"""What every room's commands share: errors as one line, and text that cannot drive a terminal. Knows no
-command.
-"""
+"""Console output shared by every room's commands: one-line errors, and text free of control characters."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ import click
 
 
 def plain(text: str) -> str:
-    """`text` without control characters: what an album holds must not drive a terminal."""
+    """`text` with control characters replaced, so that an album's content cannot control the terminal."""
     return "".join(c if c.isprintable() else "\ufffd" for c in text)
 
 

@@ -1,6 +1,6 @@
-"""The two errors that leave this room.
+"""The two exceptions that this room raises to its callers.
 
-Each message is one line: what is wrong, where, what to do. Knows nothing else.
+Each message is one line: what is wrong, where, and what to do.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The nouns that travel between rooms: Photo, Memory, Mention, Cube, Hit. Frozen, plain, no behaviour beyond
-their invariants.
+"""The data classes that the rooms exchange: Photo, Memory, Mention, Cube, EntityMatch, Encoded.
 
-Knows nothing of files, models or SQL. Times are integers, milliseconds since 1970-01-01 UTC, or of wall time
-as if it were UTC where that is said; positions are degrees, WGS 84.
+All are frozen and hold data only. Times are integers: milliseconds since 1970-01-01 UTC, or wall time stored
+as if it were UTC where a field says so. Positions are degrees, WGS 84.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ class Memory:
     """A sentence that somebody (or some program) attached to a photo.
 
     `source` is one of MEMORY_SOURCES: the five that people write, "people" (names that an exporter knew, with
-    commas between), "label" (what the image encoder recognised) and "place" (the GPS position, read backwards
-    through the gazetteer).
+    commas between), "label" (what the image encoder recognised) and "place" (the name that reverse geocoding
+    gives the GPS position).
     """
 
     source: str
@@ -64,15 +63,16 @@ class Photo:
 
     @property
     def wall(self) -> int | None:
-        """What the clock on the wall said, as if UTC, as well as it is known: what people mean by "at night"
-        and "on 11 April".
+        """Local wall-clock time in milliseconds, as if UTC; None when `taken_at` is unknown.
+
+        People mean this time by "at night" and "on 11 April". Without a known offset it equals `taken_at`.
         """
         return None if self.taken_at is None else self.taken_at + 60_000 * (self.utc_offset or 0)
 
 
 @dataclass(frozen=True)
 class Known:
-    """A photo that an album holds already, with what a scan of a folder compares it by."""
+    """A photo already in the album: the fields by which a folder scan recognises it."""
 
     id: str
     path: str | None
@@ -81,7 +81,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Skip:
-    """An input that was not taken, and why, in one line. `where` is a path or "album.jsonl:17"."""
+    """An input that was not ingested, with the reason in one line. `where`: a path or "album.jsonl:17"."""
 
     where: str
     reason: str
@@ -103,7 +103,7 @@ class Mention:
 class Cube:
     """A box in space-time (paper section 3.2, layer 1), in wall time.
 
-    None on a side means open. `west > east` crosses the antimeridian.
+    A side that is None is unbounded. `west > east` means that the box crosses the antimeridian.
     """
 
     start: int | None = None
@@ -135,7 +135,7 @@ class EntityMatch:
 
 @dataclass(frozen=True)
 class Encoded:
-    """A photo with what the models computed for it: what `AlbumWriter.add` takes.
+    """A photo with its vectors and mentions, as `AlbumWriter.add` takes it.
 
     `vectors`: channel name → float32 [n, d] (n ≥ 1: a long memory has several chunks), L2-normalised.
     Channels: "image", "text".

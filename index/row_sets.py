@@ -1,5 +1,6 @@
-"""Sets of rows, made and compared as masks of all rows: numpy's own set operations hash, which takes 100 ms
-for 100,000 rows. Knows numbers alone.
+"""Sets of row numbers, stored and compared as boolean masks over all rows.
+
+numpy's own set operations hash, which takes 100 ms for 100,000 rows.
 """
 
 from __future__ import annotations
@@ -20,14 +21,12 @@ def marked(rows: RowArray, total: int) -> NDArray[np.bool_]:
 
 
 def distinct(rows: RowArray, total: int) -> RowArray:
-    """`rows` in order, each once. All are below `total`."""
+    """`rows` in ascending order without repeats. All must be below `total`."""
     return np.asarray(np.flatnonzero(marked(rows, total)), np.int64)
 
 
 class RowSet:
-    """Some of an album's rows: a mask of all of them, and their numbers, ascending, found when first asked
-    for.
-    """
+    """A subset of an album's rows, as a bool mask [total] and as row numbers computed on first use."""
 
     def __init__(self, mask: NDArray[np.bool_]) -> None:
         self.mask = mask
@@ -39,6 +38,7 @@ class RowSet:
 
     @cached_property
     def rows(self) -> RowArray:
+        """int64, ascending."""
         return np.asarray(np.flatnonzero(self.mask), np.int64)
 
     @cached_property
@@ -50,11 +50,13 @@ class RowSet:
 
     @property
     def whole(self) -> bool:
+        """Whether the set holds every row."""
         return self._size == self.mask.size
 
     def keep(self, rows: RowArray) -> RowArray:
-        """Those of `rows` that are in the set, in their order."""
+        """The `rows` that are in the set, in the order given."""
         return rows if self.whole else rows[self.mask[rows]]
 
     def without(self, gone: RowSet) -> RowSet:
+        """This set minus the rows of `gone`."""
         return RowSet(self.mask & ~gone.mask) if len(gone) else self

@@ -1,7 +1,4 @@
-"""Counts an album and looks for what is wrong in it.
-
-Changes nothing. Knows the tables and the invariants of FORMAT.md.
-"""
+"""Statistics of an album, and checks of the invariants in FORMAT.md. Nothing here changes the album."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from . import checksums, loader, segments
 from .results import AlbumStats, ChannelStats, SegmentStats
 from .schema import APPLICATION_ID, USER_VERSION, one_line, version_of
 
-# Each counts rows that break an invariant; the words say which.
+# (description, SQL): the SQL counts the rows that break the invariant.
 _INVARIANTS = (
     (
         "photos: rows are not 0..n-1 without a gap",
@@ -28,15 +25,18 @@ _INVARIANTS = (
     ("photos with half a position", "SELECT count(*) FROM photos WHERE (lat_e7 IS NULL) <> (lon_e7 IS NULL)"),
     (
         "photos off the globe",
-        "SELECT count(*) FROM photos WHERE NOT (abs(coalesce(lat_e7, 0)) <= 900000000 AND abs(coalesce(lon_e7, 0)) <= 1800000000)",
+        """SELECT count(*) FROM photos
+        WHERE NOT (abs(coalesce(lat_e7, 0)) <= 900000000 AND abs(coalesce(lon_e7, 0)) <= 1800000000)""",
     ),
     (
-        "photos with an offset that is none",
-        "SELECT count(*) FROM photos WHERE NOT abs(coalesce(utc_offset, 0)) < 1440 OR utc_offset IS NOT NULL AND tz_source = 'local'",
+        "photos with an invalid UTC offset",
+        """SELECT count(*) FROM photos
+        WHERE NOT abs(coalesce(utc_offset, 0)) < 1440 OR utc_offset IS NOT NULL AND tz_source = 'local'""",
     ),
     (
-        "labels that are none",
-        """SELECT count(*) FROM (SELECT sharing, sensitivity FROM photos UNION ALL SELECT sharing, sensitivity FROM memories)
+        "sharing or sensitivity labels other than low, high or NULL",
+        """SELECT count(*)
+        FROM (SELECT sharing, sensitivity FROM photos UNION ALL SELECT sharing, sensitivity FROM memories)
         WHERE NOT (coalesce(sharing, 'low') IN ('low', 'high') AND coalesce(sensitivity, 'low') IN ('low', 'high'))""",
     ),
     ("memory ids below 1", "SELECT count(*) FROM memories WHERE id < 1"),
@@ -44,30 +44,34 @@ _INVARIANTS = (
     ("vectors of no photo", "SELECT count(*) FROM vectors WHERE photo NOT IN (SELECT row FROM photos)"),
     (
         "mentions of no photo or entity",
-        "SELECT count(*) FROM mentions WHERE photo NOT IN (SELECT row FROM photos) OR entity NOT IN (SELECT row FROM entities)",
+        """SELECT count(*) FROM mentions
+        WHERE photo NOT IN (SELECT row FROM photos) OR entity NOT IN (SELECT row FROM entities)""",
     ),
     (
         "edges of no entity",
-        "SELECT count(*) FROM edges WHERE parent NOT IN (SELECT row FROM entities) OR child NOT IN (SELECT row FROM entities)",
+        """SELECT count(*) FROM edges
+        WHERE parent NOT IN (SELECT row FROM entities) OR child NOT IN (SELECT row FROM entities)""",
     ),
     (
-        "entities merged with none",
+        "entities merged into an entity that does not exist",
         "SELECT count(*) FROM entities WHERE same_as NOT IN (SELECT row FROM entities)",
     ),
     (
-        "preferences between none",
+        "preferences that name no photo or entity",
         """SELECT count(*) FROM preferences WHERE kind NOT IN ('photo', 'entity')
         OR kind = 'photo' AND (better NOT IN (SELECT row FROM photos) OR worse NOT IN (SELECT row FROM photos))
-        OR kind = 'entity' AND (better NOT IN (SELECT row FROM entities) OR worse NOT IN (SELECT row FROM entities))""",
+        OR kind = 'entity'
+        AND (better NOT IN (SELECT row FROM entities) OR worse NOT IN (SELECT row FROM entities))""",
     ),
     ("changes of no photo", "SELECT count(*) FROM changes WHERE photo NOT IN (SELECT row FROM photos)"),
     (
-        "vectors with a scale that is none",
+        "vectors with an invalid scale",
         "SELECT count(*) FROM vectors WHERE NOT (scale >= 0 AND scale < 1e30)",
     ),
     (
         "entities with half a vector",
-        "SELECT count(*) FROM entities WHERE (data IS NULL) <> (scale IS NULL) OR NOT coalesce(scale, 0) >= 0",
+        """SELECT count(*) FROM entities
+        WHERE (data IS NULL) <> (scale IS NULL) OR NOT coalesce(scale, 0) >= 0""",
     ),
     (
         "memories missing from the text index",
@@ -79,6 +83,7 @@ _BATCH = 256  # photos whose checksums are read at once
 
 
 def find_problems(db: apsw.Connection, path: Path) -> list[str]:
+    """Every problem found, one line each; empty for a clean album. Never raises for a damaged file."""
     try:
         return _find(db, path)
     except (
@@ -127,9 +132,12 @@ def _find(db: apsw.Connection, path: Path) -> list[str]:
 
 
 def words_problems(path: Path) -> list[str]:
-    """The index of words against the memories, by FTS5's own check. It is a write that writes nothing, so a
-    file that cannot be written, or that another program is writing, gives no answer here; SQLite's integrity
-    check has looked at the index by itself all the same."""
+    """Checks the full-text index against the memories with FTS5's own integrity check: problems, or nothing.
+
+    FTS5 runs the check as a write statement, though it changes nothing. So a file that cannot be written, or
+    that another program is writing, is reported as clean here; SQLite's integrity check covers the index's
+    own structure in any case.
+    """
     db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
         db.set_busy_timeout(2000)
@@ -144,7 +152,7 @@ def words_problems(path: Path) -> list[str]:
 
 
 def check_words(db: apsw.Connection) -> None:
-    """Raises apsw.Error unless the index of words holds exactly the memories' words."""
+    """Raises apsw.Error unless the full-text index holds exactly the memories' words."""
     db.execute(
         "SAVEPOINT words; INSERT INTO memories_fts(memories_fts, rank) VALUES('integrity-check', 1)"
     ).fetchall()
@@ -152,7 +160,7 @@ def check_words(db: apsw.Connection) -> None:
 
 
 def _has_circle(db: apsw.Connection, kind: str) -> bool:
-    """Takes away what is worse than nothing left, until nothing can be taken: a circle stays."""
+    """Whether the preferences contain a cycle: repeatedly drops edges whose better end nothing outranks."""
     left = {
         (int(a), int(b)) for a, b in db.execute("SELECT better, worse FROM preferences WHERE kind=?", (kind,))
     }
@@ -187,7 +195,8 @@ def measure(db: apsw.Connection, path: Path, generation: int) -> AlbumStats:
     photos, with_time, with_place = one("SELECT count(*), count(taken_at), count(lat_e7) FROM photos")
     memories, memory_bytes = one("SELECT count(*), sum(length(CAST(text AS BLOB))) FROM memories")
     entities, entity_bytes, unembedded = one(
-        """SELECT sum(same_as IS NULL), sum(coalesce(length(data), 0)), sum(data IS NULL AND same_as IS NULL) FROM entities"""
+        """SELECT sum(same_as IS NULL), sum(coalesce(length(data), 0)), sum(data IS NULL AND same_as IS NULL)
+        FROM entities"""
     )
     channels = tuple(
         ChannelStats(str(name), int(dim), int(count), int(size))

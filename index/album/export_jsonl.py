@@ -1,8 +1,8 @@
-"""An album as JSON lines, which `gamer index build` reads again. What is marked low-sharing or
-high-sensitivity stays at home unless asked for.
+"""Exports an album as JSON lines, which `gamer index build` can read.
 
-Labels and places that the program found by itself are left out: a build finds them again. Written aside and
-renamed. Knows records; no model.
+Photos and memories marked low-sharing or high-sensitivity are left out unless requested. Labels and places
+that the program derived are left out too: a build derives them again. The file is written under a temporary
+name and renamed.
 """
 
 from __future__ import annotations
@@ -27,8 +27,10 @@ _EPOCH = datetime(1970, 1, 1)
 
 @dataclass(frozen=True)
 class Exported:
-    """`kept_photos`, `kept_memories`: how many stayed at home; the memories of a photo that stays count with
-    it.
+    """The counts of an export.
+
+    `kept_photos`, `kept_memories`: how many were left out for their labels; all memories of a photo that was
+    left out count.
     """
 
     path: Path
@@ -39,7 +41,7 @@ class Exported:
 
 
 def export_jsonl(album: Album, path: Path, *, everything: bool = False) -> Exported:
-    """`everything` takes along what is marked to stay."""
+    """Writes `path`. `everything`: also what the labels would keep on the device. Raises AlbumError."""
     path = Path(path)
     check_output(path)
     aside = path.with_name(path.name + ".partial")

@@ -1,9 +1,8 @@
-"""Words in memories: which photos hold each word of a query, and how much that says (BM25 as FTS5's, k1 =
-1.2, b = 0.75).
+"""Lexical search in memories: the photos that hold each query word, scored as FTS5's BM25 (k1 = 1.2, b = 0.75).
 
-A word may have other spellings ("Wolfgang Schulz" was also written WolfgangSchulz): the best of them counts,
-once. Word by word rather than as one OR, because the share of a question's words that a memory holds says
-more about a chat than their sum. Knows the text index; knows no ranking.
+A word may have alternative spellings ("Wolfgang Schulz" is also written WolfgangSchulz): only the best of
+them counts. Words are looked up one by one rather than as one OR query, because for a chat the share of the
+query's words that a photo's memories hold is a better signal than the sum of their scores.
 """
 
 from __future__ import annotations
@@ -22,13 +21,11 @@ from ..records import FloatArray, RowArray
 from .loader import within
 
 MAX_WORDS = 64
-_COMMON = (
-    1_000,
-    0.02,
-    10_000,
-)  # memories: a word held by more than a + b·N of them, or than c, costs milliseconds and tells little apart
+# (a, b, c): a word held by more than min(c, a + b·N) of the N memories is skipped: it costs milliseconds and
+# hardly discriminates.
+_COMMON = (1_000, 0.02, 10_000)
 _K1, _B = 1.2, 0.75
-# FTS5's own bm25() takes 2 µs a memory; a list of numbers as one text takes a tenth of that.
+# FTS5's own bm25() takes 2 µs a memory; reading the ids as one comma-separated text takes a tenth of that.
 _COUNT = "SELECT doc FROM temp.word_counts WHERE term = ?"
 _PLACES = "SELECT group_concat(doc) FROM temp.word_places WHERE term = ?"
 _PHRASE = "SELECT rowid, bm25(memories_fts) FROM memories_fts WHERE memories_fts MATCH ? LIMIT ?"
@@ -36,10 +33,10 @@ _PHRASE = "SELECT rowid, bm25(memories_fts) FROM memories_fts WHERE memories_fts
 
 @dataclass(frozen=True, eq=False)
 class Word:
-    """One word of the query. `rows`: ascending photo rows that hold it; `bm25`: float32, positive, of the
-    photo's best memory each.
+    """One word of the query, with the photos that hold it.
 
-    `rarity`: its inverse document frequency over memories, ln(1 + (N - n + 0.5) / (n + 0.5)).
+    `rows`: int64, ascending photo rows; `bm25`: float32 [len(rows)], positive, of each photo's best memory.
+    `rarity`: the word's inverse document frequency over memories, ln(1 + (N - n + 0.5) / (n + 0.5)).
     """
 
     text: str
@@ -50,14 +47,14 @@ class Word:
 
 @dataclass(frozen=True, eq=False)
 class WordScores:
-    """All words of a query over the `photos` rows of an album."""
+    """All words of a query, over an album of `photos` rows."""
 
     words: tuple[Word, ...]
     photos: int
 
     @cached_property
     def bm25(self) -> FloatArray:
-        """float32 [photos]: the sum over words; 0 where none is held."""
+        """float32 [photos]: the sum over words; 0 for a photo that holds none."""
         total = np.zeros(self.photos, np.float32)
         for word in self.words:
             total[word.rows] += word.bm25
@@ -65,19 +62,20 @@ class WordScores:
 
     @cached_property
     def coverage(self) -> FloatArray:
-        """float32 [photos] in 0..1: the held share of the query's rarity."""
-        whole = sum(word.rarity for word in self.words)
-        held = np.zeros(self.photos, np.float32)
+        """float32 [photos] in 0..1: the share of the query's words that the photo holds, weighted by rarity."""
+        total = sum(word.rarity for word in self.words)
+        share = np.zeros(self.photos, np.float32)
         for word in self.words:
-            held[word.rows] += np.float32(word.rarity / whole)
-        return held
+            share[word.rows] += np.float32(word.rarity / total)
+        return share
 
 
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """By memory id: `owner`, the photo row, and `lengths` in words, 0 for ids that are not taken.
+    """Owners and lengths of all memories, as arrays indexed by memory id.
 
-    `count`: of the memories in the index.
+    `owner`: int64, photo rows. `lengths`: float32, in words, 0 for ids not in use. `count`: the number of
+    memories in the full-text index.
     """
 
     owner: RowArray
@@ -86,7 +84,7 @@ class Texts:
 
     @classmethod
     def read(cls, db: apsw.Connection, owner: RowArray) -> Texts:
-        """Raises ValueError for an index that leads nowhere."""
+        """Raises ValueError for an index that refers to memories that do not exist."""
         found: list[Any] = db.execute("SELECT id, sz FROM memories_fts_docsize ORDER BY id").fetchall()
         ids = np.array([memory for memory, _ in found], np.int64)
         within(ids, len(owner), "words of memories")
@@ -99,22 +97,20 @@ class Texts:
         return float(self.lengths.sum(dtype=np.float64)) / max(self.count, 1)
 
     def bm25(self, memories: RowArray, times: RowArray) -> NDArray[np.float64]:
-        """float64, of a word that stands so many `times` in each of `memories`: as FTS5 computes it,
-        positive.
-        """
-        worth = max(
-            log((self.count - len(memories) + 0.5) / (len(memories) + 0.5)), 1e-6
-        )  # a word in most memories counts next to nothing
-        shortness = _K1 * (1 - _B + _B * self.lengths[memories] / self._mean)
-        return np.asarray(worth * times * (_K1 + 1) / (times + shortness), np.float64)
+        """float64: BM25 of a word that occurs `times` in each of `memories`, as FTS5 computes it, but positive."""
+        # FTS5's inverse document frequency; a word in most memories counts next to nothing.
+        idf = max(log((self.count - len(memories) + 0.5) / (len(memories) + 0.5)), 1e-6)
+        saturation = _K1 * (1 - _B + _B * self.lengths[memories] / self._mean)
+        return np.asarray(idf * times * (_K1 + 1) / (times + saturation), np.float64)
 
 
 def look_up(
     db: apsw.Connection, spellings: Sequence[tuple[str, ...]], texts: Texts, photos: int
 ) -> WordScores:
-    """`spellings`: for each word its forms, the plain one first.
+    """Looks up each word of a query. `spellings`: for each word its forms, the plain one first.
 
-    Common words are left out: vectors know them too. Raises ValueError for an index that leads nowhere.
+    Common words are left out, since the vectors cover their meaning. Raises ValueError for an index that
+    refers to memories that do not exist.
     """
     least, share, most = _COMMON
     bound = min(most, int(least + share * len(texts.owner)))
@@ -131,16 +127,17 @@ def look_up(
 def _hits(
     db: apsw.Connection, tokens: Any, form: str, bound: int, texts: Texts
 ) -> tuple[RowArray, NDArray[np.float64]]:
-    """Memory ids and BM25. A word is read from the index itself; a form that the index holds as several words
-    is a phrase, which FTS5 finds.
+    """The memory ids that hold a form, and their BM25 scores.
 
-    More ids than `bound` say that the word is common: they are not the right ones then.
+    A single word is read from the index directly; a form that the tokenizer splits into several words is
+    searched as an FTS5 phrase. If more than `bound` ids are returned, the word is common and the ids are
+    placeholders.
     """
     terms = tokens(
         form.encode(), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False, include_colocated=False
     )
     if len(terms) != 1:
-        quoted = '"' + form.replace('"', '""') + '"'  # no word is FTS5 syntax
+        quoted = '"' + form.replace('"', '""') + '"'  # quoted, so that no word is read as FTS5 syntax
         rows = np.array(db.execute(_PHRASE, (quoted, bound + 1)).fetchall(), np.float64).reshape(-1, 2)
         memories, scores = rows[:, 0].astype(np.int64), -rows[:, 1]
         within(memories, len(texts.owner), "words of memories")
@@ -149,7 +146,7 @@ def _hits(
     if count > bound:
         return np.zeros(bound + 1, np.int64), np.zeros(bound + 1)
     (line,) = db.execute(_PLACES, (terms[0],)).fetchone() or ("",)
-    stands = np.fromstring(line or "", np.int64, sep=",")  # once for each time, in order of memory
+    stands = np.fromstring(line or "", np.int64, sep=",")  # a memory id per occurrence, ascending
     within(stands, len(texts.owner), "words of memories")
     first = np.flatnonzero(np.diff(stands, prepend=-1))
     memories = stands[first]
@@ -157,7 +154,7 @@ def _hits(
 
 
 def _varint(data: bytes) -> int:
-    """SQLite's: seven bits a byte, the highest first."""
+    """Decodes SQLite's variable-length integer: seven bits a byte, the highest first."""
     value = 0
     for byte in data:
         value = value << 7 | byte & 127
@@ -165,7 +162,7 @@ def _varint(data: bytes) -> int:
 
 
 def _word(forms: tuple[str, ...], memories: RowArray, scores: NDArray[np.float64], owner: RowArray) -> Word:
-    order = np.argsort(owner[memories], kind="stable")  # numpy's unique costs several times as much
+    order = np.argsort(owner[memories], kind="stable")  # np.unique costs several times as much
     at = owner[memories][order]
     first = np.flatnonzero(np.diff(at, prepend=-1))
     best = np.maximum.reduceat(scores[order], first) if at.size else np.zeros(0)

@@ -1,6 +1,4 @@
-"""Reads an album's columns into arrays: meta, points, vectors, links. The seam between SQL and numpy; knows
-nothing of searching.
-"""
+"""Reads an album's tables into numpy arrays and data classes: meta, points, vectors, links, photos."""
 
 from __future__ import annotations
 
@@ -24,7 +22,10 @@ from . import checksums
 from .results import AlbumMeta
 
 PHOTO_COLUMNS = "row, id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256"
-_POINT = "SELECT coalesce(lat_e7, ?1), coalesce(lon_e7, ?1), coalesce(taken_at, ?1), coalesce(utc_offset, 0) FROM photos"
+_POINT = (
+    "SELECT coalesce(lat_e7, ?1), coalesce(lon_e7, ?1), coalesce(taken_at, ?1), coalesce(utc_offset, 0) "
+    "FROM photos"
+)
 
 
 def read_meta(db: apsw.Connection, path: Path) -> AlbumMeta:
@@ -51,12 +52,12 @@ def read_generation(db: apsw.Connection) -> int:
 
 
 def photo_count(db: apsw.Connection) -> int:
-    """Rows are 0..n-1, so the last one tells; counting would read an index as long as the album."""
+    """The last row + 1, since rows are 0..n-1; counting them would read an index as long as the album."""
     (count,) = db.execute("SELECT coalesce(max(row), -1) + 1 FROM photos").fetchone() or (0,)
     (size,) = db.execute(
         "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
     ).fetchone() or (0,)
-    if not 0 <= count <= size:  # a damaged row number must not take the memory of the machine
+    if not 0 <= count <= size:  # a damaged row number must not allocate all memory
         raise ValueError(f"a photo in row {count - 1}")
     return int(count)
 
@@ -70,7 +71,7 @@ def points(db: apsw.Connection) -> Int64Array:
 
 
 def points_of(db: apsw.Connection, rows: RowArray) -> Int64Array:
-    """`points` of these rows alone, in their order."""
+    """As `points`, of the given rows only, in their order."""
     found = [db.execute(f"{_POINT} WHERE row=?2", (LOWEST, row)).fetchone() for row in rows.tolist()]
     if None in found:
         raise ValueError("photo rows are not 0..n-1")
@@ -78,7 +79,7 @@ def points_of(db: apsw.Connection, rows: RowArray) -> Int64Array:
 
 
 def _on_the_wall(found: list[Any]) -> Int64Array:
-    """Cues are wall time, and so are the points."""
+    """int64 [n, 3] with the time converted from UTC to wall time, which is what cues mean."""
     raw = np.array(found, np.int64).reshape(-1, 4)
     raw[:, 2] += np.where(raw[:, 2] == LOWEST, 0, 60_000 * raw[:, 3])
     return np.ascontiguousarray(raw[:, :3])
@@ -87,7 +88,7 @@ def _on_the_wall(found: list[Any]) -> Int64Array:
 def channel_dims(db: apsw.Connection) -> dict[str, int]:
     """Channel → dimensions.
 
-    Skips from channel to channel through the primary key rather than reading every vector.
+    Jumps from channel to channel through the primary key, so that not every vector is read.
     """
     out: dict[str, int] = {}
     found = db.execute("SELECT channel, length(data) FROM vectors ORDER BY channel LIMIT 1").fetchone()
@@ -111,9 +112,9 @@ def vectors(db: apsw.Connection, channel: str, photos: int) -> VectorSet | None:
 
 
 def entity_roots(db: apsw.Connection) -> RowArray:
-    """int64 [m]: the entity that each entity row stands for, itself unless it was merged.
+    """int64 [m]: the root entity of each entity row: the row itself unless it was merged.
 
-    Raises ValueError for aliases in a circle.
+    Raises ValueError if aliases form a cycle, or rows are not 0..m-1.
     """
     count, end = db.execute("SELECT count(*), coalesce(max(row), -1) + 1 FROM entities").fetchone() or (0, 0)
     if count != end:
@@ -124,7 +125,7 @@ def entity_roots(db: apsw.Connection) -> RowArray:
     ).reshape(-1, 2)
     within(merged, count, "merged entities")
     roots[merged[:, 0]] = merged[:, 1]
-    for _ in range(int(count).bit_length()):  # each step halves the way to the root
+    for _ in range(int(count).bit_length()):  # each step halves the distance to the root
         roots = roots[roots]
     if np.isin(roots[merged[:, 0]], merged[:, 0]).any():
         raise ValueError("entities merged in a circle")
@@ -132,7 +133,7 @@ def entity_roots(db: apsw.Connection) -> RowArray:
 
 
 def node_count(db: apsw.Connection) -> int:
-    """Entities that have a vector."""
+    """The number of entities that have a vector."""
     (count,) = db.execute("SELECT count(data) FROM entities").fetchone() or (0,)
     return int(count)
 
@@ -154,7 +155,7 @@ def vector_set(rows: list[Any], what: str) -> VectorSet:
 
 
 def _fine(digits: list[Any], dim: int) -> FineArray | None:
-    """Vectors that an older writer wrote have none; they stand as zeros beside those that have."""
+    """uint8 [n, ceil(d / 4)], or None; vectors of an older writer have no residue and get NO_FINE."""
     if all(digit is None for digit in digits):
         return None
     joined = b"".join([NO_FINE * -(-dim // 4) if digit is None else digit for digit in digits])
@@ -164,9 +165,9 @@ def _fine(digits: list[Any], dim: int) -> FineArray | None:
 
 
 def pairs(db: apsw.Connection, table: str, limits: tuple[int, int]) -> RowArray:
-    """int64 [2, n] of a link table's two columns, each within 0..limit-1, merged entities as one.
+    """int64 [2, n]: the two columns of a link table, with merged entities replaced by their root.
 
-    Raises ValueError for a link that leads nowhere.
+    `limits`: the number of rows that each column may refer to; ValueError for a link beyond it.
     """
     sql = {"mentions": "SELECT entity, photo FROM mentions", "edges": "SELECT parent, child FROM edges"}[
         table
@@ -186,8 +187,9 @@ def pairs(db: apsw.Connection, table: str, limits: tuple[int, int]) -> RowArray:
 
 
 def memory_owners(db: apsw.Connection, photos: int) -> RowArray:
-    """int64 [m + 1]: the photo of each memory id, ids from 1 with at most as many gaps as there are photos
-    and memories.
+    """int64 [greatest id + 1]: the photo of each memory id; 0 for ids not in use. Ids start at 1.
+
+    The number of gaps is bounded by the numbers of photos and memories; ValueError beyond that.
     """
     found = np.array([(0, 0), *db.execute("SELECT id, photo FROM memories ORDER BY id")], np.int64)
     within(found[:, 0], 16 * (len(found) + photos) + 1024, "memory ids")
@@ -198,21 +200,21 @@ def memory_owners(db: apsw.Connection, photos: int) -> RowArray:
 
 
 def within(numbers: NDArray[np.int64], limit: int, what: str) -> None:
-    """Raises ValueError unless all lie in 0..limit-1: no writer writes others, and numpy would wrap or crash
-    on them.
+    """Raises ValueError unless all numbers lie in 0..limit-1.
+
+    Others come from damage only, and would index wrongly or crash in numpy.
     """
     if numbers.size and not (int(numbers.min()) >= 0 and int(numbers.max()) < limit):
         raise ValueError(f"{what} outside 0..{limit - 1}")
 
 
 def photos(db: apsw.Connection, rows: Sequence[int]) -> dict[int, tuple[Photo, int | None]]:
-    """By row, those that are there: the photo with its memories, and the checksum that was written with it
-    (None in format 1).
-    """
+    """By row, for those that exist: the photo with its memories, and its stored checksum (None in format 1)."""
     listed = json.dumps([*rows])
     memories: dict[Any, list[Memory]] = defaultdict(list)
     for row, *memory in db.execute(
-        f"SELECT photo, source, text, sharing, sensitivity FROM memories WHERE photo {checksums.AMONG} ORDER BY id",
+        "SELECT photo, source, text, sharing, sensitivity FROM memories "
+        f"WHERE photo {checksums.AMONG} ORDER BY id",
         (listed,),
     ):
         memories[row].append(Memory(*memory))

@@ -1,9 +1,7 @@
-"""Entities that are one: other spellings of a name, aliases that somebody named, names whose vectors all but
-agree.
+"""Merges entities that are the same: spellings of a name, aliases a user names, and near-identical vectors.
 
-Merging only points an entity at another (`same_as`); its row, its mentions and its edges stay as they were,
-so that a split undoes it exactly. Readers follow the pointers to the root (loader.entity_roots). Knows the
-entities table and vectors; knows no search.
+Merging only sets a pointer from one entity to another (`same_as`); its row, mentions and edges stay as they
+were, so that a split undoes it exactly. Readers follow the pointers to the root (loader.entity_roots).
 """
 
 from __future__ import annotations
@@ -21,20 +19,19 @@ from ..errors import AlbumError
 from . import loader
 from .rows import seal_entity
 
-_MERGED_BY_MEANING = (
-    "person",
-    "place",
-    "thing",
-)  # two prices or dates with near vectors are two prices or dates
+# Not prices and dates: two of them stay two, however near their vectors are.
+_MERGED_BY_MEANING = ("person", "place", "thing")
 _BLOCK = 1024
 _ROOT = """WITH RECURSIVE up(row, same_as) AS (SELECT row, same_as FROM entities WHERE row = ?
-    UNION SELECT e.row, e.same_as FROM entities e JOIN up ON e.row = up.same_as) SELECT row FROM up WHERE same_as IS NULL"""
+    UNION SELECT e.row, e.same_as FROM entities e JOIN up ON e.row = up.same_as)
+    SELECT row FROM up WHERE same_as IS NULL"""
 
 
 def find(db: apsw.Connection, path: Path, name: str) -> int:
-    """The row of an entity by its name as it was written, else by its canonical form."""
+    """The row of an entity, by its name as written, else by its canonical form. Raises AlbumError if none."""
     spelled = " ".join(name.split())
-    sql = "SELECT row FROM entities WHERE name=?1 OR canonical=?2 ORDER BY name<>?1, same_as IS NOT NULL, row LIMIT 1"
+    sql = """SELECT row FROM entities WHERE name=?1 OR canonical=?2
+        ORDER BY name<>?1, same_as IS NOT NULL, row LIMIT 1"""
     found = db.execute(sql, (spelled, canonical(name))).fetchone()
     if not found:
         raise AlbumError(f"{path}: no entity named {name!r} in this album, and no photo with that id")
@@ -67,9 +64,10 @@ def split(db: apsw.Connection, path: Path, name: str) -> list[str]:
         raise AlbumError(f"{path}: {name!r} is one entity with no alias; nothing to split")
     root = _root(db, row)
     for alias in freed:
-        # Another spelling has no vector of its own: it starts with that of the name it was taken for.
+        # A spelling has no vector of its own: it starts with a copy of its root's vector.
         db.execute(
-            "UPDATE entities SET (scale, data) = (SELECT scale, data FROM entities WHERE row=?) WHERE row=? AND data IS NULL",
+            "UPDATE entities SET (scale, data) = (SELECT scale, data FROM entities WHERE row=?) "
+            "WHERE row=? AND data IS NULL",
             (root, alias),
         )
         db.execute("UPDATE entities SET same_as=NULL, split=1 WHERE row=?", (alias,))
@@ -81,9 +79,9 @@ def split(db: apsw.Connection, path: Path, name: str) -> list[str]:
 
 
 def merge_similar(db: apsw.Connection, threshold: float) -> list[tuple[str, str]]:
-    """Roots of one kind whose cosine is at least `threshold`, the most mentioned kept.
+    """Merges root entities of the same kind whose cosine is at least `threshold`; returns (kept, alias) names.
 
-    What somebody split stays apart.
+    The most mentioned one is kept. Entities that a user has split are never merged here.
     """
     if not 0.0 < threshold <= 1.0:
         raise AlbumError(f"threshold {threshold}: a cosine above 0 and at most 1 is needed")
@@ -101,7 +99,8 @@ _Node = tuple[int, str]
 def _similar(db: apsw.Connection, kind: str, threshold: float) -> Iterator[tuple[_Node, _Node]]:
     rows: list[Any] = db.execute(
         """SELECT e.row, e.scale, e.data, e.name FROM entities e LEFT JOIN mentions m ON m.entity = e.row
-        WHERE e.kind=? AND e.data IS NOT NULL AND e.same_as IS NULL AND e.split=0 GROUP BY e.row ORDER BY count(m.photo) DESC, e.row""",
+        WHERE e.kind=? AND e.data IS NOT NULL AND e.same_as IS NULL AND e.split=0
+        GROUP BY e.row ORDER BY count(m.photo) DESC, e.row""",
         (kind,),
     ).fetchall()
     if len(rows) < 2:
@@ -125,5 +124,5 @@ def _similar(db: apsw.Connection, kind: str, threshold: float) -> Iterator[tuple
 
 
 def _digits(name: str) -> list[str]:
-    """ "Hall 3" is not "Hall 4", whatever their vectors say."""
+    """The numbers in a name: "Hall 3" and "Hall 4" are never merged, however near their vectors are."""
     return re.findall(r"\d+", name)

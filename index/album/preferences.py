@@ -1,9 +1,7 @@
-"""Feedback: "A is better than B". Kept as edges without cycles; they reorder a ranking where both match, and
-nothing else.
+"""Feedback of the form "A is better than B", stored as an acyclic graph that reorders rankings.
 
-Between photos by their rows; between entities, a photo of the better that is not of the worse outranks a
-photo of which the reverse is true. Knows the tables preferences and entities for writing; the reordering is
-pure.
+A preference takes effect only where both A and B match. Between two entities: a photo linked to the better
+and not to the worse one outranks a photo linked to the worse and not to the better one.
 """
 
 from __future__ import annotations
@@ -29,11 +27,10 @@ class Preferences:
 
 
 def reorder(ranked: Sequence[int], better_than: Iterable[Pair]) -> list[int]:
-    """`ranked` with every better one directly before the first that it is better than, if it stood behind it;
-    the rest keep their order.
+    """`ranked`, with each better item moved directly before the first item it is better than.
 
-    Pairs of which one is not in `ranked` say nothing. Pairs that contradict each other (a damaged file's)
-    drop and repeat nobody.
+    Other items keep their order. Pairs of which one is not in `ranked` have no effect. Pairs in a cycle (from
+    a damaged file) neither drop nor repeat an item.
     """
     place = {row: at for at, row in enumerate(ranked)}
     betters: dict[int, list[int]] = {}
@@ -73,8 +70,9 @@ def between_photos(entities: Iterable[Pair], linked: Mapping[int, AbstractSet[in
 
 
 def prefer(db: apsw.Connection, path: Path, better: str, worse: str) -> None:
-    """Writes the edge. The direct opposite, if it was there, is withdrawn: the last word counts. A longer
-    cycle is refused.
+    """Stores the preference; raises AlbumError if it would close a cycle through other preferences.
+
+    The direct opposite, if stored, is deleted: the latest statement counts.
     """
     kind, first, second = _resolve(db, path, better, worse)
     if first == second:
@@ -96,13 +94,14 @@ def _resolve(db: apsw.Connection, path: Path, better: str, worse: str) -> tuple[
         raise AlbumError(
             f"{path}: no photo with id {stranger!r} in this album; give two photo ids, or two entity names"
         )
-    from .merging import root_of  # whoever only reads an album merges no entities
+    from .merging import root_of  # imported here because readers never need it
 
     first, second = (root_of(db, path, name) for name in (better, worse))
     return "entity", first, second
 
 
 def _reaches(db: apsw.Connection, kind: str, start: int, goal: int) -> bool:
-    sql = """WITH RECURSIVE below(row) AS (VALUES(?) UNION SELECT worse FROM preferences JOIN below ON better = row WHERE kind = ?)
+    sql = """WITH RECURSIVE below(row) AS
+            (VALUES(?) UNION SELECT worse FROM preferences JOIN below ON better = row WHERE kind = ?)
         SELECT 1 FROM below WHERE row = ?"""
     return db.execute(sql, (start, kind, goal)).fetchone() is not None

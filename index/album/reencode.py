@@ -1,6 +1,4 @@
-"""An album's copy that waits for other encoders: every row, label, merge and preference kept, every vector
-gone. Knows tables; knows no model.
-"""
+"""Prepares a copy of an album for new encoders: all rows, labels, merges and preferences, but no vectors."""
 
 from __future__ import annotations
 
@@ -17,9 +15,9 @@ _OF = "renews"  # the key in the copy's meta table that says which state of the 
 
 
 def begin(album: Path, aside: Path, meta: AlbumMeta) -> None:
-    """`aside` appears whole or not at all.
+    """Writes the copy to `aside`, atomically: the file appears complete or not at all.
 
-    `album` is of today's format. The caller gives each photo its vectors again with `AlbumWriter.update`.
+    `album` must be of the current format. The caller then gives each photo its vectors again with `AlbumWriter.update`.
     """
     partial = aside.with_name(aside.name + ".partial")
     storage.discard(partial)
@@ -60,8 +58,9 @@ def begin(album: Path, aside: Path, meta: AlbumMeta) -> None:
 
 
 def continues(aside: Path, album: Path) -> bool:
-    """Whether `aside` is a copy of the album as it is now: what was said to the album since would be lost
-    with it.
+    """Whether `aside` was copied from the album's present state.
+
+    If the album has changed since, continuing with the copy would lose those changes.
     """
     db = connect(aside)
     try:
@@ -72,7 +71,7 @@ def continues(aside: Path, album: Path) -> bool:
 
 
 def finish(aside: Path) -> None:
-    """The copy is whole, and an album like any other."""
+    """Marks the copy as complete: from now on it is an ordinary album."""
     db = storage.open_for_writing(aside)
     try:
         db.execute("DELETE FROM meta WHERE key = ?", (_OF,))
@@ -89,13 +88,13 @@ def _state(album: Path) -> str:
     try:
         generation = loader.read_generation(db)
     finally:
-        db.close()  # folds a log that a killed writer left into the file
+        db.close()  # checkpoints a WAL that a killed writer left
     found = album.stat()
     return f"{generation} {found.st_size} {found.st_mtime_ns}"
 
 
 def encoded(aside: Path) -> set[int]:
-    """The rows that have vectors: what an interrupted run had done."""
+    """The photo rows that have vectors already, from an earlier, interrupted run."""
     db = connect(aside)
     try:
         return {int(row) for (row,) in db.execute("SELECT DISTINCT photo FROM vectors")}

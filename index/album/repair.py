@@ -1,7 +1,6 @@
-"""Builds again what is derived from the rows, where it is found wrong. What is wrong in the rows themselves
-is not repaired: they are the truth.
+"""Rebuilds data derived from the rows (indexes, full-text index, segments) where a check finds it wrong.
 
-Knows the tables and check.py's questions.
+Damage in the rows themselves cannot be repaired: nothing else holds their data.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from .check import check_words
 
 
 def repair(db: apsw.Connection, build_segments: Callable[[apsw.Connection], None]) -> list[str]:
-    """What was done, in words; nothing if nothing was wrong. The caller holds the transaction."""
+    """Repairs, and returns one line for each repair; empty if nothing was wrong. Needs an open transaction."""
     done = []
     if db.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
         db.execute("REINDEX")

@@ -1,6 +1,4 @@
-"""What an album answers with: frozen, plain. Rows are dense photo numbers 0..n-1 inside one album. Knows
-nothing of how they were found.
-"""
+"""The data classes that an album returns. Rows are dense photo numbers 0..n-1 within one album."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from ..records import FloatArray, RowArray
 
 @dataclass(frozen=True)
 class AlbumMeta:
-    """What encoded the album.
+    """The encoders that an album was built with.
 
     `delta`: the entity similarity threshold calibrated for `text_encoder`. `dim`: entity vectors' length.
     """
@@ -24,7 +22,7 @@ class AlbumMeta:
 
 @dataclass(frozen=True, eq=False)
 class TextResult:
-    """`scores`: BM25 of the best memory of each photo, positive, higher is better, best first."""
+    """`rows`: photos, best first; `scores`: BM25 of each photo's best memory, positive, higher is better."""
 
     rows: RowArray
     scores: FloatArray
@@ -40,7 +38,7 @@ class ChannelStats:
 
 @dataclass(frozen=True)
 class SegmentStats:
-    """`behind`: photos added or changed since it was built, which a search scans on top."""
+    """`behind`: number of photos added or changed since it was built, which a search scans in addition."""
 
     name: str
     bytes: int
@@ -49,11 +47,11 @@ class SegmentStats:
 
 @dataclass(frozen=True)
 class AlbumStats:
-    """Counts and bytes, by layer. `*_bytes` are payload; `file_bytes` is the whole file with SQLite's own
-    pages.
+    """Counts and bytes, by layer.
 
-    `entities` counts those that are one as one, `aliases` the names merged into them, `unembedded` those
-    still without a vector. `kept_home`: photos that no export and no prompt may take along.
+    `*_bytes` are payload; `file_bytes` is the size of the file, including SQLite's own data. `entities`
+    counts merged entities once, `aliases` the names merged into them, `unembedded` those still without a
+    vector. `kept_home`: photos that may not leave the device in an export or a prompt.
     """
 
     generation: int

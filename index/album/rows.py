@@ -1,8 +1,7 @@
-"""The rows of one photo, written and taken away: its own, its memories with their index of words, its
-vectors, mentions and preferences.
+"""Inserts, replaces and removes one photo's rows in all tables, with their full-text index entries.
 
-Every function runs inside the caller's transaction. Photo rows stay 0..n-1: when one goes, the last photo
-moves into its place, and `changes` tells the segments. Knows the tables; decides nothing.
+Every function runs inside the caller's transaction. Photo rows stay 0..n-1: when a photo is removed, the last
+photo moves to its row, and the table `changes` records that segments are out of date for that row.
 """
 
 from __future__ import annotations
@@ -21,13 +20,12 @@ from . import checksums
 from .loader import PHOTO_COLUMNS
 
 MAX_CHUNKS = (1 << 16) - 1  # the graph segment counts them in 16 bits
-# memory ids are numbered anew when fewer than one in so many is taken, so that readers may keep an array by
-# id
+# Memory ids are renumbered when fewer than one in so many is in use, so that readers can hold an array by id.
 _SPARSE = 4
 
 
 class Rows:
-    """`dims`: channel → dimensions, grown by the first photo that has a vector in a channel."""
+    """`dims`: channel → dimensions; a channel's first vector adds its entry."""
 
     def __init__(self, db: apsw.Connection, where: str, dims: Mapping[str, int]) -> None:
         self._db, self._where = db, where
@@ -50,14 +48,13 @@ class Rows:
             raise AlbumError(
                 f"{self._where}: photo id {item.photo.id!r} is already in the album; give every photo its own id"
             ) from None
-        if row < self._one(
-            "SELECT coalesce(max(rows), 0) FROM segments"
-        ):  # a photo that was removed had this row
+        # A segment may still describe a removed photo that had this row.
+        if row < self._one("SELECT coalesce(max(rows), 0) FROM segments"):
             self._changed(row, generation)
         self._contents(row, item)
 
     def replace(self, item: Encoded, generation: int) -> None:
-        """The photo keeps its id and row; all else is new."""
+        """Replaces all data of a photo; it keeps its id and its row."""
         row = self.find(item.photo.id)
         self._clear(row)
         self._db.execute("DELETE FROM photos WHERE row=?", (row,))
@@ -85,7 +82,7 @@ class Rows:
         self._db.execute("UPDATE photos SET crc=? WHERE row=?", (value, row))
 
     def close_gaps(self) -> None:
-        """Memory ids become 1..m again once most of them are gone."""
+        """Renumbers the memory ids to 1..m once most ids are no longer in use."""
         taken, greatest = (
             self._one("SELECT count(*) FROM memories"),
             self._one("SELECT coalesce(max(id), 0) FROM memories"),
@@ -151,8 +148,9 @@ class Rows:
         self._db.executemany("INSERT INTO vectors VALUES(?,?,?,?,?,?)", rows)
 
     def _mentions(self, row: int, mentions: Iterable[Mention]) -> None:
-        """A photo is linked to the leaves that its memories name; a parent is linked to its time and place
-        (leaf 0), and to its children.
+        """Links a photo to the entities that its memories name (leaf 1), and to their parents (leaf 0).
+
+        A leaf-0 link ties the parent to the photo's time and place. Edges link parents to their children.
         """
         for mention in mentions:
             entity = entity_row(self._db, mention.name, mention.kind)
@@ -165,7 +163,7 @@ class Rows:
                 self._db.execute("INSERT OR REPLACE INTO mentions VALUES(?,?,0)", (parent, row))
 
     def _clear(self, row: int) -> None:
-        """All that hangs on a photo, without the photo."""
+        """Deletes everything that belongs to a photo, except its own row and its preferences."""
         for memory, text in self._db.execute(
             "SELECT id, text FROM memories WHERE photo=?", (row,)
         ).fetchall():
@@ -173,7 +171,7 @@ class Rows:
                 "INSERT INTO memories_fts(memories_fts, rowid, text) VALUES('delete',?,?)", (memory, text)
             )
         self._db.execute("DELETE FROM memories WHERE photo=?", (row,))
-        for channel in self.dims:  # by channel: the key begins with it
+        for channel in self.dims:  # by channel, because the primary key begins with it
             self._db.execute("DELETE FROM vectors WHERE channel=? AND photo=?", (channel, row))
         self._db.execute("DELETE FROM mentions WHERE photo=?", (row,))
 
@@ -189,9 +187,9 @@ class Rows:
 
 
 def entity_row(db: apsw.Connection, name: str, kind: str) -> int | None:
-    """The row of a name, made if it is new.
+    """The entity row of a name, inserted if it is new; None if the name has no canonical form.
 
-    Another spelling of a known name becomes its alias, without a vector of its own.
+    A new spelling of a known name becomes its alias, without a vector of its own.
     """
     name = " ".join(name.split())
     key = canonical(name)
@@ -222,8 +220,9 @@ def seal_entity(db: apsw.Connection, row: int) -> None:
 
 
 def renumber_memories(db: apsw.Connection) -> None:
-    """Ids 1..m in the order they had, each lower than before, so no two meet; then the index of words from
-    the texts.
+    """Renumbers the memory ids to 1..m in their order, and rebuilds the full-text index.
+
+    No new id is above its old one, so no two rows collide on the way.
     """
     for new, (old,) in enumerate(db.execute("SELECT id FROM memories ORDER BY id").fetchall(), 1):
         if new != old:

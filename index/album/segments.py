@@ -1,12 +1,9 @@
-"""Derived segments: blobs that can be rebuilt from the rows, kept with a hash and with what they were built
-from.
+"""Segments: search structures derived from the rows, stored as blobs with a hash and a generation.
 
-A segment speaks for the photos 0..rows-1 as they were at its generation. Photos added since, and photos that
-took another's row or were encoded again since (table `changes`), are `behind`: whoever uses the blob drops
-them from its answers and scans their rows on top. So adding a photo costs no rebuild. A segment whose bytes
-do not match its hash is not there: `load` gives None and the caller scans everything.
-
-Knows the tables segments and changes; knows nothing of what is inside a blob.
+A segment covers the photos 0..rows-1 as they were at its generation. Photos added since, and photos that
+moved to another row or were encoded again since (table `changes`), are `behind`: a user of the blob drops
+them from its results and scans their rows in addition. So adding a photo needs no rebuild. A segment whose
+bytes do not match its hash is treated as missing: `load` returns None and the caller scans everything.
 """
 
 from __future__ import annotations
@@ -20,12 +17,12 @@ import numpy as np
 from ..records import RowArray
 
 KDTREE = "kdtree"
-REBUILD_SHARE = 20  # a segment is built again when more than one in so many of the album's photos are behind
+REBUILD_SHARE = 20  # a segment is rebuilt when more than one in so many of the album's photos are behind
 
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """`behind`: sorted rows, all below the album's number of photos, that the blob says nothing true about."""
+    """`behind`: int64, ascending rows of existing photos for which the blob is out of date or silent."""
 
     blob: bytes
     rows: int
@@ -45,7 +42,7 @@ def store(
 
 
 def load(connection: apsw.Connection, name: str, version: int, photos: int) -> Segment | None:
-    """`photos`: how many the album has now."""
+    """The segment, or None if it is missing, damaged or of another version. `photos`: the album's number now."""
     found = connection.execute(
         "SELECT version, generation, rows, sha256, blob FROM segments WHERE name=?", (name,)
     ).fetchone()
@@ -66,9 +63,7 @@ def behind(connection: apsw.Connection, generation: int, rows: int, photos: int)
 
 
 def is_due(connection: apsw.Connection, name: str, photos: int) -> bool:
-    """Whether a segment is missing, or so far behind that scanning the rest costs more than building it
-    again.
-    """
+    """Whether a segment is missing, or so far behind that scanning the rest costs more than a rebuild."""
     found = connection.execute("SELECT generation, rows FROM segments WHERE name=?", (name,)).fetchone()
     if found is None:
         return True
@@ -77,14 +72,15 @@ def is_due(connection: apsw.Connection, name: str, photos: int) -> bool:
 
 
 def problems(connection: apsw.Connection, generation: int) -> list[str]:
-    """Every segment that a reader would pass over, in words."""
+    """One line for every segment that a reader would ignore."""
     out = []
     for name, built, rows, digest, blob in connection.execute(
         "SELECT name, generation, rows, sha256, blob FROM segments ORDER BY name"
     ):
         if not (isinstance(built, int) and isinstance(rows, int) and 0 <= built <= generation and rows >= 0):
             out.append(
-                f"segment {name}: says generation {built}, {rows} photos; the album is at generation {generation}"
+                f"segment {name}: says generation {built}, {rows} photos; "
+                f"the album is at generation {generation}"
             )
         if not isinstance(blob, bytes) or hashlib.sha256(blob).hexdigest() != digest:
             out.append(f"segment {name}: bytes do not match their hash")

@@ -1,8 +1,7 @@
-"""The one place that decides what may leave the device: an export, or a prompt for a model that runs
-elsewhere.
+"""Decides what may leave the device, in an export or in a prompt for a model that runs elsewhere.
 
-The labels are the paper's (ethics section): sharing "low" and sensitivity "high" keep a photo or a memory at
-home. Knows records, nothing else.
+The labels are the paper's (ethics section): sharing "low" or sensitivity "high" keeps a photo or a memory on
+the device.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from ..records import Memory, Photo
 def may_leave(item: Photo | Memory) -> bool:
     """False for what is marked low-sharing or high-sensitivity.
 
-    A memory also stays when its photo does: see `leaving`.
+    A memory also stays on the device if its photo must: see `leaving`.
     """
     return item.sharing != "low" and item.sensitivity != "high"
 

@@ -1,7 +1,6 @@
-"""What the writer needs of the disk: one writer at a time, a new file put in an old one's place, the ruins of
-a killed process cleared.
+"""File handling for the writer: the writer lock, durable transactions, and atomic replacement of a file.
 
-Knows files, locks and SQLite's journals; knows no table.
+It also removes the files that a killed process left behind.
 """
 
 from __future__ import annotations
@@ -30,15 +29,15 @@ class WriterLock:
         self._path = path.with_name(path.name + ".lock")
         try:
             self._db = apsw.Connection(str(self._path))
-            # SQLite's own lock of an empty file: the same on every system, and between two writers of one
-            # process too.
+            # SQLite's own lock on an empty file works alike on every system, and also between two writers in
+            # one process.
             self.is_held = True
             self._db.execute(
                 "PRAGMA journal_mode=MEMORY; PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE"
             ).fetchall()
-            if _has_moved(
-                self._db
-            ):  # the writer before us took the file away between our opening and locking it: the next one would lock another
+            # The previous writer may have deleted the lock file after we opened it and before we locked it. The
+            # next writer would then create and lock another file.
+            if _has_moved(self._db):
                 self._db.close()
                 raise apsw.BusyError
         except apsw.BusyError:
@@ -47,11 +46,12 @@ class WriterLock:
             ) from None
         except apsw.Error as error:
             raise AlbumError(
-                f"{path}: cannot be written ({one_line(error)}); check the folder's permissions and the free space"
+                f"{path}: cannot be written ({one_line(error)}); "
+                "check the folder's permissions and the free space"
             ) from None
 
     def release(self) -> None:
-        """May be called again."""
+        """Releases the lock; a second call does nothing."""
         if not self.is_held:
             return
         self.is_held = False
@@ -67,8 +67,9 @@ def _has_moved(db: apsw.Connection) -> bool:
 
 
 def open_for_writing(path: Path) -> apsw.Connection:
-    """Durable: a commit has reached the disk (fsync of the log; F_FULLFSYNC on Apple's systems) when it
-    returns.
+    """Opens a connection whose commits are durable.
+
+    A commit returns when it has reached the disk (fsync of the log; F_FULLFSYNC on Apple's systems).
     """
     db = apsw.Connection(str(path))
     try:
@@ -84,8 +85,9 @@ def open_for_writing(path: Path) -> apsw.Connection:
 
 @contextlib.contextmanager
 def transaction(db: apsw.Connection) -> Iterator[None]:
-    """Takes the write lock first, waiting for whoever has it: a transaction that begins by reading could not
-    wait any more.
+    """A transaction that takes the write lock at its start, waiting for it if need be.
+
+    A transaction that begins with a read could not wait for the lock later: SQLite refuses the upgrade.
     """
     db.execute("BEGIN IMMEDIATE")
     try:
@@ -98,12 +100,11 @@ def transaction(db: apsw.Connection) -> Iterator[None]:
 
 
 def seal(db: apsw.Connection, path: Path) -> None:
-    """Closes a file that is about to be published, once every page of it stands in it. Raises apsw.Error
-    where that fails.
+    """Checkpoints, closes and verifies a file that is about to be published. Raises apsw.Error on failure.
 
-    SQLite folds the log back when its last connection closes, and tells nobody if it cannot: on a nearly full
-    disk the file would be cut short, and its log be thrown away. So the log is folded here, where an error is
-    heard, and the closed file is read once.
+    SQLite checkpoints the WAL when the last connection closes, and reports no error if it cannot: on a nearly
+    full disk the file would be truncated and its WAL deleted. So the WAL is checkpointed here, where an error
+    is raised, and the closed file is read once.
     """
     try:
         busy, left, _ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone() or (1, 0, 0)
@@ -127,17 +128,18 @@ def seal(db: apsw.Connection, path: Path) -> None:
 
 
 def discard(path: Path) -> None:
+    """Deletes the file and the journals beside it, as far as they exist."""
     for suffix in ("", *_BESIDE):
         with contextlib.suppress(FileNotFoundError):
             path.with_name(path.name + suffix).unlink()
 
 
 def publish(working: Path, final: Path) -> None:
-    """Puts the closed file `working` in the place of `final`: after a power cut the name holds the old album
-    or the new one, whole.
+    """Atomically replaces `final` by the closed file `working`.
 
-    A log of the old file beside the new one would be read as the new one's: it is folded into the old file
-    first. That needs the old file to itself, so an album that somebody reads is not replaced.
+    After a power cut, `final` is either the complete old album or the complete new one. The old file's WAL is
+    checkpointed first, because SQLite would take it for the new file's. That needs exclusive access, so an
+    album that another program has open is not replaced: AlbumError.
     """
     _seclude(final)
     try:
@@ -156,7 +158,7 @@ def publish(working: Path, final: Path) -> None:
 
 def _seclude(final: Path) -> None:
     if not final.exists():
-        discard(final)  # a log without its file belongs to nothing
+        discard(final)  # a log left without its album is useless
         return
     try:
         db = apsw.Connection(str(final), flags=apsw.SQLITE_OPEN_READWRITE)

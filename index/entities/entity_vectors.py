@@ -1,9 +1,7 @@
-"""Which entity nodes are near a query: all of them scored, or from some thousands on those alone that a graph
-over them proposes.
+"""Finds the entity nodes near a query vector, by scan or, from GRAPH_FROM nodes on, by a graph over them.
 
-Nodes are entity rows; a name that was merged speaks, with its own vector, for the entity it was merged with.
-A graph knows the rows that had a vector when it was built; later ones are scored beside it. Knows vectors and
-rows; knows no SQL.
+Nodes are entity rows. The vector of a merged name counts for the entity that the name was merged into. The
+graph holds the rows that had a vector when it was built; rows embedded later are scored separately.
 """
 
 from __future__ import annotations
@@ -20,13 +18,14 @@ from ..vectors.quantize import Query, VectorSet
 
 SEGMENT = "entities"
 GRAPH_FROM = 10_000  # nodes: a scan of fewer costs less than half a millisecond
-IN_VIEW = 256  # nodes that a walk keeps; a δ that lets more through is answered by a scan
+IN_VIEW = 256  # candidate-list size of a graph search; a δ that too many of these reach is answered by a scan
 
 
 class NodeVectors(NamedTuple):
-    """`vectors`: owners are entity rows, one vector each at most.
+    """The vectors of all entities, and the entity that each row was merged into.
 
-    `roots`: int64 [entities], whom each row stands for.
+    `vectors`: the owners are entity rows, at most one vector each. `roots`: int64 [entities], the root entity
+    of each row; the row itself if it was not merged.
     """
 
     vectors: VectorSet
@@ -35,8 +34,9 @@ class NodeVectors(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """`graph`: with the positions of the vectors that it does not know; None if there is none that can be
-    used.
+    """The entity vectors and, if one is usable, a graph over them.
+
+    `graph`: the graph and the positions of the vectors that it does not cover, or None.
     """
 
     found: NodeVectors
@@ -44,7 +44,7 @@ class Nodes:
 
     @classmethod
     def of(cls, found: NodeVectors, blob: bytes | None) -> Nodes:
-        """`blob`: the segment's; one that does not fit the nodes is not there."""
+        """`blob`: the segment's bytes or None; a segment that does not fit the nodes is ignored."""
         vectors = found.vectors
         if blob is None:
             return cls(found)
@@ -70,9 +70,8 @@ class Nodes:
             graph, late = self.graph
             at = np.concatenate([graph.candidates(ready, IN_VIEW), late])
         scores = vectors.dot(ready, at)
-        if (
-            at is not None and int((scores >= delta).sum()) * 2 > IN_VIEW
-        ):  # the walk may have seen too few of them
+        if at is not None and int((scores >= delta).sum()) * 2 > IN_VIEW:
+            # So many candidates pass that the graph may have missed others: score all nodes.
             at, scores = None, vectors.dot(ready)
         owners = self.found.roots[vectors.owners if at is None else vectors.owners[at]]
         near = scores >= delta

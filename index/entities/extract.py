@@ -1,9 +1,8 @@
-"""Deterministic entity extraction: memory text in, mentions out, the same every time. Knows words; no model,
-no graph.
+"""Deterministic entity extraction by rules: memory text in, mentions out.
 
-Looked for in this order: quoted names, prices, dates, capitalised names (people, places, things), noun-like
-phrases (runs of words between stop words). A price is a child of the thing it stands next to, as the paper's
-Chair → 119.
+Entities are searched for in this order: quoted names, prices, dates, capitalised names (people, places, things), noun-like
+phrases (runs of words between stop words). A price becomes a child of the nearest thing, as in the paper's
+example Chair → 119.
 """
 
 from __future__ import annotations
@@ -19,10 +18,13 @@ from .words import NOT_ENTITIES, STOP_WORDS, WORD, looks_verbal, singular
 MAX_MENTIONS = 12
 _MAX_TEXT = 20_000  # characters; a longer memory is a document, and its beginning says what it is about
 _PRICE_REACH = 48  # characters between a price and the thing it belongs to
-_MONTH = "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+_MONTH = (
+    "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?"
+    "|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+)
 _QUOTED = re.compile(r"[\"“«]([^\"“”«»\n]{2,60})[\"”»]|(?<![\w'])'([^'\n]{2,60})'(?!\w)")
-# Bounded: a price has few digits, and a text of nothing but digits and commas would be read anew from each of
-# them.
+# Bounded repeats: a price has few digits, and in a long run of digits and commas an unbounded pattern would
+# rescan the run from every digit.
 _PRICE = re.compile(
     r"[$€£¥]\s?\d[\d,]{0,20}(?:\.\d{1,20})?"
     r"|(?<![\w.])\d[\d,]{0,20}(?:\.\d{1,20})?\s?(?:[€£¥]|(?:dollars?|euros?|pounds|yuan|yen|bucks|usd|eur|gbp|cny|rmb)\b)",
@@ -54,16 +56,14 @@ class _Found:
 class Extractor(Protocol):
     """Memory text → mentions, the same for the same text.
 
-    `extract` is one; one that asks a language model is the runtime's.
+    `extract` is one; the runtime has another that uses a language model.
     """
 
     def __call__(self, text: str, /) -> tuple[Mention, ...]: ...
 
 
 def canonical(name: str) -> str:
-    """The key under which mentions are one entity: case, spaces, possessive and the last word's plural are
-    dropped.
-    """
+    """The key that spellings of one entity share: lower case, single spaces, no possessive, last word singular."""
     words = re.sub(r"['’]s\b", "", name.casefold()).split()
     if words:
         words[-1] = singular(words[-1])
@@ -94,12 +94,14 @@ def _take(found: list[_Found], taken: bytearray, start: int, end: int, name: str
 
 
 def _names(text: str, found: list[_Found], taken: bytearray) -> None:
-    """Capitalised runs. A single one at a sentence's start is only a name if it speaks ("Anna: ...") or is a
-    name elsewhere.
+    """Takes runs of capitalised words as names.
+
+    A single word at a sentence's start is a name only if it is a speaker ("Anna: ...") or is capitalised
+    within a sentence elsewhere in the text.
     """
     candidates = [match for match in _NAME.finditer(text) if not taken[match.start()]]
-    inner: set[str] = set()
-    kept: list[tuple[int, int, str, bool]] = []
+    inner: set[str] = set()  # canonical names that are surely names
+    spans: list[tuple[int, int, str, bool]] = []
     for match in candidates:
         start, name = match.start(), match[0].rstrip("’'-")
         at_start = bool(_SENTENCE_START.search(text[max(0, start - 8) : start]))
@@ -112,18 +114,19 @@ def _names(text: str, found: list[_Found], taken: bytearray) -> None:
         speaks = bool(_SPEAKER_AFTER.match(text, match.end()))
         if not at_start or " " in name or speaks:
             inner.add(canonical(name))
-        kept.append(
+        spans.append(
             (start, match.start() + len(match[0]), re.sub(r"['’]s$", "", " ".join(name.split())), speaks)
         )
-    for start, end, name, speaks in kept:
+    for start, end, name, speaks in spans:
         if canonical(name) in inner:
             place = _PLACE_BEFORE.search(text[max(0, start - 24) : start])
             _take(found, taken, start, end, name, "person" if speaks else "place" if place else "thing")
 
 
 def _phrases(text: str, found: list[_Found], taken: bytearray) -> None:
-    """Runs of one or two content words; the last two of a longer run, where English puts its head noun.
-    Frequent first, then early.
+    """Takes runs of content words as things: at most the last two words, where English has its head noun.
+
+    Frequent phrases come first, then early ones.
     """
     runs: list[list[re.Match[str]]] = [[]]
     last = 0
@@ -138,9 +141,8 @@ def _phrases(text: str, found: list[_Found], taken: bytearray) -> None:
         elif runs[-1]:
             runs.append([])
     for run in runs:
-        while run and looks_verbal(
-            _plain(run[-1][0]).lower()
-        ):  # "line stretching" → "line", but "dining table" stays
+        # "line stretching" → "line", but "dining table" stays.
+        while run and looks_verbal(_plain(run[-1][0]).lower()):
             run.pop()
     spans = [run[-2:] for run in runs if run]
     names = [" ".join([*(m[0].lower() for m in span[:-1]), singular(span[-1][0].lower())]) for span in spans]
@@ -165,8 +167,10 @@ def _plain(word: str) -> str:
 
 
 def _linked(text: str, found: list[_Found]) -> tuple[Mention, ...]:
-    """Cap, drop repeats, and give each price, and the place beside it, the thing next to it as parent (which
-    is then kept, whatever the cap).
+    """Limits the mentions to MAX_MENTIONS without repeats, and links each price to the thing it belongs to.
+
+    The nearest thing becomes the parent of the price and of a place near it; a parent is kept even if the cap
+    would have dropped it.
     """
     chosen: dict[str, _Found] = {}
     for item in found:
@@ -180,7 +184,7 @@ def _linked(text: str, found: list[_Found]) -> tuple[Mention, ...]:
             parents[item.name] = parent.name
             if canonical(parent.name) not in chosen:
                 chosen[canonical(parent.name)] = parent
-            # Where it was bought describes the thing as well: Chair → 119, IKEA.
+            # The shop describes the thing too: Chair → 119, IKEA.
             shops = [place for place in kept if place.kind == "place" and _is_near(text, item, place)]
             parents |= {place.name: parent.name for place in shops if place.name not in parents}
     extra = list(chosen.values())[len(kept) :]
@@ -193,13 +197,13 @@ def _linked(text: str, found: list[_Found]) -> tuple[Mention, ...]:
 
 
 def _is_near(text: str, one: _Found, other: _Found) -> bool:
-    """In one sentence, and not far."""
+    """Whether both are in one sentence, at most _PRICE_REACH characters apart."""
     first, second = sorted((one, other), key=lambda item: item.start)
     return second.start - first.end <= _PRICE_REACH and "." not in text[first.end : second.start]
 
 
 def _neighbour(text: str, price: _Found, found: list[_Found]) -> _Found | None:
-    """The nearest thing in the price's sentence, one before it rather than one after it."""
+    """The nearest thing in the price's sentence; one before the price is preferred to one after it."""
     things = [item for item in found if item.kind == "thing"]
     before = [
         t

@@ -1,8 +1,7 @@
-"""Layer 2: the entity graph's arrays and its walk. Photos ↔ entities (mentions), entity → entity (edges), all
-as row numbers.
+"""Layer 2: the entity graph as arrays of row numbers, and its traversal.
 
-Knows integers and similarities that somebody else computed. Knows no SQL, no names and no model (how entities
-are found in a text is entities.py).
+Mentions link photos and entities; edges link entities with entities. The similarities that the traversal uses
+are computed by the caller.
 """
 
 from __future__ import annotations
@@ -20,18 +19,18 @@ __all__ = ["Adjacency", "adjacency", "traverse"]
 
 @dataclass(frozen=True)
 class Adjacency:
-    """Row → rows, compressed: the neighbours of i are `targets[offsets[i]:offsets[i + 1]]`."""
+    """A compressed sparse row (CSR) adjacency: row i's neighbours are `targets[offsets[i]:offsets[i + 1]]`."""
 
     offsets: RowArray
     targets: RowArray
     n_targets: int
 
     def of(self, rows: RowArray) -> RowArray:
-        """Sorted unique neighbours of all the rows."""
+        """int64, the neighbours of all the rows, ascending without repeats."""
         return distinct(self.gather(rows)[0], self.n_targets)
 
     def gather(self, rows: RowArray) -> tuple[RowArray, RowArray]:
-        """All neighbours of the rows in a line, each with the index (into `rows`) of the row it belongs to."""
+        """The neighbours of the rows, concatenated, and for each the index into `rows` of its row."""
         sizes = self.offsets[rows + 1] - self.offsets[rows]
         starts = np.cumsum(sizes) - sizes
         which = np.repeat(np.arange(rows.size, dtype=np.int64), sizes)
@@ -40,7 +39,7 @@ class Adjacency:
 
 
 def adjacency(sources: RowArray, targets: RowArray, n: int, n_targets: int) -> Adjacency:
-    """From pairs in any order; `n` counts the source rows, `n_targets` the target rows."""
+    """Builds an Adjacency from pairs in any order; `n`: number of source rows, `n_targets`: of target rows."""
     order = np.lexsort((targets, sources))
     offsets = np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(sources, minlength=n), out=offsets[1:])
@@ -48,16 +47,16 @@ def adjacency(sources: RowArray, targets: RowArray, n: int, n_targets: int) -> A
 
 
 def traverse(activated: RowArray, similarity: FloatArray, edges: Adjacency, delta: float) -> RowArray:
-    """The nodes with similarity ≥ delta that the walk reaches: activated ones, then parents and children of
-    kept ones, until none is new.
+    """The nodes with similarity ≥ delta that are reachable from the activated ones through such nodes.
 
-    `edges` holds each relation in both directions. Best first; equal similarities in order of row.
+    `similarity`: float32 [entities]. `edges` holds each relation in both directions. The result is sorted by
+    similarity, best first; equal similarities in order of row.
     """
-    kept: NDArray[np.bool_] = np.zeros(similarity.size, np.bool_)
+    reached: NDArray[np.bool_] = np.zeros(similarity.size, np.bool_)
     frontier = activated[similarity[activated] >= delta]
     while frontier.size:
-        kept[frontier] = True
+        reached[frontier] = True
         near = edges.of(frontier)
-        frontier = near[(similarity[near] >= delta) & ~kept[near]]
-    rows = np.flatnonzero(kept)
+        frontier = near[(similarity[near] >= delta) & ~reached[near]]
+    rows = np.flatnonzero(reached)
     return np.asarray(rows[np.argsort(-similarity[rows], kind="stable")], np.int64)

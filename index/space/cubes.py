@@ -1,9 +1,9 @@
-"""Layer 1's meaning: photos' times and places as tree points, cubes as boxes, and the rule that a cue never
-drops an unknown field.
+"""Layer 1: maps photos to points of the K-D tree and space-time cubes to boxes.
 
-An unknown field is a point at LOWEST on its axis, which no known value takes. So one tree holds every photo,
-and "inside, or unknown" is a handful of boxes more rather than a second list beside the tree. Degrees are
-compared at 1e-7 (about a centimetre), ends included. Knows cubes and kdtree; knows no file.
+A cue never excludes a photo for an unknown field. An unknown field is stored as LOWEST on its axis, a value
+that no known field takes. So one tree holds every photo, and "inside, or unknown" needs only a few more
+boxes rather than a second list beside the tree. Degrees are compared in steps of 1e-7 (about a centimetre);
+bounds are inclusive.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from ..row_sets import RowSet
 from .kdtree import HIGHEST, LOWEST, Box, Int64Array, KDTree, build
 
 E7 = 10_000_000
-_METRES_E7 = 111_320 / E7  # metres in 1e-7 degrees of latitude
+_METRES_E7 = 111_320 / E7  # metres per 1e-7 degrees of latitude
 _Span = tuple[int, int]
 _ALL: _Span = (LOWEST, HIGHEST)
 
 
 @dataclass(frozen=True, eq=False)
 class CubeResult:
-    """`found`: inside some cube or of unknown field. `within`: inside by known fields alone."""
+    """`found`: photos inside some cube, or not excluded for an unknown field; `within`: surely inside."""
 
     found: RowSet
     within: RowSet
 
     @property
     def rows(self) -> RowArray:
-        """Of `found`, sorted."""
+        """Row numbers of `found`, ascending."""
         return self.found.rows
 
     @property
     def inside(self) -> RowArray:
-        """Of `within`, sorted."""
+        """Row numbers of `within`, ascending."""
         return self.within.rows
 
 
@@ -50,8 +50,10 @@ def to_e7(degrees: float) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """All photos' points: a tree of those of some moment, and beside it a small tree of `late` rows, which
-    came or changed since.
+    """The points of all `n` photos, in two trees.
+
+    `tree` holds the photos as they were when the segment was built. `late_tree` is a small tree of the rows
+    in `late`, which were added or changed since.
     """
 
     tree: KDTree
@@ -64,7 +66,7 @@ class Space:
         return cls(tree, n, late, build(points))
 
     def points(self) -> Int64Array:
-        """int64 [n, 3] in order of row."""
+        """int64 [n, 3] of (lat_e7, lon_e7, wall time in ms), in order of row."""
         out = np.full((max(self.n, len(self.tree)), 3), LOWEST, np.int64)
         out[self.tree.order] = self.tree.columns.T
         out = out[: self.n]
@@ -73,7 +75,7 @@ class Space:
 
     @property
     def _stale(self) -> NDArray[np.bool_]:
-        """Rows of which the tree says nothing true."""
+        """bool, true for rows whose points in `tree` are out of date."""
         stale = np.zeros(max(self.n, len(self.tree)), np.bool_)
         stale[self.late] = stale[self.n :] = True
         return stale
@@ -90,7 +92,7 @@ class Space:
         return mask
 
     def in_cubes(self, cubes: Sequence[Cube]) -> CubeResult:
-        """Empty `cubes` is the paper's "N/A": every photo."""
+        """The photos in any of the cubes. Empty `cubes` is the paper's "N/A": every photo."""
         if not cubes:
             every = RowSet(np.ones(self.n, np.bool_))
             return CubeResult(every, every)
@@ -99,7 +101,7 @@ class Space:
         return CubeResult(RowSet(within | self.inside(unknown)), RowSet(within))
 
     def within(self, cubes: Sequence[Cube]) -> RowSet:
-        """`in_cubes(cubes).within` alone. Empty `cubes` hold nothing."""
+        """Only `in_cubes(cubes).within`; but empty `cubes` hold no photo here."""
         return RowSet(self.inside(_all_boxes(cubes)[0]))
 
     def near(
@@ -107,7 +109,9 @@ class Space:
     ) -> RowArray:
         """The k rows nearest to a place, a time, or both.
 
-        Distances on the plane that touches the globe there: for neighbours, not continents.
+        Distances are computed on the tangent plane at the place, which is accurate for short distances only.
+        `metres_an_hour`: how many metres an hour's difference counts for. Raises AlbumError if neither a
+        place nor a time is given, or only half a place.
         """
         if (lat is None) != (lon is None) or (lat is None and taken_at is None):
             raise AlbumError(
@@ -120,7 +124,7 @@ class Space:
             0.0 if lon is None else east,
             0.0 if taken_at is None else metres_an_hour / 3_600_000,
         )
-        stale = self._stale  # as many more are asked for as may fall away
+        stale = self._stale  # ask for as many more as may be dropped below
         rows, far = self.tree.nearest(at, unit, k + int(stale.sum()), 360 * E7)
         late, late_far = self.late_tree.nearest(at, unit, k, 360 * E7)
         fresh = ~stale[rows]
@@ -129,28 +133,26 @@ class Space:
 
 
 def _all_boxes(cubes: Sequence[Cube]) -> tuple[list[Box], list[Box]]:
-    """Of all cubes, each box once: every month of October has the same photos without a date beside it."""
+    """The known and unknown boxes of all cubes, without repeats: cubes often share the box of unknown dates."""
     parts = [_boxes(cube) for cube in cubes]
     known, unknown = (list(dict.fromkeys(box for part in parts for box in part[side])) for side in (0, 1))
     return known, unknown
 
 
 def _boxes(cube: Cube) -> tuple[list[Box], list[Box]]:
-    """Boxes of photos truly inside, and boxes of photos that the cube cannot judge on some axis and that fit
-    on the others.
-    """
+    """Two lists: boxes of photos surely inside, and boxes of photos with an unknown field that fit otherwise."""
     time = _span(cube.start, cube.end) if cube.has_time else _ALL
     bounded = any(side is not None for side in (cube.south, cube.north, cube.west, cube.east))
     places = _places(cube) if bounded else [(_ALL, _ALL)]
     known = [Box((lat[0], lon[0], time[0]), (lat[1], lon[1], time[1])) for lat, lon in places]
-    beside = []
+    unknown = []
     if bounded:
-        beside.append(Box((LOWEST, LOWEST, time[0]), (LOWEST, LOWEST, time[1])))
+        unknown.append(Box((LOWEST, LOWEST, time[0]), (LOWEST, LOWEST, time[1])))
     if cube.has_time:
-        beside += [Box((lat[0], lon[0], LOWEST), (lat[1], lon[1], LOWEST)) for lat, lon in places]
+        unknown += [Box((lat[0], lon[0], LOWEST), (lat[1], lon[1], LOWEST)) for lat, lon in places]
     if bounded and cube.has_time:
-        beside.append(Box((LOWEST,) * 3, (LOWEST,) * 3))
-    return known, beside
+        unknown.append(Box((LOWEST,) * 3, (LOWEST,) * 3))
+    return known, unknown
 
 
 def _places(cube: Cube) -> list[tuple[_Span, _Span]]:
@@ -162,5 +164,5 @@ def _places(cube: Cube) -> list[tuple[_Span, _Span]]:
 
 
 def _span(low: int | None, high: int | None) -> _Span:
-    """An open end reaches every known value, but not the unknown one."""
+    """Inclusive bounds; an open end covers every known value, but not LOWEST, which means unknown."""
     return (LOWEST + 1 if low is None else max(low, LOWEST + 1), HIGHEST if high is None else high)

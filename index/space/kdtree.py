@@ -1,15 +1,14 @@
-"""An implicit, balanced K-D tree over (latitude, longitude, time): three integer columns and a permutation,
-no pointers.
+"""An implicit, balanced K-D tree over (latitude, longitude, time): integer columns and a permutation.
 
 The node of a range [lo, hi) of the permutation is its middle, (lo + hi) // 2; its left child is [lo, mid),
 its right child [mid + 1, hi). The axis cycles with depth: latitude, longitude, time. A range of LEAF points
-or fewer is a leaf and is scanned. Queries walk all boxes down level by level: a level of few nodes in plain
-Python, a wide one with numpy arrays, whose calls cost the same for one node and for hundreds. A box that one
-axis nearly decides ("in 2019") is cut from that axis's sorted column instead, and one that holds much of a
-small album is compared with all points: in numpy each is the cheapest for its kind of box.
+or fewer is a leaf and is scanned.
 
-Knows integers and boxes. Knows nothing of photos, degrees, or what an unknown field means (the album gives
-those a value).
+A box query takes one of three ways, each the cheapest in numpy for its kind of box. "walk" descends the tree
+level by level for all boxes together: a level of few nodes in plain Python, a wide one with numpy arrays,
+whose calls cost the same for one node and for hundreds. "cut" serves a box that one axis nearly decides
+("in 2019"): it takes the slice of that axis's sorted column. "mask" serves a box that holds much of a small
+album: it compares every point.
 """
 
 from __future__ import annotations
@@ -28,22 +27,23 @@ from ..errors import AlbumError
 Int64Array = NDArray[np.int64]
 
 How = Literal["auto", "cut", "walk", "mask"]
-PositionArray = NDArray[np.int64] | NDArray[np.int32]  # places in tree order
-Found = tuple[PositionArray, int]  # of the points in a box or several, and how many were compared with one
-Range = tuple[int, int, int]  # begin, end, number of the box
+PositionArray = NDArray[np.int64] | NDArray[np.int32]  # positions in tree order
+Found = tuple[PositionArray, int]  # positions of the points inside, and how many points were compared
+Range = tuple[int, int, int]  # begin, end, index of the box
 
 LOWEST = int(np.iinfo(np.int64).min)
 HIGHEST = int(np.iinfo(np.int64).max)
 LEAF = 32
 MASK_BELOW = 50_000
-CUT_FROM = 8_000  # points: fewer are compared sooner than looked up, unless one axis decides
-# points between an axis's bounds that are gathered to look at their other axes, when a walk might look at
-# fewer
+CUT_FROM = (
+    8_000  # points: in a smaller tree comparing all is faster than a cut, unless the box bounds one axis
+)
+# A cut gathers at most so many points to test their other axes; beyond that a walk may look at fewer.
 CUT = 32_768
-NARROW = 64  # nodes of a level
-# what a point costs that a walk comes to, in comparisons of a whole column's point with one side of a box
+NARROW = 64  # nodes: levels up to this width are walked in plain Python
+# The cost of a point that a walk looks at, in comparisons of a column's point with one side of a box.
 WALKED = 25
-GATHERED = 3  # the same, in points that a cut gathers
+GATHERED = 3  # the same cost, in points that a cut gathers
 MAGIC = b"GKDT"
 VERSION = 1
 _HEADER = struct.Struct("<4sHHQ")  # magic, version, leaf size, points
@@ -53,7 +53,7 @@ _HEADER = struct.Struct("<4sHHQ")  # magic, version, leaf size, points
 class Box:
     """Integer bounds, both ends inclusive.
 
-    Open ends are LOWEST and HIGHEST. A low above its high holds nothing.
+    Open ends are LOWEST and HIGHEST. A box with a low above its high is empty.
     """
 
     low: tuple[int, int, int] = (LOWEST, LOWEST, LOWEST)
@@ -61,8 +61,10 @@ class Box:
 
 
 class _Walk(NamedTuple):
-    """Where a walk stands: middles and the box that each may lie in, leaves, the ranges of the next level,
-    and its depth.
+    """The state of a walk.
+
+    `mids`: (node position, box index) of the nodes visited; `leaves`: ranges to scan; `ranges`: the ranges of
+    the next level; `depth`: that level's depth.
     """
 
     mids: list[tuple[int, int]]
@@ -72,10 +74,10 @@ class _Walk(NamedTuple):
 
 
 class KDTree:
-    """`order`: int32 [n], row numbers in tree order. `columns`: int64 [3, n], the points in tree order (so
-    leaves are contiguous).
+    """A K-D tree over n points.
 
-    `how`: by which way boxes are answered; "auto" takes the cheapest for each.
+    `order`: int32 [n], row numbers in tree order. `columns`: int64 [3, n], the points in tree order (so
+    leaves are contiguous). `how`: the way in which box queries are answered; "auto" takes the cheapest.
     """
 
     def __init__(self, order: NDArray[np.int32], columns: Int64Array, leaf: int = LEAF) -> None:
@@ -113,8 +115,10 @@ class KDTree:
         return sum(seen for _, seen in parts)
 
     def _cut(self, box: Box, most: int) -> Found | None:
-        """Tree positions of the points in the box, and how many were looked at: those between the bounds of
-        its narrowest axis. None: more than `most`, though that axis does not decide alone."""
+        """Answers a box from its most selective axis: positions inside, and how many points were compared.
+
+        None if the box bounds several axes and more than `most` points lie within that axis's bounds.
+        """
         bounded = [axis for axis in range(3) if box.low[axis] > LOWEST or box.high[axis] < HIGHEST]
         if not bounded or (len(bounded) > 1 and not most):
             return None
@@ -129,9 +133,7 @@ class KDTree:
         return positions, end - begin
 
     def _narrowest(self, box: Box, axes: Sequence[int]) -> tuple[int, int, int]:
-        """The axis with the fewest points between its bounds, and where these stand among its values in
-        order.
-        """
+        """The axis with the fewest points between its bounds, and their [begin, end) in its sorted column."""
         ends = {axis: self._between(axis, box.low[axis], box.high[axis]) for axis in axes}
         axis = min(axes, key=lambda axis: ends[axis][1] - ends[axis][0])
         return axis, *ends[axis]
@@ -142,7 +144,7 @@ class KDTree:
         return begin, len(self) if high == HIGHEST else max(begin, int(column.searchsorted(high, "right")))
 
     def _by(self, axis: int) -> tuple[Int64Array, NDArray[np.int32]]:
-        """The axis's values in order, and the tree position of each. Sorted when first asked for."""
+        """The axis's values in ascending order, and the tree position of each; sorted on first use."""
         if axis not in self._sorted:
             order = np.argsort(self.columns[axis], kind="stable").astype(np.int32)
             self._sorted[axis] = self.columns[axis][order], order
@@ -158,8 +160,8 @@ class KDTree:
         if self.how == "auto" and (
             WALKED * left > len(self) * sum(map(_sides, boxes)) or left * GATHERED > self._cut_size(boxes)
         ):
-            # They hold many points: each by its narrowest axis where that leaves a quarter of them, else by
-            # comparing all.
+            # The boxes hold many points: cut each if its narrowest axis leaves at most a quarter of all points,
+            # else compare all.
             return [self._cut(box, len(self) // 4) or self._by_mask(box) for box in boxes]
         positions, owner = self._candidates(walk, lows, highs)
         inside = np.ones(positions.size, np.bool_)
@@ -173,9 +175,7 @@ class KDTree:
         return sum(end - begin for box in boxes for _, begin, end in [self._narrowest(box, range(3))])
 
     def _by_mask(self, box: Box) -> Found:
-        """A comparison of whole columns: for few points, or a box that holds many of them, it costs less than
-        the steps of a walk.
-        """
+        """Compares whole columns: cheaper than a walk for few points, or for a box that holds many of them."""
         inside: NDArray[np.bool_] | None = None
         for axis in range(3):
             for bound, open_end, compare in (
@@ -190,11 +190,11 @@ class KDTree:
     def nearest(
         self, point: tuple[int, int, int], unit: tuple[float, float, float], k: int, period: int = 0
     ) -> tuple[Int64Array, NDArray[np.float64]]:
-        """Row numbers of the k nearest points and their distances, nearest first, equal ones in order of row.
+        """Row numbers of the k nearest points and their distances, nearest first, ties in order of row.
 
-        `unit`: what one step on each axis is worth; 0 ignores the axis. `period`: of the second axis, where
-        the ends meet. A point that is LOWEST on an axis that counts is not near. Boxes grow around the point
-        until k points are nearer than their sides.
+        `unit`: the distance of one step on each axis; 0 ignores the axis. `period`: the length of the second
+        axis if it is circular (longitude), else 0. A point that is LOWEST on an axis in use is never returned.
+        The search box around the point grows until k points lie nearer than its sides.
         """
         if k < 1 or not len(self) or not max(unit) > 0:
             return np.empty(0, np.int64), np.empty(0, np.float64)
@@ -203,10 +203,10 @@ class KDTree:
             boxes, whole = _around(point, unit, radius, period)
             rows = self.range(boxes)
             far = self._distances(rows, point, unit, period)
-            kept = np.ones(rows.size, np.bool_) if whole else far <= radius
-            if whole or int(kept.sum()) >= k:
-                order = np.lexsort((rows[kept], far[kept]))[:k]
-                return rows[kept][order], far[kept][order]
+            near = np.ones(rows.size, np.bool_) if whole else far <= radius
+            if whole or int(near.sum()) >= k:
+                order = np.lexsort((rows[near], far[near]))[:k]
+                return rows[near][order], far[near][order]
             radius *= 4
 
     @cached_property
@@ -230,7 +230,7 @@ class KDTree:
         return np.asarray(np.sqrt(total), np.float64)
 
     def _candidates(self, walk: _Walk, lows: Int64Array, highs: Int64Array) -> tuple[Int64Array, Int64Array]:
-        """Positions in tree order that may lie in a box, each with the number of its box."""
+        """Tree positions of the points that may lie in a box, each with the index of its box."""
         depth, mids = walk.depth, np.array(walk.mids, np.int64).reshape(-1, 2)
         leaves, ranges = (np.array(some, np.int64).reshape(-1, 3).T for some in (walk.leaves, walk.ranges))
         positions, which = _spread(leaves[0], leaves[1])
@@ -247,7 +247,7 @@ class KDTree:
             value = self.columns[axis][mid]
             found.append(mid)
             owners.append(owner)
-            # Equal values may stand on both sides of the middle, so both comparisons include equality.
+            # Equal values may lie on both sides of the middle, so both comparisons include equality.
             left, right = lows[owner, axis] <= value, highs[owner, axis] >= value
             lo = np.concatenate([lo[left], mid[right] + 1])
             hi = np.concatenate([mid[left], hi[right]])
@@ -256,7 +256,7 @@ class KDTree:
         return np.concatenate(found), np.concatenate(owners)
 
     def _narrow(self, lows: list[list[int]], highs: list[list[int]]) -> _Walk:
-        """The walk through the upper levels: a level of so few nodes costs less than numpy's calls."""
+        """Walks the upper levels in plain Python: a level of so few nodes costs less than numpy's calls."""
         walk = _Walk([], [], [(0, len(self), owner) for owner in range(len(lows))], 0)
         while walk.ranges and len(walk.ranges) <= NARROW:
             axis, below = walk.depth % 3, list[Range]()
@@ -277,24 +277,28 @@ class KDTree:
 
     @cached_property
     def _views(self) -> list[memoryview]:
-        """The columns for Python's own integers, which a memoryview gives faster than numpy."""
+        """The columns as memoryviews, which return Python integers faster than numpy does."""
         return [memoryview(np.ascontiguousarray(column).data) for column in self.columns]
 
     def to_bytes(self) -> bytes:
-        """Header, then latitude, longitude, time (int64 [n] each, tree order), then the permutation (int32
-        [n]); little-endian.
+        """The segment `kdtree`, little-endian (see FORMAT.md).
+
+        Header, then latitude, longitude, time (int64 [n] each, in tree order), then the permutation
+        (int32 [n]).
         """
         header = _HEADER.pack(MAGIC, VERSION, self.leaf, len(self))
         return header + self.columns.astype("<i8").tobytes() + self.order.astype("<i4").tobytes()
 
     @classmethod
     def from_bytes(cls, blob: bytes) -> KDTree:
+        """Reads what `to_bytes` wrote. Raises AlbumError for bytes that are not such a segment."""
         if len(blob) < _HEADER.size:
             raise AlbumError("K-D tree segment: shorter than its header; rebuild the segment")
         magic, version, leaf, n = _HEADER.unpack_from(blob)
         if magic != MAGIC or version != VERSION:
             raise AlbumError(
-                f"K-D tree segment: magic {magic!r}, version {version}, expected {MAGIC!r}, {VERSION}; rebuild the segment"
+                f"K-D tree segment: magic {magic!r}, version {version}, "
+                f"expected {MAGIC!r}, {VERSION}; rebuild the segment"
             )
         if len(blob) != _HEADER.size + n * 28 or leaf < 1:
             raise AlbumError(
@@ -308,14 +312,14 @@ class KDTree:
 
 
 def _sides(box: Box) -> int:
-    """Comparisons that decide whether a point is in the box."""
+    """The number of comparisons that decide whether a point is in the box: its bounded sides."""
     return sum(low > LOWEST for low in box.low) + sum(high < HIGHEST for high in box.high)
 
 
 def _around(
     point: tuple[int, int, int], unit: tuple[float, float, float], radius: float, period: int
 ) -> tuple[list[Box], bool]:
-    """Boxes that hold all within `radius` of the point, and whether they hold everything."""
+    """Boxes that cover all points within `radius`, and whether they cover every known point."""
     low, high, whole = [LOWEST] * 3, [HIGHEST] * 3, True
     for axis in range(3):
         if unit[axis] > 0:
@@ -333,7 +337,7 @@ def _around(
 
 
 def build(points: Int64Array, leaf: int = LEAF) -> KDTree:
-    """`points`: int64 [n, 3] of (latitude, longitude, time)."""
+    """Builds a tree. `points`: int64 [n, 3] of (latitude, longitude, time), in order of row."""
     columns = np.ascontiguousarray(np.asarray(points, np.int64).reshape(-1, 3).T)
     order = np.arange(columns.shape[1], dtype=np.int64)
     stack = [(0, order.size, 0)]
@@ -349,15 +353,17 @@ def build(points: Int64Array, leaf: int = LEAF) -> KDTree:
 
 
 def _split(part: Int64Array, column: Int64Array, middle: int) -> Int64Array:
-    """`part` with what is smaller than its median before it and what is greater behind it, each in the order
-    that it had: the same tree on every processor, which np.argpartition does not give."""
+    """Stable partition of `part`: smaller values, the median and its equals, greater values.
+
+    Stability gives the same tree on every processor; np.argpartition does not.
+    """
     values = column[part]
     median = np.partition(values, middle)[middle]
     return np.concatenate([part[values < median], part[values == median], part[values > median]])
 
 
 def _spread(lo: Int64Array, hi: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """All positions of the ranges [lo, hi) in a row, each with the index of its range."""
+    """All positions of the ranges [lo, hi), concatenated, and for each the index of its range."""
     sizes = hi - lo
     which = np.repeat(np.arange(sizes.size, dtype=np.int64), sizes)
     starts = np.cumsum(sizes) - sizes

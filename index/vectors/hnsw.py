@@ -1,9 +1,8 @@
-"""The HNSW segment: an engine's links over the vectors of one channel, without the vectors. Proposes
-candidates; ranking is the caller's.
+"""The HNSW segment: a graph engine's links over the vectors of one channel, without the vectors.
 
-The links number vectors in order of (photo, chunk) as they were when the graph was built, so the segment says
-how many chunks each photo had. A photo that changed since keeps its places in the graph, which then lead
-nowhere. Knows engines and positions in a VectorSet; no SQL.
+It proposes candidates; the caller ranks them. The links number the vectors in order of (photo, chunk) at the
+time the graph was built, so the segment also stores how many chunks each photo had. A photo that changed
+since keeps its nodes in the graph, but these nodes are never returned.
 """
 
 from __future__ import annotations
@@ -20,14 +19,15 @@ from .quantize import Int8Array, Query, VectorSet
 
 MAGIC = b"GHNS"
 VERSION = 2
-_HEADER = struct.Struct(
-    "<4sHHQQ16s"
-)  # magic, version, dimensions, vectors, photos, engine; uint16 chunks of each photo and the links follow
+# Magic, version, dimensions, vectors, photos, engine. Then follow uint16 chunks of each photo, and the links.
+_HEADER = struct.Struct("<4sHHQQ16s")
 
 
 class Hnsw:
-    """`places`: position in the VectorSet of each of the graph's vectors, -1 where its photo changed; None
-    where they are the same.
+    """An opened graph over the vectors of a VectorSet.
+
+    `places`: int64, the VectorSet position of each graph node, -1 where the photo has changed since; None if
+    node numbers and positions are the same.
     """
 
     def __init__(self, walk: engines.Walk, places: RowArray | None, size: int, engine: str) -> None:
@@ -37,33 +37,34 @@ class Hnsw:
         return self._size
 
     def candidates(self, query: Query, count: int) -> RowArray:
-        """Positions of at most `count` near vectors, nearest first by the engine's arithmetic."""
+        """VectorSet positions of at most `count` near vectors, nearest first by the engine's distances."""
         if count < 1 or not self._size:
             return np.empty(0, np.int64)
-        found = self._walk.nearest(query.first, min(count, self._size))
+        nodes = self._walk.nearest(query.first, min(count, self._size))
         if self._places is None:
-            return found
-        found = self._places[found]
-        return found[found >= 0]
+            return nodes
+        positions = self._places[nodes]
+        return positions[positions >= 0]
 
 
 def build(vectors: VectorSet, photos: int, engine: str = engines.DEFAULT) -> bytes:
-    """The segment's bytes. `photos`: how many rows the album has."""
+    """Builds a graph and returns the segment's bytes. `photos`: the album's number of photo rows."""
     counts = np.bincount(vectors.owners, minlength=photos).astype("<u2")
     head = _HEADER.pack(MAGIC, VERSION, vectors.dim, len(vectors), photos, engine.encode())
     return head + counts.tobytes() + engines.engine(engine).build(vectors.codes)
 
 
 def load(blob: bytes, vectors: VectorSet, behind: RowArray) -> Hnsw:
-    """`behind`: rows that changed since.
+    """Opens a segment. `behind`: int64, the photo rows that changed since it was built.
 
-    Raises AlbumError for bytes that are no graph over the other rows' vectors.
+    Raises AlbumError if the bytes are not a graph over the vectors of the other rows.
     """
     counts = counts_of(blob)
     _, version, dim, n, photos, name = _HEADER.unpack_from(blob)
     if version != VERSION or dim != vectors.dim:
         raise AlbumError(
-            f"HNSW segment: version {version} of {dim} dimensions, expected {VERSION} of {vectors.dim}; rebuild the segment"
+            f"HNSW segment: version {version} of {dim} dimensions, "
+            f"expected {VERSION} of {vectors.dim}; rebuild the segment"
         )
     if int(counts.sum()) != n:
         raise AlbumError(
@@ -76,7 +77,7 @@ def load(blob: bytes, vectors: VectorSet, behind: RowArray) -> Hnsw:
 
 
 def counts_of(blob: bytes) -> RowArray:
-    """int64 [photos]: the vectors of each photo that the graph was built over. Raises AlbumError."""
+    """int64 [photos]: how many vectors each photo had when the graph was built. Raises AlbumError."""
     if len(blob) < _HEADER.size or blob[:4] != MAGIC:
         raise AlbumError("HNSW segment: not a graph; rebuild the segment")
     photos = int(_HEADER.unpack_from(blob)[4])
@@ -104,7 +105,7 @@ def _places(counts: RowArray, vectors: VectorSet, behind: RowArray) -> RowArray 
 
 
 def _codes(codes: Int8Array, places: RowArray) -> NDArray[np.int8]:
-    """A place that leads nowhere is filled with zeros, which are near to nothing."""
+    """The codes in node order; a node without a current vector gets zeros, which are near to no query."""
     out = codes[np.maximum(places, 0)]
     out[places < 0] = 0
     return out

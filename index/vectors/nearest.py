@@ -1,9 +1,8 @@
-"""The k nearest photos in one channel: by scan or by graph, as the planner chooses, ranked by everything that
-is stored of a vector.
+"""The k nearest photos in one channel, by exact scan or by graph search, as the planner chooses.
 
-Both ways first rank by bytes, then rank the best again with the finer digits. A walk that finds too few
-photos in the filter is not believed: where the filter and the query agree (one day, one place) the graph's
-nearest are elsewhere, and the scan decides. Knows vectors, a graph and rows; knows no file.
+Both rank by int8 codes first, then re-rank the best with the residues. If a graph search leaves too few
+photos within the filter, an exact scan replaces it: the vectors that the graph finds nearest may all lie
+outside a narrow filter (one day, one place).
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ from .hnsw import Hnsw
 from .planner import Estimate, Plan
 from .quantize import Query, VectorSet, greatest
 
-_FEW = 40  # to choose among so few photos first would cost more than to rank them all
-_AGAIN = 6  # more photos are ranked again than are wanted, by half as many and at least by so many
+_FEW = 40  # photos: below this, ranking all precisely costs less than choosing candidates first
+_AGAIN = 6  # k + max(_AGAIN, k // 2) photos are re-ranked
 
 
 @dataclass(frozen=True, eq=False)
 class VectorResult:
     """`scores`: cosine of the best chunk of each photo, best first.
 
-    `plan`: what was done; `estimate`: what the planner expected of both ways.
+    `plan`: the plan that was executed; `estimate`: the planner's cost estimates for both plans.
     """
 
     rows: RowArray
@@ -44,9 +43,10 @@ def nearest(
     rows: RowArray | None = None,
     plan: Literal["auto"] | Plan = "auto",
 ) -> VectorResult:
-    """`rows`: the filter, ascending without repeats, or None.
+    """The k photos whose best chunk is nearest to `query` (float32 [d]).
 
-    `behind`: rows of which the graph says nothing true; they are scanned on top.
+    `rows`: the filter, int64, ascending without repeats, or None. `behind`: rows that changed since the graph
+    was built; they are scanned in addition.
     """
     ready, chunks = Query(query), 1.0
     if not vectors.one_each:
@@ -58,19 +58,19 @@ def nearest(
     if rows is not None and rows.size <= _few(k) and plan == "auto":
         return _ranked(vectors, ready, rows, k, "exact", costs)
     if graph is not None and (costs.plan if plan == "auto" else plan) == "hnsw":
-        found = _walk(vectors, graph, behind, ready, k, rows, costs.width)
-        if found is not None:
-            return _ranked(vectors, ready, found, k, "hnsw", costs)
+        candidates = _walk(vectors, graph, behind, ready, k, rows, costs.width)
+        if candidates is not None:
+            return _ranked(vectors, ready, candidates, k, "hnsw", costs)
     return _ranked(vectors, ready, _scan(vectors, ready, k, rows), k, "exact", costs)
 
 
 def ascending(rows: RowArray) -> RowArray:
-    """`rows` in order, each once; as they are when they are so already."""
+    """`rows` in ascending order without repeats; the same array if it is so already."""
     return rows if rows.size < 2 or bool((rows[1:] > rows[:-1]).all()) else np.unique(rows)
 
 
 def _few(k: int) -> int:
-    """Photos that are ranked by everything at once."""
+    """Up to so many photos are ranked precisely without choosing candidates first."""
     return max(_FEW, _again(k))
 
 
@@ -79,13 +79,13 @@ def _again(k: int) -> int:
 
 
 def _scan(vectors: VectorSet, query: Query, k: int, rows: RowArray | None) -> RowArray:
-    """The photos worth ranking again."""
+    """The rows of the photos to re-rank."""
     if rows is not None and rows.size <= _few(k):
         return rows
     if vectors.one_each:
         scores = vectors.rough(query, rows)
-        found = _greatest(scores, _again(k))
-        return found if rows is None else rows[found]
+        best = _greatest(scores, _again(k))
+        return best if rows is None else rows[best]
     if rows is None:
         rows = np.unique(vectors.owners)
     return rows[_greatest(vectors.best_of(query, rows), _again(k))]
@@ -94,31 +94,33 @@ def _scan(vectors: VectorSet, query: Query, k: int, rows: RowArray | None) -> Ro
 def _walk(
     vectors: VectorSet, graph: Hnsw, behind: RowArray, query: Query, k: int, rows: RowArray | None, width: int
 ) -> RowArray | None:
-    at = graph.candidates(query, width)
-    found = at if vectors.one_each else vectors.owners[at]
+    """The rows of the photos to re-rank, or None if too few of the graph's candidates pass the filter."""
+    positions = graph.candidates(query, width)
+    photos = positions if vectors.one_each else vectors.owners[positions]
     if rows is not None:
-        found = found[among(found, rows)]
+        photos = photos[among(photos, rows)]
     if not vectors.one_each or behind.size:
-        found = np.unique(found)
-    if found.size < min(k, len(vectors) if rows is None else int(rows.size)):
+        photos = np.unique(photos)
+    if photos.size < min(k, len(vectors) if rows is None else int(rows.size)):
         return None
-    found = found[: max(_again(k), 0)] if vectors.one_each and not behind.size else found
+    photos = photos[: max(_again(k), 0)] if vectors.one_each and not behind.size else photos
     if behind.size:
         late = behind if rows is None else behind[among(behind, rows)]
-        found = np.union1d(found, _scan(vectors, query, k, late))
-    return found
+        photos = np.union1d(photos, _scan(vectors, query, k, late))
+    return photos
 
 
 def among(some: RowArray, rows: RowArray) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """bool [len(some)]: which of `some` are in `rows`, which are ascending."""
     at = np.searchsorted(rows, some)
     at[at == rows.size] = 0
     return np.asarray(rows[at] == some if rows.size else np.zeros(some.size, np.bool_))
 
 
 def _ranked(
-    vectors: VectorSet, query: Query, found: RowArray, k: int, plan: Plan, costs: Estimate
+    vectors: VectorSet, query: Query, photos: RowArray, k: int, plan: Plan, costs: Estimate
 ) -> VectorResult:
-    at = owners = found if vectors.one_each else vectors.positions_of(found)
+    at = owners = photos if vectors.one_each else vectors.positions_of(photos)
     scores = vectors.fine_dot(query, at)
     if not vectors.one_each:
         owners = vectors.owners[at]
@@ -129,6 +131,6 @@ def _ranked(
 
 
 def _greatest(scores: FloatArray, count: int) -> RowArray:
-    """Positions of the `count` greatest finite scores, ascending, so that equal scores stand in order of row."""
+    """Positions of the `count` greatest scores above -inf, ascending: equal scores stay in row order."""
     picked = greatest(scores, count)
     return picked[scores[picked] > -np.inf]

@@ -1,9 +1,8 @@
-"""Chooses between scoring every vector that a filter leaves and walking the graph past those that it does
-not. Knows costs; does neither.
+"""The query planner: estimates whether an exact scan or a graph search is faster for a filtered query.
 
-The graph engines know no filter, so a walk must find k / share vectors for k to be left; the scan reads only
-those that are left. The constants are microseconds set by hand from micro-benchmarks on one x86 core, fitted
-by no program; `gamer bench ann` shows what they choose.
+The graph engines cannot filter, so with selectivity s a graph search must find k / s vectors for k to pass
+the filter; the scan reads only the vectors that pass. The constants are microseconds set by hand from
+micro-benchmarks on one x86 core, not fitted by a program; `gamer bench ann` shows which plan they choose.
 """
 
 from __future__ import annotations
@@ -14,19 +13,21 @@ from typing import Literal
 
 Plan = Literal["exact", "hnsw"]
 
-# vectors that a walk keeps in view at least: recall@10 near 0.99 without a filter; `gamer bench ann` says how
-# near
+# The least candidate-list size (ef) of a graph search: recall@10 near 0.99 without a filter; `gamer bench ann`
+# measures how near.
 MIN_WALK = 76
-_PER_WANTED = 1.6  # vectors kept in view for each that must be found: its tail is less complete than its head
-_SCAN = (45.0, 0.02, 0.00012)  # a call, a vector, a dimension of one read in its place
-_GATHERED = (0.03, 0.00008)  # more for one that stands alone
-_WALK = (80.0, 0.5, 0.0022)  # a call, a vector in view, a dimension of one
+_PER_WANTED = 1.6  # candidates per vector wanted: the end of a candidate list is less complete than its start
+_SCAN = (45.0, 0.02, 0.00012)  # µs per call, per vector, per dimension of a vector that is read in sequence
+_GATHERED = (0.03, 0.00008)  # additional µs per vector and per dimension where single vectors are gathered
+_WALK = (80.0, 0.5, 0.0022)  # µs per call, per candidate, per dimension of a candidate
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What the planner knew: `left` of `total` vectors pass the filter. `chunks`: vectors a photo, on
-    average; k photos need as many times k.
+    """The planner's inputs and cost estimates for one query.
+
+    `left` of `total` vectors pass the filter. `chunks`: the average number of vectors per photo; k photos
+    need about k * `chunks` vectors.
     """
 
     total: int
@@ -38,7 +39,7 @@ class Estimate:
 
     @property
     def width(self) -> int:
-        """Vectors that a walk would keep in view."""
+        """The candidate-list size (ef) that a graph search would use."""
         return min(
             self.total,
             max(

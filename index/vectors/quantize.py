@@ -1,5 +1,4 @@
-"""Vectors as signed bytes with one scale each, and a finer digit for re-ranking: quantise, score exactly,
-rank.
+"""int8 vectors with one quantization scale each, plus a 2-bit residue per component for re-ranking.
 
 A stored vector is `scale * int8`, scale = max|x| / 127, so that every vector uses the whole range of a byte
 whatever its dimension. The bytes are what sqlite-vec's vec_int8() takes. One scale a vector, measured by scan
@@ -8,8 +7,8 @@ hardest case; 500 queries): recall@10 of float search 0.972 with one scale a vec
 64; neither reaches 0.99. So the rounding error is kept too, in quarters of a step, four to a byte (`fine`, d
 / 4 bytes): 0.993. Blocks would then add nothing, and readers who know only the bytes still read them.
 
-The scan multiplies bytes with bytes (numkong's kernels, which usearch brings). A query is two bytes deep, so
-that it loses nothing. Knows numpy and photos as row numbers. Knows no SQL, no file, no model.
+The scan multiplies int8 with int8 (numkong's kernels, which usearch brings). A query is held as two int8
+layers, so that quantizing it costs no recall.
 """
 
 from __future__ import annotations
@@ -26,14 +25,16 @@ from ..records import FloatArray, RowArray
 Int8Array = NDArray[np.int8]
 FineArray = NDArray[np.uint8]
 
-_BLOCK = 4096  # vectors scored at once: the second pass over them finds them in the processor's cache
-_DENSE = 0.3  # share of the vectors from which scoring all in their places costs less than gathering some
-_DEPTH = 254.0  # steps of a query's second byte in one of its first
+_BLOCK = 4096  # vectors scored at once: small enough that the second pass finds them in the processor's cache
+_DENSE = 0.3  # above this share of the vectors, scoring all of them costs less than gathering the wanted ones
+_DEPTH = 254.0  # one step of a query's first byte is this many steps of its second
 _QUARTERS = np.array(
     [[((code >> shift) & 3) / 4 - 3 / 8 for shift in (0, 2, 4, 6)] for code in range(256)], np.float32
 )
-_FOUR = _QUARTERS.view(np.complex128)[:, 0]  # the same sixteen bytes as one item, which numpy takes at once
-NO_FINE = b"\x99"  # an eighth of a step up and down in turn: for a vector that has no finer digits
+_FOUR = _QUARTERS.view(np.complex128)[
+    :, 0
+]  # four floats viewed as one 16-byte item, so that numpy copies them at once
+NO_FINE = b"\x99"  # residues of +1/8 and -1/8 in turn: stands in for a vector stored without a residue
 
 
 def quantize(vectors: FloatArray) -> tuple[Int8Array, FloatArray]:
@@ -44,8 +45,9 @@ def quantize(vectors: FloatArray) -> tuple[Int8Array, FloatArray]:
 
 
 def residue(vectors: FloatArray, codes: Int8Array, scales: FloatArray) -> FineArray:
-    """What `quantize` rounded away, as the quarter of a step in which it lies, four to a byte: uint8 [n,
-    ceil(d / 4)].
+    """The rounding error of `quantize`, in quarters of a step, four components to a byte.
+
+    Returns uint8 [n, ceil(d / 4)].
     """
     n, dim = codes.shape
     quarters = np.zeros((n, -(-dim // 4), 4), np.uint8)
@@ -57,11 +59,12 @@ def residue(vectors: FloatArray, codes: Int8Array, scales: FloatArray) -> FineAr
 
 
 def parts_of(fine: FineArray, dim: int) -> FloatArray:
-    """float32 [n, d] of ±1/8, ±3/8: what `fine` adds to the codes."""
+    """The residues in `fine`, unpacked: float32 [n, d] of ±1/8 or ±3/8, to be added to the codes."""
     return _FOUR.take(fine).view(np.float32)[:, :dim]
 
 
 def dequantize(codes: Int8Array, scales: FloatArray, fine: FineArray | None = None) -> FloatArray:
+    """int8 [n, d], scales [n] and, if given, residues → float32 [n, d]."""
     steps = codes.astype(np.float32)
     if fine is not None:
         steps += parts_of(fine, codes.shape[1])
@@ -74,8 +77,9 @@ def _steps(x: FloatArray, scales: FloatArray) -> FloatArray:
 
 
 class Query:
-    """A query vector as two layers of bytes: `floats` ≈ scale * (first + second / _DEPTH). Each is made when
-    first asked for.
+    """A query vector as two int8 layers: `floats` ≈ scale * (first + second / _DEPTH).
+
+    Each layer is computed on first use.
     """
 
     def __init__(self, floats: FloatArray) -> None:
@@ -83,7 +87,7 @@ class Query:
 
     @cached_property
     def scale(self) -> float:
-        ends = numkong.minmax(self.floats)  # least, its place, greatest, its place; None of nans
+        ends = numkong.minmax(self.floats)  # (minimum, its index, maximum, its index); None if all are NaN
         return max(float(ends[2]), -float(ends[0])) / 127.0 if ends else 0.0
 
     @cached_property
@@ -101,9 +105,9 @@ class Query:
 
 @dataclass(frozen=True)
 class VectorSet:
-    """One channel in memory.
+    """All vectors of one channel, in memory.
 
-    `owners`: int64 [n], the photo row of each vector, ascending (a photo's chunks stand together).
+    `owners`: int64 [n], the photo row of each vector, ascending (a photo's chunks are adjacent).
     """
 
     codes: Int8Array
@@ -120,7 +124,7 @@ class VectorSet:
 
     @cached_property
     def one_each(self) -> bool:
-        """Whether vector i is photo i's only one, so that rows are positions."""
+        """Whether every photo has exactly one vector, so that photo rows equal vector positions."""
         return bool(np.array_equal(self.owners, np.arange(len(self))))
 
     @cached_property
@@ -130,8 +134,9 @@ class VectorSet:
         return np.searchsorted(self.owners, np.arange(n_rows + 1)).astype(np.int64)
 
     def dot(self, query: FloatArray | Query, at: RowArray | None = None) -> FloatArray:
-        """Dot products of the stored bytes with the query, float32, of all vectors or of those at the
-        positions. Cosines of unit vectors.
+        """Dot products of the int8 vectors with the query: float32, one per position, or of all vectors.
+
+        For unit vectors these are cosines.
         """
         ready = query if isinstance(query, Query) else Query(query)
         if at is not None and at.size > _DENSE * len(self):
@@ -146,7 +151,7 @@ class VectorSet:
         return np.multiply(out, np.float32(ready.scale), out=out)
 
     def rough(self, query: Query, at: RowArray | None = None) -> FloatArray:
-        """`dot` with the query's first byte alone, for choosing what `fine_dot` ranks: half the work."""
+        """`dot` with the query's first layer only: half the work, to choose what `fine_dot` re-ranks."""
         if at is None:
             return np.asarray(_products(self.codes, query.first) * self.scales, np.float32)
         parts = [
@@ -159,8 +164,9 @@ class VectorSet:
         )
 
     def fine_dot(self, query: Query, at: RowArray) -> FloatArray:
-        """Dot products with everything that is stored, in floats: for a few positions, where fewer calls
-        matter more than fewer bytes.
+        """Dot products of codes plus residues, in float32: the most precise scores, for few positions.
+
+        With few positions the number of numpy calls costs more than the bytes read.
         """
         steps = self.codes.take(at, axis=0).astype(np.float32)
         if self.fine is not None:
@@ -168,9 +174,9 @@ class VectorSet:
         return np.asarray((steps @ query.floats) * self.scales.take(at), np.float32)
 
     def positions_of(self, rows: RowArray) -> RowArray:
-        """Positions of all vectors of the given photo rows, photo by photo in their order.
+        """Positions of all vectors of the given photo rows, grouped by photo in the order given.
 
-        Rows without a vector add none.
+        A row without a vector contributes none.
         """
         if self.one_each:
             return rows if not rows.size or int(rows.max()) < len(self) else rows[rows < len(self)]
@@ -184,9 +190,7 @@ class VectorSet:
         )
 
     def best_of(self, query: FloatArray | Query, rows: RowArray) -> FloatArray:
-        """float32, one for each of `rows` in their order: the best chunk's score, -inf for a photo without a
-        vector.
-        """
+        """float32 [len(rows)]: each photo's best chunk score, -inf for a photo without a vector."""
         best = np.full(rows.size, -np.inf, np.float32)
         if self.one_each:
             known = rows < len(self)
@@ -205,8 +209,9 @@ class VectorSet:
     def best_per_row(
         self, query: FloatArray | Query, n_rows: int, rows: RowArray | None = None
     ) -> FloatArray:
-        """float32 [n_rows]: the best chunk's score of each photo row, -inf where a photo has no vector or is
-        not among `rows`.
+        """float32 [n_rows]: each photo's best chunk score.
+
+        -inf where a photo has no vector or is not among `rows`.
         """
         best = np.full(n_rows, -np.inf, np.float32)
         if rows is not None:
@@ -222,8 +227,10 @@ def _products(codes: Int8Array, query: Int8Array) -> NDArray[np.float64]:
 
 
 def greatest(scores: FloatArray, count: int) -> RowArray:
-    """Positions of the `count` greatest scores in their order; of equal ones at the edge the first. numpy's
-    argpartition would choose among these by its processor's kernels."""
+    """Positions of the `count` greatest scores, ascending; ties at the cut-off go to the lower position.
+
+    numpy's argpartition would break these ties differently from one processor to another.
+    """
     if scores.size <= count:
         return np.arange(scores.size, dtype=np.int64)
     floor = np.partition(scores, scores.size - count)[scores.size - count]
@@ -233,7 +240,7 @@ def greatest(scores: FloatArray, count: int) -> RowArray:
 
 
 def top(scores: FloatArray, k: int) -> RowArray:
-    """Positions of the k greatest finite scores, best first; equal scores in order of position."""
+    """Positions of the k greatest scores above -inf, best first; equal scores in order of position."""
     candidates = np.flatnonzero(scores > -np.inf)
     if k > 0:
         candidates = candidates[greatest(scores[candidates], k)]

@@ -1,11 +1,12 @@
-"""The graph engines behind one small interface. A module here has:
+"""The HNSW graph engines (usearch, hnswlib) behind one small interface.
 
-`build(codes) -> bytes`: the graph's links alone, for int8 [n, d] codes, never the codes themselves: the rows
-hold those already. `load(links, codes) -> Walk`: the graph over the same codes, or over codes of the same
-number that changed since. Raises AlbumError for links that are not a graph over n vectors.
+Each engine module has two functions. `build(codes) -> bytes` serialises the links of a graph over int8 [n, d]
+codes, without the codes, which the album's rows already hold. `load(links, codes) -> Walk` opens the graph
+over the same codes, or over the same number of codes if some changed since; it raises AlbumError for links
+that are not a graph over n vectors.
 
-usearch is the default: it walks over bytes, which are a quarter of the memory traffic of hnswlib's floats,
-has wheels for every system, and its links come apart from its vectors. `gamer bench ann` measures both.
+usearch is the default: it searches bytes, a quarter of the memory traffic of hnswlib's floats, has wheels for
+every system, and its links can be separated from its vectors. `gamer bench ann` measures both.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""hnswlib's graph, its links kept apart from its vectors. An optional extra: hnswlib comes as source only and
-wants a compiler.
+"""The hnswlib engine: a graph's links, stored without the vectors.
 
-hnswlib computes in floats, so the codes are opened as floats (four times the memory of usearch's). Its level
-0 holds for each vector a count, links, the vector and a label; the vectors are cut out here, and put back on
-load. The saved form is hnswlib's own, written to a file of this process. hnswlib believes what it reads, so
-every link of level 0 and every list above is checked.
+It is an optional extra, because hnswlib is distributed as source only and needs a compiler. hnswlib computes
+in floats, so the codes are converted to floats (four times the memory of usearch's). Its level 0 holds for
+each vector a count, links, the vector and a label; the vectors are cut out when saving and put back on load.
+The saved form is hnswlib's own, passed through a temporary file. hnswlib does not validate its input, so
+every link of level 0 and of the levels above is checked here.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from ...records import FloatArray, RowArray
 from ..quantize import Int8Array
 
 M, EF_CONSTRUCTION = 16, 96
-# offset of level 0, capacity, count, bytes an element, label's and vector's offset, greatest level, entry, M
-# above, M at 0, M, 1 / ln M, ef
+# Offset of level 0, capacity, count, bytes per element, offsets of label and vector, greatest level, entry
+# point, M of the upper levels, M of level 0, M, 1 / ln M, ef.
 _HEAD = struct.Struct("<6QiI3QdQ")
 
 
@@ -33,16 +33,14 @@ class HnswlibWalk:
 
     def nearest(self, query: Int8Array, count: int) -> RowArray:
         count = min(count, int(self._index.element_count))
-        with (
-            self._lock
-        ):  # the width belongs to the index, not to the call: another reader's would be searched with
+        # ef is a setting of the index, not of the call: without the lock another thread could change it.
+        with self._lock:
             self._index.set_ef(count)
             while count:
                 try:
                     return np.asarray(self._index.knn_query(query.astype(np.float32), count)[0][0], np.int64)
-                except (
-                    RuntimeError
-                ):  # fewer than `count` can be reached: vectors that crowd together cut others off
+                except RuntimeError:
+                    # Fewer than `count` vectors can be reached: dense clusters cut others off the graph.
                     count //= 2
         return np.zeros(0, np.int64)
 
@@ -58,8 +56,8 @@ def build(codes: Int8Array) -> bytes:
         saved = file.read_bytes()
     size, at, end = _layout(saved, dim)
     level0 = np.frombuffer(saved, np.uint8, n * size, _HEAD.size).reshape(n, size)
-    kept = np.concatenate([level0[:, :at], level0[:, end:]], axis=1)
-    return saved[: _HEAD.size] + kept.tobytes() + saved[_HEAD.size + n * size :]
+    without_vectors = np.concatenate([level0[:, :at], level0[:, end:]], axis=1)
+    return saved[: _HEAD.size] + without_vectors.tobytes() + saved[_HEAD.size + n * size :]
 
 
 def load(links: bytes, codes: Int8Array) -> HnswlibWalk:
@@ -67,9 +65,9 @@ def load(links: bytes, codes: Int8Array) -> HnswlibWalk:
     size, at, end = _layout(links, dim)
     rest = size - (end - at)
     _check(links, n, rest, at)
-    kept = np.frombuffer(links, np.uint8, n * rest, _HEAD.size).reshape(n, rest)
+    without_vectors = np.frombuffer(links, np.uint8, n * rest, _HEAD.size).reshape(n, rest)
     level0 = np.empty((n, size), np.uint8)
-    level0[:, :at], level0[:, end:] = kept[:, :at], kept[:, at:]
+    level0[:, :at], level0[:, end:] = without_vectors[:, :at], without_vectors[:, at:]
     level0[:, at:end] = _unit(codes).view(np.uint8)
     index = _hnswlib().Index("ip", dim)
     with tempfile.TemporaryDirectory() as folder:
@@ -88,7 +86,8 @@ def _hnswlib() -> Any:
         import hnswlib
     except ImportError:
         raise AlbumError(
-            "the graph engine hnswlib is not installed: pip install 'gamer-on-device[hnswlib]', which wants a C++ compiler"
+            "the graph engine hnswlib is not installed: "
+            "pip install 'gamer-on-device[hnswlib]', which wants a C++ compiler"
         ) from None
     return hnswlib
 
@@ -99,7 +98,7 @@ def _unit(codes: Int8Array) -> FloatArray:
 
 
 def _layout(saved: bytes, dim: int) -> tuple[int, int, int]:
-    """Bytes an element of level 0, and where its vector begins and ends."""
+    """Bytes per element of level 0, and the offsets at which its vector begins and ends."""
     if len(saved) < _HEAD.size:
         raise AlbumError("HNSW segment: not a graph of hnswlib; rebuild the segment")
     _, _, _, size, label, at, *_ = _HEAD.unpack_from(saved)
@@ -138,7 +137,7 @@ def _check(links: bytes, n: int, rest: int, at: int) -> None:
 
 
 def _check_links(block: np.ndarray[Any, Any], wide: int, n: int) -> None:
-    counts = block[:, :1] & 0xFFFF  # the upper half marks deleted ones
+    counts = block[:, :1] & 0xFFFF  # the upper 16 bits mark deleted elements
     used = np.arange(wide) < counts
     if int(counts.max(initial=0)) > wide or int(np.where(used, block[:, 1:], 0).max(initial=0)) >= n:
         raise AlbumError("HNSW segment: links that lead nowhere; rebuild the segment")

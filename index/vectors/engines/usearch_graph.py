@@ -1,15 +1,14 @@
-"""usearch's graph, its links kept apart from its vectors. Knows usearch's serialised form (version 2) and
-nothing of albums.
+"""The usearch engine: a graph's links, stored without the vectors (usearch's serialised form, version 2).
 
 usearch writes the matrix of vectors, then a 64-byte head, a 40-byte head of the graph, the level of each node
 (int16), and the nodes: key (uint64), level (int16), and for each level a count and room for as many links
-(uint32 each). Kept are the heads, the levels, the keys if they are not in order, the lowest level with counts
-in a byte and links in three, and the upper levels as they are: 104 bytes a vector where usearch takes 148
-beside the vectors. To open, the whole is put together again around the rows' codes, and usearch looks at it
-without a copy. usearch believes what it reads, so every link is checked here.
+(uint32 each). The segment stores the heads, the levels, the keys if they are not in order, the lowest level
+with one-byte counts and three-byte links, and the upper levels unchanged: 104 bytes a vector where usearch
+takes 148 beside the vectors. Loading restores usearch's layout around the rows' codes, and usearch reads that
+buffer without a copy. usearch does not validate its input, so every link is checked here.
 
-The codes go in as they are, not through usearch's own cast of floats, which keeps five levels of a unit
-vector's components at 768 dimensions and loses recall. Cosine does not see a scale.
+The int8 codes are added as they are, not through usearch's own cast of floats, which keeps five levels of a
+unit vector's components at 768 dimensions and loses recall. Cosine does not depend on the scale.
 """
 
 from __future__ import annotations
@@ -33,30 +32,27 @@ from ..quantize import Int8Array
 Bytes = NDArray[np.uint8]
 
 CONNECTIVITY, EXPANSION_ADD = 16, 96
-# the first vectors go in on one thread: parallel insertion into a small graph lost neighbours, and differs
-# from run to run
+# So many vectors are inserted on one thread first: parallel insertion into a small graph lost neighbours, and
+# differs from run to run.
 _ALONE = 50_000
 _HEADS = 64 + 40
 _GRAPH = struct.Struct("<5Q")  # nodes, connectivity, connectivity of level 0, greatest level, entry
-_HEAD, _LOWEST, _UPPER = (
-    10,
-    4 * (1 + 2 * CONNECTIVITY),
-    4 * (1 + CONNECTIVITY),
-)  # bytes of a node: key and level, lowest level, each other
+# Bytes of a node: its key and level, its links on the lowest level, its links on each upper level.
+_HEAD, _LOWEST, _UPPER = 10, 4 * (1 + 2 * CONNECTIVITY), 4 * (1 + CONNECTIVITY)
 _PACKED = 1 + 3 * 2 * CONNECTIVITY
-_AT_ONCE = 1 << 15  # nodes
+_AT_ONCE = 1 << 15  # nodes converted at a time
 
 
 class UsearchWalk:
     def __init__(self, index: Any, held: Bytes) -> None:
-        self._index, self._held = index, held  # usearch looks into `held` for as long as it lives
+        self._index, self._held = index, held  # usearch reads `held` without a copy, so it must live as long
 
     def nearest(self, query: Int8Array, count: int) -> RowArray:
         # The compiled call: the Python wrapper around it costs as much as a small walk.
-        found = self._index._compiled.search_many(
+        keys, _, counts, *_ = self._index._compiled.search_many(
             query[None], count=min(count, len(self._index)), exact=False, threads=1
         )
-        return np.asarray(found[0][0][: int(found[2][0])], np.int64)
+        return np.asarray(keys[0][: int(counts[0])], np.int64)
 
 
 def build(codes: Int8Array) -> bytes:
@@ -91,7 +87,8 @@ def load(links: bytes, codes: Int8Array) -> UsearchWalk:
         raise AlbumError(f"HNSW segment: usearch refuses it ({error}); rebuild the segment") from None
     if len(index) != n or index.ndim != dim:
         raise AlbumError(
-            f"HNSW segment: {len(index)} vectors of {index.ndim} dimensions where {n} of {dim} were promised; rebuild the segment"
+            f"HNSW segment: {len(index)} vectors of {index.ndim} dimensions "
+            f"where {n} of {dim} were promised; rebuild the segment"
         )
     return UsearchWalk(index, held)
 
@@ -100,11 +97,11 @@ def load(links: bytes, codes: Int8Array) -> UsearchWalk:
 def library() -> Any:
     """The module usearch.index.
 
-    usearch opens its library of products for all the process to see, with the parts of a C++ library that it
-    carries. ONNX Runtime, loaded after it, would take its own from there and crash: the system's C++ library
-    is put before them.
+    usearch loads its kernels with global symbols, among them parts of a bundled C++ library. ONNX Runtime,
+    loaded later, would resolve its own symbols to those and crash; loading the system's C++ library first
+    gives its symbols precedence.
     """
-    with contextlib.suppress(OSError):  # no such library, no such names in it
+    with contextlib.suppress(OSError):  # systems without this library
         ctypes.CDLL("libstdc++.so.6", mode=ctypes.RTLD_GLOBAL)
     return importlib.import_module("usearch.index")
 
@@ -157,8 +154,10 @@ def _pack(saved: Bytes, n: int) -> bytes:
 
 
 def _parts(links: bytes, n: int) -> tuple[RowArray, RowArray | None, Bytes, Bytes]:
-    """Levels, keys (None if in order), the lowest level [n, _PACKED], the upper levels [sum of levels,
-    _UPPER].
+    """Parses the stored links.
+
+    Returns levels [n], keys [n] (None if in order), the lowest level uint8 [n, _PACKED], and the upper levels
+    uint8 [sum of levels, _UPPER]. Raises AlbumError for a wrong length.
     """
     at = _HEADS + 1
     if len(links) < at + n or links[:7] != b"usearch" or links[_HEADS] > 1:
@@ -200,7 +199,7 @@ def _unpack(
 def _check(
     links: bytes, levels: RowArray, keys: RowArray | None, lowest: Bytes, upper: Bytes, n: int
 ) -> None:
-    """Raises AlbumError unless every number leads to one of n nodes, and to one that is as high as the link."""
+    """Raises AlbumError unless every link points to one of the n nodes, and to one on the link's level."""
     nodes, wide, wide0, top, entry = _GRAPH.unpack_from(links, 64)
     sane = (nodes, wide, wide0) == (n, CONNECTIVITY, 2 * CONNECTIVITY)
     if not sane or (n and not (entry < n and int(levels.max()) == top == int(levels[entry]))):
@@ -240,6 +239,7 @@ def _check_links(
 
 
 def sliding(values: Bytes, size: int) -> Bytes:
+    """All windows of `size` bytes: uint8 [len(values) - size + 1, size], a view."""
     return (
         sliding_window_view(values, size, writeable=values.flags.writeable)
         if values.size >= size

@@ -164,7 +164,7 @@ def test_verify_reports_an_offset_that_is_none(tmp_path: Path, bad: str) -> None
     db.close()
     with Album.open(path) as album:
         problems = album.verify()
-    assert any("an offset that is none" in problem for problem in problems) and any(
+    assert any("an invalid UTC offset" in problem for problem in problems) and any(
         "checksum" in problem for problem in problems
     )
 
