@@ -37,7 +37,8 @@ _INVARIANTS = (
         "sharing or sensitivity labels other than low, high or NULL",
         """SELECT count(*)
         FROM (SELECT sharing, sensitivity FROM photos UNION ALL SELECT sharing, sensitivity FROM memories)
-        WHERE NOT (coalesce(sharing, 'low') IN ('low', 'high') AND coalesce(sensitivity, 'low') IN ('low', 'high'))""",
+        WHERE NOT (coalesce(sharing, 'low') IN ('low', 'high')
+        AND coalesce(sensitivity, 'low') IN ('low', 'high'))""",
     ),
     ("memory ids below 1", "SELECT count(*) FROM memories WHERE id < 1"),
     ("memories of no photo", "SELECT count(*) FROM memories WHERE photo NOT IN (SELECT row FROM photos)"),
@@ -59,7 +60,8 @@ _INVARIANTS = (
     (
         "preferences that name no photo or entity",
         """SELECT count(*) FROM preferences WHERE kind NOT IN ('photo', 'entity')
-        OR kind = 'photo' AND (better NOT IN (SELECT row FROM photos) OR worse NOT IN (SELECT row FROM photos))
+        OR kind = 'photo'
+        AND (better NOT IN (SELECT row FROM photos) OR worse NOT IN (SELECT row FROM photos))
         OR kind = 'entity'
         AND (better NOT IN (SELECT row FROM entities) OR worse NOT IN (SELECT row FROM entities))""",
     ),

@@ -32,7 +32,7 @@ ENTITY_COLUMNS = "canonical, name, kind, scale, data"
 
 
 def of_photos(db: apsw.Connection, rows: Sequence[int], channels: Sequence[str]) -> dict[int, int]:
-    """The checksum of each row's photo. `channels`: the album's, sorted. ValueError for other rows' records."""
+    """Row → checksum. `channels`: the album's, sorted. ValueError if a record of another row is read."""
     listed = json.dumps([*rows])
     found = dict.fromkeys(rows, 0)
     queries = [(sql, (listed,)) for sql in _OF_PHOTOS] + [

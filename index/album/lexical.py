@@ -1,8 +1,9 @@
-"""Lexical search in memories: the photos that hold each query word, scored as FTS5's BM25 (k1 = 1.2, b = 0.75).
+"""Lexical search in memories: the photos that hold each query word, and their BM25 scores.
 
-A word may have alternative spellings ("Wolfgang Schulz" is also written WolfgangSchulz): only the best of
-them counts. Words are looked up one by one rather than as one OR query, because for a chat the share of the
-query's words that a photo's memories hold is a better signal than the sum of their scores.
+Scores are those of FTS5 (k1 = 1.2, b = 0.75). A word may have alternative spellings ("Wolfgang Schulz" is
+also written WolfgangSchulz): only the best of them counts. Words are looked up one by one rather than as one
+OR query, because for a chat the share of the query's words that a photo's memories hold is a better signal
+than the sum of their scores.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class WordScores:
 
     @cached_property
     def coverage(self) -> FloatArray:
-        """float32 [photos] in 0..1: the share of the query's words that the photo holds, weighted by rarity."""
+        """float32 [photos] in 0..1: the share of query words that the photo holds, weighted by rarity."""
         total = sum(word.rarity for word in self.words)
         share = np.zeros(self.photos, np.float32)
         for word in self.words:
@@ -97,7 +98,7 @@ class Texts:
         return float(self.lengths.sum(dtype=np.float64)) / max(self.count, 1)
 
     def bm25(self, memories: RowArray, times: RowArray) -> NDArray[np.float64]:
-        """float64: BM25 of a word that occurs `times` in each of `memories`, as FTS5 computes it, but positive."""
+        """float64: BM25, as FTS5 has it but positive, of a word that occurs `times` in each of `memories`."""
         # FTS5's inverse document frequency; a word in most memories counts next to nothing.
         idf = max(log((self.count - len(memories) + 0.5) / (len(memories) + 0.5)), 1e-6)
         saturation = _K1 * (1 - _B + _B * self.lengths[memories] / self._mean)

@@ -209,7 +209,7 @@ def within(numbers: NDArray[np.int64], limit: int, what: str) -> None:
 
 
 def photos(db: apsw.Connection, rows: Sequence[int]) -> dict[int, tuple[Photo, int | None]]:
-    """By row, for those that exist: the photo with its memories, and its stored checksum (None in format 1)."""
+    """Row → the photo with its memories, and its stored checksum (None in format 1), if it exists."""
     listed = json.dumps([*rows])
     memories: dict[Any, list[Memory]] = defaultdict(list)
     for row, *memory in db.execute(

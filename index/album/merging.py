@@ -79,7 +79,7 @@ def split(db: apsw.Connection, path: Path, name: str) -> list[str]:
 
 
 def merge_similar(db: apsw.Connection, threshold: float) -> list[tuple[str, str]]:
-    """Merges root entities of the same kind whose cosine is at least `threshold`; returns (kept, alias) names.
+    """Merges root entities of one kind whose cosine is at least `threshold`; returns (kept, alias) names.
 
     The most mentioned one is kept. Entities that a user has split are never merged here.
     """

@@ -17,7 +17,8 @@ _OF = "renews"  # the key in the copy's meta table that says which state of the 
 def begin(album: Path, aside: Path, meta: AlbumMeta) -> None:
     """Writes the copy to `aside`, atomically: the file appears complete or not at all.
 
-    `album` must be of the current format. The caller then gives each photo its vectors again with `AlbumWriter.update`.
+    `album` must be of the current format. The caller then gives each photo its vectors
+    again with `AlbumWriter.update`.
     """
     partial = aside.with_name(aside.name + ".partial")
     storage.discard(partial)

@@ -14,7 +14,7 @@ from .check import check_words
 
 
 def repair(db: apsw.Connection, build_segments: Callable[[apsw.Connection], None]) -> list[str]:
-    """Repairs, and returns one line for each repair; empty if nothing was wrong. Needs an open transaction."""
+    """Repairs inside the caller's transaction; returns one line for each repair, empty if none."""
     done = []
     if db.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
         db.execute("REINDEX")

@@ -46,7 +46,8 @@ class Rows:
             self._photo(row, item.photo)
         except apsw.ConstraintError:
             raise AlbumError(
-                f"{self._where}: photo id {item.photo.id!r} is already in the album; give every photo its own id"
+                f"{self._where}: photo id {item.photo.id!r} is already in the album; "
+                "give every photo its own id"
             ) from None
         # A segment may still describe a removed photo that had this row.
         if row < self._one("SELECT coalesce(max(rows), 0) FROM segments"):

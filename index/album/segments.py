@@ -42,7 +42,7 @@ def store(
 
 
 def load(connection: apsw.Connection, name: str, version: int, photos: int) -> Segment | None:
-    """The segment, or None if it is missing, damaged or of another version. `photos`: the album's number now."""
+    """The segment, or None if it is missing, damaged or of another version. `photos`: their number now."""
     found = connection.execute(
         "SELECT version, generation, rows, sha256, blob FROM segments WHERE name=?", (name,)
     ).fetchone()

@@ -35,8 +35,8 @@ class WriterLock:
             self._db.execute(
                 "PRAGMA journal_mode=MEMORY; PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE"
             ).fetchall()
-            # The previous writer may have deleted the lock file after we opened it and before we locked it. The
-            # next writer would then create and lock another file.
+            # The previous writer may have deleted the lock file after we opened it and before we locked it.
+            # The next writer would then create and lock another file.
             if _has_moved(self._db):
                 self._db.close()
                 raise apsw.BusyError

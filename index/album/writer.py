@@ -1,13 +1,10 @@
-"""AlbumWriter: the only thing that writes an album. Rows first, in one durable transaction a call; derived
-segments last, and only when due.
+"""AlbumWriter, the only class that writes albums: durable transactions for rows, then derived segments.
 
-A new album grows at `path + ".partial"` and gets its name in one rename when it is finished, so that a failed
-or killed build leaves nothing under the final name. An album that exists is changed in place: each call is a
-transaction that has reached the disk when it returns, and opening costs the same whatever the album's size.
-One writer at a time; readers keep the snapshot they opened.
-
-Knows transactions, generations and files. Photos' rows are rows.py's, merging is merging.py's; what a vector
-or an entity means is the caller's.
+A new album is written at `path + ".partial"` and renamed when it is finished, so that a failed or killed
+build leaves nothing under the final name. An existing album is changed in place: each call is one transaction
+that has reached the disk when the call returns, and opening costs the same whatever the album's size.
+Segments are built last, and only when due. There is one writer at a time; readers keep the snapshot they
+opened.
 """
 
 from __future__ import annotations
@@ -31,14 +28,15 @@ from .results import AlbumMeta
 from .rows import Rows, seal_entity
 from .schema import check_replaceable, connect, create_tables, damaged, one_line, upgrade, version_of
 
-HNSW_FROM = 1_000  # vectors in a channel from which a graph is worth its bytes
+HNSW_FROM = 1_000  # vectors in a channel: from here on a graph is worth its bytes
 _NAMES_A_CALL = 512  # entity names given to the encoder at once, so that memory stays bounded
 
 
 class AlbumWriter:
-    """`create` or `extend`, then changes, then `finish`.
+    """Opened by `create` or `extend`; then come changes, then `finish`.
 
-    As a context manager, leaving without `finish` discards a new album.
+    As a context manager, leaving the block without `finish` discards a new album. All methods raise
+    AlbumError.
     """
 
     def __init__(
@@ -73,13 +71,13 @@ class AlbumWriter:
             db = storage.open_for_writing(working)
             with db:
                 create_tables(db)
-                told = {
+                encoders = {
                     "text_encoder": meta.text_encoder,
                     "image_encoder": meta.image_encoder,
                     "dim": str(meta.dim),
                     "delta": repr(float(meta.delta)),
                 }
-                pairs = {**told, "crc": str(loader.meta_crc(told)), "generation": "0"}
+                pairs = {**encoders, "crc": str(loader.meta_crc(encoders)), "generation": "0"}
                 db.executemany("INSERT INTO meta VALUES(?,?)", list(pairs.items()))
             return cls(db, path, working, lock, hnsw_from, engine)
         except (apsw.Error, OSError) as error:
@@ -93,12 +91,12 @@ class AlbumWriter:
 
     @classmethod
     def extend(cls, path: Path, *, hnsw_from: int = HNSW_FROM, engine: str = engines.DEFAULT) -> AlbumWriter:
-        """Change an album in place.
+        """Opens an album to change it in place.
 
-        What is added is found at once, by scan; `finish` builds the segments that have fallen far behind.
+        Photos added are found at once, by scan; `finish` rebuilds the segments that have fallen far behind.
         """
         path = Path(path)
-        connect(path).close()  # says what is wrong with the file before anything is made beside it
+        connect(path).close()  # report a bad file before creating any file beside it
         lock = storage.WriterLock(path)
         try:
             return cls(_open_in_place(path), path, path, lock, hnsw_from, engine)
@@ -117,7 +115,7 @@ class AlbumWriter:
             lock.release()
             raise
 
-    # Changes: each one transaction, all of it or on any error none of it.
+    # Each change is one transaction: on any error nothing of it is applied.
 
     def add(self, batch: Sequence[Encoded]) -> None:
         def change(generation: int) -> None:
@@ -127,8 +125,9 @@ class AlbumWriter:
         self._commit(change)
 
     def update(self, batch: Sequence[Encoded]) -> None:
-        """Photos encoded again, found by their id: each keeps its row and its preferences; memories, vectors
-        and mentions are the new ones.
+        """Replaces photos, identified by their id.
+
+        Each keeps its row and its preferences; memories, vectors and mentions are replaced.
         """
 
         def change(generation: int) -> None:
@@ -147,49 +146,50 @@ class AlbumWriter:
         self._commit(change)
 
     def move(self, photo_id: str, path: str | None) -> None:
-        """The same photo under another path."""
+        """Records that the photo's file now has another path."""
         self._commit(lambda _: self._rows.move(photo_id, path))
 
     def prefer(self, better: str, worse: str) -> None:
-        """From now on `better` outranks `worse` where both match. Two photo ids, or two entity names."""
+        """Ranks `better` above `worse` from now on where both match: two photo ids, or two entity names."""
         self._commit(lambda _: preferences.prefer(self._open(), self._final, better, worse))
 
     def merge(self, kept: str, alias: str) -> None:
-        """Two entities are one, known by the first name; `split` takes them apart again."""
+        """Merges two entities under the name `kept`; `split` undoes it."""
         self._commit(lambda _: merging.merge(self._open(), self._final, kept, alias))
 
     def merge_similar(self, threshold: float) -> list[tuple[str, str]]:
-        """Merges people, places and things of one kind whose vectors' cosine is at least `threshold`: pairs
-        of (kept, alias).
+        """Merges people, places or things of the same kind whose vectors' cosine is at least `threshold`.
+
+        Returns pairs of names (kept, alias).
         """
         merged: list[tuple[str, str]] = []
         self._commit(lambda _: merged.extend(merging.merge_similar(self._open(), threshold)))
         return merged
 
     def split(self, name: str) -> list[str]:
-        """Takes an alias from what it was merged with, or an entity from all its aliases: the names that
-        stand alone now.
-        """
+        """Separates an alias from its entity, or an entity from all its aliases; returns their names."""
         freed: list[str] = []
         self._commit(lambda _: freed.extend(merging.split(self._open(), self._final, name)))
         return freed
 
     def embed(self, encode_entities: Callable[[Sequence[str]], FloatArray]) -> None:
-        """Gives the entity names that have none a vector: with it a query's meaning finds them, not only its
-        words.
+        """Encodes the entity names that have no vector yet, so that similarity search finds them.
+
+        `encode_entities`: names → float32 [n, dim].
         """
         self._commit(lambda _: self._embed(self._open(), encode_entities), counts=False)
 
     def known(self) -> list[Known]:
-        """Every photo with what a folder's scan compares, in order of row."""
+        """Every photo with the fields that a folder scan compares, in order of row."""
         return [
             Known(*record)
             for record in self._open().execute("SELECT id, path, sha256 FROM photos ORDER BY row")
         ]
 
     def finish(self, encode_entities: Callable[[Sequence[str]], FloatArray]) -> None:
-        """Embed the entity names that have no vector yet, build the segments that are due, and close; a new
-        album gets its name.
+        """Encodes entity names without a vector, builds the segments that are due, and closes the album.
+
+        A new album gets its final name.
         """
         self.embed(encode_entities)
         is_new = self._working != self._final
@@ -203,9 +203,7 @@ class AlbumWriter:
         self.close()
 
     def compact(self) -> None:
-        """Writes the album aside without its holes and without entities that no photo mentions, puts it in
-        the place of the old one, closes.
-        """
+        """Rewrites the album without unused space and unused entities, replaces the file, and closes."""
         from .compact import write_compacted
 
         db = self._open()
@@ -226,7 +224,7 @@ class AlbumWriter:
             self.close()
 
     def repair(self) -> list[str]:
-        """Builds again what is derived from the rows and found wrong: what was done, in words."""
+        """Rebuilds derived data that a check finds wrong; returns one line for each repair."""
         from .repair import repair
 
         done: list[str] = []
@@ -241,8 +239,9 @@ class AlbumWriter:
         return done
 
     def close(self) -> None:
-        """Let go. A new album that was not finished is removed; an album that was extended keeps its
-        committed changes.
+        """Closes the writer and releases the lock.
+
+        A new album that was not finished is deleted; an extended album keeps its committed changes.
         """
         self._close()
         if self._working != self._final and self._lock.is_held:
@@ -264,13 +263,13 @@ class AlbumWriter:
 
     def _close(self) -> None:
         if self._db is not None:
-            self._db.close()  # the last connection folds the log back: a single file again
+            self._db.close()  # the last connection to close checkpoints the WAL
             self._db = None
 
     def _commit(self, change: Callable[[int], object], counts: bool = True) -> None:
-        """`change` gets the generation that its commit makes.
+        """Runs `change` in a transaction, with the generation that its commit creates.
 
-        `counts`: False for what adds nothing but derived data.
+        `counts`: whether the change increments the generation; False if it only adds derived data.
         """
         db, dims = self._open(), dict(self._rows.dims)
         try:
@@ -288,13 +287,14 @@ class AlbumWriter:
                 raise damaged(self._final, error) from None
             if isinstance(error, apsw.Error):
                 raise AlbumError(
-                    f"{self._working}: not written ({one_line(error)}); check the free space; nothing was changed"
+                    f"{self._working}: not written ({one_line(error)}); "
+                    "check the free space; nothing was changed"
                 ) from None
             raise
         self._generation += counts
 
     def _prove(self, db: apsw.Connection) -> None:
-        """Writes a new album's pages full, closes it, and reads it once."""
+        """Fills a new album's pages, closes it, and verifies it by reading it once."""
         self._db = None
         try:
             with db:
@@ -322,7 +322,8 @@ class AlbumWriter:
             if array.shape != (len(part), self.meta.dim) or not np.isfinite(array).all():
                 wanted = f"finite [{len(part)}, {self.meta.dim}]"
                 raise AlbumError(
-                    f"{self._working}: entity vectors {array.shape} where {wanted} is needed; check the encoder"
+                    f"{self._working}: entity vectors {array.shape} where {wanted} is needed; "
+                    "check the encoder"
                 )
             codes, scales = quantize(array)
             for i, (row, _) in enumerate(part):
@@ -340,9 +341,9 @@ def build_segments(
     *,
     everything: bool = False,
 ) -> None:
-    """Builds the derived segments that are missing or far behind, or every one.
+    """Builds the segments that are missing or far behind; with `everything`, all of them.
 
-    The caller holds the transaction.
+    Runs inside the caller's transaction.
     """
     generation, photos = loader.read_generation(db), loader.photo_count(db)
     if everything:

@@ -1,8 +1,8 @@
 """Deterministic entity extraction by rules: memory text in, mentions out.
 
-Entities are searched for in this order: quoted names, prices, dates, capitalised names (people, places, things), noun-like
-phrases (runs of words between stop words). A price becomes a child of the nearest thing, as in the paper's
-example Chair → 119.
+Entities are searched for in this order: quoted names, prices, dates, capitalised names (people, places,
+things), noun-like phrases (runs of words between stop words). A price becomes a child of the nearest thing,
+as in the paper's example Chair → 119.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Extractor(Protocol):
 
 
 def canonical(name: str) -> str:
-    """The key that spellings of one entity share: lower case, single spaces, no possessive, last word singular."""
+    """The key of an entity's spellings: lower case, single spaces, no possessive, last word singular."""
     words = re.sub(r"['’]s\b", "", name.casefold()).split()
     if words:
         words[-1] = singular(words[-1])

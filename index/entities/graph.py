@@ -19,7 +19,7 @@ __all__ = ["Adjacency", "adjacency", "traverse"]
 
 @dataclass(frozen=True)
 class Adjacency:
-    """A compressed sparse row (CSR) adjacency: row i's neighbours are `targets[offsets[i]:offsets[i + 1]]`."""
+    """Compressed sparse rows (CSR): row i's neighbours are `targets[offsets[i]:offsets[i + 1]]`."""
 
     offsets: RowArray
     targets: RowArray
@@ -39,7 +39,7 @@ class Adjacency:
 
 
 def adjacency(sources: RowArray, targets: RowArray, n: int, n_targets: int) -> Adjacency:
-    """Builds an Adjacency from pairs in any order; `n`: number of source rows, `n_targets`: of target rows."""
+    """Builds an Adjacency from pairs in any order; `n` source rows, `n_targets` target rows."""
     order = np.lexsort((targets, sources))
     offsets = np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(sources, minlength=n), out=offsets[1:])

@@ -1,8 +1,7 @@
-"""Turns what people have into Photos: folders with EXIF, sidecars and chat logs, and album JSONL. What cannot
-be taken is a Skip with its reason.
+"""Reads photo folders (EXIF, sidecars, chat logs) and album JSONL files, and yields Photos.
 
-Reads headers and text; pixels only when `load_pixels` is called. Knows no model and no album file. Nothing
-that a file holds makes it raise.
+An input that cannot be ingested yields a Skip with the reason; no content of a file makes a scan raise.
+Scanning reads headers and text; pixels are read only by `load_pixels`.
 """
 
 from .picture import rendered

@@ -1,9 +1,8 @@
-"""Chat logs as text: WhatsApp's export on Android and iPhone, and lines of the form `2023-12-31 21:15 Name:
-text`.
+"""Parses chat logs: WhatsApp's text exports from Android and iPhone, and `2023-12-31 21:15 Name: text` lines.
 
-A log's times are wall times. The order of day and month is read off the whole log: a number over 12, else the
-order in which time does not run backwards, else month first with AM/PM and day first without. Knows lines and
-messages; which photo a message belongs to is talk.py's.
+A log's times are wall times. The order of day and month is inferred from the whole log: a number over 12
+decides, else the order in which fewer times run backwards, else month first with AM/PM and day first without.
+chat_matching.py assigns messages to photos.
 """
 
 from __future__ import annotations

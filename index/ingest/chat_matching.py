@@ -1,8 +1,8 @@
-"""Which photo a chat is about. A photo that a message names gets the messages around that message; another
-gets those around its own time.
+"""Assigns chat messages to photos, by the file names they mention or by time.
 
-"Around" is WINDOW on either side. What no photo took becomes rows without a picture, one for each stretch of
-talk. Knows messages and photos.
+A photo whose file a message names gets the messages within WINDOW of that message; another photo gets those
+within WINDOW of its own wall time. Messages assigned to no photo become Photos without a file, one for each
+conversation without a long pause.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from datetime import UTC, datetime
 from ..records import Memory, Photo
 from .chat import Message
 
-WINDOW = 10 * 60_000  # milliseconds: people write of a picture when they take or send it
-_PAUSE = 30 * 60_000  # a longer silence ends a stretch of talk
-_MAX_LINES, _MAX_TEXT = 12, 1_500  # of one memory: a text encoder reads a page, not a year
+WINDOW = 10 * 60_000  # milliseconds: people write about a picture when they take or send it
+_PAUSE = 30 * 60_000  # a longer pause ends a conversation
+_MAX_LINES, _MAX_TEXT = 12, 1_500  # of one memory: text encoders truncate longer texts
 
 
 class Talk:
-    """One log. `of` says what it knows of a photo; `rest` what is left when every photo was asked."""
+    """One log: `of` gives a photo's messages; `rest`, called last, the messages that no photo got."""
 
     def __init__(self, log_id: str, messages: Sequence[Message]) -> None:
         self._id, self._messages, self.size = log_id, messages, len(messages)
@@ -32,7 +32,7 @@ class Talk:
                 self._named.setdefault(message.picture.casefold(), []).append(at)
 
     def of(self, file_name: str, wall: int | None) -> tuple[Memory, ...]:
-        """`file_name` without its folder. `wall`: when the photo was taken, by the clock on the wall."""
+        """`file_name` without its folder. `wall`: the photo's wall time in ms."""
         named = self._named.get(file_name.casefold(), [])
         anchors = [self._times[at] for at in named] if named else [wall] if wall is not None else []
         found = []

@@ -1,9 +1,8 @@
-"""What a picture's own file says of it besides EXIF's moment and place: its XMP packet, IPTC-IIM captions and
-keywords, EXIF's description.
+"""Reads a picture's embedded metadata other than EXIF time and place: XMP, IPTC-IIM, EXIF description.
 
 Lightroom, Photos, Photo Mechanic, digiKam and exiftool write captions there. IPTC: datasets 2:05 (title),
-2:25 (keywords), 2:120 (caption), 1:90 (character set). A block that makes no sense costs itself, not the
-photo. Knows Pillow's images; reads no pixels.
+2:25 (keywords), 2:120 (caption), 1:90 (character set). A malformed block is
+ignored; the photo is kept.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Time and place out of EXIF, whatever the camera wrote there. A field that makes no sense is None; nothing
-here raises on hostile bytes.
+"""Reads time and position from EXIF. A malformed field gives None; nothing here raises on hostile bytes.
 
-Knows the tags and Pillow's Exif object. Knows no files and no pixels. A broken GPS block does not cost the
-date. The altitude is not read: no search asks for it, and cameras without a fix write anything there.
+A broken GPS block does not lose the date. The altitude is not read: no search uses it, and cameras without a
+GPS fix write arbitrary values there.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ def plausible(lat: float | None, lon: float | None) -> Position | None:
 
 
 def by_camera(exif: Any) -> bool:
-    """True if a camera's maker stands in it. Screenshots, drawings and pictures from messengers have none."""
+    """Whether EXIF names a camera maker; screenshots, drawings and messengers' pictures have none."""
     return bool(_text(_block(lambda: dict(exif)).get(_MAKE)))
 
 

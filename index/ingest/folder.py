@@ -1,7 +1,6 @@
-"""A folder of pictures, walked once for its chat logs and once for its photos. Order is stable; links to
-folders are not followed.
+"""Scans a folder of pictures: one pass for chat logs, one for photos.
 
-Knows names and the walk; what a file says is picture.py's.
+The order is stable; symbolic links to folders are not followed. picture.py reads the single files.
 """
 
 from __future__ import annotations
@@ -108,7 +107,8 @@ def _listen(root: Path, talks: list[Talk]) -> Iterator[Skip]:
             if messages and sum(talk.size for talk in talks) + len(messages) > chat.MAX_LINES:
                 yield Skip(
                     shown(path),
-                    f"with the logs before it more than {chat.MAX_LINES} messages; index its folder by itself",
+                    f"with the logs before it more than {chat.MAX_LINES} messages; "
+                    "index its folder by itself",
                 )
             elif messages:
                 talks.append(Talk(shown(path.relative_to(root).as_posix()), messages))

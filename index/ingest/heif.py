@@ -1,8 +1,7 @@
-"""Is a HEIC file whole? libheif decodes a file that was cut in the middle without a word, with most of the
-picture missing.
+"""Detects truncated HEIC files, which libheif decodes without an error and with most of the picture missing.
 
-Knows the boxes of ISO/IEC 14496-12 as far as lengths go: top-level boxes, and the extents that `iloc`
-promises. Decodes nothing.
+The check compares the file's size with the lengths of its top-level boxes (ISO/IEC 14496-12) and with the
+extents listed in `iloc`. It decodes nothing.
 """
 
 from __future__ import annotations
@@ -34,7 +33,8 @@ def check_whole(path: Path) -> None:
 
 def _cut(path: Path, size: int, needed: int) -> IngestError:
     return IngestError(
-        f"{path}: cut off after {size} of at least {needed} bytes: most of the picture is missing; copy it again"
+        f"{path}: cut off after {size} of at least {needed} bytes: "
+        "most of the picture is missing; copy it again"
     )
 
 

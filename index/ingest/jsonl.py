@@ -1,5 +1,4 @@
-"""The album JSONL: one photo a line. A line that does not fit is a Skip with its number. Knows JSON and what
-a photo may say; see README.
+"""Reads album JSONL files, one photo per line (format: see README). A malformed line yields a Skip.
 
 Time and place that a line does not give are read from the picture, if there is one.
 """

@@ -1,8 +1,4 @@
-"""A moment of a photo: its instant, its wall clock, and how sure the two are of each other. Also the time
-zone of a place, offline.
-
-Knows calendars and time zones; knows no file.
-"""
+"""A photo's time as an instant and as wall time, and where its offset came from; offline time-zone lookup."""
 
 from __future__ import annotations
 
@@ -62,8 +58,9 @@ def moment_of(taken: datetime, position: Position | None) -> Moment | None:
 
 
 def _aware(taken: datetime, tz: TzSource) -> Moment:
-    """Rounded down, the wall time stays within the calendar; -23:59:59 would become a day, which no offset
-    is.
+    """The moment of an aware time; its offset is rounded down to minutes, so wall time stays in the calendar.
+
+    Raises ValueError for an offset that rounds to a whole day (-23:59:59).
     """
     ms = to_millis(taken)
     offset = (to_millis(taken.replace(tzinfo=None)) - ms) // 60_000
@@ -88,8 +85,9 @@ def instant(utc: datetime, position: Position | None) -> Moment | None:
 
 
 def by_clock(moment: Moment, wall: int) -> Moment:
-    """A true UTC time whose wall clock another source read: believed if the two are a whole number of
-    quarter-hours apart, as zones are.
+    """A true UTC time with the offset taken from another source's wall time.
+
+    The offset is accepted only if it is a whole number of quarter-hours, as those of time zones are.
     """
     quarters = round((wall - moment.ms) / _QUARTER)
     fits = abs(quarters * _QUARTER - (wall - moment.ms)) < 60_000 and abs(quarters) <= _FARTHEST

@@ -1,4 +1,4 @@
-"""What a sidecar says of a photo: its moment, its place, its memories. Knows the nouns; knows no format."""
+"""Metadata of a photo from one source (EXIF, sidecar, ...): moment, position and memories."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from ..records import Memory
 from .moment import Moment, Position
 from .text import clean, names
 
-# What cameras and phones write where a caption belongs.
+# Texts that cameras and phones write into the caption fields.
 _CAMERAS = re.compile(
-    r"\W*(?:(?:[\w.]+ )?digital (?:still )?camera|sony dsc|samsung|(?:dsc|dcim|img|mvi)[\w\\/.\- ]*|default|untitled|(?:jpeg )?exif[\w ]*)\W*",
+    r"\W*(?:(?:[\w.]+ )?digital (?:still )?camera|sony dsc|samsung|(?:dsc|dcim|img|mvi)[\w\\/.\- ]*"
+    r"|default|untitled|(?:jpeg )?exif[\w ]*)\W*",
     re.I,
 )
 
@@ -38,9 +39,7 @@ def _of_a_camera(text: str) -> bool:
 def memories_of(
     title: str, description: str, keywords: Iterable[str], people: Iterable[str]
 ) -> tuple[Memory, ...]:
-    """Title and description as captions, keywords as one note, people as one memory of source `people` (each
-    a mention).
-    """
+    """Memories: title and description as captions, keywords as one note, people as one `people` memory."""
     title, description, persons = clean(title), clean(description), names(people)
     out = [
         Memory("caption", text)
@@ -56,9 +55,7 @@ def memories_of(
 
 
 def first_of(said: Iterable[PhotoMetadata]) -> PhotoMetadata:
-    """Of several, the first that knows the moment, the first that knows the place, and all that they
-    remember, once each.
-    """
+    """Combines sources in order of trust: the first moment, the first position, all distinct memories."""
     said = list(said)
     moment = next((s.moment for s in said if s.moment is not None), None)
     position = next((s.position for s in said if s.position is not None), None)

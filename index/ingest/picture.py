@@ -1,6 +1,4 @@
-"""One picture file as a Photo: its header, its captions, its sidecars, its hash. Pixels stay unread. Knows
-files; no folder and no album.
-"""
+"""Reads one picture file as a Photo: header, captions, sidecars and hash, but no pixels."""
 
 from __future__ import annotations
 
@@ -37,16 +35,16 @@ def read(path: Path, photo_id: str, sidecars: Sidecars) -> Iterator[Photo | Skip
 
     Raises IngestError or OSError if the picture cannot be taken.
     """
-    own, more = header(path)
-    said: list[PhotoMetadata] = []
-    for found in (sidecars.xmp_of(path.name), sidecars.json_of(path.name)):
-        if found is not None:
+    exif_metadata, embedded_metadata = header(path)
+    sidecar_metadata: list[PhotoMetadata] = []
+    for sidecar in (sidecars.xmp_of(path.name), sidecars.json_of(path.name)):
+        if sidecar is not None:
             try:
-                said += _sidecar(found)
+                sidecar_metadata += _sidecar(sidecar)
             except (IngestError, OSError) as error:
-                yield Skip(shown(found), f"this sidecar is not used: {error}")
-    together = first_of([*said, own, *more])
-    moment = _zoned(together, own.moment)
+                yield Skip(shown(sidecar), f"this sidecar is not used: {error}")
+    together = first_of([*sidecar_metadata, exif_metadata, *embedded_metadata])
+    moment = _zoned(together, exif_metadata.moment)
     lat, lon = together.position or (None, None)
     taken, zone, offset = taken_at(moment)
     yield Photo(
@@ -63,7 +61,7 @@ def read(path: Path, photo_id: str, sidecars: Sidecars) -> Iterator[Photo | Skip
 
 
 def header(path: Path) -> tuple[PhotoMetadata, list[PhotoMetadata]]:
-    """What EXIF says of moment and place, and what else the file says of itself."""
+    """Moment and position from EXIF, and the file's other embedded metadata. Raises IngestError."""
     with opened(path) as image:
         try:
             tags = image.getexif()
@@ -99,7 +97,7 @@ def _sidecar(path: Path) -> Iterable[PhotoMetadata]:
         if path.suffix.lower() == ".xmp"
         else (sidecar_json.parse, sidecar_json.MAX_BYTES)
     )
-    if not path.is_file():  # a pipe would never come to an end, nor would a device
+    if not path.is_file():  # a pipe or a device might never end
         raise IngestError("not a regular file")
     if path.stat().st_size > limit:
         raise IngestError(f"larger than {limit >> 20} MB")
@@ -108,8 +106,11 @@ def _sidecar(path: Path) -> Iterable[PhotoMetadata]:
 
 
 def _zoned(said: PhotoMetadata, header: Moment | None) -> Moment | None:
-    """What one source left open, another knew: the zone of a wall time by the place; the wall clock of a true
-    UTC time by the place, else by the picture's own header."""
+    """Completes a moment without an offset from the other sources.
+
+    The position gives the time zone; without one, a true UTC time gets its offset from the wall time in the
+    picture's own header.
+    """
     moment = said.moment
     if moment is None or moment.offset is not None:
         return moment

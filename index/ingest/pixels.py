@@ -1,7 +1,6 @@
-"""Opens pictures: headers for their EXIF, pixels for the encoders. Bounds what a file may declare before
-anything is decoded.
+"""Opens pictures: headers for EXIF, pixels for the encoders, with limits on size checked before decoding.
 
-Knows Pillow and pillow-heif, imported on first use. Knows no album. All errors are IngestError, one line.
+Pillow and pillow-heif are imported on first use. All errors are IngestError, one line.
 """
 
 from __future__ import annotations
@@ -85,7 +84,8 @@ def _check_size(path: Path, image: Any, max_pixels: int) -> None:
     pixels = image.width * image.height
     if pixels > max_pixels:
         raise IngestError(
-            f"{path}: declares {image.width} x {image.height} pixels, more than {max_pixels}; scale it down first"
+            f"{path}: declares {image.width} x {image.height} pixels, more than {max_pixels}; "
+            "scale it down first"
         )
     if image.format in ("JPEG", "MPO"):
         each = (
@@ -100,7 +100,8 @@ def _check_size(path: Path, image: Any, max_pixels: int) -> None:
     if pixels * each > MAX_DECODED:
         kind = f"{image.width} x {image.height} {image.format}"
         raise IngestError(
-            f"{path}: decoding a {kind} takes about {pixels * each >> 20} MB, more than {MAX_DECODED >> 20}; scale it down first"
+            f"{path}: decoding a {kind} takes about {pixels * each >> 20} MB, "
+            f"more than {MAX_DECODED >> 20}; scale it down first"
         )
 
 

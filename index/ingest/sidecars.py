@@ -1,9 +1,8 @@
-"""Which file of a folder is the sidecar of which picture: Takeout's cut and numbered names, edited twins, XMP
-with and without the extension.
+"""Matches sidecar files to pictures by name: Takeout's truncated and numbered names, edited copies, XMP.
 
-Knows names; opens nothing. Takeout names a sidecar NAME.EXT.supplemental-metadata.json (before 2024:
-NAME.EXT.json), cuts what stands before ".json" at 46 characters, and moves a picture's number to the end:
-IMG(1).jpg has IMG.jpg.supplemental-metadata(1).json.
+XMP sidecars are found with and without the picture's extension. No file is opened. Takeout names a sidecar
+NAME.EXT.supplemental-metadata.json (before 2024: NAME.EXT.json), cuts what stands before ".json" at 46
+characters, and moves a picture's number to the end: IMG(1).jpg has IMG.jpg.supplemental-metadata(1).json.
 """
 
 from __future__ import annotations

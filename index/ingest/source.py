@@ -1,6 +1,4 @@
-"""The room's front door for what people have: a folder, or an album JSONL. Knows which is which; knows
-neither's inside.
-"""
+"""Scans a source of photos, choosing the reader for a folder or for an album JSONL file."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ def scan(source: Path) -> Iterator[Photo | Skip]:
 
 
 def count(source: Path) -> int:
-    """How many pictures, or lines, `scan` will look at: the total of a progress bar. Raises as `scan` does."""
+    """How many pictures or lines `scan` will read, for a progress bar. Raises as `scan` does."""
     return folder.count(Path(source)) if _is_folder(Path(source)) else jsonl.count(Path(source))
 
 

@@ -1,6 +1,4 @@
-"""What a file says, made storable: no NUL, no lone surrogates, no end of whitespace, bounded length. Knows
-strings only.
-"""
+"""Cleans text from files for storage: no NUL, no lone surrogates, no outer whitespace, bounded length."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""XMP: the metadata packet of Adobe, Apple Photos, osxphotos, Immich, digiKam, darktable, in a file beside a
-picture.
+"""Parses XMP metadata, as written by Adobe, Apple Photos, osxphotos, Immich, digiKam and darktable.
 
 Read: date (exif:DateTimeOriginal, photoshop:DateCreated, xmp:CreateDate), GPS, dc:title, dc:description,
 dc:subject and digiKam's tags, people (Iptc4xmpExt:PersonInImage). Both spellings of RDF: attributes and

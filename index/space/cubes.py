@@ -133,14 +133,14 @@ class Space:
 
 
 def _all_boxes(cubes: Sequence[Cube]) -> tuple[list[Box], list[Box]]:
-    """The known and unknown boxes of all cubes, without repeats: cubes often share the box of unknown dates."""
+    """The known and unknown boxes of all cubes, without repeats: cubes often share such a box."""
     parts = [_boxes(cube) for cube in cubes]
     known, unknown = (list(dict.fromkeys(box for part in parts for box in part[side])) for side in (0, 1))
     return known, unknown
 
 
 def _boxes(cube: Cube) -> tuple[list[Box], list[Box]]:
-    """Two lists: boxes of photos surely inside, and boxes of photos with an unknown field that fit otherwise."""
+    """Boxes of photos surely inside, and boxes of photos with unknown fields that fit otherwise."""
     time = _span(cube.start, cube.end) if cube.has_time else _ALL
     bounded = any(side is not None for side in (cube.south, cube.north, cube.west, cube.east))
     places = _places(cube) if bounded else [(_ALL, _ALL)]

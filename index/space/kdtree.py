@@ -160,7 +160,7 @@ class KDTree:
         if self.how == "auto" and (
             WALKED * left > len(self) * sum(map(_sides, boxes)) or left * GATHERED > self._cut_size(boxes)
         ):
-            # The boxes hold many points: cut each if its narrowest axis leaves at most a quarter of all points,
+            # The boxes hold many points: cut each if its narrowest axis leaves at most a quarter of all,
             # else compare all.
             return [self._cut(box, len(self) // 4) or self._by_mask(box) for box in boxes]
         positions, owner = self._candidates(walk, lows, highs)
@@ -175,7 +175,7 @@ class KDTree:
         return sum(end - begin for box in boxes for _, begin, end in [self._narrowest(box, range(3))])
 
     def _by_mask(self, box: Box) -> Found:
-        """Compares whole columns: cheaper than a walk for few points, or for a box that holds many of them."""
+        """Compares whole columns: cheaper than a walk for few points, or a box that holds many of them."""
         inside: NDArray[np.bool_] | None = None
         for axis in range(3):
             for bound, open_end, compare in (
@@ -193,8 +193,8 @@ class KDTree:
         """Row numbers of the k nearest points and their distances, nearest first, ties in order of row.
 
         `unit`: the distance of one step on each axis; 0 ignores the axis. `period`: the length of the second
-        axis if it is circular (longitude), else 0. A point that is LOWEST on an axis in use is never returned.
-        The search box around the point grows until k points lie nearer than its sides.
+        axis if it is circular (longitude), else 0. A point that is LOWEST on an axis in use is not
+        returned. The search box around the point grows until k points lie nearer than its sides.
         """
         if k < 1 or not len(self) or not max(unit) > 0:
             return np.empty(0, np.int64), np.empty(0, np.float64)

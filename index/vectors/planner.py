@@ -13,8 +13,8 @@ from typing import Literal
 
 Plan = Literal["exact", "hnsw"]
 
-# The least candidate-list size (ef) of a graph search: recall@10 near 0.99 without a filter; `gamer bench ann`
-# measures how near.
+# The least candidate-list size (ef) of a graph search: recall@10 near 0.99 without a filter, as measured by
+# `gamer bench ann`.
 MIN_WALK = 76
 _PER_WANTED = 1.6  # candidates per vector wanted: the end of a candidate list is less complete than its start
 _SCAN = (45.0, 0.02, 0.00012)  # µs per call, per vector, per dimension of a vector that is read in sequence

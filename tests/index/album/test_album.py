@@ -25,7 +25,7 @@ from gamer.index.space.kdtree import LOWEST
 from tests.index.conftest import DIM, META, SAMPLE, BuildAlbum, name_vectors, unit
 
 
-def test_round_trip(album_path: Path) -> None:
+def test_an_album_returns_what_was_written(album_path: Path) -> None:
     with Album.open(album_path) as album:
         assert len(album) == 4 and album.meta == META and album.generation == 1
         assert [album.photo(row) for row in range(4)] == [item.photo for item in SAMPLE]
@@ -79,7 +79,7 @@ FIELD = st.one_of(st.none(), st.integers(-3, 3))
     st.lists(st.tuples(FIELD, FIELD), min_size=1, max_size=12),
     st.tuples(FIELD, FIELD, FIELD, FIELD, FIELD, FIELD),
 )
-def test_cubes_against_the_rule_in_plain_words(
+def test_cubes_follow_the_rule_in_plain_words(
     fields: list[tuple[int | None, int | None]], sides: tuple[int | None, ...]
 ) -> None:
     from gamer.index.space import cubes, kdtree
@@ -193,7 +193,7 @@ def test_duplicate_id_rolls_the_batch_back(tmp_path: Path) -> None:
         assert len(album) == 4 and album.generation == 2 and album.verify() == []
 
 
-def test_extend_and_segments_that_are_behind(album_path: Path) -> None:
+def test_photos_behind_a_segment_are_found(album_path: Path) -> None:
     more = Encoded(
         Photo("new.jpg", taken_at=9_000, memories=(Memory("note", "a new lamp"),)),
         {"text": name_vectors(["lamp"])},
@@ -210,7 +210,7 @@ def test_extend_and_segments_that_are_behind(album_path: Path) -> None:
     assert sorted(p.name for p in album_path.parent.iterdir()) == ["album.gamer"]
 
 
-def test_spoilt_segment_is_passed_over(album_path: Path) -> None:
+def test_a_damaged_segment_is_ignored(album_path: Path) -> None:
     db = sqlite3.connect(album_path)
     db.execute("UPDATE segments SET blob = zeroblob(length(blob)) WHERE name='kdtree'")
     db.commit()
@@ -235,7 +235,8 @@ def test_killed_build_leaves_nothing_under_the_name(tmp_path: Path) -> None:
     path = tmp_path / "a.gamer"
     code = (
         "import sys, time; from pathlib import Path; from gamer.index import *\n"
-        "w = AlbumWriter.create(Path(sys.argv[1]), AlbumMeta('a', 'b', 4, 0.5)); w.add([Encoded(Photo('x'))])\n"
+        "w = AlbumWriter.create(Path(sys.argv[1]), AlbumMeta('a', 'b', 4, 0.5))\n"
+        "w.add([Encoded(Photo('x'))])\n"
         "print('added', flush=True); time.sleep(60)"
     )
     with subprocess.Popen(
@@ -280,7 +281,7 @@ def test_files_that_are_no_album(album_path: Path, tmp_path: Path) -> None:
         AlbumWriter.create(tmp_path / "no" / "a.gamer", META)
 
 
-def test_readers_in_threads(album_path: Path) -> None:
+def test_threads_can_share_a_reader(album_path: Path) -> None:
     failures: list[BaseException] = []
 
     def read() -> None:
@@ -302,7 +303,7 @@ def test_readers_in_threads(album_path: Path) -> None:
     assert failures == []
 
 
-def test_a_lock_on_a_file_that_went_away_is_none(album_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_on_a_deleted_file_does_not_count(album_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = apsw.Connection
 
     def taken_away(path: str) -> apsw.Connection:
@@ -363,7 +364,10 @@ def test_nothing_is_cached_under_the_lock(album_path: Path, call: str) -> None:
 
 
 def test_import_is_light() -> None:
-    code = "import sys, gamer.index; print([m for m in ('PIL', 'usearch', 'pillow_heif', 'torch', 'onnxruntime') if m in sys.modules])"
+    code = (
+        "import sys, gamer.index; heavy = ('PIL', 'usearch', 'pillow_heif', 'torch', 'onnxruntime'); "
+        "print([m for m in heavy if m in sys.modules])"
+    )
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
         == "[]\n"

@@ -58,7 +58,8 @@ def test_header_and_rows(album_path: Path) -> None:
         (5, "dog", "thing", None),
         (6, "beach", "thing", 4),
     ]
-    edge = "SELECT p.canonical, c.canonical FROM edges JOIN entities p ON p.row=parent JOIN entities c ON c.row=child"
+    edge = """SELECT p.canonical, c.canonical
+        FROM edges JOIN entities p ON p.row=parent JOIN entities c ON c.row=child"""
     assert db.execute(edge).fetchall() == [("chair", "119 euro")]
     linked = "SELECT photo FROM mentions JOIN entities ON row=entity WHERE canonical='beach' ORDER BY photo"
     assert db.execute(linked).fetchall() == [(1,), (2,)]
@@ -177,8 +178,10 @@ def test_checksums_of_photos_are_made_from_the_page_alone(album_path: Path) -> N
         parts = [
             f"SELECT {columns} FROM photos WHERE row = ?",
             "SELECT source, text, sharing, sensitivity FROM memories WHERE photo = ? ORDER BY id",
-            "SELECT e.name, m.leaf FROM mentions m JOIN entities e ON e.row = m.entity WHERE m.photo = ? ORDER BY CAST(e.name AS BLOB)",
-            "SELECT channel, chunk, scale, data, fine FROM vectors WHERE photo = ? ORDER BY CAST(channel AS BLOB), chunk",
+            "SELECT e.name, m.leaf FROM mentions m JOIN entities e ON e.row = m.entity "
+            "WHERE m.photo = ? ORDER BY CAST(e.name AS BLOB)",
+            "SELECT channel, chunk, scale, data, fine FROM vectors "
+            "WHERE photo = ? ORDER BY CAST(channel AS BLOB), chunk",
         ]
         values = [value for sql in parts for record in db.execute(sql, (row,)) for value in record]
         assert zlib.crc32(b"".join(map(value_bytes, values))) == crc, row

@@ -57,7 +57,8 @@ def test_vectors_and_scores(stock: sqlite3.Connection, version: int) -> None:
     """Components are scale times a signed byte; the best chunk is the photo's score."""
     (query,) = name_vectors(["anna" if version == 1 else "doctor"]).tolist()
     scores: dict[str, float] = {}
-    sql = "SELECT p.id, v.scale, v.data FROM vectors v JOIN photos p ON p.row = v.photo WHERE v.channel = 'text'"
+    sql = """SELECT p.id, v.scale, v.data
+        FROM vectors v JOIN photos p ON p.row = v.photo WHERE v.channel = 'text'"""
     for photo, scale, data in stock.execute(sql):
         values = [scale * code for code in struct.unpack(f"{len(data)}b", data)]
         assert max(map(abs, values)) == pytest.approx(127 * scale) and math.hypot(*values) == pytest.approx(
@@ -153,13 +154,15 @@ def test_graph_of_entities(stock: sqlite3.Connection, version: int) -> None:
             links["Robert"] == {"beach.jpg", "dog.jpg"} and "Bob" not in links and ("chair", "IKEA") in edges
         )
         leaves = stock.execute(
-            "SELECT e.name, m.leaf FROM mentions m JOIN entities e ON e.row=m.entity JOIN photos p ON p.row=m.photo AND p.id='chair.jpg'"
+            "SELECT e.name, m.leaf FROM mentions m JOIN entities e ON e.row=m.entity "
+            "JOIN photos p ON p.row=m.photo AND p.id='chair.jpg'"
         )
         assert dict(leaves) == {"chair": 0, "119 euros": 1, "IKEA": 1}
 
 
 def test_words(stock: sqlite3.Connection) -> None:
-    sql = """SELECT p.id FROM memories_fts f JOIN memories m ON m.id = f.rowid JOIN photos p ON p.row = m.photo
+    sql = """SELECT p.id FROM memories_fts f
+        JOIN memories m ON m.id = f.rowid JOIN photos p ON p.row = m.photo
         WHERE memories_fts MATCH '"dogs" OR "running"' ORDER BY bm25(memories_fts)"""
     assert stock.execute(sql).fetchall() == [("dog.jpg",)]
     assert stock.execute("SELECT count(*) FROM memories WHERE id < 1").fetchone() == (0,)
@@ -178,9 +181,11 @@ def test_preferences(stock: sqlite3.Connection, version: int) -> None:
     if version == 1:
         assert stock.execute("SELECT count(*) FROM sqlite_schema WHERE name='preferences'").fetchone() == (0,)
         return
-    sql = "SELECT a.id, b.id FROM preferences JOIN photos a ON a.row=better JOIN photos b ON b.row=worse WHERE kind='photo'"
+    sql = """SELECT a.id, b.id FROM preferences
+        JOIN photos a ON a.row=better JOIN photos b ON b.row=worse WHERE kind='photo'"""
     assert stock.execute(sql).fetchall() == [("dog.jpg", "chair.jpg")]
-    sql = "SELECT a.name, b.name FROM preferences JOIN entities a ON a.row=better JOIN entities b ON b.row=worse WHERE preferences.kind='entity'"
+    sql = """SELECT a.name, b.name FROM preferences
+        JOIN entities a ON a.row=better JOIN entities b ON b.row=worse WHERE preferences.kind='entity'"""
     assert stock.execute(sql).fetchall() == [("dog", "chair")]
 
 
@@ -189,9 +194,11 @@ def test_checksums(stock: sqlite3.Connection, version: int) -> None:
         return
     for row, crc in stock.execute("SELECT row, crc FROM photos").fetchall():
         parts = [
-            "SELECT id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256 FROM photos WHERE row=?",
+            "SELECT id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256 "
+            "FROM photos WHERE row=?",
             "SELECT source, text, sharing, sensitivity FROM memories WHERE photo=? ORDER BY id",
-            "SELECT e.name, m.leaf FROM mentions m JOIN entities e ON e.row=m.entity WHERE m.photo=? ORDER BY e.name",
+            "SELECT e.name, m.leaf FROM mentions m JOIN entities e ON e.row=m.entity "
+            "WHERE m.photo=? ORDER BY e.name",
             "SELECT channel, chunk, scale, data, fine FROM vectors WHERE photo=? ORDER BY channel, chunk",
         ]
         assert (
@@ -242,7 +249,8 @@ def test_sqlite_vec_searches_an_album_in_plain_sql(golden: Path) -> None:
     db = apsw.Connection(str(golden))
     db.enable_load_extension(True)
     db.load_extension(sqlite_vec.loadable_path())
-    sql = """SELECT p.id, vec_distance_cosine(vec_int8(v.data), vec_int8(?)) AS d FROM vectors v JOIN photos p ON p.row = v.photo
+    sql = """SELECT p.id, vec_distance_cosine(vec_int8(v.data), vec_int8(?)) AS d
+        FROM vectors v JOIN photos p ON p.row = v.photo
         WHERE v.channel = 'text' ORDER BY d"""
     found: list[Any] = db.execute(sql, (codes.tobytes(),)).fetchall()
     db.close()

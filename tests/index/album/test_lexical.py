@@ -48,7 +48,8 @@ def test_the_sum_over_words_is_fts5s_own_bm25(make: Make) -> None:
     album = make(TEXTS)
     ours = album.words("dog beach rain").bm25
     rows = apsw.Connection(str(album.path)).execute(
-        "SELECT m.photo, bm25(memories_fts) FROM memories_fts f JOIN memories m ON m.id = f.rowid WHERE memories_fts MATCH 'dog OR beach OR rain'"
+        "SELECT m.photo, bm25(memories_fts) FROM memories_fts f JOIN memories m ON m.id = f.rowid "
+        "WHERE memories_fts MATCH 'dog OR beach OR rain'"
     )
     theirs = {int(photo): -float(score) for photo, score in rows}
     assert set(np.flatnonzero(ours).tolist()) == set(theirs) == {0, 1, 3}
@@ -75,7 +76,8 @@ def test_each_words_bm25_is_fts5s_also_of_phrases_and_of_long_memories(
         album = album_of(Path(folder) / "a.gamer", [" ".join(text) for text in texts])
         for form in ("dog", "left-hand", "ärger", "cat"):
             rows = apsw.Connection(str(album.path)).execute(
-                "SELECT m.photo, -bm25(memories_fts) FROM memories_fts JOIN memories m ON m.id = memories_fts.rowid WHERE memories_fts MATCH ?",
+                "SELECT m.photo, -bm25(memories_fts) FROM memories_fts JOIN memories m "
+                "ON m.id = memories_fts.rowid WHERE memories_fts MATCH ?",
                 (f'"{form}"',),
             )
             theirs = {int(photo): float(score) for photo, score in rows}

@@ -208,7 +208,7 @@ def photos_of(path: Path, name: str) -> set[str]:
         return {album.photo(row).id for match in found for row in match.photos}
 
 
-def test_merging_and_splitting(album_path: Path) -> None:
+def test_splitting_undoes_merging(album_path: Path) -> None:
     assert photos_of(album_path, "dog") == {"dog.jpg"} and photos_of(album_path, "chair") == {"chair.jpg"}
     with AlbumWriter.extend(album_path) as writer:
         writer.merge("dog", "Anna")

@@ -432,7 +432,8 @@ def test_a_read_only_album(album_path: Path) -> None:
 
 # What a checksum or a hash covers; the page of the format says what none does.
 COVERED = (
-    "SELECT id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256 FROM photos ORDER BY row",
+    "SELECT id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256 "
+    "FROM photos ORDER BY row",
     "SELECT photo, source, text, sharing, sensitivity FROM memories ORDER BY photo, id",
     "SELECT canonical, name, kind, scale, data FROM entities ORDER BY row",
     "SELECT e.name, m.photo, m.leaf FROM mentions m JOIN entities e ON e.row = m.entity ORDER BY 1, 2",

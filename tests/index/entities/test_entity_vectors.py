@@ -121,7 +121,7 @@ def test_a_low_threshold_is_answered_by_a_scan(album: Path) -> None:
 
 
 @pytest.mark.parametrize("blob", [b"", b"GHNS", b"x" * 900])
-def test_a_segment_that_is_no_graph_is_not_there(album: Path, blob: bytes) -> None:
+def test_a_segment_that_is_no_graph_is_ignored(album: Path, blob: bytes) -> None:
     every = found(album, False)
     db = apsw.Connection(str(album))
     db.execute(

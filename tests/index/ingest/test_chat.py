@@ -36,7 +36,7 @@ def ms(text: str) -> int:
         ("2023/12/31 21:15 - Anna: Prosit!", "2023-12-31T21:15"),
     ],
 )
-def test_a_line_of_each_form(line: str, when: str) -> None:
+def test_a_line_of_each_form_is_parsed(line: str, when: str) -> None:
     assert chat.parse(line) == (chat.Message(ms(when), "Anna", "Prosit!", None),)
 
 
@@ -85,7 +85,8 @@ def test_attachments(body: str, name: str, text: str) -> None:
 @given(
     st.text(max_size=300)
     | st.from_regex(
-        r"(\[?[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{2,4},? [0-9]{1,2}:[0-9]{2} ?(PM)?\]? ?-? ?[A:. ]{0,6}\n?){0,5}"
+        r"(\[?[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{2,4},? [0-9]{1,2}:[0-9]{2} ?(PM)?\]?"
+        r" ?-? ?[A:. ]{0,6}\n?){0,5}"
     )
 )
 def test_no_text_makes_it_raise(text: str) -> None:
@@ -142,7 +143,7 @@ def test_a_folder_with_its_chat(tmp_path: Path) -> None:
     | st.sampled_from(["see IMG-1.jpg.png x", "a.jpgb.jpg", ".jpg", "x.heic (file attached)"])
 )
 def test_a_pictures_name_is_what_its_whole_pattern_finds(body: str) -> None:
-    """The pattern itself takes time with the square of a message; what is found from the endings is the same."""
+    """The plain pattern takes quadratic time; the search from the endings finds the same names."""
     whole = re.search(r"([^\s<>:\"/\\|?*]{1,200}\.(?:jpe?g|png|webp|heic|heif|tiff?))", body, re.I)
     assert chat._picture(body) == (whole[0] if whole else None)
 

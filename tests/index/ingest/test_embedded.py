@@ -73,7 +73,7 @@ def test_an_xmp_packet_is_read_from_every_format(tmp_path: Path, name: str) -> N
     assert found.wall == datetime(2021, 7, 3, 18, 20, tzinfo=UTC).timestamp() * 1000
 
 
-def test_heic_packets_too(tmp_path: Path) -> None:
+def test_an_xmp_packet_is_read_from_heic(tmp_path: Path) -> None:
     heif = pytest.importorskip("pillow_heif")
     heif.register_heif_opener()
     picture().resize((64, 64)).save(tmp_path / "a.heic", xmp=XMP)
@@ -88,7 +88,7 @@ def test_heic_packets_too(tmp_path: Path) -> None:
         (None, "Großmutter".encode("latin-1")),
     ],
 )
-def test_iptc_in_utf8_and_in_latin_1(tmp_path: Path, charset: bytes | None, caption: bytes) -> None:
+def test_iptc_is_read_in_utf8_and_in_latin_1(tmp_path: Path, charset: bytes | None, caption: bytes) -> None:
     head = ((1, 90, charset),) if charset else ()
     jpeg_with(
         tmp_path / "a.jpg",
@@ -118,7 +118,7 @@ def test_the_same_caption_in_three_places_is_one_memory(tmp_path: Path) -> None:
         "   ",
     ],
 )
-def test_what_cameras_write_there_is_no_caption(tmp_path: Path, junk: str) -> None:
+def test_texts_that_cameras_write_are_no_captions(tmp_path: Path, junk: str) -> None:
     exif = Image.Exif()
     exif[0x010E] = junk
     jpeg_with(tmp_path / "a.jpg", iptc((2, 120, junk.encode())), exif)

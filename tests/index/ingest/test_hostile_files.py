@@ -259,7 +259,8 @@ for item in scan(Path({str(tmp_path)!r})):
             print(item.id, "refused:", str(error).partition(": ")[2])
     else:
         print(Path(item.where).name, "skipped:", item.reason)
-print("peak", re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1])  # ru_maxrss would count pytest's own memory
+# ru_maxrss would count pytest's own memory
+print("peak", re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1])
 """
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, env=dict(os.environ)

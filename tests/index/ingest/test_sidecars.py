@@ -29,13 +29,16 @@ APPLE = """<?xpacket begin="" id="W5M0MpCehiHzreSzNTczkc9d"?>
   <photoshop:DateCreated>2019-04-15T14:40:24-04:00</photoshop:DateCreated>
  </rdf:Description>
  <rdf:Description rdf:about="" xmlns:Iptc4xmpExt="http://iptc.org/std/Iptc4xmpExt/2008-02-29/">
-  <Iptc4xmpExt:PersonInImage><rdf:Bag><rdf:li>Anna</rdf:li><rdf:li>Ben, Jr.</rdf:li></rdf:Bag></Iptc4xmpExt:PersonInImage>
+  <Iptc4xmpExt:PersonInImage>
+    <rdf:Bag><rdf:li>Anna</rdf:li><rdf:li>Ben, Jr.</rdf:li></rdf:Bag>
+  </Iptc4xmpExt:PersonInImage>
  </rdf:Description>
  <rdf:Description rdf:about="" xmlns:exif="http://ns.adobe.com/exif/1.0/">
   <exif:GPSLongitude>94,17.3263W</exif:GPSLongitude><exif:GPSLatitude>39,3,4.84N</exif:GPSLatitude>
  </rdf:Description></rdf:RDF></x:xmpmeta><?xpacket end="w"?>"""
 IMMICH = """<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
-<rdf:Description xmlns:exif="http://ns.adobe.com/exif/1.0/" exif:DateTimeOriginal="2020-05-06T07:08:09" exif:GPSLatitude="48.2"
+<rdf:Description xmlns:exif="http://ns.adobe.com/exif/1.0/" exif:DateTimeOriginal="2020-05-06T07:08:09"
+  exif:GPSLatitude="48.2"
  exif:GPSLongitude="16.4" xmlns:digiKam="http://www.digikam.org/ns/1.0/"><digiKam:TagsList><rdf:Seq><rdf:li>Places/Vienna</rdf:li></rdf:Seq></digiKam:TagsList>
 </rdf:Description></rdf:RDF></x:xmpmeta>"""
 
@@ -60,7 +63,7 @@ def only(folder: Path) -> Photo:
 
 
 @pytest.mark.parametrize("name", ["p.xmp", "p.jpg.xmp", "P.JPG.XMP"])
-def test_an_apple_sidecar(tmp_path: Path, name: str) -> None:
+def test_an_apple_sidecar_is_read(tmp_path: Path, name: str) -> None:
     picture(tmp_path / "p.jpg", "2000:01:01 00:00:00")
     (tmp_path / name).write_text(APPLE, encoding="utf-8")
     photo = only(tmp_path)
@@ -76,7 +79,7 @@ def test_an_apple_sidecar(tmp_path: Path, name: str) -> None:
     ]
 
 
-def test_an_immich_sidecar_in_attributes(tmp_path: Path) -> None:
+def test_an_immich_sidecar_in_attributes_is_read(tmp_path: Path) -> None:
     picture(tmp_path / "p.png")
     (tmp_path / "p.png.xmp").write_text(IMMICH)
     photo = only(tmp_path)
@@ -145,9 +148,12 @@ NAMESPACES = 'xmlns:exif="http://ns.adobe.com/exif/1.0/" xmlns:photoshop="http:/
 
 @settings(max_examples=150, deadline=None)
 @given(st.dictionaries(FIELDS, st.from_regex(r"[-+0-9.,:TNSEWZ ]{0,30}", fullmatch=True)))
-def test_any_values_in_wellformed_xmp(fields: dict[str, str]) -> None:
+def test_no_values_in_wellformed_xmp_make_it_raise(fields: dict[str, str]) -> None:
     values = "".join(f"<{name}>{value}</{name}>" for name, value in fields.items())
-    rdf = f'<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description {NAMESPACES}>{values}</rdf:Description></rdf:RDF>'
+    rdf = (
+        '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">'
+        f"<rdf:Description {NAMESPACES}>{values}</rdf:Description></rdf:RDF>"
+    )
     said = xmp.parse(rdf.encode())
     assert said.position is None or (abs(said.position[0]) <= 90 and abs(said.position[1]) <= 180)
 
@@ -179,7 +185,7 @@ KEYS = st.sampled_from(
     st.dictionaries(KEYS, JSON | st.dictionaries(KEYS, JSON) | st.lists(st.dictionaries(KEYS, JSON))),
     st.booleans(),
 )
-def test_any_values_in_wellformed_json(found: dict[str, Any], listed: bool) -> None:
+def test_no_values_in_wellformed_json_make_it_raise(found: dict[str, Any], listed: bool) -> None:
     said = sidecar_json.parse(json.dumps([found] if listed else found).encode())
     for memory in said.memories if said else ():
         memory.text.encode("utf-8")
@@ -198,7 +204,7 @@ TAKEOUT = {
 }
 
 
-def test_takeout(tmp_path: Path) -> None:
+def test_takeout_sidecars_are_read(tmp_path: Path) -> None:
     picture(tmp_path / "p.jpg", "2001:01:01 00:00:00")
     (tmp_path / "p.jpg.supplemental-metadata.json").write_text(json.dumps(TAKEOUT))
     (tmp_path / "metadata.json").write_text('{"title": "an album"}')
@@ -276,7 +282,7 @@ LONG = "PXL_20230714_101112131_a_very_long_name_of_a_photo"  # 50 characters
         (["ä 写真 (3).JPG"], "Ä 写真 (3).jpg.supplemental-meta.json", "ä 写真 (3).JPG"),
     ],
 )
-def test_takeouts_names(pictures: list[str], sidecar: str, owner: str) -> None:
+def test_takeouts_sidecar_names_are_matched(pictures: list[str], sidecar: str, owner: str) -> None:
     sidecars = Sidecars(Path("x"), [*pictures, sidecar])
     assert [name for name in pictures if sidecars.json_of(name)] == [owner]
     assert sidecars.json_of(owner) == Path("x") / sidecar
@@ -302,7 +308,7 @@ def test_a_strangers_sidecar_is_left_alone(other: str) -> None:
     assert Sidecars(Path("x"), ["a.jpg", "a(1).jpg", other]).json_of("a.jpg") is None
 
 
-def test_osxphotos_json(tmp_path: Path) -> None:
+def test_osxphotos_json_is_read(tmp_path: Path) -> None:
     picture(tmp_path / "p.jpg")
     written = {
         "_CreatedBy": "osxphotos",

@@ -76,7 +76,7 @@ def test_nearest_equals_sorting(
 
 @settings(max_examples=60, deadline=None)
 @given(POINTS, BOXES, st.data())
-def test_late_points_are_found_on_top(points: Int64Array, boxes: list[Box], data: st.DataObject) -> None:
+def test_late_points_are_found_too(points: Int64Array, boxes: list[Box], data: st.DataObject) -> None:
     """A tree that is behind, with the rows that changed, came and went since, answers as a new one."""
     before = data.draw(POINTS)
     late = np.array(
