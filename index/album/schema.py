@@ -225,14 +225,18 @@ def _check_header(path: Path, head: bytes, size: int) -> None:
         raise AlbumError(
             f"{path}: album format {version} is not a version that was ever written; build the album again"
         )
-    _check_length(path, head, size)
+    _check_length(path, head)
 
 
-def _check_length(path: Path, head: bytes, size: int) -> None:
+def _check_length(path: Path, head: bytes) -> None:
     page_size, pages = struct.unpack_from(">H", head, 16)[0], struct.unpack_from(">I", head, 28)[0]
     page_size = 65536 if page_size == 1 else page_size
-    has_wal = path.with_name(path.name + "-wal").exists()  # then the header may be out of date
-    if not has_wal and size < page_size * pages:
+    # A log means that header and file may be between two states. The size is taken after that question: a writer
+    # that ended since the header was read has grown the file before it took its log away.
+    if path.with_name(path.name + "-wal").exists():
+        return
+    size = path.stat().st_size
+    if size < page_size * pages:
         raise AlbumError(
             f"{path}: truncated ({size} of {page_size * pages} bytes); build or copy the album again"
         )

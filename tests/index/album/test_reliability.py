@@ -17,7 +17,9 @@ import time
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
+import apsw
 import numpy as np
 import pytest
 
@@ -330,6 +332,23 @@ def test_two_readers_and_a_writer(album_path: Path) -> None:
     for reader in readers:
         assert reader.communicate(timeout=60)[0] == f"saw {4 + more}\n" and reader.returncode == 0
     assert [p.name for p in album_path.parent.iterdir()] == [album_path.name]
+
+
+def test_an_album_that_grows_while_it_is_opened_is_not_called_truncated(
+    album_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, before = apsw.Connection, album_path.stat().st_size
+
+    def after_a_writer(*arguments: Any, **options: Any) -> apsw.Connection:
+        monkeypatch.setattr(apsw, "Connection", real)
+        with AlbumWriter.extend(album_path) as writer:
+            writer.add([encoded(a_photo(f"{seed}.jpg", seed), seed) for seed in range(200)])
+            writer.finish(name_vectors)
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(apsw, "Connection", after_a_writer)
+    with Album.open(album_path) as album:
+        assert len(album) == 204 and album_path.stat().st_size > before
 
 
 def test_an_album_that_is_being_read_is_not_replaced(album_path: Path) -> None:
