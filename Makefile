@@ -9,7 +9,7 @@ PIP_LINES := awk '/^(Collecting|ERROR|Successfully)/ { print substr($$0, 1, 100)
 export HF_HUB_OFFLINE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help install install-quickstart quickstart first export index full-size test test-fast lint clean mobile-setup-kotlin mobile-setup-swift mobile-suites conformance arm64-check processors android-apk
+.PHONY: help docs install install-quickstart quickstart first export index full-size test test-fast lint clean mobile-setup-kotlin mobile-setup-swift mobile-suites conformance arm64-check processors android-apk
 
 help:
 	@echo "make quickstart   install, export, index, search, benchmark, report"
@@ -17,6 +17,7 @@ help:
 	@echo "make test-fast    the tests that need no exported bundle"
 	@echo "make conformance  the same fixtures in Python, Kotlin and Swift (first: make mobile-setup-kotlin mobile-setup-swift)"
 	@echo "make processors   the same bundle and fixtures on six kinds of processor"
+	@echo "make docs         the documentation as a site in $(OUT)/site"
 	@echo "make clean        remove out/ and .venv/"
 
 # Two sets of packages: what the main job needs, and all that the tests, peers and baselines want beside it.
@@ -81,7 +82,12 @@ lint: install
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-test: lint
+# Its benchmarks are made from bench/results; it asks no other host for anything.
+docs: install
+	@echo "== documentation: $(OUT)/site/index.html"
+	@NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(BIN)/mkdocs build --quiet --site-dir $(abspath $(OUT)/site)
+
+test: lint docs
 	@$(MAKE) --no-print-directory index
 	@GAMER_BUNDLE=$(abspath $(OUT)/pocket) $(BIN)/python -m pytest
 	@$(MAKE) --no-print-directory mobile-suites

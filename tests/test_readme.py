@@ -1,0 +1,96 @@
+"""The README is short, its snippet runs, and what it links to is there; the documentation builds without a network."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.paths import ROOT
+
+PAGES = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+README = PAGES[0].read_text(encoding="utf-8")
+
+
+def test_the_readme_has_at_most_150_lines() -> None:
+    assert len(README.splitlines()) <= 150
+
+
+@pytest.mark.parametrize("page", [*PAGES, *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name)
+def test_what_a_page_links_to_is_there(page: Path) -> None:
+    generated = {"benchmarks.md"}
+    for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8")):
+        assert target in generated or (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "docs" / "bundle.md"], ids=lambda page: page.name)
+def test_a_file_that_a_page_names_is_there(page: Path) -> None:
+    named = r"`((?:index|runtime|export|bench|tests|tools|src|android_demo|ios_demo)/[\w/.-]+\.\w+)"
+    for path in re.findall(named, page.read_text(encoding="utf-8")):
+        assert (ROOT / path).exists(), f"{page.name}: {path}"
+
+
+@pytest.mark.slow
+def test_the_readmes_python_runs(bundle: Path, sample_album: Path) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    assert len(code.splitlines()) <= 11
+    code = code.replace("out/pocket", str(bundle)).replace("out/album.gamer", str(sample_album))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "chelsea" in done.stdout.splitlines()[1] and "'vectors'" in done.stdout
+
+
+@pytest.mark.slow
+def test_the_documentation_is_built_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
+    pytest.importorskip("material", reason="needs the docs extra")
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(tmp_path / "site")]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, env=environment)
+    assert done.returncode == 0, done.stderr
+    loads = re.compile(
+        r"<(?:script|img|link|iframe)[^>]*(?:src|href)=\"(?:https?:)?//(?!127)[^\"]*", re.IGNORECASE
+    )
+    for page in (tmp_path / "site").rglob("*.html"):
+        foreign = [
+            tag for tag in loads.findall(page.read_text(encoding="utf-8")) if 'rel="canonical"' not in tag
+        ]
+        assert foreign == [], page
+    for sheet in (tmp_path / "site").rglob("*.css"):
+        assert not re.search(r"url\(\s*['\"]?(?:https?:)?//", sheet.read_text(encoding="utf-8")), sheet
+
+
+def test_the_benchmarks_page_holds_what_the_result_files_hold() -> None:
+    pytest.importorskip("mkdocs", reason="needs the docs extra")
+    from tools.docs import benchmarks
+
+    page = benchmarks.page()
+    quality = json.loads((benchmarks.RESULTS / "quality-baselines-lihua.json").read_text())
+    ours = next(row for row in quality["methods"] if row["method"] == "ours")
+    assert f"{ours['scores']['recall5']['mean']:.3f} (" in page
+    for name in ("index", "llm-pocket", "processors", "latency-pocket", "exports-full-size", "ann-texts"):
+        assert f"bench/results/{name}.json" in page
+
+
+def test_the_readmes_figures_are_those_of_their_files() -> None:
+    results = ROOT / "bench" / "results"
+
+    def load(name: str) -> Any:
+        return json.loads((results / name).read_text())
+
+    means = [row["scores"]["recall5"]["mean"] for row in load("quality-baselines-lihua.json")["methods"]]
+    assert f"{means[0]:.3f}, {max(means[1:]):.3f}" in README
+    search = next(row for row in load("latency-pocket.json")["rows"] if row["layer"] == "search")
+    assert f"{search['p50_ns'] / 1e6:.1f} ms" in README
+    assert f"{load('index.json')['sizes'][-1]['search_encoding']['p95_ms']:.0f} ms" in README
+    wanted = ("clip-vit-l14", "image_tower", "onnx")
+    rows = load("exports-full-size.json")["rows"]
+    clip = next(row for row in rows if (row["recipe"], row["role"], row["target"]) == wanted)
+    assert f"{clip['share_of_fp32']:.0%}, {clip['cosine']:.4f}".replace("%", " %") in README
+    kinds = load("processors.json")["rows"].values()
+    assert f"{min(kind['components']['image_tower']['cosine'] for kind in kinds):.4f}" in README
