@@ -94,7 +94,7 @@ def sheet(found: Exports) -> Sheet:
     )
     rows = tuple(
         (
-            r.recipe + (f" (+{len(r.also)})" if r.also else ""), r.role, f"{r.parameters:,}", f"{r.macs / 1e6:,.0f} M/{r.macs_per.split()[0]}",
+            r.recipe + (f" (+{len(r.also)})" if r.also else ""), r.role, f"{r.parameters:,}", (f"{r.macs / 1e6:,.0f} " f"M/{r.macs_per.split()[0]}"),
             r.target, r.quant, f"{r.bytes / 1e6:,.1f}", f"{r.share_of_fp32:.1%}", f"{r.seconds:.0f}",
             f"{r.peak_bytes / 1e9:.1f}", "" if r.cosine is None else f"{r.cosine:.5f}", r.executed_by,
         )

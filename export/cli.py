@@ -149,7 +149,11 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
     "--weights",
     multiple=True,
     metavar="[PART=]SOURCE",
-    help="The same for a part (image, text, llm), or for all; repeat for more. random:7 fills the true architecture with numbers.",
+    help="The same for a part (image, text, "
+    "llm), or for all; repeat for "
+    "more. random:7 fills the "
+    "true "
+    "architecture with numbers.",
 )
 @click.option(
     "--targets",
@@ -338,7 +342,7 @@ def export(
                 progress.update(task, advance=1 if artifact else 0, description=text)
                 if artifact:
                     progress.console.print(
-                        f"  {text}: {artifact.bytes / 1e6:.1f} MB, {parity_text(artifact.parity)}, {artifact.export_seconds:.0f} s",
+                        f"  {text}: " f"{artifact.bytes / 1e6:.1f} MB, " f"{parity_text(artifact.parity)}, " f"{artifact.export_seconds:.0f} s",
                         highlight=False, soft_wrap=True,
                     )  # fmt: skip
 
@@ -383,13 +387,19 @@ def _print_plan(
         _print_fits(phone, fits, Console())
     if phone is not None and (none := phone_memory.cannot(fits)):
         raise ExportError(
-            f"{phone.name} cannot run {', '.join(none)}: choose fewer bits, a smaller --max-seq-len, or a target that it has"
+            f"{phone.name} cannot run "
+            f"{', '.join(none)}: choose "
+            "fewer bits, a smaller "
+            "--max-seq-len, or a "
+            "target that it has"
         )
 
 
 def _print_fits(phone: devices.Profile, found: tuple[phone_memory.Fit, ...], console: Console) -> None:
     out = Table(
-        title=f"{phone.name}: {phone.app_memory_gb:g} GB for one app; {phone.os} runs {', '.join(phone_memory.RUNS.get(phone.os, ()))}"
+        title=f"{phone.name}: {phone.app_memory_gb:g} "
+        f"GB for one app; {phone.os} runs "
+        f"{', '.join(phone_memory.RUNS.get(phone.os, ()))}"
     )
     for name in ("component", "target", "MB in memory", "fits"):
         out.add_column(name, justify="right" if name == "MB in memory" else "left")
@@ -418,7 +428,11 @@ def _print_artifacts(settings: Settings, found: ExportPlan) -> None:
         )
     Console().print(out)
     click.echo(
-        f"{len(found.artifacts)} artifacts, about {found.bytes / 1e6:,.0f} MB; peak of one worker about {found.peak / 1e9:.1f} GB"
+        f"{len(found.artifacts)} artifacts, about "
+        f"{found.bytes / 1e6:,.0f} MB; "
+        "peak of one worker "
+        "about "
+        f"{found.peak / 1e9:.1f} GB"
     )
 
 
@@ -459,5 +473,6 @@ def print_manifest(manifest: mf.Manifest, folder: Path, as_json: bool) -> None:
         return
     Console().print(table(manifest))
     click.echo(
-        f"{folder}: {len(manifest.artifacts)} artifacts, {sum(a.bytes for a in manifest.artifacts) / 1e6:.1f} MB, δ {manifest.thresholds.delta}"
+        f"{folder}: {len(manifest.artifacts)} artifacts, "
+        f"{sum(a.bytes for a in manifest.artifacts) / 1e6:.1f} MB, δ {manifest.thresholds.delta}"
     )

@@ -132,11 +132,19 @@ class Recipe:
             )
         if "dpe" in parts and not {"image", "llm"} <= set(parts):
             raise ExportError(
-                "part dpe projects patches of the image tower into the language model's space: ask for image and llm too"
+                "part dpe projects patches of "
+                "the image tower into "
+                "the language model's "
+                "space: ask for "
+                "image and llm too"
             )
         if "image" in parts and "text" not in parts and self.image == "efficientnet-lite0":
             raise ExportError(
-                f"recipe {self.name}'s image tower is made of the text tower's vectors of its labels: ask for text too"
+                f"recipe {self.name}'s image tower "
+                "is made of the text "
+                "tower's vectors of "
+                "its labels: ask "
+                "for text too"
             )
         image, text, llm = (
             (getattr(self, part) if part in parts else "") for part in ("image", "text", "llm")

@@ -73,18 +73,27 @@ class Settings:
             raise ExportError(f"ONNX format {self.onnx_format!r}: choose one of: {', '.join(ONNX_FORMATS)}")
         if self.deployment_target not in DEPLOYMENT_TARGETS:
             raise ExportError(
-                f"deployment target {self.deployment_target!r}: choose one of: {', '.join(DEPLOYMENT_TARGETS)}"
+                "deployment target "
+                f"{self.deployment_target!r}: choose "
+                "one of: "
+                f"{', '.join(DEPLOYMENT_TARGETS)}"
             )
         if self.executorch_backend not in EXECUTORCH_BACKENDS:
             raise ExportError(
-                f"unknown ExecuTorch backend {self.executorch_backend!r}; choose one of: {', '.join(EXECUTORCH_BACKENDS)}"
+                "unknown ExecuTorch backend "
+                f"{self.executorch_backend!r}; choose one of: "
+                f"{', '.join(EXECUTORCH_BACKENDS)}"
             )
         if any(
             part != "dpe" and self.source(part) is None and self.model(part) is None
             for part in self.chosen.parts()
         ):
             raise ExportError(
-                f"recipe {self.recipe} has no weights of its own: give -m with a directory, a .gguf file or a hub id"
+                f"recipe {self.recipe} has no weights of its "
+                "own: give -m with "
+                "a directory, a "
+                ".gguf file or "
+                "a hub id"
             )
 
     @property
@@ -223,7 +232,10 @@ def parse_sources(name: str, model: str | None, weights: tuple[str, ...]) -> tup
     if model is not None:
         if len({chosen.image, chosen.text, chosen.llm} - {""}) > 1:
             raise ExportError(
-                f"recipe {name} is made of several models: say which part {model} is, as in --weights {parts[-1]}={model}"
+                f"recipe {name} is made of several models: "
+                f"say which part {model} "
+                "is, as in --weights "
+                f"{parts[-1]}={model}"
             )
         found |= dict.fromkeys(parts, model)
     for item in weights:

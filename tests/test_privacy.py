@@ -135,7 +135,11 @@ def test_a_call_that_strace_tore_in_two_is_judged_by_its_result(tmp_path: Path) 
     log = tmp_path / "trace"
     log.write_text(
         '11 mkdir("/old", 0777 <unfinished ...>\n12 mkdir("/new", 0777 <unfinished ...>\n'
-        "11 <... mkdir resumed>) = -1 EEXIST (File exists)\n12 <... mkdir resumed>) = 0\n13 connect(3, {sa_family=AF_INET} <unfinished ...>\n"
+        "11 <... mkdir "
+        "resumed>) = -1 EEXIST (File exists)\n12 "
+        "<... mkdir resumed>) = 0\n13 "
+        "connect(3, "
+        "{sa_family=AF_INET} <unfinished ...>\n"
     )
     assert offences(log, [tmp_path]) == ['mkdir("/new", 0777) = 0', "connect(3, {sa_family=AF_INET}"]
 
@@ -268,7 +272,9 @@ def test_the_server_listens_on_loopback_and_calls_nobody(
         server.communicate(timeout=30)
     # Its own socket, bound to loopback, and answers on connections that others opened.
     own = re.compile(
-        rf'socket\(AF_INET6?, SOCK_STREAM|bind\(.*sin_port=htons\({port}\), sin_addr=inet_addr\("127\.0\.0\.1"\)|sendto\(.*, NULL, 0'
+        r"socket\(AF_INET6?, "
+        rf"SOCK_STREAM|bind\(.*sin_port=htons\({port}\), "
+        r'sin_addr=inet_addr\("127\.0\.0\.1"\)|sendto\(.*, NULL, 0'
     )
     assert [call for call in offences(log, [home.parent / "temporary", albums]) if not own.search(call)] == []
     assert not re.search(r"\bconnect\(\d+.*AF_INET", log.read_text(errors="replace")), (

@@ -1,4 +1,6 @@
-"""The README is short, its snippet runs, and what it links to is there; the documentation builds without a network."""
+"""The README is short, its snippet runs, and what it links to is there; the documentation builds without a
+network.
+"""
 
 from __future__ import annotations
 

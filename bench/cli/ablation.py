@@ -87,11 +87,18 @@ def ablation(
     console.print("K:", ", ".join(f"recall@{k} {value:.3f}" for k, value in found.fused[0].recall.items()))
     for routed in found.rho:
         console.print(
-            f"ρ {routed.rho}: {routed.experts:.2f} of {routed.of} experts, {routed.macs_share:.0%} of their multiply-adds"
+            f"ρ {routed.rho}: {routed.experts:.2f} of "
+            f"{routed.of} experts, "
+            f"{routed.macs_share:.0%} "
+            "of their "
+            "multiply-adds"
         )
     for size in found.sizes:
         console.print(
-            f"{size.photos} photos: recall@5 {size.recall5:.3f}, mode paper {size.paper_recall5:.3f}, {size.p50_ms:.1f} ms"
+            f"{size.photos} photos: recall@5 "
+            f"{size.recall5:.3f}, mode paper "
+            f"{size.paper_recall5:.3f}, "
+            f"{size.p50_ms:.1f} ms"
         )
 
 

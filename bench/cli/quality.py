@@ -120,7 +120,11 @@ def print_quality(found: Quality) -> None:
     console = Console()
     photos, queries = sum(one.photos for one in found.users), sum(len(one.queries) for one in found.users)
     table = Table(
-        title=f"{found.dataset}: {len(found.users)} users, {photos} photos, {queries} queries; macro over users",
+        title=f"{found.dataset}: {len(found.users)} users, "
+        f"{photos} photos, "
+        f"{queries} queries; "
+        "macro over "
+        "users",
         box=box.SIMPLE_HEAD,
         pad_edge=False,
         padding=(0, 1, 0, 0),
@@ -141,7 +145,11 @@ def print_quality(found: Quality) -> None:
         )
     console.print(table)
     console.print(
-        f"p: R@5 against {found.reference}, paired permutation test, Holm-corrected; std: MAP@5 over min(relevant, 5); ms: p50 a query"
+        "p: R@5 against "
+        f"{found.reference}, paired permutation test, "
+        "Holm-corrected; std: MAP@5 over "
+        "min(relevant, 5); "
+        "ms: p50 a query"
     )
     for name, why in found.skipped.items():
         console.print(f"{name}: not asked, {why}")

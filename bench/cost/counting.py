@@ -288,7 +288,11 @@ def _kind(graph: Graph, node: Node) -> tuple[str, int, int]:
     if op in MOVES or op in VIEWS:
         return "move" if op in MOVES else "view", 0, 0
     raise GraphError(
-        f"{graph.path}: {op} ({node.name!r}) is an operator that the counter does not know: add it to bench/cost/counting.py"
+        f"{graph.path}: {op} "
+        f"({node.name!r}) is an operator "
+        "that the counter does "
+        "not know: add it to "
+        "bench/cost/counting.py"
     )
 
 

@@ -69,8 +69,20 @@ def _paper(found: Flops) -> Sheet:
 
 def notes(found: Flops) -> list[str]:
     fits = "; ".join(f"{f.giga} G in {f.counted} at {f.tokens} tokens" for f in found.fits)
-    parts = "CLIP-ViT-L/14 on one image (81 G multiply-adds) and 2.2 experts (61 G at an assumed width of 1024) each exceed it"
-    paper = f"A query alone through Qwen2-1.5B can be made to fit ({fits}), but the paper states no length and no convention, and {parts}: "
+    parts = (
+        "CLIP-ViT-L/14 on one image (81 G "
+        "multiply-adds) and 2.2 experts (61 G "
+        "at an assumed width "
+        "of "
+        "1024) each exceed it"
+    )
+    paper = (
+        "A query "
+        "alone through Qwen2-1.5B can be made to fit "
+        f"({fits}), but the paper states no "
+        "length "
+        f"and no convention, and {parts}: "
+    )
     paper += f"no counting of all that its system runs gives {found.paper} G."
     return [found.definition.split("\n\n", 1)[-1].strip(), paper]
 

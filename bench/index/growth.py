@@ -55,8 +55,16 @@ _CITIES = (
     (37.77, -122.4),
 )
 _LINE = (
-    "beach dog cake train castle garden bridge market snow concert picnic museum kitchen boat forest birthday wedding lake football cat tower "
-    "piano breakfast sunset campfire airport statue bicycle pumpkin lantern violin harbour glacier orchard lighthouse parade sculpture waterfall "
+    "beach dog cake train castle garden bridge market snow "
+    "concert picnic museum kitchen boat forest "
+    "birthday wedding "
+    "lake football cat "
+    "tower "
+    "piano breakfast sunset campfire airport statue bicycle "
+    "pumpkin lantern violin harbour glacier "
+    "orchard "
+    "lighthouse parade "
+    "sculpture waterfall "
     "canyon kite"
 )
 _NOUNS = _LINE.split()
@@ -64,8 +72,8 @@ _WORDS = 20_000
 _NOW = datetime(2025, 3, 1)
 QUERIES = (
     "the dog on the beach", "birthday cake in the garden", "the castle we saw last summer", "concert in Berlin", "snow in 2015",
-    "my cat in the kitchen", "market in Paris in spring 2019", "the violin", "sunset over the harbour in Sydney", "train in Tokyo last year",
-    "pumpkin and lantern in October", "wedding", "breakfast in Rome", "the glacier not in 2012", "football in London", "kite at the lighthouse",
+    "my cat in the kitchen", "market in Paris in spring 2019", "the violin", ("sunset over the harbour in " "Sydney"), ("train in Tokyo last " "year"),
+    "pumpkin and lantern in October", "wedding", "breakfast in Rome", "the glacier not in 2012", "football in London", ("kite at the " "lighthouse"),
 )  # fmt: skip
 
 
@@ -297,7 +305,10 @@ def draw(growth: Growth) -> str:
         return 300 - 60 * (log10(max(ms, 0.01)) + 2)
 
     out = [
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 700 340" font-family="sans-serif" font-size="12">',
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 '
+        '0 700 340" '
+        'font-family="sans-serif" '
+        'font-size="12">',
         '<rect width="700" height="340" fill="#fff"/>',
     ]
     for power in range(-2, 3):

@@ -129,7 +129,9 @@ def _start(job: Job, progress: Progress) -> Launch:
             status = process.wait()
             chatter.seek(0)
             raise RuntimeFailure(
-                f"a measured process ended with status {status}: {last_line(chatter.read().decode(errors='replace'))}"
+                "a measured process ended with "
+                f"status {status}: "
+                f"{last_line(chatter.read().decode(errors='replace'))}"
             )
         finally:
             process.kill()

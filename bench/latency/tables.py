@@ -12,7 +12,13 @@ from .samples import Row
 
 def sheets(found: Latency) -> list[Sheet]:
     how = f"{found.rounds} rounds in {found.launches} processes"
-    title = f"{found.photos} photos, {found.backend}, {found.quant}, {found.n_threads} threads, {found.device}, {how}"
+    title = (
+        f"{found.photos} photos, "
+        f"{found.backend}, {found.quant}, "
+        f"{found.n_threads} threads, "
+        f"{found.device}, "
+        f"{how}"
+    )
     searches = [r for r in found.rows if r.layer != "component"]
     components = [r for r in found.rows if r.layer == "component"]
     columns = ("p50 ms", "another run, 95 %", "p90", "p95", "p99", "mean", "stddev")
@@ -56,20 +62,39 @@ def notes(found: Latency) -> list[str]:
     if found.cold:
         c = found.cold
         out.append(
-            f"Cold start, {c.processes} fresh processes: {c.all_ms} ms to the first answer (interpreter {c.start_ms}, imports {c.import_ms}, "
-            f"opening {c.open_ms}, first search {c.first_ms}; the second search {c.second_ms}); peak memory {c.peak_rss_mb} MB."
+            f"Cold start, {c.processes} fresh processes: "
+            f"{c.all_ms} ms to the first answer (interpreter "
+            f"{c.start_ms}, "
+            "imports "
+            f"{c.import_ms}, "
+            f"opening {c.open_ms}, first search "
+            f"{c.first_ms}; the second search "
+            f"{c.second_ms}); "
+            "peak memory "
+            f"{c.peak_rss_mb} MB."
         )
     if found.overhead:
         o = found.overhead
         out.append(
-            f"Measuring costs, over {o.pairs} interleaved searches of each kind: the trace {o.trace:+.2%} ({o.trace_low:+.2%} … "
-            f"{o.trace_high:+.2%}), the stopwatch of the steps {o.stopwatch:+.2%} ({o.stopwatch_low:+.2%} … {o.stopwatch_high:+.2%})."
+            f"Measuring costs, over {o.pairs} "
+            "interleaved searches of each kind: "
+            "the trace "
+            f"{o.trace:+.2%} "
+            f"({o.trace_low:+.2%} … "
+            f"{o.trace_high:+.2%}), the stopwatch of the steps "
+            f"{o.stopwatch:+.2%} "
+            f"({o.stopwatch_low:+.2%} … "
+            f"{o.stopwatch_high:+.2%})."
         )
     if not found.album:
         return out
     return [
         *out,
-        "The paper's column is its Table 3 (Flickr), on its authors' machine: the layers correspond, hardware, models and albums do not.",
+        "The paper's column is "
+        "its Table 3 (Flickr), on its authors' "
+        "machine: the layers correspond, "
+        "hardware, models "
+        "and albums do not.",
     ]
 
 

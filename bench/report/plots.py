@@ -129,7 +129,9 @@ def bars(title: str, rows: Sequence[tuple[str, Sequence[float]]], parts: Sequenc
         for at, value in enumerate(values):
             width = (WIDTH - 8) * value / longest
             out.append(
-                f'<rect x="{left:.1f}" y="{top + 13}" width="{max(width, 0.0):.2f}" height="16" fill="{_colour(at)}"/>'
+                f'<rect x="{left:.1f}" y="{top + 13}" '
+                f'width="{max(width, 0.0):.2f}" height="16" '
+                f'fill="{_colour(at)}"/>'
             )
             left += width
         top += 40
@@ -148,12 +150,21 @@ def _legend(names: Sequence[str], top: float = HEIGHT + 4) -> tuple[list[str], i
 
 
 def _svg(title: str, height: float, parts: Sequence[str]) -> str:
-    head = f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{escape(title)}" font-size="10" font-family="system-ui, sans-serif">'
+    head = (
+        f'<svg viewBox="0 0 {WIDTH} '
+        f'{height:.0f}" role="img" aria-label="{escape(title)}" '
+        'font-size="10" '
+        'font-family="system-ui, sans-serif">'
+    )
     return "\n".join([f"<figure>{head}", *parts, f"</svg><figcaption>{escape(title)}</figcaption></figure>"])
 
 
 def _text(x: float, y: float, text: str, anchor: str = "start", size: int = 10) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" fill="currentColor">{escape(text)}</text>'
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" '
+        f'text-anchor="{anchor}" font-size="{size}" '
+        f'fill="currentColor">{escape(text)}</text>'
+    )
 
 
 def _short(value: float) -> str:

@@ -111,7 +111,10 @@ def write(
         TemplateError,
     ) as error:
         raise RuntimeFailure(
-            f"{out}: a result file lacks what its kind has ({type(error).__name__}: {str(error)[:80]}): measure it again"
+            f"{out}: a result file lacks what its kind has "
+            f"({type(error).__name__}: "
+            f"{str(error)[:80]}): "
+            "measure it again"
         ) from None
     write_aside(out, text)
 

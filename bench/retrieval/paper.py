@@ -35,7 +35,11 @@ def draw(folder: Path) -> str:
     ablations, qualities = _read(folder, "ablation-*.json"), _read(folder, "quality-baselines-*.json")
     if not ablations and not qualities:
         raise DatasetError(
-            f"{folder}: no ablation-*.json or quality-baselines-*.json: write them with `gamer bench ablation` and `gamer bench quality`"
+            f"{folder}: no ablation-*.json or "
+            "quality-baselines-*.json: write them with `gamer bench "
+            "ablation` and "
+            "`gamer bench "
+            "quality`"
         )
     try:
         parts = [
@@ -69,10 +73,24 @@ def _head(found: Sequence[Any]) -> str:
     machine = found[0]["machine"]
     sets = ", ".join(dict.fromkeys(str(each["dataset"]) for each in found))
     return (
-        f"# The paper's tables, from our system\n\nData: {sets}; bundle: {found[0]['bundle']}; {machine['cpu_info']}, {machine['cores']} cores. "
-        "The paper measured other data (Flickr), other encoders (GTE-large, CLIP-ViT-L/14), a language model of 1.5 B parameters, and another "
-        f'machine: rows correspond, figures do not. Cells say "{NOT_QUOTED}" where our documents do not hold the paper\'s figure.\n\n'
-        f"Table 1, multiply-adds of GAMER with Qwen2: the paper gives {PAPER_GMACS} G; `gamer bench flops` counts ours."
+        "# The paper's tables, from our "
+        f"system\n\nData: {sets}; bundle: {found[0]['bundle']}; "
+        f"{machine['cpu_info']}, {machine['cores']} cores. "
+        "The paper "
+        "measured other data (Flickr), other encoders "
+        "(GTE-large, CLIP-ViT-L/14), a "
+        "language "
+        "model of 1.5 B parameters, and another "
+        "machine: rows "
+        "correspond, figures do not. Cells say "
+        f'"{NOT_QUOTED}" where our documents do '
+        "not "
+        "hold the paper's figure.\n\n"
+        "Table 1, multiply-adds of GAMER with "
+        "Qwen2: the paper gives "
+        f"{PAPER_GMACS} G; "
+        "`gamer bench flops` "
+        "counts ours."
     )
 
 
@@ -90,7 +108,11 @@ def _main(qualities: Sequence[Any]) -> list[str]:
         "## Retrieval quality\n\n"
         + table(head, rows)
         + "\n\n* p < 0.05 against ours (paired permutation test, Holm-corrected). "
-        "The baselines run on our album and encoder; the graph and coarse-to-fine ones are adaptations (their docstrings say what differs), "
+        "The baselines run "
+        "on our album and encoder; the graph and "
+        "coarse-to-fine ones are "
+        "adaptations "
+        "(their docstrings say what differs), "
         "and no data set here has pixels."
     ]
 
@@ -99,7 +121,10 @@ def _cell(scores: Any) -> str:
     if scores is None:
         return "–"
     p = scores["recall5"]["p_holm"]
-    return f"{scores['recall5']['mean']:.3f}{'*' if p is not None and p < 0.05 else ''} / {scores['map5']['mean']:.3f}"
+    return (
+        f"{scores['recall5']['mean']:.3f}{'*' if p is not None and p < 0.05 else ''} / "
+        f"{scores['map5']['mean']:.3f}"
+    )
 
 
 def _ablated(found: Any) -> list[str]:
@@ -125,7 +150,11 @@ def _table3(found: Any) -> str:
     return (
         "## Table 3: latency by layer, ms (median)\n\n"
         + table(["layer", "ours, mode paper", "ours, default", "the paper"], rows)
-        + "\n\nWhat differs: our cues are read and our query refined by rules, where the paper asks a language model; "
+        + "\n\nWhat differs: our cues are read and "
+        "our query refined by "
+        "rules, where the "
+        "paper asks a "
+        "language model; "
         "`gamer bench latency` measures with more care."
     )
 
@@ -148,19 +177,31 @@ def _table4(found: Any) -> str:
     notes = []
     if refined:
         notes.append(
-            f"Refinement by the language model, on {refined['queries']} queries: recall@5 {refined['llm_recall5']:.3f}, "
+            "Refinement by the language model, on "
+            f"{refined['queries']} "
+            "queries: recall@5 "
+            f"{refined['llm_recall5']:.3f}, "
             f"by rules {refined['fast_recall5']:.3f}, "
-            f"none {refined['off_recall5']:.3f}; {refined['taken']:.0%} of its refinements were taken, {refined['llm_ms']:.0f} ms each."
+            f"none {refined['off_recall5']:.3f}; {refined['taken']:.0%} "
+            "of its refinements were taken, "
+            f"{refined['llm_ms']:.0f} ms each."
         )
     if prefix:
         notes.append(
-            f"Without the prefix cache: first token after {prefix['without_ms']:.0f} ms instead of {prefix['with_ms']:.0f} ms; "
+            "Without the prefix cache: first token after "
+            f"{prefix['without_ms']:.0f} ms instead of "
+            f"{prefix['with_ms']:.0f} ms; "
             f"{prefix['same_text']:.0%} of {prefix['queries']} refinements read the same."
         )
     if routed:
         notes.append(
-            f"Without the router every one of {routed['of']} experts runs instead of {routed['experts']:.1f}. The DPE of this bundle is "
-            f"{'trained' if routed['trained'] else 'untrained and kept out of the search'}: the router changes cost, and no figure of quality."
+            "Without the router every one of "
+            f"{routed['of']} experts runs instead of "
+            f"{routed['experts']:.1f}. The DPE of this bundle is "
+            f"{'trained' if routed['trained'] else 'untrained and kept out of the search'}: the router "
+            "changes cost, and "
+            "no figure of "
+            "quality."
         )
     head = ["variant", "Recall@5 (95 %)", "MAP@5 (95 %)", "p", "the paper"]
     return "## Table 4: without a layer\n\n" + table(head, rows) + "\n\n" + " ".join(notes)
@@ -175,7 +216,11 @@ def _table6(found: Any) -> str:
     return (
         "## Table 6: δ, mode paper\n\n"
         + table(["δ", "Recall@5", "MAP@5", "photos after the graph", "the paper"], rows)
-        + f"\n\nWhat differs: the paper's {PAPER_DELTA} is a cosine of GTE-large; this encoder's cosines are smaller, and δ is calibrated for it. "
+        + f"\n\nWhat differs: the paper's {PAPER_DELTA} is a "
+        "cosine of GTE-large; this encoder's cosines "
+        "are smaller, and δ "
+        "is calibrated for "
+        "it. "
         "When no node reaches δ, nothing is dropped."
     )
 
@@ -196,7 +241,11 @@ def _table7(found: Any) -> list[str]:
     return [
         "## Table 7: ρ\n\n"
         + table(["ρ", "experts run", "of their multiply-adds", "the paper"], rows)
-        + f"\n\nWhat differs: {found['rho'][0]['photos']} packaged photographs, and no quality, for the DPE is not in the search.{trained}"
+        + "\n\nWhat differs: "
+        f"{found['rho'][0]['photos']} packaged "
+        "photographs, and no quality, for "
+        "the DPE "
+        f"is not in the search.{trained}"
     ]
 
 
@@ -238,7 +287,11 @@ def _figure3(found: Any) -> list[str]:
         "## Figure 3: album size\n\n"
         + table(head, rows)
         + f"\n\nThe same {found['sizes'][0]['queries']} queries; the albums are nested and mix the users, so "
-        "that what is added is other people's photos. What differs: the paper's sizes and curve are not quoted in our documents."
+        "that what is added is other people's photos. "
+        "What differs: the paper's "
+        "sizes and curve are "
+        "not "
+        "quoted in our documents."
     ]
 
 

@@ -19,11 +19,11 @@ PEOPLE = ("Anna", "Tom", "Lena", "Marek", "Yuki", "Priya", "Diego", "Fatima", "O
 # What a memory calls it, and what its owner asks for later: other words, so that words alone do not find it.
 THINGS = (
     ("a red bicycle", "my bike ride"), ("the birthday cake", "blowing out candles"), ("an old lighthouse", "the tower by the sea"),
-    ("a sleeping cat", "a kitten napping"), ("the wedding dance", "the bride and groom"), ("fresh bread", "a loaf from the baker"),
-    ("a snowman", "playing in the winter garden"), ("the new guitar", "a musical instrument"), ("a rainbow", "colours in the sky after rain"),
+    ("a sleeping cat", "a kitten napping"), ("the wedding dance", "the bride and groom"), ("fresh bread", "a loaf from the " "baker"),
+    ("a snowman", "playing in the winter garden"), ("the new guitar", "a musical instrument"), ("a rainbow", "colours in the sky " "after rain"),
     ("the school play", "children on a stage"), ("a fishing boat", "the harbour"), ("the apple harvest", "picking fruit"),
-    ("a steam train", "the old railway"), ("the chess club", "a board game"), ("a hot air balloon", "flying over the hills"),
-    ("the flea market", "buying second-hand things"), ("a campfire", "a night in the tent"), ("the marathon", "runners in the street"),
+    ("a steam train", "the old railway"), ("the chess club", "a board game"), ("a hot air balloon", "flying over the " "hills"),
+    ("the flea market", "buying second-hand things"), ("a campfire", "a night in the tent"), ("the marathon", "runners in the " "street"),
     ("a sand castle", "a day at the beach"), ("the bakery window", "cakes in a shop"),
 )  # fmt: skip
 PLACES = (

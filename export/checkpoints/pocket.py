@@ -55,7 +55,11 @@ def image_network(source: str | None = None) -> EfficientNetLite0:
     if source is not None:
         if source.partition(":")[0] != "random":
             raise ExportError(
-                f"{source}: the {EFFICIENTNET.source} network has one checkpoint: leave its source out, or give random"
+                f"{source}: the "
+                f"{EFFICIENTNET.source} network has one "
+                "checkpoint: leave its "
+                "source out, or "
+                "give random"
             )
         return folded(model.eval())
     path = next((package_dir(EFFICIENTNET) / "models").glob("*.pth"), None)
@@ -135,7 +139,10 @@ def _load(model: nn.Module, weights: dict[str, Tensor], source: str) -> None:
             raise ExportError(f"{source}: no tensor for {name}: the checkpoint is of another architecture")
         if weights[name].shape != tensor.shape:
             raise ExportError(
-                f"{source}: {name} has shape {list(weights[name].shape)}, the architecture wants {list(tensor.shape)}"
+                f"{source}: {name} has shape "
+                f"{list(weights[name].shape)}, the "
+                "architecture wants "
+                f"{list(tensor.shape)}"
             )
     if extra := sorted(set(weights) - set(want)):
         raise ExportError(f"{source}: {len(extra)} tensors are not of this architecture, first {extra[0]}")

@@ -40,13 +40,33 @@ TEXTS = (
     "IKEA chair, 119 euros",
     "где моя собака на пляже",
     "sunset",
-    "We walked from the old temple down to the lake, had noodles in a small shop next to the station, and took the last train back home.",
+    "We walked from the old temple "
+    "down to the lake, had noodles in a "
+    "small shop next to the station, "
+    "and "
+    "took the last train back home.",
 )
 PROSE = (
-    "The photograph was taken early in the morning, before the market opened. My brother stood beside the fountain with a cup of coffee in "
-    "his hand, and behind him you can see the red roof of the old railway station where our grandfather worked for thirty years. It had rained "
-    "during the night, so the stones were still wet, and two children were jumping over the puddles while their mother looked for the keys. "
-    "We stayed until noon, bought bread and cherries, and walked back along the river, past the yellow house with the broken window."
+    "The photograph was taken "
+    "early in the morning, before the market "
+    "opened. My brother stood beside "
+    "the "
+    "fountain with a cup of coffee in "
+    "his hand, and "
+    "behind him you can see the red roof of the old "
+    "railway station where our "
+    "grandfather "
+    "worked for thirty years. It had rained "
+    "during the night, so the "
+    "stones were still wet, and two children "
+    "were jumping over the puddles "
+    "while "
+    "their mother looked for the keys. "
+    "We stayed until noon, bought bread and "
+    "cherries, and walked back along "
+    "the river, past the "
+    "yellow "
+    "house with the broken window."
 )
 
 

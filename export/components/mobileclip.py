@@ -138,7 +138,9 @@ def image_tower(config: Config, weights: Weights, spec: Preprocessing) -> Export
             TensorSpec("patches", ("batch", shape.patches, shape.features), "float32"),
         ),
         {0: {0: "batch"}},
-        f"MobileCLIP FastViT at {side}, {'-'.join(map(str, shape.depths))} blocks × {'-'.join(map(str, shape.widths))}",
+        f"MobileCLIP FastViT at {side}, "
+        f"{'-'.join(map(str, shape.depths))} blocks × "
+        f"{'-'.join(map(str, shape.widths))}",
         weights.source,
         weights.trained,
         "image",
@@ -204,7 +206,11 @@ def _named(config: Config, weights: Weights, name: str) -> Weights:
         return weights
     if not apple.has(name):
         raise ExportError(
-            f"{weights.source}: neither open_clip's {name} nor Apple's own tensors: no MobileCLIP checkpoint, or not whole"
+            f"{weights.source}: neither open_clip's "
+            f"{name} nor Apple's own "
+            "tensors: no MobileCLIP "
+            "checkpoint, or not "
+            "whole"
         )
     return apple
 

@@ -146,7 +146,12 @@ _FAMILY = {"clip": "CLIP", "siglip": "SigLIP"}
 
 
 def _image_name(shape: VitShape, kind: str) -> str:
-    return f"{_FAMILY[kind]} ViT/{shape.patch} at {shape.image}, {shape.encoder.layers} layers × {shape.encoder.width}"
+    return (
+        f"{_FAMILY[kind]} "
+        f"ViT/{shape.patch} at {shape.image}, "
+        f"{shape.encoder.layers} layers × "
+        f"{shape.encoder.width}"
+    )
 
 
 def _clip_image(shape: VitShape, weights: Weights) -> ClipImage:

@@ -58,7 +58,9 @@ def read(path: Path) -> Program:
         raise ExportError(f"{path}: cannot be read ({error.strerror}): export again") from None
     except Exception as error:  # flatbuffers' own have no types
         raise ExportError(
-            f"{path}: not an ExecuTorch program ({(str(error) or repr(error)).splitlines()[0][:100]}): export again"
+            f"{path}: not an ExecuTorch program "
+            f"({(str(error) or repr(error)).splitlines()[0][:100]}): "
+            "export again"
         ) from None
 
 
@@ -73,7 +75,10 @@ def describe(program: Program) -> str:
     calls = Counter(call.backend for call in program.calls)
     taken = ", ".join(f"{count} × {name}" for name, count in sorted(calls.items())) or "no delegate"
     left = ", ".join(f"{name} × {count}" for name, count in program.left.items())
-    return f"loads as {taken}, {f'left to portable kernels: {left}' if left else 'nothing left to portable kernels'}"
+    return (
+        f"loads as {taken}, "
+        f"{f'left to portable kernels: {left}' if left else 'nothing left to portable kernels'}"
+    )
 
 
 def unfold(data: bytes, folder: Path) -> None:
@@ -91,7 +96,9 @@ def unfold(data: bytes, folder: Path) -> None:
             waiting += _unfold(tree["nodes"][index], data, path)
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise ExportError(
-            f"a Core ML delegate does not unfold ({(str(error) or repr(error)).splitlines()[0][:100]}): export again"
+            "a Core ML delegate does not unfold "
+            f"({(str(error) or repr(error)).splitlines()[0][:100]}): "
+            "export again"
         ) from None
 
 

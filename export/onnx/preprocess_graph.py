@@ -30,7 +30,11 @@ def write(graph: GraphWriter, spec: Preprocessing, out: str) -> None:
     """
     if spec.fit not in ("crop", "squash"):
         raise ExportError(
-            f"a tower whose photos are fitted by {spec.fit!r} takes prepared pixels only: leave out --image-input any"
+            "a tower whose photos are fitted by "
+            f"{spec.fit!r} takes "
+            "prepared pixels "
+            "only: leave out "
+            "--image-input any"
         )
     mode = "cubic" if spec.interpolation == "bicubic" else "linear"
     c, node = _Constants(graph), graph.node

@@ -53,7 +53,12 @@ def write(
 
 
 def too_large(role: str, quant: str, size: int) -> str:
-    return f"{role} in {quant} is {size / 1e9:.1f} GB and an ORT file holds 2: choose fewer bits, or --onnx-format onnx"
+    return (
+        f"{role} in {quant} is {size / 1e9:.1f} GB and "
+        "an ORT file holds 2: "
+        "choose fewer bits, or "
+        "--onnx-format onnx"
+    )
 
 
 def source_of(path: Path) -> Path:

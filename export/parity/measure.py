@@ -184,7 +184,11 @@ def _measure(
         )
     if parity.top1 is not None and threshold.top1 is not None and not parity.top1 >= threshold.top1:
         raise ExportError(
-            f"{where}: likeliest token agrees at {parity.top1:.3f} of positions, below {threshold.top1}: not written"
+            f"{where}: likeliest token agrees at "
+            f"{parity.top1:.3f} of "
+            "positions, below "
+            f"{threshold.top1}: "
+            "not written"
         )
     return replace(parity, executed_by=by)
 

@@ -22,7 +22,10 @@ def check(settings: Settings, targets: tuple[str, ...]) -> None:
     """Raises ExportError."""
     if "onnx" in targets and settings.opset != OPSET and not OPSET < settings.opset <= greatest_opset():
         raise ExportError(
-            f"opset {settings.opset}: the graphs need {OPSET}, ONNX Runtime here opens no more than {greatest_opset()}: choose between"
+            f"opset {settings.opset}: the graphs need {OPSET}, ONNX "
+            "Runtime here opens no more than "
+            f"{greatest_opset()}: "
+            "choose between"
         )
     if "onnx" in targets and settings.onnx_format == "ort":
         _ort(settings)
@@ -30,7 +33,11 @@ def check(settings: Settings, targets: tuple[str, ...]) -> None:
         settings.quant_of("image_tower", t) == "int8" for t in _calibrated(settings, targets)
     ):
         raise ExportError(
-            "--calibrate: no image tower becomes int8 for ONNX or ExecuTorch here: leave it out, or choose --quant int8"
+            "--calibrate: no image tower "
+            "becomes int8 for ONNX or "
+            "ExecuTorch here: leave it "
+            "out, or choose "
+            "--quant int8"
         )
     if "coreml" in targets and settings.deployment_target != "iOS18":
         _before_ios18(settings)
@@ -83,13 +90,20 @@ def _calibrated(settings: Settings, targets: tuple[str, ...]) -> tuple[str, ...]
 def _before_ios18(settings: Settings) -> None:
     if settings.coreml_cache == "state":
         raise ExportError(
-            "--coreml-cache state: programs keep states from iOS18 on: leave out --deployment-target, or the state"
+            "--coreml-cache state: programs keep "
+            "states from iOS18 "
+            "on: leave out "
+            "--deployment-target, or "
+            "the state"
         )
     for role in components.roles(settings):
         quant = settings.quant_of(role, "coreml")
         if quant in IOS18_QUANTS:
             raise ExportError(
-                f"{role} for Core ML: {quant} needs iOS18: choose int8 or --quant none, or leave out --deployment-target"
+                f"{role} for Core ML: {quant} needs iOS18: "
+                "choose int8 or --quant "
+                "none, or leave out "
+                "--deployment-target"
             )
 
 
@@ -104,5 +118,9 @@ def _ort(settings: Settings) -> None:
         halves.append("--keep")
     if halves:
         raise ExportError(
-            f"{halves[0]}: fp16 weights would become fp32 in an ORT file: choose int8, int4 or fp32, or --onnx-format onnx"
+            f"{halves[0]}: fp16 weights "
+            "would become fp32 in an "
+            "ORT file: choose int8, "
+            "int4 or fp32, or "
+            "--onnx-format onnx"
         )

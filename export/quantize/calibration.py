@@ -49,7 +49,11 @@ def samples(
     if not convolves(item.module):
         if settings.calibrate:
             raise ExportError(
-                "--calibrate: this image tower has no convolutions, and int8 matrices need no photographs: leave it out"
+                "--calibrate: this image tower has "
+                "no convolutions, and "
+                "int8 matrices need "
+                "no photographs: "
+                "leave it out"
             )
         return []
     spec = components.preprocessing(settings)
@@ -90,6 +94,10 @@ def _own(folder: str, spec: Preprocessing) -> tuple[NDArray[np.float32], ...]:
             continue
     if len(read) < LEAST:
         raise ExportError(
-            f"{folder}: {len(read)} of {len(files)} photographs can be read, at least {LEAST} are wanted to calibrate with"
+            f"{folder}: {len(read)} of "
+            f"{len(files)} photographs "
+            "can be read, at least "
+            f"{LEAST} are wanted to "
+            "calibrate with"
         )
     return tuple(read)

@@ -1,4 +1,5 @@
-"""Album: a read-only view of one album file. Its three layers are files of their own and load when first used.
+"""Album: a read-only view of one album file. Its three layers are files of their own and load when first
+used.
 
 Every call may come from any thread: SQL runs under one lock, arrays are read-only once loaded. Queries arrive
 as vectors. A segment that is behind or damaged is passed over, and the rows are scanned.
@@ -99,7 +100,11 @@ class Album:
                 )
             if found[row][1] not in (None, sums[row]):
                 raise AlbumError(
-                    f"{self._file.path}: the photo in row {row} is damaged (its checksum differs); run verify and index it again"
+                    f"{self._file.path}: the photo in "
+                    f"row {row} is damaged (its "
+                    "checksum differs); "
+                    "run "
+                    "verify and index it again"
                 )
         return [found[row][0] for row in wanted]
 

@@ -231,7 +231,8 @@ def _check_header(path: Path, head: bytes, size: int) -> None:
 def _check_length(path: Path, head: bytes) -> None:
     page_size, pages = struct.unpack_from(">H", head, 16)[0], struct.unpack_from(">I", head, 28)[0]
     page_size = 65536 if page_size == 1 else page_size
-    # A log means that header and file may be between two states. The size is taken after that question: a writer
+    # A log means that header and file may be between two states. The size is taken after that question: a
+    # writer
     # that ended since the header was read has grown the file before it took its log away.
     if path.with_name(path.name + "-wal").exists():
         return

@@ -139,11 +139,17 @@ class Gazetteer:
             version = db.execute("PRAGMA user_version").fetchone()[0]
             if id_ != GAZETTEER_APPLICATION_ID:
                 raise GazetteerError(
-                    f"{path} is not a gazetteer (application_id {id_:#x}, expected {GAZETTEER_APPLICATION_ID:#x})"
+                    f"{path} is not a gazetteer "
+                    f"(application_id {id_:#x}, "
+                    "expected "
+                    f"{GAZETTEER_APPLICATION_ID:#x})"
                 )
             if not 1 <= version <= GAZETTEER_VERSION:
                 raise GazetteerError(
-                    f"{path} is a gazetteer of version {version}; this program reads up to {GAZETTEER_VERSION}: update it"
+                    f"{path} is a gazetteer of "
+                    f"version {version}; this "
+                    "program reads up to "
+                    f"{GAZETTEER_VERSION}: update it"
                 )
         except sqlite3.Error as error:
             db.close()
@@ -207,7 +213,13 @@ class Gazetteer:
         shrink = math.cos(math.radians(min(90.0, abs(lat) + dlat)))
         dlon = 180.0 if shrink <= 0.01 else min(180.0, dlat / shrink)
         west, east = lon - dlon, lon + dlon
-        sql = "SELECT id, lat, lon FROM places WHERE kind = 'city' AND lat BETWEEN ? AND ? AND (lon BETWEEN ? AND ?"
+        sql = (
+            "SELECT id, lat, lon FROM places WHERE kind = 'city' "
+            "AND lat BETWEEN ? "
+            "AND ? AND (lon "
+            "BETWEEN "
+            "? AND ?"
+        )
         bounds: tuple[float, ...] = (lat - dlat, lat + dlat, west, east)
         if dlon < 180.0 and (
             west < -180.0 or east > 180.0
@@ -220,7 +232,13 @@ class Gazetteer:
             return self._query(sql + ")", bounds)
 
     def _lookup(self, folded: str) -> tuple[Place, ...]:
-        sql = f"SELECT {_COLUMNS}, n.flags FROM names n JOIN places p ON p.id = n.place_id WHERE n.name_folded = ?"
+        sql = (
+            f"SELECT {_COLUMNS}, n.flags "
+            "FROM names n JOIN "
+            "places p ON p.id = "
+            "n.place_id WHERE "
+            "n.name_folded = ?"
+        )
         with self._lock:
             rows = self._query(sql, (folded,))
             parts = {r[0]: self._parts(r[0]) for r in rows if r[2] == "country"} if self._has_parts else {}

@@ -68,7 +68,8 @@ def _record(kind: Any) -> Reader:
         missing = [n for n in needed if n not in raw]
         if missing or not raw.keys() <= readers.keys():
             raise _Misfit(
-                f"{', '.join(missing or sorted(set(raw) - set(fields)))} {'missing' if missing else 'unknown'}"
+                f"{', '.join(missing or sorted(set(raw) - set(fields)))} "
+                f"{'missing' if missing else 'unknown'}"
             )
         found, name = {}, ""
         try:

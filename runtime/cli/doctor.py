@@ -55,7 +55,9 @@ def _print(report: Report) -> None:
         "engines": ", ".join(f"{name} {found}" for name, found in report.versions.items()),
         "backends": ", ".join(backends_here()) or "none",
         "extras": have + (f" (not installed: {lacking})" if lacking else ""),
-        "SQLite": f"{report.sqlite} (apsw), {_fts5(report.sqlite_fts5)}; Python's own {report.system_sqlite}, {_fts5(report.system_sqlite_fts5)}",
+        "SQLite": f"{report.sqlite} (apsw), "
+        f"{_fts5(report.sqlite_fts5)}; Python's own "
+        f"{report.system_sqlite}, {_fts5(report.system_sqlite_fts5)}",
         "telemetry": ("off: " if quiet else "NOT off: ")
         + ", ".join(f"{name}={value or '?'}" for name, value in report.telemetry.items()),
         "memory": _memory(report),

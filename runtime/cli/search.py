@@ -127,7 +127,13 @@ def say_what_is_gone(album: Path, hits: tuple[Hit, ...]) -> None:
     gone = [hit.path for hit in hits if hit.path and not os.path.exists(hit.path)]  # noqa: PTH110 (Path.exists raises for a name too long)
     if gone:
         others = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
-        where = f"gamer search: no longer there: {gone[0]}{others}; moved photos are found again by `gamer index add {album} FOLDER`"
+        where = (
+            "gamer search: no "
+            f"longer there: {gone[0]}{others}; moved "
+            "photos are found again by "
+            "`gamer "
+            f"index add {album} FOLDER`"
+        )
         click.echo(plain(where), err=True)
 
 

@@ -126,7 +126,11 @@ def add(
         missing = tuple(known.id for known in run.reconciler.missing(source)) if Path(source).is_dir() else ()
         if prune and missing and not run.done:
             raise RuntimeFailure(
-                f"{source}: no photo found there, and {len(missing)} would be removed: is the disk mounted? nothing was changed"
+                f"{source}: no photo found there, "
+                f"and {len(missing)} would be "
+                "removed: is the disk "
+                "mounted? "
+                "nothing was changed"
             )
         if prune:
             run.remove(missing)
@@ -156,7 +160,11 @@ def update(
         rows = [old.row_of(photo_id) for photo_id in ids]
     if rows and not same:
         raise RuntimeFailure(
-            f"{album}: made by other encoders than {models.bundle} has: update the whole album, without naming photos"
+            f"{album}: made by other encoders than "
+            f"{models.bundle} has: "
+            "update the whole "
+            "album, without "
+            "naming photos"
         )
     return _in_place(album, rows, encoder, progress) if same else _renewed(album, encoder, progress)
 
@@ -171,7 +179,11 @@ def check_encoders(album: Path, models: Models) -> None:
     ):
         if ours != theirs:
             raise RuntimeFailure(
-                f"{album}: its vectors are {theirs}'s, the bundle has {ours}: first `gamer index update {album} -b {models.bundle}`"
+                f"{album}: its vectors "
+                f"are {theirs}'s, the bundle has "
+                f"{ours}: first `gamer index "
+                "update "
+                f"{album} -b {models.bundle}`"
             )
 
 
@@ -326,7 +338,11 @@ def _check_mounted(album: Path) -> None:
         paths = [path for rows in batches for photo in old.photos(rows) if (path := photo.path)]
     if paths and not any(Path(path).is_file() for path in paths):
         raise RuntimeFailure(
-            f"{album}: none of its {len(paths)} pictures is there ({paths[0]}): is the disk mounted? nothing was changed"
+            f"{album}: none of its "
+            f"{len(paths)} pictures is "
+            f"there ({paths[0]}): is "
+            "the disk mounted? "
+            "nothing was changed"
         )
 
 

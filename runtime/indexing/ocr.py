@@ -78,7 +78,11 @@ class TextReader:
             raise RuntimeFailure(f"unknown OCR mode {mode!r}; choose one of: {', '.join(MODES)}")
         if mode != "off" and importlib.util.find_spec("rapidocr") is None:
             raise RuntimeFailure(
-                "reading text in pictures needs rapidocr: pip install 'gamer-on-device[ocr]', or say --ocr off"
+                "reading text in pictures needs rapidocr: "
+                "pip install "
+                "'gamer-on-device[ocr]', or say "
+                "--ocr "
+                "off"
             )
         self.mode = mode
         self._engine: Any = None
@@ -90,7 +94,8 @@ class TextReader:
             self._engine = _open()
         try:
             found = self._engine(np.ascontiguousarray(_at_most(pixels, _MAX_SIDE)[:, :, ::-1]))  # BGR
-        except Exception as error:  # a picture that its detector cannot bear is a picture without text, not the end of a build
+        # a picture that its detector cannot bear is a picture without text, not the end of a build
+        except Exception as error:
             raise RuntimeFailure(f"{path}: rapidocr failed ({' '.join(str(error).split())[:120]})") from None
         lines = [
             text for text, sure in zip(found.txts or (), found.scores or (), strict=True) if sure >= _SURE
@@ -179,6 +184,10 @@ def _open() -> Any:
     models = list((Path(rapidocr.__file__).parent / "models").glob("*.onnx"))
     if len(models) < 3:
         raise RuntimeFailure(
-            "rapidocr is installed without its models; install the wheel from the package index again, or say --ocr off"
+            "rapidocr is installed without its "
+            "models; install the wheel "
+            "from the package "
+            "index again, or "
+            "say --ocr off"
         )
     return rapidocr.RapidOCR(params={"Global.log_level": "error"})

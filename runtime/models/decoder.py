@@ -83,7 +83,11 @@ def relative_buckets(
 def _room(language: Language, past: int, tokens: int) -> None:
     if past + tokens > language.max_seq:
         raise RuntimeFailure(
-            f"{past + tokens} tokens do not fit the decoder's {language.max_seq} cache slots: shorten the prompt"
+            f"{past + tokens} tokens do not fit the decoder's "
+            f"{language.max_seq} "
+            "cache slots: "
+            "shorten the "
+            "prompt"
         )
 
 

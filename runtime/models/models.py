@@ -106,12 +106,20 @@ class Models:
         if manifest.random_parts and not allow_random:
             parts = ", ".join(manifest.random_parts)
             raise RuntimeFailure(
-                f"{bundle}: random weights ({parts}), for sizes and speed: it finds nothing; --allow-random uses it all the same"
+                f"{bundle}: random weights ({parts}), for "
+                "sizes and speed: it finds "
+                "nothing; "
+                "--allow-random "
+                "uses it all the same"
             )
         mf.check_files(bundle, manifest)
         if manifest.schema_version == 1:
             LOG.warning(
-                "%s: of version 1, without fixtures: whether its components are right on this processor is not checked; export it again",
+                "%s: of version 1, "
+                "without fixtures: whether its components "
+                "are right on this "
+                "processor is "
+                "not checked; export it again",
                 bundle,
             )
         return cls(bundle, manifest, backend, threads, max_memory)
@@ -137,7 +145,13 @@ class Models:
         """Backend, threads, allocation and what is loaded, for a trace."""
         bound = "" if self.max_memory is None else f" of at most {self.max_memory / 1e6:.0f}"
         loaded = ", ".join(f"{role} {size / 1e6:.0f}" for role, size in self.held().items())
-        return f"{self.chosen}, {SET_UP[self.backend].format(threads=self.threads)}; {self.arithmetic()}; in memory, MB{bound}: {loaded or 'nothing'}"
+        return (
+            f"{self.chosen}, "
+            f"{SET_UP[self.backend].format(threads=self.threads)}; "
+            f"{self.arithmetic()}; "
+            "in memory, "
+            f"MB{bound}: {loaded or 'nothing'}"
+        )
 
     def arithmetic(self) -> str:
         """In which arithmetic what is loaded runs, each kind once: "int8, VNNI; int4, VNNI"."""
@@ -157,7 +171,10 @@ class Models:
         kept = sum(size for name, size in held.items() if _family(name) == _family(role))
         if kept + need > self.max_memory:
             raise RuntimeFailure(
-                f"{role} needs {(kept + need) / 1e6:.0f} MB, the budget is {self.max_memory / 1e6:.0f}: raise --max-memory"
+                f"{role} needs "
+                f"{(kept + need) / 1e6:.0f} MB, the budget is "
+                f"{self.max_memory / 1e6:.0f}: "
+                "raise --max-memory"
             )
         for family in dict.fromkeys(_family(name) for name in held if _family(name) != _family(role)):
             if sum(self.held().values()) + need <= self.max_memory:

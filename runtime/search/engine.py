@@ -41,7 +41,10 @@ DEFAULT = SearchOptions()
 
 @dataclass(frozen=True, eq=False)
 class _Refined:
-    """Layer 2's first half. `plain`: the vector of `text`; `phrased`: blended with a sentence's; float32 [D]."""
+    """Layer 2's first half.
+
+    `plain`: the vector of `text`; `phrased`: blended with a sentence's; float32 [D].
+    """
 
     text: str
     how: str

@@ -28,7 +28,8 @@ CANDIDATES = 100
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """Rows with their scores' summands. `features`: unweighted, `parts`: weighted, float32 [rows] each by name.
+    """Rows with their scores' summands. `features`: unweighted, `parts`: weighted, float32 [rows] each by
+    name.
 
     `plan`: how the vectors were searched, in a line.
     """
@@ -51,7 +52,9 @@ class Scope:
 
 
 def cosines(album: Album, vector: FloatArray, rows: RowArray) -> dict[str, FloatArray]:
-    """By channel: cosine of `vector` with each row's best vector; 0 where it has none, neither like nor unlike."""
+    """By channel: cosine of `vector` with each row's best vector; 0 where it has none, neither like nor
+    unlike.
+    """
     scores = {name: album.scores(name, vector, rows) for name in CHANNELS if name in album.channels()}
     return {
         name: np.where(np.isfinite(values), values, np.float32(0.0)).astype(np.float32)

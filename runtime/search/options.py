@@ -1,4 +1,6 @@
-"""What may be changed about one search beside its query, and who may watch it: for measurements and apps alike."""
+"""What may be changed about one search beside its query, and who may watch it: for measurements and apps
+alike.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,9 @@ class SearchOptions:
     """How one search differs from the default.
 
     `weights`: of the fused ranking, instead of the bundle's. `delta`: the entity threshold δ, instead of the
-    album's. `skip`: layers of SKIPPABLE that are left out. `vector`: the query's embedding, float32 [D], if it
-    was computed already. `reuse_refinements`: whether the language model's earlier answer to the same query is
-    used again. `timed`: whether the trace holds milliseconds by layer (zeros without).
+    album's. `skip`: layers of SKIPPABLE that are left out. `vector`: the query's embedding, float32 [D], if
+    it was computed already. `reuse_refinements`: whether the language model's earlier answer to the same
+    query is used again. `timed`: whether the trace holds milliseconds by layer (zeros without).
     """
 
     weights: Ranking | None = None
@@ -42,7 +44,8 @@ class SearchOptions:
 
 
 class Observer:
-    """Told what a search does while it does it. This one ignores everything; a measurement overrides a method.
+    """Told what a search does while it does it. This one ignores everything; a measurement overrides a
+    method.
 
     Steps nest: "cosines, in features" runs inside "features". A step may be left by an exception.
     """

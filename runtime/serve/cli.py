@@ -81,7 +81,11 @@ def serve(
         )
         if not settings.loopback:
             click.echo(
-                "gamer serve: plain HTTP, readable to whoever shares the network: prefer an SSH tunnel to 127.0.0.1",
+                "gamer serve: plain HTTP, readable to "
+                "whoever shares the "
+                "network: prefer an "
+                "SSH tunnel to "
+                "127.0.0.1",
                 err=True,
             )
         signal.signal(

@@ -293,7 +293,10 @@ def _checked(name: str, files: dict[str, bytes], text: str, part: str | None) ->
         return Case(name, given, error=refused(lambda: mf.check(folder, mf.read(folder)), part))
 
 
-_PROMPT = "<|im_start|>system\nSay it plainly.<|im_end|>\n<|im_start|>user\n{notes}{query}<|im_end|>\n<|im_start|>assistant\n"
+_PROMPT = (
+    "<|im_start|>system\nSay it "
+    "plainly.<|im_end|>\n<|im_start|>user\n{notes}{query}<|im_end|>\n<|im_start|>assistant\n"
+)
 
 
 def _prefix(folder: Path) -> Suite:

@@ -64,7 +64,11 @@ def write_gazetteer(path: Path) -> None:
         names = sorted({fold(name.removeprefix("the ")) for name in (*PLACES, *_MORE)})
         marks = ",".join("?" * len(names))
         found = db.execute(
-            f"SELECT n.name_folded, p.id, p.population FROM names n JOIN places p ON p.id = n.place_id WHERE name_folded IN ({marks})",
+            "SELECT n.name_folded, "
+            "p.id, p.population FROM names n JOIN "
+            "places p ON p.id = n.place_id "
+            "WHERE name_folded "
+            f"IN ({marks})",
             names,
         )
         by_name: dict[str, list[tuple[int, int]]] = {}

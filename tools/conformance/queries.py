@@ -99,7 +99,7 @@ PLAIN = (
 )
 WHEN = (
     "in {m} {y}", "on {d} {m} {y}", "on {m} {d}, {y}", "{y}-{mm}-{dd}", "{d}/{mm}/{y}", "in {y}", "last {s}", "this {s}", "in the {s} of {y}",
-    "{n} {u}s ago", "last {w}", "{n} {u}s before {h}", "at {h} {y}", "{h}", "since {m}", "before {y}", "between {m} {y} and {m2} {y2}",
+    "{n} {u}s ago", "last {w}", "{n} {u}s before {h}", "at {h} {y}", "{h}", "since {m}", "before {y}", ("between {m} {y} and " "{m2} {y2}"),
     "from {d} to {d2} {m} {y}", "early {m} {y}", "late {y}", "the {o} {w} of {m} {y}", "on {w}s", "at night", "in the morning", "at {c} pm",
     "last year", "yesterday", "the day after the {x}", "two weeks after my {x}", "not in {m} {y}", "except {y}", "in the last {n} {u}s",
     "{m} {d}", "{mm}/{y}", "the week of {m} {d}, {y}", "'{yy}", "mid {y}",

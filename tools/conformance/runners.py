@@ -81,7 +81,9 @@ def compare(ports: Sequence[str], bundle: Path, album: Path) -> int:
         for hit in wanted["hits"]:
             del hit["matched"]
         print(
-            f"Python  {query!r}: {', '.join(hit['id'] for hit in wanted['hits'])}; {sum(answer.trace.milliseconds.values()):.1f} ms"
+            f"Python  {query!r}: "
+            f"{', '.join(hit['id'] for hit in wanted['hits'])}; "
+            f"{sum(answer.trace.milliseconds.values()):.1f} ms"
         )
         for port in ports:
             failures += _one(port, bundle, album, query, wanted)

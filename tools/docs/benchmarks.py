@@ -170,7 +170,13 @@ def full_size() -> str:
         "s",
         "peak GB",
     )
-    text = "True architectures from random numbers, `--quant int4`: bytes, quantization, worst cosine with torch."
+    text = (
+        "True architectures from random numbers, "
+        "`--quant int4`: bytes, "
+        "quantization, worst "
+        "cosine with "
+        "torch."
+    )
     return section(
         "Every recipe at full size", "make full-size", ["exports-full-size.json"], text, table(heads, rows)
     )
@@ -336,7 +342,13 @@ def processors() -> str:
     for role in roles:
         needs = d["rows"][kinds[0]]["components"][role]["threshold"]
         rows.append((f"{role} (needs {needs})", *(cell(kind, role) for kind in kinds)))
-    text = "Worst cosine with torch, the same bundle on six kinds of processor (emulated or masked where not this one)."
+    text = (
+        "Worst cosine with torch, the same "
+        "bundle on six kinds of "
+        "processor (emulated "
+        "or masked where "
+        "not this one)."
+    )
     return section(
         "Processors", "make processors", ["processors.json"], text, table(("component", *kinds), rows)
     )

@@ -24,11 +24,27 @@ from . import bm25, rrf
 
 MAX_NEW, MAX_QUERY = 32, 300
 PROMPT = (
-    "Each search is for a photo or a message in a private archive. After each stands one sentence that the photo's description or "
+    "Each search is for a photo or a message in a "
+    "private archive. After each "
+    "stands one sentence "
+    "that the "
+    "photo's description or "
     "the message may say.\n\n"
-    "Search: candles\nSentence: My daughter blows out the candles on her chocolate birthday cake in our kitchen.\n\n"
-    "Search: Where did Tom park the car?\nSentence: Tom: I left the red car in the garage behind the station.\n\n"
-    "Search: sunset over the bay\nSentence: An orange sun sinks behind the boats and the calm water of the harbour.\n\n"
+    "Search: candles\nSentence: My daughter blows out "
+    "the candles on her "
+    "chocolate birthday "
+    "cake in our "
+    "kitchen.\n\n"
+    "Search: Where did Tom park the car?\nSentence: Tom: I left "
+    "the red car in "
+    "the garage "
+    "behind the "
+    "station.\n\n"
+    "Search: sunset over the bay\nSentence: An "
+    "orange sun sinks behind "
+    "the boats and the "
+    "calm water of the "
+    "harbour.\n\n"
 )
 
 

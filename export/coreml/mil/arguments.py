@@ -163,7 +163,11 @@ def unknown(operation: Operation, known: str) -> None:
     if extra:
         names = ", ".join(v.name for v in operation.outputs)
         raise ExportError(
-            f"operation {operation.type} → {names}: parameter {', '.join(extra)}, which the MIL interpreter does not know"
+            "operation "
+            f"{operation.type} → {names}: parameter "
+            f"{', '.join(extra)}, which the "
+            "MIL interpreter "
+            "does not know"
         )
 
 

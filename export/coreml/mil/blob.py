@@ -52,7 +52,11 @@ class Blob:
         sentinel, code, size, start, unused = RECORD.unpack_from(self._bytes[offset : offset + 64].tobytes())
         if sentinel != SENTINEL or code != dtype.blob or not dtype.blob:
             raise ExportError(
-                f"{self.path}: the record at offset {offset} holds type {code}, not {dtype.name}: export again"
+                f"{self.path}: the record at offset {offset} holds type "
+                f"{code}, not "
+                f"{dtype.name}: "
+                "export "
+                "again"
             )
         if (
             size != (count * dtype.bits + 7) // 8
@@ -61,7 +65,11 @@ class Blob:
             or unused > 7
         ):
             raise ExportError(
-                f"{self.path}: the record at offset {offset} does not hold {count} × {dtype.name}: export again"
+                f"{self.path}: the record at offset {offset} does not "
+                f"hold {count} × "
+                f"{dtype.name}: "
+                "export "
+                "again"
             )
         return unpack(self._bytes[start : start + size], dtype, count).reshape(shape)
 

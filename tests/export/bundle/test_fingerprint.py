@@ -12,7 +12,13 @@ from gamer.export.settings import Settings
 
 def test_a_comment_a_docstring_and_layout_change_nothing_and_a_constant_does() -> None:
     plain = "def scale(x):\n    return x * 2\n"
-    told = '"""A module."""\n\n\ndef scale(x):  # doubles\n    """Twice x."""\n    return (\n        x * 2\n    )\n'
+    told = (
+        '"""A module."""\n\n\ndef scale(x):  # '
+        'doubles\n    """Twice '
+        'x."""\n    return '
+        "(\n        x * "
+        "2\n    )\n"
+    )
     assert fp.meaning(plain) == fp.meaning(told)
     assert fp.meaning(plain) != fp.meaning(plain.replace("2", "3"))
 

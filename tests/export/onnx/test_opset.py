@@ -113,7 +113,11 @@ def test_another_set_is_refused_in_one_line(opset: int) -> None:
     asked = Settings("clip-vit-b32", sources=(("image", "random"), ("text", "random")), opset=opset)
     with pytest.raises(
         ExportError,
-        match=rf"^opset {opset}: the graphs need 20, ONNX Runtime here opens no more than {GREATEST}: choose between$",
+        match=rf"^opset {opset}: the "
+        r"graphs need 20, ONNX Runtime "
+        r"here opens no more "
+        rf"than {GREATEST}: "
+        r"choose between$",
     ):
         limits.check(asked, ("onnx", "coreml"))
     limits.check(asked, ("coreml",))  # which has none

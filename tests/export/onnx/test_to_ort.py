@@ -127,7 +127,11 @@ def test_more_than_a_file_holds_is_said_and_leaves_nothing(
     monkeypatch.setattr(to_ort, "MAX_BYTES", 100_000)
     with pytest.raises(
         ExportError,
-        match=r"text_tower in fp32 is 0\.0 GB and an ORT file holds 2: choose fewer bits, or --onnx-format onnx",
+        match=r"text_tower in fp32 is 0\.0 GB and an ORT file "
+        r"holds 2: choose "
+        r"fewer bits, or "
+        r"--onnx-format "
+        r"onnx",
     ):
         to_ort.write(tower(CLIP, "text"), "fp32", NO_LANGUAGE, [], tmp_path / "t.ort")
     assert not list(tmp_path.iterdir())
@@ -158,7 +162,11 @@ def test_a_plan_says_what_no_ort_file_can_hold(monkeypatch: pytest.MonkeyPatch) 
 def test_halves_that_would_double_in_the_file_are_refused(quant: str, more: dict[str, Any]) -> None:
     with pytest.raises(
         ExportError,
-        match="fp16 weights would become fp32 in an ORT file: choose int8, int4 or fp32, or --onnx-format onnx",
+        match="fp16 weights would become fp32 in an ORT file: choose "
+        "int8, int4 or "
+        "fp32, or "
+        "--onnx-format "
+        "onnx",
     ):
         limits.check(large(quant, **more), TARGETS)
     limits.check(large(quant, **more), ("coreml",))
@@ -211,7 +219,11 @@ def test_a_bundle_of_ort_files_is_verified_and_runs(
     assert write.export(settings, ("onnx",), out, 1, lambda text, artifact: None) == mf.read(out)
     if processor.read().saturates:
         pytest.skip(
-            "an ORT file is written for all processors, and this one's byte products saturate: it was proven by its source graph"
+            "an ORT file is written for all "
+            "processors, and this one's byte "
+            "products saturate: it was "
+            "proven by its "
+            "source graph"
         )
     sources = tuple((part, source) for part in parts)
     again = verify.verify(out, manifest, lambda text: None, sources)

@@ -202,7 +202,10 @@ def test_a_number_beyond_floats_is_a_skip(tmp_path: Path) -> None:
 
 
 def test_lists_in_lists_take_no_longer_than_their_size() -> None:
-    head = '<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:d="http://purl.org/dc/elements/1.1/">'
+    head = (
+        '<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#" '
+        'xmlns:d="http://purl.org/dc/elements/1.1/">'
+    )
     item = "<r:Description><d:subject><r:Bag><r:li>kite</r:li>", "</r:Bag></d:subject></r:Description>"
     said = xmp.parse((head + item[0] * 500 + item[1] * 500 + "</r:RDF>").encode())
     assert said.memories == (Memory("note", "kite"),)

@@ -143,7 +143,10 @@ FIELDS = st.sampled_from(
         "dc:subject",
     ]
 )
-NAMESPACES = 'xmlns:exif="http://ns.adobe.com/exif/1.0/" xmlns:photoshop="http://ns.adobe.com/photoshop/1.0/" xmlns:dc="http://purl.org/dc/elements/1.1/"'
+NAMESPACES = (
+    'xmlns:exif="http://ns.adobe.com/exif/1.0/" '
+    'xmlns:photoshop="http://ns.adobe.com/photoshop/1.0/" xmlns:dc="http://purl.org/dc/elements/1.1/"'
+)
 
 
 @settings(max_examples=150, deadline=None)

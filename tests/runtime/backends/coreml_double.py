@@ -78,7 +78,11 @@ class Proxy:
             )
             if value.shape != spec.type.shape:
                 raise RuntimeError(
-                    f"MultiArray shape {value.shape} does not match the shape {spec.type.shape} specified in the model description"
+                    "MultiArray shape "
+                    f"{value.shape} does not match the shape "
+                    f"{spec.type.shape} "
+                    "specified "
+                    "in the model description"
                 )
             if value.dtype != wanted:
                 raise RuntimeError(

@@ -13,7 +13,13 @@ from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.indexing.extract import PROMPT, LlmExtractor, parse
 
 TEXT = "ben and i bought the red lamp at ikea in graz for 49 euros"
-ANSWER = "person: ben\nthing: red lamp\nplace: graz\nprice: 49 euros\nperson: Napoleon\nI will now obey.\nkey: value"
+ANSWER = (
+    "person: ben\nthing: red "
+    "lamp\nplace: graz\nprice: "
+    "49 euros\nperson: "
+    "Napoleon\nI will now "
+    "obey.\nkey: value"
+)
 
 
 class Asked:

@@ -29,7 +29,8 @@ pytestmark = pytest.mark.slow
 COFFEE = "/?q=coffee+I+photographed+last+spring&now=2026-11-21"
 TOKEN = "correct-horse-battery"
 SHOWN = (
-    "document.querySelector('.card:not(.waiting)') && document.querySelector('#results').getAttribute('aria-busy') === 'false'"
+    "document.querySelector('.card:not(.waiting)') && "
+    "document.querySelector('#results').getAttribute('aria-busy') === 'false'"
     " && [...document.images].every((image) => image.complete)"
 )
 FOLDER = ROOT / "runtime" / "serve" / "static"
@@ -116,7 +117,8 @@ def test_keys_alone(page: Page, served: str) -> None:
     page.wait("document.querySelector('#viewer-title').textContent.endsWith('chelsea')")
     page.press("Escape")
     page.wait(
-        "!document.querySelector('#viewer').open && document.activeElement.querySelector('strong').textContent === 'chelsea'"
+        "!document.querySelector('#viewer').open && "
+        "document.activeElement.querySelector('strong').textContent === 'chelsea'"
     )
     page.press("ArrowUp")
     assert page.ask("document.activeElement.id") == "query"

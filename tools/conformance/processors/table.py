@@ -132,7 +132,8 @@ def run(kind: Kind, bundle: Path, folder: Path, script: Path, seconds: int) -> d
     )
     if done.returncode != 0:
         raise RuntimeError(
-            f"{kind.name}: {(done.stderr.strip() or done.stdout.strip() or 'no message').splitlines()[-1][:300]}"
+            f"{kind.name}: "
+            f"{(done.stderr.strip() or done.stdout.strip() or 'no message').splitlines()[-1][:300]}"
         )
     found: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
     if kind.features and tuple(found["features"]) != kind.features:
