@@ -71,9 +71,21 @@ def _row(manifest: mf.Manifest, artifact: mf.Artifact) -> Row:
     part, proof = manifest.component(artifact.role), artifact.parity
     share, run_by = round(artifact.bytes / (4 * part.parameters), 4), proof.executed_by or proof.status
     return Row(
-        manifest.recipe, part.role, part.source, part.parameters, part.macs, part.macs_per, artifact.target, artifact.quant,
-        artifact.bytes, share, artifact.export_seconds, artifact.export_peak_bytes, proof.minimum, run_by,
-    )  # fmt: skip
+        manifest.recipe,
+        part.role,
+        part.source,
+        part.parameters,
+        part.macs,
+        part.macs_per,
+        artifact.target,
+        artifact.quant,
+        artifact.bytes,
+        share,
+        artifact.export_seconds,
+        artifact.export_peak_bytes,
+        proof.minimum,
+        run_by,
+    )
 
 
 def sheet(found: Exports) -> Sheet:
@@ -94,12 +106,21 @@ def sheet(found: Exports) -> Sheet:
     )
     rows = tuple(
         (
-            r.recipe + (f" (+{len(r.also)})" if r.also else ""), r.role, f"{r.parameters:,}", (f"{r.macs / 1e6:,.0f} " f"M/{r.macs_per.split()[0]}"),
-            r.target, r.quant, f"{r.bytes / 1e6:,.1f}", f"{r.share_of_fp32:.1%}", f"{r.seconds:.0f}",
-            f"{r.peak_bytes / 1e9:.1f}", "" if r.cosine is None else f"{r.cosine:.5f}", r.executed_by,
+            r.recipe + (f" (+{len(r.also)})" if r.also else ""),
+            r.role,
+            f"{r.parameters:,}",
+            (f"{r.macs / 1e6:,.0f} M/{r.macs_per.split()[0]}"),
+            r.target,
+            r.quant,
+            f"{r.bytes / 1e6:,.1f}",
+            f"{r.share_of_fp32:.1%}",
+            f"{r.seconds:.0f}",
+            f"{r.peak_bytes / 1e9:.1f}",
+            "" if r.cosine is None else f"{r.cosine:.5f}",
+            r.executed_by,
         )
         for r in found.rows
-    )  # fmt: skip
+    )
     return Sheet("Exports", columns, rows)
 
 

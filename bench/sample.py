@@ -41,11 +41,8 @@ def write(out: Path) -> int:
         path = Path(spec.origin).parent / FOLDERS[package] / name if spec and spec.origin else None
         if path is None or not path.is_file():
             raise SampleError(
-                "the sample's photographs come with "
-                f"scikit-image and scikit-learn ({package}:{name} "
-                "missing): pip "
-                "install "
-                "'gamer-on-device[bench]'"
+                f"the sample's photographs come with scikit-image and scikit-learn ({package}:{name} "
+                "missing): pip install 'gamer-on-device[bench]'"
             )
         lines.append(json.dumps({**row, "path": str(path)}, ensure_ascii=False))
     write_aside(out, "\n".join(lines))

@@ -150,10 +150,7 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
     multiple=True,
     metavar="[PART=]SOURCE",
     help="The same for a part (image, text, "
-    "llm), or for all; repeat for "
-    "more. random:7 fills the "
-    "true "
-    "architecture with numbers.",
+    "llm), or for all; repeat for more. random:7 fills the true architecture with numbers.",
 )
 @click.option(
     "--targets",
@@ -328,9 +325,22 @@ def export(
     with one_line("export", ExportError, extra="export", interrupted=kept):
         name = _recipe(recipe, model, trust_pickle)
         settings = Settings(
-            name, dtype if quant == "none" else quant, parse_sources(name, model, weights), parse_keep(keep), group_size, max_seq, image_input,
-            trust_pickle, coreml_cache, onnx_format, opset, deployment_target, calibrate, executorch_backend, parse_parts(parts),
-        )  # fmt: skip
+            name,
+            dtype if quant == "none" else quant,
+            parse_sources(name, model, weights),
+            parse_keep(keep),
+            group_size,
+            max_seq,
+            image_input,
+            trust_pickle,
+            coreml_cache,
+            onnx_format,
+            opset,
+            deployment_target,
+            calibrate,
+            executorch_backend,
+            parse_parts(parts),
+        )
         phone = None if device_profile is None else devices.choose(devices.load(), [device_profile])[0]
         if dry_run:
             _print_plan(settings, wanted, phone, as_json)
@@ -342,9 +352,11 @@ def export(
                 progress.update(task, advance=1 if artifact else 0, description=text)
                 if artifact:
                     progress.console.print(
-                        f"  {text}: " f"{artifact.bytes / 1e6:.1f} MB, " f"{parity_text(artifact.parity)}, " f"{artifact.export_seconds:.0f} s",
-                        highlight=False, soft_wrap=True,
-                    )  # fmt: skip
+                        f"  {text}: {artifact.bytes / 1e6:.1f} MB, {parity_text(artifact.parity)}, "
+                        f"{artifact.export_seconds:.0f} s",
+                        highlight=False,
+                        soft_wrap=True,
+                    )
 
             manifest = write.export(settings, wanted, output_dir, jobs, report)
     print_manifest(manifest, output_dir, as_json)
@@ -387,10 +399,7 @@ def _print_plan(
         _print_fits(phone, fits, Console())
     if phone is not None and (none := phone_memory.cannot(fits)):
         raise ExportError(
-            f"{phone.name} cannot run "
-            f"{', '.join(none)}: choose "
-            "fewer bits, a smaller "
-            "--max-seq-len, or a "
+            f"{phone.name} cannot run {', '.join(none)}: choose fewer bits, a smaller --max-seq-len, or a "
             "target that it has"
         )
 
@@ -398,8 +407,7 @@ def _print_plan(
 def _print_fits(phone: devices.Profile, found: tuple[phone_memory.Fit, ...], console: Console) -> None:
     out = Table(
         title=f"{phone.name}: {phone.app_memory_gb:g} "
-        f"GB for one app; {phone.os} runs "
-        f"{', '.join(phone_memory.RUNS.get(phone.os, ()))}"
+        f"GB for one app; {phone.os} runs {', '.join(phone_memory.RUNS.get(phone.os, ()))}"
     )
     for name in ("component", "target", "MB in memory", "fits"):
         out.add_column(name, justify="right" if name == "MB in memory" else "left")
@@ -428,10 +436,7 @@ def _print_artifacts(settings: Settings, found: ExportPlan) -> None:
         )
     Console().print(out)
     click.echo(
-        f"{len(found.artifacts)} artifacts, about "
-        f"{found.bytes / 1e6:,.0f} MB; "
-        "peak of one worker "
-        "about "
+        f"{len(found.artifacts)} artifacts, about {found.bytes / 1e6:,.0f} MB; peak of one worker about "
         f"{found.peak / 1e9:.1f} GB"
     )
 

@@ -14,8 +14,16 @@ from .errors import ExportError
 
 PARTS = ("image", "text", "dpe", "llm")
 ROLES = (
-    "image_tower", "text_tower", "dpe_router", "dpe_expert_0", "dpe_expert_1", "dpe_expert_2", "llm_embed", "llm_encoder", "llm_decoder",
-)  # fmt: skip
+    "image_tower",
+    "text_tower",
+    "dpe_router",
+    "dpe_expert_0",
+    "dpe_expert_1",
+    "dpe_expert_2",
+    "llm_embed",
+    "llm_encoder",
+    "llm_decoder",
+)
 TARGETS = ("onnx", "executorch", "coreml")
 QUANTS = ("fp32", "fp16", "int8", "int4", "pal6", "pal4")
 
@@ -132,18 +140,12 @@ class Recipe:
             )
         if "dpe" in parts and not {"image", "llm"} <= set(parts):
             raise ExportError(
-                "part dpe projects patches of "
-                "the image tower into "
-                "the language model's "
-                "space: ask for "
+                "part dpe projects patches of the image tower into the language model's space: ask for "
                 "image and llm too"
             )
         if "image" in parts and "text" not in parts and self.image == "efficientnet-lite0":
             raise ExportError(
-                f"recipe {self.name}'s image tower "
-                "is made of the text "
-                "tower's vectors of "
-                "its labels: ask "
+                f"recipe {self.name}'s image tower is made of the text tower's vectors of its labels: ask "
                 "for text too"
             )
         image, text, llm = (

@@ -73,15 +73,12 @@ class Settings:
             raise ExportError(f"ONNX format {self.onnx_format!r}: choose one of: {', '.join(ONNX_FORMATS)}")
         if self.deployment_target not in DEPLOYMENT_TARGETS:
             raise ExportError(
-                "deployment target "
-                f"{self.deployment_target!r}: choose "
-                "one of: "
+                f"deployment target {self.deployment_target!r}: choose one of: "
                 f"{', '.join(DEPLOYMENT_TARGETS)}"
             )
         if self.executorch_backend not in EXECUTORCH_BACKENDS:
             raise ExportError(
-                "unknown ExecuTorch backend "
-                f"{self.executorch_backend!r}; choose one of: "
+                f"unknown ExecuTorch backend {self.executorch_backend!r}; choose one of: "
                 f"{', '.join(EXECUTORCH_BACKENDS)}"
             )
         if any(
@@ -89,10 +86,7 @@ class Settings:
             for part in self.chosen.parts()
         ):
             raise ExportError(
-                f"recipe {self.recipe} has no weights of its "
-                "own: give -m with "
-                "a directory, a "
-                ".gguf file or "
+                f"recipe {self.recipe} has no weights of its own: give -m with a directory, a .gguf file or "
                 "a hub id"
             )
 
@@ -180,11 +174,22 @@ def from_strings(raw: dict[str, str], sources: tuple[tuple[str, str], ...] = ())
         )
         named = dict(_pairs(said["sources"])) | dict(sources)
         return Settings(
-            said["recipe"], said["quant"], tuple(named.items()), _pairs(said["keep"]), int(said["group_size"]), int(said["max_seq"]),
-            said["image_input"], said["trust_pickle"] == "True", said["coreml_cache"],
-            said["onnx_format"], int(said["opset"]), said["deployment_target"], said["calibrate"], said["executorch_backend"],
+            said["recipe"],
+            said["quant"],
+            tuple(named.items()),
+            _pairs(said["keep"]),
+            int(said["group_size"]),
+            int(said["max_seq"]),
+            said["image_input"],
+            said["trust_pickle"] == "True",
+            said["coreml_cache"],
+            said["onnx_format"],
+            int(said["opset"]),
+            said["deployment_target"],
+            said["calibrate"],
+            said["executorch_backend"],
             parse_parts(said["parts"]),
-        )  # fmt: skip
+        )
     except (KeyError, ValueError) as error:
         raise ExportError(
             f"the manifest's settings cannot be followed ({error}): export the bundle again"
@@ -232,9 +237,7 @@ def parse_sources(name: str, model: str | None, weights: tuple[str, ...]) -> tup
     if model is not None:
         if len({chosen.image, chosen.text, chosen.llm} - {""}) > 1:
             raise ExportError(
-                f"recipe {name} is made of several models: "
-                f"say which part {model} "
-                "is, as in --weights "
+                f"recipe {name} is made of several models: say which part {model} is, as in --weights "
                 f"{parts[-1]}={model}"
             )
         found |= dict.fromkeys(parts, model)

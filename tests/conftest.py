@@ -1,4 +1,6 @@
-"""What many tests share: where the bundle and the shared data are, and a visible reason where they are not."""
+"""What many tests share: where the bundle and the shared data are, and a visible reason where they
+are not.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The walls of the house: which way imports run, what the wheel holds, and that a search never wakes torch."""
+"""The walls of the house: which way imports run, what the wheel holds, and that a search never
+wakes torch.
+"""
 
 from __future__ import annotations
 
@@ -147,6 +149,7 @@ def test_wheel_holds_every_module(tmp_path: Path) -> None:
     assert {
         "gamer/bench/report/report.html",
         "gamer/bench/sample.jsonl",
+        "gamer/export/bundle/place_names.json",
         "gamer/export/planning/devices.json",
         "gamer/index/FORMAT.md",
         "gamer/runtime/cues/cue_rules.json",

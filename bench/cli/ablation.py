@@ -76,9 +76,15 @@ def ablation(
         task = progress.add_task("opening", total=None)
         cache.mkdir(parents=True, exist_ok=True)
         found = measuring.measure(
-            dataset, bundles, cache, queries, llm_queries, [int(part) for part in sizes.split(",")], threads,
+            dataset,
+            bundles,
+            cache,
+            queries,
+            llm_queries,
+            [int(part) for part in sizes.split(",")],
+            threads,
             lambda text: progress.update(task, description=text),
-        )  # fmt: skip
+        )
         if output:
             write_aside(output, json.dumps(asdict(found), ensure_ascii=False))
     for group in (found.fused, found.paper, found.delta):
@@ -87,17 +93,12 @@ def ablation(
     console.print("K:", ", ".join(f"recall@{k} {value:.3f}" for k, value in found.fused[0].recall.items()))
     for routed in found.rho:
         console.print(
-            f"ρ {routed.rho}: {routed.experts:.2f} of "
-            f"{routed.of} experts, "
-            f"{routed.macs_share:.0%} "
-            "of their "
+            f"ρ {routed.rho}: {routed.experts:.2f} of {routed.of} experts, {routed.macs_share:.0%} of their "
             "multiply-adds"
         )
     for size in found.sizes:
         console.print(
-            f"{size.photos} photos: recall@5 "
-            f"{size.recall5:.3f}, mode paper "
-            f"{size.paper_recall5:.3f}, "
+            f"{size.photos} photos: recall@5 {size.recall5:.3f}, mode paper {size.paper_recall5:.3f}, "
             f"{size.p50_ms:.1f} ms"
         )
 

@@ -115,9 +115,7 @@ def ann(
             write_aside(output, json.dumps(asdict(found), ensure_ascii=False))
     table = Table(
         title=f"{found.data}: {found.vectors} vectors of "
-        f"{found.dim}, the fastest setting with "
-        f"recall@{found.k} ≥ "
-        f"{found.recall_wanted}"
+        f"{found.dim}, the fastest setting with recall@{found.k} ≥ {found.recall_wanted}"
     )
     for column in ("selectivity", *(f"{b.algorithm} qps" for b in found.built)):
         table.add_column(column, justify="right")
@@ -200,21 +198,14 @@ def llm(
     if found.first:
         first = found.first
         click.echo(
-            "first token: "
-            f"{first.with_prefix.p50_ns / 1e6:.1f} ms "
-            "with the prefix of "
-            f"{first.prefix_tokens} "
-            "tokens, "
-            f"{first.without.p50_ns / 1e6:.1f} ms without ({first.ratio:.2f} of it)"
+            f"first token: {first.with_prefix.p50_ns / 1e6:.1f} ms with the prefix of {first.prefix_tokens} "
+            f"tokens, {first.without.p50_ns / 1e6:.1f} ms without ({first.ratio:.2f} of it)"
         )
     click.echo(f"refinement: {found.refine.p50_ns / 1e6:.0f} ms, p95 {found.refine.p95_ns / 1e6:.0f} ms")
     if found.quality:
         q = found.quality
         click.echo(
-            "against fp32 "
-            f"on {q.positions} positions: likeliest "
-            f"token equal {q.top1:.1%}, "
-            "perplexity "
+            f"against fp32 on {q.positions} positions: likeliest token equal {q.top1:.1%}, perplexity "
             f"{q.perplexity} / {q.perplexity_fp32}"
         )
 

@@ -156,16 +156,12 @@ def print_fleet(found: Fleet) -> None:
         )
     console.print(table)
     console.print(
-        f"{found.done} users in {found.wall_seconds:.1f} s by "
-        f"{found.engine}, {found.workers} at a "
-        "time: "
-        f"{found.users_per_second:.2f} users/s; "
-        f"{found.kept} were there"
+        f"{found.done} users in {found.wall_seconds:.1f} s by {found.engine}, {found.workers} at a time: "
+        f"{found.users_per_second:.2f} users/s; {found.kept} were there"
     )
     plan = found.plan
     console.print(
-        f"plan for {plan.users} users of "
-        f"{plan.photos_per_user:.0f} photos, "
+        f"plan for {plan.users} users of {plan.photos_per_user:.0f} photos, "
         f"{plan.core_seconds_per_user:.2f} core-seconds each: "
         + ", ".join(f"{hours:.1f} h on {cores} cores" for cores, hours in plan.hours.items())
         + f"; {plan.albums_gb:.1f} GB if albums are kept, {plan.results_gb:.2f} GB of results"

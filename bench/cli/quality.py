@@ -1,4 +1,6 @@
-"""`gamer bench` commands about quality: parse, call one function, print. bench/cli/bench.py registers them."""
+"""`gamer bench` commands about quality: parse, call one function, print. bench/cli/bench.py
+registers them.
+"""
 
 from __future__ import annotations
 
@@ -97,9 +99,20 @@ def quality(
         with spinner() as progress:
             task = progress.add_task("opening", total=None)
             found, ranked = measuring.evaluate(
-                bundle, dataset, names, reference, threads, cache, lambda text: progress.update(task, description=text),
-                shown_command(f"quality {dataset.name}", bundle, ("--all",) if every else tuple(f"-m {name}" for name in names)), parts,
-            )  # fmt: skip
+                bundle,
+                dataset,
+                names,
+                reference,
+                threads,
+                cache,
+                lambda text: progress.update(task, description=text),
+                shown_command(
+                    f"quality {dataset.name}",
+                    bundle,
+                    ("--all",) if every else tuple(f"-m {name}" for name in names),
+                ),
+                parts,
+            )
         text = json.dumps(asdict(found), ensure_ascii=False)
         for name, run in ranked.items() if runs else ():
             write_aside((runs or Path()) / f"{name}.json", json.dumps(run))
@@ -121,10 +134,7 @@ def print_quality(found: Quality) -> None:
     photos, queries = sum(one.photos for one in found.users), sum(len(one.queries) for one in found.users)
     table = Table(
         title=f"{found.dataset}: {len(found.users)} users, "
-        f"{photos} photos, "
-        f"{queries} queries; "
-        "macro over "
-        "users",
+        f"{photos} photos, {queries} queries; macro over users",
         box=box.SIMPLE_HEAD,
         pad_edge=False,
         padding=(0, 1, 0, 0),
@@ -145,11 +155,8 @@ def print_quality(found: Quality) -> None:
         )
     console.print(table)
     console.print(
-        "p: R@5 against "
-        f"{found.reference}, paired permutation test, "
-        "Holm-corrected; std: MAP@5 over "
-        "min(relevant, 5); "
-        "ms: p50 a query"
+        f"p: R@5 against {found.reference}, paired permutation test, Holm-corrected; std: MAP@5 over "
+        "min(relevant, 5); ms: p50 a query"
     )
     for name, why in found.skipped.items():
         console.print(f"{name}: not asked, {why}")

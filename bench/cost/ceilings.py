@@ -119,9 +119,16 @@ def ceilings_of(seconds: Mapping[str, float], threads: int) -> Ceilings:
     arithmetic = CACHED * CHAIN / max(1e-9, seconds["arithmetic"] - dispatch * CHAIN) / 1e9
     call = max(0.0, seconds["few"] - dispatch * (CHAIN // 4))
     return Ceilings(
-        threads, rates, 56 * 56 * 144 * 9 / seconds["depthwise"] / 1e9, 3 * 4 * STREAM / seconds["stream"] / 1e9, cached, arithmetic,
-        dispatch * 1e6, call * 1e6, theoretical(threads),
-    )  # fmt: skip
+        threads,
+        rates,
+        56 * 56 * 144 * 9 / seconds["depthwise"] / 1e9,
+        3 * 4 * STREAM / seconds["stream"] / 1e9,
+        cached,
+        arithmetic,
+        dispatch * 1e6,
+        call * 1e6,
+        theoretical(threads),
+    )
 
 
 Built = tuple[Any, dict[str, NDArray[Any]]]  # a model and what it is fed

@@ -130,17 +130,36 @@ def _packed_attention(node: Node, past: int) -> list[Kind]:
 
 
 SHAPES: dict[str, Rule] = {
-    "SimplifiedLayerNormalization": _skip_norm, f"{MS}:SkipSimplifiedLayerNormalization": _skip_norm, f"{MS}:SkipLayerNormalization": _skip_norm,
-    f"{MS}:EmbedLayerNormalization": _embed_norm, f"{MS}:MatMulNBits": _nbits, f"{MS}:FusedMatMul": _fused_matmul,
-    f"{MS}:MatMulIntegerToFloat": _integer_product, f"{MS}:DynamicQuantizeMatMul": _integer_product, f"{MS}:QGemm": _qgemm,
-    f"{MS}:QLinearAdd": _broadcast, f"{MS}:QLinearMul": _broadcast, f"{MS}:QLinearGlobalAveragePool": _global_pool,
-    f"{MS}:GatherBlockQuantized": _block_gather, f"{MS}:GroupQueryAttention": _grouped, f"{MS}:MultiHeadAttention": _multi_head,
-    f"{MS}:Attention": _packed_attention, f"{MS}:QAttention": _packed_attention, f"{MS}:QuickGelu": _same, f"{MS}:Gelu": _same,
-    f"{MS}:FastGelu": _same, f"{MS}:BiasGelu": _same, f"{MS}:RotaryEmbedding": _same, f"{MS}:QLinearSigmoid": _same,
-    f"{MS}:QLinearLeakyRelu": _same, f"{MS}:QLinearSoftmax": _same,
-}  # fmt: skip
+    "SimplifiedLayerNormalization": _skip_norm,
+    f"{MS}:SkipSimplifiedLayerNormalization": _skip_norm,
+    f"{MS}:SkipLayerNormalization": _skip_norm,
+    f"{MS}:EmbedLayerNormalization": _embed_norm,
+    f"{MS}:MatMulNBits": _nbits,
+    f"{MS}:FusedMatMul": _fused_matmul,
+    f"{MS}:MatMulIntegerToFloat": _integer_product,
+    f"{MS}:DynamicQuantizeMatMul": _integer_product,
+    f"{MS}:QGemm": _qgemm,
+    f"{MS}:QLinearAdd": _broadcast,
+    f"{MS}:QLinearMul": _broadcast,
+    f"{MS}:QLinearGlobalAveragePool": _global_pool,
+    f"{MS}:GatherBlockQuantized": _block_gather,
+    f"{MS}:GroupQueryAttention": _grouped,
+    f"{MS}:MultiHeadAttention": _multi_head,
+    f"{MS}:Attention": _packed_attention,
+    f"{MS}:QAttention": _packed_attention,
+    f"{MS}:QuickGelu": _same,
+    f"{MS}:Gelu": _same,
+    f"{MS}:FastGelu": _same,
+    f"{MS}:BiasGelu": _same,
+    f"{MS}:RotaryEmbedding": _same,
+    f"{MS}:QLinearSigmoid": _same,
+    f"{MS}:QLinearLeakyRelu": _same,
+    f"{MS}:QLinearSoftmax": _same,
+}
 # Operators that are a standard one with something fused to its end: (its name, its inputs).
 ALIASES = {
-    f"{MS}:FusedConv": ("Conv", 3), f"{MS}:FusedGemm": ("Gemm", 3),
-    f"{MS}:QuantizeLinear": ("QuantizeLinear", 3), f"{MS}:DequantizeLinear": ("DequantizeLinear", 3),
-}  # fmt: skip
+    f"{MS}:FusedConv": ("Conv", 3),
+    f"{MS}:FusedGemm": ("Gemm", 3),
+    f"{MS}:QuantizeLinear": ("QuantizeLinear", 3),
+    f"{MS}:DequantizeLinear": ("DequantizeLinear", 3),
+}

@@ -160,36 +160,121 @@ def _attention(node: Node, past: int) -> int:
 
 # Operators of products → multiply-adds.
 PRODUCTS: dict[str, Callable[[Node], int]] = {
-    "MatMul": _matmul, "MatMulInteger": _matmul, "QLinearMatMul": _matmul, "Gemm": _gemm, "Conv": _conv, "ConvInteger": _conv,
-    "QLinearConv": _qlinear_conv, "ConvTranspose": _transposed_conv, "Einsum": _einsum, f"{MS}:MatMulNBits": _nbits,
-    f"{MS}:FusedMatMul": _fused_matmul, f"{MS}:MatMulIntegerToFloat": _matmul, f"{MS}:DynamicQuantizeMatMul": _matmul, f"{MS}:QGemm": _gemm,
-    f"{MS}:FusedConv": _conv, f"{MS}:FusedGemm": _gemm,
-}  # fmt: skip
+    "MatMul": _matmul,
+    "MatMulInteger": _matmul,
+    "QLinearMatMul": _matmul,
+    "Gemm": _gemm,
+    "Conv": _conv,
+    "ConvInteger": _conv,
+    "QLinearConv": _qlinear_conv,
+    "ConvTranspose": _transposed_conv,
+    "Einsum": _einsum,
+    f"{MS}:MatMulNBits": _nbits,
+    f"{MS}:FusedMatMul": _fused_matmul,
+    f"{MS}:MatMulIntegerToFloat": _matmul,
+    f"{MS}:DynamicQuantizeMatMul": _matmul,
+    f"{MS}:QGemm": _gemm,
+    f"{MS}:FusedConv": _conv,
+    f"{MS}:FusedGemm": _gemm,
+}
 ATTENTIONS: dict[str, Callable[[Node, int], int]] = {
-    f"{MS}:GroupQueryAttention": _grouped, f"{MS}:MultiHeadAttention": _multi_head, f"{MS}:Attention": _packed, f"{MS}:QAttention": _packed,
+    f"{MS}:GroupQueryAttention": _grouped,
+    f"{MS}:MultiHeadAttention": _multi_head,
+    f"{MS}:Attention": _packed,
+    f"{MS}:QAttention": _packed,
     "Attention": _attention,
-}  # fmt: skip
+}
 SOFTMAX = 5  # maximum, subtraction, exponential, sum, division
 # Arithmetic of one output element.
 NORMS = {
-    "LayerNormalization": 7, "InstanceNormalization": 7, "GroupNormalization": 7, "BatchNormalization": 2, "RMSNormalization": 4,
-    "SimplifiedLayerNormalization": 4, f"{MS}:SkipSimplifiedLayerNormalization": 5, f"{MS}:SkipLayerNormalization": 8,
-    f"{MS}:EmbedLayerNormalization": 9, "LpNormalization": 3,
-}  # fmt: skip
-# fmt: off
+    "LayerNormalization": 7,
+    "InstanceNormalization": 7,
+    "GroupNormalization": 7,
+    "BatchNormalization": 2,
+    "RMSNormalization": 4,
+    "SimplifiedLayerNormalization": 4,
+    f"{MS}:SkipSimplifiedLayerNormalization": 5,
+    f"{MS}:SkipLayerNormalization": 8,
+    f"{MS}:EmbedLayerNormalization": 9,
+    "LpNormalization": 3,
+}
 _ONE = (
-    "Add", "Sub", "Mul", "Div", "Pow", "Sqrt", "Reciprocal", "Exp", "Log", "Erf", "Tanh", "Sigmoid", "Relu", "Neg", "Abs", "Floor", "Ceil", "Round",
-    "Sin", "Cos", "Min", "Max", "Mean", "Sum", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "And", "Or", "Xor", "Not", "Where",
-    "Sign", "Mod", "IsNaN", "IsInf", "BitShift", "BitwiseAnd", "BitwiseOr", "CumSum",
+    "Add",
+    "Sub",
+    "Mul",
+    "Div",
+    "Pow",
+    "Sqrt",
+    "Reciprocal",
+    "Exp",
+    "Log",
+    "Erf",
+    "Tanh",
+    "Sigmoid",
+    "Relu",
+    "Neg",
+    "Abs",
+    "Floor",
+    "Ceil",
+    "Round",
+    "Sin",
+    "Cos",
+    "Min",
+    "Max",
+    "Mean",
+    "Sum",
+    "Equal",
+    "Greater",
+    "GreaterOrEqual",
+    "Less",
+    "LessOrEqual",
+    "And",
+    "Or",
+    "Xor",
+    "Not",
+    "Where",
+    "Sign",
+    "Mod",
+    "IsNaN",
+    "IsInf",
+    "BitShift",
+    "BitwiseAnd",
+    "BitwiseOr",
+    "CumSum",
 )
 ELEMENTWISE = dict.fromkeys(_ONE, 1) | {
-    "Clip": 2, "LeakyRelu": 2, "PRelu": 2, "HardSigmoid": 4, "HardSwish": 5, "Softplus": 3, "Elu": 3, "Selu": 3, "Mish": 5, "Gelu": 5, "Swish": 3,
-    "Softmax": SOFTMAX, "LogSoftmax": SOFTMAX, f"{MS}:QLinearSoftmax": SOFTMAX, "QuantizeLinear": 3, "DequantizeLinear": 2,
-    f"{MS}:QuantizeLinear": 3, f"{MS}:DequantizeLinear": 2, "DynamicQuantizeLinear": 5, "RotaryEmbedding": 3, f"{MS}:RotaryEmbedding": 3,
-    f"{MS}:QuickGelu": 3, f"{MS}:Gelu": 5, f"{MS}:FastGelu": 8, f"{MS}:BiasGelu": 6, f"{MS}:QLinearAdd": 5, f"{MS}:QLinearMul": 5,
-    f"{MS}:QLinearSigmoid": 6, f"{MS}:QLinearLeakyRelu": 4, "Resize": 8, "GridSample": 8,
+    "Clip": 2,
+    "LeakyRelu": 2,
+    "PRelu": 2,
+    "HardSigmoid": 4,
+    "HardSwish": 5,
+    "Softplus": 3,
+    "Elu": 3,
+    "Selu": 3,
+    "Mish": 5,
+    "Gelu": 5,
+    "Swish": 3,
+    "Softmax": SOFTMAX,
+    "LogSoftmax": SOFTMAX,
+    f"{MS}:QLinearSoftmax": SOFTMAX,
+    "QuantizeLinear": 3,
+    "DequantizeLinear": 2,
+    f"{MS}:QuantizeLinear": 3,
+    f"{MS}:DequantizeLinear": 2,
+    "DynamicQuantizeLinear": 5,
+    "RotaryEmbedding": 3,
+    f"{MS}:RotaryEmbedding": 3,
+    f"{MS}:QuickGelu": 3,
+    f"{MS}:Gelu": 5,
+    f"{MS}:FastGelu": 8,
+    f"{MS}:BiasGelu": 6,
+    f"{MS}:QLinearAdd": 5,
+    f"{MS}:QLinearMul": 5,
+    f"{MS}:QLinearSigmoid": 6,
+    f"{MS}:QLinearLeakyRelu": 4,
+    "Resize": 8,
+    "GridSample": 8,
 }
-# fmt: on
 # Arithmetic of one input element.
 REDUCTIONS = {
     "ReduceSum": 1,
@@ -207,14 +292,34 @@ REDUCTIONS = {
     "GlobalAveragePool": 1,
     "GlobalMaxPool": 1,
     f"{MS}:QLinearGlobalAveragePool": 1,
-}  # fmt: skip
+}
 # No arithmetic; bytes are read and written.
-# fmt: off
-MOVES = frozenset((
-    "Cast", "CastLike", "Transpose", "Concat", "Slice", "Split", "Pad", "Expand", "Tile", "ScatterND", "ScatterElements", "GatherElements",
-    "GatherND", "DepthToSpace", "SpaceToDepth", "ConstantOfShape", "Range", "Trilu", "OneHot", "NonZero", "EyeLike", "Compress",
-))
-# fmt: on
+MOVES = frozenset(
+    (
+        "Cast",
+        "CastLike",
+        "Transpose",
+        "Concat",
+        "Slice",
+        "Split",
+        "Pad",
+        "Expand",
+        "Tile",
+        "ScatterND",
+        "ScatterElements",
+        "GatherElements",
+        "GatherND",
+        "DepthToSpace",
+        "SpaceToDepth",
+        "ConstantOfShape",
+        "Range",
+        "Trilu",
+        "OneHot",
+        "NonZero",
+        "EyeLike",
+        "Compress",
+    )
+)
 LOOKUPS = frozenset(("Gather", f"{MS}:GatherBlockQuantized"))
 VIEWS = frozenset(
     ("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Shape", "Size", "Constant", "Dropout")
@@ -224,10 +329,19 @@ QUANTIZERS = frozenset(
 )
 # Which inputs of an operator are scales, zero points, tables of angles or lengths, and no trained numbers.
 _SCALES: dict[str, tuple[int, ...]] = {
-    "MatMulInteger": (2, 3), "ConvInteger": (2, 3), "QLinearMatMul": (1, 2, 4, 5, 6, 7), "QLinearConv": (1, 2, 4, 5, 6, 7), "QuantizeLinear": (1, 2),
-    "DequantizeLinear": (1, 2), f"{MS}:MatMulNBits": (2, 3, 4), f"{MS}:GatherBlockQuantized": (2, 3), f"{MS}:GroupQueryAttention": (5, 6, 7, 8),
-    f"{MS}:RotaryEmbedding": (1, 2, 3), f"{MS}:MatMulIntegerToFloat": (2, 3, 4, 5), f"{MS}:DynamicQuantizeMatMul": (2, 3),
-}  # fmt: skip
+    "MatMulInteger": (2, 3),
+    "ConvInteger": (2, 3),
+    "QLinearMatMul": (1, 2, 4, 5, 6, 7),
+    "QLinearConv": (1, 2, 4, 5, 6, 7),
+    "QuantizeLinear": (1, 2),
+    "DequantizeLinear": (1, 2),
+    f"{MS}:MatMulNBits": (2, 3, 4),
+    f"{MS}:GatherBlockQuantized": (2, 3),
+    f"{MS}:GroupQueryAttention": (5, 6, 7, 8),
+    f"{MS}:RotaryEmbedding": (1, 2, 3),
+    f"{MS}:MatMulIntegerToFloat": (2, 3, 4, 5),
+    f"{MS}:DynamicQuantizeMatMul": (2, 3),
+}
 _TRAINED = frozenset(
     (*PRODUCTS, *ATTENTIONS, *NORMS, *LOOKUPS, "Add", "Sub", "Mul", "PRelu", f"{MS}:BiasGelu")
 )
@@ -288,10 +402,7 @@ def _kind(graph: Graph, node: Node) -> tuple[str, int, int]:
     if op in MOVES or op in VIEWS:
         return "move" if op in MOVES else "view", 0, 0
     raise GraphError(
-        f"{graph.path}: {op} "
-        f"({node.name!r}) is an operator "
-        "that the counter does "
-        "not know: add it to "
+        f"{graph.path}: {op} ({node.name!r}) is an operator that the counter does not know: add it to "
         "bench/cost/counting.py"
     )
 

@@ -147,10 +147,24 @@ def measure(
     weights = _routes(models, album)
     trained = any(c.role == "dpe_router" and c.trained for c in models.manifest.components)
     return Flops(
-        machine.read(), bundle.name, models.manifest.recipe, models.manifest.quant, counting.__doc__ or "", tuple(queries), lengths.text,
-        lengths.prompt, lengths.prefix, costs, _sums(costs, lengths, photos, models.manifest.dim), _sweep(costs, weights), len(weights), trained,
-        formulas.PAPER_GFLOPS, formulas.candidates(), formulas.fits(),
-    )  # fmt: skip
+        machine.read(),
+        bundle.name,
+        models.manifest.recipe,
+        models.manifest.quant,
+        counting.__doc__ or "",
+        tuple(queries),
+        lengths.text,
+        lengths.prompt,
+        lengths.prefix,
+        costs,
+        _sums(costs, lengths, photos, models.manifest.dim),
+        _sweep(costs, weights),
+        len(weights),
+        trained,
+        formulas.PAPER_GFLOPS,
+        formulas.candidates(),
+        formulas.fits(),
+    )
 
 
 @dataclass(frozen=True)

@@ -30,9 +30,20 @@ def _components(found: Flops) -> Sheet:
         "FLOPs/byte",
     )
     rows = [
-        (c.name, c.quant, c.unit, f"{c.parameters:,}", f"{c.file_bytes / 1e6:.1f}", si(c.macs), si(c.arithmetic), si(c.weight_bytes, "B"),
-         si(c.activation_bytes, "B"), f"{c.intensity:.1f}") for c in found.components
-    ]  # fmt: skip
+        (
+            c.name,
+            c.quant,
+            c.unit,
+            f"{c.parameters:,}",
+            f"{c.file_bytes / 1e6:.1f}",
+            si(c.macs),
+            si(c.arithmetic),
+            si(c.weight_bytes, "B"),
+            si(c.activation_bytes, "B"),
+            f"{c.intensity:.1f}",
+        )
+        for c in found.components
+    ]
     return Sheet(f"{found.bundle}: counted on the exported graphs", columns, tuple(rows))
 
 
@@ -70,18 +81,12 @@ def _paper(found: Flops) -> Sheet:
 def notes(found: Flops) -> list[str]:
     fits = "; ".join(f"{f.giga} G in {f.counted} at {f.tokens} tokens" for f in found.fits)
     parts = (
-        "CLIP-ViT-L/14 on one image (81 G "
-        "multiply-adds) and 2.2 experts (61 G "
-        "at an assumed width "
-        "of "
+        "CLIP-ViT-L/14 on one image (81 G multiply-adds) and 2.2 experts (61 G at an assumed width of "
         "1024) each exceed it"
     )
     paper = (
-        "A query "
-        "alone through Qwen2-1.5B can be made to fit "
-        f"({fits}), but the paper states no "
-        "length "
-        f"and no convention, and {parts}: "
+        f"A query alone through Qwen2-1.5B can be made to fit ({fits}), but the paper states no length and "
+        f"no convention, and {parts}: "
     )
     paper += f"no counting of all that its system runs gives {found.paper} G."
     return [found.definition.split("\n\n", 1)[-1].strip(), paper]
@@ -107,7 +112,17 @@ def _operators(cost: Cost) -> Sheet:
 def record(found: Flops, cost: Cost) -> Record:
     """A row for machines."""
     return {
-        "build_commit": found.machine.build_commit, "bundle": found.bundle, "component": cost.name, "role": cost.role, "quantization": cost.quant,
-        "per": cost.unit, "model_n_params": cost.parameters, "model_size": cost.file_bytes, "macs": cost.macs, "arithmetic": cost.arithmetic,
-        "weight_bytes": cost.weight_bytes, "activation_bytes": cost.activation_bytes, "flops_per_byte": cost.intensity,
-    }  # fmt: skip
+        "build_commit": found.machine.build_commit,
+        "bundle": found.bundle,
+        "component": cost.name,
+        "role": cost.role,
+        "quantization": cost.quant,
+        "per": cost.unit,
+        "model_n_params": cost.parameters,
+        "model_size": cost.file_bytes,
+        "macs": cost.macs,
+        "arithmetic": cost.arithmetic,
+        "weight_bytes": cost.weight_bytes,
+        "activation_bytes": cost.activation_bytes,
+        "flops_per_byte": cost.intensity,
+    }

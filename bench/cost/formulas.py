@@ -137,18 +137,19 @@ def candidates(query_tokens: int = 12) -> tuple[Candidate, ...]:
         "one token of Qwen2-1.5B": llm.token(query_tokens),
         f"a query of {query_tokens} tokens through Qwen2-1.5B": query,
         f"a query of {query_tokens} tokens through its layers, no head": llm.prompt(query_tokens, head=False),
-        f"a query of {query_tokens} tokens, and its " "reformulation of as many, decoded": query + llm.prompt(query_tokens, query_tokens) + (
-            (query_tokens - 1) * llm.hidden * llm.vocab
-        ),
+        f"a query of {query_tokens} tokens, and its reformulation of as many, decoded": query
+        + llm.prompt(query_tokens, query_tokens)
+        + ((query_tokens - 1) * llm.hidden * llm.vocab),
         "CLIP-ViT-L/14 on one image of 224 pixels": image,
         "CLIP-ViT-L/14's text tower on 77 tokens": words,
         f"text tower and a query of {query_tokens} tokens": words + query,
         "one DPE expert on 256 patches (assumed width 1024)": expert,
         "2.2 DPE experts on 256 patches (assumed width 1024)": round(PAPER_EXPERTS * expert),
         "image, and 2.2 experts": image + round(PAPER_EXPERTS * expert),
-        "image, 2.2 experts, and Qwen2 on 256 soft prompts " "and the " "query": image + round(PAPER_EXPERTS * expert)
+        "image, 2.2 experts, and Qwen2 on 256 soft prompts and the query": image
+        + round(PAPER_EXPERTS * expert)
         + llm.prompt(PAPER_PATCHES + query_tokens),
-    }  # fmt: skip
+    }
     return tuple(sorted((_candidate(what, macs) for what, macs in ways.items()), key=lambda c: c.off))
 
 

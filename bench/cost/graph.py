@@ -62,10 +62,7 @@ def read(path: Path, dims: Mapping[str, int], past: int = 0) -> Graph:
         path = inside[0]
     if path.suffix == ".ort":
         raise GraphError(
-            f"{path}: ORT format "
-            "holds no graph that can be "
-            "counted: export the same "
-            "with --onnx-format "
+            f"{path}: ORT format holds no graph that can be counted: export the same with --onnx-format "
             "onnx, and count that"
         )
     model = _model(path)
@@ -125,10 +122,7 @@ class _Walk:
             return np.asarray(numpy_helper.to_array(tensor))
         except (OSError, ValueError, TypeError) as error:
             raise GraphError(
-                f"{self._path}: constant "
-                f"{tensor.name!r} cannot be read "
-                f"({str(error)[:80]}): copy "
-                "the whole "
+                f"{self._path}: constant {tensor.name!r} cannot be read ({str(error)[:80]}): copy the whole "
                 "bundle"
             ) from None
 
@@ -139,17 +133,12 @@ class _Walk:
             length = bound(dim.dim_param, dims) if dim.dim_param else int(dim.dim_value)
             if length is None:
                 raise GraphError(
-                    f"{self._path}: input {value.name!r} has a "
-                    f"dimension {dim.dim_param!r} of unknown "
-                    "length: give --dim "
-                    f"{dim.dim_param}=N"
+                    f"{self._path}: input {value.name!r} has a dimension {dim.dim_param!r} of unknown "
+                    f"length: give --dim {dim.dim_param}=N"
                 )
             if length < 0 or (length == 0 and not dim.dim_param):
                 raise GraphError(
-                    f"{self._path}: input "
-                    f"{value.name!r} has no "
-                    f"length on axis {axis}: "
-                    "export it with a "
+                    f"{self._path}: input {value.name!r} has no length on axis {axis}: export it with a "
                     "named dimension"
                 )
             shape.append(length)
@@ -184,10 +173,7 @@ class _Walk:
         condition = self._get(proto, proto.input[0])
         if condition is None or condition.data is None:
             raise GraphError(
-                f"{self._path}: If "
-                f"{proto.name!r} depends on data: which branch "
-                "costs what cannot be "
-                "known, "
+                f"{self._path}: If {proto.name!r} depends on data: which branch costs what cannot be known, "
                 "export the branches apart"
             )
         wanted = "then_branch" if bool(condition.data.reshape(-1)[0]) else "else_branch"
@@ -202,10 +188,7 @@ class _Walk:
             return None
         if name not in self.values:
             raise GraphError(
-                f"{self._path}: "
-                f"{proto.op_type} {proto.name!r} "
-                f"reads {name!r}, which "
-                "nothing writes: the "
+                f"{self._path}: {proto.op_type} {proto.name!r} reads {name!r}, which nothing writes: the "
                 "graph is damaged"
             )
         return self.values[name]
@@ -317,10 +300,7 @@ class _Walk:
             schema = self._defs.get_schema(proto.op_type, self._opsets.get(domain, 1), domain)
         except self._defs.SchemaError:
             raise GraphError(
-                f"{self._path}: the shapes "
-                f"of {node.op} {node.name!r} are "
-                "unknown: add the operator "
-                "to "
+                f"{self._path}: the shapes of {node.op} {node.name!r} are unknown: add the operator to "
                 "bench/cost/contrib_shapes.py"
             ) from None
         kinds = {
@@ -339,9 +319,7 @@ class _Walk:
             )
         except Exception as error:  # InferenceError comes from C++ with a message of several lines
             raise GraphError(
-                f"{self._path}: {node.op} "
-                f"{node.name!r} does not "
-                "fit its inputs "
+                f"{self._path}: {node.op} {node.name!r} does not fit its inputs "
                 f"({str(error).splitlines()[0][:120]})"
             ) from None
         return [_concrete(self._path, node, found.get(name), name) for name in proto.output]
@@ -353,10 +331,7 @@ def _concrete(path: Path, node: Node, kind: Any, name: str) -> tuple[int, tuple[
     dims = None if kind is None or not kind.tensor_type.HasField("shape") else kind.tensor_type.shape.dim
     if dims is None or any(not d.HasField("dim_value") for d in dims):
         raise GraphError(
-            f"{path}: the shape of {name!r}, "
-            f"which {node.op} {node.name!r} "
-            "writes, depends on data: "
-            "it "
+            f"{path}: the shape of {name!r}, which {node.op} {node.name!r} writes, depends on data: it "
             "cannot be counted beforehand"
         )
     return kind.tensor_type.elem_type, tuple(int(d.dim_value) for d in dims)

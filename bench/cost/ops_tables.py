@@ -46,8 +46,10 @@ def _share(g: Group) -> str | None:
 def notes(found: Ops) -> list[str]:
     slower = ", ".join(f"{t.step} {_slower(t):+.0%}" for t in found.tables)
     out = [f"What the profiler itself costs (a profiled run beside a plain one, medians): {slower}."]
-    out.append("The roofline is that of this machine's own " "ceilings: the best product of each precision, " "and bytes from the " "caches, or for " "weights "
-               "that do not fit them from memory.")  # fmt: skip
+    out.append(
+        "The roofline is that of this machine's own ceilings: the best product of each precision, and "
+        "bytes from the caches, or for weights that do not fit them from memory."
+    )
     return [*out, *([found.executorch] if found.executorch else [])]
 
 

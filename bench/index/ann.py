@@ -171,8 +171,15 @@ def measure(
             best = max((r.qps for r in runs if r.selectivity == share and r.knn >= RECALL), default=0.0)
             runs += _sweep(peer, q, share, filters, truth, best)
         peer.close()
-    fastest = [max((r for r in runs if r.algorithm == b.algorithm and r.selectivity == s and r.knn >= RECALL), key=lambda r: r.qps, default=None)
-               for s in SELECTIVITIES for b in built]  # fmt: skip
+    fastest = [
+        max(
+            (r for r in runs if r.algorithm == b.algorithm and r.selectivity == s and r.knn >= RECALL),
+            key=lambda r: r.qps,
+            default=None,
+        )
+        for s in SELECTIVITIES
+        for b in built
+    ]
     when = datetime.now().astimezone().isoformat(timespec="seconds")
     kept = tuple(r for r in fastest if r is not None)
     return Ann(
@@ -262,7 +269,9 @@ def _time(
 
 
 class Ours:
-    """An album file, written by the writer, opened by the reader, searched by the call that a search makes."""
+    """An album file, written by the writer, opened by the reader, searched by the call that a
+    search makes.
+    """
 
     how = "Album.search_vectors; the planner chooses scan or graph"
 

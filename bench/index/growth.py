@@ -55,26 +55,31 @@ _CITIES = (
     (37.77, -122.4),
 )
 _LINE = (
-    "beach dog cake train castle garden bridge market snow "
-    "concert picnic museum kitchen boat forest "
-    "birthday wedding "
-    "lake football cat "
-    "tower "
-    "piano breakfast sunset campfire airport statue bicycle "
-    "pumpkin lantern violin harbour glacier "
-    "orchard "
-    "lighthouse parade "
-    "sculpture waterfall "
-    "canyon kite"
+    "beach dog cake train castle garden bridge market snow concert picnic museum kitchen boat forest "
+    "birthday wedding lake football cat tower piano breakfast sunset campfire airport statue bicycle "
+    "pumpkin lantern violin harbour glacier orchard lighthouse parade sculpture waterfall canyon kite"
 )
 _NOUNS = _LINE.split()
 _WORDS = 20_000
 _NOW = datetime(2025, 3, 1)
 QUERIES = (
-    "the dog on the beach", "birthday cake in the garden", "the castle we saw last summer", "concert in Berlin", "snow in 2015",
-    "my cat in the kitchen", "market in Paris in spring 2019", "the violin", ("sunset over the harbour in " "Sydney"), ("train in Tokyo last " "year"),
-    "pumpkin and lantern in October", "wedding", "breakfast in Rome", "the glacier not in 2012", "football in London", ("kite at the " "lighthouse"),
-)  # fmt: skip
+    "the dog on the beach",
+    "birthday cake in the garden",
+    "the castle we saw last summer",
+    "concert in Berlin",
+    "snow in 2015",
+    "my cat in the kitchen",
+    "market in Paris in spring 2019",
+    "the violin",
+    ("sunset over the harbour in Sydney"),
+    ("train in Tokyo last year"),
+    "pumpkin and lantern in October",
+    "wedding",
+    "breakfast in Rome",
+    "the glacier not in 2012",
+    "football in London",
+    ("kite at the lighthouse"),
+)
 
 
 @dataclass(frozen=True)
@@ -172,10 +177,22 @@ def _size(
     progress(f"{count} photos: adding")
     writer_ms, added = _additions(path, dim, min(passes * 4, 40))
     return Size(
-        count, build_s, stats.file_bytes, parts, text + fine_scale + graph, float(np.median(opened)), engine_ms, first, _layer("search", given),
-        _layer("search with encoder", encoding), tuple(_layer(name, values) for name, values in layers.items()), writer_ms, _layer("add", added),
-        tree_ms, mask_ms,
-    )  # fmt: skip
+        count,
+        build_s,
+        stats.file_bytes,
+        parts,
+        text + fine_scale + graph,
+        float(np.median(opened)),
+        engine_ms,
+        first,
+        _layer("search", given),
+        _layer("search with encoder", encoding),
+        tuple(_layer(name, values) for name, values in layers.items()),
+        writer_ms,
+        _layer("add", added),
+        tree_ms,
+        mask_ms,
+    )
 
 
 def build(path: Path, models: Models, count: int, dim: int, progress: Callable[[str], None]) -> None:
@@ -210,10 +227,14 @@ def photos(
         lat, lon = _CITIES[int(rng.integers(0, len(_CITIES)))]
         placed, dated = rng.random() > 0.2, rng.random() > 0.1
         photo = Photo(
-            f"photo-{start + at}.jpg", f"/photos/photo-{start + at}.jpg", _START + int(rng.integers(0, _YEARS * 31_557_600_000)) if dated else None,
-            "local", lat + float(rng.normal(0, 0.1)) if placed else None, lon + float(rng.normal(0, 0.1)) if placed else None,
+            f"photo-{start + at}.jpg",
+            f"/photos/photo-{start + at}.jpg",
+            _START + int(rng.integers(0, _YEARS * 31_557_600_000)) if dated else None,
+            "local",
+            lat + float(rng.normal(0, 0.1)) if placed else None,
+            lon + float(rng.normal(0, 0.1)) if placed else None,
             (Memory("caption", f"The {words[0]} and a {words[1]} near the {words[2]}, number {start + at}"),),
-        )  # fmt: skip
+        )
         yield Encoded(
             photo,
             {"text": vectors[at : at + 1]},
@@ -292,10 +313,13 @@ def _mask_run(columns: Int64Array) -> Callable[[Box], Int64Array]:
 def draw(growth: Growth) -> str:
     """A plain SVG of milliseconds over photos, both logarithmic."""
     lines = {
-        "search p95": [s.search.p95_ms for s in growth.sizes], "with encoder p95": [s.search_encoding.p95_ms for s in growth.sizes],
-        "album open": [s.album_open_ms for s in growth.sizes], "add one p95": [s.add_one.p95_ms for s in growth.sizes],
-        "tree": [s.tree_ms for s in growth.sizes], "mask": [s.mask_ms for s in growth.sizes],
-    }  # fmt: skip
+        "search p95": [s.search.p95_ms for s in growth.sizes],
+        "with encoder p95": [s.search_encoding.p95_ms for s in growth.sizes],
+        "album open": [s.album_open_ms for s in growth.sizes],
+        "add one p95": [s.add_one.p95_ms for s in growth.sizes],
+        "tree": [s.tree_ms for s in growth.sizes],
+        "mask": [s.mask_ms for s in growth.sizes],
+    }
     colours = ("#1f5fa8", "#7aa6d8", "#3c8c5a", "#b8542f", "#8a5fb0", "#999999")
 
     def x(count: int) -> float:

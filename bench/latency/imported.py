@@ -57,10 +57,7 @@ def read(path: Path) -> Imported:
         raw = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise RuntimeFailure(
-            f"{path}: not JSON "
-            f"({str(error)[:80]}): export it "
-            "again from the app, or "
-            "from `gamer bench "
+            f"{path}: not JSON ({str(error)[:80]}): export it again from the app, or from `gamer bench "
             "latency --output`"
         ) from None
     try:

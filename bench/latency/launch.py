@@ -129,8 +129,7 @@ def _start(job: Job, progress: Progress) -> Launch:
             status = process.wait()
             chatter.seek(0)
             raise RuntimeFailure(
-                "a measured process ended with "
-                f"status {status}: "
+                f"a measured process ended with status {status}: "
                 f"{last_line(chatter.read().decode(errors='replace'))}"
             )
         finally:

@@ -114,9 +114,16 @@ class Latency:
 
 
 def measure(
-    bundle: Path, album: Path | None, queries: Sequence[str], backend: str, threads: int, plan: LatencyPlan, refined_by: str, now: datetime | None,
+    bundle: Path,
+    album: Path | None,
+    queries: Sequence[str],
+    backend: str,
+    threads: int,
+    plan: LatencyPlan,
+    refined_by: str,
+    now: datetime | None,
     progress: Progress,
-) -> Latency:  # fmt: skip
+) -> Latency:
     """Cold starts in processes of their own, then launches: rounds over searches in `album` (None: no
     searches) and over the components.
     """
@@ -125,19 +132,47 @@ def measure(
         progress("cold start")
         frozen = cold.measure(bundle, album, backend, threads, refined_by, queries[0], now, COLD)
     job = launch.Job(
-        str(bundle), str(album or ""), backend, threads, refined_by, tuple(queries), now.isoformat() if now else "",
-        plan.warmup, plan.rounds, plan.delay,
-    )  # fmt: skip
+        str(bundle),
+        str(album or ""),
+        backend,
+        threads,
+        refined_by,
+        tuple(queries),
+        now.isoformat() if now else "",
+        plan.warmup,
+        plan.rounds,
+        plan.delay,
+    )
     found = launch.measure(job, plan.launches, progress)
     after, here = machine_state.read(), machine.read()
     return Latency(
-        SCHEMA, here.cpu_info, here.system, backend, bundle.name, bundle_sha256(bundle), manifest.recipe, manifest.quant,
-        machine_state.thermal(before, after), before, after, here,
-        album.name if album else "", found[0].photos, threads, refined_by, tuple(queries), plan.rounds, plan.warmup, len(found), frozen,
-        _overhead(found), max(one.peak_rss_mb for one in found),
-        tuple(_models(manifest, backend.partition(":")[0], found[0].arithmetic)), _rows(found),
+        SCHEMA,
+        here.cpu_info,
+        here.system,
+        backend,
+        bundle.name,
+        bundle_sha256(bundle),
+        manifest.recipe,
+        manifest.quant,
+        machine_state.thermal(before, after),
+        before,
+        after,
+        here,
+        album.name if album else "",
+        found[0].photos,
+        threads,
+        refined_by,
+        tuple(queries),
+        plan.rounds,
+        plan.warmup,
+        len(found),
+        frozen,
+        _overhead(found),
+        max(one.peak_rss_mb for one in found),
+        tuple(_models(manifest, backend.partition(":")[0], found[0].arithmetic)),
+        _rows(found),
         datetime.now().astimezone().isoformat(timespec="seconds"),
-    )  # fmt: skip
+    )
 
 
 def _rows(found: Sequence[launch.Launch]) -> tuple[Row, ...]:

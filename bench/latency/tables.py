@@ -13,10 +13,7 @@ from .samples import Row
 def sheets(found: Latency) -> list[Sheet]:
     how = f"{found.rounds} rounds in {found.launches} processes"
     title = (
-        f"{found.photos} photos, "
-        f"{found.backend}, {found.quant}, "
-        f"{found.n_threads} threads, "
-        f"{found.device}, "
+        f"{found.photos} photos, {found.backend}, {found.quant}, {found.n_threads} threads, {found.device}, "
         f"{how}"
     )
     searches = [r for r in found.rows if r.layer != "component"]
@@ -62,39 +59,23 @@ def notes(found: Latency) -> list[str]:
     if found.cold:
         c = found.cold
         out.append(
-            f"Cold start, {c.processes} fresh processes: "
-            f"{c.all_ms} ms to the first answer (interpreter "
-            f"{c.start_ms}, "
-            "imports "
-            f"{c.import_ms}, "
-            f"opening {c.open_ms}, first search "
-            f"{c.first_ms}; the second search "
-            f"{c.second_ms}); "
-            "peak memory "
-            f"{c.peak_rss_mb} MB."
+            f"Cold start, {c.processes} fresh processes: {c.all_ms} ms to the first answer (interpreter "
+            f"{c.start_ms}, imports {c.import_ms}, opening {c.open_ms}, first search {c.first_ms}; the "
+            f"second search {c.second_ms}); peak memory {c.peak_rss_mb} MB."
         )
     if found.overhead:
         o = found.overhead
         out.append(
-            f"Measuring costs, over {o.pairs} "
-            "interleaved searches of each kind: "
-            "the trace "
-            f"{o.trace:+.2%} "
-            f"({o.trace_low:+.2%} … "
-            f"{o.trace_high:+.2%}), the stopwatch of the steps "
-            f"{o.stopwatch:+.2%} "
-            f"({o.stopwatch_low:+.2%} … "
-            f"{o.stopwatch_high:+.2%})."
+            f"Measuring costs, over {o.pairs} interleaved searches of each kind: the trace {o.trace:+.2%} "
+            f"({o.trace_low:+.2%} … {o.trace_high:+.2%}), the stopwatch of the steps {o.stopwatch:+.2%} "
+            f"({o.stopwatch_low:+.2%} … {o.stopwatch_high:+.2%})."
         )
     if not found.album:
         return out
     return [
         *out,
-        "The paper's column is "
-        "its Table 3 (Flickr), on its authors' "
-        "machine: the layers correspond, "
-        "hardware, models "
-        "and albums do not.",
+        "The paper's column is its Table 3 (Flickr), on its authors' machine: the layers correspond, "
+        "hardware, models and albums do not.",
     ]
 
 
@@ -105,12 +86,31 @@ def records(found: Latency) -> list[Record]:
     for r in found.rows:
         m = models.get(r.role)
         record: dict[str, object] = {
-            "build_commit": found.machine.build_commit, "cpu_info": found.device, "model_type": found.recipe, "backend": found.backend,
-            "n_threads": found.n_threads, "test_time": found.when, "layer": r.layer, "step": r.step, "on": r.on, "n": r.n, "avg_ns": r.avg_ns,
-            "stddev_ns": r.stddev_ns, "p50_ns": r.p50_ns, "p50_low_ns": r.p50_low_ns, "p50_high_ns": r.p50_high_ns, "p90_ns": r.p90_ns,
-            "p95_ns": r.p95_ns, "p99_ns": r.p99_ns, "macs": r.macs, "quantization": m.quantization if m else found.quant,
-            "model_sha256": m.model_sha256 if m else None, "model_size": m.model_size if m else None,
-            "model_n_params": m.model_n_params if m else None, "thermal": found.thermal, "frequency_mhz": found.after.frequency_mhz,
-        }  # fmt: skip
+            "build_commit": found.machine.build_commit,
+            "cpu_info": found.device,
+            "model_type": found.recipe,
+            "backend": found.backend,
+            "n_threads": found.n_threads,
+            "test_time": found.when,
+            "layer": r.layer,
+            "step": r.step,
+            "on": r.on,
+            "n": r.n,
+            "avg_ns": r.avg_ns,
+            "stddev_ns": r.stddev_ns,
+            "p50_ns": r.p50_ns,
+            "p50_low_ns": r.p50_low_ns,
+            "p50_high_ns": r.p50_high_ns,
+            "p90_ns": r.p90_ns,
+            "p95_ns": r.p95_ns,
+            "p99_ns": r.p99_ns,
+            "macs": r.macs,
+            "quantization": m.quantization if m else found.quant,
+            "model_sha256": m.model_sha256 if m else None,
+            "model_size": m.model_size if m else None,
+            "model_n_params": m.model_n_params if m else None,
+            "thermal": found.thermal,
+            "frequency_mhz": found.after.frequency_mhz,
+        }
         out.append(record | {"samples_ns": list(r.samples_ns)})
     return out

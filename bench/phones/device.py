@@ -118,7 +118,9 @@ class Forecast:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A component of a bundle on one input: its operators' work, how to run it, and the best time of it here."""
+    """A component of a bundle on one input: its operators' work, how to run it, and the best time
+    of it here.
+    """
 
     bundle: str
     step: str
@@ -261,9 +263,14 @@ def carried(here: Ceilings, phone: Profile) -> Ceilings:
     rates = tuple(Rate(r.precision, r.rows, r.gmacs * ratio[r.precision]) for r in here.rates)
     stream = phone.bandwidth_gbs * STREAM_SHARE
     return replace(
-        here, rates=rates, depthwise_gmacs=here.depthwise_gmacs * int8, stream_gbs=stream, cached_gbs=max(stream, here.cached_gbs * fp32),
-        arithmetic_gops=here.arithmetic_gops * fp32, theoretical_gmacs={},
-    )  # fmt: skip
+        here,
+        rates=rates,
+        depthwise_gmacs=here.depthwise_gmacs * int8,
+        stream_gbs=stream,
+        cached_gbs=max(stream, here.cached_gbs * fp32),
+        arithmetic_gops=here.arithmetic_gops * fp32,
+        theoretical_gmacs={},
+    )
 
 
 def outlook(

@@ -75,10 +75,7 @@ def why(c: Checked) -> str:
     if c.bound == "dispatch":
         return "a run this short is mostly the call"
     return (
-        "kernels of small or odd "
-        "shapes stay below the measured "
-        "products; on a busy machine also "
-        "waiting "
+        "kernels of small or odd shapes stay below the measured products; on a busy machine also waiting "
         "for the other thread"
     )
 
@@ -168,22 +165,11 @@ def notes(found: Forecast, measured: Sequence[Imported]) -> list[str]:
         for name, value in zip(("products", "other operators", "dispatch"), found.factors, strict=True)
     )
     out = [
-        f"Of {len(found.checked)} components "
-        f"{inside[0]} are within 30 % by "
-        "ceilings alone, "
-        f"{inside[1]} "
-        "calibrated on the others. "
-        f"Factors: {factors}.",
-        "A phone's figure assumes that its kernels reach the "
-        "same share of the data sheet's peak as this "
-        "machine's, draw 60 "
-        "% of its bandwidth, "
-        "and "
-        "that the "
-        "phone stays cool; energy is time × an assumed "
-        "sustained power (A below 0.1 J, B 1 "
-        "J, C 10 "
-        "J). GPU and NPU: no faster than this.",
+        f"Of {len(found.checked)} components {inside[0]} are within 30 % by ceilings alone, {inside[1]} "
+        f"calibrated on the others. Factors: {factors}.",
+        "A phone's figure assumes that its kernels reach the same share of the data sheet's peak as this "
+        "machine's, draw 60 % of its bandwidth, and that the phone stays cool; energy is time × an assumed "
+        "sustained power (A below 0.1 J, B 1 J, C 10 J). GPU and NPU: no faster than this.",
     ]
     unknown = [
         m.device for m in measured if m.device.lower() not in {o.device.lower() for o in found.outlooks}

@@ -76,10 +76,7 @@ def make(documents: Sequence[Document]) -> Tables:
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise RuntimeFailure(
-            "a result file lacks what its kind has "
-            f"({type(error).__name__}: "
-            f"{str(error)[:60]}): "
-            "measure it "
+            f"a result file lacks what its kind has ({type(error).__name__}: {str(error)[:60]}): measure it "
             "again"
         ) from None
 
@@ -154,14 +151,14 @@ def _cells(r: Line) -> tuple[str, ...]:
 
 def notes(found: Tables) -> list[str]:
     out = [
-        "Bytes: weights as "
-        "stored and activations in and out of every "
-        "exported operator. The "
-        "roofline: this "
-        "machine's own measured ceilings."
+        "Bytes: weights as stored and activations in and out of every exported operator. The roofline: "
+        "this machine's own measured ceilings."
     ]
     if found.searches:
         device = found.searches[0].device
-        out.append("The paper's 2.717 s were measured by its " "authors on their machine with GTE-large and " "Qwen2-1.5B; ours on " f"{device} with the "
-                   "bundle named: layers correspond, hardware, models and albums do not.")  # fmt: skip
+        out.append(
+            "The paper's 2.717 s were measured by its authors on their machine with GTE-large and "
+            f"Qwen2-1.5B; ours on {device} with the bundle named: layers correspond, hardware, models and "
+            "albums do not."
+        )
     return out

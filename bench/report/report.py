@@ -99,8 +99,13 @@ def write(
     sorted_out = {kind: [d for d in documents if kind_of(d) == kind] for kind in KINDS}
     try:
         text = environment.get_template("report.html").render(
-            manifests=manifests, docs=sorted_out, plots=draw(sorted_out), searches=[shown(a) for a in answers], layers=LAYERS, paper=PAPER_MS,
-        )  # fmt: skip
+            manifests=manifests,
+            docs=sorted_out,
+            plots=draw(sorted_out),
+            searches=[shown(a) for a in answers],
+            layers=LAYERS,
+            paper=PAPER_MS,
+        )
     except (
         KeyError,
         ValueError,
@@ -111,9 +116,7 @@ def write(
         TemplateError,
     ) as error:
         raise RuntimeFailure(
-            f"{out}: a result file lacks what its kind has "
-            f"({type(error).__name__}: "
-            f"{str(error)[:80]}): "
+            f"{out}: a result file lacks what its kind has ({type(error).__name__}: {str(error)[:80]}): "
             "measure it again"
         ) from None
     write_aside(out, text)

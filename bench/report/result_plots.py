@@ -45,7 +45,9 @@ def _layers(found: Sequence[Document]) -> str:
 
 
 def _roofline(d: Document) -> str:
-    """GFLOP/s over FLOPs a byte: the ceilings, and each component where its run without a profiler puts it."""
+    """GFLOP/s over FLOPs a byte: the ceilings, and each component where its run without a profiler
+    puts it.
+    """
     rates, peaks = d["ceilings"]["rates"], dict[str, float]()
     for r in rates:
         peaks[r["precision"]] = max(peaks.get(r["precision"], 0.0), 2 * float(r["gmacs"]))
@@ -77,7 +79,9 @@ def _roofline(d: Document) -> str:
 
 
 def _pareto(found: Sequence[Document], sizes: Sequence[Document]) -> list[str]:
-    """Recall over a query's time for each data set; over the bundle's bytes where several bundles are there."""
+    """Recall over a query's time for each data set; over the bundle's bytes where several bundles
+    are there.
+    """
     out, clouds = [], dict[str, list[tuple[float, float, str]]]()
     for d in found:
         for m in d["methods"]:

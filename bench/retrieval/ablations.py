@@ -66,10 +66,8 @@ def measure(
     grown = sweeps.sizes(folder, models, home, sizes, 2 * most, progress)
     compared = sweeps.bundles(folder, bundles, threads, home, most, progress) if len(bundles) > 1 else ()
     command = (
-        f"gamer bench ablation {folder.name} "
-        f"{' '.join(f'-b {b.name}' for b in bundles)} "
-        "--queries "
-        f"{most} --llm-queries {llm_most}"
+        f"gamer bench ablation {folder.name} {' '.join(f'-b {b.name}' for b in bundles)} --queries {most} "
+        f"--llm-queries {llm_most}"
     )
     thresholds, when = models.manifest.thresholds, datetime.now().astimezone().isoformat(timespec="seconds")
     made = f"{models.manifest.recipe} {models.manifest.quant}"

@@ -36,7 +36,9 @@ CORES = (2, 16, 128)
 
 @dataclass(frozen=True)
 class Job:
-    """One user. `folder`: the data set, or None for a made-up user `number` of `seed` with `photos` photos."""
+    """One user. `folder`: the data set, or None for a made-up user `number` of `seed` with `photos`
+    photos.
+    """
 
     name: str
     folder: str | None

@@ -52,10 +52,7 @@ def on_ray(
         try:
             if address is None and not ray.util.get_node_ip_address().startswith("127."):
                 raise DatasetError(
-                    "Ray was imported before "
-                    "with other settings and "
-                    "would listen beyond "
-                    "loopback: start "
+                    "Ray was imported before with other settings and would listen beyond loopback: start "
                     "the command anew"
                 )
             return _driven(ray, jobs, settings, workers, told)
@@ -69,10 +66,7 @@ def _join(ray: Any, address: str) -> None:
     except (ConnectionError, ValueError, RuntimeError) as error:
         reason = " ".join(str(error).split())[:200]
         raise DatasetError(
-            f"--address {address}: "
-            f"{reason}: check that the "
-            "cluster runs, and set "
-            "RAY_AUTH_MODE=token if it "
+            f"--address {address}: {reason}: check that the cluster runs, and set RAY_AUTH_MODE=token if it "
             "wants its token"
         ) from None
 

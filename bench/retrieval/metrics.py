@@ -15,7 +15,9 @@ DEPTH = 10  # no metric here looks further down
 
 @dataclass(frozen=True)
 class Scores:
-    """`map5` divides by the relevant items found in the top 5 (Appendix D), `map5_std` by min(relevant, 5)."""
+    """`map5` divides by the relevant items found in the top 5 (Appendix D), `map5_std` by
+    min(relevant, 5).
+    """
 
     recall5: float
     map5: float

@@ -35,11 +35,8 @@ def draw(folder: Path) -> str:
     ablations, qualities = _read(folder, "ablation-*.json"), _read(folder, "quality-baselines-*.json")
     if not ablations and not qualities:
         raise DatasetError(
-            f"{folder}: no ablation-*.json or "
-            "quality-baselines-*.json: write them with `gamer bench "
-            "ablation` and "
-            "`gamer bench "
-            "quality`"
+            f"{folder}: no ablation-*.json or quality-baselines-*.json: write them with `gamer bench "
+            "ablation` and `gamer bench quality`"
         )
     try:
         parts = [
@@ -108,12 +105,8 @@ def _main(qualities: Sequence[Any]) -> list[str]:
         "## Retrieval quality\n\n"
         + table(head, rows)
         + "\n\n* p < 0.05 against ours (paired permutation test, Holm-corrected). "
-        "The baselines run "
-        "on our album and encoder; the graph and "
-        "coarse-to-fine ones are "
-        "adaptations "
-        "(their docstrings say what differs), "
-        "and no data set here has pixels."
+        "The baselines run on our album and encoder; the graph and coarse-to-fine ones are adaptations "
+        "(their docstrings say what differs), and no data set here has pixels."
     ]
 
 
@@ -151,11 +144,8 @@ def _table3(found: Any) -> str:
         "## Table 3: latency by layer, ms (median)\n\n"
         + table(["layer", "ours, mode paper", "ours, default", "the paper"], rows)
         + "\n\nWhat differs: our cues are read and "
-        "our query refined by "
-        "rules, where the "
-        "paper asks a "
-        "language model; "
-        "`gamer bench latency` measures with more care."
+        "our query refined by rules, where the paper asks a language model; `gamer bench latency` measures "
+        "with more care."
     )
 
 
@@ -177,31 +167,23 @@ def _table4(found: Any) -> str:
     notes = []
     if refined:
         notes.append(
-            "Refinement by the language model, on "
-            f"{refined['queries']} "
-            "queries: recall@5 "
-            f"{refined['llm_recall5']:.3f}, "
-            f"by rules {refined['fast_recall5']:.3f}, "
-            f"none {refined['off_recall5']:.3f}; {refined['taken']:.0%} "
-            "of its refinements were taken, "
+            f"Refinement by the language model, on {refined['queries']} queries: recall@5 "
+            f"{refined['llm_recall5']:.3f}, by rules {refined['fast_recall5']:.3f}, none "
+            f"{refined['off_recall5']:.3f}; {refined['taken']:.0%} of its refinements were taken, "
             f"{refined['llm_ms']:.0f} ms each."
         )
     if prefix:
         notes.append(
-            "Without the prefix cache: first token after "
-            f"{prefix['without_ms']:.0f} ms instead of "
-            f"{prefix['with_ms']:.0f} ms; "
-            f"{prefix['same_text']:.0%} of {prefix['queries']} refinements read the same."
+            f"Without the prefix cache: first token after {prefix['without_ms']:.0f} ms instead of "
+            f"{prefix['with_ms']:.0f} ms; {prefix['same_text']:.0%} of {prefix['queries']} refinements read "
+            "the same."
         )
     if routed:
         notes.append(
-            "Without the router every one of "
-            f"{routed['of']} experts runs instead of "
+            f"Without the router every one of {routed['of']} experts runs instead of "
             f"{routed['experts']:.1f}. The DPE of this bundle is "
             f"{'trained' if routed['trained'] else 'untrained and kept out of the search'}: the router "
-            "changes cost, and "
-            "no figure of "
-            "quality."
+            "changes cost, and no figure of quality."
         )
     head = ["variant", "Recall@5 (95 %)", "MAP@5 (95 %)", "p", "the paper"]
     return "## Table 4: without a layer\n\n" + table(head, rows) + "\n\n" + " ".join(notes)
@@ -209,19 +191,21 @@ def _table4(found: Any) -> str:
 
 def _table6(found: Any) -> str:
     rows = [
-        [f"{row['delta']}{' (calibrated)' if row['delta'] == found['own_delta'] else ''}", _sure(row["scores"]["recall5"]),
-         _sure(row["scores"]["map5"]), f"{row['left']['graph']:.0f}", "chosen" if row["delta"] == PAPER_DELTA else NOT_QUOTED]
+        [
+            f"{row['delta']}{' (calibrated)' if row['delta'] == found['own_delta'] else ''}",
+            _sure(row["scores"]["recall5"]),
+            _sure(row["scores"]["map5"]),
+            f"{row['left']['graph']:.0f}",
+            "chosen" if row["delta"] == PAPER_DELTA else NOT_QUOTED,
+        ]
         for row in found["delta"]
-    ]  # fmt: skip
+    ]
     return (
         "## Table 6: δ, mode paper\n\n"
         + table(["δ", "Recall@5", "MAP@5", "photos after the graph", "the paper"], rows)
         + f"\n\nWhat differs: the paper's {PAPER_DELTA} is a "
-        "cosine of GTE-large; this encoder's cosines "
-        "are smaller, and δ "
-        "is calibrated for "
-        "it. "
-        "When no node reaches δ, nothing is dropped."
+        "cosine of GTE-large; this encoder's cosines are smaller, and δ is calibrated for it. When no node "
+        "reaches δ, nothing is dropped."
     )
 
 
@@ -229,10 +213,14 @@ def _table7(found: Any) -> list[str]:
     if not found["rho"]:
         return []
     rows = [
-        [str(row["rho"]), f"{row['experts']:.2f} of {row['of']}", f"{row['macs_share']:.0%}",
-         f"{PAPER_EXPERTS} of 3" if row["rho"] == PAPER_RHO else NOT_QUOTED]
+        [
+            str(row["rho"]),
+            f"{row['experts']:.2f} of {row['of']}",
+            f"{row['macs_share']:.0%}",
+            f"{PAPER_EXPERTS} of 3" if row["rho"] == PAPER_RHO else NOT_QUOTED,
+        ]
         for row in found["rho"]
-    ]  # fmt: skip
+    ]
     trained = (
         ""
         if all(row["trained"] for row in found["rho"])
@@ -242,10 +230,8 @@ def _table7(found: Any) -> list[str]:
         "## Table 7: ρ\n\n"
         + table(["ρ", "experts run", "of their multiply-adds", "the paper"], rows)
         + "\n\nWhat differs: "
-        f"{found['rho'][0]['photos']} packaged "
-        "photographs, and no quality, for "
-        "the DPE "
-        f"is not in the search.{trained}"
+        f"{found['rho'][0]['photos']} packaged photographs, and no quality, for the DPE is not in the "
+        f"search.{trained}"
     ]
 
 
@@ -287,10 +273,7 @@ def _figure3(found: Any) -> list[str]:
         "## Figure 3: album size\n\n"
         + table(head, rows)
         + f"\n\nThe same {found['sizes'][0]['queries']} queries; the albums are nested and mix the users, so "
-        "that what is added is other people's photos. "
-        "What differs: the paper's "
-        "sizes and curve are "
-        "not "
+        "that what is added is other people's photos. What differs: the paper's sizes and curve are not "
         "quoted in our documents."
     ]
 

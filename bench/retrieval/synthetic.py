@@ -18,18 +18,37 @@ from .datasets import Query
 PEOPLE = ("Anna", "Tom", "Lena", "Marek", "Yuki", "Priya", "Diego", "Fatima", "Olu", "Ingrid")
 # What a memory calls it, and what its owner asks for later: other words, so that words alone do not find it.
 THINGS = (
-    ("a red bicycle", "my bike ride"), ("the birthday cake", "blowing out candles"), ("an old lighthouse", "the tower by the sea"),
-    ("a sleeping cat", "a kitten napping"), ("the wedding dance", "the bride and groom"), ("fresh bread", "a loaf from the " "baker"),
-    ("a snowman", "playing in the winter garden"), ("the new guitar", "a musical instrument"), ("a rainbow", "colours in the sky " "after rain"),
-    ("the school play", "children on a stage"), ("a fishing boat", "the harbour"), ("the apple harvest", "picking fruit"),
-    ("a steam train", "the old railway"), ("the chess club", "a board game"), ("a hot air balloon", "flying over the " "hills"),
-    ("the flea market", "buying second-hand things"), ("a campfire", "a night in the tent"), ("the marathon", "runners in the " "street"),
-    ("a sand castle", "a day at the beach"), ("the bakery window", "cakes in a shop"),
-)  # fmt: skip
+    ("a red bicycle", "my bike ride"),
+    ("the birthday cake", "blowing out candles"),
+    ("an old lighthouse", "the tower by the sea"),
+    ("a sleeping cat", "a kitten napping"),
+    ("the wedding dance", "the bride and groom"),
+    ("fresh bread", "a loaf from the baker"),
+    ("a snowman", "playing in the winter garden"),
+    ("the new guitar", "a musical instrument"),
+    ("a rainbow", "colours in the sky after rain"),
+    ("the school play", "children on a stage"),
+    ("a fishing boat", "the harbour"),
+    ("the apple harvest", "picking fruit"),
+    ("a steam train", "the old railway"),
+    ("the chess club", "a board game"),
+    ("a hot air balloon", "flying over the hills"),
+    ("the flea market", "buying second-hand things"),
+    ("a campfire", "a night in the tent"),
+    ("the marathon", "runners in the street"),
+    ("a sand castle", "a day at the beach"),
+    ("the bakery window", "cakes in a shop"),
+)
 PLACES = (
-    ("Vienna", 48.2082, 16.3738), ("Lisbon", 38.7223, -9.1393), ("Oslo", 59.9139, 10.7522), ("Kyoto", 35.0116, 135.7681),
-    ("Berlin", 52.52, 13.405), ("Nairobi", -1.2864, 36.8172), ("Quebec", 46.8139, -71.208), ("Cusco", -13.532, -71.9675),
-)  # fmt: skip
+    ("Vienna", 48.2082, 16.3738),
+    ("Lisbon", 38.7223, -9.1393),
+    ("Oslo", 59.9139, 10.7522),
+    ("Kyoto", 35.0116, 135.7681),
+    ("Berlin", 52.52, 13.405),
+    ("Nairobi", -1.2864, 36.8172),
+    ("Quebec", 46.8139, -71.208),
+    ("Cusco", -13.532, -71.9675),
+)
 SENTENCES = (
     "{who} and {thing}, finally.",
     "We stopped in {place} for {thing}; {who} laughed the whole time.",

@@ -17,6 +17,7 @@ from ..quantize import calibration
 from ..recipe import recipe
 from ..settings import Settings
 
+PLACE_NAMES = Path(__file__).with_name("place_names.json")
 # Raised when bundles must be exported again although no code below changed.
 FORMAT = 1
 TOOLS = (
@@ -79,6 +80,7 @@ def fingerprint(settings: Settings) -> str:
             sha.update(
                 meaning(file.read_text(encoding="utf-8")) if file.suffix == ".py" else file.read_bytes()
             )
+    sha.update(PLACE_NAMES.read_bytes())
     return sha.hexdigest()
 
 

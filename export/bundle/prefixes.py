@@ -33,7 +33,9 @@ def write(stage: Path, manifest: mf.Manifest) -> tuple[mf.PrefixFile, ...]:
 
 
 def _write(models: Models, name: str) -> mf.PrefixFile | None:
-    """None for a prompt that leaves the decoder no room for a query: a run says so, with the query in hand."""
+    """None for a prompt that leaves the decoder no room for a query: a run says so, with the query
+    in hand.
+    """
     fixed, _ = prefix.encode(models.llm_tokenizer, models.manifest.prompts[name], "")
     if len(fixed) + ROOM > models.manifest.decoder().max_seq:
         return None

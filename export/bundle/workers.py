@@ -45,7 +45,9 @@ class _Worker(Generic[Task]):
         self.pipe.send(task)
 
     def end(self, seconds: float = 0.0) -> None:
-        """`seconds`: how long an idle one may take to leave by itself, which frees what its libraries hold."""
+        """`seconds`: how long an idle one may take to leave by itself, which frees what its
+        libraries hold.
+        """
         self.pipe.close()
         if seconds:
             self.process.join(seconds)

@@ -1,1 +1,3 @@
-"""What people bring: checkpoints, their configurations and weights by name, and the models that recipes name."""
+"""What people bring: checkpoints, their configurations and weights by name, and the models that
+recipes name.
+"""

@@ -91,7 +91,9 @@ class SafetensorsWeights:
 
 
 class PickledWeights(SafetensorsWeights):
-    """A pickled checkpoint, opened only where the user trusts it by name: unpickling runs what stands in it."""
+    """A pickled checkpoint, opened only where the user trusts it by name: unpickling runs what
+    stands in it.
+    """
 
     def __init__(self, files: list[Path], source: str) -> None:
         self.source, self._tensors = source, dict[str, Tensor]()
@@ -189,10 +191,7 @@ def _assembled(folder: Path, known: catalogue.Model) -> Path:
                 out.write(part.read_bytes())
         if _sha256(aside) != wanted:
             raise ExportError(
-                f"weights package {known.source}: its parts do "
-                "not make the "
-                "file that it "
-                "promises: "
+                f"weights package {known.source}: its parts do not make the file that it promises: "
                 "reinstall it"
             )
         aside.replace(path)
@@ -224,10 +223,7 @@ def _hub(name: str, licence: str, trust_pickle: bool, model: str | None) -> Chec
     except Exception as error:  # the hub client raises its own, requests' and httpx's classes
         reason = str(error).splitlines()[0][:120]
         raise ExportError(
-            f"{name}: cannot be fetched from the hub "
-            f"({reason}): give a "
-            "local directory "
-            "with -m, or "
+            f"{name}: cannot be fetched from the hub ({reason}): give a local directory with -m, or "
             "--weights random"
         ) from None
     return open_directory(folder, f"{name}@{folder.name[:12]}", licence, trust_pickle, model)
@@ -246,19 +242,13 @@ def open_directory(
     pickles = sorted(p for pattern in _PICKLES for p in folder.glob(pattern))
     if not files and not pickles:
         raise ExportError(
-            f"{folder}: no .safetensors "
-            "file: is the checkpoint downloaded "
-            "whole? Pickled ones are "
-            "fetched "
+            f"{folder}: no .safetensors file: is the checkpoint downloaded whole? Pickled ones are fetched "
             "with --trust-pickle alone"
         )
     if not files and not trust_pickle:
         raise ExportError(
-            f"{folder}: only "
-            f"pickled weights ({pickles[0].name}), "
-            "which can run code: convert to "
-            "safetensors, or "
-            "give --trust-pickle"
+            f"{folder}: only pickled weights ({pickles[0].name}), which can run code: convert to "
+            "safetensors, or give --trust-pickle"
         )
     weights = SafetensorsWeights(files, source) if files else PickledWeights(pickles, source)
 
@@ -336,10 +326,7 @@ def _transformers_tokenizer(folder: Path, gguf_file: str | None) -> str:
     except Exception as error:
         reason = str(error).splitlines()[0][:120]
         raise ExportError(
-            f"{folder}: no tokenizer that can be read ({reason}): a "
-            "tokenizer.json "
-            "is wanted "
-            "beside the "
+            f"{folder}: no tokenizer that can be read ({reason}): a tokenizer.json is wanted beside the "
             "weights"
         ) from None
     backend.no_truncation()

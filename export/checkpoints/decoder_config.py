@@ -40,8 +40,7 @@ def text_config(config: Config) -> Config:
         config = {**(inner if isinstance(inner, dict) else {}), "model_type": "gemma3"}
     if kind not in (*DECODERS, *ENCODER_DECODERS):
         raise ExportError(
-            f"language model of type {kind!r} is not "
-            "supported; supported are: "
+            f"language model of type {kind!r} is not supported; supported are: "
             f"{', '.join((*DECODERS, *ENCODER_DECODERS))}"
         )
     return config
@@ -154,10 +153,7 @@ def _readable(config: Config) -> Iterator[None]:
         yield
     except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise ExportError(
-            f"{config['model_type']}: the "
-            "configuration cannot be read "
-            f"({str(error)[:120]}): is it "
-            "the "
+            f"{config['model_type']}: the configuration cannot be read ({str(error)[:120]}): is it the "
             "model's own config.json?"
         ) from None
 
@@ -184,10 +180,7 @@ def _refuse(config: Config, *keys: str) -> None:
 def _activation(config: Config, name: str) -> str:
     if name not in _ACTIVATIONS:
         raise ExportError(
-            f"{config['model_type']}: "
-            f"activation {name!r} is "
-            "not supported; "
-            "supported are: "
+            f"{config['model_type']}: activation {name!r} is not supported; supported are: "
             f"{', '.join(_ACTIVATIONS)}"
         )
     return _ACTIVATIONS[name]
@@ -267,10 +260,7 @@ def _gpt2(config: Config, max_seq: int) -> DecoderShape:
     )
     if max_seq > rows:
         raise ExportError(
-            f"gpt2: {max_seq} positions are wanted, the model "
-            "has learned "
-            f"{rows}: give a "
-            "smaller "
+            f"gpt2: {max_seq} positions are wanted, the model has learned {rows}: give a smaller "
             "--max-seq-len"
         )
     return DecoderShape(

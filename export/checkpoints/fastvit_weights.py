@@ -158,7 +158,9 @@ def _position(weights: Weights, root: str, conv: nn.Conv2d) -> Kernel:
 
 
 def _normed(weights: Weights, root: str, conv: nn.Conv2d, side: int | None = None) -> Kernel:
-    """A convolution and its batch norm; `side`: of a smaller kernel, in the middle of one of `conv`'s size."""
+    """A convolution and its batch norm; `side`: of a smaller kernel, in the middle of one of
+    `conv`'s size.
+    """
     outputs, inputs, rows, columns = conv.weight.shape
     high, wide = (rows, columns) if side is None else (side, side)
     kernel = weights.get(f"{root}.conv.weight", outputs, inputs, high, wide)

@@ -43,10 +43,7 @@ class GgufWeights:
         stored = self._stored(name)
         if stored not in self._raw:
             raise ExportError(
-                f"{self._path.name}: "
-                f"tensor {name} ({stored}) "
-                "is missing: the file "
-                "is cut short or of "
+                f"{self._path.name}: tensor {name} ({stored}) is missing: the file is cut short or of "
                 "another architecture"
             )
         raw = self._raw[stored]

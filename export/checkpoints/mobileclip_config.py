@@ -57,10 +57,7 @@ def read_open_clip(raw: Config, where: str) -> tuple[Config, Config]:
         or model.get("quick_gelu")
     ):
         raise ExportError(
-            f"{where}: not as MobileCLIP's S0, "
-            "S1 and S2 have it: a plain text "
-            "tower that reads both "
-            "ways, "
+            f"{where}: not as MobileCLIP's S0, S1 and S2 have it: a plain text tower that reads both ways, "
             "an image tower's own head"
         )
     sizes = _widths(text.get("width", 512), text.get("mlp_ratio", 4.0), 1, where) | {
@@ -80,10 +77,7 @@ def _widths(width: Any, ratio: Any, step: int, where: str) -> dict[str, Any]:
         or not 0 < ratio <= 64
     ):
         raise ExportError(
-            f"{where}: text_cfg has mlps "
-            f"{str(ratio)[:40]} times as wide as "
-            f"{str(width)[:40]}: one "
-            "number "
+            f"{where}: text_cfg has mlps {str(ratio)[:40]} times as wide as {str(width)[:40]}: one number "
             "each is wanted"
         )
     return {"hidden_size": width, "intermediate_size": math.ceil(width * ratio / step) * step}
@@ -117,10 +111,8 @@ def _processor(steps: Config, side: Any, where: str) -> Config:
     mode, interpolation = steps.get("resize_mode", "shortest"), steps.get("interpolation", "bilinear")
     if mode not in ("shortest", "squash") or interpolation not in _RESAMPLE:
         raise ExportError(
-            f"{where}: preprocess_cfg resizes by "
-            f"{str((mode, interpolation))[:60]}: shortest or squash, "
-            "bilinear or bicubic "
-            "are known"
+            f"{where}: preprocess_cfg resizes by {str((mode, interpolation))[:60]}: shortest or squash, "
+            "bilinear or bicubic are known"
         )
     size = {"shortest_edge": side} if mode == "shortest" else {"height": side, "width": side}
     found: Config = {
@@ -139,10 +131,7 @@ def image_shape(config: Config) -> FastVitShape:
     depths, widths = (_four(vision, name, most) for name, most in (("depths", 64), ("hidden_sizes", 1 << 12)))
     if any(wide % narrow for narrow, wide in pairwise(widths)) or widths[-1] % HEAD:
         raise ExportError(
-            f"config.json: {where}.hidden_sizes {list(widths)}: each "
-            "must divide the "
-            "next, and "
-            f"{HEAD} the "
+            f"config.json: {where}.hidden_sizes {list(widths)}: each must divide the next, and {HEAD} the "
             "last"
         )
     side = whole(vision, where, "image_size", 256, 4096)
@@ -165,10 +154,7 @@ def _four(vision: Config, name: str, most: int) -> tuple[int, ...]:
         or any(type(n) is not int or not 1 <= n <= most for n in values)
     ):
         raise ExportError(
-            f"config.json: vision_config.{name} is "
-            f"{str(values)[:60]}: four whole "
-            "numbers up to "
-            f"{most} are "
+            f"config.json: vision_config.{name} is {str(values)[:60]}: four whole numbers up to {most} are "
             "wanted"
         )
     return tuple(values)

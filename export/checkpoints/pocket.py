@@ -55,10 +55,7 @@ def image_network(source: str | None = None) -> EfficientNetLite0:
     if source is not None:
         if source.partition(":")[0] != "random":
             raise ExportError(
-                f"{source}: the "
-                f"{EFFICIENTNET.source} network has one "
-                "checkpoint: leave its "
-                "source out, or "
+                f"{source}: the {EFFICIENTNET.source} network has one checkpoint: leave its source out, or "
                 "give random"
             )
         return folded(model.eval())
@@ -139,9 +136,7 @@ def _load(model: nn.Module, weights: dict[str, Tensor], source: str) -> None:
             raise ExportError(f"{source}: no tensor for {name}: the checkpoint is of another architecture")
         if weights[name].shape != tensor.shape:
             raise ExportError(
-                f"{source}: {name} has shape "
-                f"{list(weights[name].shape)}, the "
-                "architecture wants "
+                f"{source}: {name} has shape {list(weights[name].shape)}, the architecture wants "
                 f"{list(tensor.shape)}"
             )
     if extra := sorted(set(weights) - set(want)):

@@ -91,8 +91,7 @@ def _side(size: Any, name: str) -> int:
 def _filter(number: Any) -> str:
     if number not in _FILTERS:
         raise ExportError(
-            f"{WHERE}: resample "
-            f"{str(number)[:40]} is not known here; known: "
+            f"{WHERE}: resample {str(number)[:40]} is not known here; known: "
             f"{', '.join(f'{n} ({f})' for n, f in _FILTERS.items())}"
         )
     return _FILTERS[number]
@@ -108,10 +107,7 @@ def _channels(values: Any, name: str, given: Config) -> tuple[float, ...]:
         or not factor > 0
     ):
         raise ExportError(
-            f"{WHERE}: {name} {str(values)[:80]} "
-            "(rescale_factor "
-            f"{str(factor)[:20]}): three "
-            "numbers are "
+            f"{WHERE}: {name} {str(values)[:80]} (rescale_factor {str(factor)[:20]}): three numbers are "
             "wanted"
         )
     return tuple(float(x) / float(factor) for x in values)

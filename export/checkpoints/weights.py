@@ -101,9 +101,7 @@ def fit(tensor: Tensor, name: str, shape: tuple[int, ...], source: str) -> Tenso
     """`tensor` as float32 if its shape is `shape`. Raises ExportError."""
     if tuple(tensor.shape) != shape:
         raise ExportError(
-            f"{source}: {name} has shape "
-            f"{list(tensor.shape)}, the architecture "
-            f"wants {list(shape)}: config "
+            f"{source}: {name} has shape {list(tensor.shape)}, the architecture wants {list(shape)}: config "
             "and weights disagree"
         )
     return tensor.to(torch.float32)

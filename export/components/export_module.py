@@ -1,4 +1,6 @@
-"""The noun that every target lowers: a module in fp32 with its inputs, outputs and what is known of its cost."""
+"""The noun that every target lowers: a module in fp32 with its inputs, outputs and what is known of
+its cost.
+"""
 
 from __future__ import annotations
 

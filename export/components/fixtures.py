@@ -28,10 +28,27 @@ from .components import reference
 from .export_module import ExportModule
 
 PHOTOS = {
-    "skimage": ("data", ("astronaut.png", "chelsea.png", "coffee.png", "rocket.jpg", "motorcycle_left.png", "brick.png", "grass.png",
-                         "coins.png", "hubble_deep_field.jpg", "camera.png", "moon.png", "retina.jpg", "motorcycle_right.png", "gravel.png")),
+    "skimage": (
+        "data",
+        (
+            "astronaut.png",
+            "chelsea.png",
+            "coffee.png",
+            "rocket.jpg",
+            "motorcycle_left.png",
+            "brick.png",
+            "grass.png",
+            "coins.png",
+            "hubble_deep_field.jpg",
+            "camera.png",
+            "moon.png",
+            "retina.jpg",
+            "motorcycle_right.png",
+            "gravel.png",
+        ),
+    ),
     "sklearn": ("datasets/images", ("china.jpg", "flower.jpg")),
-}  # fmt: skip
+}
 TEXTS = (
     "the coffee I photographed last spring",
     "my cat asleep on the sofa",
@@ -40,33 +57,16 @@ TEXTS = (
     "IKEA chair, 119 euros",
     "где моя собака на пляже",
     "sunset",
-    "We walked from the old temple "
-    "down to the lake, had noodles in a "
-    "small shop next to the station, "
-    "and "
+    "We walked from the old temple down to the lake, had noodles in a small shop next to the station, and "
     "took the last train back home.",
 )
 PROSE = (
-    "The photograph was taken "
-    "early in the morning, before the market "
-    "opened. My brother stood beside "
-    "the "
-    "fountain with a cup of coffee in "
-    "his hand, and "
-    "behind him you can see the red roof of the old "
-    "railway station where our "
-    "grandfather "
-    "worked for thirty years. It had rained "
-    "during the night, so the "
-    "stones were still wet, and two children "
-    "were jumping over the puddles "
-    "while "
-    "their mother looked for the keys. "
-    "We stayed until noon, bought bread and "
-    "cherries, and walked back along "
-    "the river, past the "
-    "yellow "
-    "house with the broken window."
+    "The photograph was taken early in the morning, before the market opened. My brother stood beside the "
+    "fountain with a cup of coffee in his hand, and behind him you can see the red roof of the old railway "
+    "station where our grandfather worked for thirty years. It had rained during the night, so the stones "
+    "were still wet, and two children were jumping over the puddles while their mother looked for the "
+    "keys. We stayed until noon, bought bread and cherries, and walked back along the river, past the "
+    "yellow house with the broken window."
 )
 
 

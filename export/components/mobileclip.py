@@ -138,8 +138,7 @@ def image_tower(config: Config, weights: Weights, spec: Preprocessing) -> Export
             TensorSpec("patches", ("batch", shape.patches, shape.features), "float32"),
         ),
         {0: {0: "batch"}},
-        f"MobileCLIP FastViT at {side}, "
-        f"{'-'.join(map(str, shape.depths))} blocks × "
+        f"MobileCLIP FastViT at {side}, {'-'.join(map(str, shape.depths))} blocks × "
         f"{'-'.join(map(str, shape.widths))}",
         weights.source,
         weights.trained,
@@ -206,11 +205,8 @@ def _named(config: Config, weights: Weights, name: str) -> Weights:
         return weights
     if not apple.has(name):
         raise ExportError(
-            f"{weights.source}: neither open_clip's "
-            f"{name} nor Apple's own "
-            "tensors: no MobileCLIP "
-            "checkpoint, or not "
-            "whole"
+            f"{weights.source}: neither open_clip's {name} nor Apple's own tensors: no MobileCLIP "
+            "checkpoint, or not whole"
         )
     return apple
 

@@ -147,9 +147,7 @@ _FAMILY = {"clip": "CLIP", "siglip": "SigLIP"}
 
 def _image_name(shape: VitShape, kind: str) -> str:
     return (
-        f"{_FAMILY[kind]} "
-        f"ViT/{shape.patch} at {shape.image}, "
-        f"{shape.encoder.layers} layers × "
+        f"{_FAMILY[kind]} ViT/{shape.patch} at {shape.image}, {shape.encoder.layers} layers × "
         f"{shape.encoder.width}"
     )
 

@@ -35,15 +35,10 @@ def etdump_support(bundle: Path) -> str:
         program.write_etdump_result_to_file(str(dump), str(Path(folder) / "debug.bin"))
         if dump.is_file() and dump.stat().st_size:
             return (
-                "ExecuTorch: this runtime has an "
-                "event tracer; read "
-                "its ETDump with "
+                "ExecuTorch: this runtime has an event tracer; read its ETDump with "
                 "executorch.devtools.Inspector."
             )
     return (
-        "ExecuTorch: the packaged runtime is built "
-        "without its event tracer and writes no ETDump: "
-        "operators of .pte "
-        "files are not timed "
-        "here."
+        "ExecuTorch: the packaged runtime is built without its event tracer and writes no ETDump: "
+        "operators of .pte files are not timed here."
     )

@@ -58,8 +58,7 @@ def read(path: Path) -> Program:
         raise ExportError(f"{path}: cannot be read ({error.strerror}): export again") from None
     except Exception as error:  # flatbuffers' own have no types
         raise ExportError(
-            f"{path}: not an ExecuTorch program "
-            f"({(str(error) or repr(error)).splitlines()[0][:100]}): "
+            f"{path}: not an ExecuTorch program ({(str(error) or repr(error)).splitlines()[0][:100]}): "
             "export again"
         ) from None
 
@@ -96,8 +95,7 @@ def unfold(data: bytes, folder: Path) -> None:
             waiting += _unfold(tree["nodes"][index], data, path)
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise ExportError(
-            "a Core ML delegate does not unfold "
-            f"({(str(error) or repr(error)).splitlines()[0][:100]}): "
+            f"a Core ML delegate does not unfold ({(str(error) or repr(error)).splitlines()[0][:100]}): "
             "export again"
         ) from None
 

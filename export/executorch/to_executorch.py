@@ -64,8 +64,7 @@ def write(
         raise
     except Exception as error:
         raise ExportError(
-            f"{item.role}: ExecuTorch cannot lower "
-            f"it for {options.backend} "
+            f"{item.role}: ExecuTorch cannot lower it for {options.backend} "
             f"({(str(error) or repr(error)).splitlines()[0][:200]})"
         ) from error
     # One operator outside and every token is copied in and out of the delegate.
@@ -113,9 +112,7 @@ def quantized(
     """
     if quant not in QUANTS[options.backend]:
         raise ExportError(
-            f"{item.role}: ExecuTorch "
-            f"for {options.backend} has no "
-            f"{quant!r}; choose one of: "
+            f"{item.role}: ExecuTorch for {options.backend} has no {quant!r}; choose one of: "
             f"{', '.join(QUANTS[options.backend])}"
         )
     # Core ML's weights are quantized in its own conversion; half precision is Vulkan's; the token table comes
@@ -154,10 +151,7 @@ def _quantize(linear: nn.Linear, name: str, quant: str, group: int) -> None:
 
     if quant == "8da4w" and (group % 32 or linear.in_features % group):
         raise ExportError(
-            f"{name}: {linear.in_features} columns in "
-            f"groups of {group}: a "
-            "multiple of 32 that "
-            "divides them "
+            f"{name}: {linear.in_features} columns in groups of {group}: a multiple of 32 that divides them "
             "is wanted"
         )
     bits, grain = (torch.int8, PerAxis(0)) if quant == "int8" else (torch.int4, PerGroup(group))

@@ -36,7 +36,9 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 @dataclass(frozen=True)
 class EncoderShape:
-    """`width` features in `heads` heads, `layers` layers, `inner` features between the two halves of the MLP."""
+    """`width` features in `heads` heads, `layers` layers, `inner` features between the two halves
+    of the MLP.
+    """
 
     width: int
     heads: int

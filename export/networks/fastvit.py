@@ -69,7 +69,9 @@ class ConvMlp(nn.Module):
 
 
 class MixerBlock(nn.Module):
-    """A depthwise convolution mixes places (its skip connection lies in its kernel), an mlp mixes channels."""
+    """A depthwise convolution mixes places (its skip connection lies in its kernel), an mlp mixes
+    channels.
+    """
 
     def __init__(self, width: int, ratio: int) -> None:
         super().__init__()

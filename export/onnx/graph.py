@@ -137,11 +137,8 @@ class GraphWriter:
             return self._plain(x, matrix, name, quant, bias)
         if matrix.shape[1] % self.scheme.group:
             raise ExportError(
-                f"{name}: {matrix.shape[1]} columns are "
-                "no multiple of group size "
-                f"{self.scheme.group}: "
-                "choose a smaller "
-                "group"
+                f"{name}: {matrix.shape[1]} columns are no multiple of group size {self.scheme.group}: "
+                "choose a smaller group"
             )
         if quant == "int4":
             return self._linear4(x, matrix, name, bias)

@@ -133,11 +133,8 @@ class Lowering:
         group, (rows, columns) = self.policy.group, matrix.shape
         if columns % group:
             raise ExportError(
-                f"{name}: {columns} "
-                "columns are no multiple of group "
-                f"size {group}: choose a smaller "
-                "--group-size, or "
-                "--keep it in int8"
+                f"{name}: {columns} columns are no multiple of group size {group}: choose a smaller "
+                "--group-size, or --keep it in int8"
             )
         blocks = nearest_blocks(matrix, group)
         codes, scales, zeros = pack_nibbles(blocks.codes), blocks.scales, pack_nibbles(blocks.zeros)

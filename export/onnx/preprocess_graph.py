@@ -30,10 +30,7 @@ def write(graph: GraphWriter, spec: Preprocessing, out: str) -> None:
     """
     if spec.fit not in ("crop", "squash"):
         raise ExportError(
-            "a tower whose photos are fitted by "
-            f"{spec.fit!r} takes "
-            "prepared pixels "
-            "only: leave out "
+            f"a tower whose photos are fitted by {spec.fit!r} takes prepared pixels only: leave out "
             "--image-input any"
         )
     mode = "cubic" if spec.interpolation == "bicubic" else "linear"

@@ -62,10 +62,7 @@ def write(
     if quant == "int8" and samples and convolves(item.module):
         if resize is not None:
             raise ExportError(
-                "int8 convolutions take prepared "
-                "pixels only: leave out "
-                "--image-input "
-                "any, or choose "
+                "int8 convolutions take prepared pixels only: leave out --image-input any, or choose "
                 "another --quant"
             )
         _static(item, samples, path, options.opset)

@@ -54,9 +54,7 @@ def write(
 
 def too_large(role: str, quant: str, size: int) -> str:
     return (
-        f"{role} in {quant} is {size / 1e9:.1f} GB and "
-        "an ORT file holds 2: "
-        "choose fewer bits, or "
+        f"{role} in {quant} is {size / 1e9:.1f} GB and an ORT file holds 2: choose fewer bits, or "
         "--onnx-format onnx"
     )
 

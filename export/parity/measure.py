@@ -184,10 +184,7 @@ def _measure(
         )
     if parity.top1 is not None and threshold.top1 is not None and not parity.top1 >= threshold.top1:
         raise ExportError(
-            f"{where}: likeliest token agrees at "
-            f"{parity.top1:.3f} of "
-            "positions, below "
-            f"{threshold.top1}: "
+            f"{where}: likeliest token agrees at {parity.top1:.3f} of positions, below {threshold.top1}: "
             "not written"
         )
     return replace(parity, executed_by=by)
@@ -294,7 +291,9 @@ def prose(settings: Settings, count: int) -> Floats:
 
 @lru_cache(maxsize=1)
 def _rows(settings: Settings) -> Floats:
-    """The longest prose asked for: the table is large, and parity and golden fixtures both want some of it."""
+    """The longest prose asked for: the table is large, and parity and golden fixtures both want
+    some of it.
+    """
     return np.array(_table(settings)[fixtures.prose_ids(settings)[:PROSE_TOKENS]])
 
 

@@ -54,10 +54,7 @@ def _trusted(manifest: mf.Manifest, sources: tuple[tuple[str, str], ...]) -> Set
     for part, source in settings.sources:
         if part not in given and source.partition(":")[0] != "random":
             raise ExportError(
-                f"the weights of {part} came from {source}: "
-                "say where they "
-                "are, as in "
-                "--weights "
+                f"the weights of {part} came from {source}: say where they are, as in --weights "
                 f"{part}={source}"
             )
     return settings

@@ -55,9 +55,7 @@ def load(path: Path = PROFILES) -> tuple[Profile, ...]:
         raw = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise RuntimeFailure(
-            f"{path}: no profiles ({str(error)[:80]}): a "
-            "JSON list of them "
-            "is wanted, see "
+            f"{path}: no profiles ({str(error)[:80]}): a JSON list of them is wanted, see "
             "export/planning/devices.json"
         ) from None
     if not isinstance(raw, list) or not raw:

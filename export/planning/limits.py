@@ -22,10 +22,8 @@ def check(settings: Settings, targets: tuple[str, ...]) -> None:
     """Raises ExportError."""
     if "onnx" in targets and settings.opset != OPSET and not OPSET < settings.opset <= greatest_opset():
         raise ExportError(
-            f"opset {settings.opset}: the graphs need {OPSET}, ONNX "
-            "Runtime here opens no more than "
-            f"{greatest_opset()}: "
-            "choose between"
+            f"opset {settings.opset}: the graphs need {OPSET}, ONNX Runtime here opens no more than "
+            f"{greatest_opset()}: choose between"
         )
     if "onnx" in targets and settings.onnx_format == "ort":
         _ort(settings)
@@ -33,10 +31,7 @@ def check(settings: Settings, targets: tuple[str, ...]) -> None:
         settings.quant_of("image_tower", t) == "int8" for t in _calibrated(settings, targets)
     ):
         raise ExportError(
-            "--calibrate: no image tower "
-            "becomes int8 for ONNX or "
-            "ExecuTorch here: leave it "
-            "out, or choose "
+            "--calibrate: no image tower becomes int8 for ONNX or ExecuTorch here: leave it out, or choose "
             "--quant int8"
         )
     if "coreml" in targets and settings.deployment_target != "iOS18":
@@ -90,19 +85,14 @@ def _calibrated(settings: Settings, targets: tuple[str, ...]) -> tuple[str, ...]
 def _before_ios18(settings: Settings) -> None:
     if settings.coreml_cache == "state":
         raise ExportError(
-            "--coreml-cache state: programs keep "
-            "states from iOS18 "
-            "on: leave out "
-            "--deployment-target, or "
+            "--coreml-cache state: programs keep states from iOS18 on: leave out --deployment-target, or "
             "the state"
         )
     for role in components.roles(settings):
         quant = settings.quant_of(role, "coreml")
         if quant in IOS18_QUANTS:
             raise ExportError(
-                f"{role} for Core ML: {quant} needs iOS18: "
-                "choose int8 or --quant "
-                "none, or leave out "
+                f"{role} for Core ML: {quant} needs iOS18: choose int8 or --quant none, or leave out "
                 "--deployment-target"
             )
 
@@ -118,9 +108,6 @@ def _ort(settings: Settings) -> None:
         halves.append("--keep")
     if halves:
         raise ExportError(
-            f"{halves[0]}: fp16 weights "
-            "would become fp32 in an "
-            "ORT file: choose int8, "
-            "int4 or fp32, or "
+            f"{halves[0]}: fp16 weights would become fp32 in an ORT file: choose int8, int4 or fp32, or "
             "--onnx-format onnx"
         )

@@ -49,10 +49,7 @@ def samples(
     if not convolves(item.module):
         if settings.calibrate:
             raise ExportError(
-                "--calibrate: this image tower has "
-                "no convolutions, and "
-                "int8 matrices need "
-                "no photographs: "
+                "--calibrate: this image tower has no convolutions, and int8 matrices need no photographs: "
                 "leave it out"
             )
         return []
@@ -94,10 +91,7 @@ def _own(folder: str, spec: Preprocessing) -> tuple[NDArray[np.float32], ...]:
             continue
     if len(read) < LEAST:
         raise ExportError(
-            f"{folder}: {len(read)} of "
-            f"{len(files)} photographs "
-            "can be read, at least "
-            f"{LEAST} are wanted to "
+            f"{folder}: {len(read)} of {len(files)} photographs can be read, at least {LEAST} are wanted to "
             "calibrate with"
         )
     return tuple(read)

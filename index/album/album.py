@@ -100,10 +100,7 @@ class Album:
                 )
             if found[row][1] not in (None, sums[row]):
                 raise AlbumError(
-                    f"{self._file.path}: the photo in "
-                    f"row {row} is damaged (its "
-                    "checksum differs); "
-                    "run "
+                    f"{self._file.path}: the photo in row {row} is damaged (its checksum differs); run "
                     "verify and index it again"
                 )
         return [found[row][0] for row in wanted]

@@ -25,8 +25,8 @@ _OF_PHOTOS = (
     f"WHERE m.photo {AMONG} ORDER BY e.name",
 )
 _VECTORS = (
-    "SELECT photo, channel, chunk, scale, data, fine FROM vectors "
-    f"WHERE channel=?2 AND photo {AMONG} ORDER BY photo, chunk"
+    f"SELECT photo, channel, chunk, scale, data, fine FROM vectors WHERE channel=?2 AND photo {AMONG} ORDER "
+    "BY photo, chunk"
 )
 ENTITY_COLUMNS = "canonical, name, kind, scale, data"
 

@@ -46,8 +46,8 @@ class WriterLock:
             ) from None
         except apsw.Error as error:
             raise AlbumError(
-                f"{path}: cannot be written ({one_line(error)}); "
-                "check the folder's permissions and the free space"
+                f"{path}: cannot be written ({one_line(error)}); check the folder's permissions and the "
+                "free space"
             ) from None
 
     def release(self) -> None:

@@ -33,8 +33,8 @@ def check_whole(path: Path) -> None:
 
 def _cut(path: Path, size: int, needed: int) -> IngestError:
     return IngestError(
-        f"{path}: cut off after {size} of at least {needed} bytes: "
-        "most of the picture is missing; copy it again"
+        f"{path}: cut off after {size} of at least {needed} bytes: most of the picture is missing; copy it "
+        "again"
     )
 
 

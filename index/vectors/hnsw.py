@@ -63,8 +63,8 @@ def load(blob: bytes, vectors: VectorSet, behind: RowArray) -> Hnsw:
     _, version, dim, n, photos, name = _HEADER.unpack_from(blob)
     if version != VERSION or dim != vectors.dim:
         raise AlbumError(
-            f"HNSW segment: version {version} of {dim} dimensions, "
-            f"expected {VERSION} of {vectors.dim}; rebuild the segment"
+            f"HNSW segment: version {version} of {dim} dimensions, expected {VERSION} of {vectors.dim}; "
+            "rebuild the segment"
         )
     if int(counts.sum()) != n:
         raise AlbumError(

@@ -51,10 +51,7 @@ def split(backend: str) -> tuple[str, str]:
     name, _, units = backend.partition(":")
     if not runs_here(name):
         raise RuntimeFailure(
-            f"the {name} backend runs on {PLATFORMS[name][1]} "
-            "alone, this is "
-            f"{sys.platform}: use "
-            "--backend "
+            f"the {name} backend runs on {PLATFORMS[name][1]} alone, this is {sys.platform}: use --backend "
             "onnx"
         )
     return name, units or UNITS.get(name, ("",))[0]

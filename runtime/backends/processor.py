@@ -46,7 +46,9 @@ class Processor:
 
     @property
     def saturates(self) -> bool:
-        """Whether the fast product of unsigned and signed bytes (vpmaddubsw) may overflow its 16 bits here."""
+        """Whether the fast product of unsigned and signed bytes (vpmaddubsw) may overflow its 16
+        bits here.
+        """
         return self.architecture == "x86_64" and "vnni" not in self.features
 
 

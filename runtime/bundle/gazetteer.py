@@ -139,16 +139,12 @@ class Gazetteer:
             version = db.execute("PRAGMA user_version").fetchone()[0]
             if id_ != GAZETTEER_APPLICATION_ID:
                 raise GazetteerError(
-                    f"{path} is not a gazetteer "
-                    f"(application_id {id_:#x}, "
-                    "expected "
+                    f"{path} is not a gazetteer (application_id {id_:#x}, expected "
                     f"{GAZETTEER_APPLICATION_ID:#x})"
                 )
             if not 1 <= version <= GAZETTEER_VERSION:
                 raise GazetteerError(
-                    f"{path} is a gazetteer of "
-                    f"version {version}; this "
-                    "program reads up to "
+                    f"{path} is a gazetteer of version {version}; this program reads up to "
                     f"{GAZETTEER_VERSION}: update it"
                 )
         except sqlite3.Error as error:
@@ -214,10 +210,7 @@ class Gazetteer:
         dlon = 180.0 if shrink <= 0.01 else min(180.0, dlat / shrink)
         west, east = lon - dlon, lon + dlon
         sql = (
-            "SELECT id, lat, lon FROM places WHERE kind = 'city' "
-            "AND lat BETWEEN ? "
-            "AND ? AND (lon "
-            "BETWEEN "
+            "SELECT id, lat, lon FROM places WHERE kind = 'city' AND lat BETWEEN ? AND ? AND (lon BETWEEN "
             "? AND ?"
         )
         bounds: tuple[float, ...] = (lat - dlat, lat + dlat, west, east)
@@ -233,10 +226,7 @@ class Gazetteer:
 
     def _lookup(self, folded: str) -> tuple[Place, ...]:
         sql = (
-            f"SELECT {_COLUMNS}, n.flags "
-            "FROM names n JOIN "
-            "places p ON p.id = "
-            "n.place_id WHERE "
+            f"SELECT {_COLUMNS}, n.flags FROM names n JOIN places p ON p.id = n.place_id WHERE "
             "n.name_folded = ?"
         )
         with self._lock:

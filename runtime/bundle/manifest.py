@@ -179,16 +179,10 @@ class Ranking:
     here_coverage: float = 2.93
     here_cue: float = 0.55
     fitted: str = (
-        "listwise softmax likelihood (`gamer bench fit`, "
-        "bench/results/ranking-fit.json) on camroll-mpr, "
-        "lihua and locomo, "
-        "the three weighing "
-        "the same and each "
-        "user within one; image is text's weight "
-        "times 0.6, set by eye; here*: "
-        "logistic, "
-        "users' own queries against queries "
-        "put to another user's album, at odds of 4 to 1"
+        "listwise softmax likelihood (`gamer bench fit`, bench/results/ranking-fit.json) on camroll-mpr, "
+        "lihua and locomo, the three weighing the same and each user within one; image is text's weight "
+        "times 0.6, set by eye; here*: logistic, users' own queries against queries put to another user's "
+        "album, at odds of 4 to 1"
     )
 
 
@@ -256,10 +250,7 @@ class Manifest:
         if not found:
             have = sorted({a.target for a in self.artifacts})
             raise BundleError(
-                f"bundle has no {target} "
-                f"artifact for {role}; it holds "
-                f"{', '.join(have)}: export "
-                "again with "
+                f"bundle has no {target} artifact for {role}; it holds {', '.join(have)}: export again with "
                 f"--targets {target}"
             )
         return found[0]
@@ -276,10 +267,7 @@ class Manifest:
         """The decoder's sizes. Raises BundleError for a bundle without a language model."""
         if self.language is None:
             raise BundleError(
-                f"bundle {self.recipe} has no language model: use "
-                "--refine fast, "
-                "or export a "
-                "recipe that "
+                f"bundle {self.recipe} has no language model: use --refine fast, or export a recipe that "
                 "has one"
             )
         return self.language
@@ -345,10 +333,7 @@ def from_json(text: str, where: str) -> Manifest:
     if raw["schema_version"] not in READABLE:
         known = " and ".join(map(str, READABLE))
         raise BundleError(
-            f"{where}: schema version "
-            f"{raw['schema_version']}, this program "
-            f"reads {known}: "
-            "update it, or "
+            f"{where}: schema version {raw['schema_version']}, this program reads {known}: update it, or "
             "export again"
         )
     try:
@@ -456,10 +441,7 @@ def check_one(bundle: Path, entry: Artifact | DataFile | PrefixFile) -> Path:
     if size != entry.bytes or sha != entry.sha256:
         promised = f"{entry.bytes} and {entry.sha256[:12]}…"
         raise BundleError(
-            f"{path}: {size} bytes, SHA-256 "
-            f"{sha[:12]}…; the manifest promises "
-            f"{promised}: it "
-            "changed since "
+            f"{path}: {size} bytes, SHA-256 {sha[:12]}…; the manifest promises {promised}: it changed since "
             "export, export again"
         )
     return path

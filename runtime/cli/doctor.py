@@ -56,8 +56,8 @@ def _print(report: Report) -> None:
         "backends": ", ".join(backends_here()) or "none",
         "extras": have + (f" (not installed: {lacking})" if lacking else ""),
         "SQLite": f"{report.sqlite} (apsw), "
-        f"{_fts5(report.sqlite_fts5)}; Python's own "
-        f"{report.system_sqlite}, {_fts5(report.system_sqlite_fts5)}",
+        f"{_fts5(report.sqlite_fts5)}; Python's own {report.system_sqlite}, "
+        f"{_fts5(report.system_sqlite_fts5)}",
         "telemetry": ("off: " if quiet else "NOT off: ")
         + ", ".join(f"{name}={value or '?'}" for name, value in report.telemetry.items()),
         "memory": _memory(report),

@@ -37,10 +37,7 @@ ocr_option = click.option(
     default="off",
     show_default=True,
     help="Read text in pictures (`ocr` extra). "
-    "auto: screenshots, pictures of "
-    "things that carry text, "
-    "and "
-    "those with rows of print.",
+    "auto: screenshots, pictures of things that carry text, and those with rows of print.",
 )
 extract_option = click.option(
     "--extract",
@@ -48,10 +45,7 @@ extract_option = click.option(
     default="rules",
     show_default=True,
     help="Who finds entities in memories. "
-    "llm: the bundle's language model "
-    "beside the rules; its "
-    "answers "
-    "are kept in ALBUM.extract.",
+    "llm: the bundle's language model beside the rules; its answers are kept in ALBUM.extract.",
 )
 
 
@@ -115,11 +109,8 @@ def build(album: Path, output: Path, asked: Asked) -> None:
             built = indexing.build(album, models, output, progress, encoder)
     size = built.path.stat().st_size / 1e6
     line = (
-        f"{built.path}: {built.photos} photos "
-        f"indexed, {built.seen} looked "
-        f"at, {len(built.skips)} "
-        f"skipped, {size:.2f} "
-        "MB"
+        f"{built.path}: {built.photos} photos indexed, {built.seen} looked at, {len(built.skips)} skipped, "
+        f"{size:.2f} MB"
     )
     _report(
         asdict(built),
@@ -155,20 +146,14 @@ def add(album: Path, source: Path, prune: bool, asked: Asked) -> None:
             done = indexing.add(album, source, models, prune=prune, progress=progress, encoder=encoder)
     gone = f"{len(done.missing)} {'removed' if done.pruned else 'gone'}"
     counts = (
-        f"{done.added} added, {done.edited} encoded "
-        f"again, {done.moved} moved, {done.unchanged} "
-        f"unchanged, {gone}, "
-        f"{len(done.skips)} "
-        "skipped"
+        f"{done.added} added, {done.edited} encoded again, {done.moved} moved, {done.unchanged} unchanged, "
+        f"{gone}, {len(done.skips)} skipped"
     )
     if not asked.as_json and not done.pruned:
         for photo_id in done.missing:
             click.echo(
                 plain(
-                    f"gone: {photo_id} (its file is no longer "
-                    "there; --prune or "
-                    "`gamer index "
-                    "remove` takes "
+                    f"gone: {photo_id} (its file is no longer there; --prune or `gamer index remove` takes "
                     "it out)"
                 ),
                 err=True,

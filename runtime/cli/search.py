@@ -128,10 +128,7 @@ def say_what_is_gone(album: Path, hits: tuple[Hit, ...]) -> None:
     if gone:
         others = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
         where = (
-            "gamer search: no "
-            f"longer there: {gone[0]}{others}; moved "
-            "photos are found again by "
-            "`gamer "
+            f"gamer search: no longer there: {gone[0]}{others}; moved photos are found again by `gamer "
             f"index add {album} FOLDER`"
         )
         click.echo(plain(where), err=True)

@@ -94,7 +94,9 @@ def easter(year: int) -> int:
 
 
 def orthodox_easter(year: int) -> int:
-    """Easter Sunday of the Julian calendar, as an ordinal of the Gregorian one (Meeus; right for 1900..2099)."""
+    """Easter Sunday of the Julian calendar, as an ordinal of the Gregorian one (Meeus; right for
+    1900..2099).
+    """
     d = (19 * (year % 19) + 15) % 30
     e = (2 * (year % 4) + 4 * (year % 7) - d + 34) % 7
     return date(year, (d + e + 114) // 31, (d + e + 114) % 31 + 1).toordinal() + 13

@@ -45,7 +45,9 @@ class HolidayRule:
 
 @dataclass(frozen=True)
 class RuleText:
-    """One rule: the maker's name, the kind of cue, the word classes that a text must hold, and the pattern."""
+    """One rule: the maker's name, the kind of cue, the word classes that a text must hold, and the
+    pattern.
+    """
 
     make: str
     kind: str

@@ -193,7 +193,9 @@ def _trust() -> dict[str, float]:
 
 
 def _range(flat: str, atom: Atom, other: Atom, ctx: TimeContext) -> _Read | None:
-    """ "from March to May", "between 2008 and 2010"; None when the words between two expressions join nothing."""
+    """ "from March to May", "between 2008 and 2010"; None when the words between two expressions
+    join nothing.
+    """
     a, b = atom.span
     gap = _JOIN.fullmatch(flat[b : other.span[0]])
     lead = _BETWEEN.search(flat[:a]) if gap else None

@@ -126,10 +126,7 @@ def add(
         missing = tuple(known.id for known in run.reconciler.missing(source)) if Path(source).is_dir() else ()
         if prune and missing and not run.done:
             raise RuntimeFailure(
-                f"{source}: no photo found there, "
-                f"and {len(missing)} would be "
-                "removed: is the disk "
-                "mounted? "
+                f"{source}: no photo found there, and {len(missing)} would be removed: is the disk mounted? "
                 "nothing was changed"
             )
         if prune:
@@ -160,17 +157,16 @@ def update(
         rows = [old.row_of(photo_id) for photo_id in ids]
     if rows and not same:
         raise RuntimeFailure(
-            f"{album}: made by other encoders than "
-            f"{models.bundle} has: "
-            "update the whole "
-            "album, without "
+            f"{album}: made by other encoders than {models.bundle} has: update the whole album, without "
             "naming photos"
         )
     return _in_place(album, rows, encoder, progress) if same else _renewed(album, encoder, progress)
 
 
 def check_encoders(album: Path, models: Models) -> None:
-    """Raises RuntimeFailure that names the command if the bundle's vectors cannot stand beside the album's."""
+    """Raises RuntimeFailure that names the command if the bundle's vectors cannot stand beside the
+    album's.
+    """
     with Album.open(album) as opened:
         meta = opened.meta
     for ours, theirs in (
@@ -179,10 +175,7 @@ def check_encoders(album: Path, models: Models) -> None:
     ):
         if ours != theirs:
             raise RuntimeFailure(
-                f"{album}: its vectors "
-                f"are {theirs}'s, the bundle has "
-                f"{ours}: first `gamer index "
-                "update "
+                f"{album}: its vectors are {theirs}'s, the bundle has {ours}: first `gamer index update "
                 f"{album} -b {models.bundle}`"
             )
 
@@ -338,10 +331,7 @@ def _check_mounted(album: Path) -> None:
         paths = [path for rows in batches for photo in old.photos(rows) if (path := photo.path)]
     if paths and not any(Path(path).is_file() for path in paths):
         raise RuntimeFailure(
-            f"{album}: none of its "
-            f"{len(paths)} pictures is "
-            f"there ({paths[0]}): is "
-            "the disk mounted? "
+            f"{album}: none of its {len(paths)} pictures is there ({paths[0]}): is the disk mounted? "
             "nothing was changed"
         )
 

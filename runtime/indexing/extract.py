@@ -121,10 +121,7 @@ def _open_cache(path: Path) -> apsw.Connection:
         db.set_busy_timeout(5000)
         db.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL")
         db.execute(
-            "CREATE TABLE IF NOT EXISTS calls(key TEXT "
-            "PRIMARY KEY, note TEXT NOT "
-            "NULL, answer TEXT "
-            "NOT "
+            "CREATE TABLE IF NOT EXISTS calls(key TEXT PRIMARY KEY, note TEXT NOT NULL, answer TEXT NOT "
             "NULL) WITHOUT ROWID"
         )
         return db

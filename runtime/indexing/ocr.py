@@ -78,10 +78,7 @@ class TextReader:
             raise RuntimeFailure(f"unknown OCR mode {mode!r}; choose one of: {', '.join(MODES)}")
         if mode != "off" and importlib.util.find_spec("rapidocr") is None:
             raise RuntimeFailure(
-                "reading text in pictures needs rapidocr: "
-                "pip install "
-                "'gamer-on-device[ocr]', or say "
-                "--ocr "
+                "reading text in pictures needs rapidocr: pip install 'gamer-on-device[ocr]', or say --ocr "
                 "off"
             )
         self.mode = mode
@@ -142,7 +139,9 @@ def print_share(grey: NDArray[np.int16]) -> float:
 
 
 def _paper(grey: NDArray[np.int16], height: int, width: int) -> NDArray[np.int16]:
-    """The likeliest ground of each block: its brightest or darkest tenth, whichever has more pixels near it."""
+    """The likeliest ground of each block: its brightest or darkest tenth, whichever has more pixels
+    near it.
+    """
     blocks = grey[:height, 1 : width + 1].reshape(height // 8, 8, width // 32, 32)
     flat = blocks.transpose(0, 2, 1, 3).reshape(height // 8, width // 32, 256)
     low, high = np.quantile(flat, 0.1, axis=2), np.quantile(flat, 0.9, axis=2)
@@ -184,10 +183,7 @@ def _open() -> Any:
     models = list((Path(rapidocr.__file__).parent / "models").glob("*.onnx"))
     if len(models) < 3:
         raise RuntimeFailure(
-            "rapidocr is installed without its "
-            "models; install the wheel "
-            "from the package "
-            "index again, or "
+            "rapidocr is installed without its models; install the wheel from the package index again, or "
             "say --ocr off"
         )
     return rapidocr.RapidOCR(params={"Global.log_level": "error"})

@@ -40,7 +40,9 @@ class Decoder(Protocol):
         ...
 
     def keep(self) -> Floats:
-        """A copy of the cache's `past` slots, [layers, 2 (key, value), KV, past, Dh]: a prefix for `restore`."""
+        """A copy of the cache's `past` slots, [layers, 2 (key, value), KV, past, Dh]: a prefix for
+        `restore`.
+        """
         ...
 
     def restore(self, cache: Floats) -> None:
@@ -83,10 +85,7 @@ def relative_buckets(
 def _room(language: Language, past: int, tokens: int) -> None:
     if past + tokens > language.max_seq:
         raise RuntimeFailure(
-            f"{past + tokens} tokens do not fit the decoder's "
-            f"{language.max_seq} "
-            "cache slots: "
-            "shorten the "
+            f"{past + tokens} tokens do not fit the decoder's {language.max_seq} cache slots: shorten the "
             "prompt"
         )
 

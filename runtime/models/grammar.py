@@ -59,7 +59,9 @@ class Grammar:
         return self
 
     def span_of(self, texts: Iterable[str]) -> Grammar:
-        """Nothing, or whole words of one of `texts` just as they stand there, from any word to any later one."""
+        """Nothing, or whole words of one of `texts` just as they stand there, from any word to any
+        later one.
+        """
         begin, end = self._tail, self._node()
         self._empty[begin].add(end)
         for text in (t.strip() for t in texts):

@@ -106,19 +106,13 @@ class Models:
         if manifest.random_parts and not allow_random:
             parts = ", ".join(manifest.random_parts)
             raise RuntimeFailure(
-                f"{bundle}: random weights ({parts}), for "
-                "sizes and speed: it finds "
-                "nothing; "
-                "--allow-random "
+                f"{bundle}: random weights ({parts}), for sizes and speed: it finds nothing; --allow-random "
                 "uses it all the same"
             )
         mf.check_files(bundle, manifest)
         if manifest.schema_version == 1:
             LOG.warning(
-                "%s: of version 1, "
-                "without fixtures: whether its components "
-                "are right on this "
-                "processor is "
+                "%s: of version 1, without fixtures: whether its components are right on this processor is "
                 "not checked; export it again",
                 bundle,
             )
@@ -146,11 +140,8 @@ class Models:
         bound = "" if self.max_memory is None else f" of at most {self.max_memory / 1e6:.0f}"
         loaded = ", ".join(f"{role} {size / 1e6:.0f}" for role, size in self.held().items())
         return (
-            f"{self.chosen}, "
-            f"{SET_UP[self.backend].format(threads=self.threads)}; "
-            f"{self.arithmetic()}; "
-            "in memory, "
-            f"MB{bound}: {loaded or 'nothing'}"
+            f"{self.chosen}, {SET_UP[self.backend].format(threads=self.threads)}; {self.arithmetic()}; in "
+            f"memory, MB{bound}: {loaded or 'nothing'}"
         )
 
     def arithmetic(self) -> str:
@@ -159,7 +150,9 @@ class Models:
         return "; ".join(dict.fromkeys(kinds)) or "nothing computed yet"
 
     def arithmetic_of(self, role: str) -> str:
-        """The same of one component; the form of the backend that its self-check chose, where it was opened."""
+        """The same of one component; the form of the backend that its self-check chose, where it
+        was opened.
+        """
         verdict = self.verdicts.get(role)
         unfused = verdict is not None and verdict.units == "unfused"
         return processor.arithmetic(self.backend, self.manifest.artifact(role, self.backend).quant, unfused)
@@ -171,9 +164,7 @@ class Models:
         kept = sum(size for name, size in held.items() if _family(name) == _family(role))
         if kept + need > self.max_memory:
             raise RuntimeFailure(
-                f"{role} needs "
-                f"{(kept + need) / 1e6:.0f} MB, the budget is "
-                f"{self.max_memory / 1e6:.0f}: "
+                f"{role} needs {(kept + need) / 1e6:.0f} MB, the budget is {self.max_memory / 1e6:.0f}: "
                 "raise --max-memory"
             )
         for family in dict.fromkeys(_family(name) for name in held if _family(name) != _family(role)):

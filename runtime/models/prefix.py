@@ -65,10 +65,7 @@ def load(bundle: Path, manifest: mf.Manifest, target: str, prompt: str, ids: Seq
         return None
     if entry.made_from != made_from(manifest, target, ids):
         raise BundleError(
-            f"{bundle / entry.path}: made "
-            "from other weights or "
-            "another prompt than the "
-            "bundle's: export "
+            f"{bundle / entry.path}: made from other weights or another prompt than the bundle's: export "
             "the bundle again"
         )
     path = mf.check_one(bundle, entry)
@@ -80,10 +77,7 @@ def load(bundle: Path, manifest: mf.Manifest, target: str, prompt: str, ids: Seq
     want = (s.layers, 2, s.kv_heads, len(ids), s.head_dim)
     if cache.dtype != np.float32 or cache.shape != want:
         raise BundleError(
-            f"{path}: {cache.dtype} "
-            f"{list(cache.shape)}, the "
-            "decoder wants float32 "
-            f"{list(want)}: export the "
+            f"{path}: {cache.dtype} {list(cache.shape)}, the decoder wants float32 {list(want)}: export the "
             "bundle again"
         )
     return Prefix(tuple(ids), cache)

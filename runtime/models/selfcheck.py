@@ -89,15 +89,18 @@ def open_checked(
             del session  # before another form of it is loaded
             continue
         if rung != units:
-            LOG.warning("%s: %s is wrong on this processor " "(worst cosine %s, %g " "is wanted): " "running it %s, " "slower",
-                        path, role, figures[0], threshold, rung)  # fmt: skip
+            LOG.warning(
+                "%s: %s is wrong on this processor (worst cosine %s, %g is wanted): running it %s, slower",
+                path,
+                role,
+                figures[0],
+                threshold,
+                rung,
+            )
         _remember(note, rung, cosine)
         return session, Verdict(role, rung, round(cosine, 6), threshold, "measured")
     raise RuntimeFailure(
-        f"{path}: worst cosine "
-        f"{', '.join(figures)} on {here}, below "
-        f"{threshold:g}: export with "
-        "--quant "
+        f"{path}: worst cosine {', '.join(figures)} on {here}, below {threshold:g}: export with --quant "
         "none, or use another --backend"
     )
 

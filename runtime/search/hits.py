@@ -70,6 +70,8 @@ def hits(
 
 
 def _shown(photo: Photo) -> str | None:
-    """The memory that stands beside a hit: what a person or a picture says, before what models and maps say."""
+    """The memory that stands beside a hit: what a person or a picture says, before what models and
+    maps say.
+    """
     by_people = [m.text for m in photo.memories if m.source not in ("label", "place")]
     return next(iter(by_people or [m.text for m in photo.memories]), None)

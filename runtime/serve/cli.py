@@ -81,10 +81,7 @@ def serve(
         )
         if not settings.loopback:
             click.echo(
-                "gamer serve: plain HTTP, readable to "
-                "whoever shares the "
-                "network: prefer an "
-                "SSH tunnel to "
+                "gamer serve: plain HTTP, readable to whoever shares the network: prefer an SSH tunnel to "
                 "127.0.0.1",
                 err=True,
             )

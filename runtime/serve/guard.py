@@ -33,14 +33,8 @@ BODY_SECONDS = 10.0
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 SECURITY_HEADERS = {
     "content-security-policy": "default-src 'none'; "
-    "script-src 'self'; style-src "
-    "'self'; img-src "
-    "'self'; "
-    "connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'; "
-    "require-trusted-types-for 'script'; "
-    "trusted-types 'none'",
+    "script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action "
+    "'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
     "referrer-policy": "no-referrer",

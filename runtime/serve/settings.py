@@ -41,10 +41,7 @@ class ServerSettings:
     def __post_init__(self) -> None:
         if self.token is None and not self.loopback:
             raise RuntimeFailure(
-                f"{self.host} is reached from other "
-                "machines: give --token (or "
-                "GAMER_TOKEN), or stay "
-                "on "
+                f"{self.host} is reached from other machines: give --token (or GAMER_TOKEN), or stay on "
                 "--host 127.0.0.1"
             )
         if self.token is not None and (
@@ -98,10 +95,7 @@ def bind(host: str, port: int) -> socket.socket:
     except OSError as error:
         opened.close()
         raise RuntimeFailure(
-            f"cannot listen on {host} port {port}: "
-            f"{error.strerror}; "
-            "choose another with "
-            "--port (0: any "
+            f"cannot listen on {host} port {port}: {error.strerror}; choose another with --port (0: any "
             "that is free)"
         ) from None
     return opened

@@ -72,7 +72,9 @@ Table = dict[str, tuple[str, str, str]]
 
 
 class _Lazy(click.Group):
-    """A group whose commands are imported when they are called, so that `gamer search` starts without torch."""
+    """A group whose commands are imported when they are called, so that `gamer search` starts
+    without torch.
+    """
 
     table: Table = COMMANDS
 

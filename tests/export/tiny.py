@@ -39,10 +39,15 @@ def _save(model: Any, folder: Path, text: str) -> Path:
 
 def clip(folder: Path) -> Path:
     text = {
-        "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2,
-        "vocab_size": VOCAB, "max_position_embeddings": 48,
-        "eos_token_id": 257, "bos_token_id": 256,
-    }  # fmt: skip
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "vocab_size": VOCAB,
+        "max_position_embeddings": 48,
+        "eos_token_id": 257,
+        "bos_token_id": 256,
+    }
     vision = {
         "hidden_size": 32,
         "intermediate_size": 64,
@@ -55,8 +60,14 @@ def clip(folder: Path) -> Path:
     model = transformers.CLIPModel(
         transformers.CLIPConfig(text_config=text, vision_config=vision, projection_dim=24)
     )
-    processor = {"size": {"shortest_edge": 32}, "crop_size": {"height": 32, "width": 32}, "do_center_crop": True, "resample": 3,
-                 "image_mean": [0.48, 0.46, 0.41], "image_std": [0.27, 0.26, 0.28]}  # fmt: skip
+    processor = {
+        "size": {"shortest_edge": 32},
+        "crop_size": {"height": 32, "width": 32},
+        "do_center_crop": True,
+        "resample": 3,
+        "image_mean": [0.48, 0.46, 0.41],
+        "image_std": [0.27, 0.26, 0.28],
+    }
     _save(model, folder, tokenizer("<begin>", "<end>"))
     (folder / "preprocessor_config.json").write_text(json.dumps(processor))
     return folder
@@ -64,10 +75,17 @@ def clip(folder: Path) -> Path:
 
 def siglip(folder: Path) -> Path:
     text = {
-        "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2,
-        "vocab_size": VOCAB, "max_position_embeddings": 48,
-        "projection_size": 32, "pad_token_id": 256, "eos_token_id": 256, "bos_token_id": 257,
-    }  # fmt: skip
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "vocab_size": VOCAB,
+        "max_position_embeddings": 48,
+        "projection_size": 32,
+        "pad_token_id": 256,
+        "eos_token_id": 256,
+        "bos_token_id": 257,
+    }
     vision = {
         "hidden_size": 32,
         "intermediate_size": 64,
@@ -86,9 +104,17 @@ def siglip(folder: Path) -> Path:
 
 def qwen2(folder: Path) -> Path:
     config = transformers.Qwen2Config(
-        vocab_size=VOCAB, hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
-        tie_word_embeddings=True, max_position_embeddings=2048, eos_token_id=257, bos_token_id=256,
-    )  # fmt: skip
+        vocab_size=VOCAB,
+        hidden_size=64,
+        intermediate_size=96,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        tie_word_embeddings=True,
+        max_position_embeddings=2048,
+        eos_token_id=257,
+        bos_token_id=256,
+    )
     torch.manual_seed(5)
     return _save(
         transformers.Qwen2ForCausalLM(config),
@@ -99,9 +125,18 @@ def qwen2(folder: Path) -> Path:
 
 def gemma3(folder: Path) -> Path:
     config = transformers.Gemma3TextConfig(
-        vocab_size=VOCAB, hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=1, head_dim=16,
-        query_pre_attn_scalar=16, sliding_window=32, layer_types=["sliding_attention", "full_attention"], max_position_embeddings=2048,
-    )  # fmt: skip
+        vocab_size=VOCAB,
+        hidden_size=64,
+        intermediate_size=96,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=1,
+        head_dim=16,
+        query_pre_attn_scalar=16,
+        sliding_window=32,
+        layer_types=["sliding_attention", "full_attention"],
+        max_position_embeddings=2048,
+    )
     torch.manual_seed(6)
     return _save(
         transformers.Gemma3ForCausalLM(config),
@@ -120,9 +155,18 @@ def gpt2(folder: Path) -> Path:
 
 def t5(folder: Path) -> Path:
     config = transformers.T5Config(
-        vocab_size=VOCAB, d_model=64, d_kv=16, d_ff=96, num_layers=2, num_decoder_layers=2, num_heads=4, feed_forward_proj="gated-gelu",
-        tie_word_embeddings=False, decoder_start_token_id=0, eos_token_id=256,
-    )  # fmt: skip
+        vocab_size=VOCAB,
+        d_model=64,
+        d_kv=16,
+        d_ff=96,
+        num_layers=2,
+        num_decoder_layers=2,
+        num_heads=4,
+        feed_forward_proj="gated-gelu",
+        tie_word_embeddings=False,
+        decoder_start_token_id=0,
+        eos_token_id=256,
+    )
     torch.manual_seed(8)
     return _save(transformers.T5ForConditionalGeneration(config), folder, tokenizer(None, "</s>"))
 

@@ -22,9 +22,15 @@ from gamer.runtime.models.decoder import Floats, StepDecoder
 SLOTS, VOCAB = 32, 80
 torch.set_num_threads(1)  # threads that wake for matrices this small cost more than they do
 _LLAMA = {
-    "vocab_size": VOCAB, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 3, "num_attention_heads": 4,
-    "num_key_value_heads": 2, "attn_implementation": "eager", "max_position_embeddings": 64,
-}  # fmt: skip
+    "vocab_size": VOCAB,
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "attn_implementation": "eager",
+    "max_position_embeddings": 64,
+}
 _T5 = {
     "vocab_size": VOCAB,
     "d_model": 64,

@@ -368,10 +368,27 @@ def _refused(
 
 
 _QUERIES = (
-    "coffee at the airport", "New York", "NewYork", "Wolfgang Schulz", "WolfgangSchulz marathon", "grandpa's chair", "Rex swims", "the of and",
-    "Zürich malmö", "lanterns lit", "119 euros", 'a "quoted" word AND (NOT) NEAR * syntax^', "espresso, cup", "Lena", "nothing of this kind",
-    "coffee coffee COFFEE", "don't", "写真", "e\u0301tait", "running repaired chairs",
-)  # fmt: skip
+    "coffee at the airport",
+    "New York",
+    "NewYork",
+    "Wolfgang Schulz",
+    "WolfgangSchulz marathon",
+    "grandpa's chair",
+    "Rex swims",
+    "the of and",
+    "Zürich malmö",
+    "lanterns lit",
+    "119 euros",
+    'a "quoted" word AND (NOT) NEAR * syntax^',
+    "espresso, cup",
+    "Lena",
+    "nothing of this kind",
+    "coffee coffee COFFEE",
+    "don't",
+    "写真",
+    "e\u0301tait",
+    "running repaired chairs",
+)
 
 
 def _lexical(folder: Path) -> Suite:

@@ -85,7 +85,7 @@ _NEW: list[tuple[str, Steps, Any]] = [
     ("kernels", ["artifacts", 0, "parity", "kernels"], "onnxruntime 1.32.0, aarch64 neon dotprod"),
     ("prompt-more", ["prompts", "cues"], "{query}"),
     ("licence-unicode", ["licences", "größe"], "写真 🐶"),
-]  # fmt: skip
+]
 _WRONG: list[tuple[str, Steps, Any, str]] = [
     ("k-text", ["thresholds", "k"], "5", "thresholds.k"),
     ("k-bool", ["thresholds", "k"], True, "thresholds.k"),
@@ -256,10 +256,19 @@ def _files(golden: Any) -> Iterator[Case]:
         }
     artifact = golden["artifacts"][0]
     raw = golden | {
-        "artifacts": [artifact | {"target": t, "path": p, "bytes": digests[p][0], "sha256": digests[p][1]}
-                      for t, p in (("onnx", "onnx/text_tower.onnx"), ("coreml", "coreml/text.mlpackage"))],
-        "files": [{"name": "labels.json", "path": "labels.json", "bytes": digests["labels.json"][0], "sha256": digests["labels.json"][1]}],
-    }  # fmt: skip
+        "artifacts": [
+            artifact | {"target": t, "path": p, "bytes": digests[p][0], "sha256": digests[p][1]}
+            for t, p in (("onnx", "onnx/text_tower.onnx"), ("coreml", "coreml/text.mlpackage"))
+        ],
+        "files": [
+            {
+                "name": "labels.json",
+                "path": "labels.json",
+                "bytes": digests["labels.json"][0],
+                "sha256": digests["labels.json"][1],
+            }
+        ],
+    }
     text = json.dumps(raw)
     yield _checked("bundle-whole", files, text, None)
     yield _checked("bundle-flipped", files | {"labels.json": b'["cow"]'}, text, "labels.json")

@@ -31,10 +31,44 @@ from tools.conformance.tree_suites import cube_json
 
 NOW = datetime(2012, 9, 20, 15, 30)
 _MORE = (
-    "Melbourne", "Los Angeles", "Hamburg", "Suva", "Honolulu", "Naples", "Madrid", "Istanbul", "Washington", "Buffalo", "Mobile", "Orange", "Germany",
-    "Italy", "Spain", "United States", "Portugal", "Norway", "Iceland", "Jordan", "Georgia", "Chad", "California", "Scotland", "New England",
-    "Bay Area", "Tuscany", "Alps", "Patagonia", "Siberia", "Oceania", "Yosemite", "Munich", "Cologne", "Valencia", "March", "May",
-)  # fmt: skip
+    "Melbourne",
+    "Los Angeles",
+    "Hamburg",
+    "Suva",
+    "Honolulu",
+    "Naples",
+    "Madrid",
+    "Istanbul",
+    "Washington",
+    "Buffalo",
+    "Mobile",
+    "Orange",
+    "Germany",
+    "Italy",
+    "Spain",
+    "United States",
+    "Portugal",
+    "Norway",
+    "Iceland",
+    "Jordan",
+    "Georgia",
+    "Chad",
+    "California",
+    "Scotland",
+    "New England",
+    "Bay Area",
+    "Tuscany",
+    "Alps",
+    "Patagonia",
+    "Siberia",
+    "Oceania",
+    "Yosemite",
+    "Munich",
+    "Cologne",
+    "Valencia",
+    "March",
+    "May",
+)
 _TOWNS = 3  # of each name, the most people first
 
 
@@ -64,11 +98,8 @@ def write_gazetteer(path: Path) -> None:
         names = sorted({fold(name.removeprefix("the ")) for name in (*PLACES, *_MORE)})
         marks = ",".join("?" * len(names))
         found = db.execute(
-            "SELECT n.name_folded, "
-            "p.id, p.population FROM names n JOIN "
-            "places p ON p.id = n.place_id "
-            "WHERE name_folded "
-            f"IN ({marks})",
+            "SELECT n.name_folded, p.id, p.population FROM names n JOIN places p ON p.id = n.place_id "
+            f"WHERE name_folded IN ({marks})",
             names,
         )
         by_name: dict[str, list[tuple[int, int]]] = {}

@@ -35,10 +35,7 @@ TEXTS = (
     "где моя собака на пляже",
     "IKEA chair, 119 euros",
     "",
-    "We walked from the old temple "
-    "down to the lake, had noodles in a "
-    "small shop next to the station, "
-    "and "
+    "We walked from the old temple down to the lake, had noodles in a small shop next to the station, and "
     "took the last train back home. " * 5,
 )
 QUERIES = (

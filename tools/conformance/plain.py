@@ -257,11 +257,8 @@ def _rows(db: sqlite3.Connection) -> dict[str, Any]:
     offset, labels = ("utc_offset", "sharing, sensitivity") if version > 1 else ("NULL", "NULL, NULL")
     photos = []
     sql = (
-        "SELECT row, id, "
-        f"path, taken_at, tz_source, {offset}, "
-        "lat_e7, lon_e7, sharing, "
-        "sensitivity, "
-        "sha256 FROM photos ORDER BY row"
+        f"SELECT row, id, path, taken_at, tz_source, {offset}, lat_e7, lon_e7, sharing, sensitivity, sha256 "
+        "FROM photos ORDER BY row"
     )
     for row, *values in db.execute(sql).fetchall():
         names = (

@@ -81,8 +81,7 @@ def compare(ports: Sequence[str], bundle: Path, album: Path) -> int:
         for hit in wanted["hits"]:
             del hit["matched"]
         print(
-            f"Python  {query!r}: "
-            f"{', '.join(hit['id'] for hit in wanted['hits'])}; "
+            f"Python  {query!r}: {', '.join(hit['id'] for hit in wanted['hits'])}; "
             f"{sum(answer.trace.milliseconds.values()):.1f} ms"
         )
         for port in ports:

@@ -29,7 +29,9 @@ def train(kind: str, path: Path) -> None:
 
 
 def suite(kind: str, tokenizer: Path, relative: str, texts: Sequence[str]) -> Suite:
-    """Token ids of `texts` by the tokenizer in the file; of the byte-level one also what the ids say again."""
+    """Token ids of `texts` by the tokenizer in the file; of the byte-level one also what the ids
+    say again.
+    """
     from tokenizers import Tokenizer
 
     opened: Any = Tokenizer.from_file(str(tokenizer))

@@ -42,10 +42,7 @@ HARD = (
     "\u2028line\u2029para\u000bvt\u000cff\u0085nel\u1680ogham\u3000wide",
     "ﾊﾟﾋﾟ ｆｕｌｌ ＷＩＤＴＨ ㌔ ㈱ ①",
     "a" + "\u0301" * 5 + "b",
-    "we walked from the old temple down to the "
-    "lake, had noodles, and "
-    "took the last train "
-    "back home, tired "
+    "we walked from the old temple down to the lake, had noodles, and took the last train back home, tired "
     "and happy, " * 3,
 )
 

@@ -171,10 +171,7 @@ def full_size() -> str:
         "peak GB",
     )
     text = (
-        "True architectures from random numbers, "
-        "`--quant int4`: bytes, "
-        "quantization, worst "
-        "cosine with "
+        "True architectures from random numbers, `--quant int4`: bytes, quantization, worst cosine with "
         "torch."
     )
     return section(
@@ -198,10 +195,9 @@ def layers() -> str:
     heads = ("layer", "p50 ms", "another run, 95 %", "p95 ms", "the paper, ms")
     text = (
         f"{d['photos']} photos, {d['rounds']} rounds in {d['launches']} processes, {d['n_threads']} "
-        f"threads. The paper's "
-        "Table 3 was measured by its authors on their machine, album and models: the layers correspond, "
-        "the rest does "
-        f"not. A cold start takes {d['cold']['all_ms']:.0f} ms to the first answer."
+        "threads. The paper's Table 3 was measured by its authors on their machine, album and models: the "
+        f"layers correspond, the rest does not. A cold start takes {d['cold']['all_ms']:.0f} ms to the "
+        "first answer."
     )
     command = f"gamer bench latency out/album.gamer -b out/pocket -r {d['rounds']}"
     return section("A search by layer", command, [name], text, table(heads, rows))
@@ -247,8 +243,7 @@ def quality() -> str:
     ]
     text = (
         "Macro recall@5 with 95 % bootstrap intervals, on development users; a star: the difference to "
-        "ours is "
-        "significant (paired permutation over queries, p < 0.05 after Holm)."
+        "ours is significant (paired permutation over queries, p < 0.05 after Holm)."
     )
     command = "gamer bench quality DATASET -b out/pocket --all"
     heads = ("method", *SETS)
@@ -297,8 +292,7 @@ def neighbours() -> str:
         tables.append(title + table(("rows that pass", *engines), rows))
     text = (
         "The fastest setting of each engine that reaches the wanted recall@10 against exact float search: "
-        "queries a "
-        "second (recall), one thread."
+        "queries a second (recall), one thread."
     )
     return section("Filtered nearest neighbours", "gamer bench ann", names, text, *tables)
 
@@ -316,13 +310,11 @@ def language_model() -> str:
     ]
     first, good = d["first"], d["quality"]
     text = (
-        f"First token of a refinement of {first['prompt_tokens']} tokens, {first['prefix_tokens']} of "
-        f"them in the shipped "
-        f"prefix: {milliseconds(first['without']['p50_ns'])} ms without the prefix, "
-        f"{milliseconds(first['with_prefix']['p50_ns'])} "
-        f"ms with it. Beside the same decoder in fp32 over {good['positions']} positions: the likeliest "
-        f"token is the same "
-        f"at {good['top1']:.0%}, perplexity × {good['ratio']:.3f}."
+        f"First token of a refinement of {first['prompt_tokens']} tokens, {first['prefix_tokens']} of them "
+        f"in the shipped prefix: {milliseconds(first['without']['p50_ns'])} ms without the prefix, "
+        f"{milliseconds(first['with_prefix']['p50_ns'])} ms with it. Beside the same decoder in fp32 over "
+        f"{good['positions']} positions: the likeliest token is the same at {good['top1']:.0%}, perplexity "
+        f"× {good['ratio']:.3f}."
     )
     heads = ("engine", "weights", "prefill, tokens/s", "decode, tokens/s")
     command = "gamer bench llm -b out/pocket --gguf FILE --executorch"
@@ -343,11 +335,8 @@ def processors() -> str:
         needs = d["rows"][kinds[0]]["components"][role]["threshold"]
         rows.append((f"{role} (needs {needs})", *(cell(kind, role) for kind in kinds)))
     text = (
-        "Worst cosine with torch, the same "
-        "bundle on six kinds of "
-        "processor (emulated "
-        "or masked where "
-        "not this one)."
+        "Worst cosine with torch, the same bundle on six kinds of processor (emulated or masked where not "
+        "this one)."
     )
     return section(
         "Processors", "make processors", ["processors.json"], text, table(("component", *kinds), rows)

@@ -28,11 +28,8 @@ BASELINES: dict[str, Baseline] = {
     "image": Baseline(image.rank, "cosine of the image vectors"),
     "gar": Baseline(
         gar.rank,
-        "BM25 of the query, fused with BM25 of it and the "
-        "language model's "
-        "sentence (kept "
-        "sentences cost no "
-        "time)",
+        "BM25 of the query, fused with BM25 of it and the language model's sentence (kept sentences cost "
+        "no time)",
     ),
     "minirag": Baseline(
         minirag.rank, "MiniRAG-like: paths of two steps through the entity graph, and the text's cosine"

@@ -163,10 +163,7 @@ def unknown(operation: Operation, known: str) -> None:
     if extra:
         names = ", ".join(v.name for v in operation.outputs)
         raise ExportError(
-            "operation "
-            f"{operation.type} → {names}: parameter "
-            f"{', '.join(extra)}, which the "
-            "MIL interpreter "
+            f"operation {operation.type} → {names}: parameter {', '.join(extra)}, which the MIL interpreter "
             "does not know"
         )
 

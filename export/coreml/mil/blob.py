@@ -23,8 +23,15 @@ from .dtypes import DType
 
 VERSION, SENTINEL, RECORD = 2, 0xDEADBEEF, struct.Struct("<IIQQQ")
 NUMPY = {
-    "FLOAT16": "<f2", "FLOAT32": "<f4", "INT8": "<i1", "UINT8": "<u1", "INT16": "<i2", "UINT16": "<u2", "INT32": "<i4", "UINT32": "<u4",
-}  # fmt: skip
+    "FLOAT16": "<f2",
+    "FLOAT32": "<f4",
+    "INT8": "<i1",
+    "UINT8": "<u1",
+    "INT16": "<i2",
+    "UINT16": "<u2",
+    "INT32": "<i4",
+    "UINT32": "<u4",
+}
 
 
 class Blob:
@@ -52,10 +59,7 @@ class Blob:
         sentinel, code, size, start, unused = RECORD.unpack_from(self._bytes[offset : offset + 64].tobytes())
         if sentinel != SENTINEL or code != dtype.blob or not dtype.blob:
             raise ExportError(
-                f"{self.path}: the record at offset {offset} holds type "
-                f"{code}, not "
-                f"{dtype.name}: "
-                "export "
+                f"{self.path}: the record at offset {offset} holds type {code}, not {dtype.name}: export "
                 "again"
             )
         if (
@@ -65,10 +69,7 @@ class Blob:
             or unused > 7
         ):
             raise ExportError(
-                f"{self.path}: the record at offset {offset} does not "
-                f"hold {count} × "
-                f"{dtype.name}: "
-                "export "
+                f"{self.path}: the record at offset {offset} does not hold {count} × {dtype.name}: export "
                 "again"
             )
         return unpack(self._bytes[start : start + size], dtype, count).reshape(shape)

@@ -95,9 +95,7 @@ class Interpreter:
                 or inputs[spec.name].dtype != spec.type.dtype.held
             ):
                 raise ExportError(
-                    f"{self.package}: input "
-                    f"{spec.name} must be "
-                    f"{spec.type.dtype.name} "
+                    f"{self.package}: input {spec.name} must be {spec.type.dtype.name} "
                     f"{list(spec.type.shape)}"
                 )
             live[spec.name] = inputs[spec.name]

@@ -133,10 +133,7 @@ def _interface(
     for feature in (*description.input, *description.output):
         if feature.type.WhichOneof("Type") != "multiArrayType":
             raise ExportError(
-                f"{feature.name} is "
-                f"{feature.type.WhichOneof('Type')}: the MIL "
-                "interpreter takes "
-                "and gives "
+                f"{feature.name} is {feature.type.WhichOneof('Type')}: the MIL interpreter takes and gives "
                 "arrays"
             )
     if {f.name for f in description.input} != {i.name for i in inputs} or {
@@ -189,9 +186,7 @@ def _operation(proto: Any) -> Operation:
         proto.type == "const" and ("val" not in proto.attributes or len(outputs) != 1 or proto.inputs)
     ):
         raise ExportError(
-            f"operation {where}: attributes "
-            f"{extra or sorted(proto.attributes)}, which the "
-            "MIL interpreter "
+            f"operation {where}: attributes {extra or sorted(proto.attributes)}, which the MIL interpreter "
             "does not know"
         )
     value = _constant(proto.attributes["val"], where) if proto.type == "const" else None

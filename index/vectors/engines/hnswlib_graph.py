@@ -86,8 +86,8 @@ def _hnswlib() -> Any:
         import hnswlib
     except ImportError:
         raise AlbumError(
-            "the graph engine hnswlib is not installed: "
-            "pip install 'gamer-on-device[hnswlib]', which wants a C++ compiler"
+            "the graph engine hnswlib is not installed: pip install 'gamer-on-device[hnswlib]', which "
+            "wants a C++ compiler"
         ) from None
     return hnswlib
 

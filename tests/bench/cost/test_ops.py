@@ -27,10 +27,14 @@ HERE = Ceilings(2, RATES, 5.0, 10.0, 100.0, 1.0, 1.0, 0.0, {})
 
 @pytest.mark.parametrize(
     ("name", "layer"),
-    [("/layers.3/attention/MatMul_1", "layers.3"),
-     ("/network/blocks.12/project/Conv", "network.blocks.12"), ("/layers.0.qkv/MatMulNBits", "layers.0"),
-     ("/head/MatMulNBits", "head"), ("Gelu_token_0", "")],
-)  # fmt: skip
+    [
+        ("/layers.3/attention/MatMul_1", "layers.3"),
+        ("/network/blocks.12/project/Conv", "network.blocks.12"),
+        ("/layers.0.qkv/MatMulNBits", "layers.0"),
+        ("/head/MatMulNBits", "head"),
+        ("Gelu_token_0", ""),
+    ],
+)
 def test_a_name_says_its_layer(name: str, layer: str) -> None:
     assert ops.layer_of(name) == layer
 

@@ -23,9 +23,19 @@ pytest.importorskip("scipy", reason="needs the bench extra")
 
 def run(samples: dict[str, list[int]], device: str = "Pixel 8") -> dict[str, Any]:
     rows = [
-        {"layer": "component", "step": name, "n": len(s), "avg_ns": float(np.mean(s)), "stddev_ns": 0.0, "p50_ns": float(np.median(s)), "p90_ns": 1.0,
-         "samples_ns": s, "extra": "left alone"} for name, s in samples.items()
-    ]  # fmt: skip
+        {
+            "layer": "component",
+            "step": name,
+            "n": len(s),
+            "avg_ns": float(np.mean(s)),
+            "stddev_ns": 0.0,
+            "p50_ns": float(np.median(s)),
+            "p90_ns": 1.0,
+            "samples_ns": s,
+            "extra": "left alone",
+        }
+        for name, s in samples.items()
+    ]
     return {
         "schema": "gamer-latency/1",
         "device": device,

@@ -236,17 +236,14 @@ def test_on_a_phone_nothing_runs_out_of_the_page(tmp_path: Path) -> None:
             # Nothing of a drawing lies outside its frame, and no text is smaller than a person reads.
             outside = "b.right > f.right + 2 || b.bottom > f.bottom + 2 || b.left < f.left - 2"
             children = (
-                "[...s.children].filter(c => "
-                "{ const b = c.getBoundingClientRect(); return "
-                f"{outside} }}).map(c "
-                "=> c.outerHTML)"
+                f"[...s.children].filter(c => {{ const b = c.getBoundingClientRect(); return {outside} "
+                "}).map(c => c.outerHTML)"
             )
             each = f"s => {{ const f = s.getBoundingClientRect(); return {children} }}"
             assert tab.ask(f"[...document.querySelectorAll('svg')].flatMap({each})") == []
             assert (
                 tab.ask(
-                    "Math.min(...[...document.querySelectorAll('svg "
-                    "text')].map(t => "
+                    "Math.min(...[...document.querySelectorAll('svg text')].map(t => "
                     "t.getBoundingClientRect().height))"
                 )
                 >= 9

@@ -105,7 +105,9 @@ def results(folder: Path) -> dict[str, object]:
 
 
 def listening_beyond_loopback() -> list[str]:
-    """Addresses, as the kernel writes them, on which this process or one below it listens beyond 127.0.0.1."""
+    """Addresses, as the kernel writes them, on which this process or one below it listens beyond
+    127.0.0.1.
+    """
     ours, parents = {os.getpid()}, {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:

@@ -30,10 +30,24 @@ pytestmark = pytest.mark.slow
 SHALLOW: dict[str, Any] = {
     "model_type": "mobileclip",
     "projection_dim": 32,
-    "vision_config": {"image_size": 64, "depths": [1, 1, 1, 1], "hidden_sizes": [16, 32, 64, 64], "mlp_ratio": 3},
-    "text_config": {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 1, "num_attention_heads": 4, "vocab_size": 258,
-                    "max_position_embeddings": 40, "eos_token_id": 257, "pad_token_id": 0, "mixers": True},
-}  # fmt: skip
+    "vision_config": {
+        "image_size": 64,
+        "depths": [1, 1, 1, 1],
+        "hidden_sizes": [16, 32, 64, 64],
+        "mlp_ratio": 3,
+    },
+    "text_config": {
+        "hidden_size": 64,
+        "intermediate_size": 128,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 4,
+        "vocab_size": 258,
+        "max_position_embeddings": 40,
+        "eos_token_id": 257,
+        "pad_token_id": 0,
+        "mixers": True,
+    },
+}
 
 
 def test_a_published_directory_goes_through(

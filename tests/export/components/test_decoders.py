@@ -106,9 +106,14 @@ def test_quantized_graphs_stay_close(family: str, scheme: Scheme, least: float, 
 
 @pytest.mark.parametrize(
     ("family", "left_out"),
-    [("gemma3", {"sliding_window": 64}), ("gemma3", {"rope_local_base_freq": 1e6, "rope_parameters": {"full_attention": {"rope_theta": 1e6}}}),
-     ("gemma3", {"query_pre_attn_scalar": 32}), ("gpt2", {"scale_attn_weights": False}), ("llama", {"rope_parameters": {"rope_theta": 1e4}})],
-)  # fmt: skip
+    [
+        ("gemma3", {"sliding_window": 64}),
+        ("gemma3", {"rope_local_base_freq": 1e6, "rope_parameters": {"full_attention": {"rope_theta": 1e6}}}),
+        ("gemma3", {"query_pre_attn_scalar": 32}),
+        ("gpt2", {"scale_attn_weights": False}),
+        ("llama", {"rope_parameters": {"rope_theta": 1e4}}),
+    ],
+)
 def test_what_a_family_does_otherwise_matters(family: str, left_out: dict[str, Any]) -> None:
     """The comparison above would see it: with one of these left out, the states are others."""
     _, hidden, config, weights = reference(family)
@@ -117,8 +122,17 @@ def test_what_a_family_does_otherwise_matters(family: str, left_out: dict[str, A
     assert np.abs(decoder.forward(rows(config, weights))[1] - hidden).max() > 0.01
 
 
-@pytest.mark.parametrize(("family", "parts"), [("gemma3", ("q_norm", "k_norm")), ("qwen3", ("q_norm",)), ("gemma3", ("post_feedforward_layernorm",)),
-                                               ("qwen2", ("q_proj.bias",)), ("gpt2", ("wpe",)), ("gpt2", ("ln_1.bias",))])  # fmt: skip
+@pytest.mark.parametrize(
+    ("family", "parts"),
+    [
+        ("gemma3", ("q_norm", "k_norm")),
+        ("qwen3", ("q_norm",)),
+        ("gemma3", ("post_feedforward_layernorm",)),
+        ("qwen2", ("q_proj.bias",)),
+        ("gpt2", ("wpe",)),
+        ("gpt2", ("ln_1.bias",)),
+    ],
+)
 def test_every_stored_vector_matters(family: str, parts: tuple[str, ...]) -> None:
     _, hidden, config, weights = reference(family)
     flat = DictWeights(

@@ -33,9 +33,18 @@ S0 = catalogue.config("mobileclip-s0")
 APPLE_S0: dict[str, Any] = {
     "embed_dim": 24,
     "image_cfg": {"image_size": 256, "model_name": "mci0"},
-    "text_cfg": {"context_length": 20, "vocab_size": 60, "dim": 32, "ffn_multiplier_per_layer": 4.0, "n_heads_per_layer": 4,
-                 "n_transformer_layers": 2, "norm_layer": "layer_norm_fp32", "causal_masking": False, "model_name": "mct"},
-}  # fmt: skip
+    "text_cfg": {
+        "context_length": 20,
+        "vocab_size": 60,
+        "dim": 32,
+        "ffn_multiplier_per_layer": 4.0,
+        "n_heads_per_layer": 4,
+        "n_transformer_layers": 2,
+        "norm_layer": "layer_norm_fp32",
+        "causal_masking": False,
+        "model_name": "mct",
+    },
+}
 
 
 @pytest.mark.slow

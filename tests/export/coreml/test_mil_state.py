@@ -52,7 +52,9 @@ def save(build: Any, inputs: dict[str, Any], folder: Path) -> Path:
 
 
 def quantized() -> dict[str, tuple[Any, Any]]:
-    """name → (the constant's operation, what it stands for), for every way in which a weight is compressed."""
+    """name → (the constant's operation, what it stands for), for every way in which a weight is
+    compressed.
+    """
     side = (SIDE, SIDE)
     int8, int4 = RNG.integers(-127, 128, side).astype(np.int8), RNG.integers(-8, 8, side).astype(np.int8)
     uint4 = RNG.integers(0, 16, side).astype(np.uint8)

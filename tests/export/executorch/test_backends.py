@@ -129,10 +129,7 @@ def test_a_language_model_for_vulkan(tmp_path: Path, export: Export) -> None:
     assert decoder.quant == "8da4w" and not manifest.prefixes
     said = decoder.parity.executed_by
     assert said.startswith(
-        "loads as 1 × VulkanBackend, nothing left "
-        "to portable kernels; "
-        "torch runs what was "
-        "delegated with "
+        "loads as 1 × VulkanBackend, nothing left to portable kernels; torch runs what was delegated with "
         "cosine ≥ 0.9"
     )
 

@@ -163,10 +163,7 @@ def test_halves_that_would_double_in_the_file_are_refused(quant: str, more: dict
     with pytest.raises(
         ExportError,
         match="fp16 weights would become fp32 in an ORT file: choose "
-        "int8, int4 or "
-        "fp32, or "
-        "--onnx-format "
-        "onnx",
+        "int8, int4 or fp32, or --onnx-format onnx",
     ):
         limits.check(large(quant, **more), TARGETS)
     limits.check(large(quant, **more), ("coreml",))
@@ -219,11 +216,8 @@ def test_a_bundle_of_ort_files_is_verified_and_runs(
     assert write.export(settings, ("onnx",), out, 1, lambda text, artifact: None) == mf.read(out)
     if processor.read().saturates:
         pytest.skip(
-            "an ORT file is written for all "
-            "processors, and this one's byte "
-            "products saturate: it was "
-            "proven by its "
-            "source graph"
+            "an ORT file is written for all processors, and this one's byte products saturate: it was "
+            "proven by its source graph"
         )
     sources = tuple((part, source) for part in parts)
     again = verify.verify(out, manifest, lambda text: None, sources)

@@ -180,8 +180,8 @@ def test_checksums_of_photos_are_made_from_the_page_alone(album_path: Path) -> N
             "SELECT source, text, sharing, sensitivity FROM memories WHERE photo = ? ORDER BY id",
             "SELECT e.name, m.leaf FROM mentions m JOIN entities e ON e.row = m.entity "
             "WHERE m.photo = ? ORDER BY CAST(e.name AS BLOB)",
-            "SELECT channel, chunk, scale, data, fine FROM vectors "
-            "WHERE photo = ? ORDER BY CAST(channel AS BLOB), chunk",
+            "SELECT channel, chunk, scale, data, fine FROM vectors WHERE photo = ? ORDER BY CAST(channel "
+            "AS BLOB), chunk",
         ]
         values = [value for sql in parts for record in db.execute(sql, (row,)) for value in record]
         assert zlib.crc32(b"".join(map(value_bytes, values))) == crc, row

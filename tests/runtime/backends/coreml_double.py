@@ -78,10 +78,7 @@ class Proxy:
             )
             if value.shape != spec.type.shape:
                 raise RuntimeError(
-                    "MultiArray shape "
-                    f"{value.shape} does not match the shape "
-                    f"{spec.type.shape} "
-                    "specified "
+                    f"MultiArray shape {value.shape} does not match the shape {spec.type.shape} specified "
                     "in the model description"
                 )
             if value.dtype != wanted:

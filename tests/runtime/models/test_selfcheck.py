@@ -67,9 +67,13 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple
         np.save(folder / "fixtures" / f"{ROLE}.want.npy", WANT)
         manifest = mf.from_json(MANIFEST.read_text(encoding="utf-8"), "golden")
         artifact = replace(
-            manifest.artifacts[0], role=ROLE, path="router.onnx", inputs=(mf.TensorSpec("patches", (1, 4, 3), "float32"),),
-            outputs=(mf.TensorSpec("weights", (1, 3), "float32"),), parity=mf.Parity("passed", "cosine", 0.999, 0.9995, 0.9999, kernels=proven),
-        )  # fmt: skip
+            manifest.artifacts[0],
+            role=ROLE,
+            path="router.onnx",
+            inputs=(mf.TensorSpec("patches", (1, 4, 3), "float32"),),
+            outputs=(mf.TensorSpec("weights", (1, 3), "float32"),),
+            parity=mf.Parity("passed", "cosine", 0.999, 0.9995, 0.9999, kernels=proven),
+        )
         size, sha = mf.digest(folder / "router.onnx")
         names = ("fixtures/dpe.patches.npy", f"fixtures/{ROLE}.want.npy")
         files = tuple(mf.DataFile(n, n, *mf.digest(folder / n)) for n in names) if version == 2 else ()

@@ -30,8 +30,8 @@ COFFEE = "/?q=coffee+I+photographed+last+spring&now=2026-11-21"
 TOKEN = "correct-horse-battery"
 SHOWN = (
     "document.querySelector('.card:not(.waiting)') && "
-    "document.querySelector('#results').getAttribute('aria-busy') === 'false'"
-    " && [...document.images].every((image) => image.complete)"
+    "document.querySelector('#results').getAttribute('aria-busy') === 'false' && "
+    "[...document.images].every((image) => image.complete)"
 )
 FOLDER = ROOT / "runtime" / "serve" / "static"
 

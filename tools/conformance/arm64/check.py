@@ -135,10 +135,7 @@ def main() -> None:
                 failed += bad
                 verdict = "FAILED" if bad else "agrees"
                 print(
-                    f"{key:<11} cosine {cosine:.7f} "
-                    f"(at least {COSINE}), furthest "
-                    f"{furthest:.2e} (at "
-                    "most "
+                    f"{key:<11} cosine {cosine:.7f} (at least {COSINE}), furthest {furthest:.2e} (at most "
                     f"{FURTHEST}): {verdict}"
                 )
     sys.exit(1 if failed else 0)
