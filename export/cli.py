@@ -300,11 +300,13 @@ def export(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Export RECIPE (e.g. pocket, clip-vit-l14, gamer-qwen2-1.5b) as a bundle: every component, every target, each compared with torch on the
-    same inputs. Without RECIPE, `-m` says by its config.json what it is: CLIP or SigLIP towers, or a language model.
+    """Export RECIPE (e.g. pocket, clip-vit-l14, gamer-qwen2-1.5b) as a bundle: every component, every
+    target, each compared with torch on the same inputs. Without RECIPE, `-m` says by its config.json what
+    it is: CLIP or SigLIP towers, or a language model.
 
-    A comparison below its threshold fails the command with the figure. An interrupted export continues where it stopped; a bundle that
-    holds all of it is left as it is, one that lacks parts or targets gets them added.
+    A comparison below its threshold fails the command with the figure. An interrupted export continues
+    where it stopped; a bundle that holds all of it is left as it is, one that lacks parts or targets gets
+    them added.
 
     \b
     gamer export pocket -o out/pocket

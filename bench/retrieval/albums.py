@@ -20,10 +20,8 @@ def album_of(folder: Path, user: str, models: Models, home: Path, progress: Call
     An album keeps its corpus, its encoder's vectors and δ: another of any is another.
     """
     made_by = models.manifest.artifact("text_tower", "onnx").sha256[:8]
-    album = (
-        home
-        / f"{folder.name}-{user}-{datasets.fingerprint(folder, user)}-{made_by}-{models.manifest.thresholds.delta}.gamer"
-    )
+    corpus, delta = datasets.fingerprint(folder, user), models.manifest.thresholds.delta
+    album = home / f"{folder.name}-{user}-{corpus}-{made_by}-{delta}.gamer"
     if not album.exists():
         progress(f"{user}: building")
         lines = home / f"{user}.jsonl"

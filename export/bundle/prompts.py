@@ -54,7 +54,8 @@ def _chatml(task: _Task) -> str:
         f"<|im_start|>user\n{asked}<|im_end|>\n<|im_start|>assistant\n{said}<|im_end|>\n"
         for asked, said in task.turns
     )
-    return f"<|im_start|>system\n{task.system}<|im_end|>\n{shown}<|im_start|>user\n{task.last}<|im_end|>\n<|im_start|>assistant\n"
+    first = f"<|im_start|>system\n{task.system}<|im_end|>\n{shown}"
+    return f"{first}<|im_start|>user\n{task.last}<|im_end|>\n<|im_start|>assistant\n"
 
 
 def _gemma(task: _Task) -> str:

@@ -93,9 +93,10 @@ def encoding(command: Callable[..., None]) -> Callable[..., None]:
 def build(album: Path, output: Path, asked: Asked) -> None:
     """Index ALBUM: a folder of photos (JPEG, PNG, WebP, TIFF, HEIC), or a .jsonl with one photo a line.
 
-    Read with the photos: XMP sidecars, Google Takeout's and osxphotos' JSON, WhatsApp's and plain chat logs (.txt). What cannot be read is listed
-    with the reason, counted and skipped; the exit code is 0 unless nothing could be taken, or --strict is given. An existing album file is
-    replaced when, and only when, the new one is whole. Interrupted, the same command goes on where it stopped.
+    Read with the photos: XMP sidecars, Google Takeout's and osxphotos' JSON, WhatsApp's and plain chat logs
+    (.txt). What cannot be read is listed with the reason, counted and skipped; the exit code is 0 unless
+    nothing could be taken, or --strict is given. An existing album file is replaced when, and only when,
+    the new one is whole. Interrupted, the same command goes on where it stopped.
 
     \b
     A JSONL line: {"id": "a1", "path": "a1.jpg", "taken_at": "2011-04-25T10:30:00", "lat": 48.2, "lon": 16.4,

@@ -30,7 +30,8 @@ _LINE = re.compile(r"[-*\s]*(person|place|thing|price|date)\s*:\s*(.+)", re.I)
 _FORBIDDEN = re.compile(r"[<>|\x00-\x1f\x7f]+")  # turn markers cannot be written without them
 # ChatML, which the bundles' instruction models share; a bundle may bring its own as the prompt "extract".
 PROMPT = """<|im_start|>system
-List the people, places, things, prices and dates in the note, one a line as "kind: name". Kinds: person, place, thing, price, date.<|im_end|>
+List the people, places, things, prices and dates in the note, one a line as "kind: name". \
+Kinds: person, place, thing, price, date.<|im_end|>
 <|im_start|>user
 Ben and I bought the red lamp at IKEA in Graz for 49 euros<|im_end|>
 <|im_start|>assistant

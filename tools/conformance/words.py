@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import random
 
-_NOUNS = """dog cat chair coffee beach bridge bicycle birthday cake lantern puddle kite harbour mountain grandmother wedding airport noodles
-temple sunset"""
+_NOUNS = """
+    dog cat chair coffee beach bridge bicycle birthday cake lantern puddle kite harbour mountain
+    grandmother wedding airport noodles temple sunset
+"""
 NOUNS = _NOUNS.split()
 _VERBS = "sleeping running laughing waiting photographed repaired carried painted opened crossing"
 VERBS = _VERBS.split()

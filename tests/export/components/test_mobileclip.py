@@ -223,7 +223,9 @@ def test_what_apple_calls_tensors() -> None:
         "visual.trunk.stages.3.downsample.proj.0.se.fc1.bias": "network.5.proj.0.se.fc1.bias",
         "visual.trunk.stages.3.pos_emb.reparam_conv.bias": "network.6.reparam_conv.bias",
         "visual.trunk.stages.3.blocks.1.layer_scale_2.gamma": "network.7.1.layer_scale_2",
-        "visual.trunk.stages.0.blocks.1.token_mixer.reparam_conv.weight": "network.0.1.token_mixer.reparam_conv.weight",
+        "visual.trunk.stages.0.blocks.1.token_mixer.reparam_conv.weight": (
+            "network.0.1.token_mixer.reparam_conv.weight"
+        ),
         "visual.trunk.final_conv.se.fc2.weight": "conv_exp.se.expand.weight",
         "visual.trunk.final_conv.reparam_conv.weight": "conv_exp.reparam_conv.weight",
     }.items():

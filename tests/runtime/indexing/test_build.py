@@ -216,7 +216,8 @@ from pathlib import Path
 sys.path.insert(0, {str(ROOT)!r})
 from tests.runtime.indexing import test_build as t
 t.build.BATCH = 4
-t.build.add(Path({str(album)!r}), Path({str(folder)!r}), t.fake_models(), progress=lambda done, total, name: done == 15 and os._exit(9))
+die = lambda done, total, name: done == 15 and os._exit(9)
+t.build.add(Path({str(album)!r}), Path({str(folder)!r}), t.fake_models(), progress=die)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.returncode == 9, done.stderr

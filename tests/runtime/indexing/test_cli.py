@@ -143,7 +143,8 @@ print(done.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 def test_the_language_model_is_asked_once(bundle: Path, tmp_path: Path) -> None:
     source = tmp_path / "a.jsonl"
     source.write_text(
-        '{"id": "1", "memories": [{"source": "note", "text": "ben bought a red lamp in graz for 49 euros"}]}\n'
+        '{"id": "1", "memories": '
+        '[{"source": "note", "text": "ben bought a red lamp in graz for 49 euros"}]}\n'
     )
     first = gamer("index", "build", source, "-b", bundle, "-o", tmp_path / "a.gamer", "--extract", "llm")
     assert first.returncode == 0, first.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,12 +21,21 @@ from gamer.runtime.search.options import Observer, SearchOptions
 from tests.fakes import DIM, fake_models, unit
 
 NOW = datetime(2026, 11, 21, 12)
-PHOTOS = """
-{"id": "harbour", "taken_at": "2026-05-02T10:00:00", "memories": [{"source": "note", "text": "boats in the harbour"}]}
-{"id": "market", "taken_at": "2025-05-02T10:00:00", "memories": [{"source": "note", "text": "cheese at the market"}]}
-{"id": "old boat", "taken_at": "2019-01-05T10:00:00", "memories": [{"source": "note", "text": "a boat on land"}]}
-{"id": "undated", "memories": [{"source": "note", "text": "boats somewhere"}]}
-""".strip()
+
+
+def _photo(name: str, taken_at: str | None, note: str) -> str:
+    when = {"taken_at": taken_at} if taken_at else {}
+    return json.dumps({"id": name, **when, "memories": [{"source": "note", "text": note}]})
+
+
+PHOTOS = "\n".join(
+    (
+        _photo("harbour", "2026-05-02T10:00:00", "boats in the harbour"),
+        _photo("market", "2025-05-02T10:00:00", "cheese at the market"),
+        _photo("old boat", "2019-01-05T10:00:00", "a boat on land"),
+        _photo("undated", None, "boats somewhere"),
+    )
+)
 
 
 @pytest.fixture

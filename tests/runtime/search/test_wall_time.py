@@ -179,7 +179,10 @@ def test_a_time_travels_with_its_offset() -> None:
 
 @pytest.mark.slow
 def test_a_hit_shows_the_wall_clock(bundle: Path, tmp_path: Path) -> None:
-    line = '{"id": "p", "taken_at": "2026-04-11T02:00:00+09:00", "memories": [{"source": "note", "text": "noodles with Kenji"}]}'
+    line = (
+        '{"id": "p", "taken_at": "2026-04-11T02:00:00+09:00", '
+        '"memories": [{"source": "note", "text": "noodles with Kenji"}]}'
+    )
     (tmp_path / "a.jsonl").write_text(line)
     build(tmp_path / "a.jsonl", Models.open(bundle), tmp_path / "a.gamer")
     (hit,) = (
