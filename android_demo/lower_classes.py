@@ -1,6 +1,7 @@
-"""Makes classes that javac 17 wrote fit for dx, which knows Java 8: a lower class version, and no private
-members, for since Java 11 nested classes reach these without bridges. `python lower_classes.py IN.jar
-OUT.jar`. Knows the class file's layout (JVM specification, chapter 4)."""
+"""Makes classes that javac 17 wrote fit for dx, which knows Java 8: a lower class version, and no
+private members, for since Java 11 nested classes reach these without bridges. `python lower_classes.py
+IN.jar OUT.jar`.
+"""
 
 from __future__ import annotations
 

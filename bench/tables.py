@@ -1,5 +1,4 @@
-"""How a measurement is printed: markdown tables, CSV, JSON, JSON lines. Knows rows and columns; knows no
-measurement.
+"""How a measurement is printed: markdown tables, CSV, JSON, JSON lines.
 
 People get tables, and JSON only where they ask for it: a run's raw samples are 20,000 characters.
 """

@@ -1,4 +1,4 @@
-"""The export room's one error: a line that says what, where and what to do. Knows nothing else."""
+"""The export room's one error: a line that says what, where and what to do."""
 
 
 class ExportError(Exception):

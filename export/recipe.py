@@ -1,8 +1,7 @@
 """Recipes: what is exported. A recipe names one model per part, the sizes between them, and the parity that
 each quantization must reach.
 
-Knows names and numbers only; `components.py` turns them into modules. Recipes are a literal table; an unknown
-name lists the choices.
+Recipes are a literal table; an unknown name lists the choices.
 """
 
 from __future__ import annotations

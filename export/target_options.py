@@ -1,4 +1,4 @@
-"""What every writer may be asked beside the quantization. Knows no target: each takes what it can follow."""
+"""What every writer may be asked beside the quantization."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runtime's one error: a line that says what is wrong, where, and what to do. Knows nothing else."""
+"""The runtime's one error: a line that says what is wrong, where, and what to do."""
 
 
 class RuntimeFailure(Exception):

@@ -1,7 +1,4 @@
-"""Options and the spinner that several of this room's commands share.
-
-Knows click and rich; knows no measurement.
-"""
+"""Options and the spinner that several of this room's commands share."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The components of a bundle, each ready to run on one input: what `bench latency` times one by one. Knows
-sessions; keeps no time.
+"""The components of a bundle, each ready to run on one input: what `bench latency` times one by one.
 
 A bundle need not be whole: what it lacks (a language model, tokenizers, an image tower) has no part here.
 Inputs are made from the artifacts' own specs, so that any recipe's towers run; a part of random weights costs

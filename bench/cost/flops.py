@@ -1,8 +1,8 @@
 """What a bundle's components cost: multiply-adds, bytes and intensity of every operator, and of an image, a
 token, a query, a photo.
 
-Counts the exported ONNX graphs (graph.py, counting.py: our definition); runs no network but the router, whose
-choices decide what the experts cost. Knows the paper's figures through formulas.py.
+Counts the exported ONNX graphs (graph.py, counting.py: our definition); runs no network but the router,
+whose choices decide what the experts cost.
 """
 
 from __future__ import annotations

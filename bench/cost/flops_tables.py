@@ -1,4 +1,4 @@
-"""The tables of `gamer bench flops`. Knows the result; counts nothing."""
+"""The tables of `gamer bench flops`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Closed formulas of multiply-adds for the networks of the recipes, as papers count them. Knows numbers of
-layers and widths; reads no graph.
+"""Closed formulas of multiply-adds for the networks of the recipes, as papers count them.
 
 They are a second, independent count: tests hold the count of the exported graph against them, and the paper's
 figure is compared with them.

@@ -1,5 +1,4 @@
-"""An ONNX graph with every shape known: dimensions bound, constants folded, local functions inlined. Knows
-shapes and bytes; counts nothing.
+"""An ONNX graph with every shape known: dimensions bound, constants folded, local functions inlined.
 
 Each node is inferred by itself, with onnx's own rules where it has any and contrib_shapes.py's where it has
 none: the whole-graph inference of onnx stops at the first operator of ONNX Runtime's own domain. Small

@@ -1,4 +1,4 @@
-"""The tables of `gamer bench ops`. Knows the result; measures nothing."""
+"""The tables of `gamer bench ops`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Time from work and ceilings: each operator takes the longer of its arithmetic and its bytes, and operators
 follow one another.
 
-Knows counts (counting.py) and ceilings (ceilings.py); runs nothing. What a figure leaves out: fusing (fewer
-bytes), contention, frequency.
+What a figure leaves out: fusing (fewer bytes), contention, frequency.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The engines that `gamer bench ann` measures ours against, each in the form that serves filtered search
 best. They come with the bench extra.
 
-A peer answers with ids; what it must build from the array of allowed rows, it builds inside its time. `ways`
-lists its search forms at a selectivity with rising efforts: the fastest that reaches the recall is what is
-reported. Knows the peers; knows no album.
+A peer answers with ids; what it must build from the array of allowed rows, it builds inside its time.
+`ways` lists its search forms at a selectivity with rising efforts: the fastest that reaches the recall is
+what is reported.
 """
 
 from __future__ import annotations

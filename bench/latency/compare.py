@@ -1,5 +1,4 @@
-"""Two runs of `bench latency` (or an app's export) row by row: noise, or change? Knows samples; measures
-nothing.
+"""Two runs of `bench latency` (or an app's export) row by row: noise, or change?
 
 A row has changed when two things hold: the 95 % interval of the ratio of medians leaves out 1 (for a
 regression: lies wholly beyond the bound), and a Mann-Whitney test over the samples, corrected for the number

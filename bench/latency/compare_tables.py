@@ -1,4 +1,4 @@
-"""The table of `gamer bench compare`. Knows the result; compares nothing."""
+"""The table of `gamer bench compare`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statistics of nanoseconds: percentiles, and how sure a median is. Knows numbers; measures nothing."""
+"""Statistics of nanoseconds: percentiles, and how sure a median is."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The tables of `gamer bench latency`, and its rows for machines (llama-bench's names where it has one).
-
-Knows the result; measures nothing.
-"""
+"""The tables of `gamer bench latency`, and its rows for machines (llama-bench's names where it has one)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Which bundle fits which phone within seconds and bytes, the smallest loss of quality first.
-
-Knows forecasts; predicts nothing.
-"""
+"""Which bundle fits which phone within seconds and bytes, the smallest loss of quality first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of `gamer bench device`. Knows the result; predicts nothing."""
+"""The tables of `gamer bench device`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Plots as plain SVG, sized for a phone: 360 units wide, readable without zoom. Knows numbers and labels;
-knows no measurement.
+"""Plots as plain SVG, sized for a phone: 360 units wide, readable without zoom.
 
 Text comes from files of strangers and is escaped here; no script, nothing fetched. Colours are those of the
 page, in light and in dark.

@@ -2,8 +2,7 @@
 layer beside the paper's.
 
 Counts and ceilings come from `bench ops`; milliseconds from `bench latency` of the same bundle where it is
-given (its medians over rounds), else from the unprofiled runs of `bench ops`. Knows documents; measures
-nothing.
+given (its medians over rounds), else from the unprofiled runs of `bench ops`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""One data set's whole ablation as one result: switches (ablation.py), sweeps (sweeps.py), and where they
-were measured. Knows their order alone.
+"""One data set's whole ablation as one result: switches (ablation.py), sweeps (sweeps.py), and where
+they were measured.
 """
 
 from __future__ import annotations

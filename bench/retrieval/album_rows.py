@@ -1,5 +1,5 @@
-"""An album's rows through stock SQLite, as index/FORMAT.md promises them to any reader: vectors, entities,
-mentions, edges. Knows no search.
+"""An album's rows through stock SQLite, as index/FORMAT.md promises them to any reader: vectors,
+entities, mentions, edges.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A data set's users as albums on disk, built when they are not there.
-
-Knows the file's name; asks nothing of an album.
-"""
+"""A data set's users as albums on disk, built when they are not there."""
 
 from __future__ import annotations
 

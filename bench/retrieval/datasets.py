@@ -1,5 +1,4 @@
-"""Evaluation sets in the JSONL format of the development data: corpus → album JSONL, queries → runs. Knows
-the format; knows no metric.
+"""Evaluation sets in the JSONL format of the development data: corpus → album JSONL, queries → runs.
 
 `DATASET/USER.corpus.jsonl.gz` holds {"id", "timestamp", "text"}; `DATASET/USER.queries.jsonl.gz` holds
 {"query_id", "query", "relevant"}.

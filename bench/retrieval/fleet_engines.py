@@ -1,5 +1,5 @@
 """Who runs a fleet's tasks: this process, or Ray. One function an engine, the same signature; a literal
-table. Knows tasks; knows no figure.
+table.
 
 Ray here is a cluster of its own on loopback, without dashboard and usage statistics, gone when the run ends;
 or an existing one by its address. An existing cluster is trusted: whoever may give it tasks may run code on

@@ -1,9 +1,9 @@
 """Quality of several methods on one data set: every user's queries to every method, in one process and on the
 same albums and encoder.
 
-Ask first (`Asked`: for each query and method, the places at which relevant ids stood), judge after (`judge`:
-means, intervals and tests follow from that alone). A result file holds both, so that anyone can compute its
-figures again. Knows users and methods; knows no engine.
+Ask first (`Asked`: for each query and method, the places at which relevant ids stood), judge after
+(`judge`: means, intervals and tests follow from that alone). A result file holds both, so that anyone can
+compute its figures again.
 """
 
 from __future__ import annotations

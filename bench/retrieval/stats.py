@@ -1,5 +1,5 @@
-"""How sure a figure is: bootstrap intervals over users and their queries, a paired permutation test, Holm's
-correction. Knows arrays; knows no metric.
+"""How sure a figure is: bootstrap intervals over users and their queries, a paired permutation test,
+Holm's correction.
 
 `Table` is the common shape: one array [methods, queries] a user, so that every draw is the same for all
 methods. The macro mean gives each user the same weight, whatever the number of queries.

@@ -1,6 +1,6 @@
-"""The ablations that are no switch of a search: ρ of the router on photographs (Table 7), the prefix cache
-(Table 4), growing albums (Figure 3), and several bundles of different quantization. Knows models and albums;
-judges nothing."""
+"""The ablations that are no switch of a search: ρ of the router on photographs (Table 7), the prefix
+cache (Table 4), growing albums (Figure 3), and several bundles of different quantization.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""One user as every method sees them: the album, its engine, memories, the query's vector, and what a method
-prepares once. Knows no method.
+"""One user as every method sees them: the album, its engine, memories, the query's vector, and what a
+method prepares once.
 """
 
 from __future__ import annotations

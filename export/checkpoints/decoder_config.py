@@ -1,5 +1,4 @@
-"""A language model's Hugging Face configuration as the sizes that its modules are built from. Knows
-configurations; holds no tensor.
+"""A language model's Hugging Face configuration as the sizes that its modules are built from.
 
 What a configuration asks for and the modules do not do (a scaled rotation, a capped logit, another
 activation) is an error that names it: a model that is nearly right is wrong.

@@ -1,5 +1,4 @@
-"""Which tensors of a checkpoint make which parameter of a language model's module. Knows Hugging Face's
-names; builds no module.
+"""Which tensors of a checkpoint make which parameter of a language model's module.
 
 Every source is a function, asked when its parameter is filled: no tensor is read before, and none is held
 twice.

@@ -1,5 +1,4 @@
-"""Fills MobileCLIP's modules of convolutions, folding what training spreads over branches. Knows timm's names
-of tensors and the arithmetic.
+"""Fills MobileCLIP's modules of convolutions, folding what training spreads over branches.
 
 A branch is a convolution or the input itself, each behind a batch norm; all are linear, and so is their sum:
 one kernel (RepVGG, Ding et al. 2021). A checkpoint that was folded before has "reparam_conv" in the place of

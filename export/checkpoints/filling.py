@@ -1,6 +1,4 @@
-"""Weights into the layers of a module, by a table of names; and weights that are shapes alone. Knows no
-architecture.
-"""
+"""Weights into the layers of a module, by a table of names; and weights that are shapes alone."""
 
 from __future__ import annotations
 

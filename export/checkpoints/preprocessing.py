@@ -1,7 +1,4 @@
-"""A Hugging Face preprocessor_config.json → the bundle's preprocessing spec.
-
-Knows the library's defaults; resizes nothing itself.
-"""
+"""A Hugging Face preprocessor_config.json → the bundle's preprocessing spec."""
 
 from __future__ import annotations
 

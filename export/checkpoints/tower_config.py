@@ -1,5 +1,6 @@
-"""A Hugging Face config.json of two towers (CLIP, SigLIP; MobileCLIP's text) → the shapes that the modules
-take. Knows the library's defaults: configs leave out what equals them. Touches no weights."""
+"""A Hugging Face config.json of two towers (CLIP, SigLIP; MobileCLIP's text) → the shapes that the
+modules take. Touches no weights.
+"""
 
 from __future__ import annotations
 

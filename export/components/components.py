@@ -1,8 +1,5 @@
 """A recipe's components as torch modules with example inputs and fixtures: what every target lowers and what
 parity is held against.
-
-Knows modules and their sources; knows no target and no quantization beyond the token table's, which is a
-module of its own.
 """
 
 from __future__ import annotations

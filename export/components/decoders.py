@@ -1,8 +1,5 @@
 """Language models as modules: the factory that fills an architecture from configuration and weights, one
 matrix at a time.
-
-Knows families by their configuration's model_type and Hugging Face's tensor names. Knows no target and no
-quantization beyond the token table's own; what is supported is decided in decoder_config.py.
 """
 
 from __future__ import annotations

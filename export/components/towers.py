@@ -1,6 +1,5 @@
 """Image and text towers of Hugging Face's CLIP and SigLIP models: config and weights → modules ready to
-lower. Knows the names of their tensors. MobileCLIP's, which are another architecture, come from
-mobileclip.py.
+lower. MobileCLIP's, which are another architecture, come from mobileclip.py.
 
 Each module is made without memory and filled tensor by tensor, so that no checkpoint is ever held beside the
 model that is made of it.

@@ -1,8 +1,5 @@
 """A decoder step that keeps its cache itself: past keys and values become buffers, which Core ML turns into
 states of the program.
-
-Knows tensor names of a step (decoders.step_specs) and nothing of Core ML, whose states are fp16 whatever the
-rest computes in.
 """
 
 from __future__ import annotations

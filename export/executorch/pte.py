@@ -1,8 +1,7 @@
 """A saved ExecuTorch program as plain data: which delegates it calls with which values, and what it leaves to
 the portable kernels.
 
-Reads through executorch's own flatbuffer classes. Knows no backend but for Core ML's way of folding a folder
-into bytes, which `unfold` undoes.
+Reads through executorch's own flatbuffer classes.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""A BERT sentence encoder (MiniLM): token ids → one unit vector, mean-pooled over the real tokens. Knows
-tensors only.
+"""A BERT sentence encoder (MiniLM): token ids → one unit vector, mean-pooled over the real tokens.
 
 Weight names follow Hugging Face's BertModel, so that a safetensors checkpoint loads as it is.
 """

@@ -1,5 +1,5 @@
-"""Text transformers of CLIP (causal, pooled at the end of text) and SigLIP (both ways, pooled at the last
-place). Knows tensors only.
+"""Text transformers of CLIP (causal, pooled at the end of text) and SigLIP (both ways, pooled at the
+last place).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Decoder-only language models (Llama, Qwen, Gemma 3, GPT-2), one token a step, KV cache outside the graph.
 
-Knows tensors only. Written in the operators that every target delegates whole: the mean of a square is a
-matrix product with 1/D, rotation and cache placement are products with inputs that the host computes (`cos`,
-`sin`, `place`, `mask`), so that no integer arithmetic or 16-bit angle stands in the graph. The cache is read,
-never copied: the step returns only the new key and value, and the host writes them.
+Written in the operators that every target delegates whole: the mean of a square is a matrix product with
+1/D, rotation and cache placement are products with inputs that the host computes (`cos`, `sin`, `place`,
+`mask`), so that no integer arithmetic or 16-bit angle stands in the graph. The cache is read, never
+copied: the step returns only the new key and value, and the host writes them.
 """
 
 from __future__ import annotations

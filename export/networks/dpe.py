@@ -1,8 +1,8 @@
 """Dynamic Projection Experts (paper section 3.3.1): transformer experts from patch features to soft prompts,
 and an MLP router.
 
-Knows tensors only. Router and experts are modules of their own, so that the runtime computes only the experts
-that Eq. 1 chooses.
+Router and experts are modules of their own, so that the runtime computes only the experts that Eq. 1
+chooses.
 """
 
 from __future__ import annotations

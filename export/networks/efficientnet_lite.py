@@ -1,7 +1,5 @@
 """EfficientNet-Lite0 (Tan & Le 2019, the Lite variant: no squeeze-excite, ReLU6) and the ConSE head that puts
 photos in a text space.
-
-Knows tensors; does not know where weights or label names come from.
 """
 
 from __future__ import annotations

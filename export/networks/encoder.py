@@ -1,7 +1,4 @@
-"""The pre-norm transformer encoder that CLIP's and SigLIP's towers share, of image and of text.
-
-Knows tensors only, no names of a checkpoint.
-"""
+"""The pre-norm transformer encoder that CLIP's and SigLIP's towers share, of image and of text."""
 
 from __future__ import annotations
 

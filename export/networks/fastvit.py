@@ -1,9 +1,9 @@
 """FastViT as MobileCLIP's image tower has it, in the form that infers: prepared pixels → a unit vector in the
 space of texts, and features.
 
-Vasu et al. 2023 (arXiv 2303.14189), 2024 (2311.17049). What training spreads over parallel branches and batch
-norms is one convolution here; `fastvit_weights.py` folds it. Every product is a convolution, those of
-attention and of the projection too: targets quantize one kind. Knows tensors only.
+Vasu et al. 2023 (arXiv 2303.14189), 2024 (2311.17049). What training spreads over parallel branches and
+batch norms is one convolution here; `fastvit_weights.py` folds it. Every product is a convolution, those
+of attention and of the projection too: targets quantize one kind.
 """
 
 from __future__ import annotations

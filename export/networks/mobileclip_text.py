@@ -1,5 +1,5 @@
 """MobileCLIP's text transformer: read both ways, pooled at the end of text, in S0 between two blocks of
-convolutions. Knows tensors only.
+convolutions.
 """
 
 from __future__ import annotations

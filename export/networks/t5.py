@@ -1,10 +1,9 @@
 """T5 and Flan-T5: an encoder over fixed slots, and a decoder's step with a KV cache outside and the encoder's
 keys and values beside it.
 
-Knows tensors only; written in the operators of decoder.py, for the same reasons. Scores are not scaled and
-positions are relative: a bias from a table of buckets, which the host picks (`buckets`) for the decoder and
-which stands as a constant in the encoder. The decoder's cross-attention reads keys and values that depend on
-the encoder's states alone: the encoder computes them, once a prompt.
+Scores are not scaled and positions are relative: a bias from a table of buckets, which the host picks
+(`buckets`) for the decoder and which stands as a constant in the encoder. The decoder's cross-attention
+reads keys and values that depend on the encoder's states alone: the encoder computes them, once a prompt.
 """
 
 from __future__ import annotations

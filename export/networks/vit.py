@@ -1,5 +1,5 @@
 """Vision transformers of CLIP and SigLIP: prepared pixels → a unit vector in the space of texts, and patch
-features. Knows tensors only.
+features.
 
 The patch embedding, a convolution whose stride is its kernel, is written as what it is: a matrix product over
 each patch's pixels.

@@ -1,5 +1,4 @@
-"""ONNX Runtime's own operator for attention in the place of the dozen that torch traces for it. Knows graphs;
-knows no model and no weights.
+"""ONNX Runtime's own operator for attention in the place of the dozen that torch traces for it.
 
 The operator never holds the whole matrix of scores, and copies nothing to turn heads round. Where the pattern
 is not just as `modules/encoder.py` and its like write it, the graph stays as it was: that the two compute the

@@ -1,5 +1,5 @@
-"""An ONNX graph written node by node: matrices in the chosen quantization, weights streamed to disk as they
-come. Knows no architecture.
+"""An ONNX graph written node by node: matrices in the chosen quantization, weights streamed to disk as
+they come.
 
 Weights go to a data file the moment they are written, quantized a few thousand rows at a time, so that a
 graph of any size costs little memory beside the module it is written from. `save` puts them into one file

@@ -1,6 +1,4 @@
-"""Language models to ONNX: chooses the graph that fits a module. Knows modules and schemes; writes no node
-itself.
-"""
+"""Language models to ONNX: chooses the graph that fits a module."""
 
 from __future__ import annotations
 

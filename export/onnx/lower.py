@@ -1,5 +1,5 @@
 """A traced graph without weights, and a module's tensors → an ONNX graph with each matrix in its own
-quantization. Knows no architecture.
+quantization.
 
 Weights are quantized and streamed to disk one by one as the graph is written (onnx_graph.py): no second copy
 of a model is ever held.

@@ -1,5 +1,5 @@
-"""A photo's way to an image tower as ONNX nodes: uint8 RGB of any size → resized with antialiasing, cropped
-or squashed. Knows no tower.
+"""A photo's way to an image tower as ONNX nodes: uint8 RGB of any size → resized with antialiasing,
+cropped or squashed.
 
 The same steps as runtime/models/image.py's "crop" and "squash", in ONNX Runtime's Resize on bytes, which
 rounds as Pillow does: over the packaged photographs the two differ by less than a hundredth of a level on

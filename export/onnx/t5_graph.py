@@ -1,5 +1,4 @@
 """T5's encoder and decoder as ONNX graphs of any number of tokens, in the fused operators of ONNX Runtime.
-Knows no other family.
 
 Relative positions are a bias that the graph gathers from a table spread over all distances that the cache
 holds.

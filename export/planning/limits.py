@@ -1,6 +1,4 @@
-"""What an export is asked that a target cannot follow: said in one line, before a weight is read. Knows
-settings; builds nothing.
-"""
+"""What an export is asked that a target cannot follow: said in one line, before a weight is read."""
 
 from __future__ import annotations
 

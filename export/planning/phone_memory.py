@@ -1,5 +1,5 @@
-"""Whether a phone can run what an export makes: the targets that its system has, and the memory that one app
-may take. Knows sizes; knows no time.
+"""Whether a phone can run what an export makes: the targets that its system has, and the memory that one
+app may take.
 
 In memory a component is its artifact as it lies on disk, a decoder's cache in float32, and the runtime. How
 fast it is, `gamer bench device` says.

@@ -1,5 +1,4 @@
-"""What calibrates static int8: the photographs that packages carry, or a person's own from a folder. Knows
-photos; knows no target.
+"""What calibrates static int8: the photographs that packages carry, or a person's own from a folder.
 
 A folder is anybody's: at most LISTED names are looked at and MOST pictures read, evenly from the whole,
 within the bounds that every indexed photo is read in. What cannot be read is passed over; where too little is

@@ -1,5 +1,5 @@
-"""Half precision as an engine without fp32 computes it: every operation's result is rounded to fp16, and
-overflows. Knows torch, no target.
+"""Half precision as an engine without fp32 computes it: every operation's result is rounded to fp16,
+and overflows.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Palettes: the 2^bits values that stand best for many numbers, by k-means in one dimension. Knows numbers
-only.
+"""Palettes: the 2^bits values that stand best for many numbers, by k-means in one dimension.
 
 On a line the nearest centroid is found by sorting, so that a round costs a few look-ups instead of a distance
 for every pair: what takes a general k-means hours on a language model takes this one minutes.

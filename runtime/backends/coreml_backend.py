@@ -1,4 +1,4 @@
-"""Core ML on a Mac, through coremltools' MLModel. Knows artifacts and arrays.
+"""Core ML on a Mac, through coremltools' MLModel.
 
 A Core ML program has its own names: no dots, and `rest_0`… or `given_0`… where a step takes its inputs as a
 list. `shared` gives it the names that the other backends have, so that the drivers above know one contract; a

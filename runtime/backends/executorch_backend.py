@@ -1,4 +1,4 @@
-"""ExecuTorch's Python runtime (XNNPACK). Knows artifacts and arrays.
+"""ExecuTorch's Python runtime (XNNPACK).
 
 Its binding takes torch tensors and imports torch itself; this is the one file outside export/ that may, and
 only inside `open_session`.

@@ -1,4 +1,4 @@
-"""ONNX Runtime on the CPU. Knows artifacts and arrays; nothing of what they mean."""
+"""ONNX Runtime on the CPU."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Reads the gazetteer file: a name → the places of that name, a position → the nearest city. Stock sqlite3,
 read-only, no network.
 
-Knows the file's layout (written by `gamer.export.bundle.gazetteer`), knows nothing of queries or albums.
 Positions and boxes are degrees, WGS 84.
 """
 

@@ -1,5 +1,4 @@
-"""JSON values → frozen dataclasses, type-checked field by field. Knows types; knows nothing of what they
-mean.
+"""JSON values → frozen dataclasses, type-checked field by field.
 
 What reads a kind is made once: a manifest holds thousands of values of a few kinds, and every start of the
 program reads one.

@@ -1,5 +1,5 @@
-"""What the rooms' commands share: errors as one line, exit codes, and text that cannot drive a terminal.
-Knows no command.
+"""What the rooms' commands share: errors as one line, exit codes, and text that cannot drive a
+terminal.
 """
 
 from __future__ import annotations

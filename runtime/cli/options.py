@@ -1,4 +1,4 @@
-"""Options that several of this room's commands share. Knows click and the backends' names."""
+"""Options that several of this room's commands share."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Event anchors: "two days after the fireworks". The parse finds the words; `resolve` looks the event up in
 the album and moves from there.
 
-An anchor names no date itself, so that parsing stays pure: `read_anchors` gives phrase and offset, `resolve`
-asks a callable for the event's days (the engine's `AlbumEvents`, or a test's table) and turns each into a
-time cue. An event that is not found, or that happens too often to be one, leaves the words in the text. Knows
-offsets and album rows; knows no model (the phrase's vector is the caller's).
+An anchor names no date itself, so that parsing stays pure: `read_anchors` gives phrase and offset,
+`resolve` asks a callable for the event's days (the engine's `AlbumEvents`, or a test's table) and turns
+each into a time cue. An event that is not found, or that happens too often to be one, leaves the words in
+the text.
 """
 
 from __future__ import annotations

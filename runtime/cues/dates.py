@@ -1,8 +1,8 @@
 """The calendar that time words are read against: months, seasons, holidays, "n weeks back". Arithmetic on
 days only.
 
-Knows no text: names and dates come from `cue_rules.json`. Days are proleptic Gregorian ordinals, intervals
-are ms of wall time stored as UTC, both ends included. (Paper section 3.2, layer 1.)
+Days are proleptic Gregorian ordinals, intervals are ms of wall time stored as UTC, both ends included.
+(Paper section 3.2, layer 1.)
 """
 
 from __future__ import annotations

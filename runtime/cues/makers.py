@@ -1,8 +1,7 @@
 """What each rule of `cue_rules.json` makes of its match and the clock: fixed intervals, or a function of the
 year. One small maker each.
 
-Knows the groups that the patterns name; finds nothing itself (`cues_rules` does). A maker raises ValueError
-where the words are no date.
+A maker raises ValueError where the words are no date.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
 """Offsets from something that has a time: "two days after", "the weekend before", "the morning of".
 Arithmetic on days only.
-
-Knows the words of an offset and how it moves an interval; what it is counted from is a date (`cues_time`) or
-an event (`anchors`).
 """
 
 from __future__ import annotations

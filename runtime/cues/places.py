@@ -1,10 +1,9 @@
 """Finds the words of a query that name a place, and chooses which place of that name is meant. Rules and a
 gazetteer, no model, no network.
 
-Paper section 3.2, layer 1 (the place side of the cube). Knows prepositions, capitals and the gazetteer; of
-the album it knows only what `near` tells: how many of its photos lie in a place. A wrong place hides every
-photo, a missed one hides none, so doubt means no cue. Spans are [start, end) character offsets into the
-query; boxes are in degrees.
+Paper section 3.2, layer 1 (the place side of the cube). A wrong place hides every photo, a missed one
+hides none, so doubt means no cue. Spans are [start, end) character offsets into the query; boxes are in
+degrees.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 words stay in the text.
 
 A cube cannot hold them (three years have 156 Sundays), so a recurring cue is a question about one photo's
-time, asked of numbers or numpy arrays alike. Times are ms of wall time stored as UTC. Knows words of the
-rules file; knows no album.
+time, asked of numbers or numpy arrays alike. Times are ms of wall time stored as UTC.
 """
 
 from __future__ import annotations

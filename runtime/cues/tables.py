@@ -1,9 +1,8 @@
 """The cue reader's words and rules, read from `cue_rules.json`: the one file that the Kotlin and Swift
 readers share with this one.
 
-Knows the file's shape and checks it; knows nothing of what a rule means. Patterns are in the syntax that
-ECMAScript, Java and ICU share; `pattern` turns one into Python's. <<name>> in a pattern stands for a macro,
-or for the words of a table, longest first.
+Patterns are in the syntax that ECMAScript, Java and ICU share; `pattern` turns one into Python's. <<name>>
+in a pattern stands for a macro, or for the words of a table, longest first.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Joins time expressions into cues: ranges, bounds ("since May"), offsets ("two days after Christmas"). Rules
 only, no model.
 
-Paper section 3.2, layer 1 (the time side of the cube). Knows English dates, seasons and holidays; knows no
-places, albums or models. Times are milliseconds, wall clock stored as if UTC (as album photos without a zone
-are); intervals include both ends, so the last one of a day is midnight minus 1 ms. Spans are [start, end)
-character offsets into the query.
+Paper section 3.2, layer 1 (the time side of the cube). Times are milliseconds, wall clock stored as if UTC
+(as album photos without a zone are); intervals include both ends, so the last one of a day is midnight
+minus 1 ms. Spans are [start, end) character offsets into the query.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Photos → album: `build` a new one, `add` what a folder has now, `update` with another bundle's encoders.
 Batches commit; a run that was interrupted goes on where it stopped when it is started again.
 
-A new album grows beside its name (NAME.building, or NAME.renewing for other encoders), itself a whole album
-after each batch. Knows models and the index's writer; decides no format.
+A new album grows beside its name (NAME.building, or NAME.renewing for other encoders), itself a whole
+album after each batch.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """Photos → what the models say of them: image and text vectors, labels, place, words in the picture,
-mentions. Knows models; writes nothing.
+mentions.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@ interrupted run repeats none.
 
 The cache is one SQLite file beside the album: (SHA-256 of model, prompt and text) → what the model said.
 Memories are hostile text, and so is what a model makes of them: an answer's line counts only if it reads
-"kind: name" and the name stands in the memory itself. The most that a memory can make the model do is to name
-its own words. Knows prompts and the cache; the model is a function.
+"kind: name" and the name stands in the memory itself. The most that a memory can make the model do is to
+name its own words.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Words in pictures: screenshots and price tags read by rapidocr, whose models lie inside its package.
 Optional (`ocr` extra), never a network.
 
-Which pictures are read, in mode "auto" (reading takes seconds, looking milliseconds): 1. a screenshot by its
-name, folder or EXIF comment, or a picture without a camera's name in it that is mostly flat colour; 2. a
-picture in which the image encoder sees something that carries text (a menu, a web site, a packet, ...); 3. a
-picture with rows of fine high-contrast strokes, as print has. "all" reads every picture, "off" none. Knows
-pixels; knows no album.
+Which pictures are read, in mode "auto" (reading takes seconds, looking milliseconds): 1. a screenshot by
+its name, folder or EXIF comment, or a picture without a camera's name in it that is mostly flat colour; 2.
+a picture in which the image encoder sees something that carries text (a menu, a web site, a packet, ...);
+3. a picture with rows of fine high-contrast strokes, as print has. "all" reads every picture, "off" none.
 """
 
 from __future__ import annotations

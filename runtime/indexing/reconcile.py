@@ -1,9 +1,8 @@
 """What a scan means for an album that holds photos already: new, the same, moved, edited, gone. Compares
 paths and SHA-256 of contents.
 
-Contents are always read: size and modification time are kept by tools that edit in place (exiftool -P, rsync
---times), so that no shortcut by them is safe, and hashing costs a small part of what encoding does. Knows
-records; opens no album and no picture.
+Contents are always read: size and modification time are kept by tools that edit in place (exiftool -P,
+rsync --times), so that no shortcut by them is safe, and hashing costs a small part of what encoding does.
 """
 
 from __future__ import annotations

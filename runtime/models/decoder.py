@@ -4,7 +4,7 @@ between calls.
 Two graphs hide behind one interface: the ONNX one takes any number of tokens and updates a bound cache in
 place (GroupQueryAttention); the step graph of the other targets takes one token and returns its key and
 value, which the host writes into the cache, or keeps them itself in states of its session (Core ML). An
-encoder-decoder is either of them beside its encoder's session. Knows no tokens, no text and no sampling.
+encoder-decoder is either of them beside its encoder's session.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What a language model may say: a small automaton over bytes, and from it the exact set of tokens that may
 come next.
 
-A token is allowed when its bytes lead the automaton somewhere from which an end can be reached; every state
-built here can reach one. Knows bytes and tokens; knows no model. Byte-level BPE vocabularies only (GPT-2's
-alphabet), which is what the bundle's tokenizer has.
+A token is allowed when its bytes lead the automaton somewhere from which an end can be reached; every
+state built here can reach one. Byte-level BPE vocabularies only (GPT-2's alphabet), which is what the
+bundle's tokenizer has.
 """
 
 from __future__ import annotations

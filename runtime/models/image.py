@@ -1,7 +1,4 @@
-"""Pixels → the tensor that an image tower takes.
-
-Knows Pillow and the bundle's preprocessing spec; opens no files (index.load_pixels does).
-"""
+"""Pixels → the tensor that an image tower takes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Where a step graph's keys and values are between calls: in this process, or in states of the session. Knows
-tensor names and slots.
+"""Where a step graph's keys and values are between calls: in this process, or in states of the session.
 
 A step (export/networks/decoder.py, t5.py) takes past_k.N, past_v.N [KV, T, Dh] for each layer, zero from the
 first free slot on, and gives the new key and value; one that keeps its cache itself

@@ -1,5 +1,4 @@
-"""The small LLM: token ids and soft prompts in, text out, token by token. Knows a decoder, a token table and
-how to say bytes; knows no task.
+"""The small LLM: token ids and soft prompts in, text out, token by token.
 
 `stream` yields pieces as they come and may be closed at any time, or cancelled from another thread;
 `generate` collects them. A prefix is the kept cache of a prompt's fixed beginning (prefix.py): with one, only

@@ -1,5 +1,4 @@
-"""A bundle's models, opened when first needed: image tower, text tower, DPE, language model. Knows the
-manifest; knows no album.
+"""A bundle's models, opened when first needed: image tower, text tower, DPE, language model.
 
 What only some of them need is imported with them: a search by text loads no language model's code.
 """

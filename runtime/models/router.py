@@ -1,4 +1,4 @@
-"""Dynamic routing of the projection experts (paper Eq. 1). Knows weights and ρ; runs nothing."""
+"""Dynamic routing of the projection experts (paper Eq. 1)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Chooses the next token from logits: greedy, or sampled with temperature, top-k and top-p from a seed. Knows
-no model and no text.
-"""
+"""Chooses the next token from logits: greedy, or sampled with temperature, top-k and top-p from a seed."""
 
 from __future__ import annotations
 

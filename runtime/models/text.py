@@ -1,6 +1,6 @@
 """Text → unit vectors, through the bundle's tokenizer and text tower.
 
-Long texts become several chunks. Knows no search.
+Long texts become several chunks.
 """
 
 from __future__ import annotations

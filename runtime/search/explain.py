@@ -1,4 +1,4 @@
-"""Cues and cubes in words, for the trace. Knows no search."""
+"""Cues and cubes in words, for the trace."""
 
 from __future__ import annotations
 

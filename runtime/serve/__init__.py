@@ -1,5 +1,4 @@
-"""`gamer serve`: one album behind a local HTTP API, and the web page that uses it. Knows FastAPI; the engine
-knows nothing of it.
+"""`gamer serve`: one album behind a local HTTP API, and the web page that uses it.
 
 settings → guard (who may ask, how much, how often) → app (routes) → Engine; pictures and overview stand
 beside the engine.

@@ -1,8 +1,7 @@
 """The routes: FastAPI around one Engine, behind the Guard. Parses, calls the engine in a bounded pool of
 threads, and answers in JSON.
 
-Knows no sockets (cli.py) and no ranking (the engine). A photo is named by its row, a number: no part of an
-address ever becomes a path.
+A photo is named by its row, a number: no part of an address ever becomes a path.
 """
 
 from __future__ import annotations

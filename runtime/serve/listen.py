@@ -1,4 +1,4 @@
-"""uvicorn, as this server wants it. Knows no route."""
+"""uvicorn, as this server wants it."""
 
 from __future__ import annotations
 

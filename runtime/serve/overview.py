@@ -1,7 +1,4 @@
-"""The album at a glance (months, places, example queries) and the subgraph of an answer.
-
-Knows the engine's nouns; knows no HTTP.
-"""
+"""The album at a glance (months, places, example queries) and the subgraph of an answer."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Thumbnails and originals of an album's photos: bounded, upright, cached. Knows Pillow and the album's
-paths; knows no HTTP.
+"""Thumbnails and originals of an album's photos: bounded, upright, cached.
 
 A picture is asked for by its row; the path comes from the album alone. What lies there is looked at again
 before a byte of it is sent: a regular file whose header is a picture's. An album from a stranger may name any

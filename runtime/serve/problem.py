@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 problems: one JSON object, one line a person can act on. Knows no route."""
+"""Errors as RFC 9457 problems: one JSON object, one line a person can act on."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Who may reach the server: the address it listens on, the token, the limits. Knows sockets; knows no HTTP
-and no album.
-"""
+"""Who may reach the server: the address it listens on, the token, the limits."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Suites `album` (the file read, searched, damaged and added to) and `lexical` (the query's words in
-memories). Knows the index; no bundle.
+memories).
 
 `album.gamer` is made here once, of made-up photos; the golden albums of both format versions are read beside
 it.

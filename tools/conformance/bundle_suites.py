@@ -1,7 +1,7 @@
 """Suites `manifest` (old, new and hostile ones), `prefix` (a prompt's fixed beginning and its cache) and
 `errors` (what a search refuses).
 
-Small bundles of made-up files. Knows runtime/bundle/manifest.py and runtime/models/prefix.py; runs no model.
+Small bundles of made-up files.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Suite `cues`: a query, a day and an album's places → times, places, cubes and what is left of the text
 (paper section 3.2, layer 1).
 
-The gazetteer is a small extract of what `gamer export` writes. Knows the parser and the gazetteer; no bundle
-and no album file.
+The gazetteer is a small extract of what `gamer export` writes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A conformance fixture: inputs, and what the Python reference made of them, as JSON that a program of any
 language replays.
 
-Its form is told in tests/golden/conformance/README.md. Knows the form; knows no suite.
+Its form is told in tests/golden/conformance/README.md.
 """
 
 from __future__ import annotations

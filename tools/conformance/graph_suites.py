@@ -1,7 +1,7 @@
 """Suites `graph` (layer 2's walk), `vectors` (bytes with a scale, finer digits, exact ranking) and `hnsw`
 (candidates by a segment's graph).
 
-Made-up numbers. Knows the index's arrays; no album.
+Made-up numbers.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Second opinions: what a fixture's output should be by a plain loop or by Python's own library, without the
 code that wrote it.
 
-Covers the K-D tree, the graph walk, vectors, HNSW, routing, and the album's rows. Knows FORMAT.md; imports
-nothing of the project's rooms.
+Covers the K-D tree, the graph walk, vectors, HNSW, routing, and the album's rows.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """`python -m tools.conformance.properties [--seed N] -o DIR`: generated fixtures: strings for the tokenizers,
 boxes for a tree, queries for cues.
 
-A new seed asks new things; every port must answer as the reference does. Knows the committed tokenizers and
-gazetteer; no bundle.
+A new seed asks new things; every port must answer as the reference does.
 """
 
 from __future__ import annotations

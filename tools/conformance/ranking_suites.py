@@ -1,7 +1,4 @@
-"""Suite `ranking`: what the layers know of each photo → log-odds, order and probabilities.
-
-Knows runtime/search/ranking.py; no album.
-"""
+"""Suite `ranking`: what the layers know of each photo → log-odds, order and probabilities."""
 
 from __future__ import annotations
 

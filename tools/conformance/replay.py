@@ -1,8 +1,7 @@
 """`python -m tools.conformance.replay DIR...`: every fixture again in Python: the reference asked anew, and a
 second opinion where there is one.
 
-Prints SUITE<TAB>CASE<TAB>pass|fail<TAB>MESSAGE a case; exits with 1 if any failed. Knows how suites are made
-again from their own inputs.
+Prints SUITE<TAB>CASE<TAB>pass|fail<TAB>MESSAGE a case; exits with 1 if any failed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """`python -m tools.conformance.runners --bundle B --album A`: the quickstart's queries by each port's own
 command line, held against Python's.
 
-Prints one line a query and port: the same top five and trace, and the port's own milliseconds. Knows the
-commands and `gamer search --json`'s form.
+Prints one line a query and port: the same top five and trace, and the port's own milliseconds.
 """
 
 from __future__ import annotations

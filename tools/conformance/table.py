@@ -1,9 +1,8 @@
 """`python -m tools.conformance.table --bundle B --album A`: every fixture in Python, Kotlin and Swift; one
 table, cases × ports.
 
-A case that a port skips, or does not print, counts as failed. `--lenient`: a port whose tools are not there
-is left out, loudly; otherwise that fails too. Knows how ports are called; what they answer, they compare
-themselves.
+A case that a port skips, or does not print, counts as failed. `--lenient`: a port whose tools are not
+there is left out, loudly; otherwise that fails too.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Suites of the three tokenizers: small ones of our own, trained on made-up text, shaped as the bundles' are.
-Knows no bundle.
+"""Suites of the three tokenizers: small ones of our own, trained on made-up text, shaped as the
+bundles' are.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Suite `kdtree`: a segment's bytes, asked with cubes, boxes and for what is near.
-
-Knows index/space/kdtree.py and index/space/cubes.py; no album.
-"""
+"""Suite `kdtree`: a segment's bytes, asked with cubes, boxes and for what is near."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 Amsterdam"), matched by BM25.
 
 It understands nothing: "last summer" matches every summer by its word, "the day after Christmas" no day. A
-query that names neither time nor place gets an empty list. Knows dates and the place that the device read
-from the position; knows nothing of what the memories say.
+query that names neither time nor place gets an empty list.
 """
 
 from __future__ import annotations

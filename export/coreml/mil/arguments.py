@@ -1,4 +1,4 @@
-"""What an operation's function sees: its parameters, as tensors or plain values. Knows no operation."""
+"""What an operation's function sees: its parameters, as tensors or plain values."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Compressed constants (`constexpr_*`): from the stored bytes to the tensor that Core ML computes with. Knows
-arguments and torch.
+"""Compressed constants (`constexpr_*`): from the stored bytes to the tensor that Core ML computes with.
 
 Scales, tables and products are computed in fp32; the caller rounds to the declared type, as Core ML's own
 decompression does.

@@ -3,7 +3,7 @@ results and states.
 
 Constants are expanded to the type that operations compute in when they are first used, and kept as long as
 they fit `KEPT_BYTES`; the rest are expanded again at each use, so that a model of any size runs in bounded
-memory. Knows no operation.
+memory.
 """
 
 from __future__ import annotations

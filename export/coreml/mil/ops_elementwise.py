@@ -1,6 +1,4 @@
-"""Operations that work element by element: arithmetic, comparison, logic, rounding, activations, casts. Knows
-arguments and torch.
-"""
+"""Operations that work element by element: arithmetic, comparison, logic, rounding, activations, casts."""
 
 from __future__ import annotations
 

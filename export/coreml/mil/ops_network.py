@@ -1,5 +1,4 @@
-"""Operations of networks: products, convolutions, pooling, normalisation, softmax, attention, state. Knows
-arguments and torch.
+"""Operations of networks: products, convolutions, pooling, normalisation, softmax, attention, state.
 
 Each computes in fp32 and rounds once, at its end; hardware may round inside, where this says nothing.
 """

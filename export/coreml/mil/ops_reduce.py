@@ -1,6 +1,4 @@
-"""Operations along an axis: sums, norms, extremes, order, running sums, and picking by index. Knows arguments
-and torch.
-"""
+"""Operations along an axis: sums, norms, extremes, order, running sums, and picking by index."""
 
 from __future__ import annotations
 

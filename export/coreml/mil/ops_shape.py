@@ -1,5 +1,5 @@
-"""Operations that move elements and compute none: reshape, transpose, slices, concatenation, padding, fill,
-bands. Knows arguments and torch.
+"""Operations that move elements and compute none: reshape, transpose, slices, concatenation, padding,
+fill, bands.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The interpreter behind the runtime's Session interface.
-
-Knows artifacts and arrays; nothing of what they mean.
-"""
+"""The interpreter behind the runtime's Session interface."""
 
 from __future__ import annotations
 
