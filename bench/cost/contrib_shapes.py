@@ -1,4 +1,4 @@
-"""Shapes of the operators that onnx has no schema for: ONNX Runtime's own. A literal table; knows no cost.
+"""Shapes of the operators that onnx has no schema for: ONNX Runtime's own. A literal table.
 
 Each rule takes the node and the cache's length before the run, and gives (data type, shape) of every output.
 To add an operator, add a rule.

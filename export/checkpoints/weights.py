@@ -1,5 +1,5 @@
 """Weights by name: one small interface over safetensors, GGUF and seeded random numbers. Names are Hugging
-Face's; knows no architecture.
+Face's.
 
 An architecture asks for each tensor by name and shape when it fills the layer that wants it, so that a
 checkpoint is never held twice.

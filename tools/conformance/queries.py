@@ -1,6 +1,6 @@
 """Made-up queries that name times and places in every way we know, and words that only look like them.
 
-Ours; knows no parser.
+Ours.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """Made-up text for fixtures: sentences to train small tokenizers on, hard strings to cut, and generated ones.
-Ours; knows no tokenizer.
+Ours.
 """
 
 from __future__ import annotations
