@@ -71,20 +71,20 @@ def _row(manifest: mf.Manifest, artifact: mf.Artifact) -> Row:
     part, proof = manifest.component(artifact.role), artifact.parity
     share, run_by = round(artifact.bytes / (4 * part.parameters), 4), proof.executed_by or proof.status
     return Row(
-        manifest.recipe,
-        part.role,
-        part.source,
-        part.parameters,
-        part.macs,
-        part.macs_per,
-        artifact.target,
-        artifact.quant,
-        artifact.bytes,
-        share,
-        artifact.export_seconds,
-        artifact.export_peak_bytes,
-        proof.minimum,
-        run_by,
+        recipe=manifest.recipe,
+        role=part.role,
+        source=part.source,
+        parameters=part.parameters,
+        macs=part.macs,
+        macs_per=part.macs_per,
+        target=artifact.target,
+        quant=artifact.quant,
+        bytes=artifact.bytes,
+        share_of_fp32=share,
+        seconds=artifact.export_seconds,
+        peak_bytes=artifact.export_peak_bytes,
+        cosine=proof.minimum,
+        executed_by=run_by,
     )
 
 

@@ -186,7 +186,17 @@ def measure(
     found = _quality(models, ids) if quality else None
     quant = models.manifest.artifact("llm_decoder", "onnx").quant
     when = datetime.now().astimezone().isoformat(timespec="seconds")
-    return LlmReport(machine.read(), bundle.name, threads, quant, tuple(speeds), first, refined, found, when)
+    return LlmReport(
+        machine=machine.read(),
+        bundle=bundle.name,
+        n_threads=threads,
+        quant=quant,
+        speeds=tuple(speeds),
+        first=first,
+        refine=refined,
+        quality=found,
+        when=when,
+    )
 
 
 def prose() -> str:
@@ -214,14 +224,14 @@ def _speeds(
                 decode.append(1.0 / float(np.median(steps)))
     return [
         Speed(
-            r.name,
-            r.weights,
-            len(ids),
-            decoded,
-            round(float(np.median(p)), 1),
-            round(float(np.median(d)), 1),
-            _rounded(p),
-            _rounded(d),
+            engine=r.name,
+            weights=r.weights,
+            prompt=len(ids),
+            decoded=decoded,
+            prefill_tps=round(float(np.median(p)), 1),
+            decode_tps=round(float(np.median(d)), 1),
+            prefill_samples=_rounded(p),
+            decode_samples=_rounded(d),
         )
         for r, (p, d) in zip(runners, taken, strict=True)
     ]

@@ -44,7 +44,14 @@ def read() -> Machine:
     system = f"{platform.system()} {platform.machine()}"
     cores = os.cpu_count() or 1
     return Machine(
-        here.model, here.described, cores, _memory(), system, platform.python_version(), versions, _commit()
+        cpu_info=here.model,
+        features=here.described,
+        cores=cores,
+        memory_gb=_memory(),
+        system=system,
+        python=platform.python_version(),
+        versions=versions,
+        build_commit=_commit(),
     )
 
 

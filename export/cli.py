@@ -327,21 +327,21 @@ def export(
     with one_line("export", ExportError, extra="export", interrupted=kept):
         name = _recipe(recipe, model, trust_pickle)
         settings = Settings(
-            name,
-            dtype if quant == "none" else quant,
-            parse_sources(name, model, weights),
-            parse_keep(keep),
-            group_size,
-            max_seq,
-            image_input,
-            trust_pickle,
-            coreml_cache,
-            onnx_format,
-            opset,
-            deployment_target,
-            calibrate,
-            executorch_backend,
-            parse_parts(parts),
+            recipe=name,
+            quant=dtype if quant == "none" else quant,
+            sources=parse_sources(name, model, weights),
+            keep=parse_keep(keep),
+            group_size=group_size,
+            max_seq=max_seq,
+            image_input=image_input,
+            trust_pickle=trust_pickle,
+            coreml_cache=coreml_cache,
+            onnx_format=onnx_format,
+            opset=opset,
+            deployment_target=deployment_target,
+            calibrate=calibrate,
+            executorch_backend=executorch_backend,
+            parts=parse_parts(parts),
         )
         phone = None if device_profile is None else devices.choose(devices.load(), [device_profile])[0]
         if dry_run:

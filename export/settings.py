@@ -174,21 +174,21 @@ def from_strings(raw: dict[str, str], sources: tuple[tuple[str, str], ...] = ())
         )
         named = dict(_pairs(said["sources"])) | dict(sources)
         return Settings(
-            said["recipe"],
-            said["quant"],
-            tuple(named.items()),
-            _pairs(said["keep"]),
-            int(said["group_size"]),
-            int(said["max_seq"]),
-            said["image_input"],
-            said["trust_pickle"] == "True",
-            said["coreml_cache"],
-            said["onnx_format"],
-            int(said["opset"]),
-            said["deployment_target"],
-            said["calibrate"],
-            said["executorch_backend"],
-            parse_parts(said["parts"]),
+            recipe=said["recipe"],
+            quant=said["quant"],
+            sources=tuple(named.items()),
+            keep=_pairs(said["keep"]),
+            group_size=int(said["group_size"]),
+            max_seq=int(said["max_seq"]),
+            image_input=said["image_input"],
+            trust_pickle=said["trust_pickle"] == "True",
+            coreml_cache=said["coreml_cache"],
+            onnx_format=said["onnx_format"],
+            opset=int(said["opset"]),
+            deployment_target=said["deployment_target"],
+            calibrate=said["calibrate"],
+            executorch_backend=said["executorch_backend"],
+            parts=parse_parts(said["parts"]),
         )
     except (KeyError, ValueError) as error:
         raise ExportError(

@@ -32,11 +32,11 @@ def target_options(settings: Settings, preprocessing: Preprocessing | None) -> T
     """What the command asked of the writers."""
     resize = preprocessing if settings.image_input == "any" else None
     return TargetOptions(
-        settings.kept,
-        settings.group_size,
-        resize,
-        settings.coreml_cache,
-        settings.opset,
-        settings.deployment_target,
-        settings.executorch_backend,
+        keep=settings.kept,
+        group=settings.group_size,
+        resize=resize,
+        cache=settings.coreml_cache,
+        opset=settings.opset,
+        ios=settings.deployment_target,
+        backend=settings.executorch_backend,
     )

@@ -130,30 +130,30 @@ def _check(models: Models, role: str) -> ComponentCheck:
     )
     if artifact is None:
         return ComponentCheck(
-            role,
-            "",
-            None,
-            "",
-            None,
-            0.0,
-            "",
-            "",
-            f"no artifact for {models.backend}: export with --targets {models.backend}",
+            role=role,
+            quant="",
+            proven=None,
+            proven_on="",
+            here=None,
+            threshold=0.0,
+            chosen="",
+            why="",
+            problem=f"no artifact for {models.backend}: export with --targets {models.backend}",
         )
     parity = artifact.parity
     try:
         models.session(role)
     except RuntimeFailure as error:
         return ComponentCheck(
-            role,
-            artifact.quant,
-            parity.minimum,
-            parity.kernels,
-            None,
-            parity.threshold,
-            "none",
-            "",
-            str(error),
+            role=role,
+            quant=artifact.quant,
+            proven=parity.minimum,
+            proven_on=parity.kernels,
+            here=None,
+            threshold=parity.threshold,
+            chosen="none",
+            why="",
+            problem=str(error),
         )
     verdict = models.verdicts[role]
     why = {
@@ -166,15 +166,15 @@ def _check(models: Models, role: str) -> ComponentCheck:
         why += f"; {verdict.units}, the faster form being wrong here"
     chosen = models.arithmetic_of(role)
     return ComponentCheck(
-        role,
-        artifact.quant,
-        parity.minimum,
-        parity.kernels,
-        verdict.cosine,
-        verdict.threshold,
-        chosen,
-        why,
-        "",
+        role=role,
+        quant=artifact.quant,
+        proven=parity.minimum,
+        proven_on=parity.kernels,
+        here=verdict.cosine,
+        threshold=verdict.threshold,
+        chosen=chosen,
+        why=why,
+        problem="",
     )
 
 

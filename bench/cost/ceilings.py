@@ -119,15 +119,15 @@ def ceilings_of(seconds: Mapping[str, float], threads: int) -> Ceilings:
     arithmetic = CACHED * CHAIN / max(1e-9, seconds["arithmetic"] - dispatch * CHAIN) / 1e9
     call = max(0.0, seconds["few"] - dispatch * (CHAIN // 4))
     return Ceilings(
-        threads,
-        rates,
-        56 * 56 * 144 * 9 / seconds["depthwise"] / 1e9,
-        3 * 4 * STREAM / seconds["stream"] / 1e9,
-        cached,
-        arithmetic,
-        dispatch * 1e6,
-        call * 1e6,
-        theoretical(threads),
+        threads=threads,
+        rates=rates,
+        depthwise_gmacs=56 * 56 * 144 * 9 / seconds["depthwise"] / 1e9,
+        stream_gbs=3 * 4 * STREAM / seconds["stream"] / 1e9,
+        cached_gbs=cached,
+        arithmetic_gops=arithmetic,
+        dispatch_us=dispatch * 1e6,
+        call_us=call * 1e6,
+        theoretical_gmacs=theoretical(threads),
     )
 
 

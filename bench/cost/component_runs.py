@@ -181,7 +181,9 @@ def _language(models: Models) -> Iterator[ComponentRun]:
         lm.decoder.forward(embeds[:1])
 
     past, source = (len(ids), 0) if read is None else (1, len(ids))
-    yield ComponentRun("llm_decode", "one token", "llm_decoder", decode, 1, past, source)
+    yield ComponentRun(
+        step="llm_decode", on="one token", role="llm_decoder", run=decode, tokens=1, past=past, source=source
+    )
 
 
 def prompt_of(models: Models, query: str) -> tuple[tuple[int, ...], Prefix | None]:

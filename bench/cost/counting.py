@@ -356,22 +356,31 @@ def count(graph: Graph) -> tuple[Work, ...]:
 def _work(graph: Graph, node: Node, read: set[str]) -> Work:
     """`read`: constants that an earlier operator read; they count once, where they are read first."""
     if all(v is None or v.constant for v in node.outputs):
-        return Work(node.name, node.op, "constant", 0, 0, 0, 0, 0)
+        return Work(
+            name=node.name,
+            op=node.op,
+            kind="constant",
+            macs=0,
+            arithmetic=0,
+            parameters=0,
+            weight_bytes=0,
+            activation_bytes=0,
+        )
     kind, macs, arithmetic = _kind(graph, node)
     fresh = frozenset(v.name for v in node.inputs if v is not None and v.constant) - read
     weights, activations = _traffic(graph, node, kind, fresh)
     precision, rows = (_precision(node), _rows(node)) if macs else ("", 0)
     work = Work(
-        node.name,
-        node.op,
-        kind,
-        macs,
-        arithmetic,
-        _parameters(node, fresh),
-        weights,
-        activations,
-        precision,
-        rows,
+        name=node.name,
+        op=node.op,
+        kind=kind,
+        macs=macs,
+        arithmetic=arithmetic,
+        parameters=_parameters(node, fresh),
+        weight_bytes=weights,
+        activation_bytes=activations,
+        precision=precision,
+        rows=rows,
     )
     read |= fresh
     return work

@@ -105,7 +105,7 @@ class Expert:
 CLIP_L_IMAGE = Vit(Encoder(1024, 24, 4096), 224, 14, 768)
 CLIP_L_TEXT = Encoder(768, 12, 3072)
 CLIP_L_WORDS = 77  # the text tower's fixed length
-QWEN2_1B5 = Llm(1536, 28, 12, 2, 128, 8960, 151_936)
+QWEN2_1B5 = Llm(hidden=1536, layers=28, heads=12, kv_heads=2, head_dim=128, intermediate=8960, vocab=151_936)
 # The paper gives an expert's blocks (8) and no width; 1024, CLIP-ViT-L/14's own, is the natural reading and
 # our assumption.
 PAPER_EXPERT = Expert(1024, Encoder(1024, 8, 4096), 1536)

@@ -142,7 +142,15 @@ def measure(bundle: Path, steps: Sequence[str], threads: int, runs: int, progres
     here = ceilings.measure(threads, min(runs, 4), progress)
     tables = tuple(_table(bundle, step, threads, runs, here, progress) for step in steps or known)
     when = datetime.now().astimezone().isoformat(timespec="seconds")
-    return Ops(machine.read(), bundle.name, threads, here, tables, _executorch(bundle), when)
+    return Ops(
+        machine=machine.read(),
+        bundle=bundle.name,
+        n_threads=threads,
+        ceilings=here,
+        tables=tables,
+        executorch=_executorch(bundle),
+        when=when,
+    )
 
 
 def _executorch(bundle: Path) -> str:
@@ -205,7 +213,15 @@ def read_profile(events: Iterable[dict[str, Any]], runs: int) -> tuple[float, li
         if at is not None:
             took[name.removesuffix("_kernel_time"), str(e["args"]["op_name"])][at].append(float(e["dur"]))
     nodes = [
-        Ran(name, op, "", float(np.median([sum(one) for one in per_run])), 0, 0, "")
+        Ran(
+            name=name,
+            op=op,
+            layer="",
+            us=float(np.median([sum(one) for one in per_run])),
+            macs=0,
+            bytes=0,
+            precision="",
+        )
         for (name, op), per_run in took.items()
     ]
     return float(np.median([d for _, _, d in whole])) if whole else 0.0, nodes
@@ -242,7 +258,11 @@ def assign(ran: Sequence[Ran], works: Sequence[Work], exported: Graph) -> tuple[
             )
         )
     left = sum(w.macs for w in works if w.macs and w.name not in owner)
-    return (*out, Ran(UNTAKEN, UNTAKEN, UNTAKEN, 0.0, left, 0, "")) if left else tuple(out)
+    return (
+        (*out, Ran(name=UNTAKEN, op=UNTAKEN, layer=UNTAKEN, us=0.0, macs=left, bytes=0, precision=""))
+        if left
+        else tuple(out)
+    )
 
 
 def _who(
@@ -303,14 +323,14 @@ def groups(nodes: Sequence[Ran], key: Callable[[Ran], str], here: Ceilings, cold
         gflops = 2 * macs / us / 1e3 if us else 0.0
         out.append(
             Group(
-                name,
-                len(members),
-                us,
-                us / whole,
-                macs,
-                size,
-                gflops,
-                least * 1e6 / busy if busy and macs else None,
+                name=name,
+                times=len(members),
+                us=us,
+                share=us / whole,
+                macs=macs,
+                bytes=size,
+                gflops=gflops,
+                roofline=least * 1e6 / busy if busy and macs else None,
             )
         )
     return tuple(sorted(out, key=lambda g: -g.us))

@@ -183,7 +183,17 @@ def measure(
     when = datetime.now().astimezone().isoformat(timespec="seconds")
     kept = tuple(r for r in fastest if r is not None)
     return Ann(
-        machine.read(), name, len(x), x.shape[1], K, RECALL, tuple(built), tuple(runs), kept, file_bytes, when
+        machine=machine.read(),
+        data=name,
+        vectors=len(x),
+        dim=x.shape[1],
+        k=K,
+        recall_wanted=RECALL,
+        built=tuple(built),
+        runs=tuple(runs),
+        fastest=kept,
+        file_bytes=file_bytes,
+        when=when,
     )
 
 
@@ -257,14 +267,14 @@ def _time(
     p50, p95 = np.percentile(best, (50, 95)) * 1e3
     parameters = f"{way} {value}" if value else way
     return Run(
-        peer.name,
-        parameters,
-        share,
-        round(recall, 4),
-        round(len(best) / sum(best), 1),
-        round(float(p50), 4),
-        round(float(p95), 4),
-        len(best),
+        algorithm=peer.name,
+        parameters=parameters,
+        selectivity=share,
+        knn=round(recall, 4),
+        qps=round(len(best) / sum(best), 1),
+        p50_ms=round(float(p50), 4),
+        p95_ms=round(float(p95), 4),
+        queries=len(best),
     )
 
 

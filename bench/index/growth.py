@@ -134,7 +134,15 @@ def measure(
     vectors = models.text.encode(QUERIES)
     sizes = tuple(_size(models, count, dim, vectors, folder, passes, progress) for count in counts)
     when = datetime.now().astimezone().isoformat(timespec="seconds")
-    return Growth(machine.read(), bundle.name, dim, QUERIES, sizes, machine.peak_rss_mb(), when)
+    return Growth(
+        machine=machine.read(),
+        bundle=bundle.name,
+        dim=dim,
+        queries=QUERIES,
+        sizes=sizes,
+        peak_rss_mb=machine.peak_rss_mb(),
+        when=when,
+    )
 
 
 def _size(
@@ -177,21 +185,21 @@ def _size(
     progress(f"{count} photos: adding")
     writer_ms, added = _additions(path, dim, min(passes * 4, 40))
     return Size(
-        count,
-        build_s,
-        stats.file_bytes,
-        parts,
-        text + fine_scale + graph,
-        float(np.median(opened)),
-        engine_ms,
-        first,
-        _layer("search", given),
-        _layer("search with encoder", encoding),
-        tuple(_layer(name, values) for name, values in layers.items()),
-        writer_ms,
-        _layer("add", added),
-        tree_ms,
-        mask_ms,
+        photos=count,
+        build_s=build_s,
+        file_bytes=stats.file_bytes,
+        parts_bytes=parts,
+        vector_bytes=text + fine_scale + graph,
+        album_open_ms=float(np.median(opened)),
+        engine_open_ms=engine_ms,
+        first_search_ms=first,
+        search=_layer("search", given),
+        search_encoding=_layer("search with encoder", encoding),
+        layers=tuple(_layer(name, values) for name, values in layers.items()),
+        writer_open_ms=writer_ms,
+        add_one=_layer("add", added),
+        tree_ms=tree_ms,
+        mask_ms=mask_ms,
     )
 
 
@@ -227,13 +235,17 @@ def photos(
         lat, lon = _CITIES[int(rng.integers(0, len(_CITIES)))]
         placed, dated = rng.random() > 0.2, rng.random() > 0.1
         photo = Photo(
-            f"photo-{start + at}.jpg",
-            f"/photos/photo-{start + at}.jpg",
-            _START + int(rng.integers(0, _YEARS * 31_557_600_000)) if dated else None,
-            "local",
-            lat + float(rng.normal(0, 0.1)) if placed else None,
-            lon + float(rng.normal(0, 0.1)) if placed else None,
-            (Memory("caption", f"The {words[0]} and a {words[1]} near the {words[2]}, number {start + at}"),),
+            id=f"photo-{start + at}.jpg",
+            path=f"/photos/photo-{start + at}.jpg",
+            taken_at=_START + int(rng.integers(0, _YEARS * 31_557_600_000)) if dated else None,
+            tz_source="local",
+            lat=lat + float(rng.normal(0, 0.1)) if placed else None,
+            lon=lon + float(rng.normal(0, 0.1)) if placed else None,
+            memories=(
+                Memory(
+                    "caption", f"The {words[0]} and a {words[1]} near the {words[2]}, number {start + at}"
+                ),
+            ),
         )
         yield Encoded(
             photo,

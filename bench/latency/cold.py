@@ -70,7 +70,17 @@ def measure(
     start, load, opened, first, second, whole, peak = (
         round(median(values), 1) for values in zip(*rows, strict=True)
     )
-    return Cold(processes, start, load, opened, first, second, whole, peak, tuple(row[5] for row in rows))
+    return Cold(
+        processes=processes,
+        start_ms=start,
+        import_ms=load,
+        open_ms=opened,
+        first_ms=first,
+        second_ms=second,
+        all_ms=whole,
+        peak_rss_mb=peak,
+        samples_ms=tuple(row[5] for row in rows),
+    )
 
 
 def _once(command: Sequence[str]) -> tuple[float, ...]:

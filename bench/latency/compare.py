@@ -71,7 +71,9 @@ def compare(a: Imported, b: Imported, bound: float) -> Comparison:
     changes = tuple(_change(left[key], right[key], p, bound) for key, p in zip(both, _holm(raw), strict=True))
     notes = [f"{name} differs: {x} and {y}" for name, x, y in _facts(a, b) if x != y]
     only_a, only_b = (tuple(": ".join(k) for k in x if k not in y) for x, y in ((left, right), (right, left)))
-    return Comparison(a.device, b.device, bound, changes, only_a, only_b, tuple(notes))
+    return Comparison(
+        a=a.device, b=b.device, bound=bound, changes=changes, only_a=only_a, only_b=only_b, notes=tuple(notes)
+    )
 
 
 def _facts(a: Imported, b: Imported) -> list[tuple[str, str | None, str | None]]:
@@ -104,16 +106,16 @@ def _change(a: ImportedRow, b: ImportedRow, p: float, bound: float) -> Change:
     if min(len(a.samples_ns), len(b.samples_ns)) < FEWEST:
         ratio = b.p50_ns / max(a.p50_ns, 1.0)
         return Change(
-            a.layer,
-            a.step,
-            a.p50_ns / 1e6,
-            b.p50_ns / 1e6,
-            ratio,
-            ratio,
-            ratio,
-            1.0,
-            "too few samples",
-            False,
+            layer=a.layer,
+            step=a.step,
+            a_ms=a.p50_ns / 1e6,
+            b_ms=b.p50_ns / 1e6,
+            ratio=ratio,
+            low=ratio,
+            high=ratio,
+            p=1.0,
+            verdict="too few samples",
+            regression=False,
         )
     first, second = np.asarray(a.samples_ns, np.float64), np.asarray(b.samples_ns, np.float64)
     low, high = _ratio_interval(first, second)
@@ -125,16 +127,16 @@ def _change(a: ImportedRow, b: ImportedRow, p: float, bound: float) -> Change:
     ratio = float(np.median(second) / max(np.median(first), 1.0))
     regression = verdict == "slower" and low > 1 + bound
     return Change(
-        a.layer,
-        a.step,
-        float(np.median(first)) / 1e6,
-        float(np.median(second)) / 1e6,
-        ratio,
-        low,
-        high,
-        p,
-        verdict,
-        regression,
+        layer=a.layer,
+        step=a.step,
+        a_ms=float(np.median(first)) / 1e6,
+        b_ms=float(np.median(second)) / 1e6,
+        ratio=ratio,
+        low=low,
+        high=high,
+        p=p,
+        verdict=verdict,
+        regression=regression,
     )
 
 

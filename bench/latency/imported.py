@@ -108,15 +108,15 @@ def _row(raw: object, at: int) -> ImportedRow:
     ):
         raise ValueError(f"rows[{at}].launches: how many of samples_ns each process took is wanted")
     return ImportedRow(
-        _text(raw, "layer"),
-        _text(raw, "step"),
-        int(n),
-        mean,
-        spread,
-        p50,
-        p90,
-        tuple(samples),
-        tuple(launches),
+        layer=_text(raw, "layer"),
+        step=_text(raw, "step"),
+        n=int(n),
+        avg_ns=mean,
+        stddev_ns=spread,
+        p50_ns=p50,
+        p90_ns=p90,
+        samples_ns=tuple(samples),
+        launches=tuple(launches),
     )
 
 

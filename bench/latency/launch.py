@@ -140,7 +140,15 @@ def _launch(raw: dict[str, Any]) -> Launch:
     """From what `main` printed."""
     rows = tuple(RawRow(**row) for row in raw["rows"])
     bare, plain, stepped = (tuple(raw[kind]) for kind in ("bare", "plain", "stepped"))
-    return Launch(rows, bare, plain, stepped, raw["photos"], raw["peak_rss_mb"], raw["arithmetic"])
+    return Launch(
+        rows=rows,
+        bare=bare,
+        plain=plain,
+        stepped=stepped,
+        photos=raw["photos"],
+        peak_rss_mb=raw["peak_rss_mb"],
+        arithmetic=raw["arithmetic"],
+    )
 
 
 def run(job: Job, progress: Progress) -> Launch:
@@ -159,12 +167,26 @@ def run(job: Job, progress: Progress) -> Launch:
     ]
     arithmetic = {role: models.arithmetic_of(role) for role in models.held()}
     if searches is None:
-        return Launch(tuple(rows), (), (), (), 0, machine.peak_rss_mb(), arithmetic)
+        return Launch(
+            rows=tuple(rows),
+            bare=(),
+            plain=(),
+            stepped=(),
+            photos=0,
+            peak_rss_mb=machine.peak_rss_mb(),
+            arithmetic=arithmetic,
+        )
     photos = len(searches.engine.album)
     searches.engine.close()
     bare, plain, stepped = (tuple(found) for found in (searches.bare, searches.plain, searches.stepped))
     return Launch(
-        (*searches.rows(job.warmup), *rows), bare, plain, stepped, photos, machine.peak_rss_mb(), arithmetic
+        rows=(*searches.rows(job.warmup), *rows),
+        bare=bare,
+        plain=plain,
+        stepped=stepped,
+        photos=photos,
+        peak_rss_mb=machine.peak_rss_mb(),
+        arithmetic=arithmetic,
     )
 
 

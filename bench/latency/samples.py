@@ -84,22 +84,22 @@ def row(
     low, high = next_median(launches)
     spread = float(values.std())
     return Row(
-        layer,
-        step,
-        on,
-        len(samples),
-        float(values.mean()),
-        spread,
-        p50,
-        low,
-        high,
-        p90,
-        p95,
-        p99,
-        tuple(samples),
-        macs,
-        role,
-        counts,
+        layer=layer,
+        step=step,
+        on=on,
+        n=len(samples),
+        avg_ns=float(values.mean()),
+        stddev_ns=spread,
+        p50_ns=p50,
+        p50_low_ns=low,
+        p50_high_ns=high,
+        p90_ns=p90,
+        p95_ns=p95,
+        p99_ns=p99,
+        samples_ns=tuple(samples),
+        macs=macs,
+        role=role,
+        launches=counts,
     )
 
 

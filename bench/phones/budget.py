@@ -87,4 +87,13 @@ def _choice(t: Task, budget: Budget, loss: float) -> Choice:
         *([f"{t.memory_mb:.0f} MB"] if t.memory_mb > budget.megabytes else []),
         *([] if t.fits else ["more than an app may take"]),
     ]
-    return Choice(t.device, t.bundle, t.task, loss, t.cpu_ms, t.memory_mb, not why, ", ".join(why))
+    return Choice(
+        device=t.device,
+        bundle=t.bundle,
+        task=t.task,
+        loss=loss,
+        cpu_ms=t.cpu_ms,
+        memory_mb=t.memory_mb,
+        fits=not why,
+        why=", ".join(why),
+    )

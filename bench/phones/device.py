@@ -159,14 +159,14 @@ def forecast(
     ]
     when = datetime.now().astimezone().isoformat(timespec="seconds")
     return Forecast(
-        machine.read(),
-        here,
-        factors,
-        tuple(b.name for b in bundles),
-        tuple(checked),
-        tuple(outlooks),
-        tuple(tasks),
-        when,
+        machine=machine.read(),
+        ceilings=here,
+        factors=factors,
+        bundles=tuple(b.name for b in bundles),
+        checked=tuple(checked),
+        outlooks=tuple(outlooks),
+        tasks=tuple(tasks),
+        when=when,
     )
 
 
@@ -214,15 +214,15 @@ def calibrate(runs: Sequence[Run], here: Ceilings) -> tuple[tuple[float, float, 
         errors = found.seconds / times[at] - 1, calibrated / times[at] - 1
         out.append(
             Checked(
-                run.bundle,
-                run.step,
-                run.on,
-                times[at] * 1e3,
-                found.seconds * 1e3,
-                errors[0],
-                calibrated * 1e3,
-                errors[1],
-                found.bound,
+                bundle=run.bundle,
+                component=run.step,
+                on=run.on,
+                measured_ms=times[at] * 1e3,
+                predicted_ms=found.seconds * 1e3,
+                error=errors[0],
+                calibrated_ms=calibrated * 1e3,
+                calibrated_error=errors[1],
+                bound=found.bound,
             )
         )
     return _factors(plain, times), out
@@ -295,16 +295,16 @@ def outlook(
         memory = memory_mb(manifest, (run.role,))
         out.append(
             Outlook(
-                phone.name,
-                bundle,
-                run.step,
-                run.on,
-                seconds * 1e3,
-                joules,
-                energy(joules),
-                bounds[0],
-                bounds[1],
-                memory,
+                device=phone.name,
+                bundle=bundle,
+                component=run.step,
+                on=run.on,
+                cpu_ms=seconds * 1e3,
+                joules=joules,
+                energy=energy(joules),
+                gpu_ms=bounds[0],
+                npu_ms=bounds[1],
+                memory_mb=memory,
             )
         )
     return out
@@ -350,14 +350,14 @@ def tasks_of(phone: Profile, bundle: str, manifest: Manifest, outlooks: Sequence
         joules, memory = ms / 1e3 * phone.cpu_watts, memory_mb(manifest, TASK_ROLES[task])
         out.append(
             Task(
-                phone.name,
-                bundle,
-                task,
-                ms,
-                joules,
-                energy(joules),
-                memory,
-                memory <= phone.app_memory_gb * 1e3,
+                device=phone.name,
+                bundle=bundle,
+                task=task,
+                cpu_ms=ms,
+                joules=joules,
+                energy=energy(joules),
+                memory_mb=memory,
+                fits=memory <= phone.app_memory_gb * 1e3,
             )
         )
     return out

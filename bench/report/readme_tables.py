@@ -94,16 +94,16 @@ def _milliseconds(timed: Sequence[Document], bundle: str) -> dict[tuple[str, str
 def _line(bundle: str, t: Document, timed: dict[tuple[str, str], float]) -> Line:
     ms = timed.get((t["step"], t["on"]), float(t["plain_us"]) / 1e3)
     return Line(
-        bundle,
-        t["step"],
-        t["on"],
-        t["quant"],
-        t["parameters"],
-        t["macs"],
-        t["bytes"],
-        ms,
-        2 * t["macs"] / ms / 1e6,
-        t["attainable_us"] / 1e3 / ms,
+        bundle=bundle,
+        component=t["step"],
+        on=t["on"],
+        quantization=t["quant"],
+        parameters=t["parameters"],
+        macs=t["macs"],
+        bytes=t["bytes"],
+        ms=ms,
+        gflops=2 * t["macs"] / ms / 1e6,
+        roofline=t["attainable_us"] / 1e3 / ms,
     )
 
 

@@ -80,7 +80,17 @@ def shown(answer: Answer) -> Search:
         if hit.matched:
             why += f" · nodes: {', '.join(hit.matched)}"
         taken = day(hit.taken_at) if hit.taken_at is not None else "unknown"
-        hits.append(Shown(rank, hit.id, taken, hit.score, why, hit.memory or "", thumbnail(hit.path)))
+        hits.append(
+            Shown(
+                rank=rank,
+                id=hit.id,
+                taken=taken,
+                score=hit.score,
+                why=why,
+                memory=hit.memory or "",
+                picture=thumbnail(hit.path),
+            )
+        )
     return Search(answer, tuple(hits))
 
 

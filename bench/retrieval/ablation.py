@@ -151,16 +151,16 @@ def _outcomes(asked: Sequence[AskedUser], trials: dict[str, Trial], reference: s
     rows = quality.judge(asked, list(trials), reference)
     return tuple(
         Outcome(
-            row.method,
-            trials[row.method].variant.what,
-            trials[row.method].variant.delta,
-            row.scores,
-            recall_by_k(asked, row.method),
-            {
+            name=row.method,
+            what=trials[row.method].variant.what,
+            delta=trials[row.method].variant.delta,
+            scores=row.scores,
+            recall=recall_by_k(asked, row.method),
+            left={
                 layer: round(float(np.mean([left[layer] for left in trials[row.method].left])), 2)
                 for layer in trials[row.method].left[0]
             },
-            {
+            layer_ms={
                 layer: round(float(np.median([spent[layer] for spent in trials[row.method].spent])), 3)
                 for layer in LAYERS
             },

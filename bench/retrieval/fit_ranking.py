@@ -124,7 +124,14 @@ def fit(
     counts = {folder.name: sum(c.dataset == folder.name for c in own) for folder in folders}
     when = datetime.now().astimezone().isoformat(timespec="seconds")
     return Fit(
-        machine.read(), fitted, counts, _recall(own, weights), _cross_validated(own), steps, doubted, when
+        machine=machine.read(),
+        ranking=fitted,
+        queries=counts,
+        trained=_recall(own, weights),
+        cross_validated=_cross_validated(own),
+        steps=steps,
+        doubted=doubted,
+        when=when,
     )
 
 

@@ -247,7 +247,17 @@ def _city_rows(cities: Iterable[dict[str, Any]]) -> list[_Row]:
         extra = CITY_ALIASES.get((c["name"], c["countrycode"]), ()) if people > 100_000 else ()
         aliases = (*extra, *_useful_alternates(c["name"], c["alternatenames"]))
         rows.append(
-            _Row(int(c["geonameid"]), c["name"], "city", c["countrycode"], lat, lon, box, people, aliases)
+            _Row(
+                id=int(c["geonameid"]),
+                name=c["name"],
+                kind="city",
+                country=c["countrycode"],
+                lat=lat,
+                lon=lon,
+                box=box,
+                population=people,
+                aliases=aliases,
+            )
         )
     return rows
 
@@ -256,7 +266,17 @@ def _area_row(
     id_: int, name: str, kind: str, country: str, box: Box, people: int, aliases: tuple[str, ...] = ()
 ) -> _Row:
     lat, lon = _middle(box)
-    return _Row(id_, name, kind, country, lat, lon, box, people, aliases)
+    return _Row(
+        id=id_,
+        name=name,
+        kind=kind,
+        country=country,
+        lat=lat,
+        lon=lon,
+        box=box,
+        population=people,
+        aliases=aliases,
+    )
 
 
 def _country_rows(

@@ -120,26 +120,26 @@ def language(config: Config, max_seq: int) -> Language:
         t = t5_shape(config)
         start = int(config.get("decoder_start_token_id") or config.get("pad_token_id") or 0)
         return Language(
-            t.layers,
-            t.heads,
-            t.head_dim,
-            t.hidden,
-            max_seq,
-            0.0,
-            eos,
+            layers=t.layers,
+            kv_heads=t.heads,
+            head_dim=t.head_dim,
+            hidden=t.hidden,
+            max_seq=max_seq,
+            rope_theta=0.0,
+            eos_ids=eos,
             buckets=t.buckets,
             distance=t.distance,
             start_id=start,
         )
     s = decoder_shape(config, max_seq)
     return Language(
-        s.layers,
-        s.kv_heads,
-        s.head_dim,
-        s.hidden,
-        max_seq,
-        s.rope_theta,
-        eos,
+        layers=s.layers,
+        kv_heads=s.kv_heads,
+        head_dim=s.head_dim,
+        hidden=s.hidden,
+        max_seq=max_seq,
+        rope_theta=s.rope_theta,
+        eos_ids=eos,
         window=s.window,
         rope_theta_local=s.rope_theta_local,
     )

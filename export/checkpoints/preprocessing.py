@@ -59,7 +59,16 @@ def preprocessing(config: Config, processor: Config | None = None) -> Preprocess
     if min(stds) <= 0:
         raise ExportError(f"{WHERE}: image_std holds {min(stds)}: positive numbers are wanted")
     method, fit = _filter(given.get("resample", _RESAMPLE[kind])), "squash" if squash else "crop"
-    return Preprocessing(resize, cut, method, sum(means) / 3, sum(stds) / 3, means, stds, fit)
+    return Preprocessing(
+        resize=resize,
+        crop=cut,
+        interpolation=method,
+        mean=sum(means) / 3,
+        std=sum(stds) / 3,
+        channel_mean=means,
+        channel_std=stds,
+        fit=fit,
+    )
 
 
 def _size(size: Any, crop: bool) -> tuple[int, bool]:

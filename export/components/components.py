@@ -160,20 +160,20 @@ def _image(settings: Settings) -> ExportModule:
     tower = _conse(settings)
     dim = tower.get_buffer("label_vectors").shape[1]
     return ExportModule(
-        "image_tower",
-        tower,
-        (torch.zeros(1, IMAGE_SIZE, IMAGE_SIZE, 3),),
-        (TensorSpec("pixels", ("batch", IMAGE_SIZE, IMAGE_SIZE, 3), "float32"),),
-        (
+        role="image_tower",
+        module=tower,
+        example=(torch.zeros(1, IMAGE_SIZE, IMAGE_SIZE, 3),),
+        inputs=(TensorSpec("pixels", ("batch", IMAGE_SIZE, IMAGE_SIZE, 3), "float32"),),
+        outputs=(
             TensorSpec("embedding", ("batch", dim), "float32"),
             TensorSpec("patches", ("batch", PATCHES, FEATURES), "float32"),
             TensorSpec("label_probs", ("batch", 1000), "float32"),
         ),
-        {0: {0: "batch"}},
-        "EfficientNet-Lite0 + ConSE",
-        pocket.EFFICIENTNET.source,
-        not settings.random_parts,
-        "image",
+        dynamic={0: {0: "batch"}},
+        architecture="EfficientNet-Lite0 + ConSE",
+        source=pocket.EFFICIENTNET.source,
+        trained=not settings.random_parts,
+        macs_per="image",
     )
 
 
@@ -187,16 +187,16 @@ def _text(settings: Settings) -> ExportModule:
     ids = torch.zeros(1, settings.chosen.max_text, dtype=torch.int64)
     shape: tuple[int | str, ...] = ("batch", "tokens")
     return ExportModule(
-        "text_tower",
-        encoder,
-        (ids, torch.ones_like(ids)),
-        (TensorSpec("input_ids", shape, "int64"), TensorSpec("attention_mask", shape, "int64")),
-        (TensorSpec("embedding", ("batch", encoder.words.embedding_dim), "float32"),),
-        {0: {0: "batch", 1: "tokens"}, 1: {0: "batch", 1: "tokens"}},
-        "BERT, mean pooling",
-        found.weights.source,
-        found.weights.trained,
-        f"text of {settings.chosen.max_text} tokens",
+        role="text_tower",
+        module=encoder,
+        example=(ids, torch.ones_like(ids)),
+        inputs=(TensorSpec("input_ids", shape, "int64"), TensorSpec("attention_mask", shape, "int64")),
+        outputs=(TensorSpec("embedding", ("batch", encoder.words.embedding_dim), "float32"),),
+        dynamic={0: {0: "batch", 1: "tokens"}, 1: {0: "batch", 1: "tokens"}},
+        architecture="BERT, mean pooling",
+        source=found.weights.source,
+        trained=found.weights.trained,
+        macs_per=f"text of {settings.chosen.max_text} tokens",
     )
 
 
@@ -217,16 +217,16 @@ def _dpe(settings: Settings, role: str) -> ExportModule:
         module = Expert(width, shape.width, shape.heads, shape.blocks, hidden)
         out = TensorSpec("prompts", (1, patches, hidden), "float32")
     return ExportModule(
-        role,
-        module.eval(),
-        (torch.zeros(1, patches, width),),
-        (TensorSpec("patches", (1, patches, width), "float32"),),
-        (out,),
-        {},
-        "MLP router" if expert is None else f"DPE expert, {shape.blocks} blocks × {shape.width}",
-        f"random:{shape.seed}",
-        False,
-        "image",
+        role=role,
+        module=module.eval(),
+        example=(torch.zeros(1, patches, width),),
+        inputs=(TensorSpec("patches", (1, patches, width), "float32"),),
+        outputs=(out,),
+        dynamic={},
+        architecture="MLP router" if expert is None else f"DPE expert, {shape.blocks} blocks × {shape.width}",
+        source=f"random:{shape.seed}",
+        trained=False,
+        macs_per="image",
     )
 
 

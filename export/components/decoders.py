@@ -85,16 +85,16 @@ def embed(config: Config, weights: Weights, quant: str) -> ExportModule:
     )
     example = (torch.zeros(1, dtype=torch.int64),)
     return ExportModule(
-        "llm_embed",
-        module.eval(),
-        example,
-        inputs,
-        outputs,
-        {0: {0: "tokens"}},
-        "token table",
-        weights.source,
-        weights.trained,
-        "token",
+        role="llm_embed",
+        module=module.eval(),
+        example=example,
+        inputs=inputs,
+        outputs=outputs,
+        dynamic={0: {0: "tokens"}},
+        architecture="token table",
+        source=weights.source,
+        trained=weights.trained,
+        macs_per="token",
     )
 
 

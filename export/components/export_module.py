@@ -41,11 +41,11 @@ class ExportModule:
         if self.role == "llm_embed":  # its table is no parameter: nothing trains it
             parameters = self.module.get_buffer("rows").numel()
         return Component(
-            self.role,
-            self.architecture,
-            self.source,
-            self.trained,
-            parameters,
-            counter.get_total_flops() // 2,
-            self.macs_per,
+            role=self.role,
+            architecture=self.architecture,
+            source=self.source,
+            trained=self.trained,
+            parameters=parameters,
+            macs=counter.get_total_flops() // 2,
+            macs_per=self.macs_per,
         )

@@ -129,20 +129,20 @@ def image_tower(config: Config, weights: Weights, spec: Preprocessing) -> Export
         module.register_buffer(name, torch.tensor(values))
     side = shape.image
     return ExportModule(
-        "image_tower",
-        module.eval(),
-        (torch.zeros(1, side, side, 3),),
-        (TensorSpec("pixels", ("batch", side, side, 3), "float32"),),
-        (
+        role="image_tower",
+        module=module.eval(),
+        example=(torch.zeros(1, side, side, 3),),
+        inputs=(TensorSpec("pixels", ("batch", side, side, 3), "float32"),),
+        outputs=(
             TensorSpec("embedding", ("batch", shape.embedding), "float32"),
             TensorSpec("patches", ("batch", shape.patches, shape.features), "float32"),
         ),
-        {0: {0: "batch"}},
-        f"MobileCLIP FastViT at {side}, {'-'.join(map(str, shape.depths))} blocks × "
+        dynamic={0: {0: "batch"}},
+        architecture=f"MobileCLIP FastViT at {side}, {'-'.join(map(str, shape.depths))} blocks × "
         f"{'-'.join(map(str, shape.widths))}",
-        weights.source,
-        weights.trained,
-        "image",
+        source=weights.source,
+        trained=weights.trained,
+        macs_per="image",
     )
 
 
@@ -165,19 +165,19 @@ def text_tower(config: Config, weights: Weights) -> ExportModule:
         layer.qkv.bias = constant(named.get(f"{root}.attn.in_proj_bias", 3 * width))
     ids = torch.zeros(1, text.positions, dtype=torch.int64)
     return ExportModule(
-        "text_tower",
-        module.eval(),
-        (ids, torch.ones_like(ids)),
-        tuple(
+        role="text_tower",
+        module=module.eval(),
+        example=(ids, torch.ones_like(ids)),
+        inputs=tuple(
             TensorSpec(name, ("batch", text.positions), "int64") for name in ("input_ids", "attention_mask")
         ),
-        (TensorSpec("embedding", ("batch", text.embedding), "float32"),),
-        {0: {0: "batch"}, 1: {0: "batch"}},
-        f"MobileCLIP text, {text.encoder.layers} layers × {width}"
+        outputs=(TensorSpec("embedding", ("batch", text.embedding), "float32"),),
+        dynamic={0: {0: "batch"}, 1: {0: "batch"}},
+        architecture=f"MobileCLIP text, {text.encoder.layers} layers × {width}"
         + (" between 2 of convolutions" if shape.mixers else ""),
-        weights.source,
-        weights.trained,
-        f"text of {text.positions} tokens",
+        source=weights.source,
+        trained=weights.trained,
+        macs_per=f"text of {text.positions} tokens",
     )
 
 

@@ -71,19 +71,19 @@ def image_tower(config: Config, weights: Weights, processor: Config | None = Non
         module.patch.register_buffer(name, torch.tensor(values))
     side, width = shape.image, shape.encoder.width
     return ExportModule(
-        "image_tower",
-        module.eval(),
-        (torch.zeros(1, side, side, 3),),
-        (TensorSpec("pixels", ("batch", side, side, 3), "float32"),),
-        (
+        role="image_tower",
+        module=module.eval(),
+        example=(torch.zeros(1, side, side, 3),),
+        inputs=(TensorSpec("pixels", ("batch", side, side, 3), "float32"),),
+        outputs=(
             TensorSpec("embedding", ("batch", shape.embedding), "float32"),
             TensorSpec("patches", ("batch", shape.patches, width), "float32"),
         ),
-        {0: {0: "batch"}},
-        _image_name(shape, kind),
-        weights.source,
-        weights.trained,
-        "image",
+        dynamic={0: {0: "batch"}},
+        architecture=_image_name(shape, kind),
+        source=weights.source,
+        trained=weights.trained,
+        macs_per="image",
     )
 
 
@@ -113,16 +113,18 @@ def text_tower(config: Config, weights: Weights, pad: int | None = None) -> Expo
     axes = {0: "batch", 1: "tokens"} if kind == "clip" else {0: "batch"}
     ids = torch.zeros(1, shape.positions, dtype=torch.int64)
     return ExportModule(
-        "text_tower",
-        module.eval(),
-        (ids, torch.ones_like(ids)),
-        tuple(TensorSpec(name, ("batch", tokens), "int64") for name in ("input_ids", "attention_mask")),
-        (TensorSpec("embedding", ("batch", shape.embedding), "float32"),),
-        {0: axes, 1: axes},
-        f"{_FAMILY[kind]} text, {shape.encoder.layers} layers × {shape.encoder.width}",
-        weights.source,
-        weights.trained,
-        f"text of {shape.positions} tokens",
+        role="text_tower",
+        module=module.eval(),
+        example=(ids, torch.ones_like(ids)),
+        inputs=tuple(
+            TensorSpec(name, ("batch", tokens), "int64") for name in ("input_ids", "attention_mask")
+        ),
+        outputs=(TensorSpec("embedding", ("batch", shape.embedding), "float32"),),
+        dynamic={0: axes, 1: axes},
+        architecture=f"{_FAMILY[kind]} text, {shape.encoder.layers} layers × {shape.encoder.width}",
+        source=weights.source,
+        trained=weights.trained,
+        macs_per=f"text of {shape.positions} tokens",
     )
 
 

@@ -129,7 +129,9 @@ class _Nodes:
         shape = self.shapes.get(scores.input[0], [])
         if query is None or key is None or len(shape) != 4 or not shape[1]:
             return None
-        return _Match(query, key, value, bias, shape[1], scale, node.output[0])
+        return _Match(
+            query=query, key=key, value=value, bias=bias, heads=shape[1], scale=scale, result=node.output[0]
+        )
 
     def _scores(self, name: str) -> tuple[Any, float, str]:
         """(query · keyᵀ, its scale, the name of what is added) of what goes into the softmax."""

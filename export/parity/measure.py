@@ -47,7 +47,16 @@ class TorchSession:
     def __init__(self, item: ExportModule) -> None:
         self.item = item
         self.artifact = Artifact(
-            item.role, "torch", "fp32", "", 0, "", item.inputs, item.outputs, Parity("", "", 0.0), 0.0
+            role=item.role,
+            target="torch",
+            quant="fp32",
+            path="",
+            bytes=0,
+            sha256="",
+            inputs=item.inputs,
+            outputs=item.outputs,
+            parity=Parity("", "", 0.0),
+            export_seconds=0.0,
         )
 
     def run(self, inputs: dict[str, Any]) -> dict[str, Any]:
@@ -318,12 +327,12 @@ def _decoder(settings: Settings, item: ExportModule, session: Any, threshold: Th
     # Random weights make near-ties of all tokens: which one leads says nothing of the arithmetic.
     share = round(float((ours == best).mean()), 4) if item.trained else None
     return Parity(
-        "passed",
-        "top1",
-        threshold.cosine,
-        round(close, 6),
-        round(mean, 6),
-        share,
-        threshold.top1,
-        len(embeds),
+        status="passed",
+        metric="top1",
+        threshold=threshold.cosine,
+        minimum=round(close, 6),
+        mean=round(mean, 6),
+        top1=share,
+        top1_threshold=threshold.top1,
+        inputs=len(embeds),
     )

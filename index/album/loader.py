@@ -228,5 +228,15 @@ def to_photo(record: Any, memories: tuple[Memory, ...]) -> Photo:
     _, photo_id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256 = record
     lat, lon = (None, None) if lat_e7 is None or lon_e7 is None else (lat_e7 / E7, lon_e7 / E7)
     return Photo(
-        photo_id, path, taken_at, tz_source, lat, lon, memories, sharing, sensitivity, sha256, utc_offset
+        id=photo_id,
+        path=path,
+        taken_at=taken_at,
+        tz_source=tz_source,
+        lat=lat,
+        lon=lon,
+        memories=memories,
+        sharing=sharing,
+        sensitivity=sensitivity,
+        sha256=sha256,
+        utc_offset=utc_offset,
     )

@@ -100,17 +100,17 @@ def _parse(folder: Path, line: Any) -> Photo:
         _level(line.get("sensitivity"), "sensitivity"),
     )
     return Photo(
-        photo_id,
-        None if path is None else str(path),
-        moment,
-        zone,
-        lat,
-        lon,
-        memories,
-        sharing,
-        sensitivity,
-        digest,
-        offset,
+        id=photo_id,
+        path=None if path is None else str(path),
+        taken_at=moment,
+        tz_source=zone,
+        lat=lat,
+        lon=lon,
+        memories=memories,
+        sharing=sharing,
+        sensitivity=sensitivity,
+        sha256=digest,
+        utc_offset=offset,
     )
 
 

@@ -48,13 +48,13 @@ def read(path: Path, photo_id: str, sidecars: Sidecars) -> Iterator[Photo | Skip
     lat, lon = together.position or (None, None)
     taken, zone, offset = taken_at(moment)
     yield Photo(
-        photo_id,
-        str(path.absolute()),
-        taken,
-        zone,
-        lat,
-        lon,
-        together.memories,
+        id=photo_id,
+        path=str(path.absolute()),
+        taken_at=taken,
+        tz_source=zone,
+        lat=lat,
+        lon=lon,
+        memories=together.memories,
         sha256=sha256(path),
         utc_offset=offset,
     )

@@ -138,7 +138,18 @@ def _at_home(text: str, home: Cube | None) -> tuple[PlaceCue, ...]:
     found = _home_pattern().search(text) if home else None
     if not found or home is None:
         return ()
-    return (PlaceCue(found[0], "home", None, (home,), found.span(), "home", None, tables().trust["place"]),)
+    return (
+        PlaceCue(
+            text=found[0],
+            name="home",
+            place=None,
+            boxes=(home,),
+            span=found.span(),
+            kind="home",
+            photos=None,
+            confidence=tables().trust["place"],
+        ),
+    )
 
 
 def parse(

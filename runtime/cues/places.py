@@ -339,4 +339,13 @@ def _cue(
 ) -> PlaceCue:
     a, b = tokens[min(first, i)].start, tokens[after - 1].end
     boxes = _boxes(place, prep in _W.wide)
-    return PlaceCue(text[a:b], place.name, place, boxes, (a, b), place.kind, photos, tables().trust["place"])
+    return PlaceCue(
+        text=text[a:b],
+        name=place.name,
+        place=place,
+        boxes=boxes,
+        span=(a, b),
+        kind=place.kind,
+        photos=photos,
+        confidence=tables().trust["place"],
+    )

@@ -134,7 +134,17 @@ def add(
         photos = len(writer.known())
         run.close()
         writer.finish(run.encoder.names)
-    return Added(album, run.added, run.edited, run.moved, run.same, missing, prune, photos, tuple(run.skips))
+    return Added(
+        path=album,
+        added=run.added,
+        edited=run.edited,
+        moved=run.moved,
+        unchanged=run.same,
+        missing=missing,
+        pruned=prune,
+        photos=photos,
+        skips=tuple(run.skips),
+    )
 
 
 def update(

@@ -130,7 +130,13 @@ class LanguageModel:
         done = perf_counter_ns()
         first = run.first or done
         return Generation(
-            tuple(run.ids), run.text, run.ended, run.prompt, run.computed, first - run.begin, done - first
+            ids=tuple(run.ids),
+            text=run.text,
+            ended=run.ended,
+            prompt_tokens=run.prompt,
+            computed=run.computed,
+            first_ns=first - run.begin,
+            decode_ns=done - first,
         )
 
     def stream(self, request: Request) -> Generator[Piece, None, None]:
