@@ -19,6 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from gamer.index.records import FloatArray
 from gamer.runtime.models.decoder import BoundDecoder
 from gamer.runtime.models.llm import Request
 from gamer.runtime.models.models import Models
@@ -35,7 +36,6 @@ QUERIES = (
     "Tom repairing the motorcycle",
     "the old temple by the lake",
 )
-Floats = NDArray[np.float32]
 Progress = Callable[[str], None]
 
 
@@ -319,7 +319,7 @@ def _quality(models: Models, ids: Sequence[int]) -> Quality:
 
 
 def _compare(
-    ours: BoundDecoder, reference: BoundDecoder, embeds: Floats, ids: NDArray[np.int64]
+    ours: BoundDecoder, reference: BoundDecoder, embeds: FloatArray, ids: NDArray[np.int64]
 ) -> tuple[Any, Any, Any]:
     """Per position: whether the likeliest next token is the same, and both losses of the true one."""
     scores = []

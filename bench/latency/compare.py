@@ -10,12 +10,12 @@ of samples; of runs in several processes it is at least Welch's over the process
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..stats import holm
 from .imported import Imported, ImportedRow
 from .samples import log_medians
 
@@ -68,7 +68,7 @@ def compare(a: Imported, b: Imported, bound: float) -> Comparison:
     left, right = ({(r.layer, r.step): r for r in x.rows} for x in (a, b))
     both = [key for key in left if key in right]
     raw = [_test(left[key], right[key]) for key in both]
-    changes = tuple(_change(left[key], right[key], p, bound) for key, p in zip(both, _holm(raw), strict=True))
+    changes = tuple(_change(left[key], right[key], p, bound) for key, p in zip(both, holm(raw), strict=True))
     notes = [f"{name} differs: {x} and {y}" for name, x, y in _facts(a, b) if x != y]
     only_a, only_b = (tuple(": ".join(k) for k in x if k not in y) for x, y in ((left, right), (right, left)))
     return Comparison(
@@ -91,15 +91,6 @@ def _test(a: ImportedRow, b: ImportedRow) -> float:
         return 1.0
     p = float(mannwhitneyu(a.samples_ns, b.samples_ns, alternative="two-sided").pvalue)
     return p if np.isfinite(p) else 1.0
-
-
-def _holm(raw: Sequence[float]) -> list[float]:
-    """Holm's step-down correction."""
-    out, worst = [0.0] * len(raw), 0.0
-    for rank, at in enumerate(sorted(range(len(raw)), key=lambda i: raw[i])):
-        worst = max(worst, min(1.0, raw[at] * (len(raw) - rank)))
-        out[at] = worst
-    return out
 
 
 def _change(a: ImportedRow, b: ImportedRow, p: float, bound: float) -> Change:

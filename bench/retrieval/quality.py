@@ -21,9 +21,9 @@ import numpy as np
 
 from gamer.runtime.models.models import Models
 
-from .. import machine
+from .. import machine, stats
 from ..files import write_aside
-from . import datasets, metrics, stats
+from . import datasets, metrics
 from .albums import album_of
 from .baselines import Baseline
 from .methods import METHODS

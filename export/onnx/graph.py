@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gamer.index.records import FloatArray
 from gamer.runtime.bundle.manifest import TensorSpec
 
 from ..errors import ExportError
@@ -37,7 +38,6 @@ GROUPS = (16, 32, 64, 128, 256)
 INSIDE = 1_500_000_000  # bytes of weights that still go into one file: protobuf ends at 2 GiB
 INLINE = 1024  # bytes: smaller tensors stand in the graph itself
 CHUNK = 1 << 24  # weights quantized at a time
-Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class GraphWriter:
             x, name, 8, np.asarray(codes, np.uint8), np.asarray(scales, np.float32), None, bias
         )
 
-    def _plain(self, x: str, matrix: Floats, name: str, quant: str, bias: Tensor | None) -> str:
+    def _plain(self, x: str, matrix: FloatArray, name: str, quant: str, bias: Tensor | None) -> str:
         if quant == "fp16":  # half the file; the runtime widens it once, when it loads
             half = self.constant(f"{name}.weight_half", matrix.T.astype(np.float16))
             stored = self.node("Cast", [half], [f"{name}.weight"], to=1)
@@ -159,7 +159,7 @@ class GraphWriter:
         product = self.node("MatMul", [x, stored], [f"{name}.product"])
         return self.node("Add", [product, self.constant(f"{name}.bias", bias.detach().numpy())], [name])
 
-    def _linear4(self, x: str, matrix: Floats, name: str, bias: Tensor | None) -> str:
+    def _linear4(self, x: str, matrix: FloatArray, name: str, bias: Tensor | None) -> str:
         parts = [self._blocks4(rows) for rows in _chunks(matrix)]
         codes, scales, zeros = (np.concatenate(column) for column in zip(*parts, strict=True))
         x = self._with_sums(x, matrix.shape[1])
@@ -173,7 +173,7 @@ class GraphWriter:
             bias,
         )
 
-    def _blocks4(self, matrix: Floats) -> tuple[NDArray[np.uint8], Floats, NDArray[np.uint8]]:
+    def _blocks4(self, matrix: FloatArray) -> tuple[NDArray[np.uint8], FloatArray, NDArray[np.uint8]]:
         group = self.scheme.group
         main = affine_blocks(matrix, group)
         rest = np.zeros((len(matrix), _sums(matrix.shape[1], group)), np.float32)
@@ -206,7 +206,7 @@ class GraphWriter:
         name: str,
         bits: int,
         codes: NDArray[np.uint8],
-        scales: Floats,
+        scales: FloatArray,
         zeros: NDArray[np.uint8] | None,
         bias: Tensor | None,
     ) -> str:
@@ -284,7 +284,7 @@ def stamp(model: Any, opset: int) -> None:
     model.ir_version = max(10, helper.find_min_ir_version_for(imports, ignore_unknown=True))
 
 
-def _chunks(matrix: Floats) -> list[Floats]:
+def _chunks(matrix: FloatArray) -> list[FloatArray]:
     rows = max(1, CHUNK // matrix.shape[1])
     return [matrix[at : at + rows] for at in range(0, len(matrix), rows)]
 

@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gamer.index.records import FloatArray
+
 from ..errors import ExportError
 from ..quantize.block_codes import nearest_blocks, pack_nibbles
 from ..quantize.quantization_policy import QuantizationPolicy
@@ -24,7 +26,6 @@ from .graph import MS, GraphWriter
 
 QUANTS = ("fp32", "fp16", "int8", "int4")
 ROWS = 1024  # of a matrix quantized at a time
-Floats = NDArray[np.float32]
 
 
 class Lowering:
@@ -118,7 +119,7 @@ class Lowering:
         if self.half:
             self.graph.node("Cast", [self._in_floats(out)], [out], to=10)
 
-    def _product8(self, x: str, matrix: Floats, name: str, out: str) -> None:
+    def _product8(self, x: str, matrix: FloatArray, name: str, out: str) -> None:
         codes, scales = _by_row(matrix)
         parts = [f"{x}/codes", f"{x}/scale", f"{x}/zero"]
         if all(parts[0] not in node.output for node in self.graph.nodes[-64:]):
@@ -129,7 +130,7 @@ class Lowering:
         self.graph.node("Mul", [parts[1], self.graph.constant(f"{name}/scales", scales)], [f"{out}/scales"])
         self.graph.node("Mul", [f"{out}/floats", f"{out}/scales"], [out])
 
-    def _product4(self, x: str, matrix: Floats, name: str, out: str) -> None:
+    def _product4(self, x: str, matrix: FloatArray, name: str, out: str) -> None:
         group, (rows, columns) = self.policy.group, matrix.shape
         if columns % group:
             raise ExportError(
@@ -166,7 +167,7 @@ class Lowering:
             self.graph.node("Gather", [self._constant(name), ids], [out])
 
 
-def _by_row(matrix: Floats) -> tuple[NDArray[np.int8], Floats]:
+def _by_row(matrix: FloatArray) -> tuple[NDArray[np.int8], FloatArray]:
     """[N, K] → int8 [N, K] and scales [N]: matrix ≈ codes · scales, symmetric."""
     codes, scales = np.empty(matrix.shape, np.int8), np.empty(len(matrix), np.float32)
     for at in range(0, len(matrix), ROWS):

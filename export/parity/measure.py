@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gamer.index.records import FloatArray
 from gamer.runtime.backends import FALLBACK, open_session, processor, runs_here
 from gamer.runtime.backends.coreml_backend import shared
 from gamer.runtime.bundle.manifest import NOT_RUN, Artifact, Language, Parity
@@ -36,7 +37,6 @@ PROSE_TOKENS = 110
 EXECUTED_BY = {"onnx": "onnxruntime", "executorch": "executorch", "coreml": "Core ML"}
 SOURCE_GRAPH = "its source graph"  # how an ORT file is proven where its kernels saturate
 LARGE, FEW_TOKENS = 500_000_000, 24  # parameters from which on a token in fp32 torch takes seconds
-Floats = NDArray[np.float32]
 
 
 class TorchSession:
@@ -64,7 +64,7 @@ class TorchSession:
         return dict(zip([t.name for t in self.item.outputs], out, strict=True))
 
 
-def cosines(got: Floats, want: Floats) -> Floats:
+def cosines(got: FloatArray, want: FloatArray) -> FloatArray:
     """Cosine of each row (all axes but the last flattened): got, want [..., D] → [n]."""
     a, b = (
         got.reshape(-1, got.shape[-1]).astype(np.float64),
@@ -223,11 +223,11 @@ def _outputs(settings: Settings, item: ExportModule, session: Any, threshold: Th
     )
 
 
-def _table(settings: Settings) -> Floats:
+def _table(settings: Settings) -> FloatArray:
     return np.asarray(build(settings, "llm_embed", "fp32").module.get_buffer("rows").numpy())
 
 
-def teacher_force(decoder: Any, embeds: Floats) -> tuple[Floats, NDArray[np.int64]]:
+def teacher_force(decoder: Any, embeds: FloatArray) -> tuple[FloatArray, NDArray[np.int64]]:
     """Feeds embeds [S, H] one by one → hidden states [S, H] and the likeliest next token at each position
     [S].
     """
@@ -244,13 +244,13 @@ class _Listener:
     """Stands where an encoder's decoder would, and keeps what it is told."""
 
     def __init__(self) -> None:
-        self.cross: dict[str, Floats] = {}
+        self.cross: dict[str, FloatArray] = {}
 
-    def attend(self, cross: dict[str, Floats]) -> None:
+    def attend(self, cross: dict[str, FloatArray]) -> None:
         self.cross = cross
 
 
-def _read(session: Any, embeds: Floats, language: Language) -> tuple[Floats, dict[str, Floats]]:
+def _read(session: Any, embeds: FloatArray, language: Language) -> tuple[FloatArray, dict[str, FloatArray]]:
     """What an encoder makes of embeds [S, H]: states [S, H], and the keys and values that a decoder attends
     to.
     """
@@ -273,7 +273,7 @@ def _encoder(settings: Settings, item: ExportModule, session: Any, threshold: Th
     )
 
 
-def crosses(settings: Settings, source: Floats) -> Floats:
+def crosses(settings: Settings, source: FloatArray) -> FloatArray:
     """Keys and values that the fp32 encoder makes of `source` [S, H] for its decoder: [2 · layers, heads, S,
     Dh].
     """
@@ -287,19 +287,19 @@ def _language(settings: Settings) -> Language:
     return language
 
 
-def _prose(settings: Settings, item: ExportModule) -> Floats:
+def _prose(settings: Settings, item: ExportModule) -> FloatArray:
     """The same for a parity; fewer for a model whose every token takes seconds here."""
     large = sum(p.numel() for p in item.module.parameters()) > LARGE
     return prose(settings, FEW_TOKENS if large else PROSE_TOKENS)
 
 
-def prose(settings: Settings, count: int) -> Floats:
+def prose(settings: Settings, count: int) -> FloatArray:
     """Embeddings [count, H] of a real text's first tokens; count is at most PROSE_TOKENS."""
     return _rows(settings)[:count]
 
 
 @lru_cache(maxsize=1)
-def _rows(settings: Settings) -> Floats:
+def _rows(settings: Settings) -> FloatArray:
     """The longest prose asked for: the table is large, and parity and golden fixtures both want
     some of it.
     """

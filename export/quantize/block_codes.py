@@ -14,6 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gamer.index.records import FloatArray
+
 BLOCK = 32
 AT_ONCE = 1 << 18  # weights
 _SHRINKS = (
@@ -21,7 +23,6 @@ _SHRINKS = (
     0.96,
     1.04,
 )  # of a block's range; with the scale fitted twice as near as twelve of them without
-Floats = NDArray[np.float32]
 Codes = NDArray[np.uint8]
 
 
@@ -32,11 +33,11 @@ class Blocks4(NamedTuple):
     """
 
     codes: Codes
-    scales: Floats
+    scales: FloatArray
     zeros: Codes
-    rest: Floats
+    rest: FloatArray
 
-    def whole(self) -> Floats:
+    def whole(self) -> FloatArray:
         """The matrix [N, K] that these blocks stand for."""
         blocks = (
             self.scales[..., None] * (self.codes.astype(np.float32) - self.zeros[..., None])
@@ -45,7 +46,7 @@ class Blocks4(NamedTuple):
         return np.asarray(blocks.reshape(len(blocks), -1), np.float32)
 
 
-def quantize_blocks(matrix: Floats, size: int = BLOCK) -> tuple[Codes, Floats]:
+def quantize_blocks(matrix: FloatArray, size: int = BLOCK) -> tuple[Codes, FloatArray]:
     """[N, K] → uint8 [N, K/size, size] around zero point 128 and scales [N, K/size], as MatMulNBits with
     bits=8 reads them.
     """
@@ -55,21 +56,21 @@ def quantize_blocks(matrix: Floats, size: int = BLOCK) -> tuple[Codes, Floats]:
     return codes.astype(np.uint8), scales.astype(np.float32)
 
 
-def affine_blocks(matrix: Floats, size: int = BLOCK) -> Blocks4:
+def affine_blocks(matrix: FloatArray, size: int = BLOCK) -> Blocks4:
     """[N, K] → 4-bit codes between each block's extremes, scale and minimum fitted to them by least squares
     (a block that lies on such a grid keeps it); `rest` is what the whole zero point misses of the minimum,
     within half a scale where the block spans zero."""
     return _by_rows(_affine, matrix, size)
 
 
-def nearest_blocks(matrix: Floats, size: int = BLOCK) -> Blocks4:
+def nearest_blocks(matrix: FloatArray, size: int = BLOCK) -> Blocks4:
     """[N, K] → 4-bit codes whose scale and whole zero point are searched for the least squared error; `rest`
     is zero.
     """
     return _by_rows(_nearest, matrix, size)
 
 
-def _by_rows(fit: Callable[[Floats], Blocks4], matrix: Floats, size: int) -> Blocks4:
+def _by_rows(fit: Callable[[FloatArray], Blocks4], matrix: FloatArray, size: int) -> Blocks4:
     """`fit` over some rows [n, blocks, size] at a time: what it works on then stays in the processor's cache,
     twice to three times as fast.
     """
@@ -83,7 +84,7 @@ def _by_rows(fit: Callable[[Floats], Blocks4], matrix: Floats, size: int) -> Blo
     )
 
 
-def _affine(blocks: Floats) -> Blocks4:
+def _affine(blocks: FloatArray) -> Blocks4:
     low = blocks.min(axis=2)
     scales = np.maximum((blocks.max(axis=2) - low) / np.float32(15.0), np.float32(1e-12))
     codes = _codes(blocks, low, scales)
@@ -94,14 +95,16 @@ def _affine(blocks: Floats) -> Blocks4:
     return Blocks4(codes.astype(np.uint8), scales, zeros.astype(np.uint8), low + scales * zeros)
 
 
-def _codes(blocks: Floats, low: Floats, scales: Floats) -> Floats:
+def _codes(blocks: FloatArray, low: FloatArray, scales: FloatArray) -> FloatArray:
     codes = blocks - low[..., None]
     codes *= (np.float32(1.0) / scales)[..., None]
     np.rint(codes, out=codes)
     return np.clip(codes, 0.0, 15.0, out=codes)
 
 
-def _fitted(blocks: Floats, codes: Floats, low: Floats, scales: Floats) -> tuple[Floats, Floats]:
+def _fitted(
+    blocks: FloatArray, codes: FloatArray, low: FloatArray, scales: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Minimum and scale that make least of the squared error of these codes; as they were where the codes are
     all one.
     """
@@ -118,7 +121,7 @@ def _fitted(blocks: Floats, codes: Floats, low: Floats, scales: Floats) -> tuple
     return np.where(good, low + off - slope * mean, low), np.where(good, scales + slope, scales)
 
 
-def _nearest(blocks: Floats) -> Blocks4:
+def _nearest(blocks: FloatArray) -> Blocks4:
     low, high = np.minimum(blocks.min(axis=2), 0.0), np.maximum(blocks.max(axis=2), 0.0)
     power = np.einsum("nbk,nbk->nb", blocks, blocks)
     least = np.full(low.shape, np.inf, np.float32)
@@ -144,7 +147,7 @@ def _nearest(blocks: Floats) -> Blocks4:
     return best
 
 
-def _steps(blocks: Floats, scales: Floats, zeros: Floats) -> Floats:
+def _steps(blocks: FloatArray, scales: FloatArray, zeros: FloatArray) -> FloatArray:
     """Codes less their zero point, as floats."""
     steps = blocks * (np.float32(1.0) / scales)[..., None]
     np.rint(steps, out=steps)
@@ -158,6 +161,6 @@ def pack_nibbles(codes: Codes) -> Codes:
     return np.asarray(codes[..., 0::2] | (codes[..., 1::2] << 4), np.uint8)
 
 
-def _split(matrix: Floats, size: int) -> Floats:
+def _split(matrix: FloatArray, size: int) -> FloatArray:
     rows, columns = matrix.shape
     return matrix.reshape(rows, columns // size, size)

@@ -21,7 +21,7 @@ from gamer.index.ingest import count as count_source
 
 from ..bundle.manifest import Manifest
 from ..errors import RuntimeFailure
-from ..models.models import Models
+from ..models.models import Models, check_encoders
 from .encode import Encoder
 from .reconcile import Decision, Reconciler, differs, together
 
@@ -118,7 +118,8 @@ def add(
     Unchanged pictures are not encoded again. Deleted ones go only with `prune`.
     """
     found = scan(source)
-    check_encoders(album, models)
+    with Album.open(album) as opened:
+        check_encoders(models, opened.meta, album)
     total = count_source(source)
     with AlbumWriter.extend(album) as writer:
         run = _Run(album, writer, encoder or Encoder(models), progress, total)
@@ -171,23 +172,6 @@ def update(
             "naming photos"
         )
     return _in_place(album, rows, encoder, progress) if same else _renewed(album, encoder, progress)
-
-
-def check_encoders(album: Path, models: Models) -> None:
-    """Raises RuntimeFailure that names the command if the bundle's vectors cannot stand beside the
-    album's.
-    """
-    with Album.open(album) as opened:
-        meta = opened.meta
-    for ours, theirs in (
-        (models.manifest.text_encoder, meta.text_encoder),
-        (models.manifest.image_encoder, meta.image_encoder),
-    ):
-        if ours != theirs:
-            raise RuntimeFailure(
-                f"{album}: its vectors are {theirs}'s, the bundle has {ours}: first `gamer index update "
-                f"{album} -b {models.bundle}`"
-            )
 
 
 class _Run:

@@ -14,13 +14,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from gamer.index.records import FloatArray
+
 from ..backends import Array, Session
 from ..bundle.manifest import Language
 from ..errors import RuntimeFailure
 from ..telemetry import load_onnxruntime
 from .kv_cache import step_cache
-
-Floats = NDArray[np.float32]
 
 
 class Decoder(Protocol):
@@ -31,7 +31,7 @@ class Decoder(Protocol):
 
     def reset(self) -> None: ...
 
-    def forward(self, embeds: Floats) -> tuple[Floats, Floats]:
+    def forward(self, embeds: FloatArray) -> tuple[FloatArray, FloatArray]:
         """embeds [S, H] at positions past… → (logits of the last token [V], hidden states [S, H]); `past`
         grows by S.
 
@@ -39,18 +39,20 @@ class Decoder(Protocol):
         """
         ...
 
-    def keep(self) -> Floats:
+    def keep(self) -> FloatArray:
         """A copy of the cache's `past` slots, [layers, 2 (key, value), KV, past, Dh]: a prefix for
         `restore`.
         """
         ...
 
-    def restore(self, cache: Floats) -> None:
+    def restore(self, cache: FloatArray) -> None:
         """Takes over what `keep` gave, in place of everything in the cache."""
         ...
 
 
-def rotary(language: Language, positions: NDArray[np.int64], local: bool = False) -> tuple[Floats, Floats]:
+def rotary(
+    language: Language, positions: NDArray[np.int64], local: bool = False
+) -> tuple[FloatArray, FloatArray]:
     """cos, sin float32 [S, Dh/2] of the rotary angles, computed in float64 (Su et al.
 
     2021, arXiv 2104.09864); `local`: of local layers.
@@ -90,7 +92,7 @@ def _room(language: Language, past: int, tokens: int) -> None:
         )
 
 
-def _fits(language: Language, cache: Floats) -> int:
+def _fits(language: Language, cache: FloatArray) -> int:
     """The number of tokens in a kept cache. Raises RuntimeFailure if it is of another decoder's shape."""
     want = (language.layers, 2, language.kv_heads, language.head_dim)
     if (
@@ -111,10 +113,10 @@ class StepDecoder:
     def __init__(self, session: Session, language: Language) -> None:
         self.session, self.language, self.past = session, language, 0
         self._cache = step_cache(session, language)
-        self._cross: dict[str, Floats] = {}
+        self._cross: dict[str, FloatArray] = {}
         self._cache.reset()
 
-    def attend(self, cross: dict[str, Floats]) -> None:
+    def attend(self, cross: dict[str, FloatArray]) -> None:
         """Starts anew beside an encoder's keys and values."""
         self.reset()
         self._cross = cross
@@ -123,15 +125,15 @@ class StepDecoder:
         self.past = 0
         self._cache.reset()
 
-    def keep(self) -> Floats:
+    def keep(self) -> FloatArray:
         return self._cache.read(self.past)
 
-    def restore(self, cache: Floats) -> None:
+    def restore(self, cache: FloatArray) -> None:
         tokens = _fits(self.language, cache)
         self._cache.write(cache)
         self.past = tokens
 
-    def forward(self, embeds: Floats) -> tuple[Floats, Floats]:
+    def forward(self, embeds: FloatArray) -> tuple[FloatArray, FloatArray]:
         _room(self.language, self.past, len(embeds))
         hidden, logits = [], np.zeros(0, np.float32)
         for row in embeds:
@@ -139,13 +141,13 @@ class StepDecoder:
             hidden.append(state)
         return logits, np.stack(hidden)
 
-    def _step(self, embed: Floats) -> tuple[Floats, Floats]:
+    def _step(self, embed: FloatArray) -> tuple[FloatArray, FloatArray]:
         out = self.session.run({"embeds": embed, **self._where(), **self._cache.inputs(), **self._cross})
         self._cache.take(out, self.past)
         self.past += 1
         return out["logits"][0].astype(np.float32), out["hidden"][0].astype(np.float32)
 
-    def _where(self) -> dict[str, Floats]:
+    def _where(self) -> dict[str, FloatArray]:
         """The inputs that say where this token stands, those of them that the graph has."""
         s, slots = self.language, np.arange(self.language.max_seq)
         place = (slots == self.past).astype(np.float32)[:, None]
@@ -164,7 +166,7 @@ class StepDecoder:
         return inputs
 
 
-def _mask(seen: NDArray[np.bool_]) -> Floats:
+def _mask(seen: NDArray[np.bool_]) -> FloatArray:
     """[T] → [1, 1, T]: 0 seen, -1e4 not."""
     return np.where(seen, np.float32(0.0), np.float32(-1e4))[None, None]
 
@@ -198,17 +200,17 @@ class BoundDecoder:
             np.zeros((1, 1, self._vocab), np.float32),
             np.zeros((1, 1, language.hidden), np.float32),
         )
-        self._cross: dict[str, Floats] = {}
+        self._cross: dict[str, FloatArray] = {}
         self._step = self._bind(self._embed, self._last, self._logits, self._hidden)
 
-    def attend(self, cross: dict[str, Floats]) -> None:
+    def attend(self, cross: dict[str, FloatArray]) -> None:
         """Starts anew beside an encoder's keys and values."""
         self.reset()
         self._cross = cross
         self._step = self._bind(self._embed, self._last, self._logits, self._hidden)
 
     def _bind(
-        self, embeds: Floats, last: NDArray[np.int64], logits: Floats, hidden: Floats
+        self, embeds: FloatArray, last: NDArray[np.int64], logits: FloatArray, hidden: FloatArray
     ) -> tuple[Any, list[Any]]:
         """An IOBinding over these arrays and the cache, with the values that must outlive it."""
         binding = self._native.io_binding()
@@ -234,28 +236,28 @@ class BoundDecoder:
         # Slots beyond `past` are never read: GroupQueryAttention is told the length.
         self.past = 0
 
-    def keep(self) -> Floats:
+    def keep(self) -> FloatArray:
         rows = [array[0, :, : self.past] for array in self._arrays.values()]
         return np.stack(rows).reshape(
             self.language.layers, 2, self.language.kv_heads, self.past, self.language.head_dim
         )
 
-    def restore(self, cache: Floats) -> None:
+    def restore(self, cache: FloatArray) -> None:
         self.past = _fits(self.language, cache)
         for n, array in enumerate(self._arrays.values()):
             array[0, :, : self.past] = cache[n // 2, n % 2]
 
-    def forward(self, embeds: Floats) -> tuple[Floats, Floats]:
+    def forward(self, embeds: FloatArray) -> tuple[FloatArray, FloatArray]:
         logits, hidden = self._run(embeds, np.array([len(embeds) - 1], np.int64))
         return logits[0], hidden
 
-    def score(self, embeds: Floats) -> Floats:
+    def score(self, embeds: FloatArray) -> FloatArray:
         """embeds [S, H] → logits of every position [S, V], for perplexity: a prompt of 500 tokens takes 100
         MB.
         """
         return self._run(embeds, np.arange(len(embeds), dtype=np.int64))[0]
 
-    def _run(self, embeds: Floats, wanted: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    def _run(self, embeds: FloatArray, wanted: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
         count = len(embeds)
         _room(self.language, self.past, count)
         self._seqlens[0], self._total[0] = self.past + count - 1, self.past + count
@@ -284,7 +286,7 @@ class EncoderDecoder:
     def past(self) -> int:
         return self.inner.past
 
-    def read(self, embeds: Floats) -> Floats:
+    def read(self, embeds: FloatArray) -> FloatArray:
         """Encodes a prompt [S, H], which the decoder then attends to from its first token on.
 
         Returns the encoder's states [S, H].
@@ -311,19 +313,19 @@ class EncoderDecoder:
     def reset(self) -> None:
         self.inner.reset()
 
-    def keep(self) -> Floats:
+    def keep(self) -> FloatArray:
         return self.inner.keep()
 
-    def restore(self, cache: Floats) -> None:
+    def restore(self, cache: FloatArray) -> None:
         self.inner.restore(cache)
 
-    def forward(self, embeds: Floats) -> tuple[Floats, Floats]:
+    def forward(self, embeds: FloatArray) -> tuple[FloatArray, FloatArray]:
         if not self._read:
             raise RuntimeFailure("an encoder-decoder has to read a prompt before it answers: call read first")
         return self.inner.forward(embeds)
 
 
-def cross_inputs(session: Session, cross: Floats, language: Language) -> dict[str, Floats]:
+def cross_inputs(session: Session, cross: FloatArray, language: Language) -> dict[str, FloatArray]:
     """An encoder's keys and values [2 · layers, heads, S, Dh] as the inputs that this decoder's artifact has
     for them.
     """

@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
+
+from gamer.index.records import FloatArray
 
 from ..backends import Array, Session
 from ..bundle.manifest import Language
 from ..errors import RuntimeFailure
 
-Floats = NDArray[np.float32]
 PAST = "past_"
 
 
@@ -45,15 +45,15 @@ class StateSession(Session, Protocol):
 class StepCache(Protocol):
     """Keys and values of a step graph, [layers, 2, KV, T, Dh], zero from the first free slot on."""
 
-    def inputs(self) -> dict[str, Floats]: ...
+    def inputs(self) -> dict[str, FloatArray]: ...
 
     def take(self, out: dict[str, Array], slot: int) -> None: ...
 
     def reset(self) -> None: ...
 
-    def read(self, tokens: int) -> Floats: ...
+    def read(self, tokens: int) -> FloatArray: ...
 
-    def write(self, cache: Floats) -> None: ...
+    def write(self, cache: FloatArray) -> None: ...
 
 
 def _cache_names(language: Language) -> list[str]:
@@ -69,7 +69,7 @@ class HostCache:
         )
         self._views = {name: self._all[n // 2, n % 2] for n, name in enumerate(_cache_names(language))}
 
-    def inputs(self) -> dict[str, Floats]:
+    def inputs(self) -> dict[str, FloatArray]:
         return self._views
 
     def take(self, out: dict[str, Array], slot: int) -> None:
@@ -79,10 +79,10 @@ class HostCache:
     def reset(self) -> None:
         self._all[:] = 0.0
 
-    def read(self, tokens: int) -> Floats:
+    def read(self, tokens: int) -> FloatArray:
         return self._all[:, :, :, :tokens].copy()
 
-    def write(self, cache: Floats) -> None:
+    def write(self, cache: FloatArray) -> None:
         self.reset()
         self._all[:, :, :, : cache.shape[3]] = cache
 
@@ -94,7 +94,7 @@ class StateCache:
         self._session, self._language = session, language
         self._names = [state_name(name) for name in _cache_names(language)]
 
-    def inputs(self) -> dict[str, Floats]:
+    def inputs(self) -> dict[str, FloatArray]:
         return {}
 
     def take(self, out: dict[str, Array], slot: int) -> None:
@@ -103,12 +103,12 @@ class StateCache:
     def reset(self) -> None:
         self._session.reset()
 
-    def read(self, tokens: int) -> Floats:
+    def read(self, tokens: int) -> FloatArray:
         s, held = self._language, self._session.states()
         rows = np.stack([held[name][:, :tokens].astype(np.float32) for name in self._names])
         return rows.reshape(s.layers, 2, s.kv_heads, tokens, s.head_dim)
 
-    def write(self, cache: Floats) -> None:
+    def write(self, cache: FloatArray) -> None:
         s = self._language
         whole = np.zeros((s.layers, 2, s.kv_heads, s.max_seq, s.head_dim), np.float32)
         whole[:, :, :, : cache.shape[3]] = cache

@@ -14,7 +14,8 @@ from threading import Event
 from time import perf_counter_ns
 
 import numpy as np
-from numpy.typing import NDArray
+
+from gamer.index.records import FloatArray
 
 from ..backends import Session
 from ..bundle.manifest import Language
@@ -23,7 +24,6 @@ from .decoder import Decoder, EncoderDecoder
 from .grammar import Constraint
 from .sampling import GREEDY, Sampling, pick
 
-Floats = NDArray[np.float32]
 # Why a generation ended: an end token, a stop string, `max_new` tokens, no cache slot left, a cancel, or a
 # grammar with nothing to add.
 ENDS = ("end", "stop", "length", "full", "cancelled", "grammar")
@@ -36,7 +36,7 @@ class Prefix:
     """
 
     ids: tuple[int, ...]
-    cache: Floats
+    cache: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class Request:
 
     ids: tuple[int, ...]
     max_new: int
-    soft: Floats | None = None
+    soft: FloatArray | None = None
     sampling: Sampling = GREEDY
     stop: tuple[str, ...] = ()
     constraint: Constraint | None = None
@@ -115,7 +115,7 @@ class LanguageModel:
     ) -> None:
         self._embed, self.decoder, self.language, self._decode = embed, decoder, language, decode
 
-    def embed(self, ids: Sequence[int]) -> Floats:
+    def embed(self, ids: Sequence[int]) -> FloatArray:
         """ids → [S, H]. The table may take one id a call (fixed-shape targets) or many."""
         wanted = self._embed.artifact.inputs[0].shape[0]
         if wanted == 1 and len(ids) > 1:
@@ -159,7 +159,7 @@ class LanguageModel:
         if run.ids and said < len(run.text):
             yield Piece(run.ids[-1], run.text[said:])
 
-    def _prefill(self, run: _Run) -> Floats:
+    def _prefill(self, run: _Run) -> FloatArray:
         request, prefix = run.request, run.request.prefix
         if not request.ids and request.soft is None:
             raise RuntimeFailure("nothing to go on from: the prompt is empty")
@@ -183,7 +183,7 @@ class LanguageModel:
         run.prompt, run.computed = known + len(prompt), len(prompt)
         return self.decoder.forward(prompt)[0]
 
-    def _read(self, run: _Run, decoder: EncoderDecoder) -> Floats:
+    def _read(self, run: _Run, decoder: EncoderDecoder) -> FloatArray:
         if self.language.start_id is None:
             raise RuntimeFailure(
                 "the bundle has an encoder but names no token to start its answers with: export it again"
@@ -194,7 +194,7 @@ class LanguageModel:
         decoder.read(prompt)
         return decoder.forward(self.embed([self.language.start_id]))[0]
 
-    def _tokens(self, run: _Run, logits: Floats) -> Iterator[int]:
+    def _tokens(self, run: _Run, logits: FloatArray) -> Iterator[int]:
         """Chosen tokens, until one of ENDS; a token is computed only once the next one is asked for."""
         request, random = run.request, np.random.default_rng(run.request.sampling.seed)
         for step in range(request.max_new):
@@ -214,7 +214,7 @@ class LanguageModel:
             yield token
         run.ended = run.ended or "length"
 
-    def _choose(self, request: Request, logits: Floats, random: np.random.Generator) -> int | None:
+    def _choose(self, request: Request, logits: FloatArray, random: np.random.Generator) -> int | None:
         """The next token, or None when the grammar is complete and leaves nothing to say."""
         if request.constraint is None:
             return pick(logits, request.sampling, random)

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gamer.index.records import FloatArray
+
 from ..backends import Session, processor, split
 from ..bundle import manifest as mf
 from ..errors import RuntimeFailure
@@ -23,11 +25,12 @@ from .selfcheck import LOG, Verdict, open_checked
 from .text import TextEncoder
 
 if TYPE_CHECKING:
+    from gamer.index import AlbumMeta
+
     from ..bundle.gazetteer import Gazetteer
     from .grammar import Vocabulary
     from .llm import LanguageModel, Prefix
 
-Floats = NDArray[np.float32]
 # How a backend is set up, for a trace.
 SET_UP = {
     "onnx": "{threads} threads, no affinity, CPU arena",
@@ -50,8 +53,8 @@ class ImageCode:
     probability), best first.
     """
 
-    embedding: Floats
-    patches: Floats
+    embedding: FloatArray
+    patches: FloatArray
     labels: tuple[tuple[str, float], ...]
 
 
@@ -61,7 +64,7 @@ class SoftPrompts:
     saved.
     """
 
-    prompts: Floats
+    prompts: FloatArray
     experts: tuple[int, ...]
     weights: tuple[float, ...]
     macs_saved: int
@@ -263,11 +266,11 @@ class Models:
             labels,
         )
 
-    def _best(self, probs: Floats) -> tuple[tuple[str, float], ...]:
+    def _best(self, probs: FloatArray) -> tuple[tuple[str, float], ...]:
         best = [int(i) for i in np.argsort(-probs, kind="stable")[:5]]
         return tuple((self.labels[i].split(",")[0].strip(), float(probs[i])) for i in best)
 
-    def project(self, patches: Floats, rho: float | None = None) -> SoftPrompts:
+    def project(self, patches: FloatArray, rho: float | None = None) -> SoftPrompts:
         """patches [P, F] → soft prompts in the LLM's space: the router, then only the experts that Eq. 1
         chooses.
         """
@@ -284,3 +287,16 @@ class Models:
             self.manifest.component(f"dpe_expert_{e}").macs for e in range(len(weights)) if e not in experts
         )
         return SoftPrompts(np.asarray(prompts, np.float32), experts, tuple(float(w) for w in shares), saved)
+
+
+def check_encoders(models: Models, meta: AlbumMeta, album: Path) -> None:
+    """Raises RuntimeFailure that names the command where other encoders made the album's vectors."""
+    for ours, theirs in (
+        (models.manifest.text_encoder, meta.text_encoder),
+        (models.manifest.image_encoder, meta.image_encoder),
+    ):
+        if ours != theirs:
+            raise RuntimeFailure(
+                f"{album}: made by {theirs}, the bundle has {ours}: "
+                f"run `gamer index update {album} -b {models.bundle}`"
+            )

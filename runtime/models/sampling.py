@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import RuntimeFailure
+from gamer.index.records import FloatArray
 
-Floats = NDArray[np.float32]
+from ..errors import RuntimeFailure
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,10 @@ GREEDY = Sampling()
 
 
 def pick(
-    logits: Floats, sampling: Sampling, random: np.random.Generator, allowed: NDArray[np.int64] | None = None
+    logits: FloatArray,
+    sampling: Sampling,
+    random: np.random.Generator,
+    allowed: NDArray[np.int64] | None = None,
 ) -> int:
     """The next token id from logits [V]; only ids in `allowed` (not empty) where it is given."""
     ids = np.arange(len(logits)) if allowed is None else allowed
@@ -51,7 +54,7 @@ def pick(
     return int(ids[order[random.choice(len(order), p=shares)]])
 
 
-def distribution(scores: Floats, sampling: Sampling) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def distribution(scores: FloatArray, sampling: Sampling) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Indices that stay after both cuts, likeliest first, and their probabilities, which sum to one."""
     order = np.argsort(-scores, kind="stable")
     if sampling.top_k:

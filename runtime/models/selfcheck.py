@@ -21,7 +21,8 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from gamer.index.records import FloatArray
 
 from ..backends import FALLBACK, UNITS, Array, Session, open_session, processor, split
 from ..bundle import manifest as mf
@@ -33,7 +34,6 @@ LOG.setLevel(logging.WARNING)  # of its own: converters set the root's, and what
 BUDGET = 0.2  # seconds of a component's fixtures
 PIECE = 4  # tokens of a decoder between two looks at the clock
 MAX_GOLDEN = 64 << 20  # bytes of one golden array
-Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def replay(
     golden: dict[str, Array],
     spec: Preprocessing | None,
     language: Language | None,
-) -> Iterator[Floats]:
+) -> Iterator[FloatArray]:
     """The component's outputs [n, D] for its golden inputs, case by case, by the code that a search runs it
     with.
     """
@@ -173,7 +173,7 @@ def replay(
             yield np.asarray(session.run({session.artifact.inputs[0].name: patches[None]})[out], np.float32)
 
 
-def _decoded(session: Session, golden: dict[str, Array], language: Language) -> Iterator[Floats]:
+def _decoded(session: Session, golden: dict[str, Array], language: Language) -> Iterator[FloatArray]:
     from .decoder import BoundDecoder, StepDecoder, cross_inputs, open_decoder
 
     decoder = open_decoder(session, language)
@@ -187,7 +187,7 @@ def _decoded(session: Session, golden: dict[str, Array], language: Language) -> 
 class _Deaf:
     """Stands where an encoder's decoder would."""
 
-    def attend(self, cross: dict[str, Floats]) -> None:
+    def attend(self, cross: dict[str, FloatArray]) -> None:
         pass
 
 

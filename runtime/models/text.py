@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from gamer.index.records import FloatArray
 
 from ..backends import Session
-
-Floats = NDArray[np.float32]
 
 
 class TextEncoder:
@@ -34,7 +33,7 @@ class TextEncoder:
         """Token ids as the tower sees them, cut at `max_tokens`."""
         return list(self._tokenizer.encode(text).ids)[: self.max_tokens]
 
-    def encode(self, texts: Sequence[str]) -> Floats:
+    def encode(self, texts: Sequence[str]) -> FloatArray:
         """float32 [len(texts), D]; each text cut at `max_tokens`.
 
         One text a call: int8 activations are scaled per call, so that in a batch a text's vector would depend
@@ -53,12 +52,12 @@ class TextEncoder:
             " ".join(parts[i : i + words]) for i in range(0, max(1, len(parts) - overlap), words - overlap)
         ]
 
-    def embed(self, ids: list[int]) -> Floats:
+    def embed(self, ids: list[int]) -> FloatArray:
         """Token ids, as `ids` gives them → unit vector float32 [D]."""
         return embed(self._session, ids)
 
 
-def embed(session: Session, ids: list[int]) -> Floats:
+def embed(session: Session, ids: list[int]) -> FloatArray:
     """Token ids → unit vector float32 [D]; a tower of fixed shape gets them padded, and no more than it
     takes.
     """
@@ -68,5 +67,5 @@ def embed(session: Session, ids: list[int]) -> Floats:
     mask = np.zeros_like(tokens)
     tokens[0, : len(ids)], mask[0, : len(ids)] = ids[:width], 1
     out = session.run({"input_ids": tokens, "attention_mask": mask})["embedding"][0].astype(np.float32)
-    vector: Floats = out / np.float32(max(float(np.linalg.norm(out)), 1e-12))
+    vector: FloatArray = out / np.float32(max(float(np.linalg.norm(out)), 1e-12))
     return vector

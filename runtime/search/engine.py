@@ -22,7 +22,7 @@ from gamer.index import Album, Cube, EntityMatch, FloatArray, RowSet
 from ..bundle.manifest import Ranking
 from ..cues.parse import Cues
 from ..errors import RuntimeFailure
-from ..models.models import Models
+from ..models.models import Models, check_encoders
 from . import hits, paper_mode, refine
 from .album_facts import AlbumFacts
 from .answer import LAYERS, MODES, REFINEMENTS, Answer, Trace
@@ -87,17 +87,8 @@ class Engine:
     def over(cls, models: Models, album: Path) -> Engine:
         """The engine of models that are open already. Raises as `open` does."""
         opened = Album.open(album)
-        for ours, theirs in (
-            (models.manifest.text_encoder, opened.meta.text_encoder),
-            (models.manifest.image_encoder, opened.meta.image_encoder),
-        ):
-            if ours != theirs:
-                opened.close()
-                raise RuntimeFailure(
-                    f"{album}: made by {theirs}, the bundle has {ours}: "
-                    f"run `gamer index update {album} -b {models.bundle}`"
-                )
         try:
+            check_encoders(models, opened.meta, album)
             return cls(models, opened)
         except BaseException:
             opened.close()

@@ -15,9 +15,10 @@ from gamer.export.checkpoints.weights import fit
 from gamer.export.components.export_module import ExportModule
 from gamer.export.parity.measure import TorchSession
 from gamer.export.quantize.block_codes import affine_blocks
+from gamer.index.records import FloatArray
 from gamer.runtime.backends import Array
 from gamer.runtime.bundle.manifest import Artifact, Language, Parity, TensorSpec
-from gamer.runtime.models.decoder import Floats, StepDecoder
+from gamer.runtime.models.decoder import StepDecoder
 
 SLOTS, VOCAB = 32, 80
 torch.set_num_threads(1)  # threads that wake for matrices this small cost more than they do
@@ -130,7 +131,7 @@ def artifact(role: str, inputs: tuple[TensorSpec, ...], outputs: tuple[TensorSpe
 class Table:
     """A token table as the runtime's session."""
 
-    def __init__(self, rows: Floats) -> None:
+    def __init__(self, rows: FloatArray) -> None:
         self.rows = rows
         self.artifact = artifact("llm_embed", (TensorSpec("ids", ("tokens",), "int64"),), ())
 

@@ -17,10 +17,11 @@ from gamer.export.onnx import decoder_graph
 from gamer.export.onnx import graph as onnx_graph
 from gamer.export.parity import measure
 from gamer.export.quantize import block_codes
+from gamer.index.records import FloatArray
 from gamer.runtime.backends import Array, open_session
 from gamer.runtime.bundle.manifest import Artifact, Language, Parity, TensorSpec
 from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.models.decoder import BoundDecoder, Decoder, Floats, StepDecoder, open_decoder
+from gamer.runtime.models.decoder import BoundDecoder, Decoder, StepDecoder, open_decoder
 from gamer.runtime.models.llm import LanguageModel, Request
 
 SHAPE = DecoderShape(
@@ -49,7 +50,7 @@ def step() -> DecoderStep:
 
 
 @pytest.fixture(scope="module")
-def table() -> Floats:
+def table() -> FloatArray:
     return np.random.default_rng(5).standard_normal((SHAPE.vocab, SHAPE.hidden)).astype(np.float32)
 
 
@@ -83,7 +84,7 @@ def onnx_session(step: DecoderStep, quant: str, path: Path) -> object:
 
 @pytest.mark.parametrize(("quant", "least"), [("fp32", 0.99999), ("int8", 0.995), ("int4", 0.99)])
 def test_onnx_decodes_and_prefills_like_the_step(
-    step: DecoderStep, table: Floats, tmp_path: Path, quant: str, least: float
+    step: DecoderStep, table: FloatArray, tmp_path: Path, quant: str, least: float
 ) -> None:
     if quant == "int4":
         step = on_the_grid(step)
@@ -100,7 +101,7 @@ def test_onnx_decodes_and_prefills_like_the_step(
         assert (ours == best).all()
 
 
-def test_the_cache_has_an_end(step: DecoderStep, table: Floats, tmp_path: Path) -> None:
+def test_the_cache_has_an_end(step: DecoderStep, table: FloatArray, tmp_path: Path) -> None:
     decoder = open_decoder(onnx_session(step, "fp32", tmp_path / "d.onnx"), LANGUAGE)  # type: ignore[arg-type]
     decoder.forward(table[:24])
     with pytest.raises(RuntimeFailure, match="25 tokens do not fit"):
@@ -108,7 +109,7 @@ def test_the_cache_has_an_end(step: DecoderStep, table: Floats, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("kind", ["torch", "onnx"])
-def test_a_kept_cache_restores(step: DecoderStep, table: Floats, tmp_path: Path, kind: str) -> None:
+def test_a_kept_cache_restores(step: DecoderStep, table: FloatArray, tmp_path: Path, kind: str) -> None:
     decoder: Decoder = torch_decoder(step)
     if kind == "onnx":
         decoder = open_decoder(onnx_session(step, "fp32", tmp_path / "d.onnx"), LANGUAGE)  # type: ignore[arg-type]
@@ -133,7 +134,7 @@ def test_a_kept_cache_restores(step: DecoderStep, table: Floats, tmp_path: Path,
             decoder.restore(wrong)
 
 
-def test_every_position_can_be_scored(step: DecoderStep, table: Floats, tmp_path: Path) -> None:
+def test_every_position_can_be_scored(step: DecoderStep, table: FloatArray, tmp_path: Path) -> None:
     decoder = open_decoder(onnx_session(step, "fp32", tmp_path / "d.onnx"), LANGUAGE)  # type: ignore[arg-type]
     assert isinstance(decoder, BoundDecoder)
     rows = table[[5, 9, 1, 33]]
@@ -143,7 +144,7 @@ def test_every_position_can_be_scored(step: DecoderStep, table: Floats, tmp_path
         np.testing.assert_allclose(decoder.forward(row[None])[0], want, rtol=2e-4, atol=2e-4)
 
 
-def test_the_steps_decoder_generates(step: DecoderStep, table: Floats) -> None:
+def test_the_steps_decoder_generates(step: DecoderStep, table: FloatArray) -> None:
     class Table:
         artifact = Artifact(
             "llm_embed",

@@ -18,9 +18,10 @@ from gamer.export.errors import ExportError
 from gamer.export.onnx import llm_graph
 from gamer.export.onnx.graph import Scheme
 from gamer.export.parity import measure
+from gamer.index.records import FloatArray
 from gamer.runtime.backends import open_session
 from gamer.runtime.bundle.manifest import Language
-from gamer.runtime.models.decoder import BoundDecoder, Floats, open_decoder
+from gamer.runtime.models.decoder import BoundDecoder, open_decoder
 from tests.export.tiny_llms import (
     FAMILIES,
     SLOTS,
@@ -42,7 +43,7 @@ SCHEMES = [
 ]
 
 
-def reference(family: str) -> tuple[Floats, Floats, dict[str, Any], DictWeights]:
+def reference(family: str) -> tuple[FloatArray, FloatArray, dict[str, Any], DictWeights]:
     """(logits [S, V], hidden states [S, H]) of transformers' model on SAID; configuration and weights."""
     model, config, weights = tiny(family)
     with torch.no_grad():
@@ -50,7 +51,7 @@ def reference(family: str) -> tuple[Floats, Floats, dict[str, Any], DictWeights]
     return out.logits[0].numpy(), out.hidden_states[-1][0].numpy(), config, weights
 
 
-def rows(config: dict[str, Any], weights: DictWeights) -> Floats:
+def rows(config: dict[str, Any], weights: DictWeights) -> FloatArray:
     return np.asarray(decoders.embed(config, weights, "fp32").module.get_buffer("rows").numpy()[SAID])
 
 

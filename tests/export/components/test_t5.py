@@ -18,9 +18,10 @@ from gamer.export.errors import ExportError
 from gamer.export.onnx import llm_graph
 from gamer.export.onnx.graph import Scheme
 from gamer.export.parity import measure
+from gamer.index.records import FloatArray
 from gamer.runtime.backends import open_session
 from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.models.decoder import BoundDecoder, EncoderDecoder, Floats, open_decoder, relative_buckets
+from gamer.runtime.models.decoder import BoundDecoder, EncoderDecoder, open_decoder, relative_buckets
 from gamer.runtime.models.llm import LanguageModel, Request
 from tests.export.tiny_llms import (
     SLOTS,
@@ -39,7 +40,7 @@ FAMILIES = ("t5", "flan-t5")
 
 
 @lru_cache(maxsize=2)
-def reference(family: str) -> tuple[Any, dict[str, Any], DictWeights, Floats]:
+def reference(family: str) -> tuple[Any, dict[str, Any], DictWeights, FloatArray]:
     """transformers' results for READ and SAID, configuration, weights, the token table."""
     model, config, weights = tiny(family)
     with torch.no_grad():

@@ -236,7 +236,7 @@ def test_update_with_another_encoder_keeps_what_people_said(
         writer.merge("thing of colour 000a14", "thing of colour 280a14")
     other = fake_models("another")
     with pytest.raises(RuntimeFailure, match="gamer index update"):
-        build.check_encoders(album, other)
+        build.add(album, tmp_path / "photos", other)
     before = album.read_bytes()
     with pytest.raises(KeyboardInterrupt):
         build.update(album, other, encoder=Counting(other, 1))

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gamer.index.records import FloatArray
 from gamer.runtime.backends import Array
 from gamer.runtime.bundle.manifest import Artifact, Language, Parity, TensorSpec
 from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.models.decoder import Floats
 from gamer.runtime.models.grammar import Constraint, Grammar, Vocabulary
 from gamer.runtime.models.llm import LanguageModel, Piece, Prefix, Request
 from gamer.runtime.models.sampling import Sampling, distribution, pick
@@ -55,7 +55,7 @@ class ToyDecoder:
     def reset(self) -> None:
         self.past = 0
 
-    def forward(self, embeds: Floats) -> tuple[Floats, Floats]:
+    def forward(self, embeds: FloatArray) -> tuple[FloatArray, FloatArray]:
         self._seen[self.past : self.past + len(embeds)] = embeds
         self.past += len(embeds)
         self.computed += len(embeds)
@@ -65,10 +65,10 @@ class ToyDecoder:
             logits[self._bias] += 1e6
         return logits.astype(np.float32), embeds
 
-    def keep(self) -> Floats:
+    def keep(self) -> FloatArray:
         return np.stack([self._seen[: self.past]] * 2)[None, :, None]
 
-    def restore(self, cache: Floats) -> None:
+    def restore(self, cache: FloatArray) -> None:
         self.past = cache.shape[3]
         self._seen[: self.past] = cache[0, 0, 0]
 
@@ -86,7 +86,7 @@ class Script(ToyDecoder):
         super().reset()
         self._at = 0
 
-    def forward(self, embeds: Floats) -> tuple[Floats, Floats]:
+    def forward(self, embeds: FloatArray) -> tuple[FloatArray, FloatArray]:
         logits, hidden = super().forward(embeds)
         logits[:] = 0.0
         logits[self._said[min(self._at, len(self._said) - 1)]] = 1.0

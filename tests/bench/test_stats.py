@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamer.bench.retrieval import stats
+from gamer.bench import stats
 
 
 def table(seed: int, sizes: tuple[int, ...] = (40, 15, 90), shift: float = 0.0) -> list[stats.Floats]:
