@@ -1,7 +1,7 @@
-"""The routes: FastAPI around one Engine, behind the Guard. Parses, calls the engine in a bounded pool of
-threads, and answers in JSON.
+"""The routes: a FastAPI application around one Engine, behind the Guard.
 
-A photo is named by its row, a number: no part of an address ever becomes a path.
+Parses requests, runs the engine in a bounded pool of threads, and answers in JSON. A photo is addressed by
+its row number: no part of a URL is ever used as a file path.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ STATIC = {
     "api.js": "text/javascript; charset=utf-8",
     "draw.js": "text/javascript; charset=utf-8",
     "map.js": "text/javascript; charset=utf-8",
+    "vendor/leaflet.js": "text/javascript; charset=utf-8",
+    "vendor/leaflet.css": "text/css; charset=utf-8",
     "timeline.js": "text/javascript; charset=utf-8",
     "graph.js": "text/javascript; charset=utf-8",
     "layers.js": "text/javascript; charset=utf-8",
@@ -50,7 +52,7 @@ STATIC = {
     "icon.svg": "image/svg+xml",
 }
 SEARCHES_AT_ONCE = 4
-DECODERS_AT_ONCE = 2  # a photo of 120 megapixels takes 360 MB while it is decoded
+DECODERS_AT_ONCE = 2  # decoding a photo of 120 megapixels takes 360 MB
 MAX_ROW = 2**31 - 1
 T = TypeVar("T")
 
@@ -58,15 +60,15 @@ Row = Annotated[int, Path(ge=0, le=MAX_ROW, description="the photo's number in t
 
 
 def _problems(*codes: int) -> dict[int | str, dict[str, Any]]:
-    said = {
+    response = {
         "model": Problem,
         "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
     }
-    return {code: dict(said) for code in (400, 403, 414, 421, 422, 429, 500, *codes)}
+    return {code: dict(response) for code in (400, 403, 414, 421, 422, 429, 500, *codes)}
 
 
 def create_app(engine: Engine, settings: ServerSettings) -> Guard:
-    """The ASGI application of one album."""
+    """The ASGI application that serves one album."""
     api = FastAPI(
         title="GAMER on the device",
         version=metadata.version(DISTRIBUTION),
@@ -90,12 +92,12 @@ def create_app(engine: Engine, settings: ServerSettings) -> Guard:
 def _errors(api: FastAPI) -> None:
     def http(_: Request, error: Exception) -> Response:
         assert isinstance(error, StarletteHTTPException)
-        # The router's own refusals say no more than their status does.
-        said = {"Not Found": "no such address", "Method Not Allowed": "no such method at this address"}.get(
+        # The router's own errors only repeat the name of their status.
+        text = {"Not Found": "no such address", "Method Not Allowed": "no such method at this address"}.get(
             error.detail
         )
         return problem(
-            error.status_code, f"{said}: see {SCHEMA}" if said else str(error.detail), error.headers
+            error.status_code, f"{text}: see {SCHEMA}" if text else str(error.detail), error.headers
         )
 
     def invalid(_: Request, error: Exception) -> Response:
@@ -148,14 +150,14 @@ def _photos(api: FastAPI, engine: Engine) -> None:
     @api.get("/api/v1/stats", tags=["album"])
     async def stats() -> Stats:
         """Counts, what encoded the album, and queries that fit it."""
-        found, meta = await read(album.stats), album.meta
+        totals, meta = await read(album.stats), album.meta
         counts = (
-            found.photos,
-            found.with_time,
-            found.with_place,
-            found.memories,
-            found.entities,
-            found.file_bytes,
+            totals.photos,
+            totals.with_time,
+            totals.with_place,
+            totals.memories,
+            totals.entities,
+            totals.file_bytes,
         )
         k = engine.models.manifest.thresholds.k
         return Stats(*counts, meta.text_encoder, meta.image_encoder, meta.delta, k, await read(examples))
@@ -168,12 +170,12 @@ def _photos(api: FastAPI, engine: Engine) -> None:
     @api.get("/api/v1/photos/{row}", responses=_problems(404), tags=["photos"])
     async def photo(row: Row) -> PhotoView:
         """What the album knows of one photo."""
-        found = await read(partial(album.photo, known(row)))
-        here = await read(partial(pictures.is_there, row))
-        name = None if found.path is None else found.path.replace("\\", "/").rsplit("/", 1)[-1]
-        memories = tuple(MemoryView(m.source, m.text) for m in found.memories)
-        where = (found.wall, found.tz_source, found.lat, found.lon)
-        return PhotoView(row, found.id, name, here, *where, memories, found.sharing, found.sensitivity)
+        stored = await read(partial(album.photo, known(row)))
+        exists = await read(partial(pictures.is_there, row))
+        name = None if stored.path is None else stored.path.replace("\\", "/").rsplit("/", 1)[-1]
+        memories = tuple(MemoryView(m.source, m.text) for m in stored.memories)
+        where = (stored.wall, stored.tz_source, stored.lat, stored.lon)
+        return PhotoView(row, stored.id, name, exists, *where, memories, stored.sharing, stored.sensitivity)
 
     @api.get(
         "/api/v1/photos/{row}/thumbnail",
@@ -188,13 +190,13 @@ def _photos(api: FastAPI, engine: Engine) -> None:
 
         404 when its file has moved away, or is no picture.
         """
-        made = await anyio.to_thread.run_sync(
+        result = await anyio.to_thread.run_sync(
             partial(pictures.thumbnail, known(row), int(size)), limiter=decoders
         )
-        headers = {"etag": f'"{made.tag}"', "cache-control": "private, no-cache"}
+        headers = {"etag": f'"{result.tag}"', "cache-control": "private, no-cache"}
         if request.headers.get("if-none-match") == headers["etag"]:
             return Response(None, 304, headers)
-        return Response(made.data, 200, headers, "image/webp")
+        return Response(result.data, 200, headers, "image/webp")
 
     @api.get(
         "/api/v1/photos/{row}/image",
@@ -204,16 +206,16 @@ def _photos(api: FastAPI, engine: Engine) -> None:
     )
     async def image(row: Row) -> Response:
         """The photo's own file; what browsers do not show (TIFF, HEIC) comes as a download."""
-        found = await anyio.to_thread.run_sync(partial(pictures.original, known(row)), limiter=decoders)
-        shown = "inline" if found.media_type in SHOWN_BY_BROWSERS else "attachment"
+        original = await anyio.to_thread.run_sync(partial(pictures.original, known(row)), limiter=decoders)
+        disposition = "inline" if original.media_type in SHOWN_BY_BROWSERS else "attachment"
         headers = {"cache-control": "private, no-cache"}
         return FileResponse(
-            found.path,
+            original.path,
             200,
             headers,
-            found.media_type,
-            filename=found.path.name,
-            content_disposition_type=shown,
+            original.media_type,
+            filename=original.path.name,
+            content_disposition_type=disposition,
         )
 
 
@@ -242,17 +244,21 @@ def _session(api: FastAPI, guard: Guard) -> None:
 
 
 def _page(api: FastAPI) -> None:
-    """The page's files, read once from the package: names outside the table do not exist."""
+    """Serves the page's files, read once from the package. Names that are not in STATIC give 404."""
     folder = resources.files(__package__) / "static"
-    held = {name: (folder / name).read_bytes() for name in STATIC}
+    contents = {name: (folder / name).read_bytes() for name in STATIC}
 
     async def index() -> Response:
-        return Response(held["index.html"], 200, media_type=STATIC["index.html"])
+        return Response(contents["index.html"], 200, media_type=STATIC["index.html"])
 
     async def file(name: str) -> Response:
-        if name not in held:
+        if name not in contents:
             raise HTTPException(404, "no such page: the album is searched at /")
-        return Response(held[name], 200, media_type=STATIC[name])
+        return Response(contents[name], 200, media_type=STATIC[name])
+
+    async def vendored(name: str) -> Response:
+        return await file(f"vendor/{name}")
 
     api.add_api_route("/", index, include_in_schema=False, response_class=Response)
+    api.add_api_route("/vendor/{name}", vendored, include_in_schema=False, response_class=Response)
     api.add_api_route("/{name}", file, include_in_schema=False, response_class=Response)

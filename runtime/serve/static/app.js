@@ -182,7 +182,7 @@ function listen() {
   byId("login").addEventListener("cancel", (event) => event.preventDefault());
   document.querySelector(".panel-head .tools").addEventListener("click", (event) => {
     const what = event.target.dataset.map;
-    if (what && map) ({ in: () => map.zoom(0.6), out: () => map.zoom(1 / 0.6), fit: () => map.fit(), world: () => map.world() })[what]();
+    if (what && map) ({ in: () => map.zoom(1), out: () => map.zoom(-1), fit: () => map.fit(), world: () => map.world() })[what]();
   });
   new ResizeObserver(() => lastAnswer && drawGraph(byId("graph"), byId("graph-note"), lastAnswer)).observe(byId("graph-panel"));
 }
