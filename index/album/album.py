@@ -132,9 +132,12 @@ class Album:
             if any(kind == "entity" for kind, _, _ in found)
             else []
         )
-        photos = tuple((int(a), int(b)) for kind, a, b in found if kind == "photo")
+        numbered = [(kind, a, b) for kind, a, b in found if isinstance(a, int) and isinstance(b, int)]
+        photos = tuple((a, b) for kind, a, b in numbered if kind == "photo")
         entities = tuple(
-            (roots[a], roots[b]) for kind, a, b in found if kind == "entity" and max(a, b) < len(roots)
+            (roots[a], roots[b])
+            for kind, a, b in numbered
+            if kind == "entity" and min(a, b) >= 0 and max(a, b) < len(roots)
         )
         return Preferences(photos, entities)
 

@@ -13,9 +13,14 @@ import numpy as np
 from ..errors import AlbumError
 from ..records import FloatArray
 from . import loader
-from .schema import damaged
+from .schema import UNREADABLE, damaged
 
 _T = TypeVar("_T")
+# Steps of SQLite's virtual machine between two looks at the count, and the steps that one read may take: a
+# full scan takes about ten steps a row, and a row has at least ten bytes; sorting multiplies that by the
+# logarithm.
+_LOOK_EVERY = 100_000
+_STEPS, _STEPS_A_BYTE = 20_000_000, 200
 
 
 class AlbumFile:
@@ -23,6 +28,7 @@ class AlbumFile:
 
     def __init__(self, connection: apsw.Connection, path: Path) -> None:
         self.connection, self.path, self.lock = connection, path, threading.RLock()
+        self._steps = StepLimit(connection, path.stat().st_size)
         self.photos: int = self.load(loader.photo_count)
 
     def load(self, read: Callable[[apsw.Connection], _T]) -> _T:
@@ -33,9 +39,10 @@ class AlbumFile:
         threads would wait for each other.
         """
         with self.lock:
+            self._steps.restart()
             try:
                 return read(self.connection)
-            except (apsw.Error, ValueError, TypeError, OverflowError) as error:
+            except UNREADABLE as error:
                 raise damaged(self.path, error) from None
 
     def sql(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
@@ -51,3 +58,20 @@ class AlbumFile:
                 "use the encoder that built the album"
             )
         return array
+
+
+class StepLimit:
+    """Interrupts a statement that takes more steps than any honest album of the file's size needs."""
+
+    def __init__(self, db: apsw.Connection, size: int) -> None:
+        self._allowed = _STEPS + _STEPS_A_BYTE * size
+        self._spent = 0
+        db.set_progress_handler(self._look, _LOOK_EVERY)
+
+    def restart(self) -> None:
+        """Starts the count anew: another read begins."""
+        self._spent = 0
+
+    def _look(self) -> bool:
+        self._spent += _LOOK_EVERY
+        return self._spent > self._allowed

@@ -10,7 +10,8 @@ import apsw
 from ..errors import AlbumError
 from . import checksums, loader, segments
 from .results import AlbumStats, ChannelStats, SegmentStats
-from .schema import APPLICATION_ID, USER_VERSION, one_line, version_of
+from .schema import one_line
+from .tables import APPLICATION_ID, USER_VERSION, version_of
 
 # (description, SQL): the SQL counts the rows that break the invariant.
 _INVARIANTS = (

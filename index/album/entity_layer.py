@@ -113,5 +113,7 @@ class EntityLayer:
         return graph.adjacency(both[0], both[1], self._entity_count, self._entity_count)
 
     def _entity_name(self, row: int) -> tuple[str, str]:
-        name, kind = self._file.sql("SELECT name, kind FROM entities WHERE row=?", (row,))[0]
+        name, kind = self._file.load(
+            lambda db: db.execute("SELECT name, kind FROM entities WHERE row=?", (row,)).fetchall()[0]
+        )
         return str(name), str(kind)

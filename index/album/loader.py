@@ -22,6 +22,7 @@ from . import checksums
 from .results import AlbumMeta
 
 PHOTO_COLUMNS = "row, id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256"
+MAX_SCALE = 1e30  # far above any scale of a unit vector, and still a float32
 _POINT = (
     "SELECT coalesce(lat_e7, ?1), coalesce(lon_e7, ?1), coalesce(taken_at, ?1), coalesce(utc_offset, 0) "
     "FROM photos"
@@ -116,8 +117,10 @@ def entity_roots(db: apsw.Connection) -> RowArray:
 
     Raises ValueError if aliases form a cycle, or rows are not 0..m-1.
     """
-    count, end = db.execute("SELECT count(*), coalesce(max(row), -1) + 1 FROM entities").fetchone() or (0, 0)
-    if count != end:
+    count, first, end = db.execute(
+        "SELECT count(*), coalesce(min(row), 0), coalesce(max(row), -1) + 1 FROM entities"
+    ).fetchone() or (0, 0, 0)
+    if first != 0 or count != end:
         raise ValueError("entity rows are not 0..m-1")
     roots = np.arange(count, dtype=np.int64)
     merged = np.array(
@@ -151,7 +154,10 @@ def vector_set(rows: list[Any], what: str) -> VectorSet:
     codes = np.frombuffer(joined, np.int8).reshape(len(rows), dim)
     owners = np.array([row[0] for row in rows], np.int64)
     fine = _fine([row[3] for row in rows], dim) if len(rows[0]) > 3 else None
-    return VectorSet(codes, np.array([row[1] for row in rows], np.float32), owners, fine)
+    scales = np.array([row[1] for row in rows], np.float64)
+    if not ((scales >= 0) & (scales < MAX_SCALE)).all():
+        raise ValueError(f"{what}: an invalid scale")
+    return VectorSet(codes, scales.astype(np.float32), owners, fine)
 
 
 def _fine(digits: list[Any], dim: int) -> FineArray | None:

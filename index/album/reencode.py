@@ -9,7 +9,8 @@ import apsw
 from ..errors import AlbumError
 from . import checksums, loader, storage
 from .results import AlbumMeta
-from .schema import connect, one_line
+from .schema import UNREADABLE, connect, damaged, one_line
+from .tables import check_tables, version_of
 
 _OF = "renews"  # the key in the copy's meta table that says which state of the album it is a copy of
 
@@ -25,6 +26,7 @@ def begin(album: Path, aside: Path, meta: AlbumMeta) -> None:
     try:
         old = connect(album)
         try:
+            check_tables(old, album, version_of(old))
             old.execute("VACUUM INTO ?", (str(partial),))
         finally:
             old.close()
@@ -51,7 +53,9 @@ def begin(album: Path, aside: Path, meta: AlbumMeta) -> None:
                 copy.executemany("INSERT OR REPLACE INTO meta VALUES(?,?)", list(pairs.items()))
         finally:
             copy.close()
-    except apsw.Error as error:
+    except UNREADABLE as error:
+        if not isinstance(error, apsw.Error):
+            raise damaged(album, error) from None
         raise AlbumError(
             f"{partial}: cannot be written ({one_line(error)}); check the folder and the free space"
         ) from None

@@ -49,6 +49,8 @@ def load(connection: apsw.Connection, name: str, version: int, photos: int) -> S
     if (
         found is None
         or found[0] != version
+        or not isinstance(found[2], int)
+        or found[2] < 0
         or not isinstance(found[4], bytes)
         or hashlib.sha256(found[4]).hexdigest() != found[3]
     ):
@@ -57,8 +59,10 @@ def load(connection: apsw.Connection, name: str, version: int, photos: int) -> S
 
 
 def behind(connection: apsw.Connection, generation: int, rows: int, photos: int) -> RowArray:
+    """int64, ascending: photos changed or added since a segment of `rows` photos was built."""
+    rows = min(max(rows, 0), photos)
     sql = "SELECT photo FROM changes WHERE generation > ? AND photo < ? ORDER BY photo"
-    changed = [int(row) for (row,) in connection.execute(sql, (generation, min(rows, photos)))]
+    changed = [int(row) for (row,) in connection.execute(sql, (generation, rows))]
     return np.concatenate([np.array(changed, np.int64), np.arange(rows, photos, dtype=np.int64)])
 
 

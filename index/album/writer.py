@@ -26,7 +26,8 @@ from ..vectors.quantize import quantize
 from . import checksums, loader, merging, preferences, segments, storage
 from .results import AlbumMeta
 from .rows import Rows, seal_entity
-from .schema import check_replaceable, connect, create_tables, damaged, one_line, upgrade, version_of
+from .schema import UNREADABLE, check_replaceable, connect, damaged, one_line
+from .tables import check_tables, create_tables, upgrade, version_of
 
 HNSW_FROM = 1_000  # vectors in a channel: from here on a graph is worth its bytes
 _NAMES_A_CALL = 512  # entity names given to the encoder at once, so that memory stays bounded
@@ -100,7 +101,7 @@ class AlbumWriter:
         lock = storage.WriterLock(path)
         try:
             return cls(_open_in_place(path), path, path, lock, hnsw_from, engine)
-        except (apsw.Error, ValueError, TypeError) as error:
+        except UNREADABLE as error:
             lock.release()
             if isinstance(error, apsw.BusyError | apsw.LockedError):
                 raise AlbumError(
@@ -215,7 +216,9 @@ class AlbumWriter:
             )
             self._close()
             storage.publish(aside, self._final)
-        except apsw.Error as error:
+        except UNREADABLE as error:
+            if not isinstance(error, apsw.Error) or isinstance(error, apsw.CorruptError | apsw.NotADBError):
+                raise damaged(self._final, error) from None
             raise AlbumError(
                 f"{aside}: not compacted ({one_line(error)}); check the free space; the album is as it was"
             ) from None
@@ -283,7 +286,9 @@ class AlbumWriter:
                     )
         except BaseException as error:
             self._rows.dims = dims
-            if isinstance(error, apsw.CorruptError | apsw.NotADBError | ValueError | TypeError):
+            if isinstance(error, UNREADABLE) and (
+                not isinstance(error, apsw.Error) or isinstance(error, apsw.CorruptError | apsw.NotADBError)
+            ):
                 raise damaged(self._final, error) from None
             if isinstance(error, apsw.Error):
                 raise AlbumError(
@@ -374,6 +379,7 @@ def _open_in_place(path: Path) -> apsw.Connection:
     try:
         if db.readonly("main"):
             raise AlbumError(f"{path}: the file is read-only; check its permissions")
+        check_tables(db, path, version_of(db))
         if version_of(db) == 1:
             with db:
                 upgrade(db)
