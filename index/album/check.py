@@ -10,7 +10,7 @@ import apsw
 from ..errors import AlbumError
 from . import checksums, loader, segments
 from .results import AlbumStats, ChannelStats, SegmentStats
-from .schema import one_line
+from .schema import lacks_shared_memory, one_line
 from .tables import APPLICATION_ID, USER_VERSION, version_of
 
 # (description, SQL): the SQL counts the rows that break the invariant.
@@ -137,17 +137,17 @@ def _find(db: apsw.Connection, path: Path) -> list[str]:
 def words_problems(path: Path) -> list[str]:
     """Checks the full-text index against the memories with FTS5's own integrity check: problems, or nothing.
 
-    FTS5 runs the check as a write statement, though it changes nothing. So a file that cannot be written, or
-    that another program is writing, is reported as clean here; SQLite's integrity check covers the index's
-    own structure in any case.
+    FTS5 runs the check as a write statement, though it changes nothing. So an album that cannot be written,
+    that another program is writing, or whose disk is full is reported as clean here; SQLite's integrity check
+    covers the index's own structure in any case.
     """
     db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
         db.set_busy_timeout(2000)
         check_words(db)
-    except (apsw.BusyError, apsw.LockedError, apsw.ReadOnlyError, apsw.CantOpenError):
-        return []
-    except apsw.Error:
+    except apsw.Error as error:
+        if isinstance(error, apsw.BusyError | apsw.LockedError) or lacks_shared_memory(error):
+            return []
         return ["the index of words does not fit the memories"]
     finally:
         db.close()

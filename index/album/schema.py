@@ -15,6 +15,7 @@ from ..errors import AlbumError
 from .tables import APPLICATION_ID, USER_VERSION, VIEWS_OF_1, WORDS, check_tables, version_of
 
 _SQLITE_MAGIC = b"SQLite format 3\x00"
+_NO_SHARED_MEMORY = (apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_SHMMAP, apsw.SQLITE_IOERR_SHMOPEN)
 # What reading a damaged or crafted file raises: SQLite's own errors, and Python's for a value of a type or a
 # size that no writer wrote.
 UNREADABLE = (apsw.Error, ValueError, TypeError, OverflowError, IndexError, KeyError)
@@ -28,13 +29,16 @@ def open_reader(path: Path) -> apsw.Connection:
         raise damaged(path, error) from None
     try:
         _pin(connection, path)
-    except (apsw.CantOpenError, apsw.ReadOnlyError):
-        # The folder is read-only, so SQLite cannot create the WAL's shared-memory file in it.
-        connection.close()
-        connection = _immutable(path)
     except UNREADABLE as error:
         connection.close()
-        raise damaged(path, error) from None
+        if not lacks_shared_memory(error):
+            raise damaged(path, error) from None
+        connection = _immutable(
+            path,
+            "the disk is full"
+            if isinstance(error, apsw.IOError | apsw.FullError)
+            else "the folder cannot be written",
+        )
     except AlbumError:
         connection.close()
         raise
@@ -91,11 +95,22 @@ def _pin(connection: apsw.Connection, path: Path) -> None:
     connection.execute("PRAGMA query_only=1")
 
 
-def _immutable(path: Path) -> apsw.Connection:
-    if path.with_name(path.name + "-wal").exists():
+def lacks_shared_memory(error: Exception) -> bool:
+    """Whether SQLite could not create the small file beside the album that readers and writers share.
+
+    That is so in a folder that cannot be written, and on a full disk. The album itself may be sound.
+    """
+    if isinstance(error, apsw.IOError):
+        return getattr(error, "extendedresult", 0) in _NO_SHARED_MEMORY
+    return isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.FullError)
+
+
+def _immutable(path: Path, why: str) -> apsw.Connection:
+    """Opens an album that nobody writes now. Its log, if there is one, would be needed to read it."""
+    log = path.with_name(path.name + "-wal")
+    if log.exists() and log.stat().st_size:
         raise AlbumError(
-            f"{path}: a log lies beside it and the folder cannot be written; "
-            "copy both files to a folder that can"
+            f"{path}: a log lies beside it, and {why}; free some space, or copy both files to another folder"
         )
     uri = path.absolute().as_uri() + "?immutable=1"
     connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)

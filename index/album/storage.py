@@ -37,7 +37,7 @@ class WriterLock:
             ).fetchall()
             # The previous writer may have deleted the lock file after we opened it and before we locked it.
             # The next writer would then create and lock another file.
-            if _has_moved(self._db):
+            if has_moved(self._db):
                 self._db.close()
                 raise apsw.BusyError
         except apsw.BusyError:
@@ -60,10 +60,32 @@ class WriterLock:
         self._db.close()
 
 
-def _has_moved(db: apsw.Connection) -> bool:
+def has_moved(db: apsw.Connection) -> bool:
+    """Whether the file of an open connection was deleted, or another file has taken its name."""
     moved = ctypes.c_int(0)
     db.file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, ctypes.addressof(moved))
     return bool(moved.value)
+
+
+def log_of(path: Path) -> tuple[int, int] | None:
+    """The identity (device, inode) of the write-ahead log beside a file; None if there is no log."""
+    try:
+        log = path.with_name(path.name + "-wal").stat()
+    except OSError:
+        return None
+    return log.st_dev, log.st_ino
+
+
+def discard_log(path: Path, log: tuple[int, int] | None) -> None:
+    """Deletes the log beside `path` if it is still the one called `log`.
+
+    SQLite leaves the log of a file that was deleted or replaced, and would apply it to the next file of that
+    name.
+    """
+    if log is not None and log_of(path) == log:
+        for suffix in _BESIDE:
+            with contextlib.suppress(OSError):
+                path.with_name(path.name + suffix).unlink()
 
 
 def open_for_writing(path: Path) -> apsw.Connection:

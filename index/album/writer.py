@@ -55,12 +55,13 @@ class AlbumWriter:
         self.meta: AlbumMeta = loader.read_meta(db, final)
         self._generation = loader.read_generation(db)
         self._rows = Rows(db, str(working), loader.channel_dims(db))
+        self._log = storage.log_of(working)
 
     @classmethod
     def create(
         cls, path: Path, meta: AlbumMeta, *, hnsw_from: int = HNSW_FROM, engine: str = engines.DEFAULT
     ) -> AlbumWriter:
-        path = Path(path)
+        path = Path(path).resolve()  # through a symbolic link, so that the file behind it is replaced
         if not path.parent.is_dir():
             raise AlbumError(f"{path}: the folder {path.parent} does not exist; create it first")
         check_replaceable(path)
@@ -96,7 +97,7 @@ class AlbumWriter:
 
         Photos added are found at once, by scan; `finish` rebuilds the segments that have fallen far behind.
         """
-        path = Path(path)
+        path = Path(path).resolve()  # one lock and one file, by whatever link the album was named
         connect(path).close()  # report a bad file before creating any file beside it
         lock = storage.WriterLock(path)
         try:
@@ -275,6 +276,7 @@ class AlbumWriter:
         `counts`: whether the change increments the generation; False if it only adds derived data.
         """
         db, dims = self._open(), dict(self._rows.dims)
+        self._check_place(db)
         try:
             with storage.transaction(db):
                 if loader.read_generation(db) != self._generation:
@@ -297,6 +299,19 @@ class AlbumWriter:
                 ) from None
             raise
         self._generation += counts
+        self._check_place(db)
+
+    def _check_place(self, db: apsw.Connection) -> None:
+        """Raises AlbumError if the file was deleted or replaced: what is written now would reach nobody."""
+        if not storage.has_moved(db):
+            self._log = self._log or storage.log_of(self._working)
+            return
+        self._close()
+        storage.discard_log(self._working, self._log)
+        raise AlbumError(
+            f"{self._working}: the album was deleted or replaced while it was being written, so that the "
+            "changes of this run are lost; run this again"
+        )
 
     def _prove(self, db: apsw.Connection) -> None:
         """Fills a new album's pages, closes it, and verifies it by reading it once."""

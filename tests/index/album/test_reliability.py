@@ -1,5 +1,5 @@
-"""What an album survives: a writer killed at any moment, a disk that is full, a second writer, files that are
-not what they say, flipped bits.
+"""What an album survives: a writer killed at any moment, a full disk, a second writer, damaged and foreign
+files, flipped bits.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def a_photo(name: str, seed: int) -> Photo:
 
 
 def step(model: Model, seed: int) -> tuple[Callable[[AlbumWriter], None], Model]:
-    """One change, as something a writer does, and the model after it."""
+    """One change as a function of a writer, and the model after it."""
     rng, after = random.Random(seed), dict(model)
     kind = (
         rng.choice(["add", "add", "add", "update", "remove", "move", "prefer"]) if len(model) > 4 else "add"
@@ -84,15 +84,15 @@ def step(model: Model, seed: int) -> tuple[Callable[[AlbumWriter], None], Model]
     return prefer, after
 
 
-def write_until_killed(path: Path, model: Model, seed: int, told: Connection) -> None:
-    """Opens, changes, finishes, compacts, again and again; tells of each change once it has returned."""
+def write_until_killed(path: Path, model: Model, seed: int, sender: Connection) -> None:
+    """Opens, changes, finishes and compacts the album in turn; reports each change once it has returned."""
     while True:
         for again in ("finish", "close", "compact"):
             with AlbumWriter.extend(path, hnsw_from=30) as writer:
                 for _ in range(random.Random(seed).randint(1, 6)):
                     change, model = step(model, seed)
                     change(writer)
-                    told.send_bytes(b"+")
+                    sender.send_bytes(b"+")
                     seed += 1
                 if again == "finish":
                     writer.finish(name_vectors)
@@ -108,13 +108,13 @@ def on_disk(path: Path) -> Model:
 
 
 def kill_writers(path: Path, times: int) -> int:
-    """Kills a writer `times` times; the same album all along. How many changes were acknowledged."""
+    """Kills a writer of the same album `times` times; returns how many changes were acknowledged."""
     rng, model, seed, changes = random.Random(4), on_disk(path), 1_000, 0
     for _ in range(times):
-        reader, told = multiprocessing.Pipe(duplex=False)
-        writer = FORK.Process(target=write_until_killed, args=(path, model, seed, told))
+        reader, sender = multiprocessing.Pipe(duplex=False)
+        writer = FORK.Process(target=write_until_killed, args=(path, model, seed, sender))
         writer.start()
-        told.close()
+        sender.close()
         if rng.random() < 0.7:  # else it dies while it opens
             reader.poll(20)
         time.sleep(rng.uniform(0, 0.06))
@@ -126,10 +126,10 @@ def kill_writers(path: Path, times: int) -> int:
             while reader.recv_bytes():
                 states.append(step(states[-1], seed + len(states) - 1)[1])
         acknowledged = len(states) - 1
-        states.append(step(states[-1], seed + acknowledged)[1])  # committed perhaps, but not yet told
-        found = on_disk(path)
-        assert found in states[-2:], f"after {acknowledged} acknowledged changes"
-        model, seed, changes = found, seed + acknowledged + 1, changes + acknowledged
+        states.append(step(states[-1], seed + acknowledged)[1])  # perhaps committed, but not yet reported
+        actual = on_disk(path)
+        assert actual in states[-2:], f"after {acknowledged} acknowledged changes"
+        model, seed, changes = actual, seed + acknowledged + 1, changes + acknowledged
     return changes
 
 
@@ -138,17 +138,17 @@ def killing(build_album: BuildAlbum, times: int) -> None:
     assert kill_writers(path, times) > times
     with AlbumWriter.extend(path) as writer:
         writer.compact()
-    assert [p.name for p in path.parent.iterdir()] == [path.name]  # the dead left nothing that stays
+    assert [p.name for p in path.parent.iterdir()] == [path.name]  # killed writers leave no file behind
 
 
 @needs_fork
-def test_writers_killed_at_40_moments(build_album: BuildAlbum) -> None:
+def test_an_album_survives_writers_killed_at_40_moments(build_album: BuildAlbum) -> None:
     killing(build_album, 40)
 
 
 @needs_fork
 @pytest.mark.slow
-def test_writers_killed_at_500_moments(build_album: BuildAlbum) -> None:
+def test_an_album_survives_writers_killed_at_500_moments(build_album: BuildAlbum) -> None:
     killing(build_album, 500)
 
 
@@ -156,7 +156,7 @@ def test_writers_killed_at_500_moments(build_album: BuildAlbum) -> None:
 
 
 def fill(path: Path) -> tuple[set[str], str]:
-    """Adds until it fails: what was acknowledged, and what the error says."""
+    """Adds photos until it fails; returns what was acknowledged and the text of the error."""
     added: set[str] = set()
     with AlbumWriter.extend(path) as writer:
         for seed in range(100_000):
@@ -191,7 +191,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", str(folder)], check=True)
 
 
-def test_a_full_disk(album_path: Path, small_disk: Path) -> None:
+def test_a_disk_that_runs_out_of_space_keeps_every_acknowledged_photo(
+    album_path: Path, small_disk: Path
+) -> None:
     path = small_disk / "album.gamer"
     path.write_bytes(album_path.read_bytes())
     added, words = fill(path)
@@ -204,8 +206,66 @@ def test_a_full_disk(album_path: Path, small_disk: Path) -> None:
     assert not list(small_disk.glob("second*"))
 
 
+@pytest.mark.parametrize("log", [False, True], ids=["closed", "with a log"])
+def test_an_album_on_a_full_disk_is_read_or_the_full_disk_is_named(
+    album_path: Path, small_disk: Path, log: bool
+) -> None:
+    path = small_disk / "album.gamer"
+    path.write_bytes(album_path.read_bytes())
+    if log:
+        path.with_name("album.gamer-wal").write_bytes(b"a log that a killed writer left")
+    with (small_disk / "ballast").open("wb", buffering=0) as filler, contextlib.suppress(OSError):
+        while filler.write(bytes(4096)):
+            pass
+    if log:
+        with pytest.raises(AlbumError, match="the disk is full"):
+            Album.open(path)
+    else:
+        with Album.open(path) as album:
+            assert album.verify() == [] and len(album.photos(range(4))) == 4
+            assert album.search_text("beach", 3).rows.size
+
+
+@pytest.mark.parametrize("how", ["deleted", "replaced"])
+@pytest.mark.parametrize("before", [0, 1], ids=["before the first change", "after a change"])
+def test_a_writer_notices_that_its_album_was_deleted_or_replaced_and_leaves_no_log(
+    build_album: BuildAlbum, how: str, before: int
+) -> None:
+    path, other = build_album(), build_album(SAMPLE[:2], name="other.gamer")
+    wanted = other.read_bytes()
+    with AlbumWriter.extend(path) as writer:
+        if before:
+            writer.add([Encoded(Photo("kept"))])
+        path.unlink() if how == "deleted" else other.replace(path)
+        with pytest.raises(AlbumError, match="deleted or replaced"):
+            writer.add([Encoded(Photo("lost"))])
+    assert {file.name for file in path.parent.iterdir() if file.name.startswith("album")} == (
+        set() if how == "deleted" else {"album.gamer"}
+    )
+    if how == "deleted":
+        path.write_bytes(wanted)
+    assert path.read_bytes() == wanted
+    with Album.open(path) as album:
+        assert len(album) == 2 and album.verify() == []
+
+
+def test_an_album_named_by_a_symbolic_link_stays_one_album(build_album: BuildAlbum, tmp_path: Path) -> None:
+    path, link = build_album(), tmp_path / "link.gamer"
+    link.symlink_to(path)
+    with AlbumWriter.extend(link) as writer:
+        with pytest.raises(AlbumError, match="another program is writing"):
+            AlbumWriter.extend(path)
+        writer.add([Encoded(Photo("new"))])
+        writer.compact()
+    assert link.is_symlink() and len(on_disk(path)) == len(SAMPLE) + 1
+    with AlbumWriter.create(link, META) as writer:
+        writer.add(SAMPLE[:1])
+        writer.finish(name_vectors)
+    assert link.is_symlink() and len(on_disk(path)) == 1
+
+
 def rewritten(path: Path, how: str) -> None:
-    """What puts a new file in an album's place: written anew, or built anew under the same name."""
+    """Puts a new file in an album's place: by compacting it, or by building another under the same name."""
     if how == "compact":
         with AlbumWriter.extend(path) as writer:
             writer.compact()
@@ -218,11 +278,11 @@ def rewritten(path: Path, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["compact", "create"])
-def test_a_nearly_full_disk_never_costs_the_album_that_stands(
+def test_a_nearly_full_disk_leaves_the_old_album_or_the_new_one_complete(
     build_album: BuildAlbum, small_disk: Path, how: str
 ) -> None:
-    """Every size of free space, a page apart, from none to enough: the old album stands whole, or the new one
-    does, and a failure says so.
+    """Every size of free space, a page apart, from none to enough: the old album or the new one is complete,
+    and a failure is reported.
     """
     page, vectors = 4096, {"text": np.ones((8, DIM), np.float32)}
     source = build_album([*SAMPLE, *(Encoded(a_photo(f"{n}.jpg", n), vectors) for n in range(120))])
@@ -241,9 +301,9 @@ def test_a_nearly_full_disk_never_costs_the_album_that_stands(
         except AlbumError as error:
             assert "\n" not in str(error) and "space" in str(error), error
             outcomes.append("old")
-        ballast.unlink()  # reading wants a little room of its own
-        found = set(on_disk(path))
-        assert found == old if how == "compact" or outcomes[-1] == "old" else len(found) == 120, free
+        ballast.unlink()  # reading needs some free space
+        photos = set(on_disk(path))
+        assert photos == old if how == "compact" or outcomes[-1] == "old" else len(photos) == 120, free
         assert [f.name for f in small_disk.iterdir() if not f.name.endswith(("-wal", "-shm"))] == [
             "album.gamer"
         ], free
@@ -253,14 +313,14 @@ def test_a_nearly_full_disk_never_costs_the_album_that_stands(
 
 
 @needs_fork
-def test_a_file_that_may_not_grow(album_path: Path) -> None:
-    def limited(told: Connection) -> None:
+def test_a_file_that_may_not_grow_keeps_every_acknowledged_photo(album_path: Path) -> None:
+    def limited(sender: Connection) -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 19, 1 << 19))
-        told.send(fill(album_path))
+        sender.send(fill(album_path))
 
-    reader, told = multiprocessing.Pipe(duplex=False)
-    child = FORK.Process(target=limited, args=(told,))
+    reader, sender = multiprocessing.Pipe(duplex=False)
+    child = FORK.Process(target=limited, args=(sender,))
     child.start()
     added, words = reader.recv()
     child.join()
@@ -300,7 +360,7 @@ def python(code: str, *args: str) -> subprocess.Popen[str]:
     )
 
 
-def test_a_second_writer_is_told_at_once(album_path: Path) -> None:
+def test_a_second_writer_is_refused_at_once(album_path: Path) -> None:
     with python(HOLD, str(album_path)) as first:
         assert first.stdout is not None and first.stdout.readline() == "open\n"
         begin = time.monotonic()
@@ -315,12 +375,12 @@ def test_a_second_writer_is_told_at_once(album_path: Path) -> None:
         assert time.monotonic() - begin < 60  # it does not wait for the first to end
         first.kill()
         first.wait()
-    with AlbumWriter.extend(album_path) as writer:  # the lock died with its holder
+    with AlbumWriter.extend(album_path) as writer:  # the lock ended with its process
         writer.remove(["dog.jpg"])
     assert [p.name for p in album_path.parent.iterdir()] == [album_path.name]
 
 
-def test_two_readers_and_a_writer(album_path: Path) -> None:
+def test_two_readers_see_complete_albums_while_a_writer_adds_photos(album_path: Path) -> None:
     more = 60
     readers = [python(READ, str(album_path), str(4 + more)) for _ in range(2)]
     assert all(r.stdout is not None and r.stdout.readline() == "open\n" for r in readers)
@@ -364,7 +424,7 @@ def test_an_album_that_is_being_read_is_not_replaced(album_path: Path) -> None:
     assert len(on_disk(album_path)) == 4
 
 
-# Files that are not what they say
+# Damaged and foreign files
 
 
 def damaged_files(good: bytes, folder: Path) -> Iterator[tuple[Path, str]]:
@@ -386,7 +446,7 @@ def damaged_files(good: bytes, folder: Path) -> Iterator[tuple[Path, str]]:
         yield path, words
 
 
-def test_what_cannot_be_used_is_refused_in_one_line_and_not_touched(album_path: Path, tmp_path: Path) -> None:
+def test_an_unusable_file_is_refused_in_one_line_and_not_changed(album_path: Path, tmp_path: Path) -> None:
     folder = tmp_path / "files"
     folder.mkdir()
     for path, words in damaged_files(album_path.read_bytes(), folder):
@@ -412,12 +472,12 @@ def change(path: Path) -> None:
 
 
 @needs_fork
-def test_a_read_only_album(album_path: Path) -> None:
+def test_a_read_only_album_can_be_read_and_not_written(album_path: Path) -> None:
     """As a user who may read it and write neither it nor its folder."""
     if os.geteuid() != 0:
         album_path.parent.chmod(0o555)
 
-    def as_nobody(told: Connection) -> None:
+    def as_nobody(sender: Connection) -> None:
         if os.geteuid() == 0:
             os.setgroups([])
             os.setgid(65534)
@@ -427,16 +487,16 @@ def test_a_read_only_album(album_path: Path) -> None:
             with Album.open(album_path) as album:
                 read = (album.verify(), [photo.id for photo in album.photos(range(4))])
             AlbumWriter.extend(album_path)
-            told.send((read, "it was opened for writing"))
+            sender.send((read, "it was opened for writing"))
         except (AlbumError, OSError) as error:
-            told.send((read, str(error)))
+            sender.send((read, str(error)))
 
     before = album_path.read_bytes()
     for folder in (album_path.parent, *album_path.parents[1:3]):
         folder.chmod(0o755 if os.geteuid() == 0 else 0o555)
     album_path.chmod(0o444)
-    reader, told = multiprocessing.Pipe(duplex=False)
-    child = FORK.Process(target=as_nobody, args=(told,))
+    reader, sender = multiprocessing.Pipe(duplex=False)
+    child = FORK.Process(target=as_nobody, args=(sender,))
     child.start()
     read, words = reader.recv() if reader.poll(30) else (None, "no answer")
     child.join()
@@ -449,7 +509,7 @@ def test_a_read_only_album(album_path: Path) -> None:
 
 # Flipped bits
 
-# What a checksum or a hash covers; the page of the format says what none does.
+# What a checksum or a hash covers; FORMAT.md says what is not covered.
 COVERED = (
     "SELECT id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256 "
     "FROM photos ORDER BY row",
@@ -498,16 +558,16 @@ def flips(album_path: Path, times: int) -> None:
     assert noticed > times // 20  # most of a small file is empty pages
 
 
-def test_no_flipped_bit_shows_what_was_never_written(album_path: Path) -> None:
+def test_none_of_300_files_with_flipped_bits_shows_what_was_never_written(album_path: Path) -> None:
     flips(album_path, 300)
 
 
 @pytest.mark.slow
-def test_no_flipped_bit_of_many_shows_what_was_never_written(album_path: Path) -> None:
+def test_none_of_1500_files_with_flipped_bits_shows_what_was_never_written(album_path: Path) -> None:
     flips(album_path, 1_500)
 
 
-def test_repair_builds_what_is_derived_and_keeps_its_hands_off_the_rows(album_path: Path) -> None:
+def test_repair_rebuilds_derived_data_and_does_not_change_the_rows(album_path: Path) -> None:
     with contextlib.closing(sqlite3.connect(album_path)) as db, db:
         db.execute("UPDATE segments SET blob = zeroblob(length(blob)) WHERE name='kdtree'")
         db.execute("DELETE FROM memories_fts_data WHERE id > 10")
@@ -525,8 +585,8 @@ def test_repair_builds_what_is_derived_and_keeps_its_hands_off_the_rows(album_pa
         assert album.search_text("beach", 3).rows.size == 2
 
 
-def test_a_pipe_or_a_folder_is_no_place_for_an_album(album_path: Path, tmp_path: Path) -> None:
-    """A pipe would be waited for, and a device, which only root could name, replaced."""
+def test_no_album_and_no_export_is_written_over_a_pipe_or_a_folder(album_path: Path, tmp_path: Path) -> None:
+    """Opening a pipe would block; a device, which only root could name, would be replaced."""
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     for name in ("pipe", "folder"):
