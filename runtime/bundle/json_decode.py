@@ -1,7 +1,7 @@
-"""JSON values → frozen dataclasses, type-checked field by field.
+"""Converts JSON values to frozen dataclasses and checks the type of every field.
 
-What reads a kind is made once: a manifest holds thousands of values of a few kinds, and every start of the
-program reads one.
+The reader of a type is built once and cached, because a manifest holds thousands of values of a few types and
+the program reads one at every start.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Reader = Callable[[Any], Any]
 
 
 class _Misfit(ValueError):
-    """A value that is not what its field wants; `at` grows on the way out."""
+    """A value that does not fit its field. `at`: the path to it, which each enclosing reader extends."""
 
     def __init__(self, what: str, at: str = "") -> None:
         super().__init__(what, at)
@@ -31,8 +31,9 @@ class _Misfit(ValueError):
 
 
 def read_as(kind: Any, raw: Any, at: str) -> Any:
-    """`raw` (from JSON) as `kind`: a dataclass, tuple[X, ...], dict[str, X], a union, or a scalar. Raises
-    ValueError saying where.
+    """The parsed JSON `raw` as a `kind`: a dataclass, tuple[X, ...], dict[str, X], a union, or a scalar.
+
+    `at`: the name of the value in error messages. Raises ValueError with the path to the first misfit.
     """
     try:
         return _reader(kind)(raw)
@@ -70,13 +71,13 @@ def _record(kind: Any) -> Reader:
                 f"{', '.join(missing or sorted(set(raw) - set(fields)))} "
                 f"{'missing' if missing else 'unknown'}"
             )
-        found, name = {}, ""
+        values, name = {}, ""
         try:
             for name, value in raw.items():
-                found[name] = readers[name](value)
+                values[name] = readers[name](value)
         except _Misfit as error:
             raise error.within(f".{name}") from None
-        return kind(**found)
+        return kind(**values)
 
     return read
 
@@ -85,13 +86,13 @@ def _sequence(kind: Any, item: Reader) -> Reader:
     def read(raw: Any) -> Any:
         if not isinstance(raw, list):
             raise _wrong(kind, raw)
-        found: list[Any] = []
+        values: list[Any] = []
         try:
             for value in raw:
-                found.append(item(value))
+                values.append(item(value))
         except _Misfit as error:
-            raise error.within(f"[{len(found)}]") from None
-        return tuple(found)
+            raise error.within(f"[{len(values)}]") from None
+        return tuple(values)
 
     return read
 
@@ -100,13 +101,13 @@ def _mapping(kind: Any, item: Reader) -> Reader:
     def read(raw: Any) -> Any:
         if not isinstance(raw, dict):
             raise _wrong(kind, raw)
-        found, name = {}, ""
+        values, name = {}, ""
         try:
             for name, value in raw.items():
-                found[name] = item(value)
+                values[name] = item(value)
         except _Misfit as error:
             raise error.within(f".{name}") from None
-        return found
+        return values
 
     return read
 
@@ -117,20 +118,41 @@ def _union(kind: Any) -> Reader:
     def read(raw: Any) -> Any:
         if isinstance(raw, dict):
             return _reader(args[0])(raw)
+        if float in args and type(raw) in (int, float):
+            return _finite(raw)
         if type(raw) in args:
             return raw
-        if float in args and type(raw) is int:
-            return float(raw)
         raise _wrong(kind, raw)
 
     return read
 
 
+def _finite(raw: int | float) -> float:
+    """Python's json reads NaN, Infinity and 1e999; no field of ours may be one of them."""
+    try:
+        number = float(raw)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise _Misfit("a finite number is wanted")
+    return number
+
+
+def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """`object_pairs_hook` for json.loads. Raises ValueError for a key that stands twice in one object."""
+    out = dict(pairs)
+    if len(out) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice[:60]!r} stands twice")
+    return out
+
+
 def _scalar(kind: Any) -> Reader:
     def number(raw: Any) -> Any:
-        if type(raw) in (int, float) and math.isfinite(raw):
-            return float(raw)
-        return exact(raw)
+        if type(raw) not in (int, float):
+            raise _wrong(kind, raw)
+        return _finite(raw)
 
     def exact(raw: Any) -> Any:
         if type(raw) is kind:

@@ -1,9 +1,9 @@
-"""The bundle's manifest: what travels to a phone, with sizes, hashes and proof. Reads, writes and checks;
-runs nothing.
+"""The bundle's manifest: the files that a phone gets, with their sizes, hashes and measured parity.
 
-A bundle is a directory with `manifest.json` (this file's `Manifest` as JSON, `schema_version` first), the
-artifacts it names, tokenizer files, `labels.json`, `gazetteer.sqlite` and `fixtures/`. `load` checks schema,
-sizes and SHA-256 before anything else touches a file.
+This module reads, writes and checks manifests; it runs no model. A bundle is a directory with `manifest.json`
+(a `Manifest` as JSON, `schema_version` first), the artifacts that it names, tokenizer files, `labels.json`,
+`gazetteer.sqlite` and `fixtures/`. `read` checks the schema; `check_one` checks the size and the SHA-256 of a
+file before it is opened.
 """
 
 from __future__ import annotations
@@ -11,23 +11,26 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ..errors import BundleError
-from .json_decode import read_as
+from .json_decode import read_as, without_duplicates
 
 SCHEMA_VERSION = 2
-READABLE = (1, 2)  # 1: no fixtures of every component, and parity does not say whose kernels were asked
+READABLE = (1, 2)  # in 1 not every component has fixtures, and parity does not name the kernels
 MANIFEST_NAME = "manifest.json"
+MAX_ELEMENTS = 1 << 31  # of a tensor; an 8-bit table of 256,000 words of width 2,048 has a quarter of that
 NOT_RUN = "not run on this platform"
 
 
 @dataclass(frozen=True)
 class TensorSpec:
-    """One input or output: `shape` holds integers, or names for dimensions that may vary; `dtype` is numpy's
-    name.
+    """One input or output of an artifact.
+
+    `shape`: integers, or names for dimensions that may vary. `dtype`: numpy's name.
     """
 
     name: str
@@ -39,13 +42,13 @@ class TensorSpec:
 class Parity:
     """How close an artifact's outputs are to the fp32 torch model's on the same inputs.
 
-    `status`: "passed", or NOT_RUN where the target cannot be executed here (then no figure is given).
-    `metric` is "cosine" (worst input in `minimum`, all inputs in `mean`) or "top1" (share of positions of a
-    fixed text whose likeliest token is the same; cosine of the hidden state in `minimum` and `mean`).
-    `executed_by`: "onnxruntime", "executorch", "Core ML", "MIL interpreter"; "" in bundles from before it was
-    said. Of what was NOT_RUN it says what was checked instead. `kernels`: engine, version and processor
-    features (processor.kernels) that the figures hold for; elsewhere the bundle's fixtures are run again
-    before it is trusted (selfcheck.py).
+    `status`: "passed", or NOT_RUN if the exporting system cannot run the target (then there are no figures).
+    `metric`: "cosine" (the worst input's in `minimum`, the mean of all inputs in `mean`) or "top1" (the share
+    of positions of a fixed text whose likeliest token is the same; then `minimum` and `mean` are cosines of
+    the hidden state). `executed_by`: "onnxruntime", "executorch", "Core ML", "MIL interpreter"; for NOT_RUN,
+    what was checked instead; "" in older bundles, which did not record it. `kernels`: the engine, its version
+    and the processor features (processor.kernels) for which the figures hold; on others, the bundle's
+    fixtures are run before the artifact is used (selfcheck.py).
     """
 
     status: str
@@ -62,11 +65,10 @@ class Parity:
 
 @dataclass(frozen=True)
 class Artifact:
-    """One file (or one directory: an .mlpackage, ONNX with its weights beside) for one component and one
-    target.
+    """One component exported for one target: a file, or a directory (.mlpackage, ONNX with external weights).
 
-    `export_seconds`, `export_peak_bytes`: what making and proving it took; 0 bytes where that was not
-    counted.
+    `export_seconds`, `export_peak_bytes`: time and peak memory of exporting it and measuring its parity; 0
+    bytes if the memory was not measured.
     """
 
     role: str
@@ -86,7 +88,8 @@ class Artifact:
 class Component:
     """One network of the recipe.
 
-    `macs` counts multiply-adds of the fp32 module on `macs_per`; `trained` is False for random weights.
+    `macs`: multiply-adds of the fp32 module for the input that `macs_per` describes. `trained`: False for
+    random weights.
     """
 
     role: str
@@ -100,13 +103,13 @@ class Component:
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """Pixels → tensor: shorter side to `resize` (antialiased), centre crop `crop`, (x - mean) / std inside
-    the graph, of pixels in 0..255.
+    """How pixels become the image tower's input.
 
-    `channel_mean`, `channel_std`: the same by channel, where the channels differ (then `mean` and `std` are
-    their means). `fit`: "cut", whole pixels of the picture's centre are cut out and resized; "crop", exactly
-    the centre of the whole picture's resize, as Hugging Face's processors have it; "squash", both sides
-    become `crop`, whatever the picture's shape.
+    The shorter side is resized to `resize` (antialiased), then the centre of `crop` × `crop` is taken; the
+    graph itself computes (x - mean) / std of pixels in 0..255. `channel_mean`, `channel_std`: the values per
+    channel, if they differ (then `mean` and `std` are their means). `fit`: "cut" cuts a centre of integer
+    pixels from the picture and resizes it; "crop" takes the exact centre of the resized picture, as Hugging
+    Face's processors do; "squash" makes both sides `crop`, whatever the picture's shape.
     """
 
     resize: int
@@ -121,12 +124,12 @@ class Preprocessing:
 
 @dataclass(frozen=True)
 class Language:
-    """What the decoder needs beside its graph: sizes of the KV cache, rotary base, and the ids that stop
-    generation.
+    """The parameters of the decoder that are not in its graph.
 
-    `rope_theta` 0: nothing rotates. `window`: what the local layers see, rotated with `rope_theta_local`; 0
-    without such layers. `buckets`, `distance`: T5's relative positions. `start_id`: what an encoder-decoder's
-    answer begins with; None for a decoder alone.
+    Sizes of the KV cache, rotary base, and the ids that end a generation. `rope_theta`: 0 without rotary
+    positions. `window`: the number of tokens that local layers attend to, with the rotary base
+    `rope_theta_local`; 0 without such layers. `buckets`, `distance`: T5's relative positions. `start_id`: the
+    first token of an encoder-decoder's answer; None for a decoder without encoder.
     """
 
     layers: int
@@ -145,9 +148,9 @@ class Language:
 
 @dataclass(frozen=True)
 class Thresholds:
-    """δ of layer 2, ρ of the router (paper Eq.
+    """`delta`: δ of layer 2. `rho`: ρ of the router (paper Eq. 1). `k`: the number of hits.
 
-    1), K hits. `delta_from` says how δ was calibrated for this text encoder.
+    `delta_from`: how δ was calibrated for this text encoder.
     """
 
     delta: float
@@ -158,12 +161,13 @@ class Thresholds:
 
 @dataclass(frozen=True)
 class Ranking:
-    """The weights of the fused score (ranking.py), in log-odds. `fitted`: on what, and how.
+    """The weights of the fused score, and of the estimate of presence, in log-odds (search/ranking.py).
 
-    text, image: a unit of cosine of the channel. words: a unit of BM25. coverage: all of the query's words
-    held. context_words, context_coverage: the same of the messages around a message. entity: a node over δ as
-    similar as can be. cue: a nat of evidence. here, here_cosine, here_coverage, here_cue: the logistic that
-    says whether the album holds what is meant at all.
+    `text`, `image`: per unit of cosine in the channel. `words`: per unit of BM25. `coverage`: for a photo
+    that holds all words of the query. `context_words`, `context_coverage`: the same two for the messages
+    around a message. `entity`: for an entity of the greatest similarity above δ. `cue`: per nat of evidence.
+    `here`, `here_cosine`, `here_coverage`, `here_cue`: intercept and coefficients of the logistic regression
+    that estimates whether the album holds what is meant. `fitted`: the data and the method of the fit.
     """
 
     text: float = 7.6
@@ -188,7 +192,7 @@ class Ranking:
 
 @dataclass(frozen=True)
 class DataFile:
-    """A file of the bundle that is not an artifact: tokenizer, labels, gazetteer, fixture, notice."""
+    """A file of the bundle other than an artifact: tokenizer, labels, gazetteer, fixture, notice."""
 
     name: str
     path: str
@@ -198,8 +202,9 @@ class DataFile:
 
 @dataclass(frozen=True)
 class PrefixFile:
-    """The decoder's cache of a prompt's fixed beginning (.npy); read when first used. `made_from`: see
-    prefix.py.
+    """The decoder's KV cache of a prompt's fixed beginning (.npy), read on first use.
+
+    `made_from`: a hash of what the cache depends on (models/prefix.py).
     """
 
     prompt: str
@@ -213,11 +218,11 @@ class PrefixFile:
 
 @dataclass(frozen=True)
 class Manifest:
-    """Everything that a bundle promises. Field order is the JSON's order.
+    """The content of `manifest.json`, with the fields in the order of the JSON.
 
-    `preprocessing`: None without an image tower. `language`: None without a language model. `settings`: what
-    the export was asked for, as text. `random_parts`: what was filled with random numbers on demand: such a
-    bundle finds nothing, and searches refuse it unless told.
+    `preprocessing`: None without an image tower. `language`: None without a language model. `settings`: the
+    settings of the export, as text. `random_parts`: the parts that were given random weights on request; such
+    a bundle finds nothing, and searches refuse it unless random weights are allowed.
     """
 
     schema_version: int
@@ -241,22 +246,22 @@ class Manifest:
     random_parts: tuple[str, ...] = ()
 
     def component(self, role: str) -> Component:
-        found: Component = _only([c for c in self.components if c.role == role], f"component {role!r}")
-        return found
+        component: Component = _only([c for c in self.components if c.role == role], f"component {role!r}")
+        return component
 
     def artifact(self, role: str, target: str) -> Artifact:
         """The artifact of `role` for `target`. Raises BundleError with the targets that the bundle has."""
-        found = [a for a in self.artifacts if a.role == role and a.target == target]
-        if not found:
+        matches = [a for a in self.artifacts if a.role == role and a.target == target]
+        if not matches:
             have = sorted({a.target for a in self.artifacts})
             raise BundleError(
                 f"bundle has no {target} artifact for {role}; it holds {', '.join(have)}: export again with "
                 f"--targets {target}"
             )
-        return found[0]
+        return matches[0]
 
     def prompt(self, name: str) -> str:
-        """The prompt template called `name`. Raises BundleError for a bundle that has none."""
+        """The prompt template `name`. Raises BundleError if the bundle does not have it."""
         if name not in self.prompts:
             raise BundleError(
                 f"bundle has no prompt {name!r}; it holds {', '.join(sorted(self.prompts))}: export it again"
@@ -273,42 +278,44 @@ class Manifest:
         return self.language
 
     def pixels(self) -> Preprocessing:
-        """How photos become the image tower's input. Raises BundleError for a bundle without one."""
+        """The image tower's preprocessing. Raises BundleError for a bundle without an image tower."""
         if self.preprocessing is None:
             raise BundleError(f"bundle {self.recipe} has no image tower: export a recipe that has one")
         return self.preprocessing
 
     def golden(self, role: str) -> dict[str, DataFile]:
-        """The golden arrays of a component by name (`want` is what fp32 torch gave): fixtures/ROLE.NAME.npy,
-        or of its family's.
+        """The files of a component's golden arrays, by name; `want` holds the outputs of fp32 torch.
+
+        They are called fixtures/ROLE.NAME.npy, or fixtures/FAMILY.NAME.npy with the part of the role before
+        the first "_".
         """
-        mine = (f"fixtures/{role}.", f"fixtures/{role.split('_', 1)[0]}.")
+        beginnings = (f"fixtures/{role}.", f"fixtures/{role.split('_', 1)[0]}.")
         return {
             f.name.split(".")[-2]: f
             for f in self.files
-            if f.name.startswith(mine) and f.name.endswith(".npy")
+            if f.name.startswith(beginnings) and f.name.endswith(".npy")
         }
 
     def has_file(self, name: str) -> bool:
         return any(f.name == name for f in self.files)
 
     def file(self, name: str) -> DataFile:
-        found: DataFile = _only([f for f in self.files if f.name == name], f"file {name!r}")
-        return found
+        file: DataFile = _only([f for f in self.files if f.name == name], f"file {name!r}")
+        return file
 
 
-def _only(found: list[Any], what: str) -> Any:
-    if len(found) != 1:
+def _only(entries: list[Any], what: str) -> Any:
+    if len(entries) != 1:
         raise BundleError(f"bundle manifest names no {what}: export it again")
-    return found[0]
+    return entries[0]
 
 
 def to_json(manifest: Manifest) -> str:
-    """Stable JSON text (2-space indent, field order kept, newline at the end)."""
+    """The manifest as stable JSON text: 2-space indent, fields in order, newline at the end."""
     raw = dataclasses.asdict(manifest)
     for name in ("prefixes", "ranking", "settings", "random_parts"):
         if not raw[name]:
-            del raw[name]  # a bundle from before there were any is written as it was read
+            del raw[name]  # so that a bundle of an older version is written as it was read
     for part, kind in (("language", Language), ("preprocessing", Preprocessing)):
         for field in dataclasses.fields(kind) if raw[part] else ():
             if field.default is not dataclasses.MISSING and raw[part][field.name] == field.default:
@@ -323,9 +330,12 @@ def to_json(manifest: Manifest) -> str:
 
 
 def from_json(text: str, where: str) -> Manifest:
-    """Parses and type-checks a manifest. Raises BundleError naming the first field that does not fit."""
+    """Parses and type-checks a manifest; `where`: its file, for messages.
+
+    Raises BundleError with the first field that does not fit.
+    """
     try:
-        raw = json.loads(text)
+        raw = json.loads(text, object_pairs_hook=without_duplicates)
     except (ValueError, RecursionError) as error:
         raise BundleError(f"{where}: not JSON ({str(error)[:80]})") from None
     if not isinstance(raw, dict) or not isinstance(raw.get("schema_version"), int):
@@ -338,20 +348,20 @@ def from_json(text: str, where: str) -> Manifest:
         )
     try:
         manifest: Manifest = read_as(Manifest, raw, "manifest")
-        _within(manifest)
+        _check_bounds(manifest)
     except ValueError as error:
         raise BundleError(f"{where}: field {error}: export the bundle again") from None
     return manifest
 
 
 def artifact_from(raw: Any) -> Artifact:
-    """One artifact's JSON object, type-checked. Raises ValueError."""
-    found: Artifact = read_as(Artifact, raw, "artifact")
-    return found
+    """An artifact from its parsed JSON object, type-checked. Raises ValueError."""
+    artifact: Artifact = read_as(Artifact, raw, "artifact")
+    return artifact
 
 
-def _within(manifest: Manifest) -> None:
-    """Bounds on what a reader allocates by the manifest's word. Raises ValueError naming the field."""
+def _check_bounds(manifest: Manifest) -> None:
+    """Checks the sizes by which a reader allocates memory. Raises ValueError with the field."""
     p, s = manifest.preprocessing, manifest.language
     bounds: dict[str, tuple[int, int, int]] = {
         "thresholds.k": (manifest.thresholds.k, 1, 1000),
@@ -382,12 +392,19 @@ def _within(manifest: Manifest) -> None:
         )
     if s is not None and "refine" not in manifest.prompts:
         raise ValueError("prompts: refine missing")
-    if any(not t.shape for a in manifest.artifacts for t in (*a.inputs, *a.outputs)):
-        raise ValueError("artifacts: a tensor without a shape")
+    for artifact in manifest.artifacts:
+        if not artifact.inputs or not artifact.outputs:
+            raise ValueError(f"artifacts: {artifact.role} has no inputs or no outputs")
+        for tensor in (*artifact.inputs, *artifact.outputs):
+            if not tensor.shape:
+                raise ValueError("artifacts: a tensor without a shape")
+            sizes = [size for size in tensor.shape if isinstance(size, int)]
+            if min(sizes, default=0) < 0 or math.prod(sizes) > MAX_ELEMENTS:
+                raise ValueError(f"artifacts: {tensor.name[:60]!r} has sizes outside 0..{MAX_ELEMENTS}")
 
 
 def inside(bundle: Path, relative: str) -> Path:
-    """`bundle / relative`, refusing a path that leaves the bundle (manifests are hostile input)."""
+    """`bundle / relative`. Raises BundleError for a path that leaves the bundle: manifests are untrusted."""
     pure = PurePosixPath(relative)
     path = bundle.joinpath(*pure.parts)
     if (
@@ -401,8 +418,9 @@ def inside(bundle: Path, relative: str) -> Path:
 
 
 def digest(path: Path) -> tuple[int, str]:
-    """(bytes, SHA-256 hex) of a file; of a directory, over its files' relative names and contents in sorted
-    order.
+    """(size in bytes, SHA-256 in hex) of a file or a directory.
+
+    The hash of a directory is over the relative names and the contents of its files, in sorted order.
     """
     sha, total = hashlib.sha256(), 0
     files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
@@ -417,7 +435,7 @@ def digest(path: Path) -> tuple[int, str]:
 
 
 def read(bundle: Path) -> Manifest:
-    """Manifest of a bundle directory, parsed but with no file checked. Raises BundleError."""
+    """The manifest of a bundle directory; its files are not checked. Raises BundleError."""
     path = bundle / MANIFEST_NAME
     try:
         text = path.read_text(encoding="utf-8")
@@ -431,7 +449,10 @@ def read(bundle: Path) -> Manifest:
 
 
 def check_one(bundle: Path, entry: Artifact | DataFile | PrefixFile) -> Path:
-    """The path of one file of the manifest, after its size and hash were checked. Raises BundleError."""
+    """The path of a file that the manifest names, once its size and hash are checked.
+
+    Raises BundleError if the file is missing or differs.
+    """
     path = inside(bundle, entry.path)
     if not path.exists():
         raise BundleError(
@@ -457,7 +478,7 @@ def check_files(bundle: Path, manifest: Manifest) -> None:
 
 
 def check(bundle: Path, manifest: Manifest) -> None:
-    """Checks every file that the manifest names. Raises BundleError for the first that is not as promised."""
+    """Checks every file that the manifest names. Raises BundleError for the first that differs from it."""
     check_files(bundle, manifest)
     for artifact in manifest.artifacts:
         check_one(bundle, artifact)

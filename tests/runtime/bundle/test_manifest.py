@@ -1,10 +1,11 @@
-"""The bundle's manifest: round trip, the golden file of version 1, and everything that a hostile or damaged
-bundle may try.
+"""The bundle's manifest: round trip, the golden files of versions 1 and 2, and what a hostile or damaged
+bundle may contain.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,7 +53,7 @@ def test_golden_version_2_names_the_kernels_of_its_parity_and_writes_back_the_sa
     assert mf.to_json(manifest) == text
 
 
-def test_golden_arrays_are_a_components_own_or_its_familys() -> None:
+def test_golden_arrays_belong_to_a_component_or_to_its_family() -> None:
     manifest = mf.from_json(MANIFEST.read_text(encoding="utf-8"), "golden")
     names = (
         "fixtures/dpe.patches.npy",
@@ -69,14 +70,14 @@ def test_golden_arrays_are_a_components_own_or_its_familys() -> None:
     assert manifest.golden("text_tower") == {}
 
 
-def test_a_whole_bundle_passes(small: tuple[Path, mf.Manifest]) -> None:
+def test_an_intact_bundle_passes(small: tuple[Path, mf.Manifest]) -> None:
     folder, manifest = small
     assert mf.read(folder) == manifest
     mf.check(folder, manifest)
 
 
 @pytest.mark.parametrize("name", ["onnx/text_tower.onnx", "labels.json"])
-def test_a_flipped_byte_is_named(small: tuple[Path, mf.Manifest], name: str) -> None:
+def test_a_file_with_a_flipped_byte_is_named(small: tuple[Path, mf.Manifest], name: str) -> None:
     folder, manifest = small
     data = bytearray((folder / name).read_bytes())
     data[0] ^= 1
@@ -86,7 +87,9 @@ def test_a_flipped_byte_is_named(small: tuple[Path, mf.Manifest], name: str) -> 
 
 
 @pytest.mark.parametrize("name", ["onnx/text_tower.onnx", "labels.json"])
-def test_a_truncated_and_a_missing_file_are_named(small: tuple[Path, mf.Manifest], name: str) -> None:
+def test_a_file_that_was_emptied_or_removed_is_refused_with_the_reason(
+    small: tuple[Path, mf.Manifest], name: str
+) -> None:
     folder, manifest = small
     (folder / name).write_bytes(b"")
     with pytest.raises(BundleError, match="0 bytes"):
@@ -124,7 +127,9 @@ def test_a_link_that_leaves_the_bundle_is_refused(small: tuple[Path, mf.Manifest
         ('{"schema_version": ' + "9" * 5000 + "}", "not JSON"),
     ],
 )
-def test_a_manifest_that_is_none_says_so_in_one_line(tmp_path: Path, text: str, says: str) -> None:
+def test_a_malformed_manifest_is_refused_in_one_line_with_the_reason(
+    tmp_path: Path, text: str, says: str
+) -> None:
     (tmp_path / mf.MANIFEST_NAME).write_text(text)
     with pytest.raises(BundleError, match=says) as caught:
         mf.read(tmp_path)
@@ -144,7 +149,9 @@ def test_a_manifest_that_is_none_says_so_in_one_line(tmp_path: Path, text: str, 
         (("artifacts", 0, "surprise"), 1, "surprise unknown"),
     ],
 )
-def test_a_field_of_the_wrong_kind_is_named(path: tuple[str | int, ...], value: object, says: str) -> None:
+def test_a_wrong_missing_or_unknown_field_is_named(
+    path: tuple[str | int, ...], value: object, says: str
+) -> None:
     raw = json.loads(MANIFEST.read_text(encoding="utf-8"))
     at = raw
     for step in path[:-1]:
@@ -154,7 +161,7 @@ def test_a_field_of_the_wrong_kind_is_named(path: tuple[str | int, ...], value: 
         mf.from_json(json.dumps(raw), "x")
 
 
-def test_no_bundle_there(tmp_path: Path) -> None:
+def test_a_folder_without_a_manifest_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BundleError, match=r"no manifest\.json"):
         mf.read(tmp_path)
 
@@ -170,8 +177,44 @@ def test_a_directory_artifact_is_hashed_by_names_and_contents(tmp_path: Path) ->
     assert mf.digest(package)[1] != first[1]
 
 
-def test_unknown_target_lists_what_there_is() -> None:
+def test_an_unknown_target_lists_those_that_the_bundle_has() -> None:
     manifest = mf.from_json(MANIFEST.read_text(encoding="utf-8"), "golden")
     with pytest.raises(BundleError, match="coreml, onnx"):
         manifest.artifact("text_tower", "executorch")
     assert json.loads(mf.to_json(manifest))["schema_version"] == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('"k": 5', '"k": 5, "k": 6', "the key 'k' stands twice"),
+        ('"delta": 0.8', '"delta": NaN', "delta: a finite number"),
+        ('"delta": 0.8', '"delta": Infinity', "delta: a finite number"),
+        ('"delta": 0.8', '"delta": 1e999', "delta: a finite number"),
+        ('"delta": 0.8', f'"delta": 1{"0" * 400}', "delta: a finite number"),
+    ],
+)
+def test_numbers_that_are_not_finite_and_keys_that_stand_twice_are_refused(
+    old: str, new: str, says: str
+) -> None:
+    text = MANIFEST.read_text(encoding="utf-8")
+    field = re.search(old.replace("0.8", r"[\d.]+"), text)
+    assert field, old
+    with pytest.raises(BundleError, match=says):
+        mf.from_json(text.replace(field[0], new, 1), "hostile")
+
+
+@pytest.mark.parametrize("shape", [[10**12], [1 << 20, 1 << 20], [-1, 4]])
+def test_a_tensor_of_an_impossible_size_is_refused(shape: list[int]) -> None:
+    raw = json.loads(MANIFEST.read_text(encoding="utf-8"))
+    raw["artifacts"][0]["inputs"][0]["shape"] = shape
+    with pytest.raises(BundleError, match="sizes outside"):
+        mf.from_json(json.dumps(raw), "hostile")
+
+
+@pytest.mark.parametrize("kind", ["inputs", "outputs"])
+def test_an_artifact_without_inputs_or_outputs_is_refused(kind: str) -> None:
+    raw = json.loads(MANIFEST.read_text(encoding="utf-8"))
+    raw["artifacts"][0][kind] = []
+    with pytest.raises(BundleError, match="has no inputs or no outputs"):
+        mf.from_json(json.dumps(raw), "hostile")
