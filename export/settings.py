@@ -1,5 +1,6 @@
-"""What the user asked of an export: recipe, quantization, sources and sizes. Travels to the worker processes
-and into the manifest.
+"""The settings of an export as the user gave them: recipe, quantization, sources and sizes.
+
+They are sent to the worker processes and written into the manifest.
 """
 
 from __future__ import annotations
@@ -21,16 +22,18 @@ EXECUTORCH_BACKENDS = ("xnnpack", "coreml", "vulkan")
 
 @dataclass(frozen=True)
 class Settings:
-    """`sources`: (part, source) pairs, see checkpoint.py. `keep`: (part of a tensor's name, quantization)
-    pairs that override `quant`.
+    """The settings of one export.
 
-    `max_seq`: cache slots of the decoder, 0 for the recipe's. `image_input`: "prepared" (float pixels of the
-    tower's size) or "any" (uint8 RGB of any size, resized in the graph; ONNX only). `coreml_cache`: the Core
-    ML decoder's, "tensors" in and out, or "state" (see stateful.py). `onnx_format`: of the target "onnx";
-    "ort" is ONNX Runtime's flatbuffer. `opset`: ONNX's operator set. `deployment_target`: the oldest system
-    that Core ML's programs run on. `calibrate`: a folder of photographs for static int8, "" for those that
-    packages carry. `executorch_backend`: what ExecuTorch lowers to. `parts`: those of the recipe that are
-    asked for; none: all.
+    `quant`: the requested quantization; a recipe may replace it for a role (`quant_of`). `sources`: (part,
+    source) pairs, see checkpoints/checkpoint.py. `keep`: (part of a tensor's name, quantization) pairs that
+    override `quant`. `group_size`: weights that share a scale in int4. `max_seq`: cache slots of the decoder,
+    0 for the recipe's. `image_input`: "prepared" (float pixels of the tower's size) or "any" (uint8 RGB of
+    any size, resized in the graph; ONNX only). `coreml_cache`: how the Core ML decoder passes its cache, as
+    "tensors" (inputs and outputs) or as "state" (see coreml/stateful.py). `onnx_format`: the file format of
+    the target "onnx"; "ort" is ONNX Runtime's flatbuffer. `opset`: the ONNX operator set.
+    `deployment_target`: the oldest system that Core ML programs run on. `calibrate`: a folder of photographs
+    for static int8, "" for those that packages contain. `executorch_backend`: the backend that ExecuTorch
+    lowers to. `parts`: the requested parts of the recipe; empty for all.
     """
 
     recipe: str
@@ -50,7 +53,7 @@ class Settings:
     parts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Raises ExportError for what no export can follow."""
+        """Raises ExportError for an unsupported value, and for a recipe without a source of weights."""
         chosen = recipe(self.recipe)
         if self.parts:
             chosen.only(self.parts)
@@ -92,9 +95,9 @@ class Settings:
 
     @property
     def chosen(self) -> Recipe:
-        """The recipe, or those of its parts that are asked for."""
-        whole = recipe(self.recipe)
-        return whole.only(self.parts) if self.parts else whole
+        """The recipe, limited to the requested parts."""
+        full = recipe(self.recipe)
+        return full.only(self.parts) if self.parts else full
 
     @property
     def slots(self) -> int:
@@ -102,18 +105,19 @@ class Settings:
         return self.max_seq or self.chosen.max_seq
 
     def source(self, part: str) -> str | None:
-        """Where the user wants `part` from; None for the recipe's own source."""
+        """The source that the user gave for `part`; None for the recipe's default."""
         return dict(self.sources).get(part)
 
     def model(self, part: str) -> str | None:
-        """The name of `part`'s model in models.py; None where the recipe takes any model, or has no such
-        part.
+        """The name of `part`'s model in checkpoints/catalogue.py.
+
+        None if the recipe takes any model for `part`, or does not have the part.
         """
         name = {"image": self.chosen.image, "text": self.chosen.text, "llm": self.chosen.llm}[part]
         return None if name in ("*", "") else name
 
     def quant_of(self, role: str, target: str) -> str:
-        """The quantization that `role` gets on `target`: ExecuTorch's backends differ as targets do."""
+        """The quantization of `role` on `target`; for ExecuTorch, by the rules of its backend."""
         rules = (
             self.executorch_backend
             if target == "executorch" and self.executorch_backend != "xnnpack"
@@ -123,25 +127,28 @@ class Settings:
 
     @property
     def kept(self) -> tuple[tuple[str, str], ...]:
-        """What the command keeps, before what the recipe does."""
+        """(part of a tensor's name, quantization) pairs: the command's first, then the recipe's."""
         return *self.keep, *self.chosen.keep.get(self.quant, ())
 
     def threshold(self, quant: str, role: str) -> Threshold:
         """The parity that `role` must reach in `quant`.
 
-        The likeliest token of random numbers is a matter of chance: none is asked of them.
+        A quantized language model with random weights has no top-1 threshold: its likeliest token is a matter
+        of chance.
         """
-        held = self.chosen.threshold(quant, role)
-        rounded = quant not in ("fp32", "fp16")
+        required = self.chosen.threshold(quant, role)
+        quantized = quant not in ("fp32", "fp16")
         return (
-            Threshold(held.cosine) if rounded and role in LLM_ROLES and "llm" in self.random_parts else held
+            Threshold(required.cosine)
+            if quantized and role in LLM_ROLES and "llm" in self.random_parts
+            else required
         )
 
     @property
     def random_parts(self) -> tuple[str, ...]:
-        """The parts that the user asked to be random numbers.
+        """The parts that the user requested with random weights.
 
-        (The DPE always is: nobody has published trained ones.)
+        The DPE is not listed: its weights are always random, because no trained ones are published.
         """
         return tuple(
             part
@@ -150,9 +157,10 @@ class Settings:
         )
 
     def to_strings(self) -> dict[str, str]:
-        """For the manifest: field → text.
+        """Field → text, for the manifest.
 
-        A local path is cut to its name: a bundle tells nothing of the machine that made it.
+        A local path is reduced to its last component, so that a bundle reveals nothing about the machine that
+        made it.
         """
         raw = dataclasses.asdict(self)
         raw["sources"] = ",".join(
@@ -165,30 +173,30 @@ class Settings:
 
 
 def from_strings(raw: dict[str, str], sources: tuple[tuple[str, str], ...] = ()) -> Settings:
-    """The settings that a manifest names, with `sources` in place of the same parts'. Raises ExportError."""
+    """The settings of a manifest; `sources` replaces its sources of the same parts. Raises ExportError."""
     try:
-        said = (
+        values = (
             {f.name: str(f.default) for f in dataclasses.fields(Settings)}
             | {"sources": "", "keep": "", "parts": ""}
             | raw
         )
-        named = dict(_pairs(said["sources"])) | dict(sources)
+        named_sources = dict(_pairs(values["sources"])) | dict(sources)
         return Settings(
-            recipe=said["recipe"],
-            quant=said["quant"],
-            sources=tuple(named.items()),
-            keep=_pairs(said["keep"]),
-            group_size=int(said["group_size"]),
-            max_seq=int(said["max_seq"]),
-            image_input=said["image_input"],
-            trust_pickle=said["trust_pickle"] == "True",
-            coreml_cache=said["coreml_cache"],
-            onnx_format=said["onnx_format"],
-            opset=int(said["opset"]),
-            deployment_target=said["deployment_target"],
-            calibrate=said["calibrate"],
-            executorch_backend=said["executorch_backend"],
-            parts=parse_parts(said["parts"]),
+            recipe=values["recipe"],
+            quant=values["quant"],
+            sources=tuple(named_sources.items()),
+            keep=_pairs(values["keep"]),
+            group_size=int(values["group_size"]),
+            max_seq=int(values["max_seq"]),
+            image_input=values["image_input"],
+            trust_pickle=values["trust_pickle"] == "True",
+            coreml_cache=values["coreml_cache"],
+            onnx_format=values["onnx_format"],
+            opset=int(values["opset"]),
+            deployment_target=values["deployment_target"],
+            calibrate=values["calibrate"],
+            executorch_backend=values["executorch_backend"],
+            parts=parse_parts(values["parts"]),
         )
     except (KeyError, ValueError) as error:
         raise ExportError(
@@ -204,9 +212,7 @@ def _pairs(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def parse_parts(text: str) -> tuple[str, ...]:
-    """ "text,image" → parts in canonical order; "" for all that a recipe has. Raises ExportError that lists
-    the choices.
-    """
+    """ "text,image" → parts in canonical order; "" → () (all parts). Raises ExportError with the choices."""
     wanted = [part.strip() for part in text.split(",") if part.strip()]
     if unknown := [part for part in wanted if part not in PARTS]:
         raise ExportError(f"unknown part {unknown[0]!r}; choose from: {', '.join(PARTS)}")
@@ -226,32 +232,36 @@ def parse_keep(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def parse_sources(name: str, model: str | None, weights: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """`-m SOURCE` and `--weights [PART=]SOURCE` → (part, source) pairs. A source without a part is for every
-    part that has weights.
+    """`-m SOURCE` and `--weights [PART=]SOURCE` → (part, source) pairs.
 
-    Raises ExportError: `-m` for a recipe of several models, an unknown part.
+    A source without a part applies to every part except dpe. Raises ExportError for an unknown recipe, for an
+    unknown part, and for `-m` with a recipe of several models.
     """
     chosen = recipe(name)
     parts = [part for part in chosen.parts() if part != "dpe"]
-    found: dict[str, str] = {}
+    source_of: dict[str, str] = {}
     if model is not None:
         if len({chosen.image, chosen.text, chosen.llm} - {""}) > 1:
             raise ExportError(
                 f"recipe {name} is made of several models: say which part {model} is, as in --weights "
                 f"{parts[-1]}={model}"
             )
-        found |= dict.fromkeys(parts, model)
+        source_of |= dict.fromkeys(parts, model)
     for item in weights:
         part, equals, source = item.partition("=")
         if equals and part in PARTS:
-            found[part] = source
+            source_of[part] = source
+        elif equals and part.isidentifier() and not Path(item).exists():
+            raise ExportError(
+                f"--weights {item}: there is no part {part!r}; the parts are {', '.join(PARTS)}"
+            )
         else:
-            found |= dict.fromkeys(parts, item)
-    return tuple(found.items())
+            source_of |= dict.fromkeys(parts, item)
+    return tuple(source_of.items())
 
 
 def recipe_for(config: catalogue.Config) -> str:
-    """The recipe that takes any checkpoint of this configuration: "towers", "mobileclip" or "llm"."""
+    """The name of the recipe that accepts any such checkpoint: "towers", "mobileclip" or "llm"."""
     return {"clip": "towers", "siglip": "towers", "mobileclip": "mobileclip"}.get(
         str(config.get("model_type")), "llm"
     )

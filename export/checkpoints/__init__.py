@@ -1,3 +1,1 @@
-"""What people bring: checkpoints, their configurations and weights by name, and the models that
-recipes name.
-"""
+"""Checkpoints: configurations, weights by name, and the catalogue of the models that recipes name."""

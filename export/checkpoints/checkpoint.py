@@ -1,8 +1,8 @@
-"""Checkpoints: a hub id, a local Hugging Face directory, a GGUF file, a weights package or `random[:seed]`,
-opened behind one interface.
+"""Opens checkpoints, whatever their source, as a `Checkpoint`.
 
-Reads safetensors and GGUF tensor by tensor, and configuration and tokenizer beside them. Refuses pickled
-files unless they are trusted by name.
+Sources are a hub id, a local Hugging Face directory, a GGUF file, a weights package or `random[:seed]`.
+Tensors of safetensors and GGUF files are read one at a time. Pickled files are refused unless the caller
+passes `trust_pickle`.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _MAX_JSON = 64 << 20
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A model's configuration and weights. `tokenizer` gives the text of its tokenizer.json; None where there
-    is none (random numbers).
+    """A model's configuration and weights.
 
-    `processor`: preprocessor_config.json, or None. `licence`: one line for the bundle's notices.
+    `tokenizer`: returns the text of tokenizer.json; None for random weights. `processor`: the contents of
+    preprocessor_config.json, or None. `licence`: one line for the bundle's NOTICE.txt.
     """
 
     config: Config
@@ -45,9 +45,9 @@ class Checkpoint:
 
 
 class SafetensorsWeights:
-    """Tensors of one or several safetensors files, each read when asked for.
+    """The tensors of one or more safetensors files, each read from disk by `get`.
 
-    Prefixes that wrappers add are seen through.
+    Names are also looked up with the prefixes that some wrapper models add.
     """
 
     trained = True
@@ -69,16 +69,16 @@ class SafetensorsWeights:
         return self._stored(name) is not None
 
     def get(self, name: str, *shape: int) -> Tensor:
-        stored = self._stored(name)
-        if stored is None:
+        stored_name = self._stored(name)
+        if stored_name is None:
             raise ExportError(
                 f"{self.source}: no tensor {name}: the checkpoint is of another architecture, or not whole"
             )
-        return fit(self._where[stored].get_tensor(stored), name, shape, self.source)
+        return fit(self._where[stored_name].get_tensor(stored_name), name, shape, self.source)
 
     def _stored(self, name: str) -> str | None:
-        # GPT-2's first checkpoints leave out "transformer."; multimodal Gemma puts "language_model." before
-        # or within.
+        # GPT-2's first checkpoints omit "transformer."; multimodal Gemma has "language_model." as a prefix or
+        # after "model.".
         forms = (
             name,
             name.removeprefix("transformer."),
@@ -90,8 +90,9 @@ class SafetensorsWeights:
 
 
 class PickledWeights(SafetensorsWeights):
-    """A pickled checkpoint, opened only where the user trusts it by name: unpickling runs what
-    stands in it.
+    """The tensors of pickled files, all loaded at once.
+
+    Unpickling runs code from the file: callers create this only if the user trusts the source.
     """
 
     def __init__(self, files: list[Path], source: str) -> None:
@@ -105,12 +106,11 @@ class PickledWeights(SafetensorsWeights):
 
 
 def open_checkpoint(name: str | None, source: str | None = None, *, trust_pickle: bool = False) -> Checkpoint:
-    """The checkpoint of the model called `name` in models.py, from `source` if one is given, else from its
-    own.
+    """Opens the checkpoint of the model called `name` in catalogue.py, from `source` or its default source.
 
     `source`: "random" or "random:SEED" (needs a name, for the configuration), a directory with config.json
-    and safetensors, a .gguf file, or a hub id "owner/name". Raises ExportError: nothing there, not whole,
-    pickled, or the hub cannot be reached.
+    and safetensors, a .gguf file, or a hub id "owner/name". Raises ExportError for a checkpoint that is
+    missing, incomplete or pickled, and for a hub that cannot be reached.
     """
     if source is not None and (source == "random" or source.startswith("random:")):
         return _random(name, source)
@@ -136,24 +136,30 @@ def open_checkpoint(name: str | None, source: str | None = None, *, trust_pickle
     return _hub(source, f"see the licence of {source}", trust_pickle, name)
 
 
-def _random(name: str | None, source: str) -> Checkpoint:
+def random_seed(source: str) -> int:
+    """The seed of "random" (0) or "random:SEED". Raises ExportError for any other seed."""
     seed = source.partition(":")[2] or "0"
     if not seed.isdecimal() or len(seed) > 9:
         raise ExportError(f"{source!r}: the seed is a whole number, as in random:7")
+    return int(seed)
+
+
+def _random(name: str | None, source: str) -> Checkpoint:
+    seed = random_seed(source)
     if name is None:
         raise ExportError("random weights need an architecture: name a recipe")
     config = catalogue.config(name)
     gemma = str(config.get("model_type")).startswith("gemma")
-    # Gemma multiplies what it looks up by the root of its width.
+    # Gemma multiplies its token embeddings by sqrt(hidden_size).
     table = float(config["hidden_size"]) ** -0.5 if gemma else 1.0
-    weights = RandomWeights(int(seed), _depth(config), int(config.get("d_kv", 1)), table, gemma)
+    weights = RandomWeights(seed, _depth(config), int(config.get("d_kv", 1)), table, gemma)
     return Checkpoint(
         config, weights, None, None, f"random numbers in the shape of {catalogue.model(name).source}"
     )
 
 
 def _depth(config: Config) -> int:
-    """Blocks of the deepest stack."""
+    """The number of blocks of the deepest stack."""
     stacks = [config, *(value for value in config.values() if isinstance(value, dict))]
     return max(
         int(stack.get(key, 1)) for stack in stacks for key in ("num_hidden_layers", "num_layers", "n_layer")
@@ -169,18 +175,19 @@ def _package(known: catalogue.Model) -> Checkpoint:
 
 
 def _assembled(folder: Path, known: catalogue.Model) -> Path:
-    """A GGUF file that comes in parts, joined in the user's cache once; its SHA-256 is the one that the
-    package states.
+    """The path of a GGUF file that packages contain in parts, joined once into the user's cache.
+
+    Raises ExportError if a part is missing or the SHA-256 is not the one that the package states.
     """
     parts = sorted(
         p for n in range(1, 10) for p in folder.parent.glob(f"{known.module}_part{n}/data/*.gguf.part*")
     )
-    sums = folder / "data" / "SHA256SUMS"
-    if not parts or not sums.is_file():
+    sums_file = folder / "data" / "SHA256SUMS"
+    if not parts or not sums_file.is_file():
         raise ExportError(f"weights package {known.source} holds no .gguf file: reinstall it with its parts")
-    wanted, file = sums.read_text().split()[:2]
+    expected_sha256, file = sums_file.read_text().split()[:2]
     path = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "gamer" / Path(file).name
-    if path.is_file() and _sha256(path) == wanted:
+    if path.is_file() and _sha256(path) == expected_sha256:
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(f"{path.name}.{os.getpid()}")
@@ -188,7 +195,7 @@ def _assembled(folder: Path, known: catalogue.Model) -> Path:
         with aside.open("wb") as out:
             for part in parts:
                 out.write(part.read_bytes())
-        if _sha256(aside) != wanted:
+        if _sha256(aside) != expected_sha256:
             raise ExportError(
                 f"weights package {known.source}: its parts do not make the file that it promises: "
                 "reinstall it"
@@ -216,10 +223,10 @@ def _gguf(path: Path, source: str, licence: str) -> Checkpoint:
 def _hub(name: str, licence: str, trust_pickle: bool, model: str | None) -> Checkpoint:
     from huggingface_hub import snapshot_download
 
-    wanted = _HUB_FILES + (list(_PICKLES) if trust_pickle else [])
+    patterns = _HUB_FILES + (list(_PICKLES) if trust_pickle else [])
     try:
-        folder = Path(snapshot_download(name, allow_patterns=wanted, etag_timeout=10))
-    except Exception as error:  # the hub client raises its own, requests' and httpx's classes
+        folder = Path(snapshot_download(name, allow_patterns=patterns, etag_timeout=10))
+    except Exception as error:  # huggingface_hub raises its own classes and those of requests and httpx
         reason = str(error).splitlines()[0][:120]
         raise ExportError(
             f"{name}: cannot be fetched from the hub ({reason}): give a local directory with -m, or "
@@ -231,10 +238,10 @@ def _hub(name: str, licence: str, trust_pickle: bool, model: str | None) -> Chec
 def open_directory(
     folder: Path, source: str, licence: str, trust_pickle: bool, model: str | None
 ) -> Checkpoint:
-    """A directory as Hugging Face lays it out, or MobileCLIP's publishers. `model`: the name in models.py
-    that the user gave it, if any.
+    """Opens a directory in Hugging Face's layout, or in one of those that MobileCLIP is published in.
 
-    Raises ExportError: no config, no safetensors, pickled files only.
+    `model`: the catalogue's name of the model, or None. Raises ExportError without a configuration or
+    weights, and for pickled weights unless `trust_pickle`.
     """
     config, processor = _configuration(folder, model)
     files = sorted(folder.glob("*.safetensors"))
@@ -267,44 +274,44 @@ def open_directory(
 
 
 def _configuration(folder: Path, model: str | None) -> tuple[Config, Config | None]:
-    """(config.json, preprocessor_config.json) in Hugging Face's form, from whichever form lies there.
+    """(config.json, preprocessor_config.json or None) of a folder, in Hugging Face's form.
 
-    Raises ExportError.
+    MobileCLIP's published forms are converted. Raises ExportError without a configuration.
     """
-    found = read_json(folder / "config.json")
-    if found is not None and "model_type" in found:
-        return found, read_json(folder / "preprocessor_config.json")
-    if (theirs := read_json(folder / "open_clip_config.json")) is not None:
-        return mobileclip_config.read_open_clip(theirs, f"{folder.name}/open_clip_config.json")
+    config = read_json(folder / "config.json")
+    if config is not None and "model_type" in config:
+        return config, read_json(folder / "preprocessor_config.json")
+    if (published := read_json(folder / "open_clip_config.json")) is not None:
+        return mobileclip_config.read_open_clip(published, f"{folder.name}/open_clip_config.json")
     for name in ("config.json", *sorted(path.name for path in folder.glob("mobileclip*.json"))):
-        theirs = read_json(folder / name)
-        if theirs is not None and "image_cfg" in theirs:
-            return mobileclip_config.read_apple(theirs, f"{folder.name}/{name}"), None
-    if model is not None and (own := catalogue.config(model))["model_type"] == "mobileclip":
-        return own, None  # Apple's checkpoints come as one file: the recipe says what it holds
-    if found is None:
+        published = read_json(folder / name)
+        if published is not None and "image_cfg" in published:
+            return mobileclip_config.read_apple(published, f"{folder.name}/{name}"), None
+    if model is not None and (default := catalogue.config(model))["model_type"] == "mobileclip":
+        return default, None  # Apple publishes a weights file without a configuration
+    if config is None:
         raise ExportError(
             f"{folder}: no config.json: give the directory that holds config.json and the safetensors files"
         )
-    return found, None
+    return config, None
 
 
 def read_json(path: Path) -> Config | None:
-    """A JSON object; None if there is no such file.
+    """The JSON object in a file; None if the file does not exist.
 
-    Raises ExportError for one that is no object, or too large.
+    Raises ExportError if it is unreadable, not an object, or larger than 64 MB.
     """
     if not path.is_file():
         return None
     try:
         if path.stat().st_size > _MAX_JSON:
             raise ValueError("larger than 64 MB")
-        found = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise ExportError(f"{path}: not readable as JSON ({str(error)[:80]})") from None
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise ExportError(f"{path}: not a JSON object: is it a model's directory?")
-    return found
+    return value
 
 
 def _licence(name: str | None, folder: Path) -> str:
@@ -316,7 +323,7 @@ def _licence(name: str | None, folder: Path) -> str:
 
 
 def _transformers_tokenizer(folder: Path, gguf_file: str | None) -> str:
-    os.environ["HF_HUB_OFFLINE"] = "1"  # what is local is never asked of a hub
+    os.environ["HF_HUB_OFFLINE"] = "1"  # the files are local: no request to the hub
     from transformers import AutoTokenizer
 
     try:

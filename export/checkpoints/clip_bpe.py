@@ -1,5 +1,6 @@
-"""CLIP's tokenizer from OpenAI's list of byte pairs, which a package carries: for checkpoints that come
-without one. Opens one text file.
+"""Builds CLIP's tokenizer from OpenAI's list of byte-pair merges, for checkpoints without a tokenizer.
+
+The list is a file of the open_clip_torch package.
 """
 
 from __future__ import annotations
@@ -13,48 +14,48 @@ from . import catalogue
 FILE = "bpe_simple_vocab_16e6.txt.gz"
 BEGIN, END = "<|startoftext|>", "<|endoftext|>"
 WORD_END = "</w>"
-MERGES = 49152 - 256 - 2  # of the file, which goes on
+MERGES = 49152 - 256 - 2  # the lines in use; the file has more
 PIECES = r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
 
 
 def tokenizer() -> str:
-    """tokenizer.json. Raises ExportError with the install command where the package is missing."""
+    """The text of tokenizer.json. Raises ExportError if open_clip_torch is not installed."""
     from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers, processors
     from tokenizers.models import BPE
 
     pairs = merges()
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    words = [
+    vocabulary = [
         *letters,
         *(letter + WORD_END for letter in letters),
         *("".join(pair) for pair in pairs),
         BEGIN,
         END,
     ]
-    made = Tokenizer(
+    bpe = Tokenizer(
         BPE(
-            {word: n for n, word in enumerate(words)},
+            {word: n for n, word in enumerate(vocabulary)},
             pairs,
             unk_token=END,
             continuing_subword_prefix="",
             end_of_word_suffix=WORD_END,
         )
     )
-    made.add_special_tokens([BEGIN, END])
-    made.normalizer = normalizers.Sequence(
+    bpe.add_special_tokens([BEGIN, END])
+    bpe.normalizer = normalizers.Sequence(
         [normalizers.NFC(), normalizers.Replace(Regex(r"\s+"), " "), normalizers.Lowercase()]
     )
     split = pre_tokenizers.Split(Regex(PIECES), behavior="removed", invert=True)
-    made.pre_tokenizer = pre_tokenizers.Sequence(
+    bpe.pre_tokenizer = pre_tokenizers.Sequence(
         [split, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
     )
-    marks = [(token, made.token_to_id(token)) for token in (BEGIN, END)]
-    made.post_processor = processors.TemplateProcessing(single=f"{BEGIN} $A {END}", special_tokens=marks)
-    return str(made.to_str())
+    end_tokens = [(token, bpe.token_to_id(token)) for token in (BEGIN, END)]
+    bpe.post_processor = processors.TemplateProcessing(single=f"{BEGIN} $A {END}", special_tokens=end_tokens)
+    return str(bpe.to_str())
 
 
 def merges() -> list[tuple[str, str]]:
-    """The byte pairs in the order in which they are joined. Raises ExportError."""
+    """The byte-pair merges in order of priority. Raises ExportError."""
     path = catalogue.package_dir(catalogue.MERGES) / FILE
     try:
         with gzip.open(path, "rt", encoding="utf-8") as lines:

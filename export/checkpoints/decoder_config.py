@@ -1,7 +1,7 @@
-"""A language model's Hugging Face configuration as the sizes that its modules are built from.
+"""Converts a language model's Hugging Face configuration to the sizes that its modules are built from.
 
-What a configuration asks for and the modules do not do (a scaled rotation, a capped logit, another
-activation) is an error that names it: a model that is nearly right is wrong.
+A configuration that asks for something the modules do not implement (scaled rotary angles, capped logits,
+another activation) is refused with an error that names it: ignoring it would give wrong outputs.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ _ACTIVATIONS = {
 
 
 def text_config(config: Config) -> Config:
-    """The language model's part: Gemma 3's multimodal configuration holds it as `text_config`. Raises
-    ExportError for an unknown model_type.
+    """The language model's configuration, which a multimodal Gemma 3 nests under `text_config`.
+
+    Raises ExportError for an unknown model_type.
     """
     kind = config.get("model_type")
     if kind == "gemma3":
@@ -46,11 +47,11 @@ def text_config(config: Config) -> Config:
 
 
 def decoder_shape(config: Config, max_seq: int) -> DecoderShape:
-    """Sizes of a decoder-only model. Raises ExportError naming what is missing or not supported."""
+    """The sizes of a decoder-only model. Raises ExportError naming a missing or unsupported field."""
     config = text_config(config)
-    with _readable(config):
+    with _one_line_errors(config):
         shape = _gpt2(config, max_seq) if config["model_type"] == "gpt2" else _llama_like(config)
-        _fit_together(
+        _check_range(
             shape.layers,
             shape.heads,
             shape.kv_heads,
@@ -71,9 +72,9 @@ def decoder_shape(config: Config, max_seq: int) -> DecoderShape:
 
 
 def t5_shape(config: Config) -> T5Shape:
-    """Sizes of T5. Raises ExportError naming what is missing or not supported."""
+    """The sizes of T5. Raises ExportError naming a missing or unsupported field."""
     config = text_config(config)
-    with _readable(config):
+    with _one_line_errors(config):
         shape = _t5(config)
         sizes = (
             shape.layers,
@@ -84,25 +85,25 @@ def t5_shape(config: Config) -> T5Shape:
             shape.vocab,
             shape.hidden,
         )
-        _fit_together(*sizes, shape.buckets // 4, shape.distance - shape.buckets // 4)
+        _check_range(*sizes, shape.buckets // 4, shape.distance - shape.buckets // 4)
     return shape
 
 
 def _t5(config: Config) -> T5Shape:
-    feed = str(_need(config, "feed_forward_proj"))
+    feed = str(_required(config, "feed_forward_proj"))
     if feed not in ("relu", "gated-gelu", "gated-silu"):
         raise ExportError(
             f"t5: feed_forward_proj {feed!r} is not supported; supported are: relu, gated-gelu, gated-silu"
         )
-    layers = int(_need(config, "num_layers"))
+    layers = int(_required(config, "num_layers"))
     return T5Shape(
-        vocab=int(_need(config, "vocab_size")),
-        hidden=int(_need(config, "d_model")),
+        vocab=int(_required(config, "vocab_size")),
+        hidden=int(_required(config, "d_model")),
         encoder_layers=layers,
         layers=int(config.get("num_decoder_layers") or layers),
-        heads=int(_need(config, "num_heads")),
-        head_dim=int(_need(config, "d_kv")),
-        intermediate=int(_need(config, "d_ff")),
+        heads=int(_required(config, "num_heads")),
+        head_dim=int(_required(config, "d_kv")),
+        intermediate=int(_required(config, "d_ff")),
         eps=float(config.get("layer_norm_epsilon", 1e-6)),
         activation={"relu": "relu", "gated-gelu": "gelu_tanh", "gated-silu": "silu"}[feed],
         gated=feed.startswith("gated"),
@@ -112,42 +113,42 @@ def _t5(config: Config) -> T5Shape:
 
 
 def language(config: Config, max_seq: int) -> Language:
-    """What the runtime's driver needs to know, with the ids that the configuration names as ends."""
+    """The manifest's entry for the decoder; `eos_ids` are those of the configuration."""
     config = text_config(config)
-    ends = config.get("eos_token_id")
-    eos = tuple(int(i) for i in (ends if isinstance(ends, list) else [] if ends is None else [ends]))
+    eos_id = config.get("eos_token_id")
+    eos = tuple(int(i) for i in (eos_id if isinstance(eos_id, list) else [] if eos_id is None else [eos_id]))
     if config["model_type"] in ENCODER_DECODERS:
-        t = t5_shape(config)
+        t5 = t5_shape(config)
         start = int(config.get("decoder_start_token_id") or config.get("pad_token_id") or 0)
         return Language(
-            layers=t.layers,
-            kv_heads=t.heads,
-            head_dim=t.head_dim,
-            hidden=t.hidden,
+            layers=t5.layers,
+            kv_heads=t5.heads,
+            head_dim=t5.head_dim,
+            hidden=t5.hidden,
             max_seq=max_seq,
             rope_theta=0.0,
             eos_ids=eos,
-            buckets=t.buckets,
-            distance=t.distance,
+            buckets=t5.buckets,
+            distance=t5.distance,
             start_id=start,
         )
-    s = decoder_shape(config, max_seq)
+    shape = decoder_shape(config, max_seq)
     return Language(
-        layers=s.layers,
-        kv_heads=s.kv_heads,
-        head_dim=s.head_dim,
-        hidden=s.hidden,
+        layers=shape.layers,
+        kv_heads=shape.kv_heads,
+        head_dim=shape.head_dim,
+        hidden=shape.hidden,
         max_seq=max_seq,
-        rope_theta=s.rope_theta,
+        rope_theta=shape.rope_theta,
         eos_ids=eos,
-        window=s.window,
-        rope_theta_local=s.rope_theta_local,
+        window=shape.window,
+        rope_theta_local=shape.rope_theta_local,
     )
 
 
 @contextmanager
-def _readable(config: Config) -> Iterator[None]:
-    """What a configuration says that is no size at all becomes one line."""
+def _one_line_errors(config: Config) -> Iterator[None]:
+    """Turns exceptions from malformed values of a configuration into an ExportError."""
     try:
         yield
     except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
@@ -157,12 +158,12 @@ def _readable(config: Config) -> Iterator[None]:
         ) from None
 
 
-def _fit_together(*sizes: int) -> None:
+def _check_range(*sizes: int) -> None:
     if not all(1 <= size <= 1 << 24 for size in sizes):
         raise ValueError(f"a size of {min(sizes)} or {max(sizes)}")
 
 
-def _need(config: Config, key: str) -> Any:
+def _required(config: Config, key: str) -> Any:
     if config.get(key) is None:
         raise ExportError(
             f"{config['model_type']}: the configuration has no {key}: is it the model's own config.json?"
@@ -170,7 +171,7 @@ def _need(config: Config, key: str) -> Any:
     return config[key]
 
 
-def _refuse(config: Config, *keys: str) -> None:
+def _reject(config: Config, *keys: str) -> None:
     for key in keys:
         if config.get(key):
             raise ExportError(f"{config['model_type']}: {key} {config[key]!r} is not supported")
@@ -185,24 +186,26 @@ def _activation(config: Config, name: str) -> str:
     return _ACTIVATIONS[name]
 
 
-def _rope(config: Config, layers: str, old: str, default: float) -> float:
-    """The rotary base, from the configuration's old form (rope_theta, rope_scaling) or the newer one
-    (rope_parameters, per kind of layer).
+def _rope(config: Config, layer_kind: str, old_key: str, default: float) -> float:
+    """The rotary base of a kind of layer. Raises ExportError for scaled rotation.
+
+    It is read from the newer form of the configuration (rope_parameters, per kind of layer) or from the older
+    one (rope_theta, rope_scaling).
     """
-    found: Config = config.get("rope_parameters") or {}
-    found = found.get(layers, found)
+    parameters: Config = config.get("rope_parameters") or {}
+    parameters = parameters.get(layer_kind, parameters)
     scaled: Config = config.get("rope_scaling") or {}
-    for scaling in (found, scaled):
+    for scaling in (parameters, scaled):
         kind = scaling.get("rope_type", scaling.get("type", "default"))
         if kind != "default":
             raise ExportError(f"{config['model_type']}: rope scaling {kind!r} is not supported")
-    base: Any = found.get("rope_theta", config.get(old, default))
-    return float(base)
+    theta: Any = parameters.get("rope_theta", config.get(old_key, default))
+    return float(theta)
 
 
 def _llama_like(config: Config) -> DecoderShape:
     kind, gemma = config["model_type"], config["model_type"].startswith("gemma3")
-    _refuse(
+    _reject(
         config,
         "mlp_bias",
         "use_sliding_window",
@@ -211,22 +214,22 @@ def _llama_like(config: Config) -> DecoderShape:
         "use_bidirectional_attention",
     )
     if kind != "llama":
-        _refuse(config, *(() if kind == "qwen2" else ("attention_bias",)))
+        _reject(config, *(() if kind == "qwen2" else ("attention_bias",)))
     hidden, heads, layers = (
-        int(_need(config, key)) for key in ("hidden_size", "num_attention_heads", "num_hidden_layers")
+        int(_required(config, key)) for key in ("hidden_size", "num_attention_heads", "num_hidden_layers")
     )
     activation = (
         config.get("hidden_activation", config.get("hidden_act")) if gemma else config.get("hidden_act")
     )
     head_dim = int(config.get("head_dim") or hidden // heads)
     return DecoderShape(
-        vocab=int(_need(config, "vocab_size")),
+        vocab=int(_required(config, "vocab_size")),
         hidden=hidden,
         layers=layers,
         heads=heads,
         kv_heads=int(config.get("num_key_value_heads") or heads),
         head_dim=head_dim,
-        intermediate=int(_need(config, "intermediate_size")),
+        intermediate=int(_required(config, "intermediate_size")),
         eps=float(config.get("rms_norm_eps", 1e-6)),
         rope_theta=_rope(config, "full_attention", "rope_theta", 1e6 if gemma else 1e4),
         activation=_activation(config, str(activation or ("gelu_pytorch_tanh" if gemma else "silu"))),
@@ -235,14 +238,14 @@ def _llama_like(config: Config) -> DecoderShape:
         head_norm=kind == "qwen3" or gemma,
         post_norms=gemma,
         scale=float(config.get("query_pre_attn_scalar", 256)) ** -0.5 if gemma else None,
-        window=int(_need(config, "sliding_window")) if gemma else 0,
+        window=int(_required(config, "sliding_window")) if gemma else 0,
         rope_theta_local=_rope(config, "sliding_attention", "rope_local_base_freq", 1e4) if gemma else 0.0,
         local=_local(config, layers) if gemma else (),
     )
 
 
 def _local(config: Config, layers: int) -> tuple[bool, ...]:
-    """Which layers see a window only: as listed, else all but each sixth."""
+    """For each layer, whether it attends to a window only: by layer_types, else by sliding_window_pattern."""
     kinds = config.get("layer_types")
     if kinds:
         return tuple(kind == "sliding_attention" for kind in kinds)
@@ -251,21 +254,21 @@ def _local(config: Config, layers: int) -> tuple[bool, ...]:
 
 
 def _gpt2(config: Config, max_seq: int) -> DecoderShape:
-    _refuse(config, "scale_attn_by_inverse_layer_idx", "add_cross_attention")
-    hidden, heads, rows = (
-        int(_need(config, "n_embd")),
-        int(_need(config, "n_head")),
-        int(_need(config, "n_positions")),
+    _reject(config, "scale_attn_by_inverse_layer_idx", "add_cross_attention")
+    hidden, heads, positions = (
+        int(_required(config, "n_embd")),
+        int(_required(config, "n_head")),
+        int(_required(config, "n_positions")),
     )
-    if max_seq > rows:
+    if max_seq > positions:
         raise ExportError(
-            f"gpt2: {max_seq} positions are wanted, the model has learned {rows}: give a smaller "
+            f"gpt2: {max_seq} positions are wanted, the model has learned {positions}: give a smaller "
             "--max-seq-len"
         )
     return DecoderShape(
-        vocab=int(_need(config, "vocab_size")),
+        vocab=int(_required(config, "vocab_size")),
         hidden=hidden,
-        layers=int(_need(config, "n_layer")),
+        layers=int(_required(config, "n_layer")),
         heads=heads,
         kv_heads=heads,
         head_dim=hidden // heads,

@@ -1,7 +1,7 @@
-"""Which tensors of a checkpoint make which parameter of a language model's module.
+"""Fills a language model's module from a checkpoint: which tensors make up which parameter.
 
-Every source is a function, asked when its parameter is filled: no tensor is read before, and none is held
-twice.
+Each source is a function that is called when its parameter is filled, so that only one parameter's tensors
+are held beside the module at a time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Sources = dict[str, Source]
 
 
 def fill_decoder(module: DecoderStep | T5Step, config: Config, weights: Weights) -> None:
-    """Raises ExportError for a tensor that is missing or of another shape."""
+    """Fills all parameters. Raises ExportError for a tensor that is missing or of another shape."""
     text = text_config(config)
     if isinstance(module, T5Step):
         _fill(module, _t5_decoder(text, module.shape, weights))
@@ -34,13 +34,13 @@ def fill_decoder(module: DecoderStep | T5Step, config: Config, weights: Weights)
 
 
 def fill_encoder(module: T5Encoder, weights: Weights) -> None:
-    """Raises ExportError for a tensor that is missing or of another shape."""
+    """Fills all parameters. Raises ExportError for a tensor that is missing or of another shape."""
     _fill(module, _t5_encoder(module.shape, weights))
     module.spread()
 
 
 def token_table(config: Config, weights: Weights) -> Tensor:
-    """The token table [V, H] as it is stored."""
+    """The token table [V, H] as stored, without Gemma's scale."""
     text = text_config(config)
     if text["model_type"] in ENCODER_DECODERS:
         t5 = t5_shape(text)
@@ -54,15 +54,17 @@ def _fill(module: nn.Module, sources: Sources) -> None:
     names = [name for name, _ in module.named_parameters()]
     assert set(names) == set(sources), set(names) ^ set(sources)
     for name in names:
-        at, _, leaf = name.rpartition(".")
+        path, _, leaf = name.rpartition(".")
         setattr(
-            module.get_submodule(at), leaf, nn.Parameter(sources[name]().contiguous(), requires_grad=False)
+            module.get_submodule(path), leaf, nn.Parameter(sources[name]().contiguous(), requires_grad=False)
         )
 
 
 def _head(text: Config, s: DecoderShape, weights: Weights, tied: bool) -> Source:
-    """The output matrix; the token table as stored where the two are tied (Gemma's scale belongs to the
-    embeddings alone).
+    """The output matrix [V, H]: the token table if the two are tied.
+
+    It is used as stored, because Gemma's scale applies to the embeddings only. `tied`: the default where the
+    configuration does not say.
     """
     if text.get("tie_word_embeddings", tied):
         return lambda: token_table(text, weights)
@@ -70,9 +72,9 @@ def _head(text: Config, s: DecoderShape, weights: Weights, tied: bool) -> Source
 
 
 def _llama_like(text: Config, s: DecoderShape, weights: Weights) -> Sources:
-    plus = (
+    norm_offset = (
         1.0 if text["model_type"].startswith("gemma3") else 0.0
-    )  # Gemma's norms multiply with one plus the stored scale
+    )  # Gemma's norms multiply by 1 + the stored scale
     names = {"attention_norm": "input_layernorm", "norm": "post_attention_layernorm"}
     if s.post_norms:
         names |= {
@@ -82,7 +84,7 @@ def _llama_like(text: Config, s: DecoderShape, weights: Weights) -> Sources:
         }
 
     def scale(name: str, size: int) -> Callable[[], Tensor]:
-        return lambda: weights.get(name, size) + plus
+        return lambda: weights.get(name, size) + norm_offset
 
     def stack(names: list[tuple[str, int]], *width: int) -> Callable[[], Tensor]:
         return lambda: torch.cat([weights.get(name, rows, *width) for name, rows in names])
@@ -90,7 +92,7 @@ def _llama_like(text: Config, s: DecoderShape, weights: Weights) -> Sources:
     q, kv = s.heads * s.head_dim, s.kv_heads * s.head_dim
     out: Sources = {
         "norm.weight": scale("model.norm.weight", s.hidden),
-        "head.weight": _head(text, s, weights, bool(plus)),
+        "head.weight": _head(text, s, weights, bool(norm_offset)),
     }
     for n in range(s.layers):
         ours, at = f"layers.{n}", f"model.layers.{n}"
@@ -117,7 +119,7 @@ def _llama_like(text: Config, s: DecoderShape, weights: Weights) -> Sources:
 
 
 def _gpt2(text: Config, s: DecoderShape, weights: Weights) -> Sources:
-    """GPT-2 stores its matrices [in, out]."""
+    """GPT-2's parameters; its checkpoints store matrices as [in, out], so that they are transposed."""
 
     def get(name: str, *shape: int) -> Callable[[], Tensor]:
         return lambda: weights.get(f"transformer.{name}", *shape)
@@ -125,28 +127,32 @@ def _gpt2(text: Config, s: DecoderShape, weights: Weights) -> Sources:
     def turned(name: str, *shape: int) -> Callable[[], Tensor]:
         return lambda: weights.get(f"transformer.{name}", *shape).T
 
-    learned, h = int(text["n_positions"]), s.hidden
+    positions, h = int(text["n_positions"]), s.hidden
     out: Sources = {
         "head.weight": _head(text, s, weights, True),
         "norm.weight": get("ln_f.weight", h),
         "norm.bias": get("ln_f.bias", h),
-        "positions": lambda: weights.get("transformer.wpe.weight", learned, h)[: s.positions].T,
+        "positions": lambda: weights.get("transformer.wpe.weight", positions, h)[: s.positions].T,
     }
     for n in range(s.layers):
         matrices = {"qkv": ("attn.c_attn", h, 3 * h), "out": ("attn.c_proj", h, h)}
         matrices |= {"gate_up": ("mlp.c_fc", h, s.intermediate), "down": ("mlp.c_proj", s.intermediate, h)}
-        for mine, (theirs, rows, columns) in matrices.items():
-            out[f"layers.{n}.{mine}.weight"] = turned(f"h.{n}.{theirs}.weight", rows, columns)
-            out[f"layers.{n}.{mine}.bias"] = get(f"h.{n}.{theirs}.bias", columns)
-        for mine, theirs in (("attention_norm", "ln_1"), ("norm", "ln_2")):
-            out |= {f"layers.{n}.{mine}.{x}": get(f"h.{n}.{theirs}.{x}", h) for x in ("weight", "bias")}
+        for ours, (theirs, rows, columns) in matrices.items():
+            out[f"layers.{n}.{ours}.weight"] = turned(f"h.{n}.{theirs}.weight", rows, columns)
+            out[f"layers.{n}.{ours}.bias"] = get(f"h.{n}.{theirs}.bias", columns)
+        for ours, theirs in (("attention_norm", "ln_1"), ("norm", "ln_2")):
+            out |= {f"layers.{n}.{ours}.{x}": get(f"h.{n}.{theirs}.{x}", h) for x in ("weight", "bias")}
     return out
 
 
-def _t5_stack(at: str, ours: str, s: T5Shape, weights: Weights, feed: str) -> Sources:
-    """What a block of either stack holds: self-attention, then (as `layer.`feed) the feed-forward."""
+def _t5_stack(theirs: str, ours: str, s: T5Shape, weights: Weights, feed_index: str) -> Sources:
+    """The parameters that a block of either stack has: self-attention, and the feed-forward.
+
+    `theirs`: the block's name in the checkpoint. `ours`: its name in the module. `feed_index`: the index of
+    the feed-forward among the sublayers of the checkpoint's block.
+    """
     ins = ("wi_0", "wi_1") if s.gated else ("wi",)
-    attention, last = f"{at}.layer.0", f"{at}.layer.{feed}"
+    attention, feed_forward = f"{theirs}.layer.0", f"{theirs}.layer.{feed_index}"
     return {
         f"{ours}.qkv.weight": lambda: torch.cat(
             [weights.get(f"{attention}.SelfAttention.{x}.weight", s.inner, s.hidden) for x in "qkv"]
@@ -154,12 +160,12 @@ def _t5_stack(at: str, ours: str, s: T5Shape, weights: Weights, feed: str) -> So
         f"{ours}.out.weight": lambda: weights.get(f"{attention}.SelfAttention.o.weight", s.hidden, s.inner),
         f"{ours}.attention_norm.weight": lambda: weights.get(f"{attention}.layer_norm.weight", s.hidden),
         f"{ours}.gate_up.weight": lambda: torch.cat(
-            [weights.get(f"{last}.DenseReluDense.{x}.weight", s.intermediate, s.hidden) for x in ins]
+            [weights.get(f"{feed_forward}.DenseReluDense.{x}.weight", s.intermediate, s.hidden) for x in ins]
         ),
         f"{ours}.down.weight": lambda: weights.get(
-            f"{last}.DenseReluDense.wo.weight", s.hidden, s.intermediate
+            f"{feed_forward}.DenseReluDense.wo.weight", s.hidden, s.intermediate
         ),
-        f"{ours}.norm.weight": lambda: weights.get(f"{last}.layer_norm.weight", s.hidden),
+        f"{ours}.norm.weight": lambda: weights.get(f"{feed_forward}.layer_norm.weight", s.hidden),
     }
 
 
@@ -189,7 +195,7 @@ def _t5_decoder(text: Config, s: T5Shape, weights: Weights) -> Sources:
     tied = bool(text.get("tie_word_embeddings", True))
     shared = tied and not weights.has("lm_head.weight")
     head = get("shared.weight" if shared else "lm_head.weight", s.vocab, s.hidden)
-    scaled = bool(text.get("scale_decoder_outputs", tied))  # a tied head reads states times d_model^-0.5
+    scaled = bool(text.get("scale_decoder_outputs", tied))  # a tied head multiplies its input by d_model^-0.5
     out = _t5_ends("decoder", s, weights) | {
         "head.weight": (lambda: head() * s.hidden**-0.5) if scaled else head
     }

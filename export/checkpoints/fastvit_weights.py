@@ -1,8 +1,8 @@
-"""Fills MobileCLIP's modules of convolutions, folding what training spreads over branches.
+"""Fills MobileCLIP's convolutional modules, folding the parallel branches of training into one convolution.
 
-A branch is a convolution or the input itself, each behind a batch norm; all are linear, and so is their sum:
-one kernel (RepVGG, Ding et al. 2021). A checkpoint that was folded before has "reparam_conv" in the place of
-the branches, and is taken as it is.
+A branch is a convolution or the identity, followed by a batch norm. All are linear, so that their sum is a
+single kernel (RepVGG, Ding et al. 2021). Checkpoints that are folded already have "reparam_conv" in place of
+the branches, and are used unchanged.
 """
 
 from __future__ import annotations
@@ -16,11 +16,14 @@ from ..networks.mobileclip_text import TokenMixer
 from .weights import Weights
 
 EPS = 1e-5  # of a batch norm
-Kernel = tuple[Tensor, Tensor]
+Kernel = tuple[Tensor, Tensor]  # weight and bias
 
 
 def fill_image(tower: FastVit, weights: Weights, root: str) -> None:
-    """Raises ExportError for a tensor that is missing or of another shape."""
+    """Fills the image tower from the tensors whose names begin with `root`.
+
+    Raises ExportError for a tensor that is missing or of another shape.
+    """
     for n, conv in enumerate(tower.stem):
         _put(conv, _branches(weights, f"{root}.stem.{n}", conv))
     for n, (down, blocks) in enumerate(zip(tower.downs, tower.stages, strict=True)):
@@ -39,7 +42,7 @@ def fill_image(tower: FastVit, weights: Weights, root: str) -> None:
 
 
 def fill_mixer(mixer: TokenMixer, weights: Weights, root: str) -> None:
-    """A block of convolutions of the text tower. Raises ExportError as fill_image does."""
+    """Fills a convolutional block of the text tower. Raises ExportError as fill_image does."""
     _put(mixer.mix, _mixed(weights, f"{root}.token_mixer", mixer.mix))
     _put(mixer.conv, _normed(weights, f"{root}.mlp.conv", mixer.conv))
     for linear, kernel in zip(
@@ -57,7 +60,7 @@ def _mixer_block(block: MixerBlock, weights: Weights, root: str) -> None:
 
 def _attention_block(block: AttentionBlock, weights: Weights, root: str) -> None:
     width, mixer = block.width, f"{root}.token_mixer"
-    # norm(x) · qkv: the norm's factors go into the columns, what it adds becomes a bias.
+    # The norm is folded into qkv: its factors scale the columns, its shift becomes a bias.
     factor, shift = _norm(weights, f"{root}.norm", width)
     qkv = weights.get(f"{mixer}.qkv.weight", 3 * width, width)
     _put(block.qkv, ((qkv * factor)[:, :, None, None], qkv @ shift))
@@ -78,7 +81,7 @@ def _conv_mlp(mlp: ConvMlp, weights: Weights, root: str, scale: str) -> None:
 def _mlp(
     weights: Weights, root: str, inner: int, width: int, scale: str = "layer_scale"
 ) -> tuple[Kernel, Kernel]:
-    """Both 1 × 1 convolutions of an mlp as matrices, the layer scale in the second."""
+    """Both 1 × 1 convolutions of an MLP as matrices, with the layer scale folded into the second."""
     up = (
         weights.get(f"{root}.mlp.fc1.weight", inner, width, 1, 1)[:, :, 0, 0],
         weights.get(f"{root}.mlp.fc1.bias", inner),
@@ -118,64 +121,72 @@ def _folded(weights: Weights, root: str, conv: nn.Conv2d) -> Kernel | None:
 
 
 def _branches(weights: Weights, root: str, conv: nn.Conv2d) -> Kernel:
-    """A MobileOne block: the convolution, one of kernel 1 where it is larger, and the input where input and
-    output are of one shape.
+    """The folded kernel of a MobileOne block.
+
+    Its branches are a convolution, a 1 × 1 convolution if the kernel is larger than 1, and the identity if
+    input and output have the same shape.
     """
-    if found := _folded(weights, root, conv):
-        return found
-    parts = [_normed(weights, f"{root}.conv_kxk.0", conv)]
+    if folded := _folded(weights, root, conv):
+        return folded
+    kernels = [_normed(weights, f"{root}.conv_kxk.0", conv)]
     if conv.kernel_size[0] > 1:
-        parts.append(_normed(weights, f"{root}.conv_scale", conv, 1))
+        kernels.append(_normed(weights, f"{root}.conv_scale", conv, 1))
     if conv.in_channels == conv.out_channels and conv.stride[0] == 1:
-        parts.append(_input(weights, f"{root}.identity", conv))
-    return _sum(*parts)
+        kernels.append(_input(weights, f"{root}.identity", conv))
+    return _sum(*kernels)
 
 
 def _mixed(weights: Weights, root: str, conv: nn.Conv2d) -> Kernel:
-    """A RepMixer: x + scale · (mixer(x) - norm(x)), the first a MobileOne block, the second a batch norm."""
-    if found := _folded(weights, root, conv):
-        return found
+    """The folded kernel of a RepMixer, x + scale · (mixer(x) - norm(x)).
+
+    `mixer` is a MobileOne block, `norm` a batch norm.
+    """
+    if folded := _folded(weights, root, conv):
+        return folded
     kernel, bias = _branches(weights, f"{root}.mixer", conv)
-    less = _input(weights, f"{root}.norm.identity", conv)
+    norm_branch = _input(weights, f"{root}.norm.identity", conv)
     scale = weights.get(f"{root}.layer_scale.gamma", conv.out_channels, 1, 1)
-    return _identity(conv) + scale[:, None] * (kernel - less[0]), scale.reshape(-1) * (bias - less[1])
+    return _identity(conv) + scale[:, None] * (kernel - norm_branch[0]), scale.reshape(-1) * (
+        bias - norm_branch[1]
+    )
 
 
 def _large(weights: Weights, root: str, conv: nn.Conv2d) -> Kernel:
-    """A large kernel beside a small one."""
+    """The folded kernel of a large and a 3 × 3 convolution."""
     return _folded(weights, root, conv) or _sum(
         _normed(weights, f"{root}.large_conv", conv), _normed(weights, f"{root}.small_conv", conv, 3)
     )
 
 
 def _position(weights: Weights, root: str, conv: nn.Conv2d) -> Kernel:
-    """A convolution of the input, and the input."""
-    if found := _folded(weights, root, conv):
-        return found
+    """The folded kernel of the position encoding: a convolution plus the identity."""
+    if folded := _folded(weights, root, conv):
+        return folded
     kernel, bias = _plain(weights, f"{root}.pos_enc", conv)
     return kernel + _identity(conv), bias
 
 
 def _normed(weights: Weights, root: str, conv: nn.Conv2d, side: int | None = None) -> Kernel:
-    """A convolution and its batch norm; `side`: of a smaller kernel, in the middle of one of
-    `conv`'s size.
+    """The folded kernel of a convolution and its batch norm, of `conv`'s size.
+
+    `side`: the size of a smaller kernel, which is padded with zeros.
     """
     outputs, inputs, rows, columns = conv.weight.shape
-    high, wide = (rows, columns) if side is None else (side, side)
-    kernel = weights.get(f"{root}.conv.weight", outputs, inputs, high, wide)
+    kernel_rows, kernel_columns = (rows, columns) if side is None else (side, side)
+    kernel = weights.get(f"{root}.conv.weight", outputs, inputs, kernel_rows, kernel_columns)
     factor, shift = _norm(weights, f"{root}.bn", outputs)
-    across, down = (columns - wide) // 2, (rows - high) // 2
-    return F.pad(kernel * factor[:, None, None, None], [across, across, down, down]), shift
+    pad_columns, pad_rows = (columns - kernel_columns) // 2, (rows - kernel_rows) // 2
+    return F.pad(kernel * factor[:, None, None, None], [pad_columns, pad_columns, pad_rows, pad_rows]), shift
 
 
 def _input(weights: Weights, root: str, conv: nn.Conv2d) -> Kernel:
-    """The input behind a batch norm."""
+    """The kernel of a batch norm on the input itself."""
     factor, shift = _norm(weights, root, conv.in_channels)
     return _identity(conv) * factor[:, None, None, None], shift
 
 
 def _norm(weights: Weights, root: str, width: int) -> Kernel:
-    """A batch norm as x · factor + shift."""
+    """A batch norm as (factor, shift): x · factor + shift."""
     scale, bias, mean, variance = (
         weights.get(f"{root}.{name}", width) for name in ("weight", "bias", "running_mean", "running_var")
     )
@@ -184,7 +195,7 @@ def _norm(weights: Weights, root: str, width: int) -> Kernel:
 
 
 def _identity(conv: nn.Conv2d) -> Tensor:
-    """The kernel that leaves its input as it is."""
+    """The kernel of the identity, of `conv`'s shape."""
     kernel = torch.zeros(conv.weight.shape)
     channels = torch.arange(conv.out_channels)
     kernel[channels, channels % kernel.shape[1], kernel.shape[2] // 2, kernel.shape[3] // 2] = 1.0

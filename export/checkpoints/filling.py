@@ -1,4 +1,4 @@
-"""Weights into the layers of a module, by a table of names; and weights that are shapes alone."""
+"""Fills the layers of a module by a table of names; also weights on the meta device, for sizes only."""
 
 from __future__ import annotations
 
@@ -9,22 +9,25 @@ from .weights import Weights
 
 
 def fill(module: nn.Module, weights: Weights, root: str, names: dict[str, tuple[str, ...]]) -> None:
-    """Weight and, where there is one, bias of each part; the shape that is asked for is the module's own."""
+    """Sets weight and bias (if any) of each submodule; expected shapes are those of the module.
+
+    `names`: submodule → names in the checkpoint, whose tensors are concatenated along the first axis.
+    """
     for ours, theirs in names.items():
         part = module.get_submodule(ours)
-        for kind, old in list(part.named_parameters(recurse=False)):
-            each = (old.shape[0] // len(theirs), *old.shape[1:])
-            found = [weights.get(f"{root}.{name}.{kind}".lstrip("."), *each) for name in theirs]
-            setattr(part, kind, constant(found[0] if len(found) == 1 else torch.cat(found)))
+        for kind, parameter in list(part.named_parameters(recurse=False)):
+            part_shape = (parameter.shape[0] // len(theirs), *parameter.shape[1:])
+            tensors = [weights.get(f"{root}.{name}.{kind}".lstrip("."), *part_shape) for name in theirs]
+            setattr(part, kind, constant(tensors[0] if len(tensors) == 1 else torch.cat(tensors)))
 
 
 def constant(tensor: Tensor) -> nn.Parameter:
-    """A parameter that nothing trains."""
+    """A parameter without gradients."""
     return nn.Parameter(tensor, requires_grad=False)
 
 
 class NoWeights:
-    """Tensors that have a shape and no memory."""
+    """Weights that give tensors on the meta device: a shape, without memory."""
 
     source, trained = "", False
 

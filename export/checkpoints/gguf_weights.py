@@ -1,8 +1,7 @@
-"""A GGUF file as a configuration in Hugging Face's keys and weights by Hugging Face's names, dequantized
-tensor by tensor to float32.
+"""Reads a GGUF file as a Hugging Face configuration and weights under Hugging Face's names.
 
-The names' table is the gguf package's. Two things are undone here: llama.cpp stores Llama's rotary pairs
-interleaved, and Gemma's norm scales with the one already added.
+Tensors are dequantized to float32 one at a time. The gguf package maps the names. Two of llama.cpp's changes
+are undone here: it interleaves Llama's rotary pairs, and adds one to Gemma's norm scales.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _ARCHITECTURES = {"llama": ("llama", True), "qwen2": ("qwen2", False), "gemma3":
 
 
 class GgufWeights:
-    """Tensors of one GGUF file."""
+    """The tensors of one GGUF file."""
 
     trained = True
 
@@ -60,12 +59,14 @@ class GgufWeights:
 
     def _stored(self, name: str) -> str:
         stem, dot, kind = name.rpartition(".")
-        found = self._names.get_name(stem)
-        return f"{found}{dot}{kind}" if found else name
+        stored_stem = self._names.get_name(stem)
+        return f"{stored_stem}{dot}{kind}" if stored_stem else name
 
 
 def unpermute(weight: Tensor, heads: int) -> Tensor:
-    """llama.cpp stores rotary pairs interleaved; torch's rotate-half wants each head's first halves, then its
+    """Undoes llama.cpp's order of the rows of a query or key matrix.
+
+    llama.cpp interleaves the rotary pairs; rotate-half needs the first halves of a head's pairs, then the
     second halves.
     """
     rows, columns = weight.shape
@@ -73,13 +74,16 @@ def unpermute(weight: Tensor, heads: int) -> Tensor:
 
 
 def open_gguf(path: Path, source: str) -> tuple[Config, GgufWeights]:
-    """Raises ExportError: not a GGUF file, cut short, or of an architecture that is not read."""
+    """(configuration, weights) of a GGUF file; `source`: how the manifest names it.
+
+    Raises ExportError for a file that is not GGUF or is truncated, and for an unsupported architecture.
+    """
     from gguf import GGUFReader
 
     try:
         reader = GGUFReader(path)
         architecture = str(reader.get_field("general.architecture").contents())
-    except Exception as error:  # the reader raises ValueError, IndexError, AttributeError and numpy's own
+    except Exception as error:  # the reader raises ValueError, IndexError, AttributeError and others
         raise ExportError(
             f"{path}: not a whole GGUF file "
             f"({str(error).splitlines()[0][:100] if str(error) else 'no header'})"
@@ -101,8 +105,8 @@ def _config(path: Path, reader: Any, architecture: str) -> Config:
             )
         return otherwise if field is None else field.contents()
 
-    names = {t.name: t for t in reader.tensors}
-    if "token_embd.weight" not in names:
+    tensors = {t.name: t for t in reader.tensors}
+    if "token_embd.weight" not in tensors:
         raise ExportError(f"{path.name}: tensor token_embd.weight is missing: the file is cut short")
     hidden, heads = number("embedding_length"), number("attention.head_count")
     eos = reader.get_field("tokenizer.ggml.eos_token_id")
@@ -114,11 +118,11 @@ def _config(path: Path, reader: Any, architecture: str) -> Config:
         "num_attention_heads": heads,
         "num_key_value_heads": number("attention.head_count_kv", heads),
         "head_dim": number("attention.key_length", hidden // heads),
-        "vocab_size": int(names["token_embd.weight"].shape[1]),
+        "vocab_size": int(tensors["token_embd.weight"].shape[1]),
         "rms_norm_eps": float(number("attention.layer_norm_rms_epsilon")),
         "rope_theta": float(number("rope.freq_base", 10_000.0)),
         "max_position_embeddings": number("context_length"),
-        "tie_word_embeddings": "output.weight" not in names,
+        "tie_word_embeddings": "output.weight" not in tensors,
         "hidden_act": "silu",
         "eos_token_id": None if eos is None else eos.contents(),
     }
@@ -126,8 +130,9 @@ def _config(path: Path, reader: Any, architecture: str) -> Config:
 
 
 def _gemma3(config: Config, number: Any) -> Config:
-    """What llama.cpp knows of Gemma 3 beyond its header: every sixth layer sees all, the local rotary base is
-    10,000.
+    """Gemma 3's constants that llama.cpp hard-codes, and that a GGUF header lacks.
+
+    Every sixth layer attends to all tokens, and the local rotary base is 10,000.
     """
     return {
         "hidden_activation": "gelu_pytorch_tanh",

@@ -1,8 +1,8 @@
-"""MobileCLIP's configurations as they are published → one form, that of configs/mobileclip-s0.json, and its
-image tower's shape. No weights.
+"""Converts MobileCLIP's published configurations to the form of configs/mobileclip-s0.json.
 
-Apple's own (ml-mobileclip: mobileclip_s0.json) and open_clip's (open_clip_config.json) name an image tower,
-whose sizes stand here. open_clip has no S0: its text transformer has no blocks of convolutions.
+Apple's (ml-mobileclip: mobileclip_s0.json) and open_clip's (open_clip_config.json) give only the image
+tower's name; TOWERS has its sizes. open_clip has no S0, because its text transformer has no convolutional
+blocks.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from ..errors import ExportError
 from ..networks.fastvit import HEAD, STRIDE, FastVitShape
 from .tower_config import Config, section, whole
 
-# Name of the image tower → blocks and features of its stages.
+# Image tower → (blocks, features) of its stages.
 TOWERS: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "mci0": ((2, 6, 10, 2), (64, 128, 256, 512)),
     "mci1": ((4, 12, 20, 4), (64, 128, 256, 512)),
     "mci2": ((4, 12, 24, 4), (80, 160, 320, 640)),
 }
-RATIO = 3
+RATIO = 3  # width of an MLP over the width of its block
 _RESAMPLE = {"bilinear": 2, "bicubic": 3}
 _TEXT = {"context_length", "vocab_size", "width", "heads", "layers", "mlp_ratio", "no_causal_mask"}
 
 
 def read_apple(raw: Config, where: str) -> Config:
-    """Apple's configuration in our form. Raises ExportError for a tower that is not known."""
+    """Converts Apple's configuration. Raises ExportError for an unknown tower."""
     image, text = section(raw, "image_cfg", where), section(raw, "text_cfg", where)
     if text.get("causal_masking") is not False or text.get("model_name") not in ("mct", "base"):
         raise ExportError(
@@ -41,19 +41,19 @@ def read_apple(raw: Config, where: str) -> Config:
 
 
 def read_open_clip(raw: Config, where: str) -> tuple[Config, Config]:
-    """(configuration in our form, preprocessor_config.json's form) of open_clip's.
+    """Converts open_clip's configuration to (config.json's form, preprocessor_config.json's form).
 
-    Raises ExportError for a tower that is not known.
+    Raises ExportError for an unknown tower.
     """
-    model, steps = section(raw, "model_cfg", where), section(raw, "preprocess_cfg", where)
+    model, transforms = section(raw, "model_cfg", where), section(raw, "preprocess_cfg", where)
     image, text = section(model, "vision_cfg", where), section(model, "text_cfg", where)
     name = str(image.get("timm_model_name")).removeprefix("fastvit_")
-    known = _TEXT | {key for key in text if "token" in key}
-    own = image.get("timm_proj") is None and image.get("timm_pool") == "avg"
+    known_fields = _TEXT | {key for key in text if "token" in key}
+    native_head = image.get("timm_proj") is None and image.get("timm_pool") == "avg"
     if name in TOWERS and (
         text.get("no_causal_mask") is not True
-        or not own
-        or not known.issuperset(text)
+        or not native_head
+        or not known_fields.issuperset(text)
         or model.get("quick_gelu")
     ):
         raise ExportError(
@@ -65,11 +65,11 @@ def read_open_clip(raw: Config, where: str) -> tuple[Config, Config]:
         "num_hidden_layers": text.get("layers", 12),
     }
     config = _config(model, name, image, sizes, text, False, where)
-    return config, _processor(steps, config["vision_config"]["image_size"], where)
+    return config, _processor(transforms, config["vision_config"]["image_size"], where)
 
 
 def _widths(width: Any, ratio: Any, step: int, where: str) -> dict[str, Any]:
-    """Features of a text tower, and of its mlps in whole steps."""
+    """The width of a text tower and of its MLPs, the latter rounded up to a multiple of `step`."""
     if (
         not isinstance(width, int)
         or not isinstance(ratio, int | float)
@@ -102,30 +102,32 @@ def _config(
         },
         "text_config": sizes
         | {"vocab_size": vocab, "max_position_embeddings": text.get("context_length", 77), "mixers": mixers}
-        # Pooled at the highest id, which ends every text; filled up with 0.
+        # The end-of-text token, where a text is pooled, has the highest id; texts are padded with 0.
         | {"eos_token_id": vocab - 1 if type(vocab) is int else vocab, "pad_token_id": 0},
     }
 
 
-def _processor(steps: Config, side: Any, where: str) -> Config:
+def _processor(steps: Config, image_size: Any, where: str) -> Config:
     mode, interpolation = steps.get("resize_mode", "shortest"), steps.get("interpolation", "bilinear")
     if mode not in ("shortest", "squash") or interpolation not in _RESAMPLE:
         raise ExportError(
             f"{where}: preprocess_cfg resizes by {str((mode, interpolation))[:60]}: shortest or squash, "
             "bilinear or bicubic are known"
         )
-    size = {"shortest_edge": side} if mode == "shortest" else {"height": side, "width": side}
-    found: Config = {
+    size = (
+        {"shortest_edge": image_size} if mode == "shortest" else {"height": image_size, "width": image_size}
+    )
+    processor: Config = {
         "size": size,
-        "crop_size": side,
+        "crop_size": image_size,
         "do_center_crop": mode == "shortest",
         "resample": _RESAMPLE[interpolation],
     }
-    return found | {f"image_{name}": steps[name] for name in ("mean", "std") if name in steps}
+    return processor | {f"image_{name}": steps[name] for name in ("mean", "std") if name in steps}
 
 
 def image_shape(config: Config) -> FastVitShape:
-    """The image tower's sizes. Raises ExportError naming the field that is missing its sense."""
+    """The image tower's sizes. Raises ExportError naming the invalid field."""
     where = "vision_config"
     vision = section(config, where)
     depths, widths = (_four(vision, name, most) for name, most in (("depths", 64), ("hidden_sizes", 1 << 12)))

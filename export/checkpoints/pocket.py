@@ -1,8 +1,7 @@
-"""The pocket recipes' own networks from their checkpoints, ImageNet's class names, and what tokenizers need
-beside a file.
+"""The pocket recipes' networks, filled from their checkpoints; ImageNet's class names; tokenizer helpers.
 
-One package ships a pickled checkpoint only: it is opened with `weights_only=True`, which runs no pickled
-code.
+EfficientNet's package contains a pickled checkpoint only: it is opened with `weights_only=True`, which runs
+no pickled code.
 """
 
 from __future__ import annotations
@@ -17,17 +16,14 @@ from ..networks.bert import BertShape, SentenceEncoder, hf_name
 from ..networks.efficientnet_lite import LABELS, EfficientNetLite0
 from . import catalogue
 from .catalogue import package_dir
-from .checkpoint import Checkpoint
+from .checkpoint import Checkpoint, random_seed
 
 EFFICIENTNET = catalogue.MODELS["efficientnet-lite0"]
 
 
-def sentence_encoder(found: Checkpoint) -> SentenceEncoder:
-    """The MiniLM text encoder in eval mode.
-
-    Raises ExportError if the checkpoint does not fit the architecture.
-    """
-    config = found.config
+def sentence_encoder(checkpoint: Checkpoint) -> SentenceEncoder:
+    """The MiniLM text encoder in eval mode. Raises ExportError if the checkpoint's tensors do not fit."""
+    config = checkpoint.config
     shape = BertShape(
         vocab=config["vocab_size"],
         hidden=config["hidden_size"],
@@ -39,26 +35,33 @@ def sentence_encoder(found: Checkpoint) -> SentenceEncoder:
     )
     model = SentenceEncoder(shape)
     model.load_state_dict(
-        {name: found.weights.get(hf_name(name), *tensor.shape) for name, tensor in model.state_dict().items()}
+        {
+            name: checkpoint.weights.get(hf_name(name), *tensor.shape)
+            for name, tensor in model.state_dict().items()
+        }
     )
     model.eval()
     return model
 
 
 def image_network(source: str | None = None) -> EfficientNetLite0:
-    """EfficientNet-Lite0 in eval mode. The checkpoint's tensors stand in module order, so names are matched
-    by place and shape.
+    """EfficientNet-Lite0 in eval mode, with batch norms folded.
 
-    `source`: "random" or "random:SEED" for its true shape without its weights.
+    The checkpoint's tensors have the module's order, so they are matched by position and shape, not by name.
+    `source`: None for the package's checkpoint, or "random" or "random:SEED" for torch's initial weights.
+    Raises ExportError for another source, and for a missing or unsuitable checkpoint.
     """
-    model = EfficientNetLite0()
     if source is not None:
         if source.partition(":")[0] != "random":
             raise ExportError(
                 f"{source}: the {EFFICIENTNET.source} network has one checkpoint: leave its source out, or "
                 "give random"
             )
-        return folded(model.eval())
+        # Every process that asks for a seed gets the same weights: an export's workers, and verify later.
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(random_seed(source))
+            return folded(EfficientNetLite0().eval())
+    model = EfficientNetLite0()
     path = next((package_dir(EFFICIENTNET) / "models").glob("*.pth"), None)
     if path is None:
         raise ExportError(f"weights package {EFFICIENTNET.source} holds no .pth file: reinstall it")
@@ -68,8 +71,10 @@ def image_network(source: str | None = None) -> EfficientNetLite0:
 
 
 def folded(model: EfficientNetLite0) -> EfficientNetLite0:
-    """Each batch norm folded into its convolution: the same function, fewer nodes to lower and nothing for a
-    quantizer to match.
+    """Folds each batch norm into its convolution, in place, and returns the model.
+
+    The function computed is the same; there are fewer nodes to lower, and quantizers need not match a
+    convolution with its norm.
     """
     for module in model.modules():
         if isinstance(module, nn.Sequential) and len(module) == 2 and isinstance(module[1], nn.BatchNorm2d):
@@ -95,11 +100,12 @@ def class_names() -> tuple[str, ...]:
 
 
 def ends_of(config: catalogue.Config, tokenizer: Any) -> tuple[int, ...]:
-    """The ids that end an answer: what the configuration says, and the ends of turn that chat models say
-    instead.
+    """The ids that end an answer, ascending: the configuration's, and the tokenizer's end-of-turn tokens.
+
+    Chat models end an answer with an end-of-turn token that the configuration may not list.
     """
-    said = config.get("eos_token_id")
-    ids = set(said if isinstance(said, list) else [said])
+    listed = config.get("eos_token_id")
+    ids = set(listed if isinstance(listed, list) else [listed])
     if tokenizer is not None:
         ids |= {
             tokenizer.token_to_id(token) for token in ("<|im_end|>", "<|endoftext|>", "<end_of_turn>", "</s>")
@@ -108,8 +114,10 @@ def ends_of(config: catalogue.Config, tokenizer: Any) -> tuple[int, ...]:
 
 
 def byte_tokenizer(longest: int | None, ends: int | None) -> str:
-    """tokenizer.json of UTF-8 bytes, for random weights: there is no vocabulary to be true to, and every id
-    is within any model's.
+    """The text of tokenizer.json for a byte-level tokenizer, for models with random weights.
+
+    Its ids fit the vocabulary of any model. `longest`: tokens to truncate to, or None. `ends`: the id of an
+    end token to append, or None.
     """
     from tokenizers import Tokenizer, decoders, pre_tokenizers, processors
     from tokenizers.models import BPE
@@ -130,8 +138,8 @@ def byte_tokenizer(longest: int | None, ends: int | None) -> str:
 
 
 def _load(model: nn.Module, weights: dict[str, Tensor], source: str) -> None:
-    want = model.state_dict()
-    for name, tensor in want.items():
+    expected = model.state_dict()
+    for name, tensor in expected.items():
         if name not in weights:
             raise ExportError(f"{source}: no tensor for {name}: the checkpoint is of another architecture")
         if weights[name].shape != tensor.shape:
@@ -139,6 +147,6 @@ def _load(model: nn.Module, weights: dict[str, Tensor], source: str) -> None:
                 f"{source}: {name} has shape {list(weights[name].shape)}, the architecture wants "
                 f"{list(tensor.shape)}"
             )
-    if extra := sorted(set(weights) - set(want)):
+    if extra := sorted(set(weights) - set(expected)):
         raise ExportError(f"{source}: {len(extra)} tensors are not of this architecture, first {extra[0]}")
     model.load_state_dict(weights)

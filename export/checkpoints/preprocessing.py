@@ -1,4 +1,4 @@
-"""A Hugging Face preprocessor_config.json → the bundle's preprocessing spec."""
+"""Converts a Hugging Face preprocessor_config.json to the bundle's preprocessing spec."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..errors import ExportError
 from . import mobileclip_config
 from .tower_config import Config, image_shape, model_type
 
-# PIL's numbers of filters, which the file holds.
+# PIL's filter numbers, which the file uses.
 _FILTERS = {2: "bilinear", 3: "bicubic"}
 _RESAMPLE = {"clip": 3, "siglip": 3, "mobileclip": 2}
 _MEANS = {
@@ -27,24 +27,26 @@ WHERE = "preprocessor_config.json"
 
 
 def preprocessing(config: Config, processor: Config | None = None) -> Preprocessing:
-    """How pixels become the image tower's input; `processor` None or silent: the architecture's own defaults
-    at the tower's size.
+    """How pixels become the image tower's input.
 
-    CLIP and MobileCLIP: shorter side to `resize`, centre crop. SigLIP: squashed to a square. Raises
-    ExportError for what neither does.
+    Fields that `processor` lacks (all, if it is None) get the architecture's defaults at the tower's size.
+    CLIP and MobileCLIP resize the shorter side and crop the centre; SigLIP resizes to a square regardless of
+    the aspect ratio. Raises ExportError for other steps.
     """
     kind = model_type(config)
     side = mobileclip_config.image_shape(config).image if kind == "mobileclip" else image_shape(config).image
-    given = processor or {}
+    fields = processor or {}
     for step in ("do_resize", "do_rescale", "do_normalize"):
-        if given.get(step, True) is not True:
+        if fields.get(step, True) is not True:
             raise ExportError(
                 f"{WHERE}: {step} is off: a tower that takes raw pixels of any size is not supported"
             )
-    size = given.get("size", {"shortest_edge": side} if kind != "siglip" else {"height": side, "width": side})
-    crop = given.get("do_center_crop", kind != "siglip")
+    size = fields.get(
+        "size", {"shortest_edge": side} if kind != "siglip" else {"height": side, "width": side}
+    )
+    crop = fields.get("do_center_crop", kind != "siglip")
     resize, squash = _size(size, bool(crop))
-    cut = _side(given.get("crop_size", side), "crop_size") if crop else resize
+    cut = _side(fields.get("crop_size", side), "crop_size") if crop else resize
     if not squash and not crop:
         raise ExportError(
             f"{WHERE}: the shorter side is resized and nothing cropped: the tower takes squares only"
@@ -54,11 +56,12 @@ def preprocessing(config: Config, processor: Config | None = None) -> Preprocess
             f"{WHERE}: gives {cut} × {cut} pixels after a resize to {resize}, the tower takes {side} × {side}"
         )
     means, stds = (
-        _channels(given.get(n, d[kind]), n, given) for n, d in (("image_mean", _MEANS), ("image_std", _STDS))
+        _channels(fields.get(n, d[kind]), n, fields)
+        for n, d in (("image_mean", _MEANS), ("image_std", _STDS))
     )
     if min(stds) <= 0:
         raise ExportError(f"{WHERE}: image_std holds {min(stds)}: positive numbers are wanted")
-    method, fit = _filter(given.get("resample", _RESAMPLE[kind])), "squash" if squash else "crop"
+    method, fit = _filter(fields.get("resample", _RESAMPLE[kind])), "squash" if squash else "crop"
     return Preprocessing(
         resize=resize,
         crop=cut,
@@ -72,9 +75,9 @@ def preprocessing(config: Config, processor: Config | None = None) -> Preprocess
 
 
 def _size(size: Any, crop: bool) -> tuple[int, bool]:
-    """(pixels, whether both sides become so many).
+    """(size in pixels, whether both sides are resized to it).
 
-    Old configs hold one number: the shorter side where a crop follows.
+    Old configurations have a single number: the shorter side if a crop follows, else both sides.
     """
     if isinstance(size, dict) and "shortest_edge" in size and "longest_edge" not in size:
         return _side(size["shortest_edge"], "size.shortest_edge"), False
@@ -104,7 +107,7 @@ def _filter(number: Any) -> str:
 
 
 def _channels(values: Any, name: str, given: Config) -> tuple[float, ...]:
-    """Three numbers of the file, in units of the pixels' 0..255."""
+    """Three values of the file, divided by rescale_factor: in units of pixel values 0..255."""
     factor = given.get("rescale_factor", 1 / 255)
     numbers = [*values, factor] if isinstance(values, list | tuple) else []
     if (

@@ -1,6 +1,4 @@
-"""A Hugging Face config.json of two towers (CLIP, SigLIP; MobileCLIP's text) → the shapes that the
-modules take. Touches no weights.
-"""
+"""Converts a config.json of CLIP, SigLIP or MobileCLIP's text tower to the shapes of the modules."""
 
 from __future__ import annotations
 
@@ -14,15 +12,16 @@ from ..networks.vit import VitShape
 
 Config = dict[str, Any]
 MODEL_TYPES = ("clip", "siglip", "mobileclip")
-# The Gemma tokenizer of SigLIP 2, whose configs do not say that it pads with 0 where SigLIP's own pads with
-# 1.
+# Vocabulary of SigLIP 2's Gemma tokenizer, which pads with 0 instead of SigLIP's 1; its configs do not say
+# so.
 GEMMA_VOCAB = 256_000
 
 
 @dataclass(frozen=True)
 class _Defaults:
-    """What transformers' config classes say where config.json is silent: of the image half, of the text half,
-    of both.
+    """The defaults of transformers' config classes for fields that config.json lacks.
+
+    `image`, `text`: of vision_config and text_config. `activation`, `eps`: of both.
     """
 
     image: tuple[tuple[str, int], ...]
@@ -70,8 +69,8 @@ _DEFAULTS = {
         1e-6,
     ),
 }
-# MobileCLIP's text tower is CLIP's in all that is not said otherwise; its image tower is no vision
-# transformer (mobileclip_config.py).
+# MobileCLIP's text tower has CLIP's defaults except for the activation. Its image tower is not a vision
+# transformer (see mobileclip_config.py).
 _DEFAULTS["mobileclip"] = replace(_DEFAULTS["clip"], activation="gelu")
 
 
@@ -87,7 +86,7 @@ def model_type(config: Config) -> str:
 
 
 def image_shape(config: Config) -> VitShape:
-    """The image tower's sizes. Raises ExportError naming the field that is missing its sense."""
+    """The image tower's sizes. Raises ExportError naming the invalid field."""
     kind = model_type(config)
     half = section(config, "vision_config")
     defaults = dict(_DEFAULTS[kind].image)
@@ -107,8 +106,9 @@ def image_shape(config: Config) -> VitShape:
 
 
 def text_shape(config: Config, pad: int | None = None) -> TextShape:
-    """The text tower's sizes; `pad`: the tokenizer's padding id, where it is known better than by the config.
-    Raises ExportError.
+    """The text tower's sizes. Raises ExportError naming the invalid field.
+
+    `pad`: the tokenizer's padding id, which overrides the config's.
     """
     kind = model_type(config)
     half, where = section(config, "text_config"), "text_config"
@@ -136,9 +136,9 @@ def text_shape(config: Config, pad: int | None = None) -> TextShape:
 
 
 def section(config: Config, name: str, where: str = "config.json") -> Config:
-    """One part of a configuration.
+    """The sub-configuration `name`; {} if there is none. Raises ExportError if it is not an object.
 
-    `*_config_dict`, of old CLIP configs, counts instead where it stands: the library has it so.
+    `NAME_dict`, which old CLIP configs have, takes precedence, as in transformers.
     """
     half = config.get(name + "_dict") or config.get(name) or {}
     if not isinstance(half, dict):
@@ -188,7 +188,7 @@ def _side(half: Config, name: str, default: int) -> int:
 
 
 def whole(part: Config, where: str, name: str, default: int, most: int, least: int = 1) -> int:
-    """A whole number of config.json. Raises ExportError naming the field."""
+    """The integer field `name`, from `least` to `most`. Raises ExportError naming `where` and the field."""
     value = part.get(name, default)
     if type(value) is not int or not least <= value <= most:
         at = f"{where}.{name}".lstrip(".")
