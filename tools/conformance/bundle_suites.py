@@ -1,7 +1,7 @@
 """Suites `manifest` (old, new and hostile ones), `prefix` (a prompt's fixed beginning and its cache) and
-`errors` (what a search refuses).
+`errors` (inputs that a search refuses).
 
-Small bundles of made-up files.
+They use small synthetic bundles.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ def refused(call: Callable[[], Any], part: str) -> str:
 
 
 def patched(raw: Any, path: Steps, value: Any) -> Any:
-    """A copy of the JSON with one value set; None as the last step appends to a list."""
+    """A copy of the JSON with the value at `path` set."""
     raw = json.loads(json.dumps(raw))
-    at = raw
+    parent = raw
     for step in path[:-1]:
-        at = at[step]
-    at[path[-1]] = value
+        parent = parent[step]
+    parent[path[-1]] = value
     return raw
 
 
@@ -154,7 +154,7 @@ def _read(name: str, path: Steps, value: Any, golden: Any) -> Case:
 
 
 def told(manifest: mf.Manifest) -> dict[str, Any]:
-    """What a port has to have understood."""
+    """The manifest's fields that a port must read."""
     fields = ("recipe", "quant", "text_encoder", "image_encoder", "dim", "prompts", "licences")
     ranking = asdict(manifest.ranking or mf.Ranking())
     del ranking["fitted"]
@@ -240,14 +240,15 @@ def bundle(files: dict[str, bytes], manifest: str) -> Iterator[Path]:
 
 
 def _files(golden: Any) -> Iterator[Case]:
-    """Small bundles, checked whole: one that is as promised, one with a directory for an artifact, and
-    damaged ones.
+    """Small bundles with every hash checked: an intact one, with a directory as an artifact, and damaged
+    ones.
     """
     files = {
         "onnx/text_tower.onnx": b"weights",
         "labels.json": b'["cat"]',
         "coreml/text.mlpackage/x": b"1",
         "coreml/text.mlpackage/Data/y": b"23",
+        "coreml/text.mlpackage/Data-more/z": b"4",  # after Data/ by its parts, before it as a string
     }
     with bundle(files, "{}") as folder:
         digests = {
@@ -353,11 +354,13 @@ def _loaded(folder: Path) -> Iterator[Case]:
         golden["artifacts"][0] | {"role": role, "target": "onnx", "sha256": mark * 64}
         for role, mark in (("llm_decoder", "a"), ("llm_embed", "b"))
     ]
-    made = prefix.made_from(mf.from_json(json.dumps(golden | {"artifacts": artifacts}), "x"), "onnx", ids)
+    fingerprint = prefix.made_from(
+        mf.from_json(json.dumps(golden | {"artifacts": artifacts}), "x"), "onnx", ids
+    )
     yield Case(
         "made-from",
         {"op": "made_from", "decoder": "a" * 64, "embed": "b" * 64, "ids": list(ids)},
-        {"sha256": made},
+        {"sha256": fingerprint},
     )
     good = _npy(cache)
     changes: list[tuple[str, bytes, dict[str, Any], str | None]] = [
@@ -377,7 +380,7 @@ def _loaded(folder: Path) -> Iterator[Case]:
         ("other-shape", _npy(cache[:1]), {}, "wants float32 [2, 2, 1, 3, 4]"),
     ]
     for name, data, change, part in changes:
-        entry = {**_PREFIX, "tokens": 3, "made_from": made, **change}
+        entry = {**_PREFIX, "tokens": 3, "made_from": fingerprint, **change}
         with bundle({"prefixes/onnx-refine.npy": data}, "{}") as stage:
             entry["bytes"], entry["sha256"] = mf.digest(stage / "prefixes/onnx-refine.npy")
             manifest = mf.from_json(
@@ -398,20 +401,20 @@ def _loaded(folder: Path) -> Iterator[Case]:
                     error=refused(partial(prefix.load, stage, manifest, "onnx", "refine", ids), part),
                 )
                 continue
-            found = prefix.load(stage, manifest, "onnx", "refine", ids)
+            loaded = prefix.load(stage, manifest, "onnx", "refine", ids)
             yield Case(
                 f"load-{name}",
                 given,
                 None
-                if found is None
-                else {"shape": list(found.cache.shape), "last": floats(found.cache.reshape(-1)[-4:])},
+                if loaded is None
+                else {"shape": list(loaded.cache.shape), "last": floats(loaded.cache.reshape(-1)[-4:])},
             )
 
 
 def _errors(folder: Path) -> Suite:
-    """`query` may be [text, times], to be repeated.
+    """What a search refuses before it opens anything, and files that are not gazetteers.
 
-    What a search refuses before it opens anything, and files that are no gazetteer.
+    `query` may be [text, count]: the text repeated.
     """
     wrong: list[tuple[str, Any, int, str, str, str]] = [
         ("empty", "", 5, "fast", "fused", "the query is empty"),

@@ -5,9 +5,9 @@ import java.io.File
 import java.io.IOException
 import java.security.MessageDigest
 
-/** A bundle directory: its manifest, and its files once their sizes and hashes were checked. Reads; runs nothing. */
+/** A bundle directory: its manifest, and the paths of its files after their sizes and hashes were checked. */
 class Bundle(val folder: File, val manifest: Manifest) {
-    /** The path of one file of the manifest, after its size and hash were checked. */
+    /** The path of one file of the manifest, after its size and hash were checked. Raises [BundleError]. */
     fun checked(entry: Promised): File {
         val path = inside(entry.path)
         if (!path.exists()) throw BundleError("$path: missing, though the manifest names it: copy the whole bundle, or export it again")
@@ -32,7 +32,7 @@ class Bundle(val folder: File, val manifest: Manifest) {
     /** A data file of the bundle, by its name in the manifest. */
     fun data(name: String): File = inside(manifest.file(name).path)
 
-    /** A path of the bundle, refused when it leaves the bundle. */
+    /** The path of a file of the bundle. Raises [BundleError] for a path that leaves the bundle. */
     fun inside(relative: String): File {
         val parts = relative.split('/').filter { it.isNotEmpty() && it != "." }
         val path = parts.fold(folder) { at, part -> File(at, part) }
@@ -43,7 +43,14 @@ class Bundle(val folder: File, val manifest: Manifest) {
     }
 
     companion object {
-        /** The manifest is read and checked, no other file is. */
+        /** Orders files by the parts of their paths, so that "a/b" comes before "a-b/c". */
+        private val BY_PARTS = Comparator<File> { one, other ->
+            val a = one.invariantSeparatorsPath.split('/')
+            val b = other.invariantSeparatorsPath.split('/')
+            a.zip(b).firstOrNull { (x, y) -> x != y }?.let { (x, y) -> x.compareTo(y) } ?: a.size.compareTo(b.size)
+        }
+
+        /** Opens a bundle. Only its manifest is read and checked. */
         fun open(folder: File): Bundle {
             val path = File(folder, MANIFEST_NAME)
             if (!path.isFile) throw BundleError("$folder: no $MANIFEST_NAME here: give the directory that `gamer export` wrote")
@@ -55,11 +62,14 @@ class Bundle(val folder: File, val manifest: Manifest) {
             return Bundle(folder, ManifestJson.parse(text, path.path))
         }
 
-        /** (bytes, SHA-256) of a file; of a directory, over its files' relative names and contents in sorted order. */
+        /**
+         * (bytes, SHA-256) of a file; of a directory, over its files' relative names and contents in sorted
+         * order.
+         */
         fun digest(path: File): Pair<Long, String> {
             val sha = MessageDigest.getInstance("SHA-256")
             var total = 0L
-            val files = if (path.isDirectory) path.walkTopDown().filter { it.isFile }.sortedBy { it.relativeTo(path).invariantSeparatorsPath } else sequenceOf(path)
+            val files = if (path.isDirectory) path.walkTopDown().filter { it.isFile }.sortedWith(BY_PARTS) else sequenceOf(path)
             val block = ByteArray(1 shl 20)
             for (file in files) {
                 if (path.isDirectory) sha.update((file.relativeTo(path).invariantSeparatorsPath + "\u0000").toByteArray())

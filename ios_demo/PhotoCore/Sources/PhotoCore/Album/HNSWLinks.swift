@@ -1,4 +1,5 @@
-/// usearch's links as FORMAT.md packs them: every number is checked, for a walk believes what it reads.
+/// usearch's links as the album stores them (FORMAT.md). Every link is checked when the graph is read,
+/// because a search uses the numbers as indices.
 struct HNSWLinks: Sendable {
     static let connectivity = 16
     private static let heads = 64 + 40
@@ -9,11 +10,11 @@ struct HNSWLinks: Sendable {
     let count: Int
     let entry: Int
     let top: Int
-    /// Vector of each slot, nil where slot i holds vector i.
+    /// The vector of each slot; nil if slot i holds vector i.
     let keys: [Int]?
     private let levels: [UInt8]
     private let lowest: Int
-    /// Byte of the first upper level of each slot.
+    /// The byte offset of each slot's first upper level.
     private let uppers: [Int]
 
     init(_ raw: [UInt8], from begin: Int, count n: Int) throws {
@@ -35,7 +36,7 @@ struct HNSWLinks: Sendable {
         }
         self.uppers = uppers
         let head = try bytes.integers(UInt64.self, at: begin + 64, count: 5)
-        guard head[0] == UInt64(n), head[1] == 16, head[2] == 32, n == 0 || head[4] < UInt64(n) else {
+        guard head[0] == UInt64(n), head[1] == 16, head[2] == 32, head[4] < UInt64(max(1, n)) else {
             throw Failure.album("HNSW segment: its head does not fit its nodes; rebuild the segment")
         }
         (self.raw, self.count, entry, top) = (raw, n, Int(head[4]), Int(clamping: head[3]))
@@ -46,7 +47,7 @@ struct HNSWLinks: Sendable {
         try check()
     }
 
-    /// Slots that a slot is linked to on a level.
+    /// The slots that a slot is linked to on a level.
     func neighbours(_ slot: Int, _ level: Int) -> [Int] {
         if level == 0 {
             let at = lowest + slot * HNSWLinks.packed
