@@ -1,1 +1,1 @@
-"""The bench room."""
+"""Benchmarks of the other three rooms: cost, latency, retrieval quality, album growth; and their reports."""

@@ -1,5 +1,6 @@
-"""What exports cost and weigh, out of bundles' own manifests: parameters, multiply-adds, bytes, seconds, peak
-memory, parity. Runs nothing.
+"""What exports cost, read from bundle manifests: parameters, multiply-adds, bytes, seconds, memory, parity.
+
+Nothing is run here.
 """
 
 from __future__ import annotations
@@ -20,9 +21,13 @@ COMMAND = "make full-size"
 
 @dataclass(frozen=True)
 class Row:
-    """One artifact. `peak_bytes`: of the process that made and proved it; 0 where it was not counted.
-    `cosine`: worst input, None: not run. `also`: further recipes whose artifact is the same, byte for
-    byte."""
+    """One artifact of a bundle.
+
+    `share_of_fp32`: its bytes over 4 bytes a parameter. `seconds`, `peak_bytes`: of the process that exported
+    it and measured its parity; 0 bytes where memory was not measured. `cosine`: parity of the worst input,
+    None if the artifact was not run. `executed_by`: what ran it, else the parity status. `also`: other
+    recipes with a byte-identical artifact.
+    """
 
     recipe: str
     role: str
@@ -43,7 +48,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Exports:
-    """The table of one or several bundles, with the machine that made it."""
+    """The artifacts of one or several bundles, and the machine that the table was made on."""
 
     machine: machine.Machine
     command: str
@@ -51,45 +56,46 @@ class Exports:
 
 
 def read(bundles: Sequence[Path], command: str = COMMAND) -> Exports:
-    """Rows of all `bundles`, in their manifests' order; an artifact that several have stands with the first.
-    Raises BundleError.
+    """The rows of all `bundles`, in their manifests' order. Raises BundleError.
+
+    An artifact that several bundles share is listed once, with the first of them.
     """
     rows, also = dict[tuple[str, ...], Row](), dict[tuple[str, ...], list[str]]()
     for manifest in (mf.read(bundle) for bundle in bundles):
         for artifact in manifest.artifacts:
-            same = artifact.role, artifact.target, artifact.sha256
-            if same in rows:
-                also[same].append(manifest.recipe)
+            key = artifact.role, artifact.target, artifact.sha256
+            if key in rows:
+                also[key].append(manifest.recipe)
             else:
-                rows[same], also[same] = _row(manifest, artifact), []
+                rows[key], also[key] = _row(manifest, artifact), []
     return Exports(
-        machine.read(), command, tuple(replace(row, also=tuple(also[same])) for same, row in rows.items())
+        machine.read(), command, tuple(replace(row, also=tuple(also[key])) for key, row in rows.items())
     )
 
 
 def _row(manifest: mf.Manifest, artifact: mf.Artifact) -> Row:
-    part, proof = manifest.component(artifact.role), artifact.parity
-    share, run_by = round(artifact.bytes / (4 * part.parameters), 4), proof.executed_by or proof.status
+    component, parity = manifest.component(artifact.role), artifact.parity
+    share, run_by = round(artifact.bytes / (4 * component.parameters), 4), parity.executed_by or parity.status
     return Row(
         recipe=manifest.recipe,
-        role=part.role,
-        source=part.source,
-        parameters=part.parameters,
-        macs=part.macs,
-        macs_per=part.macs_per,
+        role=component.role,
+        source=component.source,
+        parameters=component.parameters,
+        macs=component.macs,
+        macs_per=component.macs_per,
         target=artifact.target,
         quant=artifact.quant,
         bytes=artifact.bytes,
         share_of_fp32=share,
         seconds=artifact.export_seconds,
         peak_bytes=artifact.export_peak_bytes,
-        cosine=proof.minimum,
+        cosine=parity.minimum,
         executed_by=run_by,
     )
 
 
-def sheet(found: Exports) -> Sheet:
-    """The table for people. "(+3)": three further recipes have the same artifact."""
+def sheet(exports: Exports) -> Sheet:
+    """The table for printing. "(+3)" after a recipe: three more recipes have the same artifact."""
     columns = (
         "recipe",
         "component",
@@ -119,10 +125,10 @@ def sheet(found: Exports) -> Sheet:
             "" if r.cosine is None else f"{r.cosine:.5f}",
             r.executed_by,
         )
-        for r in found.rows
+        for r in exports.rows
     )
     return Sheet("Exports", columns, rows)
 
 
-def save(found: Exports, path: Path) -> None:
-    write_aside(path, json.dumps(asdict(found), ensure_ascii=False, indent=1))
+def save(exports: Exports, path: Path) -> None:
+    write_aside(path, json.dumps(asdict(exports), ensure_ascii=False, indent=1))

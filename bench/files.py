@@ -1,4 +1,4 @@
-"""Writes result files so that a reader never sees half of one."""
+"""Writes result files atomically: a reader sees the old file or the complete new one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from gamer.index.album.schema import check_output
 
 
 def write_aside(path: Path, text: str) -> None:
-    """Writes `text` (ending in one newline) beside `path` and renames it; makes the folder."""
+    """Writes `text`, ending in exactly one newline, to a temporary file that then replaces `path`.
+
+    Missing folders are made. Raises AlbumError if `path` is a folder, device or pipe.
+    """
     check_output(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(f".{path.name}.{os.getpid()}")

@@ -1,9 +1,9 @@
-"""The language model alone: prefill, decode, time to first token with and without the shipped prefix, and
-what quantization cost in quality.
+"""Measures the language model alone: prefill, decode, time to first token, and the loss by quantization.
 
-The peer is llama.cpp on the GGUF file that the bundle's weights come from: the same weights, tokens, thread
-count and process. Runs alternate, so that a machine that slows down slows both. Quality is held against the
-same decoder in fp32, written anew from the source's weights.
+The time to first token is measured with and without the shipped prefix cache. Speed is compared with
+llama.cpp on the GGUF file that the bundle's weights come from: the same weights, tokens and thread count, in
+the same process. Runs of the two alternate, so that a machine that slows down slows both. Quality is compared
+with the same decoder in fp32, exported from the source's weights for the comparison.
 """
 
 from __future__ import annotations
@@ -41,11 +41,10 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Speed:
-    """Tokens a second on `prompt` tokens of prose and `decoded` greedy ones after them: the median prompt,
-    the median token.
+    """Tokens a second of one engine: prefill of `prompt` tokens of prose, then `decoded` greedy tokens.
 
-    Samples: tokens a second of each pass's prompt, and of each pass's median token, so that a busy machine's
-    few stalls weigh little.
+    `prefill_tps`, `decode_tps`: medians over the passes. Samples: one a pass; that of the decode comes from
+    the pass's median token time, so that a few stalls of a busy machine count little.
     """
 
     engine: str
@@ -60,8 +59,10 @@ class Speed:
 
 @dataclass(frozen=True)
 class First:
-    """Time to the first token of a refinement: all prompt tokens computed, or only those after the shipped
-    prefix.
+    """Time to the first token of a refinement, without and with the shipped prefix cache.
+
+    `without`: all prompt tokens are computed; `with_prefix`: only those after the prefix. `ratio`: the median
+    with the prefix over the median without. `prompt_tokens`: of the first query's prompt.
     """
 
     prompt_tokens: int
@@ -73,7 +74,11 @@ class First:
 
 @dataclass(frozen=True)
 class Quality:
-    """Next-token predictions on `positions` of fixed prose, against the same decoder in fp32."""
+    """Next-token predictions at `positions` of a fixed text, compared with the same decoder in fp32.
+
+    `top1`: the share of positions with the same likeliest token. `ratio`: `perplexity` over
+    `perplexity_fp32`.
+    """
 
     positions: int
     top1: float
@@ -96,7 +101,10 @@ class LlmReport:
 
 
 class Runner(Protocol):
-    """What is timed: `prefill` starts anew, `step` takes a token and returns the likeliest next one."""
+    """An engine to time. Both methods return the id of the likeliest next token.
+
+    `prefill` empties the cache and computes a prompt; `step` computes one more token.
+    """
 
     name: str
     weights: str
@@ -107,7 +115,7 @@ class Runner(Protocol):
 
 
 class OurRunner:
-    """The bundle's decoder through the runtime's own driver."""
+    """The bundle's decoder, driven by the runtime's code."""
 
     def __init__(self, models: Models) -> None:
         artifact = models.manifest.artifact("llm_decoder", models.backend)
@@ -122,7 +130,10 @@ class OurRunner:
 
 
 class LlamaRunner:
-    """llama.cpp through llama-cpp-python, greedy by the same numpy."""
+    """llama.cpp through llama-cpp-python; numpy picks the likeliest token, as in OurRunner.
+
+    Raises DatasetError if llama-cpp-python is not installed or `gguf` does not exist.
+    """
 
     name = "llama.cpp"
 
@@ -168,8 +179,9 @@ def measure(
     repetitions: int,
     progress: Progress,
 ) -> LlmReport:
-    """Everything, on the ONNX backend; ExecuTorch's speed beside it where asked. Raises DatasetError,
-    BundleError, RuntimeFailure.
+    """Measures speed, time to first token, refinements and, if asked, quality, on the ONNX backend.
+
+    `executorch`: also time the bundle's ExecuTorch decoder. Raises DatasetError, BundleError, RuntimeFailure.
     """
     progress("opening")
     models = Models.open(bundle, "onnx", threads)
@@ -178,12 +190,12 @@ def measure(
     if gguf is not None:
         runners.append(LlamaRunner(gguf, threads, models.manifest.decoder().max_seq))
     speeds = list(_speeds(runners, ids[:PROMPT], DECODE, repetitions, progress))
-    if executorch:  # one token a call, prompt included: fewer of them
+    if executorch:  # its decoder takes one token a call, in the prompt too: time fewer tokens
         speeds += _speeds([OurRunner(Models.open(bundle, "executorch", threads))], ids[:32], 32, 2, progress)
     progress("first token")
     first, refined = _first(models, repetitions), _refine(models, repetitions)
     progress("quality")
-    found = _quality(models, ids) if quality else None
+    against_fp32 = _quality(models, ids) if quality else None
     quant = models.manifest.artifact("llm_decoder", "onnx").quant
     when = datetime.now().astimezone().isoformat(timespec="seconds")
     return LlmReport(
@@ -194,31 +206,31 @@ def measure(
         speeds=tuple(speeds),
         first=first,
         refine=refined,
-        quality=found,
+        quality=against_fp32,
         when=when,
     )
 
 
 def prose() -> str:
-    """The fixed text, written for this: an account of a journey, some 770 tokens."""
+    """The fixed text of all measurements: an account of a journey, written for them, some 770 tokens."""
     return Path(__file__).with_name("llm_prose.txt").read_text(encoding="utf-8")
 
 
 def _speeds(
     runners: Sequence[Runner], ids: Sequence[int], decoded: int, repetitions: int, progress: Progress
 ) -> list[Speed]:
-    taken: list[tuple[list[float], list[float]]] = [([], []) for _ in runners]
+    samples: list[tuple[list[float], list[float]]] = [([], []) for _ in runners]
     for step in range(repetitions + 1):  # the first pass warms up and is not counted
-        for runner, (prefill, decode) in zip(runners, taken, strict=True):
+        for runner, (prefill, decode) in zip(runners, samples, strict=True):
             progress(f"{runner.name}, pass {step}")
             begin = time.perf_counter()
             token = runner.prefill(ids)
             middle = time.perf_counter()
             steps = []
             for _ in range(decoded):
-                at = time.perf_counter()
+                token_begin = time.perf_counter()
                 token = runner.step(token)
-                steps.append(time.perf_counter() - at)
+                steps.append(time.perf_counter() - token_begin)
             if step:
                 prefill.append(len(ids) / (middle - begin))
                 decode.append(1.0 / float(np.median(steps)))
@@ -233,7 +245,7 @@ def _speeds(
             prefill_samples=_rounded(p),
             decode_samples=_rounded(d),
         )
-        for r, (p, d) in zip(runners, taken, strict=True)
+        for r, (p, d) in zip(runners, samples, strict=True)
     ]
 
 
@@ -249,13 +261,15 @@ def _first(models: Models, repetitions: int) -> First | None:
         return None
     samples: dict[bool, list[int]] = {False: [], True: []}
     for step in range(repetitions + 1):
-        for ids, kept in prompts:
+        for ids, shipped in prompts:
             for cached in (False, True):
-                found = models.language_model.generate(Request(ids, 1, prefix=kept if cached else None))
-                samples[cached] += [found.first_ns] if step else []
+                generation = models.language_model.generate(
+                    Request(ids, 1, prefix=shipped if cached else None)
+                )
+                samples[cached] += [generation.first_ns] if step else []
     without, with_it = (
-        timing("first_token", what, samples[c])
-        for what, c in (("prompt computed", False), ("prefix shipped", True))
+        timing("first_token", label, samples[cached_run])
+        for label, cached_run in (("prompt computed", False), ("prefix shipped", True))
     )
     return First(
         len(prompts[0][0]), len(prefix.ids), without, with_it, round(with_it.p50_ns / without.p50_ns, 3)
@@ -263,8 +277,9 @@ def _first(models: Models, repetitions: int) -> First | None:
 
 
 def _refine(models: Models, repetitions: int) -> Timing:
-    """A whole refinement, as a search with `--refine llm` does it: prompt, tokens, checks; nothing kept from
-    before.
+    """Times complete refinements, as a search with `--refine llm` does them: prompt, generation and checks.
+
+    No earlier answer is reused.
     """
     samples = []
     for step in range(repetitions + 1):
@@ -276,8 +291,9 @@ def _refine(models: Models, repetitions: int) -> Timing:
 
 
 def _quality(models: Models, ids: Sequence[int]) -> Quality:
-    """The bundle's decoder against one in fp32, window by window; both see the same embeddings, from the
-    source's own table.
+    """Compares the bundle's decoder with an fp32 one, in windows of at most max_seq - 64 tokens.
+
+    Both get the same embeddings, from the source's table.
     """
     from gamer.export.components import components
     from gamer.export.onnx import decoder_graph
@@ -294,7 +310,7 @@ def _quality(models: Models, ids: Sequence[int]) -> Quality:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "fp32.onnx"
         decoder_graph.write(step, language, "fp32", path)
-        draft = Artifact(
+        artifact = Artifact(
             "llm_decoder",
             "onnx",
             "fp32",
@@ -305,23 +321,34 @@ def _quality(models: Models, ids: Sequence[int]) -> Quality:
             Parity("", "", 0.0),
             0.0,
         )
-        reference = BoundDecoder(open_session("onnx", path, draft, models.threads), language)
+        reference = BoundDecoder(open_session("onnx", path, artifact, models.threads), language)
         ours = models.language_model.decoder
         assert isinstance(ours, BoundDecoder)
-        window = language.max_seq - 64
-        parts = [np.array(ids[at : at + window]) for at in range(0, len(ids), window)]
-        rows = [_compare(ours, reference, np.asarray(table[part]), part) for part in parts if len(part) > 1]
-    same, lost, lost_fp32 = (np.concatenate(column) for column in zip(*rows, strict=True))
-    got, want = float(np.exp(lost.mean())), float(np.exp(lost_fp32.mean()))
+        length = language.max_seq - 64
+        windows = [np.array(ids[at : at + length]) for at in range(0, len(ids), length)]
+        compared = [
+            _compare(ours, reference, np.asarray(table[window]), window)
+            for window in windows
+            if len(window) > 1
+        ]
+    agree, loss, loss_fp32 = (np.concatenate(column) for column in zip(*compared, strict=True))
+    perplexity, perplexity_fp32 = float(np.exp(loss.mean())), float(np.exp(loss_fp32.mean()))
     return Quality(
-        len(same), round(float(same.mean()), 4), round(got, 3), round(want, 3), round(got / want, 4)
+        len(agree),
+        round(float(agree.mean()), 4),
+        round(perplexity, 3),
+        round(perplexity_fp32, 3),
+        round(perplexity / perplexity_fp32, 4),
     )
 
 
 def _compare(
     ours: BoundDecoder, reference: BoundDecoder, embeds: FloatArray, ids: NDArray[np.int64]
 ) -> tuple[Any, Any, Any]:
-    """Per position: whether the likeliest next token is the same, and both losses of the true one."""
+    """For each predicted position: whether both give the same likeliest next token, and each decoder's loss.
+
+    The loss is the cross-entropy of the true next token, in nats.
+    """
     scores = []
     for decoder in (ours, reference):
         decoder.reset()
@@ -330,8 +357,10 @@ def _compare(
 
 
 def _loss(scores: NDArray[np.float64], next_ids: NDArray[np.int64]) -> NDArray[np.float64]:
-    top = scores.max(axis=1)
+    greatest = scores.max(axis=1)
     return np.asarray(
-        np.log(np.exp(scores - top[:, None]).sum(axis=1)) + top - scores[np.arange(len(scores)), next_ids],
+        np.log(np.exp(scores - greatest[:, None]).sum(axis=1))
+        + greatest
+        - scores[np.arange(len(scores)), next_ids],
         np.float64,
     )

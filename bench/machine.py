@@ -1,4 +1,4 @@
-"""What machine and what versions a figure comes from. Reads only; every result file carries it."""
+"""The machine and the package versions that a figure was measured with; every result file carries them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ PACKAGES = (
 
 @dataclass(frozen=True)
 class Machine:
-    """`features`: what kernels choose by, as processor.Processor.described has it."""
+    """`features`: the processor features that kernels are chosen by (processor.Processor.described).
+
+    `memory_gb`: physical memory in GiB, 0 if unknown. `build_commit`: the short hash of the checkout.
+    """
 
     cpu_info: str
     features: str
@@ -38,14 +41,14 @@ class Machine:
 
 
 def read() -> Machine:
-    """The machine at hand; what cannot be read is "unknown"."""
-    here = processor.read()
-    versions = {name: known for name in PACKAGES if (known := installed(name))}
+    """This machine. A commit that cannot be read is "unknown", an unknown memory size is 0."""
+    cpu = processor.read()
+    versions = {name: installed_version for name in PACKAGES if (installed_version := installed(name))}
     system = f"{platform.system()} {platform.machine()}"
     cores = os.cpu_count() or 1
     return Machine(
-        cpu_info=here.model,
-        features=here.described,
+        cpu_info=cpu.model,
+        features=cpu.described,
         cores=cores,
         memory_gb=_memory(),
         system=system,
@@ -64,7 +67,7 @@ def _memory() -> float:
 
 def _commit() -> str:
     try:
-        found = subprocess.run(
+        git = subprocess.run(
             ["git", "rev-parse", "--short", "HEAD"],
             cwd=Path(__file__).parent,
             capture_output=True,
@@ -72,13 +75,13 @@ def _commit() -> str:
             timeout=5,
             check=False,
         )
-        return found.stdout.strip() or "unknown"
+        return git.stdout.strip() or "unknown"
     except (OSError, subprocess.SubprocessError):
         return "unknown"
 
 
 def peak_rss_mb() -> float:
-    """Largest resident size of this process so far, in MB."""
+    """The largest resident size of this process so far, in MiB."""
     import resource
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,8 +1,7 @@
-"""The sample album: photographs that scikit-image and scikit-learn package, with times, places and memories
-written for the sample.
+"""The sample album: photographs packaged with scikit-image and scikit-learn, with invented memories.
 
-The photographs stay where their packages put them; `write` makes an album JSONL that points there. Nothing in
-it happened.
+Times and places are invented too. The photographs stay where their packages put them; `write` makes an album
+JSONL that refers to them.
 """
 
 from __future__ import annotations
@@ -26,16 +25,14 @@ QUERIES = (
 
 
 class SampleError(Exception):
-    """A package with the sample's photographs is missing."""
+    """A package with the sample's photographs is not installed."""
 
 
 def write(out: Path) -> int:
-    """Writes the sample as an album JSONL; returns the number of photos. Raises SampleError with what to
-    install.
-    """
+    """Writes the sample as an album JSONL; returns the number of photos. SampleError says what to install."""
     lines = []
-    for text in (Path(__file__).parent / "sample.jsonl").read_text(encoding="utf-8").splitlines():
-        row = json.loads(text)
+    for line in (Path(__file__).parent / "sample.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
         package, name = row.pop("photo").split(":")
         spec = importlib.util.find_spec(package)
         path = Path(spec.origin).parent / FOLDERS[package] / name if spec and spec.origin else None

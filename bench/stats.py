@@ -1,8 +1,7 @@
-"""How sure a figure is: bootstrap intervals over users and their queries, a paired permutation test,
-Holm's correction.
+"""Uncertainty of quality figures: bootstrap intervals, a paired permutation test, Holm's correction.
 
-`Table` is the common shape: one array [methods, queries] a user, so that every draw is the same for all
-methods. The macro mean gives each user the same weight, whatever the number of queries.
+A `Table` holds one array [methods, queries] for each user, so that all methods share every random draw. The
+macro mean gives each user the same weight, whatever the number of queries.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Table = Sequence[Floats]
 DRAWS, PERMUTATIONS = 2000, 10_000
-_BLOCK = 250  # draws or permutations at once: memory stays in the tens of megabytes
+_BLOCK = 250  # draws or permutations computed at once, which keeps memory in the tens of megabytes
 
 
 def macro(table: Table) -> Floats:
@@ -24,8 +23,9 @@ def macro(table: Table) -> Floats:
 
 
 def bootstrap(table: Table, draws: int = DRAWS, seed: int = 0) -> Floats:
-    """[draws, methods]: macro means of resampled data: users first (if there are several), then the queries
-    of each user drawn.
+    """[draws, methods]: macro means of resampled data.
+
+    Each draw resamples the users (if there are several), then the queries of each user drawn.
     """
     random = np.random.default_rng(seed)
     blocks = [_resampled(table, min(_BLOCK, draws - start), random) for start in range(0, draws, _BLOCK)]
@@ -53,18 +53,17 @@ def intervals(table: Table, draws: int = DRAWS, seed: int = 0) -> Floats:
 def permutation(
     table: Table, reference: int | Sequence[int], permutations: int = PERMUTATIONS, seed: int = 0
 ) -> Floats:
-    """[methods]: two-sided p that a method's macro mean differs from the reference's by chance; 1 for the
-    reference itself.
+    """[methods]: the two-sided p-value of the difference between a method's macro mean and the reference's.
 
     `reference`: a row, or for each row the row that it is compared with (the same method's values of several
-    metrics are rows of one table).
+    metrics are rows of one table). The reference itself gets 1.
 
-    Each query's two values change places at random (Fisher's paired test), so what is asked is: on these
-    users, would other queries have said the same? One more than was counted over one more than was drawn: no
-    p is 0.
+    Fisher's paired test: the two values of each query are exchanged at random. The users stay the same, so
+    the test asks whether other queries of these users would show the difference. Both the count and the
+    number of permutations are raised by one, so that no p is 0.
     """
     differences = [values - values[np.asarray(reference)] for values in table]
-    observed = np.abs(macro(differences)) - 1e-12  # sums of the same numbers in another order are no smaller
+    observed = np.abs(macro(differences)) - 1e-12  # a tolerance: the order of a sum changes its rounding
     random, reached = np.random.default_rng(seed), np.zeros(len(observed))
     for start in range(0, permutations, _BLOCK):
         count = min(_BLOCK, permutations - start)
@@ -74,12 +73,14 @@ def permutation(
 
 
 def holm(p: Sequence[float]) -> tuple[float, ...]:
-    """p-values corrected for their number (Holm 1979): the smallest times n, the next times n - 1, never
-    falling, at most 1.
+    """p-values corrected for their number (Holm 1979), in the order given.
+
+    The smallest is multiplied by n, the next by n - 1, and so on; then they are made non-decreasing and cut
+    at 1.
     """
     values = np.asarray(p, np.float64)
     order = np.argsort(values, kind="stable")
-    stepped = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
+    scaled = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
     out = np.empty_like(values)
-    out[order] = np.minimum(stepped, 1.0)
+    out[order] = np.minimum(scaled, 1.0)
     return tuple(float(value) for value in out)

@@ -1,6 +1,6 @@
-"""How a measurement is printed: markdown tables, CSV, JSON, JSON lines.
+"""Prints a measurement as Markdown tables, CSV, JSON or JSON lines.
 
-People get tables, and JSON only where they ask for it: a run's raw samples are 20,000 characters.
+Markdown is the default, because the JSON holds all raw samples, some 20,000 characters a run.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ format_option = click.option(
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table with a title. Cells are printed as they are: format numbers before."""
+    """A table with a title. Cells are printed by `str`, so numbers are formatted beforehand."""
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
 
     def markdown(self) -> str:
-        """Columns of equal width, so that it reads as it is; numbers to the right."""
+        """The table, with columns padded to equal width so that its source is readable; numbers go right."""
         cells = [tuple("" if c is None else str(c).replace("|", "\\|") for c in row) for row in self.rows]
         widths = [max(len(line[at]) for line in (self.columns, *cells)) for at in range(len(self.columns))]
         right = [bool(cells) and all(_number(row[at]) for row in cells) for at in range(len(self.columns))]
@@ -56,11 +56,15 @@ def _number(text: str) -> bool:
 
 
 def emit(
-    form: str, sheets: Sequence[Sheet], notes: Sequence[str], records: Sequence[Record], whole: Record
+    form: str, sheets: Sequence[Sheet], notes: Sequence[str], records: Sequence[Record], result: Record
 ) -> None:
-    """Prints in `form`. `records`: the rows for machines; `whole`: everything, with raw samples."""
+    """Prints the result in `form`, one of FORMATS.
+
+    `sheets`, `notes`: for "md". `records`: the rows for "csv" and "jsonl". `result`: everything, with raw
+    samples, for "json".
+    """
     if form == "json":
-        click.echo(dumps(whole))
+        click.echo(dumps(result))
     elif form == "jsonl":
         for record in records:
             click.echo(dumps(record))
@@ -85,7 +89,7 @@ def dumps(value: object) -> str:
 
 
 def si(value: float, unit: str = "") -> str:
-    """1234567 → "1.23 M"."""
+    """`value`, rounded, with a decimal prefix: 1234567 → "1.23 M"."""
     for limit, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= limit:
             return f"{value / limit:.2f} {letter}{unit}"

@@ -1,1 +1,1 @@
-"""The commands of `gamer bench`: parse, call one function, print."""
+"""The commands of `gamer bench`. Each parses its options, calls one function of this room, and prints."""

@@ -1,6 +1,4 @@
-"""`gamer bench ablation` and `gamer bench paper`: parse, call one function, print. bench/cli/bench.py
-registers them.
-"""
+"""The commands `gamer bench ablation` and `gamer bench paper`, registered in bench/cli/bench.py."""
 
 from __future__ import annotations
 
@@ -75,7 +73,7 @@ def ablation(
     with one_line("bench ablation", DatasetError, SampleError, extra="bench"), spinner() as progress:
         task = progress.add_task("opening", total=None)
         cache.mkdir(parents=True, exist_ok=True)
-        found = measuring.measure(
+        result = measuring.measure(
             dataset,
             bundles,
             cache,
@@ -86,17 +84,17 @@ def ablation(
             lambda text: progress.update(task, description=text),
         )
         if output:
-            write_aside(output, json.dumps(asdict(found), ensure_ascii=False))
-    for group in (found.fused, found.paper, found.delta):
-        print_outcomes(f"{found.dataset}: {found.queries} queries", group)
+            write_aside(output, json.dumps(asdict(result), ensure_ascii=False))
+    for group in (result.fused, result.paper, result.delta):
+        print_outcomes(f"{result.dataset}: {result.queries} queries", group)
     console = Console()
-    console.print("K:", ", ".join(f"recall@{k} {value:.3f}" for k, value in found.fused[0].recall.items()))
-    for routed in found.rho:
+    console.print("K:", ", ".join(f"recall@{k} {value:.3f}" for k, value in result.fused[0].recall.items()))
+    for routed in result.rho:
         console.print(
             f"ρ {routed.rho}: {routed.experts:.2f} of {routed.of} experts, {routed.macs_share:.0%} of their "
             "multiply-adds"
         )
-    for size in found.sizes:
+    for size in result.sizes:
         console.print(
             f"{size.photos} photos: recall@5 {size.recall5:.3f}, mode paper {size.paper_recall5:.3f}, "
             f"{size.p50_ms:.1f} ms"
@@ -133,12 +131,12 @@ def print_outcomes(title: str, outcomes: tuple[Outcome, ...]) -> None:
     for name in ("variant", "R@5", "95 %", "p", "MAP@5", "cube", "graph", "ms"):
         table.add_column(name, justify="left" if name == "variant" else "right", no_wrap=True)
     for row in outcomes:
-        first = row.scores["recall5"]
+        recall5 = row.scores["recall5"]
         table.add_row(
             row.name,
-            f"{first.mean:.3f}",
-            f"{first.low:.3f}–{first.high:.3f}",
-            "" if first.p_holm is None else f"{first.p_holm:.4f}",
+            f"{recall5.mean:.3f}",
+            f"{recall5.low:.3f}–{recall5.high:.3f}",
+            "" if recall5.p_holm is None else f"{recall5.p_holm:.4f}",
             f"{row.scores['map5'].mean:.3f}",
             *(f"{row.left[layer]:.0f}" for layer in ("cube", "graph")),
             f"{sum(row.layer_ms.values()):.1f}",

@@ -1,4 +1,4 @@
-"""`gamer bench`: parse, call one function, print. Only this file exits."""
+"""The group `gamer bench` with all its commands; several of them are defined here."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def exports(bundles: tuple[Path, ...], output: Path | None) -> None:
     from .. import exports as made
 
     with one_line("bench exports"):
-        found = made.read(bundles)
+        result = made.read(bundles)
         if output:
-            made.save(found, output)
-    click.echo(made.sheet(found).markdown())
+            made.save(result, output)
+    click.echo(made.sheet(result).markdown())
 
 
 @bench.command()
@@ -110,23 +110,23 @@ def ann(
             else measuring.clustered(vectors, dim, queries)
         )
         name = "texts" if data else "clustered"
-        found = measuring.measure(name, x, q, peers or known, Path(folder), say)
+        result = measuring.measure(name, x, q, peers or known, Path(folder), say)
         if output:
-            write_aside(output, json.dumps(asdict(found), ensure_ascii=False))
+            write_aside(output, json.dumps(asdict(result), ensure_ascii=False))
     table = Table(
-        title=f"{found.data}: {found.vectors} vectors of "
-        f"{found.dim}, the fastest setting with recall@{found.k} ≥ {found.recall_wanted}"
+        title=f"{result.data}: {result.vectors} vectors of "
+        f"{result.dim}, the fastest setting with recall@{result.k} ≥ {result.recall_wanted}"
     )
-    for column in ("selectivity", *(f"{b.algorithm} qps" for b in found.built)):
+    for column in ("selectivity", *(f"{b.algorithm} qps" for b in result.built)):
         table.add_column(column, justify="right")
     for share in measuring.SELECTIVITIES:
         best = {
             run.algorithm: f"{run.qps:.0f} ({run.parameters}, {run.knn:.3f})"
-            for run in found.fastest
+            for run in result.fastest
             if run.selectivity == share
         }
-        table.add_row(f"{share:.2%}", *(best.get(b.algorithm, "–") for b in found.built))
-    table.add_row("bytes", *(f"{b.bytes_per_vector:.0f}" for b in found.built))
+        table.add_row(f"{share:.2%}", *(best.get(b.algorithm, "–") for b in result.built))
+    table.add_row("bytes", *(f"{b.bytes_per_vector:.0f}" for b in result.built))
     Console().print(table)
 
 
@@ -169,7 +169,7 @@ def llm(
 
     with one_line("bench llm", DatasetError, ExportError, extra="export"), spinner() as progress:
         task = progress.add_task("opening", total=None)
-        found = measuring.measure(
+        result = measuring.measure(
             bundle,
             gguf,
             executorch,
@@ -178,16 +178,16 @@ def llm(
             repetitions,
             lambda text: progress.update(task, description=text),
         )
-        text = json.dumps(asdict(found), ensure_ascii=False)
+        text = json.dumps(asdict(result), ensure_ascii=False)
         if output:
             write_aside(output, text)
     if as_json:
         click.echo(text)
         return
-    table = Table(title=f"{threads} threads, {found.machine.cpu_info}")
+    table = Table(title=f"{threads} threads, {result.machine.cpu_info}")
     for name in ("engine", "weights", "prefill tokens/s", "decode tokens/s"):
         table.add_column(name, justify="right" if "tokens" in name else "left")
-    for row in found.speeds:
+    for row in result.speeds:
         table.add_row(
             row.engine,
             row.weights,
@@ -195,15 +195,15 @@ def llm(
             f"{row.decode_tps:.1f} ({row.decoded})",
         )
     Console().print(table)
-    if found.first:
-        first = found.first
+    if result.first:
+        first = result.first
         click.echo(
             f"first token: {first.with_prefix.p50_ns / 1e6:.1f} ms with the prefix of {first.prefix_tokens} "
             f"tokens, {first.without.p50_ns / 1e6:.1f} ms without ({first.ratio:.2f} of it)"
         )
-    click.echo(f"refinement: {found.refine.p50_ns / 1e6:.0f} ms, p95 {found.refine.p95_ns / 1e6:.0f} ms")
-    if found.quality:
-        q = found.quality
+    click.echo(f"refinement: {result.refine.p50_ns / 1e6:.0f} ms, p95 {result.refine.p95_ns / 1e6:.0f} ms")
+    if result.quality:
+        q = result.quality
         click.echo(
             f"against fp32 on {q.positions} positions: likeliest token equal {q.top1:.1%}, perplexity "
             f"{q.perplexity} / {q.perplexity_fp32}"
@@ -245,13 +245,13 @@ def index(
         task = progress.add_task("opening", total=None)
         cache.mkdir(parents=True, exist_ok=True)
         counts = sorted({int(part) for part in photos.split(",")})
-        found = measuring.measure(
+        result = measuring.measure(
             bundle, counts, cache, repetitions, lambda text: progress.update(task, description=text)
         )
         if output:
-            write_aside(output, json.dumps(asdict(found), ensure_ascii=False))
+            write_aside(output, json.dumps(asdict(result), ensure_ascii=False))
         if svg:
-            write_aside(svg, measuring.draw(found))
+            write_aside(svg, measuring.draw(result))
     table = Table(title="milliseconds")
     for column in (
         "photos",
@@ -266,7 +266,7 @@ def index(
         "file / parts",
     ):
         table.add_column(column, justify="right")
-    for s in found.sizes:
+    for s in result.sizes:
         numbers = (
             s.search.p95_ms,
             s.search_encoding.p95_ms,

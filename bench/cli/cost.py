@@ -1,4 +1,4 @@
-"""`gamer bench` commands about cost: parse, call one function, print. bench/cli/bench.py registers them."""
+"""The commands of `gamer bench` about cost, registered in bench/cli/bench.py."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def latency(
         spinner() as progress,
     ):
         task = progress.add_task("opening", total=None)
-        found = measuring.measure(
+        result = measuring.measure(
             bundle,
             album,
             queries or sample_album.QUERIES,
@@ -134,27 +134,27 @@ def latency(
             now,
             lambda text: progress.update(task, description=text[:60]),
         )
-        whole = asdict(found)
+        as_dict = asdict(result)
         if output:
-            write_aside(output, dumps(whole))
+            write_aside(output, dumps(as_dict))
         if html and album:
             progress.update(task, description="drawing")
-            draw(html, bundle, album, found, whole, now)
-    notes = [*tables.notes(found), *([f"Report: {html.resolve()}"] if html else [])]
-    emit("json" if as_json else form, tables.sheets(found), notes, tables.records(found), whole)
+            draw(html, bundle, album, result, as_dict, now)
+    notes = [*tables.notes(result), *([f"Report: {html.resolve()}"] if html else [])]
+    emit("json" if as_json else form, tables.sheets(result), notes, tables.records(result), as_dict)
 
 
 def draw(
-    html: Path, bundle: Path, album: Path, found: Latency, whole: dict[str, Any], now: datetime | None
+    html: Path, bundle: Path, album: Path, measured: Latency, as_dict: dict[str, Any], now: datetime | None
 ) -> None:
-    """The report of one run: its searches, its times, its bundle."""
+    """Writes the HTML report of one run: its searches, its times, and its bundle."""
     from gamer.runtime.search.engine import Engine
 
     from ..report import report
 
-    engine = Engine.open(bundle, album, found.backend, found.n_threads)
-    answers = [engine.search(query, refined_by=found.refined_by, now=now) for query in found.queries]
-    report.write(html, [engine.models.manifest], [whole], answers)
+    engine = Engine.open(bundle, album, measured.backend, measured.n_threads)
+    answers = [engine.search(query, refined_by=measured.refined_by, now=now) for query in measured.queries]
+    report.write(html, [engine.models.manifest], [as_dict], answers)
     engine.close()
 
 
@@ -232,21 +232,21 @@ def flops(
 
     with one_line("bench flops", GraphError, SampleError, extra="bench"), spinner() as progress:
         task = progress.add_task("counting", total=None)
-        asked = queries or sample_album.QUERIES
-        found = counting.measure(
+        query_texts = queries or sample_album.QUERIES
+        result = counting.measure(
             bundle,
             album,
-            asked,
+            query_texts,
             photos,
             threads,
             dims,
             lambda text: progress.update(task, description=text[:60]),
         )
-        whole = asdict(found)
+        as_dict = asdict(result)
         if output:
-            write_aside(output, dumps(whole))
-    records = [tables.record(found, cost) for cost in found.components]
-    emit(form, tables.sheets(found, operators), tables.notes(found), records, whole)
+            write_aside(output, dumps(as_dict))
+    records = [tables.record(result, cost) for cost in result.components]
+    emit(form, tables.sheets(result, operators), tables.notes(result), records, as_dict)
 
 
 def _share(ctx: click.Context, param: click.Parameter, given: str) -> float:
@@ -270,14 +270,13 @@ def compare(a: Path, b: Path, bound: float, form: str) -> None:
     slower by more than the bound.
     """
     from ..latency import compare as comparing
-    from ..latency import compare_tables as tables
     from ..latency import imported
 
     with one_line("bench compare", extra="bench"):
-        found = comparing.compare(imported.read(a), imported.read(b), bound)
-    records = [asdict(change) for change in found.changes]
-    emit(form, [tables.sheet(found)], tables.notes(found), records, asdict(found))
-    if found.regressions:
+        result = comparing.compare(imported.read(a), imported.read(b), bound)
+    records = [asdict(change) for change in result.changes]
+    emit(form, [comparing.sheet(result)], comparing.notes(result), records, asdict(result))
+    if result.regressions:
         raise SystemExit(1)
 
 
@@ -378,23 +377,23 @@ def device(
         chosen = devices.choose(known, names)
         measured = [imported.read(path) for path in imports]
         task = progress.add_task("measuring this machine", total=None)
-        found = predicting.forecast(
+        forecast = predicting.forecast(
             bundles, chosen, threads, rounds, lambda text: progress.update(task, description=text[:60])
         )
-        found = predicting.beside(found, measured, bundles)
+        forecast = predicting.beside(forecast, measured, bundles)
         choices = (
-            budgets.choices(found.tasks, budget, budgets.losses(bundles, given))
+            budgets.choices(forecast.tasks, budget, budgets.losses(bundles, given))
             if isinstance(budget, budgets.Budget)
             else ()
         )
-        whole = asdict(found) | {
+        as_dict = asdict(forecast) | {
             "budget": asdict(budget) if isinstance(budget, budgets.Budget) else None,
             "choices": [asdict(c) for c in choices],
         }
         if output:
-            write_aside(output, dumps(whole))
-    records = [asdict(o) for o in found.outlooks]
-    emit(form, tables.sheets(found, choices), tables.notes(found, measured), records, whole)
+            write_aside(output, dumps(as_dict))
+    records = [asdict(o) for o in forecast.outlooks]
+    emit(form, tables.sheets(forecast, choices), tables.notes(forecast, measured), records, as_dict)
 
 
 @click.command()
@@ -435,18 +434,18 @@ def ops(
 
     with one_line("bench ops", GraphError, extra="bench"), spinner() as progress:
         task = progress.add_task("profiling", total=None)
-        found = profiling.measure(
+        result = profiling.measure(
             bundle,
             components,
             threads,
             repetitions,
             lambda text: progress.update(task, description=text[:60]),
         )
-        whole = asdict(found)
+        as_dict = asdict(result)
         if output:
-            write_aside(output, dumps(whole))
-    records = tables.records(found)
-    emit(form, tables.sheets(found, top), tables.notes(found), records, whole)
+            write_aside(output, dumps(as_dict))
+    records = tables.records(result)
+    emit(form, tables.sheets(result, top), tables.notes(result), records, as_dict)
 
 
 @click.command("table")
@@ -459,9 +458,9 @@ def table_command(files: tuple[Path, ...], form: str) -> None:
     from ..report import readme_tables, report
 
     with one_line("bench table", extra="bench"):
-        found = readme_tables.make([report.read(path) for path in files])
-    whole = asdict(found)
-    emit(form, readme_tables.sheets(found), readme_tables.notes(found), whole["rows"], whole)
+        result = readme_tables.make([report.read(path) for path in files])
+    as_dict = asdict(result)
+    emit(form, readme_tables.sheets(result), readme_tables.notes(result), as_dict["rows"], as_dict)
 
 
 COMMANDS = (latency, flops, ops, device, compare, report_command, table_command)

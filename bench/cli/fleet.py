@@ -1,4 +1,4 @@
-"""`gamer bench fleet`: parse, call one function, print. bench/cli/bench.py registers it."""
+"""The command `gamer bench fleet`, registered in bench/cli/bench.py."""
 
 from __future__ import annotations
 
@@ -131,35 +131,37 @@ def fleet(
             )
         )
         command = f"gamer bench fleet {sets} -b {bundle.name} --engine {engine} --workers {workers}"
-        found = measuring.summed(jobs, settings, engine, workers, done, perf_counter() - begin, plan, command)
+        result = measuring.summed(
+            jobs, settings, engine, workers, done, perf_counter() - begin, plan, command
+        )
         if output:
-            write_aside(output, json.dumps(asdict(found), ensure_ascii=False))
-    print_fleet(found)
+            write_aside(output, json.dumps(asdict(result), ensure_ascii=False))
+    print_fleet(result)
 
 
-def print_fleet(found: Fleet) -> None:
+def print_fleet(result: Fleet) -> None:
     console = Console()
     table = Table(
-        title=f"{found.users} users, {found.photos} photos, {found.queries} queries; macro over users"
+        title=f"{result.users} users, {result.photos} photos, {result.queries} queries; macro over users"
     )
     for name in ("method", "R@5", "95 %", "MAP@5", "MRR", "p50 ms"):
         table.add_column(name, justify="left" if name == "method" else "right")
-    for row in found.methods:
-        first = row.scores["recall5"]
+    for row in result.methods:
+        recall5 = row.scores["recall5"]
         rest = (row.scores["map5"].mean, row.scores["mrr10"].mean)
         table.add_row(
             row.method,
-            f"{first.mean:.4f}",
-            f"{first.low:.3f}–{first.high:.3f}",
+            f"{recall5.mean:.4f}",
+            f"{recall5.low:.3f}–{recall5.high:.3f}",
             *(f"{v:.4f}" for v in rest),
             f"{row.p50_ms:.1f}",
         )
     console.print(table)
     console.print(
-        f"{found.done} users in {found.wall_seconds:.1f} s by {found.engine}, {found.workers} at a time: "
-        f"{found.users_per_second:.2f} users/s; {found.kept} were there"
+        f"{result.done} users in {result.wall_seconds:.1f} s by {result.engine}, {result.workers} at a time: "
+        f"{result.users_per_second:.2f} users/s; {result.kept} were there"
     )
-    plan = found.plan
+    plan = result.plan
     console.print(
         f"plan for {plan.users} users of {plan.photos_per_user:.0f} photos, "
         f"{plan.core_seconds_per_user:.2f} core-seconds each: "

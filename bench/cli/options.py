@@ -1,4 +1,4 @@
-"""Options and the spinner that several of this room's commands share."""
+"""Options and the spinner that several of these commands share."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""`gamer bench` commands about quality: parse, call one function, print. bench/cli/bench.py
-registers them.
-"""
+"""The commands `gamer bench quality` and `gamer bench fit`, registered in bench/cli/bench.py."""
 
 from __future__ import annotations
 
@@ -98,7 +96,7 @@ def quality(
     with one_line("bench quality", DatasetError, SampleError, extra="bench"):
         with spinner() as progress:
             task = progress.add_task("opening", total=None)
-            found, ranked = measuring.evaluate(
+            result, ranked = measuring.evaluate(
                 bundle,
                 dataset,
                 names,
@@ -113,7 +111,7 @@ def quality(
                 ),
                 parts,
             )
-        text = json.dumps(asdict(found), ensure_ascii=False)
+        text = json.dumps(asdict(result), ensure_ascii=False)
         for name, run in ranked.items() if runs else ():
             write_aside((runs or Path()) / f"{name}.json", json.dumps(run))
         if output:
@@ -121,19 +119,22 @@ def quality(
     if as_json:
         click.echo(text)
     else:
-        print_quality(found)
+        print_quality(result)
 
 
 def shown_command(what: str, bundle: Path, options: tuple[str, ...]) -> str:
-    """The command for a result file: names without their folders, which are nobody's business."""
+    """The command as result files record it: without folders, which would disclose local paths."""
     return " ".join(("gamer bench", what, f"-b {bundle.name}", *options))
 
 
-def print_quality(found: Quality) -> None:
+def print_quality(result: Quality) -> None:
     console = Console()
-    photos, queries = sum(one.photos for one in found.users), sum(len(one.queries) for one in found.users)
+    photos, queries = (
+        sum(user.photos for user in result.users),
+        sum(len(user.queries) for user in result.users),
+    )
     table = Table(
-        title=f"{found.dataset}: {len(found.users)} users, "
+        title=f"{result.dataset}: {len(result.users)} users, "
         f"{photos} photos, {queries} queries; macro over users",
         box=box.SIMPLE_HEAD,
         pad_edge=False,
@@ -141,24 +142,24 @@ def print_quality(found: Quality) -> None:
     )
     for name in ("method", "R@5", "95 %", "p", "MAP@5", "std", "R@10", "MRR", "ms"):
         table.add_column(name, justify="left" if name == "method" else "right", no_wrap=True)
-    for row in found.methods:
-        first, *rest = row.scores.values()
-        p = "" if first.p_holm is None else f"{first.p_holm:.4f}"
-        between = f"{first.low:.3f}–{first.high:.3f}"
+    for row in result.methods:
+        recall5, *rest = row.scores.values()
+        p = "" if recall5.p_holm is None else f"{recall5.p_holm:.4f}"
+        bounds = f"{recall5.low:.3f}–{recall5.high:.3f}"
         table.add_row(
             row.method,
-            f"{first.mean:.3f}",
-            between,
+            f"{recall5.mean:.3f}",
+            bounds,
             p,
-            *(f"{one.mean:.3f}" for one in rest),
+            *(f"{other.mean:.3f}" for other in rest),
             f"{row.p50_ms:.1f}",
         )
     console.print(table)
     console.print(
-        f"p: R@5 against {found.reference}, paired permutation test, Holm-corrected; std: MAP@5 over "
+        f"p: R@5 against {result.reference}, paired permutation test, Holm-corrected; std: MAP@5 over "
         "min(relevant, 5); ms: p50 a query"
     )
-    for name, why in found.skipped.items():
+    for name, why in result.skipped.items():
         console.print(f"{name}: not asked, {why}")
 
 
@@ -177,23 +178,23 @@ def fit(datasets: tuple[Path, ...], bundle: Path, cache: Path, output: Path | No
     with one_line("bench fit", DatasetError, SampleError, extra="bench"), spinner() as progress:
         cache.mkdir(parents=True, exist_ok=True)
         task = progress.add_task("opening", total=None)
-        found = fitting.fit(
+        result = fitting.fit(
             bundle, datasets, threads, cache, lambda text: progress.update(task, description=text)
         )
         if output:
-            write_aside(output, json.dumps(asdict(found), ensure_ascii=False))
+            write_aside(output, json.dumps(asdict(result), ensure_ascii=False))
     table = Table(title="macro recall@5")
-    for name in ("", *found.trained):
+    for name in ("", *result.trained):
         table.add_column(name, justify="right" if name else "left")
-    table.add_row("fitted", *(f"{v:.4f}" for v in found.trained.values()))
+    table.add_row("fitted", *(f"{v:.4f}" for v in result.trained.values()))
     table.add_row(
-        "cross-validated by user", *(f"{found.cross_validated[name]:.4f}" for name in found.trained)
+        "cross-validated by user", *(f"{result.cross_validated[name]:.4f}" for name in result.trained)
     )
-    for step in found.steps:
+    for step in result.steps:
         table.add_row(f"without {step.without}", *(f"{v:.4f}" for v in step.recall5.values()))
     Console().print(table)
-    Console().print({name: value for name, value in asdict(found.ranking).items() if name != "fitted"})
-    Console().print("called not in the album:", found.doubted)
+    Console().print({name: value for name, value in asdict(result.ranking).items() if name != "fitted"})
+    Console().print("called not in the album:", result.doubted)
 
 
 COMMANDS = (quality, fit)

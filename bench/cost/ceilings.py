@@ -1,10 +1,12 @@
-"""What the machine at hand can do at most, measured through ONNX Runtime: products by precision and rows, a
-stream, a cached stream, a dispatch.
+"""Measures the ceilings of this machine's roofline through ONNX Runtime.
+
+They are the rates of matrix products by precision and number of rows, of a stream through memory and of one
+within the caches, of a depthwise convolution and of exponentials, and the time of a dispatch.
 
 A roofline needs the ceilings of the kernels that run, not of a data sheet: a product of few rows never
-reaches the rate of one of many, a network of small operators is bounded by how fast operators follow one
-another. The data sheet's peak (`theoretical`) is beside them: what share of it these kernels reach here is
-what is expected of them on a phone.
+reaches the rate of a product of many, and a network of small operators is bounded by the time from one
+operator to the next. The data sheet's peak (`theoretical`) stands beside them: a phone's kernels are expected
+to reach the same share of their peak as these kernels reach of this machine's.
 """
 
 from __future__ import annotations
@@ -23,20 +25,21 @@ from numpy.typing import NDArray
 from gamer.runtime.telemetry import load_onnxruntime
 
 ROWS = (1, 8, 32, 128, 512)
-DEPTH, WIDTH = 768, 1024  # of the measured products: a small transformer's
+DEPTH, WIDTH = 768, 1024  # inner and output size of the measured products, as in a small transformer
+# Floats in a streamed tensor and in a cached tensor; operators in a chain.
 STREAM, CACHED, CHAIN = (
     32 << 20,
     64 << 10,
     200,
-)  # floats of a stream and of a cached tensor; operators of a chain
+)
 PRECISIONS = ("fp32", "int8", "int4")
-SLICE = 0.03  # seconds of an item in each round
+SLICE = 0.03  # seconds for which an item is repeated in each round
 Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Rate:
-    """Multiply-adds a second of a product of `rows` rows, in 10⁹."""
+    """The rate of a matrix product of `rows` rows. `gmacs`: 10⁹ multiply-adds per second."""
 
     precision: str
     rows: int
@@ -45,10 +48,14 @@ class Rate:
 
 @dataclass(frozen=True)
 class Ceilings:
-    """`stream_gbs`: read and written, beyond the caches; `cached_gbs`: within them. `depthwise_gmacs`: a 3 ×
-    3 convolution by channel, int8. `arithmetic_gops`: exponentials and the like. `dispatch_us`: from one
-    small operator to the next. `call_us`: of a run, from Python. `theoretical_gmacs`: by precision, of the
-    data sheet; empty if not known."""
+    """The ceilings of a machine that runs `threads` threads.
+
+    `depthwise_gmacs`: 10⁹ multiply-adds per second of a 3 × 3 depthwise convolution, int8. `stream_gbs`: GB/s
+    read and written beyond the caches. `cached_gbs`: the same within the caches. `arithmetic_gops`: 10⁹
+    elementwise operations per second, measured with exponentials. `dispatch_us`: µs from one small operator
+    to the next. `call_us`: µs that a session run costs beside its operators, called from Python.
+    `theoretical_gmacs`: the data sheet's 10⁹ multiply-adds per second by precision; empty if unknown.
+    """
 
     threads: int
     rates: tuple[Rate, ...]
@@ -61,8 +68,9 @@ class Ceilings:
     theoretical_gmacs: dict[str, float]
 
     def rate(self, precision: str, rows: float) -> float:
-        """10⁹ multiply-adds a second of a product with `rows` rows: between the measured ones by logarithm,
-        beyond them the nearest.
+        """10⁹ multiply-adds per second of a product with `rows` rows.
+
+        Interpolated over the logarithm of the rows; outside the measured range, the nearest measured rate.
         """
         known = [(r.rows, r.gmacs) for r in self.rates if r.precision == precision]
         return float(np.interp(np.log(max(1.0, rows)), np.log([n for n, _ in known]), [g for _, g in known]))
@@ -72,14 +80,15 @@ class Ceilings:
 
 
 def measure(threads: int, rounds: int, progress: Progress) -> Ceilings:
-    """The ceilings alone: takes some seconds and 400 MB."""
+    """Measures the ceilings alone, without any component. Takes some seconds and 400 MB."""
     return ceilings_of(best_of(probes(threads), rounds, progress), threads)
 
 
 def best_of(items: Mapping[str, Callable[[], object]], rounds: int, progress: Progress) -> dict[str, float]:
-    """Seconds of each item's fastest run.
+    """The seconds of each item's fastest run.
 
-    Rounds over all items: what disturbs the machine meanwhile has the same chance to spare each.
+    Every round runs all items, so that a disturbance of the machine is as likely to spare one item as
+    another.
     """
     best = dict.fromkeys(items, float("inf"))
     for turn in range(rounds):
@@ -95,26 +104,27 @@ def best_of(items: Mapping[str, Callable[[], object]], rounds: int, progress: Pr
 
 
 def probes(threads: int) -> dict[str, Callable[[], object]]:
-    """What is run for each ceiling, by name."""
-    built = {f"{precision} {rows}": _product(precision, rows) for precision in PRECISIONS for rows in ROWS}
-    built |= {
+    """The runs that `ceilings_of` needs, by name."""
+    models = {f"{precision} {rows}": _product(precision, rows) for precision in PRECISIONS for rows in ROWS}
+    models |= {
         "stream": _add(STREAM, 1),
         "few": _small(CHAIN // 4),
         "many": _small(CHAIN),
         "cached": _add(CACHED, CHAIN),
     }
-    built |= {"arithmetic": _unary("Exp", CACHED, CHAIN), "depthwise": _depthwise(56, 144)}
-    return {name: _session(one, threads) for name, one in built.items()}
+    models |= {"arithmetic": _unary("Exp", CACHED, CHAIN), "depthwise": _depthwise(56, 144)}
+    return {name: _session(model, threads) for name, model in models.items()}
 
 
 def ceilings_of(seconds: Mapping[str, float], threads: int) -> Ceilings:
-    """The ceilings from the probes' seconds."""
+    """Computes the ceilings from the seconds of the probes."""
     rates = tuple(
         Rate(p, rows, rows * DEPTH * WIDTH / seconds[f"{p} {rows}"] / 1e9)
         for p in PRECISIONS
         for rows in ROWS
     )
     dispatch = max(0.0, seconds["many"] - seconds["few"]) / (CHAIN - CHAIN // 4)
+    # An Add reads two float32 tensors and writes one.
     cached = 3 * 4 * CACHED * CHAIN / max(1e-9, seconds["cached"] - dispatch * CHAIN) / 1e9
     arithmetic = CACHED * CHAIN / max(1e-9, seconds["arithmetic"] - dispatch * CHAIN) / 1e9
     call = max(0.0, seconds["few"] - dispatch * (CHAIN // 4))
@@ -131,7 +141,7 @@ def ceilings_of(seconds: Mapping[str, float], threads: int) -> Ceilings:
     )
 
 
-Built = tuple[Any, dict[str, NDArray[Any]]]  # a model and what it is fed
+Built = tuple[Any, dict[str, NDArray[Any]]]  # an ONNX model and its inputs
 
 
 def _session(built: Built, threads: int) -> Callable[[], object]:
@@ -140,7 +150,7 @@ def _session(built: Built, threads: int) -> Callable[[], object]:
     model, feeds = built
     options = ort.SessionOptions()
     options.intra_op_num_threads, options.log_severity_level = threads, 3
-    # As they are written: a chain that the optimizer folds would measure nothing.
+    # Basic optimizations only: a chain that the optimizer folds would measure nothing.
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
     session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     return lambda: session.run(None, feeds)
@@ -209,7 +219,7 @@ def _add(size: int, times: int) -> Built:
 
 
 def _small(times: int) -> Built:
-    """A chain of the small operators that networks are full of: norms of eight short rows."""
+    """A chain of layer norms over eight short rows, which stand for the small operators of networks."""
     from onnx import helper
 
     nodes = [
@@ -240,7 +250,7 @@ def _depthwise(side: int, channels: int) -> Built:
     return _model([node], {"x": np.ones((1, channels, side, side), np.uint8)}, weights, "y")
 
 
-# Multiply-adds a cycle of one core, from the instruction sets that a processor names: (flag, fp32, int8).
+# Multiply-adds per cycle of one core by instruction set: (flag, fp32, int8). The first match counts.
 _CYCLE = (
     ("avx512_vnni", 32, 128),
     ("avx512f", 32, 64),
@@ -253,8 +263,9 @@ _CYCLE = (
 
 
 def theoretical(threads: int) -> dict[str, float]:
-    """10⁹ multiply-adds a second by the data sheet: cores × GHz × a cycle's. Empty where the machine does not
-    name its flags and its clock.
+    """10⁹ multiply-adds per second by the data sheet: cores × GHz × multiply-adds per cycle.
+
+    Empty where the machine does not report its flags and its clock.
     """
     try:
         text = Path("/proc/cpuinfo").read_text()
@@ -266,8 +277,12 @@ def theoretical(threads: int) -> dict[str, float]:
         )
     )
     clock = re.search(r"cpu MHz\s*:\s*([\d.]+)", text)
-    found = next(((fp32, int8) for flag, fp32, int8 in _CYCLE if flag in flags), None)
-    if clock is None or found is None:
+    per_cycle = next(((fp32, int8) for flag, fp32, int8 in _CYCLE if flag in flags), None)
+    if clock is None or per_cycle is None:
         return {}
-    each = min(threads, os.cpu_count() or 1) * float(clock.group(1)) / 1000
-    return {"fp32": each * found[0], "int8": each * found[1], "int4": each * found[1]}
+    gigacycles = min(threads, os.cpu_count() or 1) * float(clock.group(1)) / 1000
+    return {
+        "fp32": gigacycles * per_cycle[0],
+        "int8": gigacycles * per_cycle[1],
+        "int4": gigacycles * per_cycle[1],
+    }

@@ -1,8 +1,8 @@
-"""The components of a bundle, each ready to run on one input: what `bench latency` times one by one.
+"""The components of a bundle, each ready to run on one input; `bench latency` times them one by one.
 
-A bundle need not be whole: what it lacks (a language model, tokenizers, an image tower) has no part here.
-Inputs are made from the artifacts' own specs, so that any recipe's towers run; a part of random weights costs
-what a trained one does.
+A bundle need not be complete: a component that it lacks (a language model, tokenizers, an image tower) is
+left out. Inputs are made from the artifacts' own specs, so that any recipe's towers run; a component with
+random weights costs as much as a trained one.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ from gamer.runtime.models.llm import Prefix
 from gamer.runtime.models.models import Models
 from gamer.runtime.models.router import choose
 
-from .dims import dims_of
-from .graph import bound
+from .graph import bound, dims_of
 
 TEXT = "coffee I photographed last spring"
-TEXT_TOKENS, PROMPT_TOKENS = 8, 128  # of a bundle without tokenizers
-ANSWER = 32  # slots kept for what is decoded
+TEXT_TOKENS, PROMPT_TOKENS = 8, 128  # assumed for a bundle without tokenizers
+ANSWER = 32  # cache slots reserved for decoded tokens
 PHOTO = (600, 800, 3)
-# What a person does → the components that are in memory for it.
+# A user's action → the roles of the components that are in memory for it.
 TASK_ROLES = {
     "query, refined by rules": ("text_tower",),
     "query, refined by the language model": ("text_tower", "llm_embed", "llm_encoder", "llm_decoder"),
@@ -36,8 +35,10 @@ TASK_ROLES = {
 
 @dataclass(frozen=True, eq=False)
 class ComponentRun:
-    """`run` does it once. `tokens`, `past`, `source` (what an encoder read): what was put in, for counting;
-    `role` "" has nothing to count.
+    """A component, or a step of one, with an input.
+
+    `run` executes it once. `tokens`, `past` and `source` (what an encoder read) are the lengths of the input,
+    for counting. `role` is "" where there is nothing to count.
     """
 
     step: str
@@ -49,12 +50,12 @@ class ComponentRun:
     source: int = 0
 
     def dims(self) -> dict[str, int]:
-        """The lengths of this run, by the graph's names."""
+        """The lengths of this run, by the names of the graph's dimensions."""
         return dims_of(self.tokens, self.past, {"source": self.source} if self.source else {})
 
 
 def parts(models: Models) -> Iterator[ComponentRun]:
-    """Every part that the bundle has, its session opened."""
+    """Every part that the bundle has, with its session opened."""
     have = {a.role for a in models.manifest.artifacts if a.target == models.backend}
     if "image_tower" in have:
         yield from _image(models)
@@ -67,7 +68,7 @@ def parts(models: Models) -> Iterator[ComponentRun]:
 
 
 def feed(artifact: Artifact, tokens: int) -> dict[str, Array]:
-    """Inputs of the shapes that the artifact names: ones for ids and masks, noise for the rest."""
+    """Inputs of the shapes in the artifact's specs: random floats and bytes (uint8), ones for the rest."""
     rng, dims, out = np.random.default_rng(0), dims_of(tokens, 0, {}), dict[str, Array]()
     for spec in artifact.inputs:
         shape = [d if isinstance(d, int) else bound(d, dims) or 1 for d in spec.shape]
@@ -90,7 +91,7 @@ def _runs(models: Models, role: str, inputs: dict[str, Array]) -> Callable[[], o
 def _image(models: Models) -> Iterator[ComponentRun]:
     artifact = models.manifest.artifact("image_tower", models.backend)
     pixels = np.random.default_rng(0).integers(0, 256, PHOTO, np.uint8)
-    if artifact.inputs[0].dtype == "uint8":  # it resizes in its own graph
+    if artifact.inputs[0].dtype == "uint8":  # the tower resizes in its own graph
         yield ComponentRun(
             "image_tower",
             "one photo, resize included",
@@ -148,9 +149,11 @@ def _language(models: Models) -> Iterator[ComponentRun]:
     ids, prefix = prompt_of(models, TEXT)
     lm, slots = models.language_model, models.manifest.decoder().max_seq
     yield ComponentRun("llm_embed", "one token", "llm_embed", lambda: lm.embed(ids[:1]))
-    embeds, read = lm.embed(ids), getattr(lm.decoder, "read", None)
-    if read is not None:  # an encoder-decoder reads the prompt with its encoder
-        yield ComponentRun("llm_encoder", f"{len(ids)} tokens", "llm_encoder", lambda: read(embeds), len(ids))
+    embeds, encode_prompt = lm.embed(ids), getattr(lm.decoder, "read", None)
+    if encode_prompt is not None:  # an encoder-decoder reads the prompt with its encoder
+        yield ComponentRun(
+            "llm_encoder", f"{len(ids)} tokens", "llm_encoder", lambda: encode_prompt(embeds), len(ids)
+        )
     else:
 
         def prefill() -> None:
@@ -158,37 +161,39 @@ def _language(models: Models) -> Iterator[ComponentRun]:
             lm.decoder.forward(embeds)
 
         yield ComponentRun("llm_prefill", f"{len(ids)} tokens", "llm_decoder", prefill, len(ids))
-    if prefix is not None and read is None:
-        kept, rest = prefix, lm.embed(ids[len(prefix.ids) :])
+    if prefix is not None and encode_prompt is None:
+        known_prefix, rest = prefix, lm.embed(ids[len(prefix.ids) :])
 
         def after() -> None:
-            lm.decoder.restore(kept.cache)
+            lm.decoder.restore(known_prefix.cache)
             lm.decoder.forward(rest)
 
         yield ComponentRun(
             "llm_prefill_after_prefix",
-            f"{len(rest)} tokens, {len(kept.ids)} kept",
+            f"{len(rest)} tokens, {len(known_prefix.ids)} kept",
             "llm_decoder",
             after,
             len(rest),
-            len(kept.ids),
+            len(known_prefix.ids),
         )
 
     def decode() -> None:
         if lm.decoder.past + 1 >= slots or not lm.decoder.past:
             lm.decoder.reset()
-            lm.decoder.forward(embeds[: 1 if read is not None else len(ids)])
+            lm.decoder.forward(embeds[: 1 if encode_prompt is not None else len(ids)])
         lm.decoder.forward(embeds[:1])
 
-    past, source = (len(ids), 0) if read is None else (1, len(ids))
+    past, source = (len(ids), 0) if encode_prompt is None else (1, len(ids))
     yield ComponentRun(
         step="llm_decode", on="one token", role="llm_decoder", run=decode, tokens=1, past=past, source=source
     )
 
 
 def prompt_of(models: Models, query: str) -> tuple[tuple[int, ...], Prefix | None]:
-    """A refinement's prompt and its shipped prefix; some ids where the bundle has no tokenizer; cut where it
-    does not fit the cache.
+    """A refinement's prompt and the prefix that the bundle ships.
+
+    Arbitrary ids for a bundle without a tokenizer or without the prompt; a prompt that does not fit the cache
+    is cut. In both cases the prefix is None.
     """
     slots = models.manifest.decoder().max_seq
     if not models.manifest.has_file("llm_tokenizer.json") or "refine" not in models.manifest.prompts:

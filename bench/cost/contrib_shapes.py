@@ -1,7 +1,7 @@
-"""Shapes of the operators that onnx has no schema for: ONNX Runtime's own. A literal table.
+"""Shape rules for ONNX Runtime's own operators, for which onnx has no schema.
 
-Each rule takes the node and the cache's length before the run, and gives (data type, shape) of every output.
-To add an operator, add a rule.
+A rule takes the node and the length of the key-value cache before the run, and returns (data type, shape) of
+every output. To add an operator, add its rule to the table SHAPES.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FLOAT = 1
 
 
 def _same(node: Node, past: int) -> list[Kind]:
-    """Every output has the first input's shape and type."""
+    """Every output has the first input's shape and data type."""
     x = node.input(0)
     return [(x.dtype, x.shape)] * 4
 
@@ -81,7 +81,10 @@ def _block_gather(node: Node, past: int) -> list[Kind]:
 
 
 def heads(node: Node) -> tuple[int, int, int]:
-    """(query heads, key-value heads, their width) of an attention operator of ONNX Runtime's."""
+    """(query heads, key-value heads, width of a head) of one of ONNX Runtime's attention operators.
+
+    Raises GraphError for a node without num_heads.
+    """
     count = node.number("num_heads", 0)
     if count < 1:
         raise GraphError(f"{node.op} {node.name!r} says no num_heads: the graph is damaged, export it again")
@@ -103,7 +106,7 @@ def _grouped(node: Node, past: int) -> list[Kind]:
 
 
 def _cache(old: Value | None, query: Value, kv: int, width: int, past: int) -> Kind:
-    """The cache after the run: the shared buffer as it is, or as long as what is in it."""
+    """A cache after the run: a shared buffer keeps its size; otherwise as long as its content."""
     slots = max(0 if old is None else old.shape[2], past + query.shape[1])
     return query.dtype, (query.shape[0], kv, slots, width)
 
@@ -156,7 +159,8 @@ SHAPES: dict[str, Rule] = {
     f"{MS}:QLinearLeakyRelu": _same,
     f"{MS}:QLinearSoftmax": _same,
 }
-# Operators that are a standard one with something fused to its end: (its name, its inputs).
+# Variants of standard operators, some with an activation fused to the end; the standard rule gives their
+# shapes: (standard operator, number of its inputs).
 ALIASES = {
     f"{MS}:FusedConv": ("Conv", 3),
     f"{MS}:FusedGemm": ("Gemm", 3),

@@ -15,6 +15,7 @@ first; of a table, the rows looked up.
   DequantizeLinear moves nothing by itself, its neighbour reads or writes the quantized tensor.
 - What is computed from constants alone is done at load and costs nothing here.
 """
+# `gamer bench flops` prints the docstring above and stores it in its JSON as the definition of the figures.
 
 from __future__ import annotations
 
@@ -28,11 +29,12 @@ from .nodes import MS, Graph, GraphError, Node, Value, stored_bytes
 
 @dataclass(frozen=True)
 class Work:
-    """One operator's work. `parameters`: the trained numbers among its constants, at their logical count.
+    """The work of one operator.
 
-    `precision`: what a product is computed in ("fp32", "fp16", "int8", "int4"; "depthwise" for a convolution
-    channel by channel; "" for no product). `rows`: rows of the product, the pixels of a convolution: few rows
-    leave a processor waiting for weights.
+    `parameters`: the trained numbers among its constants, counted as logical elements. `precision`: what a
+    product is computed in ("fp32", "fp16", "int8", "int4"; "depthwise" for a depthwise convolution; "" for an
+    operator that is no product). `rows`: rows of the product, or output pixels of a convolution: with few
+    rows a processor waits for weights.
     """
 
     name: str
@@ -52,7 +54,7 @@ class Work:
 
     @property
     def intensity(self) -> float:
-        """FLOPs a byte."""
+        """FLOPs per byte; 0 if no bytes are moved."""
         return (2 * self.macs + self.arithmetic) / self.bytes if self.bytes else 0.0
 
 
@@ -69,8 +71,9 @@ def _gemm(node: Node) -> int:
 
 
 def _conv(node: Node, weight_at: int = 1) -> int:
-    """Output elements × (input channels of a group × kernel): the weight's elements without its output
-    channels.
+    """Output elements × (input channels of a group × kernel).
+
+    The factor is the number of the weight's elements per output channel.
     """
     return node.output().size * math.prod(node.input(weight_at).shape[1:])
 
@@ -88,22 +91,25 @@ def _nbits(node: Node) -> int:
 
 
 def _einsum(node: Node) -> int:
-    """Every index of both operands once: exact for two operands, which is what exporters write."""
-    left = str(node.attributes.get("equation", "")).replace(" ", "").split("->")[0].split(",")
-    if len(left) != 2 or "." in "".join(left):
+    """The product of the lengths of all indices: exact for two operands, which is what exporters write.
+
+    Raises GraphError for another number of operands and for "...".
+    """
+    operands = str(node.attributes.get("equation", "")).replace(" ", "").split("->")[0].split(",")
+    if len(operands) != 2 or "." in "".join(operands):
         raise GraphError(
-            f"Einsum {node.name!r} of {len(left)} operands: only two without '...' can be counted"
+            f"Einsum {node.name!r} of {len(operands)} operands: only two without '...' can be counted"
         )
     lengths = {
         letter: length
-        for part, at in zip(left, (0, 1), strict=True)
-        for letter, length in zip(part, node.input(at).shape, strict=True)
+        for letters, at in zip(operands, (0, 1), strict=True)
+        for letter, length in zip(letters, node.input(at).shape, strict=True)
     }
     return math.prod(lengths.values())
 
 
 def _pairs(queries: int, past: int, causal: bool, window: int = -1) -> int:
-    """Query-key pairs that are attended to, of one head."""
+    """The number of query-key pairs that one head attends to."""
     if not causal:
         return queries * (past + queries)
     if window < 0:
@@ -136,7 +142,7 @@ def _multi_head(node: Node, past: int) -> int:
 
 
 def _packed(node: Node, past: int) -> int:
-    """ONNX Runtime's Attention holds the projection to Q, K and V too."""
+    """ONNX Runtime's Attention, which includes the projection to Q, K and V."""
     x, weight = node.input(0), node.input(1)
     project = x.shape[0] * x.shape[1] * weight.shape[0] * weight.shape[1]
     return project + 2 * x.shape[0] * (weight.shape[1] // 3) * _pairs(
@@ -145,7 +151,7 @@ def _packed(node: Node, past: int) -> int:
 
 
 def _attention(node: Node, past: int) -> int:
-    """The standard Attention (opset 23): [B, H, S, D], or [B, S, H·D] with the heads as attributes."""
+    """The standard Attention (opset 23): [B, H, S, D], or [B, S, H·D] with the head counts as attributes."""
     query, key, value = (node.input(at) for at in range(3))
     batch, s = query.shape[0], query.shape[-2]
     keys = key.shape[-2] + (
@@ -158,7 +164,7 @@ def _attention(node: Node, past: int) -> int:
     return batch * q_heads * (width + v_width) * pairs
 
 
-# Operators of products → multiply-adds.
+# The multiply-adds of every operator that computes products.
 PRODUCTS: dict[str, Callable[[Node], int]] = {
     "MatMul": _matmul,
     "MatMulInteger": _matmul,
@@ -185,7 +191,7 @@ ATTENTIONS: dict[str, Callable[[Node, int], int]] = {
     "Attention": _attention,
 }
 SOFTMAX = 5  # maximum, subtraction, exponential, sum, division
-# Arithmetic of one output element.
+# Arithmetic operations per output element.
 NORMS = {
     "LayerNormalization": 7,
     "InstanceNormalization": 7,
@@ -198,7 +204,7 @@ NORMS = {
     f"{MS}:EmbedLayerNormalization": 9,
     "LpNormalization": 3,
 }
-_ONE = (
+_UNIT_COST = (
     "Add",
     "Sub",
     "Mul",
@@ -242,7 +248,7 @@ _ONE = (
     "BitwiseOr",
     "CumSum",
 )
-ELEMENTWISE = dict.fromkeys(_ONE, 1) | {
+ELEMENTWISE = dict.fromkeys(_UNIT_COST, 1) | {
     "Clip": 2,
     "LeakyRelu": 2,
     "PRelu": 2,
@@ -275,7 +281,7 @@ ELEMENTWISE = dict.fromkeys(_ONE, 1) | {
     "Resize": 8,
     "GridSample": 8,
 }
-# Arithmetic of one input element.
+# Arithmetic operations per input element.
 REDUCTIONS = {
     "ReduceSum": 1,
     "ReduceMean": 1,
@@ -293,7 +299,7 @@ REDUCTIONS = {
     "GlobalMaxPool": 1,
     f"{MS}:QLinearGlobalAveragePool": 1,
 }
-# No arithmetic; bytes are read and written.
+# No arithmetic, but bytes are read and written.
 MOVES = frozenset(
     (
         "Cast",
@@ -327,7 +333,7 @@ VIEWS = frozenset(
 QUANTIZERS = frozenset(
     ("QuantizeLinear", "DequantizeLinear", f"{MS}:QuantizeLinear", f"{MS}:DequantizeLinear")
 )
-# Which inputs of an operator are scales, zero points, tables of angles or lengths, and no trained numbers.
+# Positions of the inputs that are scales, zero points, tables of angles or lengths, and so not trained.
 _SCALES: dict[str, tuple[int, ...]] = {
     "MatMulInteger": (2, 3),
     "ConvInteger": (2, 3),
@@ -348,13 +354,13 @@ _TRAINED = frozenset(
 
 
 def count(graph: Graph) -> tuple[Work, ...]:
-    """The work of every operator. Raises GraphError naming the first that is not known."""
-    read: set[str] = set()
-    return tuple(_work(graph, node, read) for node in graph.nodes)
+    """The work of every operator. Raises GraphError naming the first unknown operator."""
+    seen: set[str] = set()
+    return tuple(_work(graph, node, seen) for node in graph.nodes)
 
 
-def _work(graph: Graph, node: Node, read: set[str]) -> Work:
-    """`read`: constants that an earlier operator read; they count once, where they are read first."""
+def _work(graph: Graph, node: Node, seen: set[str]) -> Work:
+    """The work of one operator. `seen`: constants that earlier operators read, which do not count again."""
     if all(v is None or v.constant for v in node.outputs):
         return Work(
             name=node.name,
@@ -367,8 +373,8 @@ def _work(graph: Graph, node: Node, read: set[str]) -> Work:
             activation_bytes=0,
         )
     kind, macs, arithmetic = _kind(graph, node)
-    fresh = frozenset(v.name for v in node.inputs if v is not None and v.constant) - read
-    weights, activations = _traffic(graph, node, kind, fresh)
+    new_constants = frozenset(v.name for v in node.inputs if v is not None and v.constant) - seen
+    weights, activations = _traffic(graph, node, kind, new_constants)
     precision, rows = (_precision(node), _rows(node)) if macs else ("", 0)
     work = Work(
         name=node.name,
@@ -376,13 +382,13 @@ def _work(graph: Graph, node: Node, read: set[str]) -> Work:
         kind=kind,
         macs=macs,
         arithmetic=arithmetic,
-        parameters=_parameters(node, fresh),
+        parameters=_parameters(node, new_constants),
         weight_bytes=weights,
         activation_bytes=activations,
         precision=precision,
         rows=rows,
     )
-    read |= fresh
+    seen |= new_constants
     return work
 
 
@@ -417,11 +423,11 @@ def _kind(graph: Graph, node: Node) -> tuple[str, int, int]:
 
 
 def _precision(node: Node) -> str:
-    """Of the weight as it is stored: a product whose weight is dequantized from 8 bits runs in 8 bits."""
+    """The precision of a product, by its weight as stored: a weight dequantized from 8 bits means int8."""
     if "Conv" in node.op and node.number("group", 1) > 1 and _weight(node).shape[1] == 1:
         return "depthwise"
     if node.op == f"{MS}:MatMulNBits":
-        return "int4"  # its kernel, whatever the bits
+        return "int4"  # named after its kernel, whatever its number of bits
     if node.op in ("MatMulInteger", "ConvInteger") or any(
         part in node.op for part in ("QLinear", "QGemm", "QAttention", "Quantize", "Integer")
     ):
@@ -446,7 +452,7 @@ def _rows(node: Node) -> int:
         return math.prod((out.shape[0], *out.shape[2:]))
     if node.op in ATTENTIONS:
         return node.input(0).shape[-2]
-    # Products of a batch follow one another: a head's scores are as many products as heads.
+    # The products of a batch are computed one after the other: attention scores are one product per head.
     return (
         out.shape[-2]
         if len(out.shape) > 1 and not _weight(node).constant
@@ -454,17 +460,17 @@ def _rows(node: Node) -> int:
     )
 
 
-def _traffic(graph: Graph, node: Node, kind: str, fresh: frozenset[str]) -> tuple[int, int]:
+def _traffic(graph: Graph, node: Node, kind: str, new_constants: frozenset[str]) -> tuple[int, int]:
     """(bytes of weights, bytes of activations)."""
     if kind in ("view", "quantizer"):
         return 0, 0
     written = sum(_written(node, v) for v in node.outputs if v is not None and v.name)
     if kind == "lookup":
         return _looked_up(node, written)
-    read = [v for v in node.inputs if v is not None]
+    inputs = [v for v in node.inputs if v is not None]
     weights, activations = (
-        sum(v.stored for v in read if v.name in fresh),
-        sum(v.stored for v in read if not v.constant),
+        sum(v.stored for v in inputs if v.name in new_constants),
+        sum(v.stored for v in inputs if not v.constant),
     )
     if node.op == f"{MS}:GroupQueryAttention":
         return 0, _attended(graph, node)
@@ -472,7 +478,7 @@ def _traffic(graph: Graph, node: Node, kind: str, fresh: frozenset[str]) -> tupl
 
 
 def _written(node: Node, value: Value) -> int:
-    """An output that only a QuantizeLinear reads is written in 8 bits."""
+    """The bytes written for an output; one that only a QuantizeLinear reads is written in 8 bits."""
     return value.size if value.name in node.quantized else value.stored
 
 
@@ -488,29 +494,31 @@ def _looked_up(node: Node, written: int) -> tuple[int, int]:
 
 
 def _attended(graph: Graph, node: Node) -> int:
-    """Query in, result out, the new keys and values written, and the cache's filled part read: not its empty
-    slots.
+    """The bytes that GroupQueryAttention moves.
+
+    They are the query, the new keys and values and the result, the keys and values written to the cache, and
+    the filled part of the cache read, without its empty slots.
     """
     query, (_, kv, width) = node.input(0), heads(node)
-    bits = query.stored // max(1, query.size)
+    element_bytes = query.stored // max(1, query.size)
     tokens = query.shape[0] * query.shape[1]
     packed = sum(v.stored for v in node.inputs[:3] if v is not None)
     return (
         packed
         + node.output().stored
-        + 2 * bits * kv * width * (tokens + query.shape[0] * (graph.past + query.shape[1]))
+        + 2 * element_bytes * kv * width * (tokens + query.shape[0] * (graph.past + query.shape[1]))
     )
 
 
-def _parameters(node: Node, fresh: frozenset[str]) -> int:
+def _parameters(node: Node, new_constants: frozenset[str]) -> int:
     if node.op not in _TRAINED:
         return 0
     total = 0
     for at, value in enumerate(node.inputs):
-        if value is None or value.name not in fresh or at in _SCALES.get(node.op, ()):
+        if value is None or value.name not in new_constants or at in _SCALES.get(node.op, ()):
             continue
         if node.op == "Mul" and (value.size < 2 or _scalar_beside(node, at)):
-            continue  # a scale, not a gain
+            continue  # a quantization scale, not a trained gain
         if node.op in LOOKUPS and at != 0:
             continue
         if node.op in ("Add", "Sub") and value.size < 2:

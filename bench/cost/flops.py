@@ -1,8 +1,8 @@
-"""What a bundle's components cost: multiply-adds, bytes and intensity of every operator, and of an image, a
-token, a query, a photo.
+"""The cost of a bundle's components: multiply-adds, bytes and intensity of every operator.
 
-Counts the exported ONNX graphs (graph.py, counting.py: our definition); runs no network but the router,
-whose choices decide what the experts cost.
+From them follow the costs of an image, a token, a query and a photo. The exported ONNX graphs are counted
+(graph.py) by the definition in counting.py. Only the router, whose choices decide what the experts cost, and
+the image tower that feeds it are run.
 """
 
 from __future__ import annotations
@@ -26,19 +26,22 @@ from .. import machine
 from . import counting, formulas, graph
 from .component_runs import TEXT_TOKENS, prompt_of
 from .counting import Work
-from .dims import dims_of
 
 RHOS = tuple(n / 10 for n in range(1, 11))
-ROUTED = 64  # photos that the router is asked about
-DECODED = 12  # tokens of a refinement
+ROUTED = 64  # at most so many photos are routed
+DECODED = 12  # decoded tokens of a refinement
 MEMORY_WORDS = "Breakfast with Anna on the terrace above the harbour, the day before we flew home"
 
 
 @dataclass(frozen=True)
 class Cost:
-    """One component on one unit of work. `parameters`: torch's, from the manifest; `constants`: the graph's
-    own count of the numbers that it multiplies and adds (a fused constant, a block-sum column, a table of
-    labels are among them). `per` divides: a prompt's cost is its token's."""
+    """The cost of one component for one `unit` of work.
+
+    `parameters`: torch's count, from the manifest. `constants`: the count of the graph's own constants that
+    are multiplied or added, which include fused constants, block-sum columns and tables of labels. `macs`,
+    `arithmetic` and the bytes are divided by the units of the run: for a prompt they are those of one token.
+    `operators` are those of the whole run.
+    """
 
     name: str
     role: str
@@ -61,7 +64,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Sum:
-    """What one thing that a person does costs. `of`: how it is put together."""
+    """The cost of a user's action, or of a scan of the album. `of`: its summands."""
 
     unit: str
     of: str
@@ -71,8 +74,10 @@ class Sum:
 
 @dataclass(frozen=True)
 class Routed:
-    """Expected cost of the DPE at one ρ (the paper's Table 7 sweeps it): router and the experts that Eq. 1
-    chooses, over `photos`.
+    """The expected cost of the DPE at one ρ (the paper's Table 7 sweeps it), averaged over the photos.
+
+    `experts`: how many Eq. 1 chooses. `macs`: of the router and the chosen experts; `share`: relative to the
+    router and all experts.
     """
 
     rho: float
@@ -112,19 +117,19 @@ def cost(
     past: int = 0,
     per: int = 1,
 ) -> Cost:
-    """The cost of a component's ONNX graph with `dims` bound, divided by `per`.
+    """The cost of a component's ONNX graph with its dimensions bound to `dims`, divided by `per`.
 
     Raises BundleError, GraphError.
     """
     artifact, component = manifest.artifact(role, "onnx"), manifest.component(role)
-    found = counting.count(graph.read(mf.check_one(bundle, artifact), dims, past))
-    macs, arithmetic = sum(w.macs for w in found), sum(w.arithmetic for w in found)
-    weights, activations = sum(w.weight_bytes for w in found), sum(w.activation_bytes for w in found)
+    works = counting.count(graph.read(mf.check_one(bundle, artifact), dims, past))
+    macs, arithmetic = sum(w.macs for w in works), sum(w.arithmetic for w in works)
+    weights, activations = sum(w.weight_bytes for w in works), sum(w.activation_bytes for w in works)
     intensity = (2 * macs + arithmetic) / max(1, weights + activations)
-    constants = sum(w.parameters for w in found)
+    constants = sum(w.parameters for w in works)
     numbers = (macs / per, arithmetic / per, weights / per, activations / per, intensity)
     return Cost(
-        name, role, artifact.quant, unit, component.parameters, constants, artifact.bytes, *numbers, found
+        name, role, artifact.quant, unit, component.parameters, constants, artifact.bytes, *numbers, works
     )
 
 
@@ -137,9 +142,7 @@ def measure(
     given: Mapping[str, int],
     progress: Callable[[str], None],
 ) -> Flops:
-    """Counts every component of `bundle`; asks the router about the photos of `album` (default: the
-    sample's).
-    """
+    """Counts every component of `bundle` and routes the photos of `album` (default: the sample's photos)."""
     models = Models.open(bundle, "onnx", threads, allow_random=True)
     lengths = _Lengths.of(models, queries)
     costs = tuple(_components(bundle, models.manifest, lengths, given, progress))
@@ -169,7 +172,9 @@ def measure(
 
 @dataclass(frozen=True)
 class _Lengths:
-    """Mean tokens of a query as the engine encodes it (alone, and in a sentence), of a memory, of the
+    """Lengths in tokens: means over the queries, as the engine encodes them, and those of single texts.
+
+    `text`: a query alone; `phrased`: a query in a sentence; `memory`: a memory; `prompt` and `prefix`: the
     refinement's prompt and its prefix.
     """
 
@@ -198,9 +203,13 @@ class _Lengths:
 
 
 def _components(
-    bundle: Path, manifest: Manifest, at: _Lengths, given: Mapping[str, int], progress: Callable[[str], None]
+    bundle: Path,
+    manifest: Manifest,
+    lengths: _Lengths,
+    given: Mapping[str, int],
+    progress: Callable[[str], None],
 ) -> list[Cost]:
-    runs = _runs(manifest, at)
+    runs = _runs(manifest, lengths)
     out = []
     for role in dict.fromkeys(a.role for a in manifest.artifacts if a.target == "onnx"):
         progress(role)
@@ -209,8 +218,8 @@ def _components(
             role, ((role, manifest.component(role).macs_per, 1, 0, 1),)
         ):
             fixed = _fixed_tokens(artifact) if role == "text_tower" else None
-            source = {"source": max(2, at.prompt)} if name == "llm_decode" else {}
-            dims = dims_of(fixed or tokens, past, source | dict(given))
+            source = {"source": max(2, lengths.prompt)} if name == "llm_decode" else {}
+            dims = graph.dims_of(fixed or tokens, past, source | dict(given))
             out.append(
                 cost(
                     bundle,
@@ -228,39 +237,43 @@ def _components(
     return out
 
 
-def _runs(manifest: Manifest, at: _Lengths) -> dict[str, tuple[tuple[str, str, int, int, int], ...]]:
-    """Role → its rows: (name, unit, tokens, past, divided by).
+def _runs(manifest: Manifest, lengths: _Lengths) -> dict[str, tuple[tuple[str, str, int, int, int], ...]]:
+    """Role → its rows: (name, unit, tokens, past, divisor).
 
-    What is not named here has one row, on one of what the manifest says.
+    A role that is not in the result gets one row, counted on the unit in the manifest.
     """
-    prompt, fresh, text = max(2, at.prompt), max(1, at.prompt - at.prefix), max(1, round(at.text))
+    prompt, fresh = max(2, lengths.prompt), max(1, lengths.prompt - lengths.prefix)
+    text, sentence = max(1, round(lengths.text)), max(1, round(lengths.phrased))
     prefill = (
         ("llm_prefill", f"prompt token, of {prompt}", prompt, 0, prompt),
         (
             "llm_prefill_after_prefix",
-            f"prompt token, of {fresh} after {at.prefix} in the prefix",
+            f"prompt token, of {fresh} after {lengths.prefix} in the prefix",
             fresh,
-            at.prefix,
+            lengths.prefix,
             fresh,
         ),
     )
-    # An encoder-decoder reads the prompt with its encoder and answers from its first token on.
-    reads = any(a.role == "llm_encoder" for a in manifest.artifacts)
+    # The encoder of an encoder-decoder reads the prompt; its decoder begins with the answer.
+    encoder_decoder = any(a.role == "llm_encoder" for a in manifest.artifacts)
     decode = (
         "llm_decode",
-        f"decoded token, {prompt} read" if reads else f"decoded token, at {prompt} in the cache",
+        f"decoded token, {prompt} read" if encoder_decoder else f"decoded token, at {prompt} in the cache",
         1,
-        1 if reads else prompt,
+        1 if encoder_decoder else prompt,
         1,
     )
     return {
         "text_tower": (
             ("text_tower", f"text of {text} tokens", text, 0, 1),
-            ("text_memory", f"memory of {at.memory} tokens", at.memory, 0, 1),
+            ("text_sentence", f"query in a sentence, {sentence} tokens", sentence, 0, 1),
+            ("text_memory", f"memory of {lengths.memory} tokens", lengths.memory, 0, 1),
         ),
         "llm_embed": (("llm_embed", "token", 1, 0, 1),),
         "llm_encoder": (("llm_encoder", f"prompt token, of {prompt}", prompt, 0, prompt),),
-        "llm_decoder": (decode,) if reads else (*(prefill if at.prefix else prefill[:1]), decode),
+        "llm_decoder": (decode,)
+        if encoder_decoder
+        else (*(prefill if lengths.prefix else prefill[:1]), decode),
     }
 
 
@@ -269,13 +282,15 @@ def _fixed_tokens(artifact: Artifact) -> int | None:
     return length if isinstance(length, int) else None
 
 
-def _sums(costs: Sequence[Cost], at: _Lengths, photos: int, dim: int) -> tuple[Sum, ...]:
-    """What a query and a photo cost.
+def _sums(costs: Sequence[Cost], lengths: _Lengths, photos: int, dim: int) -> tuple[Sum, ...]:
+    """The costs of a query and of an indexed photo.
 
-    The index's own work is one int8 product of `dim` for each photo and channel: a scan, the dearest plan.
+    The index itself costs one int8 product of `dim` per photo and channel: a full scan, the most expensive
+    plan.
     """
-    have = {c.name: c for c in costs}
-    text, memory, image = have.get("text_tower"), have.get("text_memory"), have.get("image_tower")
+    by_name = {c.name: c for c in costs}
+    text, sentence = by_name.get("text_tower"), by_name.get("text_sentence")
+    memory, image = by_name.get("text_memory"), by_name.get("image_tower")
     out = [
         Sum(
             "scan of the album",
@@ -284,12 +299,17 @@ def _sums(costs: Sequence[Cost], at: _Lengths, photos: int, dim: int) -> tuple[S
             2 * photos * dim,
         )
     ]
-    if text:
-        out.append(_add("query, refined by rules", "2 × text_tower, scan", [(text, 2.0)], out[0]))
-        read = have.get("llm_prefill_after_prefix") or have.get("llm_prefill") or have.get("llm_encoder")
-        if "llm_decode" in have and read:
-            fresh = max(1, at.prompt - at.prefix)
-            parts = [(text, 2.0), (read, float(fresh)), (have["llm_decode"], float(DECODED))]
+    if text and sentence:
+        encoded = [(text, 1.0), (sentence, 1.0)]  # the engine blends both vectors
+        out.append(_add("query, refined by rules", "text_tower, text_sentence, scan", encoded, out[0]))
+        prefill = (
+            by_name.get("llm_prefill_after_prefix")
+            or by_name.get("llm_prefill")
+            or by_name.get("llm_encoder")
+        )
+        if "llm_decode" in by_name and prefill:
+            fresh = max(1, lengths.prompt - lengths.prefix)
+            parts = [*encoded, (prefill, float(fresh)), (by_name["llm_decode"], float(DECODED))]
             out.append(
                 _add(
                     "query, refined by the language model",
@@ -309,7 +329,7 @@ def _add(unit: str, of: str, parts: Sequence[tuple[Cost, float]], scan: Sum | No
 
 
 def _routes(models: Models, album: Path | None) -> list[FloatArray]:
-    """The router's weights for each photo."""
+    """The router's weights for each photo; empty for a bundle without a router."""
     if not any(a.role == "dpe_router" and a.target == "onnx" for a in models.manifest.artifacts):
         return []
     out, router = [], models.session("dpe_router")
@@ -337,12 +357,12 @@ def _sweep(costs: Sequence[Cost], weights: Sequence[FloatArray]) -> tuple[Routed
     macs = {c.role: c.macs for c in costs}
     if not weights:
         return ()
-    every = sum(m for role, m in macs.items() if role.startswith("dpe_"))
+    dpe_total = sum(m for role, m in macs.items() if role.startswith("dpe_"))
     out = []
     for rho in RHOS:
         chosen = [choose(w, rho)[0] for w in weights]
         mean = macs["dpe_router"] + float(
             np.mean([sum(macs[f"dpe_expert_{e}"] for e in experts) for experts in chosen])
         )
-        out.append(Routed(rho, round(float(np.mean([len(c) for c in chosen])), 3), mean, mean / every))
+        out.append(Routed(rho, round(float(np.mean([len(c) for c in chosen])), 3), mean, mean / dpe_total))
     return tuple(out)

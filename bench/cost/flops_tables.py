@@ -16,7 +16,7 @@ def sheets(found: Flops, operators: bool) -> list[Sheet]:
     return out + ([_operators(cost) for cost in found.components] if operators else [])
 
 
-def _components(found: Flops) -> Sheet:
+def _components(flops: Flops) -> Sheet:
     columns = (
         "component",
         "quant",
@@ -42,40 +42,40 @@ def _components(found: Flops) -> Sheet:
             si(c.activation_bytes, "B"),
             f"{c.intensity:.1f}",
         )
-        for c in found.components
+        for c in flops.components
     ]
-    return Sheet(f"{found.bundle}: counted on the exported graphs", columns, tuple(rows))
+    return Sheet(f"{flops.bundle}: counted on the exported graphs", columns, tuple(rows))
 
 
-def _sums(found: Flops) -> Sheet:
-    title = f"What a person does ({len(found.queries)} queries of {found.text_tokens} tokens on average)"
+def _sums(flops: Flops) -> Sheet:
+    title = f"What a person does ({len(flops.queries)} queries of {flops.text_tokens} tokens on average)"
     return Sheet(
         title,
         ("per", "made of", "multiply-adds", "bytes"),
-        tuple((s.unit, s.of, si(s.macs), si(s.bytes, "B")) for s in found.sums),
+        tuple((s.unit, s.of, si(s.macs), si(s.bytes, "B")) for s in flops.sums),
     )
 
 
-def _routing(found: Flops) -> Sheet:
-    what = (
+def _routing(flops: Flops) -> Sheet:
+    router = (
         "its trained router"
-        if found.router_trained
+        if flops.router_trained
         else "an untrained router: the sweep shows the mechanism, not the paper's Table 7"
     )
-    rows = tuple((f"{r.rho:.1f}", f"{r.experts:.2f}", si(r.macs), f"{r.share:.0%}") for r in found.routing)
+    rows = tuple((f"{r.rho:.1f}", f"{r.experts:.2f}", si(r.macs), f"{r.share:.0%}") for r in flops.routing)
     return Sheet(
-        f"DPE by ρ over {found.routed_photos} photos, {what}",
+        f"DPE by ρ over {flops.routed_photos} photos, {router}",
         ("ρ", "experts run", "multiply-adds", "of all experts"),
         rows,
     )
 
 
-def _paper(found: Flops) -> Sheet:
+def _paper(flops: Flops) -> Sheet:
     rows = tuple(
-        (c.what, f"{c.giga_macs:.2f}", f"{c.giga_flops:.2f}", f"{c.off:.1%}") for c in found.candidates
+        (c.what, f"{c.giga_macs:.2f}", f"{c.giga_flops:.2f}", f"{c.off:.1%}") for c in flops.candidates
     )
     columns = ("what may have been counted", "multiply-adds, G", "FLOPs (two each), G", "nearer one off by")
-    return Sheet(f"The paper's Table 1: {found.paper} G for GAMER with Qwen2-1.5B", columns, rows)
+    return Sheet(f"The paper's Table 1: {flops.paper} G for GAMER with Qwen2-1.5B", columns, rows)
 
 
 def notes(found: Flops) -> list[str]:
@@ -97,10 +97,10 @@ def _operators(cost: Cost) -> Sheet:
     for work in cost.operators:
         for at, value in enumerate((1, work.macs, work.arithmetic, work.weight_bytes, work.activation_bytes)):
             kinds[work.op][at] += value
-    best = sorted(kinds.items(), key=lambda item: (-item[1][1], -item[1][3] - item[1][4]))
+    ordered = sorted(kinds.items(), key=lambda item: (-item[1][1], -item[1][3] - item[1][4]))
     rows = [
         (op, n, si(macs), si(other), si(w, "B"), si(a, "B"), f"{(2 * macs + other) / max(1, w + a):.1f}")
-        for op, (n, macs, other, w, a) in best
+        for op, (n, macs, other, w, a) in ordered
     ]
     return Sheet(
         f"{cost.name}, {cost.unit}",
@@ -110,7 +110,7 @@ def _operators(cost: Cost) -> Sheet:
 
 
 def record(found: Flops, cost: Cost) -> Record:
-    """A row for machines."""
+    """One component as a machine-readable row."""
     return {
         "build_commit": found.machine.build_commit,
         "bundle": found.bundle,

@@ -1,7 +1,7 @@
-"""Closed formulas of multiply-adds for the networks of the recipes, as papers count them.
+"""Closed formulas for the multiply-adds of the recipes' networks, as papers count them.
 
-They are a second, independent count: tests hold the count of the exported graph against them, and the paper's
-figure is compared with them.
+They are a second, independent count: tests compare the count of the exported graph with them, and the paper's
+figure is compared with theirs.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Encoder:
-    """A transformer that sees all its tokens at once: ViT, CLIP's text tower, BERT, a DPE expert."""
+    """A transformer that processes all its tokens at once: ViT, CLIP's text tower, BERT, a DPE expert."""
 
     width: int
     layers: int
-    hidden: int  # of the two-matrix MLP
+    hidden: int  # inner width of the two-matrix MLP
 
     def macs(self, tokens: int, attended: int | None = None) -> int:
-        """Layers × (q, k, v, out: 4·n·d²; scores and their sum: 2·pairs·d; MLP: 2·n·d·m). `attended`: pairs,
-        if fewer than n².
+        """Layers × (q, k, v, out: 4·n·d²; scores and their weighted sum: 2·pairs·d; MLP: 2·n·d·m).
+
+        `attended`: the query-key pairs, if fewer than n².
         """
         pairs = tokens * tokens if attended is None else attended
         return self.layers * (
@@ -29,7 +30,10 @@ class Encoder:
 
 @dataclass(frozen=True)
 class Vit:
-    """A vision transformer of square images and patches, with a class token and a projection (0: none)."""
+    """A vision transformer of square images and patches, with a class token.
+
+    `projection`: the output width, 0 if there is no projection.
+    """
 
     body: Encoder
     image: int
@@ -62,13 +66,13 @@ class Llm:
     vocab: int
 
     def token(self, context: int, head: bool = True) -> int:
-        """One token that attends to `context` positions, itself included."""
+        """Multiply-adds of one token that attends to `context` positions, itself included."""
         return self.layers * (self.linear() + 2 * context * self.heads * self.head_dim) + (
             self.hidden * self.vocab if head else 0
         )
 
     def linear(self) -> int:
-        """The matrices of one layer for one token: q, k, v, out, gate, up, down."""
+        """Multiply-adds of one layer's matrices for one token: q, k, v, out, gate, up, down."""
         width = self.head_dim
         return (
             self.hidden * width * (self.heads + 2 * self.kv_heads)
@@ -77,8 +81,9 @@ class Llm:
         )
 
     def prompt(self, tokens: int, past: int = 0, head: bool = True) -> int:
-        """A causal prompt: each token attends to those before it; the head, where it is wanted, of the last
-        token only.
+        """Multiply-adds of a causal prompt: each token attends to itself and to those before it.
+
+        `head`: with the output head, which is computed for the last token only.
         """
         pairs = tokens * past + tokens * (tokens + 1) // 2
         return self.layers * (tokens * self.linear() + 2 * pairs * self.heads * self.head_dim) + (
@@ -106,17 +111,20 @@ CLIP_L_IMAGE = Vit(Encoder(1024, 24, 4096), 224, 14, 768)
 CLIP_L_TEXT = Encoder(768, 12, 3072)
 CLIP_L_WORDS = 77  # the text tower's fixed length
 QWEN2_1B5 = Llm(hidden=1536, layers=28, heads=12, kv_heads=2, head_dim=128, intermediate=8960, vocab=151_936)
-# The paper gives an expert's blocks (8) and no width; 1024, CLIP-ViT-L/14's own, is the natural reading and
-# our assumption.
+# The paper gives the number of an expert's blocks (8) but no width. 1024, the width of CLIP-ViT-L/14, is the
+# natural reading and our assumption.
 PAPER_EXPERT = Expert(1024, Encoder(1024, 8, 4096), 1536)
-PAPER_GFLOPS = 32.1  # its Table 1, GAMER with Qwen2-1.5B and CLIP-ViT-L/14
-PAPER_EXPERTS = 2.2  # run on average
+PAPER_GFLOPS = 32.1  # the paper's Table 1, GAMER with Qwen2-1.5B and CLIP-ViT-L/14
+PAPER_EXPERTS = 2.2  # experts run on average
 PAPER_PATCHES = 256
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One way to count the paper's system, in 10⁹; `off`: its distance from the paper's figure as a share."""
+    """One way to count the paper's system, in 10⁹.
+
+    `off`: relative distance between the paper's figure and the nearer of `giga_macs` and `giga_flops`.
+    """
 
     what: str
     giga_macs: float
@@ -127,7 +135,7 @@ class Candidate:
 def candidates(query_tokens: int = 12) -> tuple[Candidate, ...]:
     """What the paper's 32.1 G may have counted, nearest first.
 
-    `query_tokens`: a query's length (the paper gives none).
+    `query_tokens`: the length of a query, which the paper does not give.
     """
     image, words = CLIP_L_IMAGE.macs(), CLIP_L_TEXT.macs(CLIP_L_WORDS)
     expert, llm = PAPER_EXPERT.macs(PAPER_PATCHES), QWEN2_1B5
@@ -149,13 +157,15 @@ def candidates(query_tokens: int = 12) -> tuple[Candidate, ...]:
         + round(PAPER_EXPERTS * expert)
         + llm.prompt(PAPER_PATCHES + query_tokens),
     }
-    return tuple(sorted((_candidate(what, macs) for what, macs in ways.items()), key=lambda c: c.off))
+    return tuple(
+        sorted((_candidate(description, macs) for description, macs in ways.items()), key=lambda c: c.off)
+    )
 
 
-def _candidate(what: str, macs: int) -> Candidate:
+def _candidate(description: str, macs: int) -> Candidate:
     giga = macs / 1e9
     return Candidate(
-        what,
+        description,
         round(giga, 2),
         round(2 * giga, 2),
         round(min(abs(giga - PAPER_GFLOPS), abs(2 * giga - PAPER_GFLOPS)) / PAPER_GFLOPS, 3),
@@ -164,8 +174,9 @@ def _candidate(what: str, macs: int) -> Candidate:
 
 @dataclass(frozen=True)
 class Fit:
-    """The query length at which Qwen2-1.5B alone (head on the last token) comes nearest to the paper's
-    figure, in one convention.
+    """The query length at which Qwen2-1.5B alone comes nearest to the paper's figure, in one convention.
+
+    The output head is counted for the last token.
     """
 
     counted: str
@@ -174,8 +185,10 @@ class Fit:
 
 
 def fits() -> tuple[Fit, ...]:
-    """Each step of a token moves the figure by 1.3 (multiply-adds) or 2.6 G (FLOPs): some length always comes
-    near, so a fit proves nothing.
+    """The fit in each convention.
+
+    One more token adds 1.3 G (multiply-adds) or 2.6 G (FLOPs): some length always comes near, so a fit proves
+    nothing.
     """
     out = []
     for counted, factor in (("multiply-adds", 1), ("FLOPs", 2)):

@@ -1,9 +1,9 @@
-"""An ONNX graph with every shape known: dimensions bound, constants folded, local functions inlined.
+"""Reads an ONNX graph with every shape known: dimensions bound, constants folded, local functions inlined.
 
-Each node is inferred by itself, with onnx's own rules where it has any and contrib_shapes.py's where it has
-none: the whole-graph inference of onnx stops at the first operator of ONNX Runtime's own domain. Small
-constants are evaluated, so that the shapes that exporters compute inside the graph (Shape → Gather → Concat →
-Reshape) come out as numbers. Weights are never read, only their declared sizes.
+The shapes of each node are inferred separately, with onnx's own rules where it has any and with
+contrib_shapes.py's otherwise: onnx's whole-graph inference stops at the first operator of ONNX Runtime's own
+domain. Small constants are evaluated, so that the shapes that exporters compute inside the graph (Shape →
+Gather → Concat → Reshape) become numbers. Weights are never read; only their declared sizes are used.
 """
 
 from __future__ import annotations
@@ -22,13 +22,44 @@ from .nodes import Attribute, Graph, GraphError, Node, Value, stored_bytes
 
 SMALL = 4096  # elements up to which a constant is evaluated: shapes and indices, never weights
 MAX_FILE = 2 << 30  # protobuf's own limit
+# The outputs of these operators count as many bytes as their input.
 _SAME_BYTES = frozenset(("DequantizeLinear", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"))
+# Names that exporters give to the dimensions that their graphs leave open.
+_LENGTH_ONE = ("batch", "batch_size", "wanted", "beams")
+_TOKENS = (
+    "tokens",
+    "sequence",
+    "sequence_length",
+    "seq_len",
+    "seq",
+    "ids",
+    "source",
+    "encoder_sequence_length",
+)
+_PAST = ("past", "past_sequence_length", "past_tokens")
+_TOTAL = ("total", "total_sequence_length", "total_tokens")
+PHOTO_HEIGHT, PHOTO_WIDTH = 600, 800  # the photo for a tower that resizes in its own graph
+
+
+def dims_of(tokens: int, past: int, given: Mapping[str, int]) -> dict[str, int]:
+    """Lengths of the open dimensions by name, for a run of `tokens` tokens after `past` tokens in the cache.
+
+    `given` (a user's NAME=N) overrides the table.
+    """
+    out = (
+        dict.fromkeys(_LENGTH_ONE, 1)
+        | dict.fromkeys(_TOKENS, tokens)
+        | dict.fromkeys(_PAST, past)
+        | dict.fromkeys(_TOTAL, past + tokens)
+    )
+    return out | {"height": PHOTO_HEIGHT, "width": PHOTO_WIDTH} | dict(given)
 
 
 @lru_cache(maxsize=4)
 def _model(path: Path) -> Any:
-    """The ModelProto without external weights, its local functions inlined and its stale shapes (see DESIGN)
-    dropped.
+    """The ModelProto without external weights, with its local functions inlined.
+
+    The shapes that the file declares for intermediate values are dropped, since they may be stale.
     """
     import onnx
     from onnx import inliner
@@ -39,7 +70,7 @@ def _model(path: Path) -> Any:
         model = onnx.load(str(path), load_external_data=False)
     except (OSError, GraphError):
         raise
-    except Exception as error:  # protobuf's DecodeError is no part of a public module
+    except Exception as error:  # protobuf's DecodeError is not in a public module
         raise GraphError(f"{path}: not an ONNX model ({str(error)[:80]}): export it again") from None
     if model.functions:
         model = inliner.inline_local_functions(model)
@@ -48,11 +79,11 @@ def _model(path: Path) -> Any:
 
 
 def read(path: Path, dims: Mapping[str, int], past: int = 0) -> Graph:
-    """The graph of `path` (a file, or a directory that holds one beside its weights) with its named
-    dimensions bound to `dims`.
+    """The graph of `path` with its named dimensions bound to `dims`.
 
-    Raises GraphError for a file that is no model, a dimension that is not bound, or an operator whose shapes
-    nobody knows.
+    `path` is a file, or a directory that holds one beside its weights. `past`: positions in a decoder's cache
+    before the run. Raises GraphError for a file that is no model, a dimension that is not in `dims`, or an
+    operator whose shapes cannot be inferred.
     """
     if path.is_dir():
         inside = sorted(path.glob("*.onnx"))
@@ -68,12 +99,15 @@ def read(path: Path, dims: Mapping[str, int], past: int = 0) -> Graph:
     walk = _Walk(path, model, past)
     inputs = tuple(walk.declare(value, dims) for value in model.graph.input if value.name not in walk.initial)
     nodes = tuple(walk.nodes(model.graph.node))
-    outputs = tuple(found for value in model.graph.output if (found := walk.values.get(value.name)))
+    outputs = tuple(tensor for value in model.graph.output if (tensor := walk.values.get(value.name)))
     return Graph(path, nodes, inputs, outputs, past)
 
 
 def bound(symbol: str, dims: Mapping[str, int]) -> int | None:
-    """A named dimension's length: "tokens", or a sum such as "past + tokens"; None when a part is unknown."""
+    """The length of a named dimension: "tokens", or a sum such as "past + tokens".
+
+    None if a part is unknown.
+    """
     total = 0
     for part in (p.strip() for p in symbol.split("+")):
         number = int(part) if part.isdigit() else dims.get(part)
@@ -84,7 +118,7 @@ def bound(symbol: str, dims: Mapping[str, int]) -> int | None:
 
 
 class _Walk:
-    """Values by name, as they become known."""
+    """Visits a model's nodes in order and fills in `values`, the tensors by name."""
 
     def __init__(self, path: Path, model: Any, past: int) -> None:
         from onnx import defs
@@ -116,7 +150,7 @@ class _Walk:
 
         try:
             if external_data_helper.uses_external_data(tensor):
-                tensor = _copy(tensor)  # the model is cached: the caller's stays as it was read
+                tensor = _copy(tensor)  # a copy, since loading changes the tensor and the model is cached
                 external_data_helper.load_external_data_for_tensor(tensor, str(self._path.parent))
             return np.asarray(numpy_helper.to_array(tensor))
         except (OSError, ValueError, TypeError) as error:
@@ -142,14 +176,17 @@ class _Walk:
                 )
             shape.append(length)
         data = self._length(value.name, shape, dims)
-        found = Value(
+        declared = Value(
             value.name, tuple(shape), kind.elem_type, False, stored_bytes(kind.elem_type, shape), data
         )
-        self.values[value.name] = found
-        return found
+        self.values[value.name] = declared
+        return declared
 
     def _length(self, name: str, shape: Sequence[int], dims: Mapping[str, int]) -> NDArray[Any] | None:
-        """The decoders' inputs that say how much is in the cache: shapes are computed from them."""
+        """The value of a decoder input that gives the cache's length; None for other inputs.
+
+        Shapes are computed from it.
+        """
         total = self._past + dims.get("tokens", 0)
         length = {"total_seq_len": total, "total_sequence_length": total, "seqlens_k": total - 1}.get(name)
         return None if length is None else np.full(shape, length, np.int32)
@@ -166,7 +203,7 @@ class _Walk:
             yield node
 
     def _branch(self, proto: Any) -> Iterator[Node]:
-        """An If whose condition is a constant is the branch that it takes."""
+        """The nodes of the branch that an If takes. Raises GraphError if its condition is not constant."""
         from onnx import helper
 
         condition = self._get(proto, proto.input[0])
@@ -206,24 +243,24 @@ class _Walk:
         return replace(draft, outputs=outputs, quantized=quantized)
 
     def _outputs(self, proto: Any, node: Node) -> tuple[Value | None, ...]:
-        fixed = [v for v in node.inputs if v is not None]
-        constant = all(v.constant for v in fixed) or proto.op_type in ("Shape", "Size", "Constant")
+        inputs = [v for v in node.inputs if v is not None]
+        constant = all(v.constant for v in inputs) or proto.op_type in ("Shape", "Size", "Constant")
         evaluated = (
-            self._evaluate(proto, node) if constant or all(v.data is not None for v in fixed) else None
+            self._evaluate(proto, node) if constant or all(v.data is not None for v in inputs) else None
         )
         if evaluated is not None:
-            limit = sum(v.stored for v in fixed) if proto.op_type == "DequantizeLinear" else None
+            max_bytes = sum(v.stored for v in inputs) if proto.op_type == "DequantizeLinear" else None
             return tuple(
-                _known(name, array, constant, limit) if name else None
+                _evaluated_value(name, array, constant, max_bytes) if name else None
                 for name, array in zip(proto.output, evaluated, strict=True)
             )
         kinds = self._kinds(proto, node)
-        # A weight that is dequantized, transposed or cast at load is still read as it is stored; so is a
-        # tensor in 8 bits by who reads it.
+        # A weight that is dequantized, transposed or cast at load counts the bytes that are stored, and an
+        # activation that is dequantized counts its 8 bits, which its reader reads.
         stored = (
-            sum(v.stored for v in fixed)
+            sum(v.stored for v in inputs)
             if constant
-            else fixed[0].stored
+            else inputs[0].stored
             if proto.op_type in _SAME_BYTES
             else None
         )
@@ -238,8 +275,9 @@ class _Walk:
         return tuple(out)
 
     def _evaluate(self, proto: Any, node: Node) -> list[NDArray[Any]] | None:
-        """The outputs of a node of small constants; None when it cannot be evaluated (then its shapes are
-        inferred).
+        """The outputs of a node whose inputs are known.
+
+        None if they cannot be evaluated or have more than SMALL elements; their shapes are inferred then.
         """
         if proto.op_type == "Shape":
             shape = node.input(0).shape
@@ -257,15 +295,13 @@ class _Walk:
 
         try:
             feeds = {v.name: v.data for v in values}
-            found = [np.asarray(x) for x in ReferenceEvaluator(proto).run(None, feeds)]
-        except Exception:  # the reference lacks an operator or a type: its shapes are inferred instead
+            arrays = [np.asarray(x) for x in ReferenceEvaluator(proto).run(None, feeds)]
+        except Exception:  # the reference evaluator lacks an operator or a type: infer the shapes instead
             return None
-        return found if all(x.size <= SMALL for x in found) else None
+        return arrays if all(x.size <= SMALL for x in arrays) else None
 
     def _grows(self, proto: Any, node: Node) -> bool:
-        """Whether evaluating could make a tensor out of proportion: such an operator's result is inferred,
-        not made.
-        """
+        """Whether evaluating could create more than SMALL elements; the shapes are inferred then."""
         if proto.op_type not in ("ConstantOfShape", "Expand", "Tile", "Range", "Resize", "Pad", "Constant"):
             return False
         if proto.op_type == "Constant":
@@ -313,7 +349,7 @@ class _Walk:
             if v is not None and v.data is not None
         }
         try:
-            found = shape_inference.infer_node_outputs(
+            inferred = shape_inference.infer_node_outputs(
                 schema, proto, kinds, data, opset_imports=self._imports, ir_version=self._ir
             )
         except Exception as error:  # InferenceError comes from C++ with a message of several lines
@@ -321,7 +357,7 @@ class _Walk:
                 f"{self._path}: {node.op} {node.name!r} does not fit its inputs "
                 f"({str(error).splitlines()[0][:120]})"
             ) from None
-        return [_concrete(self._path, node, found.get(name), name) for name in proto.output]
+        return [_concrete(self._path, node, inferred.get(name), name) for name in proto.output]
 
 
 def _concrete(path: Path, node: Node, kind: Any, name: str) -> tuple[int, tuple[int, ...]]:
@@ -336,13 +372,13 @@ def _concrete(path: Path, node: Node, kind: Any, name: str) -> tuple[int, tuple[
     return kind.tensor_type.elem_type, tuple(int(d.dim_value) for d in dims)
 
 
-def _known(name: str, array: NDArray[Any], constant: bool, limit: int | None) -> Value:
+def _evaluated_value(name: str, array: NDArray[Any], constant: bool, max_bytes: int | None) -> Value:
     from onnx import helper
 
     dtype = int(helper.np_dtype_to_tensor_dtype(array.dtype))
     size = stored_bytes(dtype, array.shape)
     return Value(
-        name, tuple(array.shape), dtype, constant, size if limit is None else min(size, limit), array
+        name, tuple(array.shape), dtype, constant, size if max_bytes is None else min(size, max_bytes), array
     )
 
 

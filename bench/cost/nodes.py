@@ -1,4 +1,4 @@
-"""The nouns of a graph with every shape known: tensors, operators, and the graph itself."""
+"""Data classes for a graph whose shapes are all known: tensors, operators, and the graph itself."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 MS = "com.microsoft"
-# Bits of one element by onnx.TensorProto's data types; strings have no size.
+# Bits of one element by onnx.TensorProto's data types; strings are left out, as they have no fixed size.
 BITS = {
     1: 32,
     2: 8,
@@ -37,13 +37,16 @@ Attribute = int | float | str | tuple[int, ...] | tuple[float, ...]
 
 
 class GraphError(Exception):
-    """A graph that cannot be counted: says which file, which node, and what to do."""
+    """A graph that cannot be counted. The message names the file, the node, and what to do."""
 
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """A tensor. `stored`: bytes that reading all of it moves; of a weight, as the artifact stores it, also
-    after a DequantizeLinear.
+    """A tensor.
+
+    `stored`: the bytes that reading all of it moves; for a weight, the bytes as the artifact stores it, even
+    after a DequantizeLinear. `data`: the elements where they are known (small constants, the cache's length),
+    else None.
     """
 
     name: str
@@ -60,8 +63,9 @@ class Value:
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """An operator with its tensors; None where an optional one is left out. `op` is "MatMul", or
-    "com.microsoft:MatMulNBits".
+    """An operator with its tensors; an optional tensor that is left out is None.
+
+    `op` is "MatMul", or with its domain "com.microsoft:MatMulNBits".
     """
 
     name: str
@@ -96,7 +100,7 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """Nodes in order of execution, what comes in and what goes out.
+    """Nodes in order of execution, and the graph's inputs and outputs.
 
     `past`: positions in a decoder's cache before this run.
     """

@@ -1,11 +1,11 @@
-"""Operators of one artifact: time from ONNX Runtime's profiler, multiply-adds from the exported graph, share
-of the roofline, slower kernels.
+"""The operators of an artifact: time by ONNX Runtime's profiler, multiply-adds, share of the roofline.
 
-The profiler names the nodes that ran, after fusing; the counter (counting.py) knows the nodes that were
-exported. A node that ran takes the work of every exported product whose name it has or continues
-("…/MatMul/MatMulScaleFusion/" ran for "…/MatMul"), or whose output it was renamed after; work that no node
-took is shown as such, so that the sum is the graph's. Profiling itself costs some microseconds a node: the
-last line says how much.
+The profiler names the nodes that ran, after fusion; the counter (counting.py) names the nodes that were
+exported. A node that ran is assigned the work of every exported product whose name it has or continues
+("…/MatMul/MatMulScaleFusion/" ran for "…/MatMul"), or after whose output it was named. Work that was assigned
+to no node is listed in a row of its own, so that the sum is the graph's. Kernels that are slower than
+necessary are named (fallbacks.py). Profiling itself costs some microseconds a node: a note below the tables
+says how much.
 """
 
 from __future__ import annotations
@@ -46,9 +46,10 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Group:
-    """Nodes of one kernel, or of one layer.
+    """The nodes of one kernel, or of one layer.
 
-    `roofline`: attainable over measured time, None without work or time.
+    `us`: microseconds of a run, summed over the nodes. `share`: of the time of all nodes. `roofline`:
+    attainable over measured time of the nodes with multiply-adds, None without any.
     """
 
     name: str
@@ -63,9 +64,12 @@ class Group:
 
 @dataclass(frozen=True)
 class Table:
-    """One artifact on one input. `profiled_us` is the run with the profiler, `plain_us` without;
-    `attainable_us`: what the roofline allows, every exported operator by itself. `bytes`: weights and
-    activations, as counting.py defines them."""
+    """The measurements of one artifact on one input.
+
+    `profiled_us`: a run with the profiler; `plain_us`: a run without it. `attainable_us`: the time that the
+    roofline allows, with every exported operator computed by itself. `bytes`: weights and activations, as
+    counting.py defines them.
+    """
 
     step: str
     on: str
@@ -96,8 +100,9 @@ class Ops:
 
 
 class _Profiled:
-    """An ONNX Runtime session with its profiler on: what the runtime's own is, for callers that bind memory
-    too.
+    """An ONNX Runtime session with its profiler on.
+
+    Like the runtime's session it has `native`, for callers that bind memory themselves.
     """
 
     def __init__(self, path: Path, artifact: Artifact, threads: int, folder: Path) -> None:
@@ -118,7 +123,7 @@ class _Profiled:
 
 
 class _ProfiledModels(Models):
-    """A bundle's models whose sessions are profiled."""
+    """A bundle's models with profiled sessions. `folder`: where the profiles are written."""
 
     folder: Path
 
@@ -132,21 +137,21 @@ class _ProfiledModels(Models):
 
 
 def measure(bundle: Path, steps: Sequence[str], threads: int, runs: int, progress: Progress) -> Ops:
-    """Every part of the bundle with a graph (or those named in `steps`).
+    """Profiles every part of the bundle that has a graph, or those named in `steps`.
 
     Raises RuntimeFailure for a step that the bundle lacks.
     """
     known = [p.step for p in parts(Models.open(bundle, "onnx", threads, allow_random=True)) if p.role]
     if unknown := set(steps) - set(known):
         raise RuntimeFailure(f"unknown component {min(unknown)!r}; choose from: {', '.join(known)}")
-    here = ceilings.measure(threads, min(runs, 4), progress)
-    tables = tuple(_table(bundle, step, threads, runs, here, progress) for step in steps or known)
+    machine_ceilings = ceilings.measure(threads, min(runs, 4), progress)
+    tables = tuple(_table(bundle, step, threads, runs, machine_ceilings, progress) for step in steps or known)
     when = datetime.now().astimezone().isoformat(timespec="seconds")
     return Ops(
         machine=machine.read(),
         bundle=bundle.name,
         n_threads=threads,
-        ceilings=here,
+        ceilings=machine_ceilings,
         tables=tables,
         executorch=_executorch(bundle),
         when=when,
@@ -154,7 +159,7 @@ def measure(bundle: Path, steps: Sequence[str], threads: int, runs: int, progres
 
 
 def _executorch(bundle: Path) -> str:
-    """Why operators of .pte files are not timed, in one line; "" for a bundle without any."""
+    """Why operators of .pte files are not timed, in one line; "" for a bundle without .pte files."""
     if not any(a.target == "executorch" for a in mf.read(bundle).artifacts):
         return ""
     try:
@@ -164,10 +169,12 @@ def _executorch(bundle: Path) -> str:
     return profiling.etdump_support(bundle)
 
 
-def _table(bundle: Path, step: str, threads: int, runs: int, here: Ceilings, progress: Progress) -> Table:
+def _table(
+    bundle: Path, step: str, threads: int, runs: int, machine_ceilings: Ceilings, progress: Progress
+) -> Table:
     progress(f"{step}: profiling")
     models = Models.open(bundle, "onnx", threads, allow_random=True)
-    plain = _median_us(_part(models, step).run, runs)
+    plain_us = _median_us(_part(models, step).run, runs)
     artifact = models.manifest.artifact(_part(models, step).role, "onnx")
     with tempfile.TemporaryDirectory(prefix="gamer-ops-") as folder:
         profiled = _ProfiledModels(bundle, models.manifest, "onnx", threads)
@@ -177,14 +184,20 @@ def _table(bundle: Path, step: str, threads: int, runs: int, here: Ceilings, pro
             part.run()
         events = json.loads(Path(getattr(profiled.session(part.role), "native").end_profiling()).read_text())  # noqa: B009
     exported = graph.read(mf.check_one(bundle, artifact), part.dims(), part.past)
-    whole, ran = read_profile(events, runs)
+    profiled_us, ran = read_profile(events, runs)
     works = counting.count(exported)
     nodes, cold = assign(ran, works, exported), sum(w.weight_bytes for w in works) > CACHE
-    kernels, layers = (groups(nodes, key, here, cold) for key in (lambda n: n.op, lambda n: n.layer))
-    least = sum(attainable_seconds(w.macs, w.bytes, w.precision, here, cold) for w in works) * 1e6
+    kernels, layers = (
+        groups(nodes, key, machine_ceilings, cold) for key in (lambda n: n.op, lambda n: n.layer)
+    )
+    attainable_us = (
+        sum(attainable_seconds(w.macs, w.bytes, w.precision, machine_ceilings, cold) for w in works) * 1e6
+    )
     head = (step, part.on, part.role, artifact.quant, models.manifest.component(part.role).parameters)
-    counts = (sum(w.macs for w in works), sum(w.bytes for w in works), least)
-    return Table(*head, *counts, runs, whole, plain, kernels, layers, nodes, fallbacks.find(nodes, exported))
+    counts = (sum(w.macs for w in works), sum(w.bytes for w in works), attainable_us)
+    return Table(
+        *head, *counts, runs, profiled_us, plain_us, kernels, layers, nodes, fallbacks.find(nodes, exported)
+    )
 
 
 def _part(models: Models, step: str) -> ComponentRun:
@@ -201,15 +214,20 @@ def _median_us(run: Callable[[], object], runs: int) -> float:
 
 
 def read_profile(events: Iterable[dict[str, Any]], runs: int) -> tuple[float, list[Ran]]:
-    """(microseconds of a run, the nodes that ran with their medians) of the last `runs` runs of a profile."""
+    """(microseconds of a run, the nodes that ran), medians over the last `runs` runs of a profile.
+
+    A node that ran several times in a run counts their sum.
+    """
     events = list(events)
-    whole = [(e["ts"], e["ts"] + e["dur"], e["dur"]) for e in events if e.get("name") == "model_run"][-runs:]
-    took: dict[tuple[str, str], list[list[float]]] = defaultdict(lambda: [[] for _ in whole])
+    model_runs = [(e["ts"], e["ts"] + e["dur"], e["dur"]) for e in events if e.get("name") == "model_run"][
+        -runs:
+    ]
+    took: dict[tuple[str, str], list[list[float]]] = defaultdict(lambda: [[] for _ in model_runs])
     for e in events:
         name = str(e.get("name", ""))
         if e.get("cat") != "Node" or not name.endswith("_kernel_time"):
             continue
-        at = next((i for i, (begin, end, _) in enumerate(whole) if begin <= e["ts"] <= end), None)
+        at = next((i for i, (begin, end, _) in enumerate(model_runs) if begin <= e["ts"] <= end), None)
         if at is not None:
             took[name.removesuffix("_kernel_time"), str(e["args"]["op_name"])][at].append(float(e["dur"]))
     nodes = [
@@ -217,120 +235,131 @@ def read_profile(events: Iterable[dict[str, Any]], runs: int) -> tuple[float, li
             name=name,
             op=op,
             layer="",
-            us=float(np.median([sum(one) for one in per_run])),
+            us=float(np.median([sum(durations) for durations in per_run])),
             macs=0,
             bytes=0,
             precision="",
         )
         for (name, op), per_run in took.items()
     ]
-    return float(np.median([d for _, _, d in whole])) if whole else 0.0, nodes
+    return float(np.median([d for _, _, d in model_runs])) if model_runs else 0.0, nodes
 
 
 def assign(ran: Sequence[Ran], works: Sequence[Work], exported: Graph) -> tuple[Ran, ...]:
-    """The nodes with their layers and the work of the exported nodes that they stand for; what no node took
-    comes last, by kind of operator.
+    """The nodes that ran, with their layers and the work of the exported nodes that they stand for.
+
+    If products were assigned to no node, a last entry named UNTAKEN has their multiply-adds.
     """
-    made = {v.name: n.name for n in exported.nodes for v in n.outputs if v is not None}
-    fed = {
-        n.name: [made[v.name] for v in n.inputs if v is not None and v.name in made] for n in exported.nodes
+    producers = {v.name: n.name for n in exported.nodes for v in n.outputs if v is not None}
+    predecessors = {
+        n.name: [producers[v.name] for v in n.inputs if v is not None and v.name in producers]
+        for n in exported.nodes
     }
     by_name = {w.name: w for w in works}
-    owner = {w.name: node for w in works if w.macs and (node := _who(w.name, ran, made, fed, by_name))}
+    owner = {
+        w.name: node
+        for w in works
+        if w.macs and (node := _node_that_ran(w.name, ran, producers, predecessors, by_name))
+    }
     owner |= {w.name: w.name for w in works if not w.macs and any(r.name == w.name for r in ran)}
-    taken: dict[str, list[Work]] = defaultdict(list)
+    works_of: dict[str, list[Work]] = defaultdict(list)
     for work, node in owner.items():
-        taken[node].append(by_name[work])
-    out, last = [], ""
+        works_of[node].append(by_name[work])
+    out, layer = [], ""
     for r in ran:
-        own = taken.get(r.name, [])
-        last = (
-            layer_of(r.name) or last
-        )  # a fused node without a path stands in the layer of the one before it
-        precision = next((w.precision for w in own if w.macs), "")
+        node_works = works_of.get(r.name, [])
+        layer = layer_of(r.name) or layer  # a fused node without a path gets the layer of the node before it
+        precision = next((w.precision for w in node_works if w.macs), "")
         out.append(
             replace(
                 r,
-                layer=last,
-                macs=sum(w.macs for w in own),
-                bytes=sum(w.bytes for w in own),
+                layer=layer,
+                macs=sum(w.macs for w in node_works),
+                bytes=sum(w.bytes for w in node_works),
                 precision=precision,
             )
         )
-    left = sum(w.macs for w in works if w.macs and w.name not in owner)
+    unassigned = sum(w.macs for w in works if w.macs and w.name not in owner)
     return (
-        (*out, Ran(name=UNTAKEN, op=UNTAKEN, layer=UNTAKEN, us=0.0, macs=left, bytes=0, precision=""))
-        if left
+        (*out, Ran(name=UNTAKEN, op=UNTAKEN, layer=UNTAKEN, us=0.0, macs=unassigned, bytes=0, precision=""))
+        if unassigned
         else tuple(out)
     )
 
 
-def _who(
-    work: str, ran: Sequence[Ran], made: dict[str, str], fed: dict[str, list[str]], by_name: dict[str, Work]
+def _node_that_ran(
+    work: str,
+    ran: Sequence[Ran],
+    producers: dict[str, str],
+    predecessors: dict[str, list[str]],
+    by_name: dict[str, Work],
 ) -> str | None:
-    """The node that ran for an exported one: of its name, of a name that continues it, or renamed after an
-    output further down its chain.
+    """The name of the node that ran for an exported one, None if there is none.
+
+    It has the exported name, or one that continues it, or one made from an output further down its chain.
     """
     names = {r.name for r in ran}
     if work in names:
         return work
-    longer = [
+    extended = [
         n
         for n in names
         if n.startswith(work) and not n[len(work)].isalnum() and n[len(work) : len(work) + 2] != "_1"
     ]
-    if longer and (exact := min(longer, key=len)):
-        return exact
-    for (
-        name
-    ) in names:  # "TENSOR_nchwc": a convolution and what was fused to its end, called after the last output
-        node = made.get(re.sub(r"_(nchwc|token_\d+)$", "", name)) or made.get(name)
+    if extended and (shortest := min(extended, key=len)):
+        return shortest
+    # "TENSOR_nchwc" is a convolution with operators fused to its end, named after the last output.
+    for name in names:
+        node = producers.get(re.sub(r"_(nchwc|token_\d+)$", "", name)) or producers.get(name)
         for _ in range(4):
             if node == work:
                 return name
-            before = [n for n in fed.get(node or "", []) if n in by_name]
-            node = before[0] if before else None
+            preceding = [n for n in predecessors.get(node or "", []) if n in by_name]
+            node = preceding[0] if preceding else None
     return None
 
 
 def layer_of(name: str) -> str:
-    """ "/layers.3/attention/MatMul" or "layers.3.qkv" → "layers.3": the path to the first numbered part, else
-    the first part; "" of no path.
+    """ "/layers.3/attention/MatMul" or "/layers.3.qkv/MatMulNBits" → "layers.3".
+
+    The path to the first numbered part, or the first part if none is numbered; "" for a name without a path.
     """
     parts_of = [p for p in name.split("/") if p]
     if name.startswith("/") and parts_of:
         dotted = ".".join(parts_of)
-        found = re.match(r"(?:[a-z_]\w*\.)*?[A-Za-z_]\w*\.\d+(?=\.|$)", dotted)
-        return found.group(0) if found else parts_of[0]
+        match = re.match(r"(?:[a-z_]\w*\.)*?[A-Za-z_]\w*\.\d+(?=\.|$)", dotted)
+        return match.group(0) if match else parts_of[0]
     return ""
 
 
 def groups(nodes: Sequence[Ran], key: Callable[[Ran], str], here: Ceilings, cold: bool) -> tuple[Group, ...]:
-    """Nodes by kernel or layer, the dearest first."""
-    whole = sum(n.us for n in nodes) or 1.0
-    found: dict[str, list[Ran]] = defaultdict(list)
+    """The nodes grouped by kernel or by layer (`key`), the slowest group first."""
+    total_us = sum(n.us for n in nodes) or 1.0
+    by_key: dict[str, list[Ran]] = defaultdict(list)
     for node in nodes:
-        found[key(node)].append(node)
+        by_key[key(node)].append(node)
     out = []
-    for name, members in found.items():
+    for name, members in by_key.items():
         us, macs, size = (
             sum(n.us for n in members),
             sum(n.macs for n in members),
             sum(n.bytes for n in members),
         )
-        least = sum(attainable_seconds(n.macs, n.bytes, n.precision, here, cold) for n in members if n.macs)
-        busy = sum(n.us for n in members if n.macs)
+        attainable = sum(
+            attainable_seconds(n.macs, n.bytes, n.precision, here, cold) for n in members if n.macs
+        )
+        product_us = sum(n.us for n in members if n.macs)
         gflops = 2 * macs / us / 1e3 if us else 0.0
         out.append(
             Group(
                 name=name,
                 times=len(members),
                 us=us,
-                share=us / whole,
+                share=us / total_us,
                 macs=macs,
                 bytes=size,
                 gflops=gflops,
-                roofline=least * 1e6 / busy if busy and macs else None,
+                roofline=attainable * 1e6 / product_us if product_us and macs else None,
             )
         )
     return tuple(sorted(out, key=lambda g: -g.us))

@@ -58,7 +58,7 @@ def _slower(t: Table) -> float:
 
 
 def records(found: Ops) -> list[Record]:
-    """A row for each kernel of each artifact."""
+    """One machine-readable row for each kernel of each artifact."""
     common = {
         "build_commit": found.machine.build_commit,
         "cpu_info": found.machine.cpu_info,

@@ -1,7 +1,7 @@
-"""Time from work and ceilings: each operator takes the longer of its arithmetic and its bytes, and operators
-follow one another.
+"""Predicts the time of a graph from the work of its operators and the ceilings of a machine.
 
-What a figure leaves out: fusing (fewer bytes), contention, frequency.
+Each operator takes the longer of the times for its arithmetic and for its bytes, and operators run one after
+the other. Not modelled: fusion (which moves fewer bytes), contention, changes of frequency.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ CACHE = 32e6  # bytes of weights that stay in a server's cache between runs
 
 @dataclass(frozen=True)
 class Predicted:
-    """Seconds of a run of a graph: by products, by all else, by one operator following another; `bound`: what
-    most of it waits for.
+    """Seconds of one run of a graph: in all, of products, of all other operators, and of dispatching.
+
+    `bound`: the part that takes the longest, where products count apart by arithmetic and by memory.
     """
 
     seconds: float
@@ -30,34 +31,37 @@ class Predicted:
 
 
 def predict(works: Sequence[Work], ceilings: Ceilings, cache_bytes: float) -> Predicted:
-    """`cache_bytes`: weights that fit are read at the cached rate from the second run on."""
+    """The time of one run of a graph.
+
+    If all weights fit in `cache_bytes`, they are read at the rate of the caches, as from the second run on.
+    """
     cold = sum(w.weight_bytes for w in works) > cache_bytes
-    read = ceilings.stream_gbs if cold else ceilings.cached_gbs
-    compute = memory = rest = 0.0
+    weight_gbs = ceilings.stream_gbs if cold else ceilings.cached_gbs
+    compute = memory = other = 0.0
     for w in works:
         if w.macs:
             by_macs, by_bytes = (
                 w.macs / GIGA / _rate(w, ceilings),
-                w.weight_bytes / GIGA / read + w.activation_bytes / GIGA / ceilings.cached_gbs,
+                w.weight_bytes / GIGA / weight_gbs + w.activation_bytes / GIGA / ceilings.cached_gbs,
             )
             compute, memory = (
                 (compute + by_macs, memory) if by_macs >= by_bytes else (compute, memory + by_bytes)
             )
-        elif w.kind != "quantizer":  # done by its neighbour
-            moved = w.weight_bytes / GIGA / read + w.activation_bytes / GIGA / ceilings.cached_gbs
-            rest += max(w.arithmetic / GIGA / ceilings.arithmetic_gops, moved)
+        elif w.kind != "quantizer":  # its neighbour reads or writes the quantized tensor
+            moved = w.weight_bytes / GIGA / weight_gbs + w.activation_bytes / GIGA / ceilings.cached_gbs
+            other += max(w.arithmetic / GIGA / ceilings.arithmetic_gops, moved)
     steps = sum(1 for w in works if w.kind not in ("constant", "view", "quantizer"))
     dispatch = (steps * ceilings.dispatch_us + ceilings.call_us) / 1e6
     parts = {
         "arithmetic of products": compute,
         "memory of products": memory,
-        "other operators": rest,
+        "other operators": other,
         "dispatch": dispatch,
     }
     return Predicted(
-        compute + memory + rest + dispatch,
+        compute + memory + other + dispatch,
         compute + memory,
-        rest,
+        other,
         dispatch,
         max(parts, key=lambda name: parts[name]),
     )
@@ -72,8 +76,10 @@ def _rate(w: Work, ceilings: Ceilings) -> float:
 def attainable_seconds(
     macs: float, bytes_moved: float, precision: str, ceilings: Ceilings, cold: bool
 ) -> float:
-    """The classic roofline of one operator: no faster than the peak's rate, no faster than its bytes come
-    (`cold`: from beyond the caches).
+    """The classic roofline of one operator: the longer of its multiply-adds and its bytes.
+
+    The multiply-adds run at the precision's peak rate; the bytes move at the rate of the caches, or, if
+    `cold`, of memory.
     """
     peak = ceilings.peak(precision if precision in ("int8", "int4") else "fp32")
     return max(

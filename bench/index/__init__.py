@@ -1,1 +1,1 @@
-"""How an album grows, and filtered nearest neighbours beside peers."""
+"""Measures how albums grow, and compares filtered nearest-neighbour search with other libraries."""

@@ -1,18 +1,20 @@
-"""Filtered nearest neighbours: our album beside usearch, hnswlib, faiss and sqlite-vec, on the same vectors,
-in one run, on one thread.
+"""Filtered nearest neighbours: our album beside usearch, hnswlib, faiss and sqlite-vec.
 
-Figures are named as in ann-benchmarks (k-nn recall, qps, p95, build, indexsize), with selectivity as a
-further dimension: for each query a fresh random set of rows passes the filter, and every engine is handed the
-same ascending array of them. Turning that into whatever the engine wants is inside its time. Recall is
-against exact float search among the rows that pass. No speed is reported without its recall.
+All engines get the same vectors, in one run, and search on one thread. Figures have the names of
+ann-benchmarks (k-nn recall, qps, p95, build, indexsize), with selectivity as a further dimension: for each
+query another random set of rows passes the filter, and every engine gets the same ascending array of them.
+Converting that array to the engine's own form of filter counts as search time. Recall is against exact float
+search among the rows that pass. No speed is reported without its recall.
 """
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -28,15 +30,19 @@ from .ann_peers import Found, Peer
 SELECTIVITIES = (1.0, 0.1, 0.01, 0.001, 0.0001)
 K = 10
 RECALL = 0.99
-# over all queries; the best of each counts, as in ann-benchmarks, so that another program's moment does not
+# Passes over the queries. A query's best time counts, as in ann-benchmarks, so that a short load by another
+# program does not.
 _PASSES = 3
-_SECONDS = 1.0  # a pass lasts about this long at most
-_FEWEST = 40  # queries, however long they take
+_SECONDS = 1.0  # after this time the first pass ends; the others repeat its queries
+_FEWEST = 40  # queries in a pass, however long they take
 
 
 @dataclass(frozen=True)
 class Run:
-    """One setting of one engine at one selectivity. `knn`: recall@k."""
+    """One setting of one engine at one selectivity.
+
+    `knn`: recall@k. `qps`, `p50_ms`, `p95_ms`: from the best time of each query.
+    """
 
     algorithm: str
     parameters: str
@@ -50,8 +56,9 @@ class Run:
 
 @dataclass(frozen=True)
 class Built:
-    """`indexsize`: bytes that the engine keeps on disk for vectors and graph; ours are the album's rows and
-    segment.
+    """One engine after building its index.
+
+    `indexsize`: bytes that it stores for vectors and graph; for ours, the album's rows and segment.
     """
 
     algorithm: str
@@ -78,9 +85,12 @@ class Ann:
 
 
 def clustered(n: int, dim: int, queries: int, seed: int = 0) -> tuple[FloatArray, FloatArray]:
-    """√n centres, each point off its centre by 0.7 of a unit in a direction of its own; queries are more such
-    points. The noise has no preferred direction: neighbours are nearly as far as one another, which is the
-    hardest for quantisers and graphs alike."""
+    """Synthetic unit vectors: n around √n centres, and queries of the same distribution, float32 [n, dim].
+
+    Each point is 0.7 from its centre, in a random direction, before it is scaled to unit length. The noise
+    has no preferred direction, so that neighbours are nearly as far as one another; this is the hardest case
+    for quantisers and graphs alike.
+    """
     rng = np.random.default_rng(seed)
     centres = _unit(rng.standard_normal((max(10, int(n**0.5)), dim), np.float32))
 
@@ -96,27 +106,33 @@ def clustered(n: int, dim: int, queries: int, seed: int = 0) -> tuple[FloatArray
 def texts(
     folder: Path, bundle: Path, queries: int, cache: Path | None, progress: Callable[[str], None]
 ) -> tuple[FloatArray, FloatArray]:
-    """Every memory of the data sets under `folder`, and their queries, through the bundle's text encoder."""
-    kept = cache / "ann-texts.npz" if cache else None
-    if kept and kept.is_file():
-        found = np.load(kept, allow_pickle=False)
-        return found["x"], found["q"][:queries]
+    """Vectors of every memory of the data sets under `folder`, and of `queries` of their queries.
+
+    They come from the bundle's text encoder, and are stored in `cache` if it is given.
+    """
     from gamer.runtime.models.models import Models
 
-    encoder = Models.open(bundle).text
     sets = [_texts_of(folder, "corpus", "text"), _texts_of(folder, "queries", "query")]
+    models = Models.open(bundle)
+    # Another bundle or other texts give other vectors.
+    texts_and_tower = json.dumps([models.manifest.artifact("text_tower", "onnx").sha256, sets]).encode()
+    stored = cache / f"ann-texts-{sha256(texts_and_tower).hexdigest()[:12]}.npz" if cache else None
+    if stored and stored.is_file():
+        arrays = np.load(stored, allow_pickle=False)
+        return arrays["x"], arrays["q"][:queries]
+    encoder = models.text
     x, q = (_encode(encoder.encode, lines, progress) for lines in sets)
-    if kept:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        np.savez(kept, x=x, q=q)
+    if stored:
+        stored.parent.mkdir(parents=True, exist_ok=True)
+        np.savez(stored, x=x, q=q)
     return x, q[:queries]
 
 
-def _texts_of(folder: Path, what: str, field: str) -> list[str]:
-    files = sorted(folder.rglob(f"*.{what}.jsonl.gz"))
+def _texts_of(folder: Path, kind: str, field: str) -> list[str]:
+    files = sorted(folder.rglob(f"*.{kind}.jsonl.gz"))
     lines = list(dict.fromkeys(str(row[field]) for file in files for row in read_jsonl(file, field)))
     if not lines:
-        raise DatasetError(f"{folder}: no *.{what}.jsonl.gz below it")
+        raise DatasetError(f"{folder}: no *.{kind}.jsonl.gz below it")
     return [lines[at] for at in np.random.default_rng(0).permutation(len(lines))]
 
 
@@ -137,11 +153,10 @@ def measure(
     peers: Sequence[str],
     folder: Path,
     progress: Callable[[str], None],
-    threads: int = 1,
 ) -> Ann:
-    """Builds ours and each peer in turn and runs all selectivities.
+    """Builds our index and each peer's in turn and measures all selectivities.
 
-    `folder` takes the album and what the peers write.
+    `folder`: where the album and the peers' files are written.
     """
     runs: list[Run] = []
     built: list[Built] = []
@@ -181,7 +196,7 @@ def measure(
         for b in built
     ]
     when = datetime.now().astimezone().isoformat(timespec="seconds")
-    kept = tuple(r for r in fastest if r is not None)
+    reached = tuple(r for r in fastest if r is not None)
     return Ann(
         machine=machine.read(),
         data=name,
@@ -191,7 +206,7 @@ def measure(
         recall_wanted=RECALL,
         built=tuple(built),
         runs=tuple(runs),
-        fastest=kept,
+        fastest=reached,
         file_bytes=file_bytes,
         when=when,
     )
@@ -219,8 +234,10 @@ def _sweep(
     truth: list[set[int]],
     best: float,
 ) -> Iterator[Run]:
-    """Every way the peer has, each with rising effort until it reaches the recall, or is ten times slower
-    than `best`, which did.
+    """Runs every search form of the peer with rising effort.
+
+    A form is stopped when it reaches the recall, or is ten times slower than `best`: the queries a second of
+    the fastest setting so far that reached the recall.
     """
     for way, settings in peer.ways(share).items():
         for value in settings:
@@ -242,25 +259,25 @@ def _time(
     for at in range(min(5, len(q))):
         peer.search(way, value, q[at], filters[at])
     best: list[float] = []
-    found: list[Found] = []
+    answers: list[Found] = []
     for turn in range(_PASSES):
         spent = 0.0
         for at in range(len(q) if turn == 0 else len(best)):
             begin = time.perf_counter()
             result = peer.search(way, value, q[at], filters[at])
-            took = time.perf_counter() - begin
-            spent += took
+            seconds = time.perf_counter() - begin
+            spent += seconds
             if turn == 0:
-                best.append(took)
-                found.append(result)
+                best.append(seconds)
+                answers.append(result)
                 if at + 1 >= _FEWEST and spent > _SECONDS:
                     break
-            best[at] = min(best[at], took)
+            best[at] = min(best[at], seconds)
     recall = float(
         np.mean(
             [
                 len({int(i) for i in ids} & wanted) / len(wanted)
-                for ids, wanted in zip(found, truth, strict=False)
+                for ids, wanted in zip(answers, truth, strict=False)
             ]
         )
     )
@@ -279,9 +296,7 @@ def _time(
 
 
 class Ours:
-    """An album file, written by the writer, opened by the reader, searched by the call that a
-    search makes.
-    """
+    """An album, written by AlbumWriter and searched by Album.search_vectors, as in a search of the engine."""
 
     how = "Album.search_vectors; the planner chooses scan or graph"
 

@@ -1,9 +1,8 @@
-"""The engines that `gamer bench ann` measures ours against, each in the form that serves filtered search
-best. They come with the bench extra.
+"""The engines that `gamer bench ann` compares with ours, each in the form that serves filtered search best.
 
-A peer answers with ids; what it must build from the array of allowed rows, it builds inside its time.
-`ways` lists its search forms at a selectivity with rising efforts: the fastest that reaches the recall is
-what is reported.
+They are installed by the bench extra. A search returns ids. Whatever it has to build from the array of
+allowed rows counts as its time. `ways` gives the search forms at a selectivity, each with rising efforts; the
+fastest setting that reaches the recall is reported.
 """
 
 from __future__ import annotations
@@ -39,11 +38,13 @@ class Peer(Protocol):
 
 
 class Usearch:
-    """It has no filter in Python: it is asked for more and the answers are filtered; or the rows that pass
-    are scanned by its exact search.
+    """usearch takes no filter in Python, so filtered search has two forms here.
 
-    Vectors in half floats: its default of brain floats does not hold recall 0.99 here, its own bytes still
-    less.
+    One asks for more neighbours and filters them; the other scans the rows that pass with usearch's exact
+    search.
+
+    Vectors are half floats: with usearch's default of brain floats it does not reach recall 0.99 here, and
+    with its own int8 still less.
     """
 
     name, how = (
@@ -67,10 +68,10 @@ class Usearch:
     def search(self, way: str, value: int, query: FloatArray, rows: RowArray | None) -> Found:
         if way == "exact":
             assert rows is not None
-            found = usearch_graph.library().search(
+            matches = usearch_graph.library().search(
                 self._x[rows], query.astype(np.float16), min(_K, rows.size), "ip", exact=True, threads=1
             )
-            return list(rows[found.keys.astype(np.int64)])
+            return list(rows[matches.keys.astype(np.int64)])
         if rows is None:
             self._index.expansion_search = value
             return np.asarray(self._index.search(query, _K, threads=1).keys)
@@ -83,7 +84,7 @@ class Usearch:
 
 
 class Hnswlib:
-    """Its filter is a Python call for each vector that it looks at."""
+    """Its filter is a Python callback for each vector that the search visits."""
 
     name, how = "hnswlib", "float; filter callback over a mask"
 
@@ -120,7 +121,7 @@ class Hnswlib:
 
 
 class Faiss:
-    """Its HNSW looks only at ids that a selector allows; its flat index computes only the listed ones."""
+    """Its HNSW visits only ids that a selector allows; its flat index computes only the ids listed."""
 
     name, how = "faiss", "IndexHNSWFlat with IDSelectorBitmap; IndexFlatIP with IDSelectorArray"
 
@@ -165,7 +166,7 @@ class Faiss:
 
 
 class SqliteVec:
-    """A scan in SQL; the rows that pass are given by rowid."""
+    """A scan in SQL, with the allowed rows given by rowid."""
 
     name, how = "sqlite-vec", "vec0 float, scan; rowid in (...)"
 
@@ -190,10 +191,10 @@ class SqliteVec:
 
     def search(self, way: str, value: int, query: FloatArray, rows: RowArray | None) -> Found:
         among = "" if rows is None else f" AND rowid IN ({','.join(map(str, rows.tolist()))})"
-        found = self._db.execute(
+        records = self._db.execute(
             f"SELECT rowid FROM v WHERE e MATCH ? AND k = {_K}{among}", (query.tobytes(),)
         )
-        return [row[0] for row in found]
+        return [row[0] for row in records]
 
     def close(self) -> None:
         self._db.close()

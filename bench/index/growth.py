@@ -1,9 +1,9 @@
-"""How an album grows: size, opening, searching and adding over 10³ … 10⁶ made-up photos, and the K-D tree
-beside a numpy mask.
+"""How an album grows: file size, opening, searching and adding at 10³ … 10⁶ synthetic photos.
 
-The photos are made up: memories of common and rare words, entities, 384-dimensional text vectors around
-topics, places around cities, years of times. A search is Engine.search without the LLM, once with the query's
-vector given and once with the bundle's text encoder inside.
+Also compared is the K-D tree with a numpy mask. A synthetic photo has memories of common and rare words,
+entities, a text vector of the encoder's dimension around a topic, a place around a city, and a time in 2005 …
+2024. A search is Engine.search without the LLM, once with the query's vector given and once with the bundle's
+text encoder included.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from .. import machine
 T = TypeVar("T")
 _DELTA = 0.6
 _BATCH = 2000
-_START, _YEARS = 1_104_537_600_000, 20  # 2005 … 2024
+_START, _YEARS = 1_104_537_600_000, 20  # milliseconds; 2005 … 2024
 _CITIES = (
     (48.85, 2.35),
     (52.52, 13.4),
@@ -71,14 +71,14 @@ QUERIES = (
     "my cat in the kitchen",
     "market in Paris in spring 2019",
     "the violin",
-    ("sunset over the harbour in Sydney"),
-    ("train in Tokyo last year"),
+    "sunset over the harbour in Sydney",
+    "train in Tokyo last year",
     "pumpkin and lantern in October",
     "wedding",
     "breakfast in Rome",
     "the glacier not in 2012",
     "football in London",
-    ("kite at the lighthouse"),
+    "kite at the lighthouse",
 )
 
 
@@ -91,9 +91,12 @@ class Layer:
 
 @dataclass(frozen=True)
 class Size:
-    """One album. Times in milliseconds. `search`: the query's vector given; `search_encoding`: the text
-    encoder inside. `parts_bytes`: payload of rows and segments, of which `vector_bytes` are vectors and
-    graph. `tree`, `mask`: the median of box queries."""
+    """One album. Times in milliseconds, except `build_s`.
+
+    `search`: with the query's vector given; `search_encoding`: with the text encoder included. `parts_bytes`:
+    the payload of rows and segments, of which `vector_bytes` are vectors and graph. `tree_ms`, `mask_ms`:
+    medians of box queries. `build_s`: None if the album existed before.
+    """
 
     photos: int
     build_s: float | None
@@ -126,8 +129,10 @@ class Growth:
 def measure(
     bundle: Path, counts: Sequence[int], folder: Path, passes: int, progress: Callable[[str], None]
 ) -> Growth:
-    """`folder` keeps the albums: one that is there already is measured as it is, less the photos that an
-    earlier run added.
+    """Measures albums of the given photo counts.
+
+    `folder` keeps the albums. An existing album is measured as it is; photos that a measurement adds are
+    removed again.
     """
     models = Models.open(bundle)
     dim = int(models.text.encode(["dimensions"]).shape[1])
@@ -160,21 +165,21 @@ def _size(
         build(path, models, count, dim, progress)
         build_s = round(time.perf_counter() - begin, 1)
     progress(f"{count} photos: searching")
-    opened = [_timed(lambda: Album.open(path).close()) for _ in range(5)]
+    open_ms = [_timed(lambda: Album.open(path).close()) for _ in range(5)]
     album = Album.open(path)
     engine_ms, engine = _timed_value(lambda: Engine(models, album))
-    first = _timed(lambda: engine.search(QUERIES[0], now=_NOW, options=SearchOptions(vector=vectors[0])))
-    given, layers = _searches(engine, vectors, passes)
-    encoding, _ = _searches(engine, None, passes)
+    first_ms = _timed(lambda: engine.search(QUERIES[0], now=_NOW, options=SearchOptions(vector=vectors[0])))
+    search_ms, layers = _searches(engine, vectors, passes)
+    encoding_ms, _ = _searches(engine, None, passes)
     stats = album.stats()
-    segments = sum(s.bytes for s in stats.segments)
-    text = sum(c.bytes for c in stats.channels)
-    fine_scale = stats.photos * (8 + -(-dim // 4))
-    graph = sum(s.bytes for s in stats.segments if s.name.startswith("hnsw"))
-    parts = (
-        segments
-        + text
-        + fine_scale
+    segment_bytes = sum(s.bytes for s in stats.segments)
+    text_bytes = sum(c.bytes for c in stats.channels)
+    fine_bytes = stats.photos * (8 + -(-dim // 4))
+    graph_bytes = sum(s.bytes for s in stats.segments if s.name.startswith("hnsw"))
+    parts_bytes = (
+        segment_bytes
+        + text_bytes
+        + fine_bytes
         + stats.memory_bytes
         + stats.entity_bytes
         + 16 * (stats.mentions + stats.edges)
@@ -183,21 +188,21 @@ def _size(
     tree_ms, mask_ms = _boxes(album)
     engine.close()
     progress(f"{count} photos: adding")
-    writer_ms, added = _additions(path, dim, min(passes * 4, 40))
+    writer_ms, add_ms = _additions(path, dim, min(passes * 4, 40))
     return Size(
         photos=count,
         build_s=build_s,
         file_bytes=stats.file_bytes,
-        parts_bytes=parts,
-        vector_bytes=text + fine_scale + graph,
-        album_open_ms=float(np.median(opened)),
+        parts_bytes=parts_bytes,
+        vector_bytes=text_bytes + fine_bytes + graph_bytes,
+        album_open_ms=float(np.median(open_ms)),
         engine_open_ms=engine_ms,
-        first_search_ms=first,
-        search=_layer("search", given),
-        search_encoding=_layer("search with encoder", encoding),
+        first_search_ms=first_ms,
+        search=_layer("search", search_ms),
+        search_encoding=_layer("search with encoder", encoding_ms),
         layers=tuple(_layer(name, values) for name, values in layers.items()),
         writer_open_ms=writer_ms,
-        add_one=_layer("add", added),
+        add_one=_layer("add", add_ms),
         tree_ms=tree_ms,
         mask_ms=mask_ms,
     )
@@ -222,8 +227,11 @@ def build(path: Path, models: Models, count: int, dim: int, progress: Callable[[
 def photos(
     rng: np.random.Generator, topics: FloatArray, start: int, count: int, total: int
 ) -> Iterator[Encoded]:
-    """Words and entities by Zipf's law beyond its first twenty: the commonest word is in two memories of a
-    hundred. One photo in ten lacks its time, one in five its place."""
+    """Yields `count` photos with numbers from `start`, for an album of `total`.
+
+    Words and entities follow Zipf's law shifted by twenty ranks: the commonest word is in two memories of a
+    hundred. One photo in ten has no time, and one in five no place.
+    """
     word_ranks, name_ranks = _ranks(rng, (count, 3), _WORDS), _ranks(rng, (count, 2), total // 20 + 40)
     vectors = _unit(
         topics[rng.integers(0, len(topics), count)]
@@ -255,14 +263,14 @@ def photos(
 
 
 def _ranks(rng: np.random.Generator, shape: tuple[int, int], limit: int) -> RowArray:
-    """0..limit-1, rank r with a weight of 1 / (r + 20)."""
+    """Random integers in 0..limit-1, with a probability proportional to 1 / (rank + 20)."""
     return np.asarray(np.minimum(20 * ((limit + 20) / 20) ** rng.random(shape) - 20, limit - 1), np.int64)
 
 
 def _searches(
     engine: Engine, vectors: FloatArray | None, passes: int
 ) -> tuple[list[float], dict[str, list[float]]]:
-    took: list[float] = []
+    total_ms: list[float] = []
     layers: dict[str, list[float]] = {name: [] for name in LAYERS}
     for turn in range(passes + 1):
         for at, query in enumerate(QUERIES):
@@ -271,26 +279,29 @@ def _searches(
                 query, now=_NOW, options=SearchOptions(vector=None if vectors is None else vectors[at])
             )
             if turn:  # the first turn fills caches
-                took.append((time.perf_counter() - begin) * 1e3)
+                total_ms.append((time.perf_counter() - begin) * 1e3)
                 for name, value in answer.trace.milliseconds.items():
                     layers[name].append(value)
-    return took, layers
+    return total_ms, layers
 
 
 def _additions(path: Path, dim: int, times: int) -> tuple[float, list[float]]:
-    """One photo a transaction, durably; then taken away again, so that the album stays what its name says."""
+    """Milliseconds to open a writer, and to add one photo in a durable transaction, `times` times.
+
+    The photos are removed afterwards, so that the album keeps the size in its name.
+    """
     rng = np.random.default_rng(1)
     topics = _unit(rng.standard_normal((20, dim), np.float32))
     items = [list(photos(rng, topics, 10**9 + at, 1, 1000)) for at in range(times)]
-    opening, writer = _timed_value(lambda: AlbumWriter.extend(path))
+    open_ms, writer = _timed_value(lambda: AlbumWriter.extend(path))
     with writer:
-        took = [_timed(lambda one=item: writer.add(one)) for item in items]  # type: ignore[misc]
+        add_ms = [_timed(lambda one=item: writer.add(one)) for item in items]  # type: ignore[misc]
         writer.remove([item[0].photo.id for item in items])
-    return opening, took
+    return open_ms, add_ms
 
 
 def _boxes(album: Album) -> tuple[float, float]:
-    """Medians over city-and-month boxes, by the tree and by a mask over its columns."""
+    """Median milliseconds of city-and-month box queries: by the tree, and by a numpy mask over columns."""
     points = np.stack(
         [*(np.nan_to_num(album.positions() * 1e7, nan=-(2.0**63)).astype(np.int64).T), album.times()], axis=1
     )
@@ -323,7 +334,7 @@ def _mask_run(columns: Int64Array) -> Callable[[Box], Int64Array]:
 
 
 def draw(growth: Growth) -> str:
-    """A plain SVG of milliseconds over photos, both logarithmic."""
+    """An SVG of milliseconds over photos, both axes logarithmic."""
     lines = {
         "search p95": [s.search.p95_ms for s in growth.sizes],
         "with encoder p95": [s.search_encoding.p95_ms for s in growth.sizes],
@@ -341,10 +352,8 @@ def draw(growth: Growth) -> str:
         return 300 - 60 * (log10(max(ms, 0.01)) + 2)
 
     out = [
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 '
-        '0 700 340" '
-        'font-family="sans-serif" '
-        'font-size="12">',
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 700 340" '
+        'font-family="sans-serif" font-size="12">',
         '<rect width="700" height="340" fill="#fff"/>',
     ]
     for power in range(-2, 3):

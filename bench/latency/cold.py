@@ -1,7 +1,6 @@
-"""Cold start, each in a fresh process: the interpreter's start, imports, opening, the first answer; and its
-peak memory.
+"""Measures cold starts, each in a fresh process: interpreter, imports, opening, first answer, peak memory.
 
-Cold is the process, not the disk: the files of the bundle are likely in the system's cache. `python -m
+Only the process is cold, not the disk: the files of the bundle are probably in the system's cache. `python -m
 gamer.bench.latency.cold BUNDLE ALBUM …` is the measured process and prints one JSON object; `measure` starts
 it.
 """
@@ -26,9 +25,10 @@ TIMEOUT = 300
 
 @dataclass(frozen=True)
 class Cold:
-    """Medians over `processes` fresh processes, milliseconds.
+    """Medians over `processes` fresh processes, in milliseconds.
 
-    `start`: until the first line of our code; `all`: until the first answer.
+    `start_ms`: until the first line of our code; `all_ms`: until the first answer. `samples_ms`: `all_ms` of
+    each process.
     """
 
     processes: int
@@ -52,7 +52,7 @@ def measure(
     now: datetime | None,
     processes: int,
 ) -> Cold:
-    """Raises RuntimeFailure with the process's last line when it fails."""
+    """Runs `processes` cold starts. Raises RuntimeFailure with the last line of one that fails."""
     when = "" if now is None else now.isoformat()
     command = [
         sys.executable,
@@ -67,7 +67,7 @@ def measure(
         query,
     ]
     rows = [_once(command) for _ in range(processes)]
-    start, load, opened, first, second, whole, peak = (
+    start, load, opened, first, second, total, peak = (
         round(median(values), 1) for values in zip(*rows, strict=True)
     )
     return Cold(
@@ -77,7 +77,7 @@ def measure(
         open_ms=opened,
         first_ms=first,
         second_ms=second,
-        all_ms=whole,
+        all_ms=total,
         peak_rss_mb=peak,
         samples_ms=tuple(row[5] for row in rows),
     )
@@ -85,17 +85,18 @@ def measure(
 
 def _once(command: Sequence[str]) -> tuple[float, ...]:
     begin = time_ns()
-    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
-    if done.returncode:
-        raise RuntimeFailure(f"the process of the cold start failed: {last_line(done.stderr)}")
-    row = json.loads(done.stdout.splitlines()[-1])
+    completed = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    if completed.returncode:
+        raise RuntimeFailure(f"the process of the cold start failed: {last_line(completed.stderr)}")
+    row = json.loads(completed.stdout.splitlines()[-1])
     start, *parts = (float(x) for x in row["ms"])
     start -= begin / 1e6
+    # (start, imports, opening, first search, second search, until the first answer, peak memory in MB)
     return (start, *parts[:4], start + sum(parts[:3]), float(row["peak_rss_mb"]))
 
 
 def last_line(text: str) -> str:
-    """What a process that failed said last."""
+    """The last line that a failed process printed, at most 200 characters."""
     return (text.strip().splitlines() or ["no message"])[-1][:200]
 
 

@@ -1,10 +1,11 @@
-"""Two runs of `bench latency` (or an app's export) row by row: noise, or change?
+"""Compares two runs of `bench latency` (or exports of an app) row by row: noise, or change?
 
-A row has changed when two things hold: the 95 % interval of the ratio of medians leaves out 1 (for a
-regression: lies wholly beyond the bound), and a Mann-Whitney test over the samples, corrected for the number
-of rows (Holm), says that the distributions differ. One of them alone is noise: a machine that was busy for a
-while moves many samples a little, a single stall moves few by much. The interval is a bootstrap's over blocks
-of samples; of runs in several processes it is at least Welch's over the processes' medians.
+A row has changed if two conditions hold: the 95 % interval of the ratio of medians excludes 1 (for a
+regression: lies entirely beyond the bound), and a Mann-Whitney test over the samples, corrected for the
+number of rows (Holm), finds that the distributions differ. Either condition alone may be noise: a machine
+that was busy for a while shifts many samples a little, and a single stall shifts a few by much. The interval
+is a bootstrap over blocks of samples; for runs in several processes it is at least as wide as Welch's
+interval over the processes' medians.
 """
 
 from __future__ import annotations
@@ -16,17 +17,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..stats import holm
+from ..tables import Sheet
 from .imported import Imported, ImportedRow
 from .samples import log_medians
 
 DRAWS, LEVEL = 4000, 0.05
-FEWEST = 4  # samples a row, below which nothing can be told
+FEWEST = 4  # samples that a row needs for a verdict
 
 
 @dataclass(frozen=True)
 class Change:
-    """`ratio`: B's median over A's, with its interval. `verdict`: "slower", "faster", "same", or "too few
-    samples". `regression`: slower beyond the bound."""
+    """The difference of a row between runs A and B.
+
+    `ratio`: B's median over A's, with its 95 % interval `low` to `high`. `p`: of the Mann-Whitney test,
+    corrected. `verdict`: "slower", "faster", "same", or "too few samples". `regression`: slower beyond the
+    bound.
+    """
 
     layer: str
     step: str
@@ -56,15 +62,18 @@ class Comparison:
 
 
 def share(text: str) -> float:
-    """ "10%" or "0.1" → 0.1. Raises ValueError."""
-    found = re.fullmatch(r"\s*(\d{1,6}(?:\.\d{1,6})?)\s*(%?)\s*", text)
-    if not found:
+    """ "10%" or "0.1" → 0.1. Raises ValueError for other text."""
+    match = re.fullmatch(r"\s*(\d{1,6}(?:\.\d{1,6})?)\s*(%?)\s*", text)
+    if not match:
         raise ValueError(f"{text!r}: a share such as 10% is wanted")
-    return float(found[1]) / (100 if found[2] else 1)
+    return float(match[1]) / (100 if match[2] else 1)
 
 
 def compare(a: Imported, b: Imported, bound: float) -> Comparison:
-    """The rows that both have, in A's order."""
+    """Compares the rows that both runs have, in A's order.
+
+    `bound`: the slowdown, as a share, beyond which a row is a regression.
+    """
     left, right = ({(r.layer, r.step): r for r in x.rows} for x in (a, b))
     both = [key for key in left if key in right]
     raw = [_test(left[key], right[key]) for key in both]
@@ -84,7 +93,7 @@ def _facts(a: Imported, b: Imported) -> list[tuple[str, str | None, str | None]]
 
 
 def _test(a: ImportedRow, b: ImportedRow) -> float:
-    """Two-sided p of Mann-Whitney; 1 where there is too little to test."""
+    """The two-sided p of the Mann-Whitney test; 1 where there is too little to test."""
     from scipy.stats import mannwhitneyu
 
     if min(len(a.samples_ns), len(b.samples_ns)) < FEWEST:
@@ -110,7 +119,7 @@ def _change(a: ImportedRow, b: ImportedRow, p: float, bound: float) -> Change:
         )
     first, second = np.asarray(a.samples_ns, np.float64), np.asarray(b.samples_ns, np.float64)
     low, high = _ratio_interval(first, second)
-    left, right = _by_process(a), _by_process(b)
+    left, right = _log_medians_by_process(a), _log_medians_by_process(b)
     if min(len(left), len(right)) > 1:
         between = _welch_interval(left, right)
         low, high = min(low, between[0]), max(high, between[1])
@@ -132,9 +141,9 @@ def _change(a: ImportedRow, b: ImportedRow, p: float, bound: float) -> Change:
 
 
 def _ratio_interval(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[float, float]:
-    """95 % of the ratio of medians.
+    """The 95 % bootstrap interval of the ratio of the medians, b over a.
 
-    Samples stand in the order they were taken in: blocks of neighbours are drawn, for a disturbance lasts.
+    Samples are in the order they were taken in: blocks of neighbours are drawn, since a disturbance lasts.
     """
     random = np.random.default_rng(0)
     ratios = _medians(b, random) / np.maximum(_medians(a, random), 1.0)
@@ -150,13 +159,15 @@ def _medians(x: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.
     return np.asarray(np.median(x[rows], axis=1), np.float64)
 
 
-def _by_process(a: ImportedRow) -> NDArray[np.float64]:
-    ends = np.cumsum(a.launches, dtype=int)
-    return log_medians([a.samples_ns[end - count : end] for end, count in zip(ends, a.launches, strict=True)])
+def _log_medians_by_process(row: ImportedRow) -> NDArray[np.float64]:
+    ends = np.cumsum(row.launches, dtype=int)
+    return log_medians(
+        [row.samples_ns[end - count : end] for end, count in zip(ends, row.launches, strict=True)]
+    )
 
 
 def _welch_interval(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[float, float]:
-    """95 % of exp(mean of b - mean of a), by Welch's t with his degrees of freedom."""
+    """The 95 % interval of exp(mean of b - mean of a), by Welch's t with its degrees of freedom."""
     from scipy.special import stdtrit
 
     left, right = (float(np.var(x, ddof=1)) / len(x) for x in (a, b))
@@ -166,3 +177,35 @@ def _welch_interval(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[flo
     freedom = spread**2 / (left**2 / (len(a) - 1) + right**2 / (len(b) - 1))
     half = float(stdtrit(freedom, 0.975)) * spread**0.5
     return float(np.exp(middle - half)), float(np.exp(middle + half))
+
+
+def sheet(comparison: Comparison) -> Sheet:
+    """The table of `gamer bench compare`."""
+    rows = tuple(_row(c) for c in comparison.changes)
+    return Sheet(
+        f"{comparison.a} → {comparison.b}, bound {comparison.bound:.0%}",
+        ("row", "A ms", "B ms", "change", "95 %", "p", "verdict"),
+        rows,
+    )
+
+
+def notes(comparison: Comparison) -> list[str]:
+    out = [*comparison.notes]
+    out += [
+        f"Only in {name}: {', '.join(only)}"
+        for name, only in (("A", comparison.only_a), ("B", comparison.only_b))
+        if only
+    ]
+    count = len(comparison.regressions)
+    return [
+        *out,
+        f"{count} of {len(comparison.changes)} rows slower by more than {comparison.bound:.0%}."
+        if count
+        else "No regression beyond the bound.",
+    ]
+
+
+def _row(c: Change) -> tuple[str, ...]:
+    verdict = c.verdict + (", beyond the bound" if c.regression else "")
+    changed = f"{c.ratio - 1:+.1%}", f"{c.low - 1:+.1%} … {c.high - 1:+.1%}", f"{c.p:.3f}"
+    return f"{c.layer}: {c.step}" if c.step else c.layer, f"{c.a_ms:.3f}", f"{c.b_ms:.3f}", *changed, verdict

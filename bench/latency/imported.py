@@ -1,15 +1,16 @@
-"""Measurements that the demo apps exported: the rows of `bench latency`, from a phone. Checks what it reads;
-the file is a stranger's.
+"""Reads measurements that the demo apps exported: the rows of `bench latency`, from a phone.
 
-    {"schema": "gamer-latency/1", "device": "Pixel 8", "os": "Android 16", "backend": "onnx", "bundle_sha256":
-     "…", "thermal": "nominal", "rows": [{"layer": "component", "step": "llm_decode", "n": 20, "avg_ns":
-     1.9e7, "stddev_ns": 2e5, "p50_ns": 1.9e7, "p90_ns": 2e7,
-               "samples_ns": [19000000]}]}
+The file is not trusted, so its fields are checked as they are read.
 
-`device` is compared with the profiles' names; `thermal` may be null; a row's "launches" (how many of its
-samples each process took, in order) may be missing; what else stands in a row or in the file is left alone. A
-layer is "cube", "kdtree", "refine", "graph", "vectors", "all" or "search" with step "", a component is layer
-"component" with its name as the step.
+    {"schema": "gamer-latency/1", "device": "Pixel 8", "os": "Android 16", "backend": "onnx",
+     "bundle_sha256": "…", "thermal": "nominal",
+     "rows": [{"layer": "component", "step": "llm_decode", "n": 20, "avg_ns": 1.9e7, "stddev_ns": 2e5,
+               "p50_ns": 1.9e7, "p90_ns": 2e7, "samples_ns": [19000000]}]}
+
+`device` is compared with the names of the profiles; `thermal` may be null; a row's "launches" (how many of
+its samples each process took, in order) may be missing; other fields of a row or of the file are ignored. A
+whole layer has "cube", "kdtree", "refine", "graph", "vectors", "all" or "search" as "layer" and step ""; a
+component has layer "component" and its name as the step.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Imported:
 
 
 def read(path: Path) -> Imported:
-    """Raises RuntimeFailure naming the field that does not fit."""
+    """Reads an exported file. Raises RuntimeFailure naming the first field that is invalid."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise RuntimeFailure(

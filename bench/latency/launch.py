@@ -1,10 +1,10 @@
-"""One launch of `bench latency`: rounds of searches and components in a process of their own, every sample
-kept apart by round.
+"""One launch of `bench latency`: rounds of searches and components in a process of their own.
 
-`python -m gamer.bench.latency.launch` is the measured process: one JSON object (a Job) on standard input,
-JSON lines on standard output, of which the last is what it measured. `measure` starts it. Why processes:
-where memory lies and on which core a thread lands is decided once a process, and a median of one process is
-surer of itself than the next process will agree with.
+`python -m gamer.bench.latency.launch` is the measured process: it reads one JSON object (a Job) from standard
+input and writes JSON lines to standard output, the last of which holds its samples, separate by round.
+`measure` starts it. Several processes are needed because the placement of memory and the cores of threads are
+decided once a process: the interval of one process's median is narrower than the difference to the next
+process's median.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from ..cost.nodes import GraphError
 from . import steps
 from .cold import last_line
 
-PAIRS = 4  # searches of each kind, a query and a round: pairs for the overhead
-SHORT_NS = 100_000_000
-# A refinement that was asked for before would be answered from memory, and measured as a refinement.
+PAIRS = 4  # searches of each kind per query and round, paired for the overhead; 1 if refined_by is "llm"
+SHORT_NS = 100_000_000  # a component that takes less is run uncounted before each sample
+# With reuse, an earlier refinement would be answered from memory, and that would be measured as a refinement.
 FRESH = SearchOptions(reuse_refinements=False)
 Progress = Callable[[str], None]
 Rounds = list[list[int]]
@@ -46,7 +46,10 @@ Rounds = list[list[int]]
 
 @dataclass(frozen=True)
 class Job:
-    """`album` "": components alone. `now`: ISO, "" for the clock's. `delay`: seconds between rounds."""
+    """What a launch measures.
+
+    `album` "": components only. `now`: ISO 8601, "" for the clock's time. `delay`: seconds between rounds.
+    """
 
     bundle: str
     album: str
@@ -62,8 +65,9 @@ class Job:
 
 @dataclass(frozen=True)
 class RawRow:
-    """What samples.Row is made of: nanoseconds by round. A step that no query of a round took has an empty
-    round.
+    """The arguments of samples.row: nanoseconds by round.
+
+    A round in which no query took the step is empty.
     """
 
     layer: str
@@ -76,9 +80,11 @@ class RawRow:
 
 @dataclass(frozen=True)
 class Launch:
-    """One process. `bare`, `plain`, `stepped`: searches without any clock, as they are, and with the
-    stopwatch, interleaved. `arithmetic`: in which each component that was opened computed ("int8, VNNI"), by
-    role."""
+    """The measurements of one process.
+
+    `bare`, `plain`, `stepped`: nanoseconds of searches without any clock, as usual, and with the stopwatch,
+    interleaved. `arithmetic`: by role, what each opened component computed in ("int8, VNNI").
+    """
 
     rows: tuple[RawRow, ...]
     bare: tuple[int, ...]
@@ -90,54 +96,54 @@ class Launch:
 
 
 def measure(job: Job, launches: int, progress: Progress) -> list[Launch]:
-    """`job` in so many processes, one after the other, its rounds shared out among them.
+    """Runs `job` in `launches` processes, one after the other, and shares its rounds out among them.
 
-    Raises RuntimeFailure with what the process said.
+    Raises RuntimeFailure with the error message of a process that fails.
     """
     launches = min(launches, job.rounds)
     share, more = divmod(job.rounds, launches)
-    found = list[Launch]()
+    results = list[Launch]()
     for at in range(launches):
 
         def say(text: str, turn: int = at + 1) -> None:
             progress(f"process {turn} of {launches}, {text}")
 
-        found.append(_start(replace(job, rounds=share + (at < more)), say))
-    return found
+        results.append(_start(replace(job, rounds=share + (at < more)), say))
+    return results
 
 
 def _start(job: Job, progress: Progress) -> Launch:
     command = [sys.executable, "-m", "gamer.bench.latency.launch"]
     with (
-        tempfile.TemporaryFile() as chatter,
+        tempfile.TemporaryFile() as stderr,
         subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=chatter, text=True
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, text=True
         ) as process,
     ):
         assert process.stdin and process.stdout
         try:
-            with suppress(BrokenPipeError):  # it ended before it read: its status says why
+            with suppress(BrokenPipeError):  # it ended before it read its input: reported by its status
                 process.stdin.write(json.dumps(asdict(job)))
                 process.stdin.close()
             for line in process.stdout:
-                said: dict[str, Any] = json.loads(line)
-                if "measured" in said:
-                    return _launch(said["measured"])
-                if "failed" in said:
-                    raise RuntimeFailure(str(said["failed"]))
-                progress(str(said["progress"]))
+                message: dict[str, Any] = json.loads(line)
+                if "measured" in message:
+                    return _launch(message["measured"])
+                if "failed" in message:
+                    raise RuntimeFailure(str(message["failed"]))
+                progress(str(message["progress"]))
             status = process.wait()
-            chatter.seek(0)
+            stderr.seek(0)
             raise RuntimeFailure(
                 f"a measured process ended with status {status}: "
-                f"{last_line(chatter.read().decode(errors='replace'))}"
+                f"{last_line(stderr.read().decode(errors='replace'))}"
             )
         finally:
             process.kill()
 
 
 def _launch(raw: dict[str, Any]) -> Launch:
-    """From what `main` printed."""
+    """The Launch in the JSON that `main` printed."""
     rows = tuple(RawRow(**row) for row in raw["rows"])
     bare, plain, stepped = (tuple(raw[kind]) for kind in ("bare", "plain", "stepped"))
     return Launch(
@@ -152,7 +158,7 @@ def _launch(raw: dict[str, Any]) -> Launch:
 
 
 def run(job: Job, progress: Progress) -> Launch:
-    """The measurement itself, in this process."""
+    """Measures in this process."""
     models = Models.open(Path(job.bundle), job.backend, job.threads, allow_random=not job.album)
     now = datetime.fromisoformat(job.now) if job.now else None
     searches = (
@@ -178,7 +184,9 @@ def run(job: Job, progress: Progress) -> Launch:
         )
     photos = len(searches.engine.album)
     searches.engine.close()
-    bare, plain, stepped = (tuple(found) for found in (searches.bare, searches.plain, searches.stepped))
+    bare, plain, stepped = (
+        tuple(samples_ns) for samples_ns in (searches.bare, searches.plain, searches.stepped)
+    )
     return Launch(
         rows=(*searches.rows(job.warmup), *rows),
         bare=bare,
@@ -193,7 +201,7 @@ def run(job: Job, progress: Progress) -> Launch:
 def _rounds(
     searches: _Searches | None, items: Sequence[ComponentRun], job: Job, progress: Progress
 ) -> list[tuple[ComponentRun, Rounds]]:
-    """Every row once a round; the nanoseconds of the components' counted rounds."""
+    """Runs every row once a round. Returns the nanoseconds of the components in the counted rounds."""
     out: list[tuple[ComponentRun, Rounds]] = [(item, []) for item in items]
     for turn in range(job.warmup + job.rounds):
         progress(f"round {turn + 1} of {job.warmup + job.rounds}")
@@ -208,13 +216,13 @@ def _rounds(
     return out
 
 
-def _once(item: ComponentRun, last: int) -> int:
-    """Nanoseconds of a run.
+def _once(item: ComponentRun, last_ns: int) -> int:
+    """Nanoseconds of one run.
 
-    A short one has an uncounted run before it: the threads of the component before still spin, and would be
-    counted.
+    A short run is preceded by an uncounted one: the threads of the previous component still spin, and would
+    otherwise be counted. `last_ns`: this component's previous sample, 0 for none.
     """
-    if last < SHORT_NS:
+    if last_ns < SHORT_NS:
         item.run()
     begin = time.perf_counter_ns()
     item.run()
@@ -222,8 +230,9 @@ def _once(item: ComponentRun, last: int) -> int:
 
 
 class _Searches:
-    """Rounds of searches of three kinds: as they are, with the stopwatch, and without any clock; their order
-    turns from query to query.
+    """Rounds of searches of three kinds: as usual, with the stopwatch, and without any clock.
+
+    The order of the kinds rotates from query to query.
     """
 
     def __init__(self, engine: Engine, queries: Sequence[str], refined_by: str, now: datetime | None) -> None:
@@ -273,9 +282,12 @@ class _Searches:
             self._steps[-1].append(spent)
 
     def rows(self, warmup: int) -> list[RawRow]:
-        """Each layer, and after it its steps. A step that a query did not take has no sample of it."""
+        """The rows of each layer, followed by those of its steps.
+
+        A query that did not take a step has no sample of it.
+        """
         layers, spent = self._layers[warmup:], self._steps[warmup:]
-        taken = steps.names([one for part in spent for one in part])
+        taken = steps.names([times for part in spent for times in part])
         out = []
         for layer in (*LAYERS, "answer", "all", "search"):
             if layer != "answer":
@@ -285,7 +297,7 @@ class _Searches:
                     RawRow(
                         *step,
                         "search",
-                        [[one[step] for one in part if step in one] for part in spent],
+                        [[times[step] for times in part if step in times] for part in spent],
                         None,
                         "",
                     )
@@ -294,8 +306,9 @@ class _Searches:
 
 
 def _macs(part: ComponentRun, models: Models) -> int | None:
-    """Multiply-adds of what was run, counted on its ONNX graph; None where there is no graph to count
-    (another backend, no `onnx`).
+    """Multiply-adds of the run, counted on its ONNX graph.
+
+    None where there is no graph to count (another backend, or `onnx` is not installed).
     """
     if not part.role or models.backend != "onnx":
         return None
@@ -303,20 +316,20 @@ def _macs(part: ComponentRun, models: Models) -> int | None:
         from ..cost import flops
     except ImportError:
         return None
-    found = flops.cost(models.bundle, models.manifest, part.role, "", "", part.dims(), part.past)
-    return round(found.macs)
+    cost = flops.cost(models.bundle, models.manifest, part.role, "", "", part.dims(), part.past)
+    return round(cost.macs)
 
 
 def main() -> None:
     """The measured process.
 
-    What the engines' own libraries print goes to standard error: standard output is the parent's.
+    What libraries print goes to standard error, since the parent parses standard output.
     """
     lines = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
 
-    def say(kind: str, what: object) -> None:
-        print(json.dumps({kind: what}), file=lines, flush=True)
+    def say(kind: str, content: object) -> None:
+        print(json.dumps({kind: content}), file=lines, flush=True)
 
     try:
         say("measured", asdict(run(Job(**json.load(sys.stdin)), lambda text: say("progress", text))))

@@ -1,5 +1,6 @@
-"""What state the machine is in while it is measured: frequency, heat, load, time that a host took away. What
-cannot be read is None.
+"""The state of the machine during a measurement: frequency, temperature, load, stolen time.
+
+Stolen time is what the host took from a virtual machine. What cannot be read is None.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ ZONES = Path("/sys/class/thermal")
 
 @dataclass(frozen=True)
 class State:
-    """`throttled`: how often the processor has slowed down for heat since it started.
+    """A reading of the machine's state.
 
-    `stolen_ticks`: a virtual machine's, since its start.
+    `throttled`: how often the processor has slowed down for heat since boot. `stolen_ticks`: clock ticks that
+    the host has taken from this virtual machine since boot.
     """
 
     frequency_mhz: float | None
@@ -45,7 +47,7 @@ def read() -> State:
 
 
 def thermal(before: State, after: State) -> str | None:
-    """ "nominal" or "throttled" between two readings; None where the machine does not say."""
+    """ "nominal" or "throttled" between two readings; None where the machine does not report it."""
     if before.throttled is None or after.throttled is None:
         return None
     return "throttled" if after.throttled > before.throttled else "nominal"

@@ -1,16 +1,16 @@
-"""Latency of every layer of a search, of every step inside it, and of every component of the bundle.
-Measures; draws nothing.
+"""Measures the latency of every layer of a search, of every step inside it, and of every component.
 
-The layers are the paper's Table 3 (Flickr): cube 0.744 s, K-D tree 0.002 s, reformulation 1.149 s, graph
-0.470 s, vectors 0.352 s, 2.717 s in all, on the authors' server with GTE-large and Qwen2-1.5B; ours are this
-machine's with the bundle's models. They share names, not hardware.
+The layers are those of the paper's Table 3 (Flickr): cube 0.744 s, K-D tree 0.002 s, reformulation 1.149 s,
+graph 0.470 s, vectors 0.352 s, 2.717 s in all, on the authors' server with GTE-large and Qwen2-1.5B. Ours are
+measured on this machine with the bundle's models: the names are the same, the hardware is not.
 
 All rows are measured in rounds, each row once a round (a layer: once a query), so that a disturbance falls on
-all rows; and in several fresh processes (launch.py), so that the interval of a median says where another
-run's would lie. Layers come from the engine's own trace; steps from searches of their own with a stopwatch
-inside (steps.py), and searches without any clock run between them: the difference is what measuring costs.
+all rows; and in several fresh processes (launch.py), so that the interval of a median shows where another
+run's median would lie. Layers come from the engine's own trace, steps from separate searches with a stopwatch
+inside (steps.py). Searches without any clock run between them: the difference is the cost of measuring.
 
-The JSON of a run is what the demo apps export and `bench device --import` reads: see bench/README.md.
+The JSON of a run has the format that the demo apps export and `bench device --import` reads: see
+bench/README.md.
 """
 
 from __future__ import annotations
@@ -36,8 +36,10 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class LatencyPlan:
-    """`rounds`: counted ones in all, shared out among `launches` processes, each with `warmup` rounds of its
-    own. `delay`: seconds between rounds.
+    """How much is measured.
+
+    `rounds`: counted rounds in all, shared out among `launches` processes; each has `warmup` uncounted rounds
+    of its own. `delay`: seconds between rounds.
     """
 
     rounds: int = 20
@@ -50,8 +52,8 @@ class LatencyPlan:
 class Model:
     """An artifact that ran.
 
-    `model_size` in bytes, as llama-bench has it. `arithmetic`: in which it computed here; "" where it was not
-    opened.
+    `model_size`: bytes, as in llama-bench. `arithmetic`: what it computed in on this machine, "" if it was
+    not opened.
     """
 
     role: str
@@ -65,9 +67,11 @@ class Model:
 
 @dataclass(frozen=True)
 class Overhead:
-    """What measuring adds to a search, as a share of it, with 95 % intervals over `pairs` pairs of searches:
-    the engine's trace, which is always on; and the stopwatch of the steps, which is on in its own searches
-    only."""
+    """What measuring adds to a search, as a share of it, with 95 % intervals over `pairs` pairs of searches.
+
+    `trace`: the engine's trace, which is always on. `stopwatch`: the stopwatch of the steps, which is on only
+    in searches of its own.
+    """
 
     pairs: int
     trace: float
@@ -80,9 +84,9 @@ class Overhead:
 
 @dataclass(frozen=True)
 class Latency:
-    """A whole run. `rows`: layers, steps, then components (layer "component").
+    """A complete run. `rows`: layers, steps, then components (layer "component").
 
-    `album` "": components alone. `thermal`: see state.py.
+    `album` "": components only. `thermal`: see machine_state.py.
     """
 
     schema: str
@@ -124,13 +128,11 @@ def measure(
     now: datetime | None,
     progress: Progress,
 ) -> Latency:
-    """Cold starts in processes of their own, then launches: rounds over searches in `album` (None: no
-    searches) and over the components.
-    """
-    before, frozen, manifest = machine_state.read(), None, mf.read(bundle)
+    """Measures cold starts, then searches in `album` (None: no searches) and the components, in launches."""
+    before, cold_start, manifest = machine_state.read(), None, mf.read(bundle)
     if album is not None:
         progress("cold start")
-        frozen = cold.measure(bundle, album, backend, threads, refined_by, queries[0], now, COLD)
+        cold_start = cold.measure(bundle, album, backend, threads, refined_by, queries[0], now, COLD)
     job = launch.Job(
         bundle=str(bundle),
         album=str(album or ""),
@@ -143,12 +145,12 @@ def measure(
         rounds=plan.rounds,
         delay=plan.delay,
     )
-    found = launch.measure(job, plan.launches, progress)
-    after, here = machine_state.read(), machine.read()
+    results = launch.measure(job, plan.launches, progress)
+    after, this_machine = machine_state.read(), machine.read()
     return Latency(
         schema=SCHEMA,
-        device=here.cpu_info,
-        os=here.system,
+        device=this_machine.cpu_info,
+        os=this_machine.system,
         backend=backend,
         bundle=bundle.name,
         bundle_sha256=bundle_sha256(bundle),
@@ -157,40 +159,45 @@ def measure(
         thermal=machine_state.thermal(before, after),
         before=before,
         after=after,
-        machine=here,
+        machine=this_machine,
         album=album.name if album else "",
-        photos=found[0].photos,
+        photos=results[0].photos,
         n_threads=threads,
         refined_by=refined_by,
         queries=tuple(queries),
         rounds=plan.rounds,
         warmup=plan.warmup,
-        launches=len(found),
-        cold=frozen,
-        overhead=_overhead(found),
-        peak_rss_mb=max(one.peak_rss_mb for one in found),
-        models=tuple(_models(manifest, backend.partition(":")[0], found[0].arithmetic)),
-        rows=_rows(found),
+        launches=len(results),
+        cold=cold_start,
+        overhead=_overhead(results),
+        peak_rss_mb=max(result.peak_rss_mb for result in results),
+        models=tuple(_models(manifest, backend.partition(":")[0], results[0].arithmetic)),
+        rows=_rows(results),
         when=datetime.now().astimezone().isoformat(timespec="seconds"),
     )
 
 
-def _rows(found: Sequence[launch.Launch]) -> tuple[Row, ...]:
-    """Each launch's rows side by side; a step that a launch never took has no rounds of it there."""
-    taken = [{(r.layer, r.step): r for r in one.rows} for one in found]
-    kinds = {key: r for rows in reversed(taken) for key, r in rows.items()}
+def _rows(launches: Sequence[launch.Launch]) -> tuple[Row, ...]:
+    """Joins the rows of the launches; a launch that never took a step has no rounds of it."""
+    rows_by_launch = [{(r.layer, r.step): r for r in result.rows} for result in launches]
+    first_rows = {key: r for rows in reversed(rows_by_launch) for key, r in rows.items()}
     return tuple(
         row(
-            r.layer, r.step, r.on, [rows[key].rounds if key in rows else [] for rows in taken], r.macs, r.role
+            r.layer,
+            r.step,
+            r.on,
+            [rows[key].rounds if key in rows else [] for rows in rows_by_launch],
+            r.macs,
+            r.role,
         )
-        for key, r in kinds.items()
+        for key, r in first_rows.items()
     )
 
 
-def _overhead(found: Sequence[launch.Launch]) -> Overhead | None:
-    """Over all rounds: pairs need no warm-up."""
+def _overhead(launches: Sequence[launch.Launch]) -> Overhead | None:
+    """The overhead over all rounds, including warm-up, which pairs do not need."""
     bare, plain, stepped = (
-        [ns for one in found for ns in getattr(one, kind)] for kind in ("bare", "plain", "stepped")
+        [ns for result in launches for ns in getattr(result, kind)] for kind in ("bare", "plain", "stepped")
     )
     if not bare:
         return None
@@ -200,14 +207,14 @@ def _overhead(found: Sequence[launch.Launch]) -> Overhead | None:
 
 
 def bundle_sha256(bundle: Path) -> str:
-    """The manifest's hash: it holds the hash of every file."""
+    """The SHA-256 of the manifest, which contains the hash of every file."""
     return hashlib.sha256((bundle / MANIFEST_NAME).read_bytes()).hexdigest()
 
 
 def _models(manifest: Manifest, backend: str, arithmetic: dict[str, str]) -> list[Model]:
     out = []
     for artifact in (a for a in manifest.artifacts if a.target == backend):
-        proof = (
+        parity = (
             artifact.parity.status
             if artifact.parity.minimum is None
             else f"cosine ≥ {artifact.parity.minimum:.4f}"
@@ -220,7 +227,7 @@ def _models(manifest: Manifest, backend: str, arithmetic: dict[str, str]) -> lis
                 model_sha256=artifact.sha256,
                 model_size=artifact.bytes,
                 model_n_params=parameters,
-                parity=proof,
+                parity=parity,
                 arithmetic=arithmetic.get(artifact.role, ""),
             )
         )
@@ -228,5 +235,5 @@ def _models(manifest: Manifest, backend: str, arithmetic: dict[str, str]) -> lis
 
 
 def layers(found: Latency) -> dict[str, Row]:
-    """The rows of whole layers, by name."""
+    """The rows of whole layers, by layer."""
     return {r.layer: r for r in found.rows if not r.step}

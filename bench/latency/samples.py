@@ -1,4 +1,4 @@
-"""Statistics of nanoseconds: percentiles, and how sure a median is."""
+"""Statistics of samples in nanoseconds: percentiles, and intervals of a median."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 DRAWS = 2000
-Rounds = Sequence[Sequence[int]]  # nanoseconds, round by round
+Rounds = Sequence[Sequence[int]]  # the nanosecond samples of each round
 
 
 @dataclass(frozen=True)
 class Timing:
-    """A named measurement. `samples_ns` are the raw ones; percentiles are of them. Names follow llama-bench
-    where it has one.
+    """A named measurement.
+
+    `samples_ns`: the raw samples, from which the percentiles are computed. Fields are named as in llama-bench
+    where it has them.
     """
 
     name: str
@@ -31,11 +33,10 @@ class Timing:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of `bench latency`, and of what the demo apps export: a whole layer (`step` ""), or a step
-    inside it.
+    """One row of `bench latency` or of a demo app's export: a layer (`step` is "") or a step inside it.
 
-    `p50_low_ns`, `p50_high_ns`: where the median of another such run is expected, 95 %. `role`: the component
-    that ran, "" for none. `launches`: how many of `samples_ns` each process took, in order.
+    `p50_low_ns`, `p50_high_ns`: 95 % prediction interval of the median of another such run. `role`: the
+    component that ran, "" for none. `launches`: how many of `samples_ns` each process took, in order.
     """
 
     layer: str
@@ -61,7 +62,7 @@ class Row:
 
 
 def timing(name: str, what: str, samples: Sequence[int]) -> Timing:
-    """Statistics of nanosecond samples (at least one)."""
+    """The statistics of nanosecond samples (at least one)."""
     values = np.asarray(samples, np.float64)
     return Timing(
         name,
@@ -76,7 +77,7 @@ def timing(name: str, what: str, samples: Sequence[int]) -> Timing:
 def row(
     layer: str, step: str, on: str, launches: Sequence[Rounds], macs: int | None = None, role: str = ""
 ) -> Row:
-    """A row of samples that were taken in rounds, in one process or several (at least one sample in all)."""
+    """A row from samples taken in rounds, in one or several processes (at least one sample in all)."""
     counts = tuple(sum(len(part) for part in rounds) for rounds in launches)
     samples = [int(s) for rounds in launches for part in rounds for s in part]
     values = np.asarray(samples, np.float64)
@@ -109,49 +110,53 @@ def _percentiles(values: NDArray[np.float64]) -> tuple[float, float, float, floa
 
 
 def next_median(launches: Sequence[Rounds]) -> tuple[float, float]:
-    """Where the median of another run like this one is expected: a 95 % prediction interval, in the
-    logarithm.
+    """A 95 % prediction interval for the median of another run like this one, computed on logarithms.
 
-    Two estimates of how a median moves, of which the wider counts: between processes (Student's t over their
-    medians, from two on), and between rounds within them (a bootstrap). Either run moves, so that their
-    difference moves by √2 of one.
+    It is the wider of two estimates of how much a median varies: between processes (Student's t over their
+    medians, from two processes on), and between rounds within processes (a bootstrap). Both runs vary, so
+    that their difference varies √2 times as much as one of them.
     """
     rounds = [part for process in launches for part in process if len(part)]
-    middle = float(np.median(np.concatenate([np.asarray(part, np.float64) for part in rounds])))
-    low, high = (np.log(max(bound, 1.0) / max(middle, 1.0)) * np.sqrt(2) for bound in median_interval(rounds))
+    p50 = float(np.median(np.concatenate([np.asarray(part, np.float64) for part in rounds])))
+    low, high = (np.log(max(bound, 1.0) / max(p50, 1.0)) * np.sqrt(2) for bound in median_interval(rounds))
     half = launch_error(launches) * np.sqrt(2)
-    return middle * float(np.exp(min(low, -half))), middle * float(np.exp(max(high, half)))
+    return p50 * float(np.exp(min(low, -half))), p50 * float(np.exp(max(high, half)))
 
 
 def log_medians(processes: Sequence[Sequence[int]]) -> NDArray[np.float64]:
-    """The logarithm of each process's median; a process without samples has none."""
+    """float64: the logarithm of each process's median; processes without samples are left out."""
     return np.asarray(
         [np.log(max(float(np.median(samples)), 1.0)) for samples in processes if len(samples)], np.float64
     )
 
 
 def launch_error(launches: Sequence[Rounds]) -> float:
-    """Half the 95 % interval of a run's log median, by Student's t over the medians of its processes; 0 for
-    one process.
+    """Half the 95 % interval of a run's log median, by Student's t over its processes' medians.
+
+    0 for a single process.
     """
     logs = log_medians([[ns for part in process for ns in part] for process in launches])
     if len(logs) < 2:
         return 0.0
-    from scipy.special import stdtrit  # Student's quantiles, without scipy.stats' half second of imports
+    from scipy.special import stdtrit  # Student's quantiles; importing scipy.stats takes half a second
 
     return float(stdtrit(len(logs) - 1, 0.975) * np.std(logs, ddof=1) / np.sqrt(len(logs)))
 
 
 def median_interval(rounds: Rounds, draws: int = DRAWS, seed: int = 0) -> tuple[float, float]:
-    """The 95 % percentile interval of the median when whole rounds are drawn again.
+    """The 95 % percentile interval of the median in a bootstrap that resamples whole rounds.
 
-    What disturbs a machine lasts longer than a sample: samples of one round are alike, and to draw them one
-    by one would promise too much. Pairs of neighbouring rounds stay together for the same reason, once there
-    are enough of them.
+    A disturbance of the machine lasts longer than a sample, so the samples of a round are alike, and
+    resampling them one by one would give too narrow an interval. For the same reason pairs of neighbouring
+    rounds are drawn together from eight rounds on.
     """
-    kept = [np.asarray(part, np.float64) for part in rounds if len(part)]
-    blocks = [np.concatenate(kept[at : at + 2]) for at in range(len(kept) - 1)] if len(kept) >= 8 else kept
-    take = max(1, len(kept) // 2) if len(kept) >= 8 else len(kept)
+    nonempty = [np.asarray(part, np.float64) for part in rounds if len(part)]
+    blocks = (
+        [np.concatenate(nonempty[at : at + 2]) for at in range(len(nonempty) - 1)]
+        if len(nonempty) >= 8
+        else nonempty
+    )
+    take = max(1, len(nonempty) // 2) if len(nonempty) >= 8 else len(nonempty)
     random = np.random.default_rng(seed)
     medians = [
         np.median(np.concatenate([blocks[i] for i in random.integers(len(blocks), size=take)]))
@@ -164,8 +169,9 @@ def median_interval(rounds: Rounds, draws: int = DRAWS, seed: int = 0) -> tuple[
 def share_interval(
     changed: Sequence[int], plain: Sequence[int], draws: int = DRAWS, seed: int = 0
 ) -> tuple[float, float, float]:
-    """(median, low, high) of changed / plain - 1 over pairs that were taken one after the other: 95 %,
-    bootstrapped over pairs.
+    """(median, low, high) of changed / plain - 1 over pairs of samples taken one after the other.
+
+    The interval is the 95 % bootstrap interval over the pairs.
     """
     ratios = np.asarray(changed, np.float64) / np.maximum(np.asarray(plain, np.float64), 1.0) - 1.0
     random = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""A stopwatch inside a search: an observer that the engine tells of each step."""
+"""A stopwatch inside a search: an observer that the engine calls at each step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gamer.runtime.models.llm import Generation
 from gamer.runtime.search.options import Observer
 
 Step = tuple[str, str]
-# (layer, step) in the order of a search. Steps may lie inside one another: cosines are part of features.
+# (layer, step) in the order of a search. Steps may be nested: cosines are part of features.
 STEPS: tuple[Step, ...] = (
     ("cube", "cue parse"),
     ("cube", "cues by language model"),
@@ -35,7 +35,7 @@ PREFILL, DECODE = STEPS[-2:]
 
 
 class Stopwatch(Observer):
-    """Nanoseconds by step of the search that it observes. One thread."""
+    """Adds up the nanoseconds of each step of the search that it observes. For one thread only."""
 
     def __init__(self) -> None:
         self.spent: dict[Step, int] = {}
@@ -52,17 +52,17 @@ class Stopwatch(Observer):
             self.spent[layer, name] = self.spent.get((layer, name), 0) + perf_counter_ns() - begin
 
     def lap(self) -> dict[Step, int]:
-        """What the last search spent; starts anew."""
+        """Returns the nanoseconds by step since the last lap, and starts again from zero."""
         spent, self.spent = self.spent, {}
         return spent
 
     def generated(self, generation: Generation) -> None:
-        """Adds what the refinement took until its first token, and after it."""
+        """Adds the refinement's time to its first token (prefill) and after it (decode)."""
         self.spent[PREFILL] = self.spent.get(PREFILL, 0) + generation.first_ns
         self.spent[DECODE] = self.spent.get(DECODE, 0) + generation.decode_ns
 
 
 def names(spent: Sequence[dict[Step, int]]) -> list[Step]:
     """The steps that any search took, in the order of STEPS."""
-    taken = {step for one in spent for step in one}
+    taken = {step for times in spent for step in times}
     return [step for step in STEPS if step in taken]

@@ -1,4 +1,7 @@
-"""The tables of `gamer bench latency`, and its rows for machines (llama-bench's names where it has one)."""
+"""The tables of `gamer bench latency`, and its machine-readable rows.
+
+The rows have llama-bench's field names where it has the field.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +80,7 @@ def notes(found: Latency) -> list[str]:
 
 
 def records(found: Latency) -> list[Record]:
-    """A row each, with what it ran on and its raw samples."""
+    """One record for each row, with what it ran on and its raw samples."""
     models = {m.role: m for m in found.models}
     out: list[Record] = []
     for r in found.rows:

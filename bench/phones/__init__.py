@@ -1,1 +1,1 @@
-"""What phones will do: this machine's measurements carried over to profiles of phones."""
+"""Predictions for phones: this machine's measurements transferred to profiles of phones."""

@@ -1,4 +1,4 @@
-"""Which bundle fits which phone within seconds and bytes, the smallest loss of quality first."""
+"""Which bundle fits which phone within a budget of time and memory, the smallest loss of quality first."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ class Budget:
 class Choice:
     """A bundle and a way to search with it, on a phone.
 
-    `loss`: see `losses`. `fits`: time, memory, and what an app may take there.
+    `loss`: see `losses`. `fits`: within the budget's time and memory, and within an app's memory on the
+    phone; `why`: what it exceeds.
     """
 
     device: str
@@ -39,22 +40,25 @@ class Choice:
 
 
 def parse(text: str) -> Budget:
-    """ "3s,1.5GB" (or ms, MB). Raises ValueError."""
-    found = re.fullmatch(
+    """ "3s,1.5GB" (or ms, MB) as a Budget. Raises ValueError for other text."""
+    match = re.fullmatch(
         r"\s*(\d{1,6}(?:\.\d{1,6})?)\s*(m?s)\s*,\s*(\d{1,6}(?:\.\d{1,6})?)\s*([MG]B)\s*", text
     )
-    if not found:
+    if not match:
         raise ValueError(f"{text!r}: a time and a size such as 3s,1.5GB are wanted")
     return Budget(
-        float(found[1]) / (1000 if found[2] == "ms" else 1),
-        float(found[3]) * (1000 if found[4] == "GB" else 1),
+        float(match[1]) / (1000 if match[2] == "ms" else 1),
+        float(match[3]) * (1000 if match[4] == "GB" else 1),
     )
 
 
 def losses(bundles: Sequence[Path], given: Mapping[str, float]) -> dict[tuple[str, str], float]:
-    """(bundle, task) → what is lost: what the user gives for a bundle (recall lost against the best one,
-    say), else what quantization takes: 1 - the worst cosine with fp32 of any artifact that the task runs.
-    Parity says nothing of one recipe against another."""
+    """(bundle, task) → the loss of quality.
+
+    It is what the user gives for a bundle (the recall lost against the best bundle, say), otherwise the loss
+    by quantization: 1 - the worst cosine with fp32 of any artifact that the task runs. Parity does not
+    compare one recipe with another.
+    """
     out = {}
     for bundle in bundles:
         manifest = mf.read(bundle)
@@ -71,8 +75,9 @@ def losses(bundles: Sequence[Path], given: Mapping[str, float]) -> dict[tuple[st
 def choices(
     tasks: Sequence[Task], budget: Budget, lost: Mapping[tuple[str, str], float]
 ) -> tuple[Choice, ...]:
-    """For each phone every way to search: what fits first, of these the smallest loss, then the richer
-    refinement.
+    """Every way to search on each phone: first those that fit, of these the smallest loss first.
+
+    Among equal losses, refinement by the language model comes first.
     """
     out = [_choice(t, budget, lost[t.bundle, t.task]) for t in tasks if t.task in QUERIES]
     devices = list(dict.fromkeys(t.device for t in tasks))

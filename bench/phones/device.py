@@ -1,15 +1,14 @@
-"""What a phone will do: the roofline of this machine, checked against it and calibrated on it, carried over
-to profiles of phones.
+"""Predicts latency on phones: this machine's roofline, checked and calibrated here, transferred to profiles.
 
-1. The ceilings of this machine are measured (ceilings.py), its components predicted from their counts
-   (roofline.py) and then timed: the error stands beside each. Best runs are compared with best runs: a
-   ceiling knows no neighbours.
-2. Three factors (products, other operators, dispatch) are fitted to those times. The error that they leave is
-   shown for each component with the factors fitted to the others only.
-3. A phone's ceilings are this machine's, times the ratio of the data sheets: what share of a peak the kernels
-   reach is taken to be the same. That is the assumption of every figure for a phone; measurements that an app
-   exported are set beside it (imported.py).
-GPU and NPU have no kernels here to calibrate: only a bound is given, no faster than their peak and the
+1. The ceilings of this machine are measured (ceilings.py); its components are predicted from their counts
+   (roofline.py) and then timed, so that each has a prediction error. Fastest runs are compared with fastest
+   runs, since a ceiling does not include the load of other processes.
+2. Three factors (products, other operators, dispatch) are fitted to those times. Each component's remaining
+   error is computed with the factors fitted to the other components only.
+3. A phone's ceilings are this machine's times the ratio of the data sheets, as if the phone's kernels reached
+   the same share of their peak. All figures for phones rest on that assumption; measurements that an app
+   exported are shown beside them (imported.py).
+For GPU and NPU there are no kernels here to calibrate with, so only a bound is given: their peak and the
 memory's bandwidth.
 """
 
@@ -37,7 +36,7 @@ from ..cost.roofline import CACHE, GIGA, Predicted
 from ..latency.imported import Imported
 from ..latency.measure import bundle_sha256
 
-STREAM_SHARE = 0.6  # of a data sheet's bandwidth that the cores of a phone draw: an assumption
+STREAM_SHARE = 0.6  # share of the data sheet's bandwidth that a phone's cores reach: an assumption
 PREDICTED = (
     "image_tower",
     "text_tower",
@@ -49,15 +48,17 @@ PREDICTED = (
     "llm_decode",
 )
 DECODED = 12
-PULL = 0.03  # weight of the belief that a factor is 1
-CLASSES = ((0.1, "A"), (1.0, "B"), (10.0, "C"), (float("inf"), "D"))  # joules
+PULL = 0.03  # weight of the prior that a factor is 1
+CLASSES = ((0.1, "A"), (1.0, "B"), (10.0, "C"), (float("inf"), "D"))  # energy classes: below so many joules
 Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Checked:
-    """A component on this machine: predicted from the ceilings alone, predicted with factors fitted to the
-    other components, measured (best).
+    """A component on this machine, predicted and measured (fastest run).
+
+    `predicted_ms`: from the ceilings alone. `calibrated_ms`: with factors fitted to the other components. The
+    errors are relative to `measured_ms`. `bound`: see roofline.Predicted.
     """
 
     bundle: str
@@ -73,8 +74,10 @@ class Checked:
 
 @dataclass(frozen=True)
 class Outlook:
-    """A component on a phone: milliseconds on its CPU, joules and their class; `npu_ms`, `gpu_ms`: no faster
-    than this; `measured_ms`: imported.
+    """The prediction for a component on a phone.
+
+    `cpu_ms`: on its processor; `joules` and their class `energy` follow from it. `gpu_ms`, `npu_ms`: lower
+    bounds. `measured_ms`: an imported median, if there is one.
     """
 
     device: str
@@ -92,7 +95,7 @@ class Outlook:
 
 @dataclass(frozen=True)
 class Task:
-    """What a person does, on a phone: `fits` the phone's memory."""
+    """The prediction for a user's action on a phone. `fits`: whether it fits the memory of an app there."""
 
     device: str
     bundle: str
@@ -118,9 +121,7 @@ class Forecast:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A component of a bundle on one input: its operators' work, how to run it, and the best time
-    of it here.
-    """
+    """A component of a bundle on one input: its operators' work, a way to run it, and its best time here."""
 
     bundle: str
     step: str
@@ -134,20 +135,28 @@ class Run:
 def forecast(
     bundles: Sequence[Path], profiles: Sequence[Profile], threads: int, rounds: int, progress: Progress
 ) -> Forecast:
-    """Measures this machine and every component on it, in the same rounds, then predicts every bundle on
-    every phone.
+    """The predictions for every bundle on every phone.
+
+    This machine's ceilings and every component are measured in the same rounds.
     """
     parts_of = {bundle: countable(bundle, threads) for bundle in bundles}
-    items = {f"{b.name}: {run.step}": run.part for b, found in parts_of.items() for run in found}
-    seconds = ceilings.best_of(ceilings.probes(threads) | items, rounds, progress)
-    here = ceilings.ceilings_of(seconds, threads)
-    runs = {
-        b: [replace(run, best_ms=1e3 * seconds[f"{b.name}: {run.step}"]) for run in found]
-        for b, found in parts_of.items()
+    items = {
+        f"{b.name}: {run.step}": run.part for b, component_runs in parts_of.items() for run in component_runs
     }
-    factors, checked = calibrate([run for found in runs.values() for run in found], here)
+    seconds = ceilings.best_of(ceilings.probes(threads) | items, rounds, progress)
+    machine_ceilings = ceilings.ceilings_of(seconds, threads)
+    runs = {
+        b: [replace(run, best_ms=1e3 * seconds[f"{b.name}: {run.step}"]) for run in component_runs]
+        for b, component_runs in parts_of.items()
+    }
+    factors, checked = calibrate(
+        [run for component_runs in runs.values() for run in component_runs], machine_ceilings
+    )
     outlooks = [
-        o for p in profiles for b in bundles for o in outlook(p, b.name, runs[b], mf.read(b), here, factors)
+        o
+        for p in profiles
+        for b in bundles
+        for o in outlook(p, b.name, runs[b], mf.read(b), machine_ceilings, factors)
     ]
     tasks = [
         t
@@ -160,7 +169,7 @@ def forecast(
     when = datetime.now().astimezone().isoformat(timespec="seconds")
     return Forecast(
         machine=machine.read(),
-        ceilings=here,
+        ceilings=machine_ceilings,
         factors=factors,
         bundles=tuple(b.name for b in bundles),
         checked=tuple(checked),
@@ -173,7 +182,7 @@ def forecast(
 def beside(found: Forecast, measured: Sequence[Imported], bundles: Sequence[Path]) -> Forecast:
     """The forecast with imported medians beside the outlooks of the same device, bundle and component.
 
-    This machine's own runs say nothing here.
+    Measurements of other devices, such as this machine, are ignored.
     """
     names = {bundle_sha256(b): b.name for b in bundles}
     medians = {
@@ -192,7 +201,7 @@ def beside(found: Forecast, measured: Sequence[Imported], bundles: Sequence[Path
 
 
 def countable(bundle: Path, threads: int) -> list[Run]:
-    """Every component that is predicted: counted on its graph, and ready to run."""
+    """The components in PREDICTED that the bundle has, counted on their graphs and ready to run."""
     models = Models.open(bundle, "onnx", threads, allow_random=True)
     out = []
     for part in (p for p in parts(models) if p.step in PREDICTED):
@@ -207,42 +216,43 @@ def calibrate(runs: Sequence[Run], here: Ceilings) -> tuple[tuple[float, float, 
     plain = [roofline.predict(r.works, here, CACHE) for r in runs]
     times = [r.best_ms / 1e3 for r in runs]
     out = []
-    for at, (run, found) in enumerate(zip(runs, plain, strict=True)):
+    for at, (run, prediction) in enumerate(zip(runs, plain, strict=True)):
         others = [i for i in range(len(runs)) if i != at]
         fitted = _factors([plain[i] for i in others], [times[i] for i in others])
-        calibrated = scaled(found, fitted)
-        errors = found.seconds / times[at] - 1, calibrated / times[at] - 1
+        calibrated = scaled(prediction, fitted)
+        errors = prediction.seconds / times[at] - 1, calibrated / times[at] - 1
         out.append(
             Checked(
                 bundle=run.bundle,
                 component=run.step,
                 on=run.on,
                 measured_ms=times[at] * 1e3,
-                predicted_ms=found.seconds * 1e3,
+                predicted_ms=prediction.seconds * 1e3,
                 error=errors[0],
                 calibrated_ms=calibrated * 1e3,
                 calibrated_error=errors[1],
-                bound=found.bound,
+                bound=prediction.bound,
             )
         )
     return _factors(plain, times), out
 
 
 def _factors(plain: Sequence[Predicted], times: Sequence[float]) -> tuple[float, float, float]:
-    """Least squares of relative errors, none below a third or above three: with few components a wilder
-    factor fits noise.
+    """The factors with the least squares of relative errors, between a third and three.
+
+    With few components a more extreme factor would fit noise.
     """
     if not plain:
         return 1.0, 1.0, 1.0
     from scipy.optimize import lsq_linear
 
     rows = np.array([[p.products, p.rest, p.dispatch] for p in plain]) / np.asarray(times)[:, None]
-    # A weak pull to 1, which decides where the components do not.
+    # A weak pull to 1, which decides a factor that the components leave open.
     pull = PULL * np.eye(3)
-    found = lsq_linear(
+    factors = lsq_linear(
         np.vstack([rows, pull]), np.concatenate([np.ones(len(times)), np.full(3, PULL)]), bounds=(1 / 3, 3.0)
     ).x
-    return float(found[0]), float(found[1]), float(found[2])
+    return float(factors[0]), float(factors[1]), float(factors[2])
 
 
 def scaled(found: Predicted, factors: tuple[float, float, float]) -> float:
@@ -250,8 +260,9 @@ def scaled(found: Predicted, factors: tuple[float, float, float]) -> float:
 
 
 def carried(here: Ceilings, phone: Profile) -> Ceilings:
-    """This machine's ceilings on a phone: by the ratios of the data sheets. Where this machine's sheet is
-    unknown, half of the phone's peak.
+    """This machine's ceilings scaled to a phone by the ratios of the data sheets.
+
+    Where this machine's data sheet is unknown, its best rates correspond to half of the phone's peak.
     """
     sheet = here.theoretical_gmacs or {
         "fp32": 2 * here.peak("fp32"),
@@ -281,11 +292,11 @@ def outlook(
     here: Ceilings,
     factors: tuple[float, float, float],
 ) -> list[Outlook]:
-    """Each component on a phone."""
-    there = carried(here, phone)
+    """The predictions for each component on a phone."""
+    phone_ceilings = carried(here, phone)
     out = []
     for run in runs:
-        seconds = scaled(roofline.predict(run.works, there, phone.cache_mb * 1e6), factors)
+        seconds = scaled(roofline.predict(run.works, phone_ceilings, phone.cache_mb * 1e6), factors)
         joules = seconds * phone.cpu_watts
         macs, moved = sum(w.macs for w in run.works), sum(w.weight_bytes for w in run.works)
         bounds = [
@@ -311,12 +322,12 @@ def outlook(
 
 
 def energy(joules: float) -> str:
-    """A (below 0.1 J) to D (10 J and more): a phone's battery holds about 50,000 J."""
+    """The class of an energy, A (below 0.1 J) to D (10 J or more); a phone's battery holds about 50,000 J."""
     return next(letter for limit, letter in CLASSES if joules < limit)
 
 
 def memory_mb(manifest: Manifest, roles: Sequence[str]) -> float:
-    """Artifacts in memory as they lie on disk, the decoder's cache in float32, and the runtime."""
+    """MB of memory: the artifacts at their size on disk, the decoder's cache in float32, and the runtime."""
     size = sum(a.bytes for a in manifest.artifacts if a.target == "onnx" and a.role in roles)
     if "llm_decoder" in roles and manifest.language is not None:
         size += cache_bytes(manifest.language)
@@ -335,13 +346,19 @@ TASKS = {
 
 
 def tasks_of(phone: Profile, bundle: str, manifest: Manifest, outlooks: Sequence[Outlook]) -> list[Task]:
-    """The tasks whose components the bundle has. Without a kept prefix, the whole prompt is computed."""
-    have = {o.component: o for o in outlooks}
+    """The tasks whose components the bundle has.
+
+    Without a stored prefix, the whole prompt is computed.
+    """
+    by_step = {o.component: o for o in outlooks}
     out = []
     for task, needs in TASKS.items():
-        instead = {"llm_prefill_after_prefix": ("llm_prefill", "llm_encoder")}
+        substitutes = {"llm_prefill_after_prefix": ("llm_prefill", "llm_encoder")}
         chosen = [
-            (next((have[s] for s in (step, *instead.get(step, ())) if s in have), None), n)
+            (
+                next((by_step[s] for s in (step, *substitutes.get(step, ())) if s in by_step), None),
+                n,
+            )
             for step, n in needs
         ]
         if any(o is None for o, _ in chosen):

@@ -9,7 +9,7 @@ from ..tables import Sheet
 from .budget import Choice
 from .device import Checked, Forecast, Outlook
 
-WITHIN = 0.30
+WITHIN = 0.30  # relative error up to which a prediction counts as right
 
 
 def sheets(found: Forecast, choices: Sequence[Choice]) -> list[Sheet]:
@@ -17,14 +17,14 @@ def sheets(found: Forecast, choices: Sequence[Choice]) -> list[Sheet]:
     return [_choices(choices), *out] if choices else out
 
 
-def _ceilings(found: Forecast) -> Sheet:
-    c = found.ceilings
+def _ceilings(forecast: Forecast) -> Sheet:
+    c = forecast.ceilings
     rows = []
     for p in dict.fromkeys(r.precision for r in c.rates):
         rates = [r for r in c.rates if r.precision == p]
-        sheet = f"{c.theoretical_gmacs[p]:.0f}" if p in c.theoretical_gmacs else "unknown"
-        what = f"{p} product of {', '.join(str(r.rows) for r in rates)} rows, GMAC/s"
-        rows.append((what, ", ".join(f"{r.gmacs:.0f}" for r in rates), sheet))
+        data_sheet = f"{c.theoretical_gmacs[p]:.0f}" if p in c.theoretical_gmacs else "unknown"
+        label = f"{p} product of {', '.join(str(r.rows) for r in rates)} rows, GMAC/s"
+        rows.append((label, ", ".join(f"{r.gmacs:.0f}" for r in rates), data_sheet))
     rows += [
         ("depthwise convolution, GMAC/s", f"{c.depthwise_gmacs:.1f}", ""),
         ("stream, GB/s", f"{c.stream_gbs:.1f}", ""),
@@ -33,13 +33,13 @@ def _ceilings(found: Forecast) -> Sheet:
         ("from operator to operator, µs; a call, µs", f"{c.dispatch_us:.1f}; {c.call_us:.0f}", ""),
     ]
     return Sheet(
-        f"Ceilings of this machine ({found.machine.cpu_info}, {c.threads} threads)",
+        f"Ceilings of this machine ({forecast.machine.cpu_info}, {c.threads} threads)",
         ("what", "measured", "data sheet"),
         tuple(rows),
     )
 
 
-def _checked(found: Forecast) -> Sheet:
+def _checked(forecast: Forecast) -> Sheet:
     columns = (
         "bundle",
         "component",
@@ -53,7 +53,7 @@ def _checked(found: Forecast) -> Sheet:
         "why beyond 30 %",
     )
     return Sheet(
-        "This machine, predicted from its own ceilings", columns, tuple(_check(c) for c in found.checked)
+        "This machine, predicted from its own ceilings", columns, tuple(_check(c) for c in forecast.checked)
     )
 
 
@@ -69,7 +69,7 @@ def _check(c: Checked) -> tuple[str, ...]:
 
 
 def why(c: Checked) -> str:
-    """What is the likeliest reason for a miss, from what the prediction leaves out."""
+    """The likeliest reason for an error, from what the prediction leaves out."""
     if c.error > 0:
         return "operators that the runtime fuses are counted apart"
     if c.bound == "dispatch":
@@ -80,7 +80,7 @@ def why(c: Checked) -> str:
     )
 
 
-def _tasks(found: Forecast) -> Sheet:
+def _tasks(forecast: Forecast) -> Sheet:
     rows = tuple(
         (
             t.device,
@@ -92,7 +92,7 @@ def _tasks(found: Forecast) -> Sheet:
             f"{t.memory_mb:.0f}",
             "yes" if t.fits else "no",
         )
-        for t in found.tasks
+        for t in forecast.tasks
     )
     return Sheet(
         "Phones, on their processor",
@@ -101,7 +101,7 @@ def _tasks(found: Forecast) -> Sheet:
     )
 
 
-def _outlooks(found: Forecast) -> Sheet:
+def _outlooks(forecast: Forecast) -> Sheet:
     columns = (
         "device",
         "bundle",
@@ -114,7 +114,7 @@ def _outlooks(found: Forecast) -> Sheet:
         "NPU ms, at best",
         "energy",
     )
-    return Sheet("Phones by component", columns, tuple(_outlook(o) for o in found.outlooks))
+    return Sheet("Phones by component", columns, tuple(_outlook(o) for o in forecast.outlooks))
 
 
 def _outlook(o: Outlook) -> tuple[str | None, ...]:

@@ -1,7 +1,7 @@
 """Plots as plain SVG, sized for a phone: 360 units wide, readable without zoom.
 
-Text comes from files of strangers and is escaped here; no script, nothing fetched. Colours are those of the
-page, in light and in dark.
+Text comes from untrusted files and is escaped here; there is no script, and nothing is fetched. Colours are
+those of the page, in light and in dark mode.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ COLOURS = ("#2a7de1", "#e08a1e", "#2f9e63", "#c2483d", "#8561c5", "#3aa7b5", "#b
 
 @dataclass(frozen=True)
 class Series:
-    """A line or a cloud of points (x, y), both above zero on logarithmic axes.
+    """A line or a cloud of points (x, y); coordinates are positive on logarithmic axes.
 
-    `labels`: beside the points, or none.
+    `labels`: texts beside the points, or empty.
     """
 
     name: str
@@ -55,17 +55,22 @@ class Axis:
 
 
 def axis(title: str, values: Sequence[float], log: bool) -> Axis:
-    """An axis around the values: whole powers of ten, or whole steps."""
-    kept = [v for v in values if math.isfinite(v) and (v > 0 or not log)] or [1.0]
+    """An axis around the finite values, rounded outwards to powers of ten (`log`) or to whole steps."""
+    usable = [v for v in values if math.isfinite(v) and (v > 0 or not log)] or [1.0]
     if log:
-        low, high = 10.0 ** math.floor(math.log10(min(kept))), 10.0 ** math.ceil(math.log10(max(kept)) + 1e-9)
+        low, high = (
+            10.0 ** math.floor(math.log10(min(usable))),
+            10.0 ** math.ceil(math.log10(max(usable)) + 1e-9),
+        )
         return Axis(title, low, max(high, 10 * low), True)
-    step = _step(max(kept) - min(kept) or abs(max(kept)) or 1.0)
-    return Axis(title, math.floor(min(kept) / step) * step, math.ceil(max(kept) / step + 1e-9) * step, False)
+    step = _step(max(usable) - min(usable) or abs(max(usable)) or 1.0)
+    return Axis(
+        title, math.floor(min(usable) / step) * step, math.ceil(max(usable) / step + 1e-9) * step, False
+    )
 
 
 def _step(span: float) -> float:
-    """1, 2 or 5 times a power of ten: about five to a span."""
+    """1, 2 or 5 times a power of ten, so that a span has about five steps."""
     raw = max(span, 1e-9) / 5
     power = 10.0 ** math.floor(math.log10(raw))
     return next(n * power for n in (1, 2, 5, 10) if n * power >= raw * 0.999)
@@ -119,7 +124,7 @@ def _frame(x: Axis, y: Axis, px: object, py: object) -> list[str]:
 
 
 def bars(title: str, rows: Sequence[tuple[str, Sequence[float]]], parts: Sequence[str], unit: str) -> str:
-    """Stacked horizontal bars, one a row, to one scale."""
+    """Horizontal stacked bars, one for each row, all to one scale."""
     longest = max((sum(values) for _, values in rows), default=1.0) or 1.0
     out, top = [], 8
     for label, values in rows:
@@ -139,7 +144,7 @@ def bars(title: str, rows: Sequence[tuple[str, Sequence[float]]], parts: Sequenc
 
 
 def _legend(names: Sequence[str], top: float = HEIGHT + 4) -> tuple[list[str], int]:
-    """Names in two columns."""
+    """The SVG of the names in two columns, and the number of lines."""
     out = []
     for at, name in enumerate(names):
         left, y = 6 + (at % 2) * (WIDTH // 2), top + 14 * (at // 2)

@@ -1,8 +1,8 @@
-"""The tables that the README shows, from result files: components by cost, time and roofline; a search by
-layer beside the paper's.
+"""The README's tables, from result files: components by cost, time and roofline, and searches by layer.
 
-Counts and ceilings come from `bench ops`; milliseconds from `bench latency` of the same bundle where it is
-given (its medians over rounds), else from the unprofiled runs of `bench ops`.
+A search stands beside the paper's. Counts and ceilings come from `bench ops`; milliseconds from `bench
+latency` of the same bundle if its result is given (medians over rounds), otherwise from the unprofiled runs
+of `bench ops`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .result_plots import Document
 
 @dataclass(frozen=True)
 class Line:
-    """A component. `roofline`: attainable time over measured."""
+    """A component's row. `roofline`: attainable over measured time."""
 
     bundle: str
     component: str
@@ -36,7 +36,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Search:
-    """A search by layer: medians in milliseconds, and the whole as it is waited for."""
+    """A search of one run of `bench latency`.
+
+    `layers`: median milliseconds by layer, with "all" (their sum) and "search" (the whole call).
+    """
 
     bundle: str
     device: str
@@ -54,7 +57,7 @@ class Tables:
 
 
 def make(documents: Sequence[Document]) -> Tables:
-    """Raises RuntimeFailure where there is nothing of `bench ops`, or a file lacks what its kind has."""
+    """Raises RuntimeFailure if there is no result of `bench ops`, or if a file lacks what its kind has."""
     ops = [d for d in documents if "executorch" in d]
     timed = [d for d in documents if "rows" in d and "schema" in d]
     if not ops:
@@ -81,7 +84,7 @@ def make(documents: Sequence[Document]) -> Tables:
 
 
 def _milliseconds(timed: Sequence[Document], bundle: str) -> dict[tuple[str, str], float]:
-    """(component, on) → median of the latency runs of this bundle on the same backend."""
+    """(component, on) → median of the bundle's latency runs with ONNX Runtime, in milliseconds."""
     runs = [d for d in timed if d["bundle"] == bundle and d["backend"] == "onnx"]
     return {
         (r["step"], r["on"]): float(r["p50_ns"]) / 1e6

@@ -1,8 +1,7 @@
-"""Draws results as one self-contained HTML file: what was asked and found, what each layer did and cost,
-plots. JSON first, then this.
+"""Draws results as one self-contained HTML file: queries, hits, the work and cost of each layer, plots.
 
-No script, no external file; photographs are embedded as small JPEGs. Everything that came from outside is
-escaped by the template engine.
+It draws what the bench commands saved as JSON. There is no script and no external file; photographs are
+embedded as small JPEGs. Everything that came from outside is escaped by the template engine.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from .result_plots import Document, draw
 
 THUMB = 240
 MAX_BYTES = 256 << 20
-# What is drawn, and the fields by which a file is known for it.
+# The kinds of document that are drawn, and the fields by which a file's kind is recognised.
 KINDS: dict[str, tuple[str, ...]] = {
     "latency": ("schema", "rows", "album", "machine"),
     "flops": ("components", "sums", "routing", "candidates"),
@@ -39,7 +38,7 @@ KINDS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Shown:
-    """A hit as the page shows it. `picture` is a data: URL or ""."""
+    """A hit as the page shows it. `picture`: a data: URL, or "" if the photo cannot be read."""
 
     rank: int
     id: str
@@ -73,7 +72,7 @@ def thumbnail(path: str | None) -> str:
 
 
 def shown(answer: Answer) -> Search:
-    """An answer with its pictures."""
+    """An answer with thumbnails of its hits."""
     hits = []
     for rank, hit in enumerate(answer.hits, 1):
         why = ", ".join(f"{name} {value:+.2f}" for name, value in hit.parts.items() if value)
@@ -97,21 +96,21 @@ def shown(answer: Answer) -> Search:
 def write(
     out: Path, manifests: Sequence[Manifest], documents: Sequence[Document], answers: Sequence[Answer]
 ) -> None:
-    """Writes the page aside and renames it to `out`.
+    """Writes the page to a temporary file and renames it to `out`.
 
-    Raises RuntimeFailure for a document that is not what its kind says.
+    Raises RuntimeFailure for a document that lacks what its kind has.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined
     )
-    sorted_out = {kind: [d for d in documents if kind_of(d) == kind] for kind in KINDS}
+    by_kind = {kind: [d for d in documents if kind_of(d) == kind] for kind in KINDS}
     try:
         text = environment.get_template("report.html").render(
             manifests=manifests,
-            docs=sorted_out,
-            plots=draw(sorted_out),
+            docs=by_kind,
+            plots=draw(by_kind),
             searches=[shown(a) for a in answers],
             layers=LAYERS,
             paper=PAPER_MS,
@@ -133,20 +132,20 @@ def write(
 
 
 def read(path: Path) -> Document:
-    """A result file of a bench command. Raises RuntimeFailure for one that the report does not know."""
+    """A result file of a bench command. Raises RuntimeFailure for a file of an unknown kind."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise RuntimeFailure(f"{path}: {path.stat().st_size} bytes are no result: at most {MAX_BYTES}")
-        found = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise RuntimeFailure(
             f"{path}: not JSON ({str(error)[:80]}): give files that the bench commands wrote with --output"
         ) from None
-    if not isinstance(found, dict) or kind_of(found) not in KINDS:
+    if not isinstance(document, dict) or kind_of(document) not in KINDS:
         raise RuntimeFailure(f"{path}: no result that the report draws: {', '.join(KINDS)}")
-    return found
+    return document
 
 
 def kind_of(found: Document) -> str:
-    """The kind whose fields the document has; "" for none."""
+    """The kind whose fields the document has; "" if there is none."""
     return next((kind for kind, names in KINDS.items() if all(name in found for name in names)), "")

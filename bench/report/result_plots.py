@@ -1,8 +1,6 @@
-"""Which plots the report's documents allow: stacked layers, roofline, Pareto of quality, latency and size,
-curves over album size.
+"""The plots of a report: stacked layers, roofline, quality over latency and size, curves over album size.
 
-Takes documents (JSON of the bench commands, read from files) and gives SVG. A document that lacks what a plot
-needs raises ValueError.
+Takes documents (JSON of the bench commands, read from files) and returns SVG.
 """
 
 from __future__ import annotations
@@ -18,8 +16,9 @@ Document = Mapping[str, Any]
 
 
 def draw(documents: Mapping[str, Sequence[Document]]) -> dict[str, list[str]]:
-    """Section → its plots. Raises ValueError, KeyError or TypeError for a document that is not what its kind
-    says.
+    """Section → its plots, as SVG.
+
+    Raises ValueError, KeyError or TypeError for a document that lacks what its kind has.
     """
     return {
         "latency": [_layers(documents["latency"])] if any(d["album"] for d in documents["latency"]) else [],
@@ -30,9 +29,9 @@ def draw(documents: Mapping[str, Sequence[Document]]) -> dict[str, list[str]]:
     }
 
 
-def _layers(found: Sequence[Document]) -> str:
+def _layers(documents: Sequence[Document]) -> str:
     rows = []
-    for d in found:
+    for d in documents:
         by_layer = {r["layer"]: float(r["p50_ns"]) / 1e6 for r in d["rows"] if not r["step"]}
         if d["album"]:
             rows.append(
@@ -45,8 +44,9 @@ def _layers(found: Sequence[Document]) -> str:
 
 
 def _roofline(d: Document) -> str:
-    """GFLOP/s over FLOPs a byte: the ceilings, and each component where its run without a profiler
-    puts it.
+    """GFLOP/s over FLOPs per byte: the ceilings as lines, the components as points.
+
+    A component stands at the rate of its run without the profiler.
     """
     rates, peaks = d["ceilings"]["rates"], dict[str, float]()
     for r in rates:
@@ -78,12 +78,13 @@ def _roofline(d: Document) -> str:
     )
 
 
-def _pareto(found: Sequence[Document], sizes: Sequence[Document]) -> list[str]:
-    """Recall over a query's time for each data set; over the bundle's bytes where several bundles
-    are there.
+def _pareto(quality: Sequence[Document], flops: Sequence[Document]) -> list[str]:
+    """Recall over a query's time for each data set, and over the size of the bundle.
+
+    The second plot has the bundles whose size one of the `flops` documents gives.
     """
     out, clouds = [], dict[str, list[tuple[float, float, str]]]()
-    for d in found:
+    for d in quality:
         for m in d["methods"]:
             clouds.setdefault(str(d["dataset"]), []).append(
                 (float(m["p50_ms"]), float(m["scores"]["recall5"]["mean"]), f"{m['method']}")
@@ -101,10 +102,10 @@ def _pareto(found: Sequence[Document], sizes: Sequence[Document]) -> list[str]:
     megabytes = {
         f"{d['recipe']} {d['quant']}": sum({c["role"]: c["file_bytes"] for c in d["components"]}.values())
         / 1e6
-        for d in sizes
+        for d in flops
     }
     sized = dict[str, list[tuple[float, float, str]]]()
-    for d in found:
+    for d in quality:
         if d["bundle"] in megabytes:
             best = max(
                 float(m["scores"]["recall5"]["mean"]) for m in d["methods"] if m["method"] == d["reference"]

@@ -1,1 +1,1 @@
-"""Quality: recall and MAP beside baselines, ablations, fleets of albums, and the fit of the ranking."""
+"""Retrieval quality: recall and MAP beside baselines, ablations, fleets of albums, the ranking's fit."""

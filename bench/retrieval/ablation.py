@@ -1,7 +1,8 @@
-"""What each layer is worth: the same queries with a layer left out, and with other thresholds.
+"""What each layer contributes: the same queries with a layer left out, or with other thresholds.
 
-The paper's Tables 4, 6 and 10, by the SearchOptions of the engine that is shipped. How sure a difference is,
-quality.py computes; ablations that need other albums, bundles or the language model alone are in sweeps.py.
+These are the paper's Tables 4, 6 and 10, measured on the shipped engine with SearchOptions. Intervals and
+p-values come from quality.py; ablations that need other albums, other bundles or the language model alone are
+in sweeps.py.
 """
 
 from __future__ import annotations
@@ -26,15 +27,16 @@ from .quality import AskedUser, Interval
 from .user import User
 
 WORDS = ("words", "coverage", "context_words", "context_coverage")
-NO_NODE = 2.0  # a δ that no cosine reaches
+NO_NODE = 2.0  # as δ: above every cosine, so that no entity node is chosen
 K = (1, 2, 3, 5, 10)
 DELTAS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A way to search. `zero`: weights of the fused ranking that are set to 0; `skip`, `delta`: as in
-    SearchOptions.
+    """One way to search.
+
+    `zero`: weights of the fused ranking that are set to 0; `skip`, `delta`: as in SearchOptions.
     """
 
     what: str
@@ -45,7 +47,7 @@ class Variant:
     delta: float | None = None
 
     def options(self, engine: Engine) -> SearchOptions:
-        """The search options that make a search of `engine` this variant."""
+        """The SearchOptions that make `engine` search in this way."""
         zeros: dict[str, Any] = dict.fromkeys(self.zero, 0.0)
         return SearchOptions(weights=replace(engine.ranking, **zeros), delta=self.delta, skip=self.skip)
 
@@ -75,8 +77,11 @@ PAPER_VARIANTS: dict[str, Variant] = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """One variant over all queries. `left`: photos after each layer, the mean over queries (Table 10);
-    `layer_ms`: medians (Table 3); `recall`: recall@K by K, macro."""
+    """The results of one variant over all queries.
+
+    `recall`: macro recall@K by K. `left`: the number of photos left after each layer, the mean over queries
+    (Table 10). `layer_ms`: median milliseconds by layer (Table 3).
+    """
 
     name: str
     what: str
@@ -89,7 +94,7 @@ class Outcome:
 
 @dataclass
 class Trial:
-    """A variant as a method that quality.ask can ask; keeps what the traces said."""
+    """A variant as a method for quality.ask. It collects the photos left and the times from the traces."""
 
     variant: Variant
     left: list[dict[str, int]] = field(default_factory=list)
@@ -106,7 +111,7 @@ class Trial:
 
 
 def search(engine: Engine, variant: Variant, query: str, k: int, now: datetime | None) -> Answer:
-    """One search as the variant wants it."""
+    """Runs one search with the variant's settings."""
     return engine.search(
         query,
         k,
@@ -118,7 +123,7 @@ def search(engine: Engine, variant: Variant, query: str, k: int, now: datetime |
 
 
 def some(queries: Sequence[datasets.Query], most: int) -> list[datasets.Query]:
-    """At most `most` queries, evenly spread."""
+    """At most `most` queries, evenly spread over all."""
     step = -(-len(queries) // most)
     return list(queries[::step])
 
@@ -126,11 +131,15 @@ def some(queries: Sequence[datasets.Query], most: int) -> list[datasets.Query]:
 def measure(
     folder: Path, models: Models, home: Path, most: int, progress: Callable[[str], None]
 ) -> dict[str, tuple[Outcome, ...]]:
-    """Outcomes of "fused", "paper" and "delta" (mode paper at each of DELTAS and at the bundle's own), on at
-    most `most` queries a user.
+    """The outcomes of the groups "fused", "paper" and "delta", on at most `most` queries a user.
+
+    "delta" is mode paper at each of DELTAS and at the bundle's δ.
     """
-    own = models.manifest.thresholds.delta
-    deltas = {f"δ = {delta}": Variant("mode paper", "paper", delta=delta) for delta in sorted({*DELTAS, own})}
+    bundle_delta = models.manifest.thresholds.delta
+    deltas = {
+        f"δ = {delta}": Variant("mode paper", "paper", delta=delta)
+        for delta in sorted({*DELTAS, bundle_delta})
+    }
     groups = {"fused": VARIANTS, "paper": PAPER_VARIANTS, "delta": deltas}
     trials = {name: Trial(variant) for group in groups.values() for name, variant in group.items()}
     methods = {name: Baseline(trial.rank, trial.variant.what) for name, trial in trials.items()}
@@ -140,7 +149,7 @@ def measure(
         progress(f"{folder.name} {name}: {len(trials)} variants")
         asked.append(quality.ask(user, some(datasets.queries(folder, name), most), methods))
         user.close()
-    references = {"fused": "full", "paper": "paper", "delta": f"δ = {own}"}
+    references = {"fused": "full", "paper": "paper", "delta": f"δ = {bundle_delta}"}
     return {
         group: _outcomes(asked, {name: trials[name] for name in groups[group]}, references[group])
         for group in groups
@@ -170,13 +179,13 @@ def _outcomes(asked: Sequence[AskedUser], trials: dict[str, Trial], reference: s
 
 
 def recall_by_k(asked: Sequence[AskedUser], method: str) -> dict[str, float]:
-    """Macro recall@K by K."""
+    """Macro recall@K, by K."""
     from .metrics import recall
 
     return {
         str(k): float(
             np.mean(
-                [np.mean([recall(q.places[method], q.relevant, k) for q in one.queries]) for one in asked]
+                [np.mean([recall(q.places[method], q.relevant, k) for q in user.queries]) for user in asked]
             )
         )
         for k in K

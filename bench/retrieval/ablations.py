@@ -1,6 +1,4 @@
-"""One data set's whole ablation as one result: switches (ablation.py), sweeps (sweeps.py), and where
-they were measured.
-"""
+"""All ablations of a data set as one result: those of ablation.py, those of sweeps.py, and the machine."""
 
 from __future__ import annotations
 
@@ -17,8 +15,10 @@ from . import ablation, datasets, sweeps
 
 @dataclass(frozen=True)
 class Ablation:
-    """`queries`: asked in all; `refined` and `prefix`: None when the language model was not asked; `bundles`:
-    empty for a single bundle.
+    """The results of all ablations of one data set.
+
+    `queries`: number over all users. `refined`, `prefix`: None if no query was given to the language model,
+    and `prefix` also for a bundle without prefix caches. `bundles`: empty if only one bundle was measured.
     """
 
     machine: machine.Machine
@@ -50,7 +50,11 @@ def measure(
     threads: int,
     progress: Callable[[str], None],
 ) -> Ablation:
-    """`most`, `llm_most`: queries a user, of which the language model refines. Raises DatasetError."""
+    """Runs all ablations. Raises DatasetError.
+
+    `most`: queries a user; `llm_most`: queries a user that the language model refines. The first of `bundles`
+    is measured everywhere; the others are compared with it.
+    """
     models = Models.open(bundles[0], "onnx", threads)
     users = datasets.users(folder)
     asked = [query for user in users for query in ablation.some(datasets.queries(folder, user), most)]
@@ -70,12 +74,12 @@ def measure(
         f"--llm-queries {llm_most}"
     )
     thresholds, when = models.manifest.thresholds, datetime.now().astimezone().isoformat(timespec="seconds")
-    made = f"{models.manifest.recipe} {models.manifest.quant}"
+    recipe = f"{models.manifest.recipe} {models.manifest.quant}"
     head = (
         machine.read(),
         command,
         folder.name,
-        made,
+        recipe,
         len(users),
         len(asked),
         thresholds.delta,

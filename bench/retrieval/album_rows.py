@@ -1,5 +1,6 @@
-"""An album's rows through stock SQLite, as index/FORMAT.md promises them to any reader: vectors,
-entities, mentions, edges.
+"""Reads an album with the standard library's SQLite: vectors, entities, mentions and edges.
+
+index/FORMAT.md says that stock SQLite can read an album.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from gamer.index import FloatArray, RowArray, dequantize
 
 @dataclass(frozen=True, eq=False)
 class Vectors:
-    """float32 [v, D] and the photo row of each, ascending."""
+    """Vectors of a channel: `floats` float32 [v, D], `owners` int64 [v], the photo row of each, ascending."""
 
     owners: RowArray
     floats: FloatArray
@@ -25,9 +26,12 @@ class Vectors:
 
 @dataclass(frozen=True, eq=False)
 class Entities:
-    """Entities, those that are one as one. `vectors`: float32 [m, D], zeros where there is none. `mentions`:
-    int64 [2, p] of (entity, photo row); `edges`: int64 [2, e] of (parent, child); both without repeats, as
-    positions in `names`."""
+    """The entities of an album; merged ones count as one.
+
+    `vectors`: float32 [m, D], zeros for an entity without a vector. `mentions`: int64 [2, p] of (entity,
+    photo row); `edges`: int64 [2, e] of (parent, child). Entities are positions in `names`. Neither repeats a
+    pair.
+    """
 
     names: tuple[str, ...]
     vectors: FloatArray
@@ -42,7 +46,7 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def vectors(path: Path, channel: str) -> Vectors:
-    """The channel's vectors, unit length but for the rounding; none if the album has no such channel."""
+    """The channel's vectors, of unit length but for rounding; empty if the album has no such channel."""
     with _reading(path) as db:
         rows = db.execute(
             "SELECT photo, scale, data, fine FROM vectors WHERE channel = ? ORDER BY photo, chunk", (channel,)
@@ -60,20 +64,20 @@ def entities(path: Path) -> Entities:
                 ("e", "SELECT parent, child FROM edges"),
             )
         }
-    root = np.arange(len(rows))
+    root_of = np.arange(len(rows))
     for row, (*_, same_as) in enumerate(rows):
-        root[row] = row if same_as is None else same_as
-    while not np.array_equal(root, root[root]):
-        root = root[root]
-    kept = np.flatnonzero(root == np.arange(len(rows)))
-    place = np.zeros(len(rows), np.int64)
-    place[kept] = np.arange(len(kept))
-    place = place[root]
-    mentions = np.stack([place[links["m"][0]], links["m"][1]])
-    edges = place[links["e"]]
-    floats = _floats([(scale, data, None) for _, scale, data, _ in (rows[row] for row in kept)])
+        root_of[row] = row if same_as is None else same_as
+    while not np.array_equal(root_of, root_of[root_of]):
+        root_of = root_of[root_of]
+    roots = np.flatnonzero(root_of == np.arange(len(rows)))
+    position = np.zeros(len(rows), np.int64)
+    position[roots] = np.arange(len(roots))
+    position = position[root_of]
+    mentions = np.stack([position[links["m"][0]], links["m"][1]])
+    edges = position[links["e"]]
+    floats = _floats([(scale, data, None) for _, scale, data, _ in (rows[row] for row in roots)])
     return Entities(
-        tuple(str(rows[row][0]) for row in kept),
+        tuple(str(rows[row][0]) for row in roots),
         floats,
         np.unique(mentions, axis=1),
         np.unique(edges[:, edges[0] != edges[1]], axis=1),

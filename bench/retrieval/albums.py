@@ -1,4 +1,4 @@
-"""A data set's users as albums on disk, built when they are not there."""
+"""Builds the album of each user of a data set, unless it exists already."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from . import datasets
 
 
 def album_of(folder: Path, user: str, models: Models, home: Path, progress: Callable[[str], None]) -> Path:
-    """The user's album in `home`, built if it is not there.
+    """The path of the user's album in `home`. The album is built if it does not exist.
 
-    An album keeps its corpus, its encoder's vectors and δ: another of any is another.
+    The name of the file holds hashes of the corpus and of the text tower, and δ, so that a change of any of
+    them builds a new album. Raises DatasetError if a photo was skipped.
     """
-    made_by = models.manifest.artifact("text_tower", "onnx").sha256[:8]
-    corpus, delta = datasets.fingerprint(folder, user), models.manifest.thresholds.delta
-    album = home / f"{folder.name}-{user}-{corpus}-{made_by}-{delta}.gamer"
+    tower_hash = models.manifest.artifact("text_tower", "onnx").sha256[:8]
+    corpus_hash, delta = datasets.fingerprint(folder, user), models.manifest.thresholds.delta
+    album = home / f"{folder.name}-{user}-{corpus_hash}-{tower_hash}-{delta}.gamer"
     if not album.exists():
         progress(f"{user}: building")
-        lines = home / f"{user}.jsonl"
-        datasets.write_album(folder, user, lines)
-        built = build(lines, models, album)
-        lines.unlink()
+        jsonl = home / f"{user}.jsonl"
+        datasets.write_album(folder, user, jsonl)
+        built = build(jsonl, models, album)
+        jsonl.unlink()
         if built.skips:
             raise datasets.DatasetError(
                 f"{folder}: {built.skips[0].where} of {user}: {built.skips[0].reason}"

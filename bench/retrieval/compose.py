@@ -1,6 +1,7 @@
-"""New albums out of photos that other albums hold, without encoding one again: for albums of any size with
-known answers. Writes through the index's own writer; entity names keep the vectors that the albums have for
-them."""
+"""Makes albums of any size, with known answers, out of photos from other albums, without encoding them again.
+
+AlbumWriter writes them. Entity names keep the vectors that they have in the source albums.
+"""
 
 from __future__ import annotations
 
@@ -17,34 +18,37 @@ from .album_rows import entities, vectors
 
 
 def take(album: Path, models: Models) -> tuple[list[Encoded], dict[str, FloatArray]]:
-    """Every photo of an album as the writer takes it, and the vectors of its entities by name.
+    """Every photo of an album as `AlbumWriter.add` takes it, and the vectors of the album's entities by name.
 
-    Mentions are extracted from the memories again.
+    Mentions are extracted again from the memories.
     """
     with Album.open(album) as opened:
         photos, channels = opened.photos(range(len(opened))), opened.channels()
-    held: dict[str, dict[int, FloatArray]] = {}
+    by_channel: dict[str, dict[int, FloatArray]] = {}
     for channel in channels:
-        found = vectors(album, channel)
-        starts = np.flatnonzero(np.diff(found.owners, prepend=-1))
-        held[channel] = dict(
-            zip(found.owners[starts].tolist(), np.split(found.floats, starts[1:]), strict=True)
+        stored = vectors(album, channel)
+        starts = np.flatnonzero(np.diff(stored.owners, prepend=-1))
+        by_channel[channel] = dict(
+            zip(stored.owners[starts].tolist(), np.split(stored.floats, starts[1:]), strict=True)
         )
-    known, encoder = entities(album), Encoder(models)
+    named, encoder = entities(album), Encoder(models)
     encoded = [
         Encoded(
-            photo, {c: by_row[row] for c, by_row in held.items() if row in by_row}, encoder.mentions(photo)
+            photo,
+            {c: by_row[row] for c, by_row in by_channel.items() if row in by_row},
+            encoder.mentions(photo),
         )
         for row, photo in enumerate(photos)
     ]
-    return encoded, dict(zip(known.names, known.vectors, strict=True))
+    return encoded, dict(zip(named.names, named.vectors, strict=True))
 
 
 def write(
     out: Path, photos: Iterable[Encoded], names: dict[str, FloatArray], models: Models, like: Path
 ) -> int:
-    """Writes the photos as an album with the encoders and δ of the album `like`; returns their number. Names
-    without a vector are encoded.
+    """Writes the photos as an album with the encoders and δ of the album `like`; returns their number.
+
+    `names`: vectors of entity names; a name without one is encoded.
     """
     with Album.open(like) as opened:
         meta = opened.meta

@@ -1,4 +1,4 @@
-"""Evaluation sets in the JSONL format of the development data: corpus → album JSONL, queries → runs.
+"""Data sets for evaluation, as gzipped JSON Lines: corpora are converted to album JSONL, queries are read.
 
 `DATASET/USER.corpus.jsonl.gz` holds {"id", "timestamp", "text"}; `DATASET/USER.queries.jsonl.gz` holds
 {"query_id", "query", "relevant"}.
@@ -17,12 +17,15 @@ from typing import Any
 
 
 class DatasetError(Exception):
-    """A data set that is not where it was said to be, or not of the format."""
+    """A data set is missing, is not of the expected format, or cannot be measured."""
 
 
 @dataclass(frozen=True)
 class Query:
-    """One query of one user with the ids that answer it. `lang` is the data's own guess, or ""."""
+    """One query of one user, with the ids that answer it.
+
+    `lang`: the data set's guess of the language, or "".
+    """
 
     id: str
     text: str
@@ -31,9 +34,9 @@ class Query:
 
 
 def read_jsonl(path: Path, *fields: str) -> Iterator[dict[str, Any]]:
-    """Objects of a .jsonl or .jsonl.gz file, each with all of `fields`.
+    """Yields the objects of a .jsonl or .jsonl.gz file.
 
-    Raises DatasetError naming the line that is not so.
+    Raises DatasetError, naming the line, if the file cannot be read or an object lacks one of `fields`.
     """
     number = 0
     try:
@@ -53,7 +56,7 @@ def read_jsonl(path: Path, *fields: str) -> Iterator[dict[str, Any]]:
 
 
 def users(folder: Path) -> list[str]:
-    """User names of a data set folder, sorted. Raises DatasetError if there are none."""
+    """The user names of a data set folder, sorted. Raises DatasetError if there are none."""
     names = sorted(p.name.removesuffix(".corpus.jsonl.gz") for p in folder.glob("*.corpus.jsonl.gz"))
     if not names:
         raise DatasetError(f"{folder}: no *.corpus.jsonl.gz here: give a data set folder such as camroll-mpr")
@@ -61,25 +64,27 @@ def users(folder: Path) -> list[str]:
 
 
 def queries(folder: Path, user: str) -> list[Query]:
-    """The user's queries; those with nothing relevant (made for abstention) cannot be scored and are left
-    out. Raises DatasetError.
+    """The user's queries that have a relevant id. Raises DatasetError if there are none.
+
+    The others test abstention and cannot be scored.
     """
     path = folder / f"{user}.queries.jsonl.gz"
     rows = read_jsonl(path, "query_id", "query", "relevant")
-    found = [
+    scorable = [
         Query(r["query_id"], r["query"], tuple(r["relevant"]), r.get("lang", ""))
         for r in rows
         if r["relevant"]
     ]
-    if not found:
+    if not scorable:
         raise DatasetError(f"{path}: no query with a relevant id")
-    return found
+    return scorable
 
 
 def write_album(folder: Path, user: str, out: Path) -> int:
-    """Writes the user's corpus as an album JSONL (one memory a photo, source "caption" or "chat").
+    """Writes the user's corpus as an album JSONL, with one memory a photo; returns the number of photos.
 
-    Returns the number of photos.
+    The memory's source is "caption" for a row with an event_id, else "chat". Raises DatasetError if the
+    corpus is empty or cannot be read.
     """
     path, count = folder / f"{user}.corpus.jsonl.gz", 0
     with out.open("w", encoding="utf-8") as stream:
@@ -98,5 +103,5 @@ def write_album(folder: Path, user: str, out: Path) -> int:
 
 
 def fingerprint(folder: Path, user: str) -> str:
-    """A short hash of the user's corpus file, for caches."""
+    """A short hash of the user's corpus file, for cache keys."""
     return hashlib.sha256((folder / f"{user}.corpus.jsonl.gz").read_bytes()).hexdigest()[:8]

@@ -1,11 +1,12 @@
-"""Fits the fused ranking's weights (gamer.runtime.bundle.manifest.Ranking) to data sets, and says what each
-summand adds. Prints; changes no bundle.
+"""Fits the weights of the fused ranking (gamer.runtime.bundle.manifest.Ranking) to data sets.
 
-For each query the features of the best candidates and of what was meant become one choice: the loss is the
-negative log-likelihood of softmax(w · features), every data set weighing the same and every user within it.
-Cross-validated over users, as the weights are for users that nobody has seen. Whether the album holds what is
-meant at all is a logistic on the best hit, fitted to users' own queries against the same queries put to the
-next user's album.
+Also measured is what each summand of the score adds. No bundle is changed.
+
+Each query gives one choice: the features of its best candidates and of its relevant photos. The loss is the
+negative log-likelihood of softmax(w · features); every data set has the same weight, and every user the same
+within a data set. Cross-validation is over users, because the weights serve users who were not part of the
+fit. The probability that the album holds what is meant is a logistic regression on features of the best hit.
+It is fitted to users' own queries against queries of the next user, put to the same album.
 """
 
 from __future__ import annotations
@@ -31,18 +32,19 @@ from .albums import album_of
 
 FITTED = ("text", "words", "coverage", "context_words", "context_coverage", "entity", "cue")
 HERE = ("here", "here_cosine", "here_coverage", "here_cue")
-KEPT = 120  # candidates a query, beside those that were meant
+KEPT = 120  # candidates a query, besides the relevant photos
 FOREIGN = 60  # queries of another user, put to each album
-ODDS = 4.0  # for each query about something that is not in the album, so many about something that is
+ODDS = 4.0  # assumed number of queries whose answer is in the album, for each whose answer is not
 FOLDS = 4
-_STEADY = np.array([1, 10, 1, 10, 1, 1, 1]) * 1e-3  # ridge, by the size of each feature
+_RIDGE = np.array([1, 10, 1, 10, 1, 1, 1]) * 1e-3  # ridge penalty, by the size of each feature
 
 
 @dataclass(frozen=True, eq=False)
 class Choice:
     """One query's candidates.
 
-    `features`: float32 [C, len(FITTED)]; `meant`: bool [C]; `relevant`: how many there are to find.
+    `features`: float32 [C, len(FITTED)]; `meant`: bool [C], the relevant ones; `relevant`: the number of
+    relevant ids, whether or not they are candidates.
     """
 
     dataset: str
@@ -54,7 +56,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Step:
-    """Macro recall@5 by data set with one summand's weight at zero."""
+    """Macro recall@5 by data set, with the weight of the summand `without` set to zero."""
 
     without: str
     recall5: dict[str, float]
@@ -75,28 +77,30 @@ class Fit:
 def fit(
     bundle: Path, folders: Sequence[Path], threads: int, cache: Path, progress: Callable[[str], None]
 ) -> Fit:
-    """`doubted`: the share of each data set's own and foreign ("… elsewhere") queries that the fitted ranking
-    calls not in the album.
+    """Fits the weights on the data sets in `folders` and measures recall@5 with them.
+
+    `doubted`: for each data set's own queries and its foreign ones ("… elsewhere"), the share for which the
+    fitted ranking says that the album does not hold what is meant.
     """
     models, start = Models.open(bundle, "onnx", threads), Ranking()
-    own: list[Choice] = []
-    first: dict[str, list[tuple[float, float, float]]] = {}
+    choices: list[Choice] = []
+    best_hits: dict[str, list[tuple[float, float, float]]] = {}
     for folder in folders:
         names = datasets.users(folder)
         asked = {user: datasets.queries(folder, user) for user in names}
         for at, user in enumerate(names):
             progress(f"{folder.name} {user}")
             engine = Engine.open(bundle, album_of(folder, user, models, cache, progress), threads=threads)
-            watch = _Watch(engine)
+            observer = _Watch(engine)
             rows = {engine.album.photo(row).id: row for row in range(len(engine.album))}
             for query in asked[user]:
-                features, ranked = watch.ask(query.text)
-                # One user's data is cross-validated by parts of its queries.
-                part = user if len(names) > 1 else f"{user} {len(own) % FOLDS}"
-                own.append(
+                features, ranked = observer.ask(query.text)
+                # With a single user, parts of its queries take the place of users in the cross-validation.
+                fold_unit = user if len(names) > 1 else f"{user} {len(choices) % FOLDS}"
+                choices.append(
                     _choice(
                         folder.name,
-                        part,
+                        fold_unit,
                         features,
                         ranked,
                         [rows[i] for i in query.relevant if i in rows],
@@ -104,31 +108,33 @@ def fit(
                         start,
                     )
                 )
-                first.setdefault(folder.name, []).append(_best(features, start))
+                best_hits.setdefault(folder.name, []).append(_best(features, start))
             if len(names) > 1:
-                others = asked[names[(at + 1) % len(names)]]
-                for query in others[:: max(1, len(others) // FOREIGN)]:
-                    first.setdefault(f"{folder.name} elsewhere", []).append(
-                        _best(watch.ask(query.text)[0], start)
+                foreign = asked[names[(at + 1) % len(names)]]
+                for query in foreign[:: max(1, len(foreign) // FOREIGN)]:
+                    best_hits.setdefault(f"{folder.name} elsewhere", []).append(
+                        _best(observer.ask(query.text)[0], start)
                     )
             engine.close()
-    weights = _weights(own)
-    steps = tuple(Step(name, _recall(own, np.where(np.array(FITTED) == name, 0, weights))) for name in FITTED)
+    weights = _weights(choices)
+    steps = tuple(
+        Step(name, _recall(choices, np.where(np.array(FITTED) == name, 0, weights))) for name in FITTED
+    )
     fitted = replace(
-        start, **dict(zip(FITTED, np.round(weights, 3).tolist(), strict=True)), **_here(first), fitted=""
+        start, **dict(zip(FITTED, np.round(weights, 3).tolist(), strict=True)), **_here(best_hits), fitted=""
     )
     doubted = {
-        name: round(float(np.mean([_doubts(fitted, *of) for of in values])), 3)
-        for name, values in first.items()
+        name: round(float(np.mean([_doubts(fitted, *features_of_hit) for features_of_hit in values])), 3)
+        for name, values in best_hits.items()
     }
-    counts = {folder.name: sum(c.dataset == folder.name for c in own) for folder in folders}
+    counts = {folder.name: sum(c.dataset == folder.name for c in choices) for folder in folders}
     when = datetime.now().astimezone().isoformat(timespec="seconds")
     return Fit(
         machine=machine.read(),
         ranking=fitted,
         queries=counts,
-        trained=_recall(own, weights),
-        cross_validated=_cross_validated(own),
+        trained=_recall(choices, weights),
+        cross_validated=_cross_validated(choices),
         steps=steps,
         doubted=doubted,
         when=when,
@@ -136,7 +142,7 @@ def fit(
 
 
 class _Watch(Observer):
-    """Asks the engine and keeps the features that its layers gave."""
+    """Runs searches and records the features of the photos that the fused ranking ranked."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -146,7 +152,7 @@ class _Watch(Observer):
         self._last = rows, features
 
     def ask(self, text: str) -> tuple[FloatArray, RowArray]:
-        """float32 [rows, len(FITTED)], and the rows."""
+        """The features, float32 [rows, len(FITTED)], and the rows of the photos that a search ranked."""
         self._engine.search(text, observer=self)
         rows, features = self._last
         return np.stack(
@@ -164,41 +170,43 @@ def _choice(
     start: Ranking,
 ) -> Choice:
     scores = features @ np.array([getattr(start, name) for name in FITTED], np.float32)
-    wanted = np.isin(rows, meant)
-    kept = np.union1d(np.argsort(-scores, kind="stable")[:KEPT], np.flatnonzero(wanted))
-    return Choice(dataset, user, features[kept], wanted[kept], relevant)
+    is_meant = np.isin(rows, meant)
+    candidates = np.union1d(np.argsort(-scores, kind="stable")[:KEPT], np.flatnonzero(is_meant))
+    return Choice(dataset, user, features[candidates], is_meant[candidates], relevant)
 
 
 def _best(features: FloatArray, start: Ranking) -> tuple[float, float, float]:
-    """Text cosine, coverage and cue evidence of the first hit, as Engine gives them to `ranking.presence`."""
+    """The best hit's text cosine, coverage and cue evidence: the arguments of `ranking.presence`."""
     top = features[int(np.argmax(features @ np.array([getattr(start, name) for name in FITTED], np.float32)))]
-    own = dict(zip(FITTED, top.tolist(), strict=True))
-    return own["text"], max(own["coverage"], own["context_coverage"]), own["cue"]
+    by_name = dict(zip(FITTED, top.tolist(), strict=True))
+    return by_name["text"], max(by_name["coverage"], by_name["context_coverage"]), by_name["cue"]
 
 
 def _weights(choices: Sequence[Choice]) -> NDArray[np.float64]:
     from scipy.optimize import minimize
 
-    known = [c for c in choices if c.meant.any()]
-    users = {(c.dataset, c.user): 0 for c in known}
-    for c in known:
+    answered = [c for c in choices if c.meant.any()]
+    users = {(c.dataset, c.user): 0 for c in answered}
+    for c in answered:
         users[c.dataset, c.user] += 1
-    share = [1 / users[c.dataset, c.user] / sum(name == c.dataset for name, _ in users) for c in known]
+    query_weights = [
+        1 / users[c.dataset, c.user] / sum(name == c.dataset for name, _ in users) for c in answered
+    ]
 
     def loss(w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        value, slope = float(_STEADY / 100 @ w**2), _STEADY / 50 * w
-        for c, weight in zip(known, share, strict=True):
+        value, slope = float(_RIDGE / 100 @ w**2), _RIDGE / 50 * w
+        for c, weight in zip(answered, query_weights, strict=True):
             scores = c.features @ w
-            likely = np.exp(scores - scores.max())
-            likely /= likely.sum()
-            wanted = c.meant / c.meant.sum()
-            value -= weight * float(wanted @ np.log(likely + 1e-30))
-            slope = slope + weight * c.features.T @ (likely - wanted)
+            probability = np.exp(scores - scores.max())
+            probability /= probability.sum()
+            target = c.meant / c.meant.sum()
+            value -= weight * float(target @ np.log(probability + 1e-30))
+            slope = slope + weight * c.features.T @ (probability - target)
         return value, slope
 
     begin = np.array([getattr(Ranking(), name) for name in FITTED])
-    found: Any = minimize(loss, begin, jac=True, method="L-BFGS-B", options={"maxiter": 150})
-    return np.asarray(found.x, np.float64)
+    optimum: Any = minimize(loss, begin, jac=True, method="L-BFGS-B", options={"maxiter": 150})
+    return np.asarray(optimum.x, np.float64)
 
 
 def _recall(choices: Sequence[Choice], weights: NDArray[np.float64]) -> dict[str, float]:
@@ -216,41 +224,46 @@ def _recall(choices: Sequence[Choice], weights: NDArray[np.float64]) -> dict[str
 
 def _cross_validated(choices: Sequence[Choice]) -> dict[str, float]:
     users = sorted({(c.dataset, c.user) for c in choices})
-    found: dict[str, list[tuple[float, int]]] = {}
+    recalls: dict[str, list[tuple[float, int]]] = {}
     for fold in range(FOLDS):
-        held = set(users[fold::FOLDS])
-        weights = _weights([c for c in choices if (c.dataset, c.user) not in held])
-        tested = [c for c in choices if (c.dataset, c.user) in held]
+        held_out = set(users[fold::FOLDS])
+        weights = _weights([c for c in choices if (c.dataset, c.user) not in held_out])
+        tested = [c for c in choices if (c.dataset, c.user) in held_out]
         for name, value in _recall(tested, weights).items():
-            found.setdefault(name, []).append((value, len({c.user for c in tested if c.dataset == name})))
+            recalls.setdefault(name, []).append((value, len({c.user for c in tested if c.dataset == name})))
     return {
         name: round(sum(v * n for v, n in parts) / sum(n for _, n in parts), 4)
-        for name, parts in sorted(found.items())
+        for name, parts in sorted(recalls.items())
     }
 
 
-def _here(first: dict[str, list[tuple[float, float, float]]]) -> dict[str, float]:
-    """The logistic's weights: both kinds of query weigh the same, each data set the same within a kind; then
-    the odds are set to ODDS.
+def _here(best_hits: dict[str, list[tuple[float, float, float]]]) -> dict[str, float]:
+    """The logistic's weights by the names in HERE; empty if there are no foreign queries.
+
+    Own and foreign queries have the same total weight, and each data set the same within its kind. The
+    intercept is then shifted to the odds ODDS.
     """
     from sklearn.linear_model import LogisticRegression
 
-    kinds = [name.endswith(" elsewhere") for name in first]
-    if not any(kinds):
+    foreign = [name.endswith(" elsewhere") for name in best_hits]
+    if not any(foreign):
         return {}
-    x = np.concatenate([np.array(values) for values in first.values()])
+    x = np.concatenate([np.array(values) for values in best_hits.values()])
     y = np.concatenate(
-        [np.full(len(values), not kind) for values, kind in zip(first.values(), kinds, strict=True)]
+        [
+            np.full(len(values), not is_foreign)
+            for values, is_foreign in zip(best_hits.values(), foreign, strict=True)
+        ]
     )
     share = np.concatenate(
         [
-            np.full(len(v), 1 / len(v) / kinds.count(kind))
-            for v, kind in zip(first.values(), kinds, strict=True)
+            np.full(len(v), 1 / len(v) / foreign.count(is_foreign))
+            for v, is_foreign in zip(best_hits.values(), foreign, strict=True)
         ]
     )
     model: Any = LogisticRegression(C=10).fit(x, y, sample_weight=share * len(y) / 2)
-    found = [float(model.intercept_[0]) + np.log(ODDS), *(float(w) for w in model.coef_[0])]
-    return {name: round(float(value), 2) for name, value in zip(HERE, found, strict=True)}
+    coefficients = [float(model.intercept_[0]) + np.log(ODDS), *(float(w) for w in model.coef_[0])]
+    return {name: round(float(value), 2) for name, value in zip(HERE, coefficients, strict=True)}
 
 
 def _doubts(fitted: Ranking, cosine: float, coverage: float, cue: float) -> bool:

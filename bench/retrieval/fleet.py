@@ -1,9 +1,8 @@
-"""Many users' albums, each an independent task: build, ask, score, write one file. What is there already is
-not done again, whatever engine runs it.
+"""Measures many users' albums, each as an independent job: build, ask, score, write one result file.
 
-A task knows its user's name and where the data lies, nothing else: fleet_engines.py runs tasks here or on a
-Ray cluster whose machines see the same bundle, data and results folder. The figures of a run follow from the
-users' files alone.
+A job whose result file is valid is not run again, on any engine. A job knows its user's name and where the
+data is, nothing else: fleet_engines.py runs jobs in this process or on a Ray cluster whose machines see the
+same bundle, data and results folder. All figures follow from the users' files alone.
 """
 
 from __future__ import annotations
@@ -36,8 +35,9 @@ CORES = (2, 16, 128)
 
 @dataclass(frozen=True)
 class Job:
-    """One user. `folder`: the data set, or None for a made-up user `number` of `seed` with `photos`
-    photos.
+    """One user. `folder`: the data set.
+
+    For a synthetic user, `folder` is None: user `number` of `seed`, with `photos` photos.
     """
 
     name: str
@@ -50,8 +50,9 @@ class Job:
 
 @dataclass(frozen=True)
 class FleetSettings:
-    """What all tasks share; strings, for they travel. `threads` a task: the same everywhere, as it is part of
-    what an int8 model computes.
+    """What all jobs share. Paths are strings, because the settings are sent to workers.
+
+    `threads`: of each job; the same everywhere, because the results of an int8 model depend on it.
     """
 
     bundle: str
@@ -62,8 +63,10 @@ class FleetSettings:
 
 @dataclass(frozen=True)
 class UserResult:
-    """One user's file. `key`: what the result follows from; another key is another result. `seconds`: of a
-    build and of all queries.
+    """The content of one user's file.
+
+    `key`: a hash of everything that the result depends on; a result with another key is not valid. Seconds:
+    of the build, and of all queries together.
     """
 
     key: str
@@ -75,7 +78,10 @@ class UserResult:
 
 @dataclass(frozen=True)
 class FleetPlan:
-    """The paper's number of users at the measured cost: `hours` by cores, albums kept on disk or not."""
+    """What the paper's number of users would take at the measured cost.
+
+    `hours`: by number of cores. `albums_gb`: disk space if albums are kept.
+    """
 
     users: int
     photos_per_user: float
@@ -88,8 +94,10 @@ class FleetPlan:
 
 @dataclass(frozen=True)
 class Fleet:
-    """`done`: users of this run; `kept`: results that were there. Rates are of this run's users, wall clock;
-    none if all were there.
+    """The results of a fleet.
+
+    `done`: users measured in this run; `kept`: users whose results were there already. `users_per_second`:
+    users of this run by wall clock, 0 if all results were there.
     """
 
     machine: machine.Machine
@@ -108,23 +116,26 @@ class Fleet:
     when: str
 
 
-def jobs_of(folders: Sequence[Path], made: int, seed: int, photos: int) -> list[Job]:
-    """Users of the data sets, then `made` made-up ones. Raises DatasetError."""
-    named = [
+def jobs_of(folders: Sequence[Path], synthetic_users: int, seed: int, photos: int) -> list[Job]:
+    """Jobs for the users of the data sets, then for `synthetic_users` synthetic ones. Raises DatasetError."""
+    jobs = [
         Job(f"{folder.name}-{user}", str(folder.resolve()), user)
         for folder in folders
         for user in datasets.users(folder)
     ]
-    return named + [
-        Job(f"made-{seed}-{number:05d}", None, "", seed, number, photos) for number in range(made)
+    return jobs + [
+        Job(f"made-{seed}-{number:05d}", None, "", seed, number, photos) for number in range(synthetic_users)
     ]
 
 
 def run_one(job: Job, settings: FleetSettings) -> bool:
-    """Does one user, unless its file is there: whether it did. This is what travels to a worker."""
+    """Runs one job, unless its result file is valid; returns whether it ran.
+
+    The engines send this function to their workers.
+    """
     models = _models(settings.bundle, settings.threads)
     out, key = Path(settings.results) / f"{job.name}.json", _key(job, settings, models)
-    if (found := read(out)) is not None and found.key == key:
+    if (earlier := read(out)) is not None and earlier.key == key:
         return False
     with tempfile.TemporaryDirectory(prefix="gamer-fleet-") as aside:
         write_aside(
@@ -135,38 +146,38 @@ def run_one(job: Job, settings: FleetSettings) -> bool:
 
 @lru_cache(maxsize=1)
 def _models(bundle: str, threads: int) -> Models:
-    """Opened once a process: a worker has many users."""
+    """The bundle's models, opened once a process, because a worker runs many jobs."""
     return Models.open(Path(bundle), "onnx", threads)
 
 
 def _key(job: Job, settings: FleetSettings, models: Models) -> str:
-    """A hash over the user's data, the encoder, δ, the ranking's weights, and the methods."""
+    """A hash of the user's data, the text tower, δ, the ranking's weights, the methods and the threads."""
     data = (
         f"{job.seed}:{job.number}:{job.photos}"
         if job.folder is None
         else datasets.fingerprint(Path(job.folder), job.user)
     )
     manifest = models.manifest
-    made_by = (
+    settings_of_result = (
         manifest.artifact("text_tower", "onnx").sha256,
         manifest.thresholds.delta,
         manifest.ranking,
         settings.methods,
         settings.threads,
     )
-    return hashlib.sha256(repr((data, made_by)).encode()).hexdigest()[:16]
+    return hashlib.sha256(repr((data, settings_of_result)).encode()).hexdigest()[:16]
 
 
 def _measured(job: Job, settings: FleetSettings, models: Models, aside: Path, key: str) -> UserResult:
-    lines, album, begin = aside / "album.jsonl", aside / "album.gamer", perf_counter()
+    jsonl, album, begin = aside / "album.jsonl", aside / "album.gamer", perf_counter()
     if job.folder is None:
-        made = synthetic.make(job.seed, job.number, job.photos)
-        synthetic.write(made, lines)
-        queries = list(made.queries)
+        user_data = synthetic.make(job.seed, job.number, job.photos)
+        synthetic.write(user_data, jsonl)
+        queries = list(user_data.queries)
     else:
-        datasets.write_album(Path(job.folder), job.user, lines)
+        datasets.write_album(Path(job.folder), job.user, jsonl)
         queries = datasets.queries(Path(job.folder), job.user)
-    built = build(lines, models, album)
+    built = build(jsonl, models, album)
     if built.skips:
         raise datasets.DatasetError(f"{job.name}: {built.skips[0].where}: {built.skips[0].reason}")
     middle = perf_counter()
@@ -179,7 +190,7 @@ def _measured(job: Job, settings: FleetSettings, models: Models, aside: Path, ke
 
 
 def read(path: Path) -> UserResult | None:
-    """A user's file, or None when there is none that can be read: the user is then done again."""
+    """A user's result file, or None if it cannot be read; the user's job is then run again."""
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
         return UserResult(
@@ -203,39 +214,41 @@ def summed(
     users: int,
     command: str,
 ) -> Fleet:
-    """The figures of all users' files. Raises DatasetError for one that is missing."""
-    results = [(job, read(Path(settings.results) / f"{job.name}.json")) for job in jobs]
-    if missing := [job.name for job, result in results if result is None]:
+    """The figures of a fleet from the files of all users. Raises DatasetError if one is missing."""
+    read_back = [(job, read(Path(settings.results) / f"{job.name}.json")) for job in jobs]
+    if missing := [job.name for job, result in read_back if result is None]:
         raise datasets.DatasetError(
             f"{settings.results}: no result of {missing[0]} and {len(missing) - 1} more: run the fleet again"
         )
-    found = [result for _, result in results if result is not None]
-    asked = [result.asked for result in found]
-    names = [name for name in settings.methods if not any(name in one.skipped for one in asked)]
+    results = [result for _, result in read_back if result is not None]
+    asked = [result.asked for result in results]
+    names = [name for name in settings.methods if not any(name in user.skipped for user in asked)]
     rows = quality.judge(asked, names, names[0]) if names else ()
-    photos, queries = sum(one.photos for one in asked), sum(len(one.queries) for one in asked)
+    photos, queries = sum(user.photos for user in asked), sum(len(user.queries) for user in asked)
     when = datetime.now().astimezone().isoformat(timespec="seconds")
     rate = round(done / wall, 3) if done and wall else 0.0
     counts = (len(jobs), done, len(jobs) - done, photos, queries, round(wall, 2), rate)
     return Fleet(
-        machine.read(), command, engine, workers, *counts, rows, planned(found, settings, jobs, users), when
+        machine.read(), command, engine, workers, *counts, rows, planned(results, settings, jobs, users), when
     )
 
 
 def planned(
-    found: Sequence[UserResult], settings: FleetSettings, jobs: Sequence[Job], users: int
+    results: Sequence[UserResult], settings: FleetSettings, jobs: Sequence[Job], users: int
 ) -> FleetPlan:
-    """What `users` users of the same kind cost: each user's own seconds, which do not depend on how many ran
-    beside it only if cores are its own.
+    """What `users` users of the same kind would cost.
+
+    It is based on the seconds of each user, which are independent of other jobs only if each job has a core
+    of its own.
     """
-    seconds = float(np.mean([one.build_seconds + one.ask_seconds for one in found]))
-    photos = float(np.mean([one.asked.photos for one in found]))
+    seconds = float(np.mean([result.build_seconds + result.ask_seconds for result in results]))
+    photos = float(np.mean([result.asked.photos for result in results]))
     result_bytes = float(
         np.mean([(Path(settings.results) / f"{job.name}.json").stat().st_size for job in jobs])
     )
     hours = {str(cores): round(users * seconds / cores / 3600, 2) for cores in CORES}
     gigabytes = (
-        round(users * float(np.mean([one.album_bytes for one in found])) / 1e9, 2),
+        round(users * float(np.mean([result.album_bytes for result in results])) / 1e9, 2),
         round(users * result_bytes / 1e9, 3),
     )
     return FleetPlan(

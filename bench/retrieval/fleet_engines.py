@@ -1,9 +1,8 @@
-"""Who runs a fleet's tasks: this process, or Ray. One function an engine, the same signature; a literal
-table.
+"""Runs a fleet's jobs in this process or on Ray: one function an engine, all with the same signature.
 
-Ray here is a cluster of its own on loopback, without dashboard and usage statistics, gone when the run ends;
-or an existing one by its address. An existing cluster is trusted: whoever may give it tasks may run code on
-it.
+Ray starts a cluster of its own on loopback, without dashboard and usage statistics, which ends with the run;
+or it joins an existing cluster by its address. An existing cluster has to be trusted: whoever may submit
+tasks to it may run code on it.
 """
 
 from __future__ import annotations
@@ -16,27 +15,30 @@ from typing import Any
 from .datasets import DatasetError
 from .fleet import FleetSettings, Job, run_one
 
-AHEAD = 4  # tasks a worker that Ray is given at once: enough to keep it busy, and few to take back
-STORE = 80 * 2**20  # tasks pass names and booleans; Ray's own default is a third of the memory
-Told = Callable[[int, int, str], None]  # finished, of how many, the last one's name
+AHEAD = 4  # submitted tasks per worker: enough to keep Ray busy, few to cancel when one fails
+STORE = 80 * 2**20  # bytes; tasks pass only names and booleans, and Ray's default is a third of the memory
+Told = Callable[[int, int, str], None]  # (jobs finished, all jobs, name of the last one)
 
 
-def local(jobs: Sequence[Job], settings: FleetSettings, workers: int, address: str | None, told: Told) -> int:
-    """One after the other in this process; returns how many were not there yet."""
+def local(
+    jobs: Sequence[Job], settings: FleetSettings, workers: int, address: str | None, progress: Told
+) -> int:
+    """Runs the jobs one after another in this process; returns how many had no valid result before."""
     done = 0
     for count, job in enumerate(jobs, 1):
         done += run_one(job, settings)
-        told(count, len(jobs), job.name)
+        progress(count, len(jobs), job.name)
     return done
 
 
 def on_ray(
-    jobs: Sequence[Job], settings: FleetSettings, workers: int, address: str | None, told: Told
+    jobs: Sequence[Job], settings: FleetSettings, workers: int, address: str | None, progress: Told
 ) -> int:
-    """`workers` at a time. A task that fails ends the run with its reason, after those that run; what is done
-    stays done.
+    """Runs `workers` jobs at a time on Ray; returns how many had no valid result before.
+
+    Raises DatasetError with the reason when a task fails. Results that were written stay.
     """
-    # Read when ray is first imported. Without the second, Ray on Linux listens on every interface.
+    # Ray reads both when it is first imported. Without the second, it listens on every interface on Linux.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     if address is None:
         os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
@@ -44,23 +46,23 @@ def on_ray(
 
     with tempfile.TemporaryDirectory(prefix="gamer-ray-", ignore_cleanup_errors=True) as aside:
         if address is None:
-            # "local": or else RAY_ADDRESS in the environment would name a cluster that nobody asked for.
-            room = {"num_cpus": workers, "object_store_memory": STORE, "_temp_dir": aside}
-            ray.init("local", include_dashboard=False, log_to_driver=False, logging_level="error", **room)
+            # "local" makes Ray ignore RAY_ADDRESS, which may name a cluster that the caller did not ask for.
+            options = {"num_cpus": workers, "object_store_memory": STORE, "_temp_dir": aside}
+            ray.init("local", include_dashboard=False, log_to_driver=False, logging_level="error", **options)
         else:
-            _join(ray, address)
+            _connect(ray, address)
         try:
             if address is None and not ray.util.get_node_ip_address().startswith("127."):
                 raise DatasetError(
                     "Ray was imported before with other settings and would listen beyond loopback: start "
                     "the command anew"
                 )
-            return _driven(ray, jobs, settings, workers, told)
+            return _run_all(ray, jobs, settings, workers, progress)
         finally:
             ray.shutdown()
 
 
-def _join(ray: Any, address: str) -> None:
+def _connect(ray: Any, address: str) -> None:
     try:
         ray.init(address=address, log_to_driver=False, logging_level="error")
     except (ConnectionError, ValueError, RuntimeError) as error:
@@ -71,7 +73,7 @@ def _join(ray: Any, address: str) -> None:
         ) from None
 
 
-def _driven(ray: Any, jobs: Sequence[Job], settings: FleetSettings, workers: int, told: Told) -> int:
+def _run_all(ray: Any, jobs: Sequence[Job], settings: FleetSettings, workers: int, progress: Told) -> int:
     task = ray.remote(num_cpus=1, max_retries=2)(run_one)
     waiting, running, done, count = list(reversed(jobs)), dict[Any, Job](), 0, 0
     while waiting or running:
@@ -87,7 +89,7 @@ def _driven(ray: Any, jobs: Sequence[Job], settings: FleetSettings, workers: int
             raise DatasetError(
                 f"{job.name}: {' '.join(str(cause).split())[:300]}: what is done stays done, run again"
             ) from None
-        told(count, len(jobs), job.name)
+        progress(count, len(jobs), job.name)
     return done
 
 

@@ -1,6 +1,4 @@
-"""Every method that `gamer bench quality` can ask, by name: our modes and the baselines. A literal table;
-knows no data set.
-"""
+"""The methods that `gamer bench quality` measures, by name: our search modes and the baselines."""
 
 from __future__ import annotations
 
@@ -20,7 +18,9 @@ def _search(user: User, query: str, mode: str) -> list[str]:
     return [hit.id for hit in user.engine.search(query, HITS, mode=mode, now=user.now).hits]
 
 
-HITS = min(DEPTH, 10)  # a hit's photo is read and proved, which nobody needs of the two hundredth
+HITS = min(
+    DEPTH, 10
+)  # a search reads and verifies the photo of every hit, and no metric looks below place 10
 METHODS: dict[str, Baseline] = {
     "ours": Baseline(ours, "gamer search, its defaults"),
     "ours-paper": Baseline(paper, "gamer search --mode paper: cube, nodes over δ, cosine alone"),

@@ -1,8 +1,7 @@
-"""Recall@K, MAP@K and MRR (paper Appendix D, and the standard form). Plain functions of ranked ids; knows no
-engine.
+"""Recall@K, MAP@K and MRR of ranked ids, as in the paper's Appendix D and in the standard form.
 
-Every metric follows from two things: the places at which relevant ids stand in the list, and how many there
-are to find. Result files keep these.
+Every metric follows from the places at which relevant ids stand in the list, and from the number of relevant
+ids. Result files store these two.
 """
 
 from __future__ import annotations
@@ -10,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
-DEPTH = 10  # no metric here looks further down
+DEPTH = 10  # no metric looks below this place
 
 
 @dataclass(frozen=True)
 class Scores:
-    """`map5` divides by the relevant items found in the top 5 (Appendix D), `map5_std` by
-    min(relevant, 5).
+    """The metrics of one query, or their means.
+
+    `map5` divides by the number of relevant ids in the top 5 (Appendix D), `map5_std` by min(relevant, 5).
     """
 
     recall5: float
@@ -30,7 +30,7 @@ METRICS = tuple(field.name for field in fields(Scores))
 
 
 def places(ranked: Sequence[str], relevant: Sequence[str], depth: int = DEPTH) -> tuple[int, ...]:
-    """Where relevant ids stand among the first `depth`, from 1, ascending.
+    """The places, from 1 and ascending, of the relevant ids among the first `depth` distinct ids.
 
     An id that repeats counts at its first place.
     """
@@ -40,28 +40,28 @@ def places(ranked: Sequence[str], relevant: Sequence[str], depth: int = DEPTH) -
     )
 
 
-def recall(found: Sequence[int], relevant: int, k: int) -> float:
-    """The share of `relevant` ids that stand at place k or before."""
-    return sum(place <= k for place in found) / relevant
+def recall(relevant_places: Sequence[int], relevant: int, k: int) -> float:
+    """The share of the `relevant` ids that stand at place k or before."""
+    return sum(place <= k for place in relevant_places) / relevant
 
 
-def from_places(found: Sequence[int], relevant: int) -> Scores:
-    """Scores of one query. Raises ValueError when nothing is relevant."""
+def from_places(relevant_places: Sequence[int], relevant: int) -> Scores:
+    """Scores of one query, from what `places` returned. Raises ValueError when nothing is relevant."""
     if relevant < 1:
         raise ValueError("a query without a relevant id cannot be scored")
-    top = [place for place in found if place <= 5]
+    top = [place for place in relevant_places if place <= 5]
     precision = sum(count / place for count, place in enumerate(top, 1))
     return Scores(
-        recall(found, relevant, 5),
+        recall(relevant_places, relevant, 5),
         precision / len(top) if top else 0.0,
         precision / min(relevant, 5),
-        recall(found, relevant, DEPTH),
-        1 / found[0] if found and found[0] <= DEPTH else 0.0,
+        recall(relevant_places, relevant, DEPTH),
+        1 / relevant_places[0] if relevant_places and relevant_places[0] <= DEPTH else 0.0,
     )
 
 
 def score(ranked: Sequence[str], relevant: Sequence[str]) -> Scores:
-    """Scores of one query from its ids. Raises ValueError when nothing is relevant."""
+    """Scores of one query, from its ranked ids. Raises ValueError when nothing is relevant."""
     return from_places(places(ranked, relevant), len(set(relevant)))
 
 

@@ -1,6 +1,7 @@
-"""The paper's tables drawn again from our results, its figures beside ours. A figure of the paper that this
-project's documents do not quote is "not quoted", never guessed. Reads the JSON of `bench ablation` and `bench
-quality`; measures nothing.
+"""Draws the paper's tables with our results, beside the paper's figures.
+
+The results are read from the JSON of `bench ablation` and `bench quality`; nothing is measured. A figure of
+the paper that this project's documents do not quote is shown as "not quoted" and is never estimated.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Row = Sequence[str]
 def draw(folder: Path) -> str:
     """Markdown of every table for which `folder` has results.
 
-    Raises DatasetError if it has none, or a file is not ours.
+    Raises DatasetError if there are none, or if a file is of another version.
     """
     ablations, qualities = _read(folder, "ablation-*.json"), _read(folder, "quality-baselines-*.json")
     if not ablations and not qualities:
@@ -41,8 +42,8 @@ def draw(folder: Path) -> str:
     try:
         parts = [
             _head(ablations + qualities),
-            *_main(qualities),
-            *(part for each in ablations for part in _ablated(each)),
+            *_quality_table(qualities),
+            *(part for ablation in ablations for part in _ablation_tables(ablation)),
         ]
     except (KeyError, TypeError, IndexError) as error:
         raise DatasetError(
@@ -66,41 +67,34 @@ def table(head: Row, rows: Iterable[Row]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def _head(found: Sequence[Any]) -> str:
-    machine = found[0]["machine"]
-    sets = ", ".join(dict.fromkeys(str(each["dataset"]) for each in found))
+def _head(results: Sequence[Any]) -> str:
+    measured_on = results[0]["machine"]
+    sets = ", ".join(dict.fromkeys(str(result["dataset"]) for result in results))
     return (
-        "# The paper's tables, from our "
-        f"system\n\nData: {sets}; bundle: {found[0]['bundle']}; "
-        f"{machine['cpu_info']}, {machine['cores']} cores. "
-        "The paper "
-        "measured other data (Flickr), other encoders "
-        "(GTE-large, CLIP-ViT-L/14), a "
-        "language "
-        "model of 1.5 B parameters, and another "
-        "machine: rows "
-        "correspond, figures do not. Cells say "
-        f'"{NOT_QUOTED}" where our documents do '
-        "not "
-        "hold the paper's figure.\n\n"
-        "Table 1, multiply-adds of GAMER with "
-        "Qwen2: the paper gives "
-        f"{PAPER_GMACS} G; "
-        "`gamer bench flops` "
-        "counts ours."
+        f"# The paper's tables, from our system\n\nData: {sets}; bundle: {results[0]['bundle']}; "
+        f"{measured_on['cpu_info']}, {measured_on['cores']} cores. "
+        "The paper measured other data (Flickr), other encoders (GTE-large, CLIP-ViT-L/14), a language "
+        "model of 1.5 B parameters, and another machine: rows correspond, figures do not. Cells say "
+        f'"{NOT_QUOTED}" where our documents do not hold the paper\'s figure.\n\n'
+        f"Table 1, multiply-adds of GAMER with Qwen2: the paper gives {PAPER_GMACS} G; "
+        "`gamer bench flops` counts ours."
     )
 
 
-def _main(qualities: Sequence[Any]) -> list[str]:
+def _quality_table(qualities: Sequence[Any]) -> list[str]:
     if not qualities:
         return []
-    names = list(dict.fromkeys(row["method"] for each in qualities for row in each["methods"]))
-    cells = {(each["dataset"], row["method"]): row["scores"] for each in qualities for row in each["methods"]}
+    names = list(dict.fromkeys(row["method"] for quality in qualities for row in quality["methods"]))
+    cells = {
+        (quality["dataset"], row["method"]): row["scores"]
+        for quality in qualities
+        for row in quality["methods"]
+    }
     rows = [
-        [name, *(_cell(cells.get((each["dataset"], name))) for each in qualities), NOT_QUOTED]
+        [name, *(_cell(cells.get((quality["dataset"], name))) for quality in qualities), NOT_QUOTED]
         for name in names
     ]
-    head = ["Recall@5 / MAP@5 (Appendix D)", *(str(each["dataset"]) for each in qualities), "the paper"]
+    head = ["Recall@5 / MAP@5 (Appendix D)", *(str(quality["dataset"]) for quality in qualities), "the paper"]
     return [
         "## Retrieval quality\n\n"
         + table(head, rows)
@@ -120,26 +114,28 @@ def _cell(scores: Any) -> str:
     )
 
 
-def _ablated(found: Any) -> list[str]:
+def _ablation_tables(ablation: Any) -> list[str]:
     return [
-        f"# {found['dataset']}",
-        _table3(found),
-        _table4(found),
-        _table6(found),
-        *_table7(found),
-        _table10(found),
-        *_figure3(found),
-        *_bundles(found),
+        f"# {ablation['dataset']}",
+        _table3(ablation),
+        _table4(ablation),
+        _table6(ablation),
+        *_table7(ablation),
+        _table10(ablation),
+        *_figure3(ablation),
+        *_bundles(ablation),
     ]
 
 
-def _table3(found: Any) -> str:
-    ours, full = found["paper"][0]["layer_ms"], found["fused"][0]["layer_ms"]
+def _table3(ablation: Any) -> str:
+    paper_mode, default = ablation["paper"][0]["layer_ms"], ablation["fused"][0]["layer_ms"]
     rows = [
-        [title, f"{ours[name]:.2f}", f"{full[name]:.2f}", f"{PAPER_SECONDS[name] * 1000:.0f}"]
+        [title, f"{paper_mode[name]:.2f}", f"{default[name]:.2f}", f"{PAPER_SECONDS[name] * 1000:.0f}"]
         for name, title in _LAYERS.items()
     ]
-    rows.append(["all", f"{sum(ours.values()):.2f}", f"{sum(full.values()):.2f}", f"{PAPER_ALL * 1000:.0f}"])
+    rows.append(
+        ["all", f"{sum(paper_mode.values()):.2f}", f"{sum(default.values()):.2f}", f"{PAPER_ALL * 1000:.0f}"]
+    )
     return (
         "## Table 3: latency by layer, ms (median)\n\n"
         + table(["layer", "ours, mode paper", "ours, default", "the paper"], rows)
@@ -149,20 +145,20 @@ def _table3(found: Any) -> str:
     )
 
 
-def _table4(found: Any) -> str:
+def _table4(ablation: Any) -> str:
     rows = [
         [
             row["name"],
-            *(_sure(row["scores"][m]) for m in ("recall5", "map5")),
+            *(_with_interval(row["scores"][m]) for m in ("recall5", "map5")),
             _p(row["scores"]["recall5"]["p_holm"]),
             NOT_QUOTED,
         ]
-        for row in (*found["fused"], *found["paper"])
+        for row in (*ablation["fused"], *ablation["paper"])
     ]
     refined, prefix, routed = (
-        found["refined"],
-        found["prefix"],
-        next((r for r in found["rho"] if r["rho"] == found["own_rho"]), None),
+        ablation["refined"],
+        ablation["prefix"],
+        next((r for r in ablation["rho"] if r["rho"] == ablation["own_rho"]), None),
     )
     notes = []
     if refined:
@@ -189,16 +185,16 @@ def _table4(found: Any) -> str:
     return "## Table 4: without a layer\n\n" + table(head, rows) + "\n\n" + " ".join(notes)
 
 
-def _table6(found: Any) -> str:
+def _table6(ablation: Any) -> str:
     rows = [
         [
-            f"{row['delta']}{' (calibrated)' if row['delta'] == found['own_delta'] else ''}",
-            _sure(row["scores"]["recall5"]),
-            _sure(row["scores"]["map5"]),
+            f"{row['delta']}{' (calibrated)' if row['delta'] == ablation['own_delta'] else ''}",
+            _with_interval(row["scores"]["recall5"]),
+            _with_interval(row["scores"]["map5"]),
             f"{row['left']['graph']:.0f}",
             "chosen" if row["delta"] == PAPER_DELTA else NOT_QUOTED,
         ]
-        for row in found["delta"]
+        for row in ablation["delta"]
     ]
     return (
         "## Table 6: δ, mode paper\n\n"
@@ -209,8 +205,8 @@ def _table6(found: Any) -> str:
     )
 
 
-def _table7(found: Any) -> list[str]:
-    if not found["rho"]:
+def _table7(ablation: Any) -> list[str]:
+    if not ablation["rho"]:
         return []
     rows = [
         [
@@ -219,32 +215,32 @@ def _table7(found: Any) -> list[str]:
             f"{row['macs_share']:.0%}",
             f"{PAPER_EXPERTS} of 3" if row["rho"] == PAPER_RHO else NOT_QUOTED,
         ]
-        for row in found["rho"]
+        for row in ablation["rho"]
     ]
     trained = (
         ""
-        if all(row["trained"] for row in found["rho"])
+        if all(row["trained"] for row in ablation["rho"])
         else " Ours is untrained: an indifferent router needs more experts for the same ρ."
     )
     return [
         "## Table 7: ρ\n\n"
         + table(["ρ", "experts run", "of their multiply-adds", "the paper"], rows)
         + "\n\nWhat differs: "
-        f"{found['rho'][0]['photos']} packaged photographs, and no quality, for the DPE is not in the "
+        f"{ablation['rho'][0]['photos']} packaged photographs, and no quality, for the DPE is not in the "
         f"search.{trained}"
     ]
 
 
-def _table10(found: Any) -> str:
+def _table10(ablation: Any) -> str:
     rows = [
         [
             row["name"],
             *(f"{row['left'][layer]:.1f}" for layer in ("album", "cube", "graph", "vectors")),
             NOT_QUOTED,
         ]
-        for row in (found["fused"][0], found["paper"][0])
+        for row in (ablation["fused"][0], ablation["paper"][0])
     ]
-    k = ", ".join(f"recall@{k} {value:.3f}" for k, value in found["fused"][0]["recall"].items())
+    k = ", ".join(f"recall@{k} {value:.3f}" for k, value in ablation["fused"][0]["recall"].items())
     return (
         "## Table 10: photos left after each layer (mean), and K\n\n"
         + table(["search", "album", "cube", "graph", "vectors", "the paper"], rows)
@@ -254,8 +250,8 @@ def _table10(found: Any) -> str:
     )
 
 
-def _figure3(found: Any) -> list[str]:
-    if not found["sizes"]:
+def _figure3(ablation: Any) -> list[str]:
+    if not ablation["sizes"]:
         return []
     rows = [
         [
@@ -266,22 +262,22 @@ def _figure3(found: Any) -> list[str]:
             f"{row['p50_ms']:.1f}",
             NOT_QUOTED,
         ]
-        for row in found["sizes"]
+        for row in ablation["sizes"]
     ]
     head = ["photos", "Recall@5", "Recall@5, mode paper", "MAP@5", "ms (p50)", "the paper"]
     return [
         "## Figure 3: album size\n\n"
         + table(head, rows)
-        + f"\n\nThe same {found['sizes'][0]['queries']} queries; the albums are nested and mix the users, so "
-        "that what is added is other people's photos. What differs: the paper's sizes and curve are not "
+        + f"\n\nThe same {ablation['sizes'][0]['queries']} queries; the albums are nested and mix the users, "
+        "so that what is added is other people's photos. What differs: the paper's sizes and curve are not "
         "quoted in our documents."
     ]
 
 
-def _bundles(found: Any) -> list[str]:
-    if not found["bundles"]:
+def _bundles(ablation: Any) -> list[str]:
+    if not ablation["bundles"]:
         return []
-    names = list(found["bundles"][0]["recall5"])
+    names = list(ablation["bundles"][0]["recall5"])
     rows = [
         [
             f"{row['bundle']} ({row['quant']})",
@@ -289,7 +285,7 @@ def _bundles(found: Any) -> list[str]:
             f"{row['text_tower_mb']:.1f}",
             *(f"{row['recall5'][n]:.3f}" for n in names),
         ]
-        for row in found["bundles"]
+        for row in ablation["bundles"]
     ]
     return [
         "## Quantization\n\n"
@@ -297,8 +293,8 @@ def _bundles(found: Any) -> list[str]:
     ]
 
 
-def _sure(one: Any) -> str:
-    return f"{one['mean']:.3f} ({one['low']:.3f}–{one['high']:.3f})"
+def _with_interval(interval: Any) -> str:
+    return f"{interval['mean']:.3f} ({interval['low']:.3f}–{interval['high']:.3f})"
 
 
 def _p(p: float | None) -> str:

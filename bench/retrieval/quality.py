@@ -1,9 +1,8 @@
-"""Quality of several methods on one data set: every user's queries to every method, in one process and on the
-same albums and encoder.
+"""Measures several methods on one data set: all queries of all users, with the same albums and encoder.
 
-Ask first (`Asked`: for each query and method, the places at which relevant ids stood), judge after
-(`judge`: means, intervals and tests follow from that alone). A result file holds both, so that anyone can
-compute its figures again.
+`ask` records, for each query and method, the places at which relevant ids stand (`Asked`). `judge` computes
+means, intervals and tests from these alone. A result file holds both, so that its figures can be computed
+again.
 """
 
 from __future__ import annotations
@@ -35,9 +34,7 @@ Runs = dict[str, dict[str, list[str]]]  # method → query id → ids, best firs
 
 @dataclass(frozen=True)
 class Asked:
-    """One query. `relevant`: how many ids there are to find; `places`: for each method where it had them,
-    from 1, as far as place 10.
-    """
+    """One query. `relevant`: the number of relevant ids. `places`: theirs in each method's list, 1 to 10."""
 
     id: str
     user: str
@@ -47,8 +44,10 @@ class Asked:
 
 @dataclass(frozen=True)
 class AskedUser:
-    """One user's queries. `milliseconds`: each method's median for a query, the encoding included. `skipped`:
-    why a method could not be asked.
+    """One user's queries.
+
+    `milliseconds`: by method, the median time of a query, including its encoding. `skipped`: by method, why
+    it does not apply.
     """
 
     user: str
@@ -60,8 +59,11 @@ class AskedUser:
 
 @dataclass(frozen=True)
 class Interval:
-    """A macro mean with its 95 % interval (bootstrap over users, then queries), and p of the paired test
-    against the reference, Holm-corrected over the methods of the table: None for the reference itself."""
+    """A macro mean with its 95 % interval (bootstrap over users, then queries).
+
+    `p`: of the paired test against the reference; `p_holm`: Holm-corrected over the methods of the table.
+    Both are None for the reference itself.
+    """
 
     mean: float
     low: float
@@ -72,7 +74,10 @@ class Interval:
 
 @dataclass(frozen=True)
 class MethodScores:
-    """One row of the table. `scores`: by metrics.Scores' names; `users`: each user's means."""
+    """One row of the table. `scores`: by field of metrics.Scores; `users`: the mean scores of each user.
+
+    `p50_ms`: the median over users of their median times of a query.
+    """
 
     method: str
     what: str
@@ -83,7 +88,10 @@ class MethodScores:
 
 @dataclass(frozen=True)
 class Quality:
-    """The table, and below it what it follows from. `seed`, `draws`, `permutations`: of the statistics."""
+    """The table (`methods`), and in `users` the data that it is computed from.
+
+    `seed`, `draws`, `permutations`: those of the statistics.
+    """
 
     machine: machine.Machine
     command: str
@@ -111,9 +119,12 @@ def evaluate(
     command: str = "",
     parts: Path | None = None,
 ) -> tuple[Quality, Runs]:
-    """Asks every user of the data set `folder`. `cache`: a directory that keeps albums and written sentences
-    between runs. `parts`: a directory of users that an interrupted run of the same command has asked; they
-    are not asked again, and have no runs. Raises DatasetError."""
+    """Asks every method in `names` the queries of every user of the data set `folder`. Raises DatasetError.
+
+    `cache`: a folder that keeps albums and generated sentences between runs. `parts`: a folder with the
+    answers of users whom an interrupted run of the same command has asked; these are not asked again and have
+    no runs.
+    """
     if reference not in names:
         raise datasets.DatasetError(
             f"the reference {reference!r} is not among the methods asked: {', '.join(names)}"
@@ -124,8 +135,8 @@ def evaluate(
         home = cache or Path(aside)
         home.mkdir(parents=True, exist_ok=True)
         for name in datasets.users(folder):
-            part = parts and parts / f"{folder.name}-{name}.json"
-            if part is not None and (known := read_asked(part, names)) is not None:
+            part_file = parts and parts / f"{folder.name}-{name}.json"
+            if part_file is not None and (known := read_asked(part_file, names)) is not None:
                 asked.append(known)
                 continue
             user = User(name, album_of(folder, name, models, home, progress), models, home)
@@ -134,33 +145,35 @@ def evaluate(
                 ask(user, datasets.queries(folder, name), {method: METHODS[method] for method in names}, runs)
             )
             user.close()
-            if part is not None:
-                write_aside(part, json.dumps(asdict(asked[-1])))
-    skipped = {method: why for one in asked for method, why in one.skipped.items()}
+            if part_file is not None:
+                write_aside(part_file, json.dumps(asdict(asked[-1])))
+    skipped = {method: why for asked_user in asked for method, why in asked_user.skipped.items()}
     if reference in skipped:
         raise datasets.DatasetError(
             f"{folder}: the reference {reference!r} cannot be asked: {skipped[reference]}"
         )
     rows = judge(asked, [name for name in names if name not in skipped], reference)
     when = datetime.now().astimezone().isoformat(timespec="seconds")
-    made = f"{models.manifest.recipe} {models.manifest.quant}"
-    head = (machine.read(), command, folder.name, made, models.manifest.text_encoder, reference)
+    recipe = f"{models.manifest.recipe} {models.manifest.quant}"
+    head = (machine.read(), command, folder.name, recipe, models.manifest.text_encoder, reference)
     return Quality(*head, rows, skipped, 0, stats.DRAWS, stats.PERMUTATIONS, tuple(asked), when), runs
 
 
 def read_asked(path: Path, names: Sequence[str]) -> AskedUser | None:
-    """A user who was asked by just these methods; None for a file that does not hold one."""
+    """A user who was asked by exactly these methods, from a file; None if the file holds no such user."""
     try:
-        found = asked_from(json.loads(path.read_text(encoding="utf-8")))
+        asked = asked_from(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-    return found if {*found.milliseconds, *found.skipped} == set(names) else None
+    return asked if {*asked.milliseconds, *asked.skipped} == set(names) else None
 
 
 def asked_from(raw: Any) -> AskedUser:
-    """From JSON. Raises KeyError, TypeError or AttributeError for what is no AskedUser."""
+    """An AskedUser from JSON. Raises KeyError, TypeError or AttributeError if it is not one."""
     queries = tuple(
-        Asked(q["id"], q["user"], q["relevant"], {name: tuple(found) for name, found in q["places"].items()})
+        Asked(
+            q["id"], q["user"], q["relevant"], {name: tuple(places) for name, places in q["places"].items()}
+        )
         for q in raw["queries"]
     )
     return AskedUser(raw["user"], raw["photos"], queries, raw["milliseconds"], raw["skipped"])
@@ -169,29 +182,29 @@ def asked_from(raw: Any) -> AskedUser:
 def ask(
     user: User, queries: Sequence[datasets.Query], methods: Mapping[str, Baseline], runs: Runs | None = None
 ) -> AskedUser:
-    """Every query to every method.
+    """Asks every method every query. `runs` collects the ranked ids.
 
-    `runs` collects the ids themselves. What a method prepares once is not in its time.
+    A method's time leaves out what it prepares once, such as an index.
     """
-    left, skipped, spent = dict(methods), dict[str, str](), {name: list[int]() for name in methods}
+    applicable, skipped, spent = dict(methods), dict[str, str](), {name: list[int]() for name in methods}
     for name, method in methods.items():
         try:
             method.rank(user, queries[0].text)
         except NotApplicable as why:
             skipped[name] = str(why)
-            del left[name]
+            del applicable[name]
     rows = []
     for query in queries:
         user.forget_vectors()
-        found = {}
-        for name, method in left.items():
+        places = {}
+        for name, method in applicable.items():
             ranked, nanoseconds = _timed(user, method, query.text)
             spent[name].append(nanoseconds)
-            found[name] = metrics.places(ranked, query.relevant)
+            places[name] = metrics.places(ranked, query.relevant)
             if runs is not None:
                 runs.setdefault(name, {})[query.id] = ranked[: metrics.DEPTH]
-        rows.append(Asked(query.id, user.name, len(set(query.relevant)), found))
-    medians = {name: round(float(np.median(spent[name])) / 1e6, 2) for name in left}
+        rows.append(Asked(query.id, user.name, len(set(query.relevant)), places))
+    medians = {name: round(float(np.median(spent[name])) / 1e6, 2) for name in applicable}
     return AskedUser(user.name, len(user.album), tuple(rows), medians, skipped)
 
 
@@ -202,28 +215,28 @@ def _timed(user: User, method: Baseline, query: str) -> tuple[list[str], int]:
 
 
 def judge(asked: Sequence[AskedUser], names: Sequence[str], reference: str) -> tuple[MethodScores, ...]:
-    """The table's rows, from places alone. Every method must have been asked of every user."""
+    """The rows of the table, computed from places alone. All users must have been asked by all of `names`."""
     scores = {
-        name: [[metrics.from_places(q.places[name], q.relevant) for q in one.queries] for one in asked]
+        name: [[metrics.from_places(q.places[name], q.relevant) for q in user.queries] for user in asked]
         for name in names
     }
-    sure = _sure(scores, list(names).index(reference))
+    by_metric = _intervals(scores, list(names).index(reference))
     return tuple(
         MethodScores(
             name,
             METHODS[name].what if name in METHODS else "",
-            {metric: sure[metric][at] for metric in metrics.METRICS},
-            {one.user: metrics.mean(rows) for one, rows in zip(asked, scores[name], strict=True)},
-            round(float(np.median([one.milliseconds[name] for one in asked])), 2),
+            {metric: by_metric[metric][at] for metric in metrics.METRICS},
+            {user.user: metrics.mean(rows) for user, rows in zip(asked, scores[name], strict=True)},
+            round(float(np.median([user.milliseconds[name] for user in asked])), 2),
         )
         for at, name in enumerate(names)
     )
 
 
-def _sure(scores: Mapping[str, list[list[metrics.Scores]]], reference: int) -> dict[str, list[Interval]]:
-    """By metric, for each method.
+def _intervals(scores: Mapping[str, list[list[metrics.Scores]]], reference: int) -> dict[str, list[Interval]]:
+    """By metric, the interval of each method, in the order of `scores`.
 
-    All metrics of all methods are rows of one table, metric by metric, so that they share their draws.
+    All metrics of all methods are rows of one table, metric by metric, so that they share their random draws.
     """
     count, users = len(scores), range(len(next(iter(scores.values()))))
     table = [

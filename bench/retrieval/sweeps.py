@@ -1,5 +1,7 @@
-"""The ablations that are no switch of a search: ρ of the router on photographs (Table 7), the prefix
-cache (Table 4), growing albums (Figure 3), and several bundles of different quantization.
+"""Ablations beyond the search options of ablation.py.
+
+They are: ρ of the router on photographs (Table 7), the prefix cache (Table 4), refinement by the language
+model, albums of growing size (Figure 3), and several bundles of different quantization.
 """
 
 from __future__ import annotations
@@ -31,8 +33,10 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Routed:
-    """The router at one ρ over photographs: the mean number of experts that ran, of how many, and the share
-    of the DPE's multiply-adds spent.
+    """The router at one ρ, over photographs.
+
+    `experts`: the mean number of experts that ran, out of `of`. `macs_share`: their share of the
+    multiply-adds of all experts.
     """
 
     rho: float
@@ -45,8 +49,9 @@ class Routed:
 
 @dataclass(frozen=True)
 class PrefixEffect:
-    """Refinements with the shipped prefix cache and without it: median milliseconds to the first token, and
-    the share with the same text.
+    """Refinements with and without the shipped prefix cache.
+
+    Times: medians to the first token, in milliseconds. `same_text`: the share of queries with the same text.
     """
 
     queries: int
@@ -57,8 +62,9 @@ class PrefixEffect:
 
 @dataclass(frozen=True)
 class Size:
-    """The same queries asked of an album of `photos` photos: macro scores, and the median milliseconds of a
-    search.
+    """The same queries on an album of `photos` photos.
+
+    Scores are means over the queries; `p50_ms` is the median time of a search.
     """
 
     photos: int
@@ -71,7 +77,7 @@ class Size:
 
 @dataclass(frozen=True)
 class BundleQuality:
-    """One bundle on the same queries: `megabytes` of its ONNX artifacts, macro recall@5 by method."""
+    """One bundle on the same queries. `megabytes`: of its ONNX artifacts; `recall5`: macro, by method."""
 
     bundle: str
     quant: str
@@ -83,8 +89,10 @@ class BundleQuality:
 
 @dataclass(frozen=True)
 class Refined:
-    """Refinement by the language model on a sample of queries, beside the rules' on the same: how often it
-    was taken, and macro recall@5.
+    """Refinement by the language model, beside refinement by rules and none, on the same sample of queries.
+
+    `taken`: the share of queries whose refinement by the model was accepted. Recall: macro. `llm_ms`: the
+    median time of the refinement layer.
     """
 
     queries: int
@@ -96,7 +104,7 @@ class Refined:
 
 
 def rho(models: Models) -> tuple[Routed, ...]:
-    """Over the sample's photographs; nothing for a bundle without a DPE."""
+    """The router at each of RHOS on the sample's photographs; empty for a bundle without a DPE."""
     if not any((a.role, a.target) == ("dpe_router", models.backend) for a in models.manifest.artifacts):
         return ()
     with tempfile.TemporaryDirectory() as aside:
@@ -118,73 +126,76 @@ def rho(models: Models) -> tuple[Routed, ...]:
     total, trained = sum(c.macs for c in experts.values()), all(c.trained for c in experts.values())
     out = []
     for value in RHOS:
-        ran = [choose(one, value)[0] for one in weights]
-        share = float(np.mean([sum(experts[e].macs for e in some) for some in ran])) / total
-        mean = float(np.mean([len(some) for some in ran]))
+        ran = [choose(patch_weights, value)[0] for patch_weights in weights]
+        share = float(np.mean([sum(experts[e].macs for e in chosen) for chosen in ran])) / total
+        mean = float(np.mean([len(chosen) for chosen in ran]))
         out.append(Routed(value, round(mean, 3), len(experts), round(share, 4), len(weights), trained))
     return tuple(out)
 
 
 def prefix(models: Models, queries: Sequence[str]) -> PrefixEffect | None:
-    """None for a bundle that ships no prefix. Each query with and without, one after the other."""
+    """Refines each query with the prefix cache, then without. None for a bundle without prefix caches."""
     model, times, same = models.language_model, [], 0
     for query in queries:
-        ids, kept = models.prompt("refine", refine.clean(query, 300))
-        if kept is None:
+        ids, shipped = models.prompt("refine", refine.clean(query, 300))
+        if shipped is None:
             return None
-        with_, without = (
-            model.generate(Request(ids, refine.MAX_NEW, stop=("\n",), prefix=p)) for p in (kept, None)
+        cached, without = (
+            model.generate(Request(ids, refine.MAX_NEW, stop=("\n",), prefix=used))
+            for used in (shipped, None)
         )
-        times.append((with_.first_ns, without.first_ns))
-        same += with_.text == without.text
+        times.append((cached.first_ns, without.first_ns))
+        same += cached.text == without.text
     first, second = np.median(np.array(times), axis=0) / 1e6
     return PrefixEffect(len(times), round(float(first), 1), round(float(second), 1), same / len(times))
 
 
 def refined(folder: Path, models: Models, home: Path, most: int, progress: Progress) -> Refined:
-    """At most `most` queries a user: each costs a generation."""
-    variants = {how: ablation.Trial(ablation.Variant(how, refined_by=how)) for how in REFINEMENTS}
+    """Refines at most `most` queries a user, because each costs a generation."""
+    variants = {mode: ablation.Trial(ablation.Variant(mode, refined_by=mode)) for mode in REFINEMENTS}
     asked, taken = [], 0
     for name in datasets.users(folder):
         progress(f"{folder.name} {name}: refining by the language model")
         user = User(name, album_of(folder, name, models, home, progress), models, home)
         queries = ablation.some(datasets.queries(folder, name), most)
         asked.append(
-            quality.ask(user, queries, {how: Baseline(trial.rank, how) for how, trial in variants.items()})
+            quality.ask(user, queries, {mode: Baseline(trial.rank, mode) for mode, trial in variants.items()})
         )
         taken += sum(
             user.engine.search(q.text, 1, refined_by="llm", now=user.now).trace.refined_by == "llm"
             for q in queries
         )
         user.close()
-    by = {how: ablation.recall_by_k(asked, how)["5"] for how in variants}
-    count = sum(len(one.queries) for one in asked)
+    recall5 = {mode: ablation.recall_by_k(asked, mode)["5"] for mode in variants}
+    count = sum(len(asked_user.queries) for asked_user in asked)
     spent = round(float(np.median([s["refine"] for s in variants["llm"].spent])), 1)
-    return Refined(count, round(taken / count, 4), by["llm"], by["fast"], by["off"], spent)
+    return Refined(count, round(taken / count, 4), recall5["llm"], recall5["fast"], recall5["off"], spent)
 
 
 def sizes(
     folder: Path, models: Models, home: Path, counts: Sequence[int], queries: int, progress: Progress
 ) -> tuple[Size, ...]:
-    """Nested albums of all users' photos: those that the queries are about, then others in a shuffled order.
-    `counts` over what there is are cut.
+    """Asks the same queries of nested albums, made of all users' photos.
+
+    The relevant photos come first, the others follow in a shuffled order. Each of `counts` is raised to the
+    number of relevant photos, and cut at the number of all photos.
     """
     photos: list[Encoded] = []
     names: dict[str, FloatArray] = {}
     asked: list[datasets.Query] = []
     for name in datasets.users(folder):
         path = album_of(folder, name, models, home, progress)
-        some, vectors = compose.take(path, models)
-        photos += some
+        user_photos, vectors = compose.take(path, models)
+        photos += user_photos
         names |= vectors
         asked += ablation.some(datasets.queries(folder, name), max(1, queries // len(datasets.users(folder))))
-    wanted = {photo for query in asked for photo in query.relevant}
+    relevant = {photo for query in asked for photo in query.relevant}
     order = np.random.default_rng(0).permutation(len(photos))
-    first = [at for at in order if photos[at].photo.id in wanted]
-    nested = first + [at for at in order if photos[at].photo.id not in wanted]
+    relevant_first = [at for at in order if photos[at].photo.id in relevant]
+    nested = relevant_first + [at for at in order if photos[at].photo.id not in relevant]
     out = []
     with tempfile.TemporaryDirectory() as aside:
-        for count in sorted({min(max(count, len(first)), len(photos)) for count in counts}):
+        for count in sorted({min(max(count, len(relevant_first)), len(photos)) for count in counts}):
             progress(f"{folder.name}: an album of {count} photos")
             album = Path(aside) / f"{count}.gamer"
             compose.write(album, [photos[at] for at in sorted(nested[:count])], names, models, path)
@@ -195,24 +206,24 @@ def sizes(
 
 def _size(album: Path, models: Models, asked: Sequence[datasets.Query], count: int) -> Size:
     user = User(str(count), album, models)
-    found = quality.ask(user, asked, {name: METHODS[name] for name in ("ours", "ours-paper")})
+    answers = quality.ask(user, asked, {name: METHODS[name] for name in ("ours", "ours-paper")})
     scores = {
-        name: metrics.mean([metrics.from_places(q.places[name], q.relevant) for q in found.queries])
-        for name in found.milliseconds
+        name: metrics.mean([metrics.from_places(q.places[name], q.relevant) for q in answers.queries])
+        for name in answers.milliseconds
     }
     user.close()
     ours = scores["ours"]
     return Size(
-        count, len(asked), ours.recall5, ours.map5, scores["ours-paper"].recall5, found.milliseconds["ours"]
+        count, len(asked), ours.recall5, ours.map5, scores["ours-paper"].recall5, answers.milliseconds["ours"]
     )
 
 
 def bundles(
-    folder: Path, found: Sequence[Path], threads: int, home: Path, most: int, progress: Progress
+    folder: Path, paths: Sequence[Path], threads: int, home: Path, most: int, progress: Progress
 ) -> tuple[BundleQuality, ...]:
-    """The methods that depend on the encoder, with each bundle's own albums."""
+    """The methods that depend on the encoder, for each bundle on albums built with it."""
     names, out = ("ours", "ours-paper", "dense"), []
-    for bundle in found:
+    for bundle in paths:
         models = Models.open(bundle, "onnx", threads)
         asked = []
         for name in datasets.users(folder):

@@ -1,8 +1,7 @@
-"""Made-up users from a seed: a small album of a year or two, memories from templates, and queries whose
-answers follow from what was put together.
+"""Synthetic users, generated from a seed: small albums, and queries whose answers are known.
 
-Nothing in them happened. The same seed and number always give the same user, so that any machine of a fleet
-can make any user by itself.
+An album spans up to two years. Memories come from templates, and all content is invented. The same seed and
+number always give the same user, so that any machine of a fleet can generate any user by itself.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from pathlib import Path
 from .datasets import Query
 
 PEOPLE = ("Anna", "Tom", "Lena", "Marek", "Yuki", "Priya", "Diego", "Fatima", "Olu", "Ingrid")
-# What a memory calls it, and what its owner asks for later: other words, so that words alone do not find it.
+# The words of the memory and the words of the query: they differ, so that matching words is not enough.
 THINGS = (
     ("a red bicycle", "my bike ride"),
     ("the birthday cake", "blowing out candles"),
@@ -74,7 +73,7 @@ FIRST_DAY, DAYS = datetime(2023, 1, 1, 8), 700
 
 @dataclass(frozen=True)
 class Moment:
-    """What a photo is about. `asked`: the words that its owner asks with."""
+    """The content of one photo. `asked`: the words that a query uses for the thing shown."""
 
     when: datetime
     who: str
@@ -85,7 +84,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class SyntheticUser:
-    """`lines`: the album JSONL. Every query has an answer."""
+    """`lines`: the album JSONL. Every query has a relevant photo."""
 
     name: str
     lines: tuple[str, ...]
@@ -93,31 +92,31 @@ class SyntheticUser:
 
 
 def make(seed: int, number: int, photos: int, queries: int = 4) -> SyntheticUser:
-    """User `number` of `seed`. Raises ValueError for fewer than 1 photo or query."""
+    """User number `number` of the seed. Raises ValueError for fewer than one photo or query."""
     if photos < 1 or queries < 1:
         raise ValueError(f"{photos} photos and {queries} queries: at least one of each is wanted")
-    dice, name = random.Random(f"{seed}:{number}"), f"made-{seed}-{number:05d}"
-    moments = [_moment(dice) for _ in range(photos)]
+    rng, name = random.Random(f"{seed}:{number}"), f"made-{seed}-{number:05d}"
+    moments = [_moment(rng) for _ in range(photos)]
     lines = tuple(_line(f"{name}-{at}", moment) for at, moment in enumerate(moments))
-    asked = [_query(dice, moments) for _ in range(queries)]
-    found = tuple(
-        Query(f"{name}-q{n}", text, tuple(f"{name}-{at}" for at in meant), "en")
-        for n, (text, meant) in enumerate(asked)
+    questions = [_query(rng, moments) for _ in range(queries)]
+    with_answers = tuple(
+        Query(f"{name}-q{n}", text, tuple(f"{name}-{at}" for at in relevant), "en")
+        for n, (text, relevant) in enumerate(questions)
     )
-    return SyntheticUser(name, lines, found)
+    return SyntheticUser(name, lines, with_answers)
 
 
-def write(made: SyntheticUser, out: Path) -> None:
-    out.write_text("\n".join(made.lines) + "\n", encoding="utf-8")
+def write(user: SyntheticUser, out: Path) -> None:
+    out.write_text("\n".join(user.lines) + "\n", encoding="utf-8")
 
 
-def _moment(dice: random.Random) -> Moment:
-    when = FIRST_DAY + timedelta(days=dice.randrange(DAYS), minutes=dice.randrange(14 * 60))
+def _moment(rng: random.Random) -> Moment:
+    when = FIRST_DAY + timedelta(days=rng.randrange(DAYS), minutes=rng.randrange(14 * 60))
     who, (thing, asked), place, sentence = (
-        dice.choice(PEOPLE),
-        dice.choice(THINGS),
-        dice.choice(PLACES),
-        dice.choice(SENTENCES),
+        rng.choice(PEOPLE),
+        rng.choice(THINGS),
+        rng.choice(PLACES),
+        rng.choice(SENTENCES),
     )
     text = sentence.format(who=who, thing=thing, place=place[0])
     return Moment(when, who, asked, place, text[0].upper() + text[1:])
@@ -137,22 +136,23 @@ def _line(photo: str, moment: Moment) -> str:
     )
 
 
-def _query(dice: random.Random, moments: list[Moment]) -> tuple[str, list[int]]:
-    """A question about one moment, and all moments that answer it."""
-    meant = dice.choice(moments)
-    month = f"{MONTHS[meant.when.month - 1]} {meant.when.year}"
-    kind = dice.randrange(3)
+def _query(rng: random.Random, moments: list[Moment]) -> tuple[str, list[int]]:
+    """The text of a query about one random moment, and the numbers of all moments that answer it."""
+    target = rng.choice(moments)
+    month = f"{MONTHS[target.when.month - 1]} {target.when.year}"
+    kind = rng.randrange(3)
     if kind == 0:
-        return f"{meant.asked} with {meant.who}", [
-            n for n, m in enumerate(moments) if (m.asked, m.who) == (meant.asked, meant.who)
+        return f"{target.asked} with {target.who}", [
+            n for n, m in enumerate(moments) if (m.asked, m.who) == (target.asked, target.who)
         ]
     if kind == 1:
-        same = [
+        same_month = [
             n
             for n, m in enumerate(moments)
-            if m.asked == meant.asked and (m.when.month, m.when.year) == (meant.when.month, meant.when.year)
+            if m.asked == target.asked
+            and (m.when.month, m.when.year) == (target.when.month, target.when.year)
         ]
-        return f"{meant.asked} in {month}", same
-    return f"{meant.asked} in {meant.place[0]}", [
-        n for n, m in enumerate(moments) if (m.asked, m.place) == (meant.asked, meant.place)
+        return f"{target.asked} in {month}", same_month
+    return f"{target.asked} in {target.place[0]}", [
+        n for n, m in enumerate(moments) if (m.asked, m.place) == (target.asked, target.place)
     ]

@@ -1,6 +1,4 @@
-"""One user as every method sees them: the album, its engine, memories, the query's vector, and what a
-method prepares once.
-"""
+"""What every method gets of a user: the album, its engine and texts, query vectors, and cached indexes."""
 
 from __future__ import annotations
 
@@ -19,28 +17,28 @@ from gamer.runtime.indexing.encode import DERIVED
 from gamer.runtime.models.models import Models
 from gamer.runtime.search.engine import Engine
 
-DEPTH = 200  # ids that a method returns at most: what reciprocal-rank fusion reads of each list
+DEPTH = 200  # the most ids that a method returns; reciprocal-rank fusion reads this many of each list
 UNDATED = datetime(2026, 1, 1)
 _T = TypeVar("_T")
 
 
 class NotApplicable(Exception):
-    """A method that these albums give nothing to rank by; the message says what is missing."""
+    """Raised by a method that has nothing to rank by in these albums; the message says what is missing."""
 
 
 class User:
-    """`Rank = Callable[[User, str], list[str]]` is what a method is: a query in, ids out, best first.
+    """One user's album, opened, with what several methods share.
 
-    `now`: the wall clock that "last summer" counts from: the minute after the album's last photo, so that no
-    figure depends on the day of its run. `cache`: a folder for what a method keeps on disk between runs, or
-    None.
+    A method is a function `Rank`: a user and a query in, ids out, best first. `now`: the time that "last
+    summer" counts from, the minute after the album's last photo, so that no figure depends on the day of its
+    run. `cache`: a folder for files that a method reuses between runs, or None.
     """
 
     def __init__(self, name: str, album: Path, models: Models, cache: Path | None = None) -> None:
         self.name, self.path, self.models, self.cache = name, album, models, cache
         self.album = Album.open(album)
         self.engine = Engine(models, self.album)
-        self.charged_ns = 0  # what others paid for vectors that this query used again
+        self.charged_ns = 0  # encoding time of vectors that were computed before and used again
         self._vectors: dict[str, tuple[FloatArray, int]] = {}
         self._kept: dict[object, object] = {}
 
@@ -67,38 +65,39 @@ class User:
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
-        """What people wrote to each photo: memories without those that the device derived."""
+        """What people wrote about each photo: its memories, without those that the device derived."""
         return tuple(
             "\n".join(m.text for m in photo.memories if m.source not in DERIVED) for photo in self.photos
         )
 
     def vector(self, text: str) -> FloatArray:
-        """The bundle's text tower on `text`, float32 [D].
+        """The text tower's vector of `text`, float32 [D].
 
-        Computed once; each method that uses it again is charged its time.
+        It is computed once. Every later use adds its encoding time to `charged_ns`, so that each method's
+        measured time includes the encoding.
         """
-        found = self._vectors.get(text)
-        if found is None:
+        cached = self._vectors.get(text)
+        if cached is None:
             begin = perf_counter_ns()
             vector: FloatArray = self.models.text.encode([text])[0]
             self._vectors[text] = vector, perf_counter_ns() - begin
             return vector
-        self.charged_ns += found[1]
-        return found[0]
+        self.charged_ns += cached[1]
+        return cached[0]
 
     def forget_vectors(self) -> None:
         self._vectors.clear()
 
     def kept(self, make: Callable[[User], _T]) -> _T:
-        """`make(self)`, made when first asked for: an index, a graph."""
+        """The result of `make(self)`, such as an index or a graph, computed at the first call."""
         if make not in self._kept:
             self._kept[make] = make(self)
         return cast(_T, self._kept[make])
 
     def cosines(self, channel: str, query: str) -> FloatArray:
-        """float32 by row: the best chunk's cosine with the query, -inf where there is none.
+        """float32 [photos]: the cosine of each photo's best chunk with the query, -inf where it has none.
 
-        Raises NotApplicable without such vectors.
+        Raises NotApplicable if the album has no vectors of this channel.
         """
         if channel not in self.album.channels():
             raise NotApplicable(f"no {channel} vectors in these albums")

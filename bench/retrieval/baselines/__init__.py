@@ -1,7 +1,7 @@
-"""What our search is measured against: one file a baseline, each a `rank(user, query) -> ids`, on the same
-albums and the same text tower.
+"""The baselines that our search is compared with, on the same albums and the same text tower.
 
-To add one: write a file with `rank`, and give it a name in BASELINES (bench/README.md shows it).
+Each is one file with a function `rank(user, query) -> ids`. To add one: write such a file and give it a name
+in BASELINES (bench/README.md has an example).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from . import bm25, dense, gar, graphrag, image, minirag, reminisce, rrf, st
 
 @dataclass(frozen=True)
 class Baseline:
-    """`what`: one line for tables and for --help."""
+    """A method to compare with. `what`: its description in tables and --help, one line."""
 
     rank: Rank
     what: str

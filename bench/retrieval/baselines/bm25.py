@@ -1,7 +1,7 @@
-"""BM25 over the memories: lower-case words, English stop words out, Snowball English stems, k1 = 1.5, b =
-0.75 (bm25s, its "lucene" form).
+"""BM25 over the memories, with k1 = 1.5 and b = 0.75 (bm25s, its "lucene" form).
 
-The protocol of the data sets' own `bm25` row, so that the two can be held against each other.
+Words are lower-cased, English stop words are dropped, and the rest are stemmed (Snowball English). The data
+sets' own `bm25` row follows the same protocol, so that the two can be compared.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _WORDS = r"(?u)\b\w+\b"
 
 @dataclass(frozen=True, eq=False)
 class Index:
-    """`retriever`: None for texts without a single word."""
+    """BM25 over some texts. `retriever`: None if the texts hold no word at all."""
 
     retriever: Any
     stemmer: Any
@@ -40,7 +40,7 @@ class Index:
         return cls(retriever, stemmer, len(texts))
 
     def scores(self, query: str) -> FloatArray:
-        """float32 [texts], 0 where no word of the query stands."""
+        """float32 [texts]: BM25 of each text, 0 for a text with no word of the query."""
         (words,) = _tokens([query], self.stemmer)
         known = (
             [] if self.retriever is None else [word for word in words if word in self.retriever.vocab_dict]
@@ -55,7 +55,7 @@ class Index:
 def _tokens(texts: Sequence[str], stemmer: Any) -> list[list[str]]:
     import bm25s
 
-    found: list[list[str]] = bm25s.tokenize(
+    tokens: list[list[str]] = bm25s.tokenize(
         list(texts),
         stopwords="en",
         stemmer=stemmer,
@@ -63,7 +63,7 @@ def _tokens(texts: Sequence[str], stemmer: Any) -> list[list[str]]:
         return_ids=False,
         show_progress=False,
     )
-    return found
+    return tokens
 
 
 def over_memories(user: User) -> Index:

@@ -1,4 +1,4 @@
-"""Dense retrieval: the text tower on the query, and the cosine of the best chunk of each photo's memories."""
+"""Dense retrieval: a photo scores the cosine of its best text chunk with the query's vector."""
 
 from __future__ import annotations
 

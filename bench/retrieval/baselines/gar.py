@@ -1,11 +1,12 @@
-"""GAR, generation-augmented retrieval (Mao et al. 2021): the language model writes a sentence that a memory
-might say; BM25 searches for it too.
+"""GAR, generation-augmented retrieval (Mao et al. 2021): BM25 also searches for a generated sentence.
 
-As adapted: one greedy sentence of at most 32 tokens by the bundle's own small model, shown three examples,
-where GAR trains a generator of answers, sentences and titles; the two BM25 lists (the query; the query and
-the sentence) are fused by reciprocal rank, as GAR fuses its lists. The prompt's fixed beginning is computed
-once a process. Sentences are kept on disk by model, prompt and query, a line each: a run that was interrupted
-asks for none twice, and is then timed without the writing.
+The language model writes a sentence that a memory might hold. As adapted: one greedy sentence of at most 32
+tokens by the bundle's small model, shown three examples, where GAR trains a generator of answers, sentences
+and titles. The two BM25 lists (the query; the query and the sentence) are fused by reciprocal rank, as GAR
+fuses its lists. The prompt's fixed beginning is computed once a process.
+
+Sentences are stored on disk by model, prompt and query, one a line, so that an interrupted run generates none
+twice. A query whose sentence was stored is timed without the generation.
 """
 
 from __future__ import annotations
@@ -24,40 +25,29 @@ from . import bm25, rrf
 
 MAX_NEW, MAX_QUERY = 32, 300
 PROMPT = (
-    "Each search is for a photo or a message in a "
-    "private archive. After each "
-    "stands one sentence "
-    "that the "
-    "photo's description or "
-    "the message may say.\n\n"
-    "Search: candles\nSentence: My daughter blows out "
-    "the candles on her "
-    "chocolate birthday "
-    "cake in our "
-    "kitchen.\n\n"
-    "Search: Where did Tom park the car?\nSentence: Tom: I left "
-    "the red car in "
-    "the garage "
-    "behind the "
-    "station.\n\n"
-    "Search: sunset over the bay\nSentence: An "
-    "orange sun sinks behind "
-    "the boats and the "
-    "calm water of the "
-    "harbour.\n\n"
+    "Each search is for a photo or a message in a private archive. After each stands one sentence that the "
+    "photo's description or the message may say.\n\n"
+    "Search: candles\n"
+    "Sentence: My daughter blows out the candles on her chocolate birthday cake in our kitchen.\n\n"
+    "Search: Where did Tom park the car?\n"
+    "Sentence: Tom: I left the red car in the garage behind the station.\n\n"
+    "Search: sunset over the bay\n"
+    "Sentence: An orange sun sinks behind the boats and the calm water of the harbour.\n\n"
 )
 
 
 class Writer:
-    """The bundle's language model with the prompt in its cache. Not thread-safe, as the model is not."""
+    """The bundle's language model with the prompt in its cache. Not thread-safe, because the model is not."""
 
     def __init__(self, models: Models) -> None:
         self._models = models
         self._fixed: Prefix | None = None
 
     def __call__(self, query: str) -> str:
-        """The model's sentence about `query`; "" when it says nothing. The query is data: cleaned, and cut at
-        MAX_QUERY.
+        """The model's sentence about `query`; "" if it generates no text.
+
+        The query is untrusted: it is cleaned of control characters and markup, and cut at MAX_QUERY
+        characters.
         """
         rest = tuple(self._models.llm_tokenizer.encode(f"Search: {clean(query, MAX_QUERY)}\nSentence:").ids)
         model = self._models.language_model
@@ -72,8 +62,9 @@ class Writer:
 
 
 class Sentences:
-    """Sentences by query, kept in a file of JSON lines if there is one; a half-written last line is passed
-    over.
+    """Sentences by query, stored in a file of JSON lines if `path` is given.
+
+    Lines that cannot be parsed are skipped, such as the half-written last line of an interrupted run.
     """
 
     def __init__(self, writer: Callable[[str], str], path: Path | None) -> None:
@@ -82,17 +73,16 @@ class Sentences:
 
     @classmethod
     def of(cls, models: Models, cache: Path | None) -> Sentences:
-        made_by = models.manifest.artifact("llm_decoder", models.backend).sha256[:8]
-        name = f"gar-{made_by}-{hashlib.sha256(f'{PROMPT}{MAX_NEW}'.encode()).hexdigest()[:8]}.jsonl"
+        model_hash = models.manifest.artifact("llm_decoder", models.backend).sha256[:8]
+        name = f"gar-{model_hash}-{hashlib.sha256(f'{PROMPT}{MAX_NEW}'.encode()).hexdigest()[:8]}.jsonl"
         return cls(Writer(models), None if cache is None else cache / name)
 
     def about(self, query: str) -> str:
         if query not in self._known:
             self._known[query] = self._writer(query)
             if self._path is not None:
-                with self._path.open(
-                    "a", encoding="utf-8"
-                ) as stream:  # one short write: processes may share the file
+                # One short write, because several processes may append to the file.
+                with self._path.open("a", encoding="utf-8") as stream:
                     stream.write("\n" + json.dumps({"query": query, "said": self._known[query]}))
         return self._known[query]
 
@@ -117,6 +107,6 @@ def _sentences(user: User) -> Sentences:
 
 
 def rank(user: User, query: str) -> list[str]:
-    said = user.kept(_sentences).about(query)
+    sentence = user.kept(_sentences).about(query)
     index = user.kept(bm25.over_memories)
-    return rrf.fused([user.best(index.scores(text), above=0) for text in (query, f"{query} {said}")])
+    return rrf.fused([user.best(index.scores(text), above=0) for text in (query, f"{query} {sentence}")])

@@ -1,5 +1,6 @@
-"""Image-only retrieval: the cosine of the query's vector and each photo's image vector (both in the text
-tower's space). Needs photos with pixels.
+"""Image-only retrieval: the cosine of each photo's image vector with the query's vector.
+
+Both are in the text tower's space. The data set needs photos with pixels.
 """
 
 from __future__ import annotations

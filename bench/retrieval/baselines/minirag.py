@@ -1,14 +1,17 @@
 """MiniRAG-like graph retrieval (Fan et al. 2025), as adapted to an album.
 
 MiniRAG indexes chunks and entities in one heterogeneous graph, so that a small model need not understand
-much: it finds the query's entities in it, walks paths from them, and takes the chunks that lie on strong
-ones. Here: chunks are photos, entities and links are the album's own (layer 2). Start nodes are the START
-entities nearest to the query, and those nearest to each name that the album's extractor finds in it.
-Activation is the cosine and passes on to joined entities, damped by DAMPING and shared by degree, for two
-steps; a photo's graph score is the sum of its entities' activation over the square root of their number,
-scaled to 1 for the best photo; WEIGHT times it is added to the cosine of its text. What differs: no language
-model names the answer's type and no edge has a description; WEIGHT is the best of six on a sample of the
-development queries, as our own weights are fitted to them.
+much: it matches the query's entities to nodes, follows paths from them, and takes the chunks on strong paths.
+Here, chunks are photos, and entities and links are the album's (layer 2).
+
+Start nodes are the START entities nearest to the query, and the entity nearest to each name that the album's
+extractor reads in the query. A start node's activation is its cosine. It passes on to joined entities for two
+steps, damped by DAMPING and divided by degree. A photo's graph score is the sum of its entities' activation
+over the square root of their number, scaled to 1 for the best photo; WEIGHT times it is added to the cosine
+of the photo's text.
+
+What differs: no language model names the type of the answer, and edges have no descriptions. WEIGHT is the
+best of six on a sample of the development queries, as our own weights are fitted to them.
 """
 
 from __future__ import annotations
@@ -25,17 +28,20 @@ WEIGHT = 0.1
 
 
 def activation(graph: EntityGraph, seeds: FloatArray) -> FloatArray:
-    """float32 [m]: what the seeds' cosines [m] (0: not a seed) amount to after STEPS along the joints."""
+    """float32 [m]: each node's activation, summed over the start and STEPS steps along `graph.joined`.
+
+    `seeds`: float32 [m], the cosines of the start nodes, 0 for other nodes.
+    """
     degree = np.maximum(np.asarray(graph.joined.sum(axis=1)).reshape(-1), 1)
-    total = here = seeds.astype(np.float64)
+    total = current = seeds.astype(np.float64)
     for _ in range(STEPS):
-        here = DAMPING * (graph.joined @ (here / degree))
-        total = total + here
+        current = DAMPING * (graph.joined @ (current / degree))
+        total = total + current
     return total.astype(np.float32)
 
 
 def seeds_of(user: User, graph: EntityGraph, query: str) -> FloatArray:
-    """float32 [m]: cosines of the start nodes, 0 elsewhere."""
+    """float32 [m]: the cosines of the start nodes, 0 for other nodes."""
     out = np.zeros(len(graph.names), np.float32)
     for text, count in ((query, START), *((mention.name, 1) for mention in extract(query))):
         near = graph.vectors @ user.vector(text)

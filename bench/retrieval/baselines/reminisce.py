@@ -1,11 +1,12 @@
 """Reminisce-like coarse-to-fine embedding (Cai et al. 2024), as adapted to an album.
 
-Reminisce leaves a photo with a coarse embedding from an early exit of the tower, and refines at query time
-only the candidates that the coarse ones name. The exported towers have no early exit. What stands for the
-coarse embedding is the first COARSE principal components of the user's own chunk vectors (a twelfth of 384
-dimensions); the best SHARE of the photos, at least LEAST, are ranked anew by the whole vector. What differs:
-the coarse stage saves bytes and multiply-adds of the search, not of the encoding, and its loss is that of a
-projection, not of a shallower network.
+Reminisce gives a photo a coarse embedding from an early exit of the tower, and at query time refines only the
+candidates that the coarse embeddings select. The exported towers have no early exit. Here, the coarse
+embedding is the first COARSE principal components of the user's chunk vectors (a twelfth of 384 dimensions).
+The best SHARE of the photos, at least LEAST, are ranked again by the full vectors.
+
+What differs: the coarse stage saves bytes and multiply-adds of the search, not of the encoding, and its loss
+is that of a projection, not of a shallower network.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ COARSE, SHARE, LEAST = 32, 0.05, 20
 
 @dataclass(frozen=True, eq=False)
 class Coarse:
-    """`basis`: float32 [D, COARSE]; `codes`: float32 [chunks, COARSE]; `owners`: the photo row of each,
+    """`basis`: float32 [D, COARSE]. `codes`: float32 [chunks, COARSE]. `owners`: int64 [chunks], photo rows,
     ascending.
     """
 
@@ -34,19 +35,19 @@ class Coarse:
 
 
 def coarse(user: User) -> Coarse:
-    found = vectors(user.path, "text")
-    if not len(found.owners):
+    full = vectors(user.path, "text")
+    if not len(full.owners):
         raise NotApplicable("no text vectors in these albums")
-    _, _, components = np.linalg.svd(found.floats, full_matrices=False)
+    _, _, components = np.linalg.svd(full.floats, full_matrices=False)
     basis = np.asarray(components[:COARSE].T, np.float32)
-    return Coarse(basis, found.floats @ basis, found.owners)
+    return Coarse(basis, full.floats @ basis, full.owners)
 
 
 def rank(user: User, query: str) -> list[str]:
     index = user.kept(coarse)
     near = np.full(len(user.album), -np.inf, np.float32)
     np.maximum.at(near, index.owners, index.codes @ (index.basis.T @ user.vector(query)))
-    kept = np.argsort(-near, kind="stable")[: max(LEAST, round(SHARE * len(near)))]
+    candidates = np.argsort(-near, kind="stable")[: max(LEAST, round(SHARE * len(near)))]
     fine = np.full(len(near), -np.inf, np.float32)
-    fine[kept] = user.cosines("text", query)[kept]
+    fine[candidates] = user.cosines("text", query)[candidates]
     return user.best(fine)

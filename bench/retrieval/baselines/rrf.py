@@ -1,6 +1,6 @@
-"""Reciprocal-rank fusion (Cormack et al.
+"""Reciprocal-rank fusion (Cormack et al. 2009) of ranked lists of ids, with the usual k = 60.
 
-2009) of lists of ids, and its form over BM25 and the dense list with the usual k = 60.
+The baseline fuses the lists of BM25 and dense retrieval.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ K = 60
 
 
 def fused(lists: Sequence[Sequence[str]]) -> list[str]:
-    """An id scores the sum of 1 / (K + place) over the lists that hold it; equal scores in the order in which
-    they were met.
+    """At most DEPTH ids by the sum of 1 / (K + place) over the lists that hold them, best first.
+
+    Equal scores stand in the order in which their ids first appear in the lists.
     """
     scores: dict[str, float] = {}
     for ranked in lists:

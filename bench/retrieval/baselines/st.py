@@ -1,8 +1,8 @@
-"""ST-matching: each photo's time and place written out as words ("Saturday 14 February 2026 winter evening
-Amsterdam"), matched by BM25.
+"""ST-matching: BM25 over each photo's time and place as words.
 
-It understands nothing: "last summer" matches every summer by its word, "the day after Christmas" no day. A
-query that names neither time nor place gets an empty list.
+A photo's text is such as "Saturday 14 February 2026 winter evening Amsterdam". Cues are not interpreted:
+"last summer" matches every summer by its word, "the day after Christmas" matches no day. A query that names
+neither time nor place gets an empty list.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def written(photo: Photo) -> str:
     return " ".join((at.strftime("%A %d %B %Y %Y%m%d"), str(at.day), season, part, *places))
 
 
-def _over_moments(user: User) -> Index:
+def _over_times_and_places(user: User) -> Index:
     texts = [written(photo) for photo in user.photos]
     if not any(texts):
         raise NotApplicable("no photo has a time or a place")
@@ -37,4 +37,4 @@ def _over_moments(user: User) -> Index:
 
 
 def rank(user: User, query: str) -> list[str]:
-    return user.best(user.kept(_over_moments).scores(query), above=0)
+    return user.best(user.kept(_over_times_and_places).scores(query), above=0)
