@@ -1,8 +1,8 @@
-"""Read an album with Python's standard library alone: it is an SQLite file (index/FORMAT.md).
+"""Read an album with only Python's standard library: it is an SQLite file (index/FORMAT.md).
 
     python examples/album_with_sqlite.py out/album.gamer espresso
 
-Prints the photos whose memories hold the word, best first, with their time on the wall and their place.
+Prints the photos with a memory that contains the word, best match first, with local time and position.
 """
 
 from __future__ import annotations

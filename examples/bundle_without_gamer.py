@@ -1,4 +1,4 @@
-"""Read a bundle with onnxruntime and tokenizers alone: what an app in any language has to do.
+"""Read a bundle with only onnxruntime and tokenizers: what an app in any language has to do.
 
     python examples/bundle_without_gamer.py out/pocket "my cat" "a bowl of soup" "a cat on the sofa"
 
@@ -24,7 +24,7 @@ def main(bundle: Path, query: str, texts: list[str]) -> None:
     assert hashlib.sha256(path.read_bytes()).hexdigest() == tower["sha256"], f"{path}: damaged"
 
     options = onnxruntime.SessionOptions()
-    # Where the processor has no VNNI, 8-bit products saturate without this.
+    # Without this option, int8 products saturate on x86 processors that lack VNNI.
     options.add_session_config_entry("session.x64quantprecision", "1")
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     tokenizer = Tokenizer.from_file(str(bundle / "text_tokenizer.json"))
@@ -35,9 +35,9 @@ def main(bundle: Path, query: str, texts: list[str]) -> None:
         vector = session.run(["embedding"], {"input_ids": ids, "attention_mask": np.ones_like(ids)})[0][0]
         return np.asarray(vector / np.linalg.norm(vector), np.float32)
 
-    asked = encode(query)
+    query_vector = encode(query)
     for text in texts:
-        print(f"{float(asked @ encode(text)):.3f}  {text}")
+        print(f"{float(query_vector @ encode(text)):.3f}  {text}")
 
 
 if __name__ == "__main__":

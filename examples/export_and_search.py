@@ -1,8 +1,8 @@
-"""Export a small model, index a folder of photos, search it: the whole of it from Python.
+"""Export a small model, index a folder of photos and search it, from Python.
 
     python examples/export_and_search.py FOLDER "coffee last spring"
 
-Needs the `export` extra. The bundle goes to out/example-bundle, the album to out/example.gamer.
+Needs the `export` extra. The bundle is written to out/example-bundle, the album to out/example.gamer.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def main(folder: Path, query: str, out: Path = Path("out")) -> None:
     bundle = out / "example-bundle"
     # The two towers are enough for a search; an export that is up to date returns at once.
     settings = Settings("pocket", parts=("image", "text"))
-    export(settings, ("onnx",), bundle, jobs=1, report=lambda what, artifact: print(f"export: {what}"))
+    export(settings, ("onnx",), bundle, jobs=1, report=lambda step, artifact: print(f"export: {step}"))
 
     album = build(folder, Models.open(bundle), out / "example.gamer")
     print(f"index: {album.photos} photos, {len(album.skips)} skipped")

@@ -1,6 +1,6 @@
-"""The runtime room: a bundle and an album in, answers out.
+"""The runtime: opens a bundle, indexes photos into an album, and searches it.
 
-Importing any part of it turns the telemetry of native libraries off.
+Importing any part of it turns off the telemetry of native libraries.
 """
 
 from .telemetry import opt_out

@@ -1,8 +1,7 @@
-"""What this machine is, and what it makes of a bundle: one report, for `gamer doctor` and for a person who
-asks for help.
+"""A report on this machine and on how a bundle runs on it, for `gamer doctor` and for support requests.
 
-Opens every component once (its self-check included), searches nothing and writes nothing but the verdicts'
-cache.
+Opens every component once, including its self-check. Searches nothing, and writes only the cache of
+self-check results.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ ENGINES = (
     "tokenizers",
     "pillow",
 )
-# Extra → a package that only it brings.
+# Extra → a package that only this extra installs.
 EXTRAS = {
     "export": "torch",
     "serve": "fastapi",
@@ -42,14 +41,19 @@ EXTRAS = {
     "fleet": "ray",
     "dev": "pytest",
 }
-OVERHEAD = 2.0  # resident bytes by the files': pocket on ONNX, all open and used, takes 336 MB for 173
+# Resident bytes per byte of file: pocket on ONNX, all open and used, takes 336 MB for 173 MB of files.
+OVERHEAD = 2.0
 
 
 @dataclass(frozen=True)
 class ComponentCheck:
-    """One component on this machine. `here`: the worst cosine of its fixtures on these kernels (the
-    manifest's where it was proven on them); None where nothing was run. `chosen`: the arithmetic. `problem`:
-    why it cannot be used here, "" where it can."""
+    """One component on this machine.
+
+    `proven`: the worst cosine of the export, measured on the kernels `proven_on`. `here`: the worst cosine of
+    its golden fixtures on this machine's kernels (the manifest's value if it was measured on the same ones);
+    None if nothing was run. `chosen`: the arithmetic, and `why`. `problem`: why the component cannot be used
+    here, "" if it can.
+    """
 
     role: str
     quant: str
@@ -64,8 +68,10 @@ class ComponentCheck:
 
 @dataclass(frozen=True)
 class Report:
-    """`free_mb`: memory that a new process can have; None where the system does not say. `needs_mb`: of the
-    bundle with all components open.
+    """What `gamer doctor` prints.
+
+    `extras`: extra → whether it is installed. `free_mb`: memory available to a new process, None if unknown.
+    `needs_mb`: an estimate for the bundle with all components open.
     """
 
     processor: processor.Processor
@@ -87,12 +93,15 @@ class Report:
 
     @property
     def healthy(self) -> bool:
-        """Whether every component can be used, and SQLite has what an album needs."""
+        """Whether every component can be used and SQLite has FTS5, which an album needs."""
         return self.sqlite_fts5 and not any(c.problem for c in self.components)
 
 
 def examine(bundle: Path | None, backend: str = "onnx", threads: int = 2) -> Report:
-    """Raises BundleError for a bundle that is not what it promises, RuntimeFailure for an unknown backend."""
+    """Examines this machine, and `bundle` if given.
+
+    Raises BundleError for a bundle that contradicts its manifest, RuntimeFailure for an unknown backend.
+    """
     import apsw
 
     split(backend)
@@ -179,7 +188,7 @@ def _check(models: Models, role: str) -> ComponentCheck:
 
 
 def backends_here() -> tuple[str, ...]:
-    """Backends whose package is installed on a system that can have them."""
+    """The backends whose package is installed and that this system supports."""
     return tuple(name for name in BACKENDS if runs_here(name) and installed(processor.PACKAGES[name]))
 
 
@@ -193,7 +202,7 @@ def _system_fts5() -> bool:
 
 
 def _free_mb() -> int | None:
-    """Linux's own estimate of what a new process can have; elsewhere nothing short of a package says it."""
+    """MB available to a new process, as Linux estimates it; None elsewhere, where it would need a package."""
     try:
         for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
             if line.startswith("MemAvailable:"):

@@ -1,9 +1,9 @@
-"""The runtime's one error: a line that says what is wrong, where, and what to do."""
+"""The runtime's errors: one line that says what is wrong, where, and what to do."""
 
 
 class RuntimeFailure(Exception):
-    """A bundle, backend or query problem that a person can act on. `str(error)` is one line."""
+    """A problem with a bundle, backend or query that the user can solve. `str(error)` is one line."""
 
 
 class BundleError(RuntimeFailure):
-    """The bundle directory is not what its manifest promises."""
+    """The bundle directory contradicts its manifest."""

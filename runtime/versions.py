@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 @cache
 def installed(distribution: str) -> str | None:
-    """The version of an installed distribution ("onnxruntime" → "1.32.0"); None where it is not installed."""
+    """The version of an installed distribution ("onnxruntime" → "1.32.0"); None if it is not installed."""
     try:
         return version(distribution)
     except PackageNotFoundError:

@@ -1,8 +1,7 @@
-"""Backends: one file per engine with the same names, chosen from a literal table; the heavy import stands
-inside `open_session`.
+"""Backends: one module per engine with the same interface, chosen from a table and imported when first used.
 
-A `Session` runs one artifact: named arrays in, named arrays out. A backend may name the processors or kernels
-that it is to use: `coreml:cpu_and_ne`, `onnx:unfused`.
+A `Session` runs one artifact: named arrays in, named arrays out. A backend's name may end with the processors
+or kernels to use: `coreml:cpu_and_ne`, `onnx:unfused`.
 """
 
 from __future__ import annotations
@@ -20,16 +19,16 @@ from ..errors import RuntimeFailure
 
 Array = NDArray[np.generic]
 BACKENDS = {"onnx": "onnx_backend", "executorch": "executorch_backend", "coreml": "coreml_backend"}
-PLATFORMS = {"coreml": ("darwin", "macOS")}  # what runs on one system alone: its sys.platform and its name
-# The first is what a backend without any takes; the one of FALLBACK, slower and closer to the file's
-# arithmetic, is for where that is wrong.
+PLATFORMS = {"coreml": ("darwin", "macOS")}  # backends of one system only: its sys.platform and name
+# The first of a backend's units is its default. The one in FALLBACK is slower and closer to the arithmetic
+# that the file describes; it is used where the default gives wrong results.
 UNITS = {"onnx": ("fused", "unfused"), "coreml": ("all", "cpu_only", "cpu_and_gpu", "cpu_and_ne")}
 FALLBACK = {"onnx": "unfused", "coreml": "cpu_only"}
 CHOICES = (*BACKENDS, *(f"{name}:{unit}" for name, units in UNITS.items() for unit in units))
 
 
 class Session(Protocol):
-    """One loaded artifact. Arrays have the names, shapes and dtypes of the artifact's tensor specs."""
+    """A loaded artifact. Arrays have the names, shapes and dtypes of the artifact's tensor specs."""
 
     artifact: Artifact
 
@@ -37,14 +36,15 @@ class Session(Protocol):
 
 
 def runs_here(name: str) -> bool:
-    """Whether this system can have the backend called `name` at all."""
+    """Whether the backend `name` exists for this system, installed or not."""
     return name in BACKENDS and (name not in PLATFORMS or PLATFORMS[name][0] == sys.platform)
 
 
 def split(backend: str) -> tuple[str, str]:
-    """ "coreml:cpu_and_ne" → ("coreml", "cpu_and_ne").
+    """The name and the units of a backend: "coreml:cpu_and_ne" → ("coreml", "cpu_and_ne").
 
-    Raises RuntimeFailure for an unknown one, and for one of another system.
+    The default units if none are given, "" for a backend without units. Raises RuntimeFailure for an unknown
+    backend, and for one of another system.
     """
     if backend not in CHOICES:
         raise RuntimeFailure(f"unknown backend {backend!r}; choose one of: {', '.join(CHOICES)}")
@@ -58,8 +58,9 @@ def split(backend: str) -> tuple[str, str]:
 
 
 def open_session(backend: str, path: Path, artifact: Artifact, threads: int) -> Session:
-    """Loads one artifact. Raises RuntimeFailure for an unknown backend, a missing package or a file that the
-    engine refuses.
+    """Loads one artifact, to run with `threads` threads.
+
+    Raises RuntimeFailure for an unknown backend, a missing package or a file that the engine refuses.
     """
     name, units = split(backend)
     module = importlib.import_module(f".{BACKENDS[name]}", __name__)

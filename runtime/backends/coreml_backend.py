@@ -1,12 +1,12 @@
-"""Core ML on a Mac, through coremltools' MLModel.
+"""Core ML on macOS, through coremltools' MLModel.
 
-A Core ML program has its own names: no dots, and `rest_0`… or `given_0`… where a step takes its inputs as a
-list. `shared` gives it the names that the other backends have, so that the drivers above know one contract; a
-step's inputs are matched by their place. Shapes are fixed, and what was computed in fp16 comes out as such. A
-decoder may keep its cache in states of the program.
+The tensors of a Core ML program have names without dots, and `rest_0`… or `given_0`… where a decoder step
+takes its inputs as a list. `shared` gives them the names of the other backends, so that the drivers in
+models/ use one interface; a step's inputs are matched by position. Shapes are fixed, and outputs that were
+computed in fp16 are fp16. A decoder may keep its cache in states of the program.
 
-Core ML itself has not been run by the project's tests: they run on other systems, with the saved programs
-interpreted beneath MLModel.
+The project's tests do not run Core ML itself: they run on other systems, where MLModel calls an interpreter
+of the saved program.
 """
 
 from __future__ import annotations
@@ -25,17 +25,16 @@ from ..errors import RuntimeFailure
 from . import Array
 
 _NUMBERED = re.compile(r"_(\d+)$")
-_WHERE, _ROTATED = ("place", "mask"), ("cos", "sin", "place", "mask")
-# What a step takes before its caches, by the positions that its family has: learned, rotary, rotary with
-# local layers.
-_HEADS = tuple(
-    ("embeds", *where) for where in (_WHERE, _ROTATED, (*_ROTATED, "cos_local", "sin_local", "mask_local"))
+_POSITION, _ROTATED = ("place", "mask"), ("cos", "sin", "place", "mask")
+# A step's inputs before its caches, by the kind of its positions: learned, rotary, rotary with local layers.
+_STEP_INPUTS = tuple(
+    ("embeds", *where) for where in (_POSITION, _ROTATED, (*_ROTATED, "cos_local", "sin_local", "mask_local"))
 )
-_RELATIVE = ("embeds", *_WHERE, "buckets", "cross_mask")
+_RELATIVE_INPUTS = ("embeds", *_POSITION, "buckets", "cross_mask")
 
 
 class Program(Protocol):
-    """What runs a package, by the package's own names: Core ML, or an interpreter of the same."""
+    """Runs a package, with the names that the package has: Core ML, or an interpreter in its place."""
 
     def run(self, inputs: dict[str, Array]) -> dict[str, Array]: ...
 
@@ -47,7 +46,7 @@ class Program(Protocol):
 
 
 class Shared:
-    """A program behind the names that every backend shares; numbers as the program declares them."""
+    """A session of a program, with the tensor names of the other backends and the program's dtypes."""
 
     def __init__(self, program: Program, artifact: Artifact) -> None:
         self._program, self._own, self.artifact = program, artifact, shared_names(artifact)
@@ -55,14 +54,17 @@ class Shared:
     def run(self, inputs: dict[str, Array]) -> dict[str, Array]:
         pairs = zip(self._own.inputs, self.artifact.inputs, strict=True)
         out = self._program.run(
-            {own.name: np.ascontiguousarray(inputs[ours.name], np.dtype(own.dtype)) for own, ours in pairs}
+            {
+                native.name: np.ascontiguousarray(inputs[spec.name], np.dtype(native.dtype))
+                for native, spec in pairs
+            }
         )
         pairs = zip(self._own.outputs, self.artifact.outputs, strict=True)
-        return {ours.name: np.asarray(out[own.name], np.dtype(own.dtype)) for own, ours in pairs}
+        return {spec.name: np.asarray(out[native.name], np.dtype(native.dtype)) for native, spec in pairs}
 
 
 class SharedStates(Shared):
-    """The same of a program that has states; these have one name everywhere."""
+    """A session of a program with states, whose names are the same everywhere."""
 
     def reset(self) -> None:
         self._program.reset()
@@ -75,14 +77,14 @@ class SharedStates(Shared):
 
 
 def shared(program: Program, artifact: Artifact) -> Shared:
-    """Raises RuntimeFailure for an artifact whose inputs are no step's."""
+    """The session of a program. Raises RuntimeFailure for a decoder whose inputs are not those of a step."""
     return (SharedStates if program.states() else Shared)(program, artifact)
 
 
 def shared_names(artifact: Artifact) -> Artifact:
-    """The artifact with the tensor names that the other targets' artifacts have.
+    """The artifact with the tensor names of the other targets' artifacts.
 
-    Raises RuntimeFailure for one that fits no step.
+    Raises RuntimeFailure for a decoder whose inputs are not those of a step.
     """
     if not artifact.role.startswith("llm_"):
         return artifact
@@ -98,17 +100,18 @@ def shared_names(artifact: Artifact) -> Artifact:
 
 
 def _step_inputs(artifact: Artifact, layers: int) -> list[str]:
-    """Names of a step's inputs in their order. `layers`: how many give their key and value; 0 where all keep
-    them in states. The count alone says which step it is."""
+    """The names of a step's inputs, in order. The number of inputs determines the kind of step.
+
+    `layers`: the number of layers that return their key and value; 0 if all layers keep them in states.
+    """
     count, past = len(artifact.inputs), _pairs("past", layers)
-    for head in _HEADS:
+    for head in _STEP_INPUTS:
         if len(head) + len(past) == count:
             return [*head, *past]
-    crossed = (
-        count - len(_RELATIVE) - len(past)
-    )  # after the caches, an encoder's keys and values for as many layers
+    # An encoder's keys and values for the same number of layers follow the caches.
+    crossed = count - len(_RELATIVE_INPUTS) - len(past)
     if crossed > 0 and crossed == 2 * (layers or crossed // 2):
-        return [*_RELATIVE, *past, *_pairs("cross", crossed // 2)]
+        return [*_RELATIVE_INPUTS, *past, *_pairs("cross", crossed // 2)]
     raise RuntimeFailure(
         f"{artifact.path}: {count} inputs, {layers} layers' keys and values: no decoder's step: export again"
     )
@@ -119,7 +122,7 @@ def _pairs(kind: str, layers: int) -> list[str]:
 
 
 class _Native:
-    """An MLModel with its states."""
+    """An MLModel and its states, as a `Program`."""
 
     def __init__(self, model: Any, where: str) -> None:
         self._model, self._where = model, where
@@ -128,15 +131,15 @@ class _Native:
 
     def run(self, inputs: dict[str, Array]) -> dict[str, Array]:
         try:
-            found: dict[str, Array] = self._model.predict(inputs, self._state)
+            outputs: dict[str, Array] = self._model.predict(inputs, self._state)
         except Exception as error:
             raise RuntimeFailure(
                 f"{self._where}: Core ML fails ({_first_line(error)}): try --backend coreml:cpu_only"
             ) from None
-        return found
+        return outputs
 
     def reset(self) -> None:
-        """New states, where the model has any."""
+        """Makes new states, if the model has any."""
         self._state: Any = self._model.make_state() if self._names else None
 
     def states(self) -> dict[str, Array]:
@@ -144,17 +147,16 @@ class _Native:
 
     def set_states(self, values: dict[str, Array]) -> None:
         for name, value in values.items():
-            self._state.write_state(
-                name, np.ascontiguousarray(value, np.float16)
-            )  # the one type that states have
+            self._state.write_state(name, np.ascontiguousarray(value, np.float16))  # states are always fp16
 
 
 def open_session(path: Path, artifact: Artifact, threads: int, units: str) -> Shared:
-    """Loads a .mlpackage, which Core ML compiles. `units`: all | cpu_only | cpu_and_gpu | cpu_and_ne; its
-    threads are its own. Raises RuntimeFailure."""
-    logging.getLogger("coremltools").setLevel(
-        logging.ERROR
-    )  # it warns of every package beside it that it does not know yet
+    """Loads a .mlpackage, which Core ML compiles. Raises RuntimeFailure.
+
+    `units`: all | cpu_only | cpu_and_gpu | cpu_and_ne. `threads` is ignored: Core ML has its own threads.
+    """
+    # coremltools warns about each installed package that it does not know yet.
+    logging.getLogger("coremltools").setLevel(logging.ERROR)
     try:
         ct: Any = importlib.import_module("coremltools")
     except ImportError as error:
@@ -163,7 +165,7 @@ def open_session(path: Path, artifact: Artifact, threads: int, units: str) -> Sh
         ) from None
     try:
         model: Any = ct.models.MLModel(str(path), compute_units=ct.ComputeUnit[units.upper()])
-        # a package that Core ML does not load is no more than a warning until it is asked something
+        # A package that Core ML cannot load only causes a warning until it is used.
         model.get_compiled_model_path()
         native = _Native(model, f"{path} on {units}")
     except Exception as error:  # Core ML's own messages arrive as RuntimeError, coremltools' as Exception

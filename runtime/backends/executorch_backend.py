@@ -1,7 +1,7 @@
 """ExecuTorch's Python runtime (XNNPACK).
 
-Its binding takes torch tensors and imports torch itself; this is the one file outside export/ that may, and
-only inside `open_session`.
+Its binding takes torch tensors and imports torch itself. This is the only module outside export/ that may
+import torch, and only when a session is opened.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from . import Array
 
 
 class ExecutorchSession:
-    """A loaded .pte program's `forward`.
+    """The `forward` method of a loaded .pte program.
 
-    Inputs of smaller size than the fixed shape are the caller's business to pad.
+    Shapes are fixed; the caller pads smaller inputs.
     """
 
     def __init__(self, path: Path, artifact: Artifact) -> None:
@@ -49,7 +49,8 @@ class ExecutorchSession:
 
 
 def open_session(path: Path, artifact: Artifact, threads: int, units: str) -> ExecutorchSession:
-    """Loads a .pte file. `threads` is not adjustable through this binding: XNNPACK uses its own pool, on the
-    CPU alone. Raises RuntimeFailure.
+    """Loads a .pte file, which runs on the CPU. Raises RuntimeFailure.
+
+    `threads` is ignored: XNNPACK uses its own pool, which this binding cannot adjust. `units` is unused.
     """
     return ExecutorchSession(path, artifact)

@@ -1,9 +1,8 @@
-"""The processor at hand, as far as kernels choose by it, and in which arithmetic a quantized graph runs on
-it.
+"""The features of this processor that kernels depend on, and the arithmetic of a quantized graph on it.
 
-ONNX Runtime, XNNPACK, usearch, numkong and numpy all pick their kernels by CPUID at run time, so one file
-gives different numbers on different machines. What a component was proven on is therefore named by engine,
-version and these features.
+ONNX Runtime, XNNPACK, usearch, numkong and numpy choose their kernels by CPUID at run time, so that the same
+file gives different numbers on different machines. A parity figure therefore names the engine, its version
+and these features.
 """
 
 from __future__ import annotations
@@ -18,19 +17,20 @@ from ..errors import RuntimeFailure
 from ..versions import installed
 
 X86, ARM = ("x86_64", "amd64"), ("aarch64", "arm64")
-# Backend → the package whose version its kernels come with.
+# Backend → the package that contains its kernels.
 PACKAGES = {"onnx": "onnxruntime", "executorch": "executorch", "coreml": "coremltools"}
-# Our name → numpy's. AVX-512 is the part of it that kernels ask for (F, BW, DQ, VL); numpy's own name for
-# that is of the first processor.
+# Name here → numpy's name. "avx512" means the parts of AVX-512 that kernels require (F, BW, DQ, VL), which
+# numpy names after the first processor that had them.
 _X86_FEATURES = {"sse4.2": "SSE42", "avx2": "AVX2", "avx512": "AVX512_SKX", "vnni": "AVX512VNNI"}
 _ARM_FEATURES = {"neon": "ASIMD", "dotprod": "ASIMDDP", "sve": "SVE"}
 
 
 @dataclass(frozen=True)
 class Processor:
-    """`architecture`: "x86_64" | "aarch64" | as the system says.
+    """A processor, as kernels distinguish it.
 
-    `features`: those that int8 and float kernels choose by, weakest first.
+    `architecture`: "x86_64" | "aarch64" | the system's name for another one. `features`: the instruction sets
+    by which int8 and float kernels are chosen, weakest first.
     """
 
     architecture: str
@@ -39,40 +39,39 @@ class Processor:
 
     @property
     def described(self) -> str:
-        """ "x86_64 sse4.2 avx2": what proofs are compared by. The model's name is not in it: two models with
-        equal features run equal kernels.
+        """Architecture and features, such as "x86_64 sse4.2 avx2", by which parity figures are compared.
+
+        The model's name is not part of it: two models with equal features run equal kernels.
         """
         return " ".join((self.architecture, *self.features))
 
     @property
     def saturates(self) -> bool:
-        """Whether the fast product of unsigned and signed bytes (vpmaddubsw) may overflow its 16
-        bits here.
-        """
+        """Whether its fast product of unsigned and signed bytes (vpmaddubsw) may overflow 16 bits."""
         return self.architecture == "x86_64" and "vnni" not in self.features
 
 
 @cache
 def read() -> Processor:
-    """The processor of this process, by CPUID: an emulated process sees the emulated one."""
+    """The processor of this process, by CPUID: in an emulated process, the emulated one."""
     machine = platform.machine().lower()
     architecture = "x86_64" if machine in X86 else "aarch64" if machine in ARM else machine or "unknown"
     return Processor(architecture, _model(), _features(architecture))
 
 
 def kernels(backend: str) -> str:
-    """Who computes here: "onnxruntime 1.32.0, x86_64 sse4.2 avx2 avx512 vnni".
+    """Engine, version and processor: "onnxruntime 1.32.0, x86_64 sse4.2 avx2 avx512 vnni".
 
-    A figure of parity holds for exactly this.
+    A parity figure is valid for this combination only.
     """
     return f"{PACKAGES[backend]} {_version(PACKAGES[backend])}, {read().described}"
 
 
-@cache  # each component of a search asks
+@cache  # called for each component of a search
 def _version(package: str) -> str:
-    """Of an installed engine, under whatever name its distribution has (onnxruntime-gpu).
+    """The version of an installed engine, whatever its distribution is called (onnxruntime-gpu).
 
-    Raises RuntimeFailure where there is none.
+    Raises RuntimeFailure if it is not installed.
     """
     if (known := installed(package)) is not None:
         return known
@@ -83,8 +82,9 @@ def _version(package: str) -> str:
 
 
 def arithmetic(backend: str, quant: str, unfused: bool = False) -> str:
-    """What runs a component of this quantization, for people: "int8, VNNI", "int8, precise AVX2", "int8, dot
-    product of ARM".
+    """The arithmetic that runs a component of this quantization, for display.
+
+    For example "int8, VNNI", "int8, precise AVX2", "int8, dot product of ARM".
     """
     if backend != "onnx":
         return f"{quant}, {'XNNPACK' if backend == 'executorch' else 'Core ML'}"
@@ -112,18 +112,18 @@ def _integer_kernels(processor: Processor) -> str:
 
 def _features(architecture: str) -> tuple[str, ...]:
     names = _X86_FEATURES if architecture == "x86_64" else _ARM_FEATURES if architecture == "aarch64" else {}
-    have = getattr(
-        import_module("numpy._core._multiarray_umath"), "__cpu_features__", {}
-    )  # what numpy.show_runtime prints
-    found = [name for name, key in names.items() if have.get(key)]
-    if architecture == "x86_64" and "avx2" in found and "vnni" not in found and _short_vnni():
-        found.append("vnni")
-    return tuple(found)
+    # The table that numpy.show_runtime prints.
+    have = getattr(import_module("numpy._core._multiarray_umath"), "__cpu_features__", {})
+    features = [name for name, key in names.items() if have.get(key)]
+    if architecture == "x86_64" and "avx2" in features and "vnni" not in features and _has_avx_vnni():
+        features.append("vnni")
+    return tuple(features)
 
 
-def _short_vnni() -> bool:
-    """VNNI over 256 bits, of processors without AVX-512 (Alder Lake, Zen 5 mobile), which numpy does not
-    list.
+def _has_avx_vnni() -> bool:
+    """Whether the processor has VNNI for 256 bits, as some without AVX-512 do; numpy does not list it.
+
+    Alder Lake is an example.
     """
     return bool(import_module("numkong").get_capabilities().get("alder"))
 

@@ -1,7 +1,6 @@
-"""Reads the gazetteer file: a name → the places of that name, a position → the nearest city. Stock sqlite3,
-read-only, no network.
+"""Reads the gazetteer file: from a name to its places, and from a position to the nearest city.
 
-Positions and boxes are degrees, WGS 84.
+Uses Python's sqlite3, read-only and without the network. Positions and boxes are in degrees (WGS 84).
 """
 
 from __future__ import annotations
@@ -21,15 +20,14 @@ from gamer.index.records import Cube
 from ..errors import RuntimeFailure
 
 GAZETTEER_APPLICATION_ID = 0x476D477A  # "GmGz"
-GAZETTEER_VERSION = 2  # 1 had no parts: its countries are one box each
+GAZETTEER_VERSION = 2  # version 1 has no table of parts: each country is one box
 FLAG_PRIMARY, FLAG_WORD, FLAG_GIVEN = 1, 2, 4
 MAX_WORDS = 4
 MAX_CANDIDATES = 24
 NEARBY_KM = 8.0
 _KM_PER_DEGREE = 111.195
-Box = tuple[
-    float, float, float, float
-]  # south, north, west, east in degrees; west > east crosses the antimeridian
+# South, north, west, east in degrees; west > east crosses the antimeridian.
+Box = tuple[float, float, float, float]
 
 
 class GazetteerError(RuntimeFailure):
@@ -40,10 +38,10 @@ class GazetteerError(RuntimeFailure):
 class Place:
     """A city, country or region with its extent. Degrees; `west > east` crosses the antimeridian.
 
-    `primary`: the name asked for is the place's own (or usual English) name, not an alternate one. `word`:
-    that name is also an English word (Nice, Reading). `given`: that name is also a given name (Florence,
-    Austin). From `nearest`, the three are True, False, False. `parts`: the boxes (south, north, west, east)
-    of a country with far parts, Hawaii beside the mainland; () when one will do.
+    `primary`: the name that was looked up is the place's primary (or usual English) name, not an alternate
+    one. `word`: it is also an English word (Nice, Reading). `given`: it is also a given name (Florence,
+    Austin). Places from `nearest` have True, False, False. `parts`: the boxes (south, north, west, east) of a
+    country with distant parts, such as Hawaii beside the mainland; () if one box is enough.
     """
 
     id: int
@@ -69,7 +67,7 @@ class Place:
 
     @property
     def boxes(self) -> tuple[Cube, ...]:
-        """The place's whole extent, one cube or several, open in time."""
+        """The place's complete extent, as one or several cubes open in time."""
         return tuple(Cube(south=s, north=n, west=w, east=e) for s, n, w, e in self.parts) or (self.box,)
 
     def contains(self, lat: float, lon: float) -> bool:
@@ -86,16 +84,16 @@ def _within(lat: float, lon: float, box: Box) -> bool:
 
 
 def fold(name: str) -> str:
-    """The form under which names are stored and sought: casefolded, accents and stops stripped, hyphens and
-    whitespace to one space.
+    """The form in which names are stored and looked up.
+
+    Case-folded; accents, full stops and apostrophes removed; hyphens and white space become one space.
     """
-    folded = unicodedata.normalize(
-        "NFKD", unicodedata.normalize("NFKD", name).casefold()
-    )  # "𝑨" is an A only once decomposed
-    kept = "".join(
+    # Decomposed before case-folding too, since "𝑨" becomes an A only then.
+    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", name).casefold())
+    stripped = "".join(
         " " if c in "-‐‑–_" else c for c in folded if not unicodedata.combining(c) and c not in ".'’`\0"
     )
-    return " ".join(kept.translate(_LETTERS).split())
+    return " ".join(stripped.translate(_LETTERS).split())
 
 
 _LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th"})
@@ -107,7 +105,7 @@ _COLUMNS = (
 class Gazetteer:
     """A gazetteer file open for reading.
 
-    Safe to share between threads: one connection behind a lock, answers cached.
+    Safe to share between threads: a lock guards the one connection. Results of `lookup` are cached.
     """
 
     def __init__(self, path: Path, db: sqlite3.Connection, version: int = GAZETTEER_VERSION) -> None:
@@ -119,8 +117,9 @@ class Gazetteer:
 
     @classmethod
     def open(cls, path: Path) -> Gazetteer:
-        """Open the file (under 5 ms; nothing is read in but the header). Raises GazetteerError for anything
-        but a gazetteer.
+        """Opens the file (under 5 ms; only the header is read).
+
+        Raises GazetteerError if there is no such file, or it is not a gazetteer of a readable version.
         """
         if not path.is_file():
             raise GazetteerError(f"no gazetteer at {path}")
@@ -155,7 +154,7 @@ class Gazetteer:
         return cls(path, db, int(version))
 
     def close(self) -> None:
-        """Release the file."""
+        """Closes the file."""
         with self._lock:
             self._db.close()
 
@@ -166,8 +165,9 @@ class Gazetteer:
         self.close()
 
     def lookup(self, name: str) -> tuple[Place, ...]:
-        """The places of that name (case, accents and hyphens do not matter), best first: by population,
-        alternate names at a quarter.
+        """The places of that name (case, accents and hyphens do not matter), by descending population.
+
+        The population of a place that has it as an alternate name counts a quarter.
         """
         if not name or len(name) > 100:
             return ()
@@ -175,35 +175,36 @@ class Gazetteer:
         return self._cached(folded) if folded else ()
 
     def longest_match(self, words: Sequence[str], start: int) -> tuple[int, tuple[Place, ...]] | None:
-        """The longest run of words from `start` that is a place name: (number of words, 1 to 4; its places
-        best first), or None.
+        """The longest run of words from `start` that is a place name: (number of words, places), or None.
+
+        The number of words is 1 to 4; the places are in the order of `lookup`.
         """
         for length in range(min(MAX_WORDS, len(words) - start), 0, -1):
-            found = self.lookup(" ".join(words[start : start + length]))
-            if found:
-                return length, found
+            places = self.lookup(" ".join(words[start : start + length]))
+            if places:
+                return length, places
         return None
 
     def nearest(self, lat: float, lon: float, max_km: float = 50.0) -> Place | None:
-        """The city whose centre is nearest to a position in degrees, within `max_km` kilometres, or None
-        (open sea, not a position).
+        """The city whose centre is nearest to a position in degrees, within `max_km` kilometres.
+
+        None if there is no city, or the numbers are not a position.
         """
         if not (math.isfinite(lat) and math.isfinite(lon)) or not (-90 <= lat <= 90) or max_km <= 0:
             return None
         lon = (lon + 180.0) % 360.0 - 180.0
-        for reach in (
-            (NEARBY_KM, max_km) if max_km > NEARBY_KM else (max_km,)
-        ):  # most photos are close to a city: few rows
+        # Most photos are close to a city, so that the first reach gives few rows.
+        for reach in (NEARBY_KM, max_km) if max_km > NEARBY_KM else (max_km,):
             rows = self._cities_around(lat, lon, reach)
             best = min(((_distance_km(lat, lon, r[1], r[2]), r[0]) for r in rows), default=None)
             if best is not None and best[0] <= reach:
                 with self._lock:
-                    found = self._query(f"SELECT {_COLUMNS} FROM places p WHERE p.id = ?", (best[1],))
-                return Place(*found[0])
+                    records = self._query(f"SELECT {_COLUMNS} FROM places p WHERE p.id = ?", (best[1],))
+                return Place(*records[0])
         return None
 
     def _cities_around(self, lat: float, lon: float, km: float) -> list[Any]:
-        """(id, lat, lon) of the cities in the box that reaches `km` kilometres each way."""
+        """(id, lat, lon) of the cities in a box that extends `km` kilometres in each direction."""
         dlat = km / _KM_PER_DEGREE
         shrink = math.cos(math.radians(min(90.0, abs(lat) + dlat)))
         dlon = 180.0 if shrink <= 0.01 else min(180.0, dlat / shrink)
@@ -213,9 +214,8 @@ class Gazetteer:
             "? AND ?"
         )
         bounds: tuple[float, ...] = (lat - dlat, lat + dlat, west, east)
-        if dlon < 180.0 and (
-            west < -180.0 or east > 180.0
-        ):  # the box crosses the antimeridian: look on the other side too
+        # A box that crosses the antimeridian continues on the other side.
+        if dlon < 180.0 and (west < -180.0 or east > 180.0):
             shift = 360.0 if west < -180.0 else -360.0
             sql, bounds = sql + " OR lon BETWEEN ? AND ?", (*bounds, west + shift, east + shift)
         elif dlon >= 180.0:
@@ -253,7 +253,7 @@ class Gazetteer:
     def _query(self, sql: str, arguments: tuple[Any, ...]) -> list[Any]:
         try:
             return self._db.execute(sql, arguments).fetchall()
-        except UnicodeEncodeError:  # a lone surrogate is no name
+        except UnicodeEncodeError:  # a lone surrogate, which no name contains
             return []
         except sqlite3.Error as error:
             raise GazetteerError(f"cannot read the gazetteer {self.path}: {error}") from error

@@ -1,1 +1,1 @@
-"""The commands that need models: parse, call one function, print."""
+"""The commands that need models. Each parses its arguments, calls one function and prints the result."""

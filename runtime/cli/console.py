@@ -1,6 +1,4 @@
-"""What the rooms' commands share: errors as one line, exit codes, and text that cannot drive a
-terminal.
-"""
+"""Shared by all commands: errors as one line, exit codes, and text without terminal control characters."""
 
 from __future__ import annotations
 
@@ -19,10 +17,10 @@ __all__ = ["fail", "one_line", "plain"]
 def one_line(
     command: str, *errors: type[Exception], extra: str = "all", interrupted: str = "interrupted"
 ) -> Iterator[None]:
-    """Turns what a person can act on into one line: exit code 1, or 130 for Ctrl-C.
+    """Prints an expected error as one line and exits: code 1, or 130 for Ctrl-C.
 
-    `errors`: the room's own, beside the runtime's and the index's. `extra`: what to install when a package is
-    missing.
+    `errors`: exceptions of the calling package, beside the runtime's and the index's. `extra`: the extra to
+    install if a package is missing.
     """
     caught: tuple[type[Exception], ...] = (RuntimeFailure, AlbumError, IngestError, OSError, *errors)
     try:

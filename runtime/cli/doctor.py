@@ -1,4 +1,4 @@
-"""`gamer doctor`: parse, examine, print one screen."""
+"""`gamer doctor`: examines the machine and a bundle, and prints the report."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def _print(report: Report) -> None:
     facts.add_column(overflow="fold")
     p = report.processor
     saturates = "; byte products saturate: precise kernels are asked for" if p.saturates else ""
-    have = ", ".join(name for name, there in report.extras.items() if there) or "none"
-    lacking = ", ".join(name for name, there in report.extras.items() if not there)
+    have = ", ".join(name for name, present in report.extras.items() if present) or "none"
+    lacking = ", ".join(name for name, present in report.extras.items() if not present)
     quiet = all(report.telemetry.values())
     rows = {
         "processor": f"{p.model}, {report.cores} cores; {p.described}{saturates}",
         "system": f"{report.system}, Python {report.python}",
-        "engines": ", ".join(f"{name} {found}" for name, found in report.versions.items()),
+        "engines": ", ".join(f"{name} {release}" for name, release in report.versions.items()),
         "backends": ", ".join(backends_here()) or "none",
         "extras": have + (f" (not installed: {lacking})" if lacking else ""),
         "SQLite": f"{report.sqlite} (apsw), "
@@ -85,16 +85,16 @@ def _print(report: Report) -> None:
             c.role, *figures, c.chosen, escape(c.problem or c.why), style="red" if c.problem else ""
         )
     console.print(table)
-    on = sorted({c.proven_on for c in report.components if c.proven_on})
+    kernels = sorted({c.proven_on for c in report.components if c.proven_on})
     console.print(
         "Worst cosine with torch. The manifest's was measured on "
-        + ("; ".join(on) or "kernels that it does not name")
+        + ("; ".join(kernels) or "kernels that it does not name")
         + "."
     )
 
 
-def _fts5(there: bool) -> str:
-    return "with FTS5" if there else "without FTS5"
+def _fts5(present: bool) -> str:
+    return "with FTS5" if present else "without FTS5"
 
 
 def _memory(report: Report) -> str:

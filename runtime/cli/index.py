@@ -1,5 +1,6 @@
-"""`gamer index build`, `add` and `update`: parse, call one function, print. Models and rich are imported
-where they are used.
+"""`gamer index build`, `add` and `update`: parse, call one function, print.
+
+Models and rich are imported only when needed.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ extract_option = click.option(
 
 @dataclass(frozen=True)
 class Asked:
-    """What every command that encodes photos is asked in the same words."""
+    """The options that `build`, `add` and `update` share."""
 
     bundle: Path
     strict: bool
@@ -64,7 +65,7 @@ class Asked:
 
 
 def encoding(command: Callable[..., None]) -> Callable[..., None]:
-    """The options of Asked, given to the command as one `asked`."""
+    """Adds the options of Asked to a command, which receives them as one argument `asked`."""
 
     @wraps(command)
     def run(**given: Any) -> None:

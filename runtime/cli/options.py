@@ -1,4 +1,4 @@
-"""Options that several of this room's commands share."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """`gamer search`: parse, call one function, print.
 
-rich is imported where it is used: it takes as long to load as a search takes to answer.
+rich is imported only when needed: importing it takes as long as a search.
 """
 
 from __future__ import annotations
@@ -93,15 +93,15 @@ def search(
             max_memory and max_memory * 1_000_000,
             allow_random,
         )
-        # The text tower loads outside Python's lock: by the time the engine is imported and the album open,
-        # it stands.
+        # Loading the text tower releases Python's lock, so it runs while the engine is imported and the album
+        # opened.
         ahead = Thread(target=models.load_text)
         ahead.start()
         from ..search.engine import Engine
 
         if not as_json:
             import rich.console
-            import rich.table  # noqa: F401 - what printing needs, in the time that there is
+            import rich.table  # noqa: F401 - needed to print; imported while the text tower loads
 
         engine = Engine.over(models, album)
         ahead.join()
@@ -121,21 +121,22 @@ def search(
 
 
 def say_what_is_gone(album: Path, hits: tuple[Hit, ...]) -> None:
-    """One line when photos are no longer where they were indexed: the album answers from its own rows, and
-    would not notice.
+    """Warns in one line if hits' files are missing.
+
+    A search reads only the album, so it would not notice.
     """
-    gone = [hit.path for hit in hits if hit.path and not os.path.exists(hit.path)]  # noqa: PTH110 (Path.exists raises for a name too long)
-    if gone:
-        others = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
-        where = (
-            f"gamer search: no longer there: {gone[0]}{others}; moved photos are found again by `gamer "
+    missing = [hit.path for hit in hits if hit.path and not os.path.exists(hit.path)]  # noqa: PTH110 (Path.exists raises for a name too long)
+    if missing:
+        others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        warning = (
+            f"gamer search: no longer there: {missing[0]}{others}; moved photos are found again by `gamer "
             f"index add {album} FOLDER`"
         )
-        click.echo(plain(where), err=True)
+        click.echo(plain(warning), err=True)
 
 
 def find_bundle(album: Path) -> Path:
-    """The bundle of an album, when none was named. Raises RuntimeFailure that says how to name one."""
+    """The bundle for an album if none was given. Raises RuntimeFailure, which says how to name one."""
     if named := os.environ.get("GAMER_BUNDLE"):
         return Path(named)
     for folder in (album.resolve().parent, *album.resolve().parents[1:3], Path.cwd()):
@@ -146,35 +147,40 @@ def find_bundle(album: Path) -> Path:
 
 
 def print_trace(console: Console, answer: Answer) -> None:
-    """The layers, one row each: what it did, photos left (paper Table 10), milliseconds (paper Table 3)."""
+    """One row a layer: what it did, photos left (paper Table 10), milliseconds (paper Table 3)."""
     from rich.markup import escape
     from rich.table import Table
 
-    t = answer.trace
-    nodes = ", ".join(f"{m.name} {m.similarity:.2f}" for m in t.entities) or f"none ≥ δ {t.delta}"
-    said = {
-        "cube": "; ".join((*t.cues, *t.cube_lines)) or "N/A: the query names no time and no place",
-        "kdtree": f"range query: {t.left['cube']} of {t.left['album']} photos, "
-        + ("none fits the cues: all are ranked" if t.widened else "those of unknown time or place kept"),
-        "refine": f"{t.refined_by}: {t.refined!r}",
-        "graph": f"δ {t.delta}: {nodes}; {t.linked} photos linked",
-        "vectors": f"{t.plan}, mode {t.mode}",
+    trace = answer.trace
+    nodes = ", ".join(f"{m.name} {m.similarity:.2f}" for m in trace.entities) or f"none ≥ δ {trace.delta}"
+    actions = {
+        "cube": "; ".join((*trace.cues, *trace.cube_lines)) or "N/A: the query names no time and no place",
+        "kdtree": f"range query: {trace.left['cube']} of {trace.left['album']} photos, "
+        + ("none fits the cues: all are ranked" if trace.widened else "those of unknown time or place kept"),
+        "refine": f"{trace.refined_by}: {trace.refined!r}",
+        "graph": f"δ {trace.delta}: {nodes}; {trace.linked} photos linked",
+        "vectors": f"{trace.plan}, mode {trace.mode}",
     }
     left = {
-        "cube": t.left["album"],
-        "kdtree": t.left["cube"],
-        "refine": t.left["cube"],
-        "graph": t.left["graph"],
-        "vectors": t.left["vectors"],
+        "cube": trace.left["album"],
+        "kdtree": trace.left["cube"],
+        "refine": trace.left["cube"],
+        "graph": trace.left["graph"],
+        "vectors": trace.left["vectors"],
     }
-    table = Table(title=f"“{escape(plain(t.query[:120]))}”", title_justify="left")
+    table = Table(title=f"“{escape(plain(trace.query[:120]))}”", title_justify="left")
     for name in ("layer", "what it did", "photos", "ms"):
         table.add_column(name, justify="right" if name in ("photos", "ms") else "left", overflow="fold")
     for layer in LAYERS:
-        table.add_row(layer, escape(plain(said[layer])), str(left[layer]), f"{t.milliseconds[layer]:.2f}")
-    table.add_row("all", "", "", f"{sum(t.milliseconds.values()):.2f}")
+        table.add_row(
+            layer, escape(plain(actions[layer])), str(left[layer]), f"{trace.milliseconds[layer]:.2f}"
+        )
+    table.add_row("all", "", "", f"{sum(trace.milliseconds.values()):.2f}")
     table.add_row(
-        "load", f"opening models and album, before the layers ({escape(t.models)})", "", f"{t.load_ms:.2f}"
+        "load",
+        f"opening models and album, before the layers ({escape(trace.models)})",
+        "",
+        f"{trace.load_ms:.2f}",
     )
     console.print(table)
 

@@ -1,1 +1,1 @@
-"""Time and place out of a query. One door: `parse.parse`."""
+"""Reads time and place cues from a query; the entry point is `parse.parse`."""

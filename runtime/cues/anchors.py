@@ -1,10 +1,9 @@
-"""Event anchors: "two days after the fireworks". The parse finds the words; `resolve` looks the event up in
-the album and moves from there.
+"""Event anchors: times that are counted from an event, such as "two days after the fireworks".
 
-An anchor names no date itself, so that parsing stays pure: `read_anchors` gives phrase and offset,
-`resolve` asks a callable for the event's days (the engine's `AlbumEvents`, or a test's table) and turns
-each into a time cue. An event that is not found, or that happens too often to be one, leaves the words in
-the text.
+`read_anchors` reads the event's phrase and the offset from the query without looking at the album, so that
+parsing depends on the query alone. `parse.resolve` later asks a callable for the event's days (the engine's
+`AlbumEvents`, or a table in a test), and `cues_of` turns them into time cues. If the event is unknown, or
+happened on too many days, its words stay in the query text.
 """
 
 from __future__ import annotations
@@ -29,16 +28,17 @@ from .times import TimeCue
 if TYPE_CHECKING:
     from gamer.index import Album, FloatArray
 
-MAX_EVENTS = 5  # an event that happened on more days is a habit, and anchors nothing
-CANDIDATES = 40
-SURE_COSINE, SURE_MARGIN = 0.55, 0.05
+MAX_EVENTS = 5  # days; what happened more often is a habit, from which no time can be counted
+CANDIDATES = 40  # photos that the full-text search returns for a phrase
+SURE_COSINE, SURE_MARGIN = 0.55, 0.05  # of the best photo, and its lead over the photos of other days
 
 
 @dataclass(frozen=True)
 class Anchor:
-    """An event that a time is counted from.
+    """An event from which a time is counted.
 
-    `phrase`: the event's words. `span`: offset and phrase in the query.
+    `text`: offset and phrase as the query has them, `span` their characters. `phrase`: the event's words,
+    without an article.
     """
 
     text: str
@@ -53,12 +53,12 @@ _PHRASE = r"\s+(?P<phrase>[^\s,.;:?!()\"]+(?:\s+[^\s,.;:?!()\"]+){0,7})"
 
 
 @cache
-def _after_something() -> re.Pattern[str]:
+def _offset_and_phrase() -> re.Pattern[str]:
     return re.compile(words() + _PHRASE)
 
 
 @cache
-def _of_something() -> re.Pattern[str]:
+def _part_of_event() -> re.Pattern[str]:
     parts = "|".join(("day", *tables().dayparts, "weekend", "week"))
     return re.compile(
         rf"(?<![a-z0-9])(?:(?:on|in|during|from)\s+)?the\s+(?P<unit>{parts})\s+of\s+(?P<phrase>(?:the|my|our|his|her|their|[a-z]+'s)\s+"
@@ -67,16 +67,18 @@ def _of_something() -> re.Pattern[str]:
 
 
 def read_anchors(text: str, taken: Sequence[tuple[int, int]]) -> tuple[Anchor, ...]:
-    """Offsets from something that is no date, outside the spans `taken` by times; a phrase ends where a cue
+    """The anchors of a query: offsets such as "two days after" that a phrase follows rather than a date.
+
+    `taken`: the spans of the time cues. An anchor that overlaps one is dropped, and a phrase ends where one
     begins.
     """
     flat = flatten(text)
     if not re.search(r"\b(?:before|after|following|of)\b", flat):
         return ()
-    found = [(m, offset_of(m)) for m in _after_something().finditer(flat)]
-    found += [(m, Offset(0, False, m["unit"], 0, m.span("unit"))) for m in _of_something().finditer(flat)]
+    matches = [(m, offset_of(m)) for m in _offset_and_phrase().finditer(flat)]
+    matches += [(m, Offset(0, False, m["unit"], 0, m.span("unit"))) for m in _part_of_event().finditer(flat)]
     out = []
-    for m, offset in found:
+    for m, offset in matches:
         a, (begin, end) = m.start(), m.span("phrase")
         end = min([end, *(s for s, _ in taken if begin <= s < end)])
         phrase = re.sub(
@@ -92,7 +94,7 @@ def read_anchors(text: str, taken: Sequence[tuple[int, int]]) -> tuple[Anchor, .
 
 
 def cues_of(anchor: Anchor, events: Sequence[Interval]) -> tuple[TimeCue, ...]:
-    """One time cue for each of the event's intervals, moved by the offset."""
+    """A time cue for each of the event's intervals (at most MAX_EVENTS), moved by the offset."""
     spans = [_moved(event, anchor.offset) for event in events[:MAX_EVENTS]]
     return tuple(
         TimeCue(anchor.text, s, e, anchor.span, "anchor", tables().trust["anchor"]) for s, e in spans
@@ -110,11 +112,12 @@ def _moved(event: Interval, offset: Offset) -> Interval:
 
 
 class AlbumEvents:
-    """Finds an event in an album by the words and the vector of its phrase. Call it with a phrase: its days,
-    likeliest first, or ().
+    """Looks up an event in an album. Called with a phrase, returns the event's days, likeliest first; () if
+    unsure.
 
-    Sure by words when memories hold every content word of the phrase on at most MAX_EVENTS days; else by
-    vector when one day stands out.
+    By words: the days of the photos whose memories hold every content word of the phrase, if there are at
+    most MAX_EVENTS. Otherwise by vector: the day of the photo with the greatest text cosine, if that is at
+    least SURE_COSINE and exceeds that of every other day by SURE_MARGIN.
     """
 
     def __init__(self, album: Album, encode: Callable[[str], FloatArray]) -> None:
@@ -126,12 +129,12 @@ class AlbumEvents:
     def _by_words(self, phrase: str) -> tuple[Interval, ...]:
         wanted = _stems(phrase)
         photos = self._album.photos(self._album.search_text(phrase, CANDIDATES).rows) if wanted else []
-        whole = [
+        times = [
             p.wall
             for p in photos
             if p.wall is not None and wanted <= _stems(" ".join(m.text for m in p.memories))
         ]
-        days = _days(whole)
+        days = _days(times)
         return days if len(days) <= MAX_EVENTS else ()
 
     def _by_vector(self, phrase: str) -> tuple[Interval, ...]:
@@ -144,17 +147,17 @@ class AlbumEvents:
             return ()
         (day,) = _days([int(times[best])])
         elsewhere = scores[(times < (day[0] or 0)) | (times > (day[1] or 0))]
-        sure = not len(elsewhere) or float(scores[best] - elsewhere.max()) >= SURE_MARGIN
-        return (day,) if sure else ()
+        stands_out = not len(elsewhere) or float(scores[best] - elsewhere.max()) >= SURE_MARGIN
+        return (day,) if stands_out else ()
 
 
 def _stems(text: str) -> frozenset[str]:
-    """The content words, cut so that "wedding" meets "weddings"."""
+    """The content words in the singular, cut to six letters, so that "wedding" matches "weddings"."""
     return frozenset(singular(word)[:6] for word in query_terms(text))
 
 
 def _days(times: Sequence[int]) -> tuple[Interval, ...]:
-    """Times, likeliest first, as whole days; neighbouring days are one event."""
+    """Times in ms, likeliest first, as intervals of full days in that order; adjacent days are one event."""
     out: list[list[int]] = []
     for ms in times:
         day = ms // DAY_MS + EPOCH

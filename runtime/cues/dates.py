@@ -1,8 +1,6 @@
-"""The calendar that time words are read against: months, seasons, holidays, "n weeks back". Arithmetic on
-days only.
+"""Calendar arithmetic for time words: months, seasons, holidays, "n weeks ago" (paper section 3.2, layer 1).
 
-Days are proleptic Gregorian ordinals, intervals are ms of wall time stored as UTC, both ends included.
-(Paper section 3.2, layer 1.)
+Days are proleptic Gregorian ordinals; intervals are ms of wall time stored as UTC. Both ends are included.
 """
 
 from __future__ import annotations
@@ -24,8 +22,10 @@ Days = tuple[int, int]  # first and last day as proleptic ordinals, both include
 
 @dataclass(frozen=True)
 class TimeContext:
-    """What relative words are read against: the wall clock, the album's extent in ms (both included) when
-    known, and its hemisphere.
+    """The reference of relative time words.
+
+    `now`: the wall clock. `extent`: ms of the album's first and last photo, both included; None if unknown.
+    `southern`: whether seasons are those of the southern hemisphere.
     """
 
     now: datetime
@@ -43,8 +43,9 @@ class TimeContext:
         return (self.today - EPOCH) * DAY_MS + clock
 
     def years(self) -> range:
-        """The years that the album covers, at most MAX_INTERVALS of them, the latest; this year and the last
-        when that is not known.
+        """The years of the album's extent and the year before, at most MAX_INTERVALS years before the last.
+
+        Last year and this year if the extent is unknown.
         """
         if self.extent is None:
             return range(self.now.year - 1, self.now.year + 1)
@@ -60,28 +61,28 @@ def year_of(ms: int) -> int:
 
 
 def ms_of(days: Days) -> Interval:
-    """Days, both included, as ms, both included."""
+    """The interval of a range of days."""
     return (days[0] - EPOCH) * DAY_MS, (days[1] + 1 - EPOCH) * DAY_MS - 1
 
 
 def month(year: int, m: int) -> Days:
-    """The days of a month; `m` may run past 12 or below 1, into the next or last years."""
+    """The days of a month; an `m` above 12 or below 1 counts into the following or earlier years."""
     year, m = year + (m - 1) // 12, (m - 1) % 12 + 1
     return date(year, m, 1).toordinal(), date(year + m // 12, m % 12 + 1, 1).toordinal() - 1
 
 
 def months(year: int, m: int, count: int) -> Days:
-    """The days of `count` months from month `m` on."""
+    """The days of `count` months, beginning with month `m`."""
     return month(year, m)[0], month(year, m + count - 1)[1]
 
 
 def year_days(year: int, count: int = 1) -> Days:
-    """The days of `count` years from `year` on."""
+    """The days of `count` years, beginning with `year`."""
     return date(year, 1, 1).toordinal(), date(year + count, 1, 1).toordinal() - 1
 
 
 def easter(year: int) -> int:
-    """Easter Sunday of the Gregorian calendar as an ordinal (the anonymous computus)."""
+    """Easter Sunday of the Gregorian calendar, as an ordinal (anonymous Gregorian computus)."""
     a, b, c = year % 19, year // 100, year % 100
     d, e = b // 4, b % 4
     g = (8 * b + 13) // 25
@@ -94,16 +95,17 @@ def easter(year: int) -> int:
 
 
 def orthodox_easter(year: int) -> int:
-    """Easter Sunday of the Julian calendar, as an ordinal of the Gregorian one (Meeus; right for
-    1900..2099).
-    """
+    """Easter Sunday of the Julian calendar, as a Gregorian ordinal (Meeus; valid for 1900..2099)."""
     d = (19 * (year % 19) + 15) % 30
     e = (2 * (year % 4) + 4 * (year % 7) - d + 34) % 7
     return date(year, (d + e + 114) // 31, (d + e + 114) % 31 + 1).toordinal() + 13
 
 
 def nth_weekday(year: int, m: int, weekday: int, n: int) -> int:
-    """The n-th weekday (Monday 0) of a month as an ordinal; -1 is the last."""
+    """The n-th weekday (Monday 0) of a month, as an ordinal; the last one for n = -1.
+
+    Raises ValueError if the month has fewer.
+    """
     if n < 0:
         last = month(year, m)[1]
         return last - (last - 1 - weekday) % 7
@@ -115,9 +117,9 @@ def nth_weekday(year: int, m: int, weekday: int, n: int) -> int:
 
 
 def holiday(rule: HolidayRule) -> Callable[[int], Days]:
-    """A year → the days that people photograph under the holiday's name.
+    """A function from a year to the days on which people photograph under the holiday's name.
 
-    Raises ValueError for a year that its table lacks.
+    The function raises ValueError for a year that the holiday's table lacks.
     """
 
     def of(year: int) -> Days:
@@ -140,14 +142,14 @@ def _named_day(rule: HolidayRule, year: int) -> int:
         m, d, weekday = rule.weekday_from
         first = date(year, m, d).toordinal()
         return first + (weekday - (first - 1)) % 7
-    found = tables().tables[rule.table].get(year)
-    if found is None:
+    month_day = tables().tables[rule.table].get(year)
+    if month_day is None:
         raise ValueError(year)
-    return date(year, found // 100, found % 100).toordinal()
+    return date(year, month_day // 100, month_day % 100).toordinal()
 
 
 def fixed_day(m: int, d: int, after: int = 0) -> Callable[[int], Days]:
-    """A year → that day of it, and `after` more."""
+    """A function from a year to the range of that date and the `after` days that follow."""
 
     def of(year: int) -> Days:
         day = date(year, m, d).toordinal()
@@ -157,7 +159,7 @@ def fixed_day(m: int, d: int, after: int = 0) -> Callable[[int], Days]:
 
 
 def part_of(days: Days, part: str | None) -> Days:
-    """ "early", "mid", "late": a third of the days."""
+    """The third of the days that `part` names ("early", "mid", "late"); all of them without a part."""
     if not part:
         return days
     first, last = days
@@ -168,15 +170,16 @@ def part_of(days: Days, part: str | None) -> Days:
 
 
 def season_days(year: int, name: str, southern: bool = False) -> Days:
-    """A season by the months that meteorologists give it; the southern one lies half a year away, its summer
-    from the December before.
+    """The three months of a meteorological season; a northern winter begins in December of `year`.
+
+    Southern seasons lie half a year away; a southern summer begins in December of the year before.
     """
     first = tables().seasons[name]
     return months(year, first + (6 if first < 6 else -6) if southern else first, 3)
 
 
 def last_of(of: Callable[[int], Days], ctx: TimeContext, n: int) -> Days:
-    """The n-th last occurrence, by year, that is over before today."""
+    """The n-th last occurrence that ended before today. `of`: the occurrence in a year."""
     year = ctx.now.year + 1
     while of(year)[1] >= ctx.today:
         year -= 1
@@ -184,7 +187,7 @@ def last_of(of: Callable[[int], Days], ctx: TimeContext, n: int) -> Days:
 
 
 def current_of(of: Callable[[int], Days], ctx: TimeContext) -> Days:
-    """This year's occurrence, or the one that today lies in."""
+    """The occurrence of the year before or after if today lies in it, else this year's."""
     beside = (of(ctx.now.year + step) for step in (-1, 1))
     return next((days for days in beside if days[0] <= ctx.today <= days[1]), of(ctx.now.year))
 
@@ -194,7 +197,10 @@ def monday_of(day: int) -> int:
 
 
 def unit_back(unit: str, n: int, ctx: TimeContext) -> Days:
-    """The calendar day, week, weekend, month, season or year that lies n back; 0 is the current one."""
+    """The calendar day, week, weekend, month, season or year that lies n back; 0 is the current one.
+
+    A fortnight is the seven days around the day 14 · n days ago.
+    """
     if unit == "day":
         return ctx.today - n, ctx.today - n
     if unit == "week":
@@ -209,12 +215,15 @@ def unit_back(unit: str, n: int, ctx: TimeContext) -> Days:
         return month(ctx.now.year, ctx.now.month - n)
     if unit == "year":
         return year_days(ctx.now.year - n)
-    of: Callable[[int], Days] = lambda y: season_days(y, unit, ctx.southern)  # noqa: E731
-    return current_of(of, ctx) if n == 0 else last_of(of, ctx, n)
+    season_in: Callable[[int], Days] = lambda y: season_days(y, unit, ctx.southern)  # noqa: E731
+    return current_of(season_in, ctx) if n == 0 else last_of(season_in, ctx, n)
 
 
 def daypart(day: int, part: str | None) -> tuple[Interval, ...]:
-    """The hours of a part of a day; "night" runs into the next one."""
+    """The interval of a part of the day (of the entire day for None), as a tuple of one interval.
+
+    "night" ends in the next day.
+    """
     start = (day - EPOCH) * DAY_MS
     low, high = tables().dayparts[part] if part else (0, 24)
     return ((start + low * 3_600_000, start + high * 3_600_000 - 1),)

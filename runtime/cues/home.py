@@ -1,9 +1,8 @@
-"""Where the person's home is, learned from where the album's nights are ("at home"). Arithmetic on positions
-and times; no names, no model.
+"""Learns where the user's home is, for "at home", from the positions of the photos taken at night.
 
-A home is a place of a few hundred metres where photos were taken on many different nights over a long time; a
-holiday's hotel has its nights in one row. Positions are degrees (WGS 84), times ms of wall time stored as
-UTC.
+A home is a place of a few hundred metres where photos were taken on many different nights over a long time;
+the nights at a holiday's hotel are consecutive. No names and no model are used. Positions are degrees
+(WGS 84), times ms of wall time stored as UTC.
 """
 
 from __future__ import annotations
@@ -17,18 +16,17 @@ from numpy.typing import NDArray
 from gamer.index.records import UNKNOWN_TIME, Cube
 
 CELL_KM, RADIUS_KM = 0.25, 0.4
-NIGHT_FROM, NIGHT_TO = (
-    20,
-    7,
-)  # hours: people are at home at nine in the evening more surely than they are asleep
-MIN_NIGHTS, MIN_SHARE, MIN_WEEKS = 5, 0.15, 4
+# Hours. The evening counts as night: at nine people are more likely to be at home than asleep.
+NIGHT_FROM, NIGHT_TO = 20, 7
+MIN_NIGHTS, MIN_SHARE, MIN_WEEKS = 5, 0.15, 4  # nights at home, their share of all nights, different weeks
 KM_PER_DEGREE = 111.195
 HOUR_MS, DAY_MS = 3_600_000, 86_400_000
 
 
 def learn_home(positions: NDArray[np.float64], times: NDArray[np.int64]) -> Cube | None:
-    """float64 [n, 2] degrees (nan unknown) and int64 [n] ms → a box around the home, open in time; None when
-    no place stands out.
+    """A box around the home, open in time; None when no place stands out.
+
+    `positions`: float64 [n, 2] in degrees, NaN if unknown. `times`: int64 [n] in ms.
     """
     known = np.isfinite(positions).all(axis=1) & (times != UNKNOWN_TIME)
     hour = times // HOUR_MS % 24
@@ -36,26 +34,29 @@ def learn_home(positions: NDArray[np.float64], times: NDArray[np.int64]) -> Cube
     if not night.any():
         return None
     where, when = positions[night], times[night]
-    nights = (when + (24 - NIGHT_FROM) * HOUR_MS) // DAY_MS  # the small hours belong to the evening before
+    nights = (
+        when + (24 - NIGHT_FROM) * HOUR_MS
+    ) // DAY_MS  # hours after midnight count as the evening before
     cells = _cells(where)
-    spent = np.unique(
-        np.column_stack([cells, nights]), axis=0
-    )  # one vote a night and cell, however many photos
-    places, votes = np.unique(spent[:, :2], axis=0, return_counts=True)
+    # One vote per night and cell, however many photos.
+    visits = np.unique(np.column_stack([cells, nights]), axis=0)
+    places, votes = np.unique(visits[:, :2], axis=0, return_counts=True)
     best = places[int(np.argmax(votes))]
     around = np.abs(cells - best).max(axis=1) <= 1
-    own = np.unique(nights[around])
+    home_nights = np.unique(nights[around])
     enough = (
-        len(own) >= MIN_NIGHTS
-        and len(own) >= MIN_SHARE * len(np.unique(nights))
-        and len(np.unique(own // 7)) >= MIN_WEEKS
+        len(home_nights) >= MIN_NIGHTS
+        and len(home_nights) >= MIN_SHARE * len(np.unique(nights))
+        and len(np.unique(home_nights // 7)) >= MIN_WEEKS
     )
     return _box(np.median(where[around], axis=0)) if enough else None
 
 
 def _cells(where: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Rows and columns of a grid of CELL_KM; columns shrink with latitude, by whole degrees so that
-    neighbours share a grid.
+    """int64 [n, 2]: each position's row and column in a grid of cells of CELL_KM.
+
+    Longitudes are scaled by the cosine of the latitude rounded to full degrees, so that neighbours share a
+    grid.
     """
     shrink = np.maximum(0.05, np.cos(np.radians(np.round(where[:, 0]))))
     step = CELL_KM / KM_PER_DEGREE

@@ -1,7 +1,7 @@
-"""What each rule of `cue_rules.json` makes of its match and the clock: fixed intervals, or a function of the
-year. One small maker each.
+"""The makers of `cue_rules.json`: functions that turn the match of a rule into intervals.
 
-A maker raises ValueError where the words are no date.
+A maker returns fixed intervals, or a function from a year to days if the words name no year. It raises
+ValueError if the words are not a date.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .dates import (
 from .tables import tables
 
 Match = re.Match[str]
-Made = tuple[Interval, ...] | Callable[[int], Days]
+Made = tuple[Interval, ...] | Callable[[int], Days]  # fixed intervals, or the days in a year
 
 
 def _days(first: int, last: int) -> tuple[Interval, ...]:
@@ -38,13 +38,13 @@ def _days(first: int, last: int) -> tuple[Interval, ...]:
 
 
 def number(text: str) -> int:
-    """ "3", "three", "a couple of"."""
-    found = tables().numbers.get(" ".join(text.split()))
-    return int(text) if found is None else found
+    """The value of a number in digits or words: "3", "three", "a couple of"."""
+    value = tables().numbers.get(" ".join(text.split()))
+    return int(text) if value is None else value
 
 
 def year_number(text: str, ctx: TimeContext) -> int:
-    """ "2009", "'09": two digits mean the century that does not lie ahead."""
+    """The year of "2009" or "'09"; two digits mean 20xx up to next year, and 19xx beyond."""
     y = int(text.lstrip("'"))
     return y if y > 99 else y + (2000 if 2000 + y <= ctx.now.year + 1 else 1900)
 
@@ -73,7 +73,7 @@ def _month_day(m: Match, ctx: TimeContext) -> Made:
     n, d = _month(m), int(m["day"])
     if m["year"]:
         return _day_of(year_number(m["year"], ctx), n, d)
-    date(2000, n, d)  # April 31 is no date: ValueError
+    date(2000, n, d)  # raises ValueError for a day such as 31 April
     return fixed_day(n, d)
 
 
@@ -103,22 +103,23 @@ def _month_alone(m: Match, ctx: TimeContext) -> Made:
 
 def _month_range(m: Match, ctx: TimeContext) -> Made:
     first, last = _month(m), _month(m, "month2")
-    over = 12 if last < first else 0  # "from November to February" ends in the year after
+    wrap = 12 if last < first else 0  # "from November to February" ends in the following year
     if m["year2"]:
-        y = int(m["year"]) if m["year"] else int(m["year2"]) - (1 if over else 0)
+        y = int(m["year"]) if m["year"] else int(m["year2"]) - (1 if wrap else 0)
         days = month(y, first)[0], month(int(m["year2"]), last)[1]
         if days[0] > days[1]:
             raise ValueError(y)
         return (ms_of(days),)
     if m["year"]:
         y = int(m["year"])
-        return (ms_of((month(y, first)[0], month(y, last + over)[1])),)
-    return lambda year: (month(year, first)[0], month(year, last + over)[1])
+        return (ms_of((month(y, first)[0], month(y, last + wrap)[1])),)
+    return lambda year: (month(year, first)[0], month(year, last + wrap)[1])
 
 
 def _nth_in(days: Days, unit: str, n: int) -> Days:
-    """The n-th day, week, weekend, half or weekday of the days; -1 is the last. A month's weeks are counted
-    from its first day.
+    """The n-th day, week, fortnight, half, weekend, weekday or month within `days`; the last one for n = -1.
+
+    Weeks are counted from the first of the days. Raises ValueError if there are fewer than n.
     """
     first, last = days
     if unit in tables().weekdays or unit == "weekend":
@@ -139,7 +140,7 @@ def _nth_in(days: Days, unit: str, n: int) -> Days:
 
 
 def _nth_of(m: Match, ctx: TimeContext) -> Made:
-    """ "the first week of June", "last weekend of May 2010", "the last day of 2011"."""
+    """Reads "the first week of June", "last weekend of May 2010", "the last day of 2011"."""
     n, unit = tables().ordinals[m["nth"]], m["unit"]
     groups = m.groupdict()
     if "month" not in groups:
@@ -154,9 +155,9 @@ def _season_year(m: Match, ctx: TimeContext) -> Made:
     y = year_number(m["year"], ctx)
     name = m["season"]
     spans = [season_days(y, name, ctx.southern)]
-    if (
-        name == ("summer" if ctx.southern else "winter") and "/" not in m[0]
-    ):  # people mean the January as often as the December
+    # "winter 2010" (in the south, "summer 2010") means the one that ends in 2010 as often as the one that
+    # begins in it: both are returned.
+    if name == ("summer" if ctx.southern else "winter") and "/" not in m[0]:
         spans.append(season_days(y + 1, name, True)) if ctx.southern else spans.insert(
             0, season_days(y - 1, name)
         )
@@ -177,7 +178,7 @@ def _ago(m: Match, ctx: TimeContext) -> Made:
     days = unit_back(unit, number(m["n"]), ctx)
     first = date.fromordinal(days[0])
     if first.year < FIRST_YEAR:
-        raise ValueError(first)  # "999 years ago": nobody took photos
+        raise ValueError(first)  # "999 years ago" is before any photo
     return daypart(days[0], "night") if m["unit"] == "night" else (ms_of(days),)
 
 
@@ -256,8 +257,9 @@ def _night_before_last(m: Match, ctx: TimeContext) -> Made:
 
 
 def _last_time(m: Match, ctx: TimeContext) -> Made:
-    """The paper's Table 9: "last time" is from the earliest photo to now, so that the ranking, not the cube,
-    decides which was last.
+    """ "last time": from the earliest photo to now (the paper's Table 9).
+
+    The ranking, not the cube, decides which photo is the last.
     """
     return ((ctx.extent[0] if ctx.extent else None, ctx.now_ms),)
 
@@ -268,7 +270,7 @@ def _year(m: Match, ctx: TimeContext) -> Made:
     if bare and (
         y > ctx.now.year + 1 or (ctx.extent is not None and y not in ctx.years() and y + 1 not in ctx.years())
     ):
-        raise ValueError(y)  # "1984" alone, in an album of this century, is a book
+        raise ValueError(y)  # "1984" alone, outside the album's years, is a title and not a date
     return (ms_of(part_of(year_days(y), m["part"])),)
 
 

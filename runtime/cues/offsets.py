@@ -1,5 +1,6 @@
 """Offsets from something that has a time: "two days after", "the weekend before", "the morning of".
-Arithmetic on days only.
+
+All arithmetic is on days.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ REACH = 60  # characters before an expression in which an offset may begin
 
 @dataclass(frozen=True)
 class Offset:
-    """`count` units (0: a few), `way` -1 before, 1 after, 0 of.
+    """`count` units (0: a few) before (`way` -1) or after (1) something, or a part of it (0).
 
-    `unit`: day, week, weekend, month, year, a weekday or a part of the day.
+    `counted`: whether the words include a number. `unit`: day, week, weekend, month, year, a weekday or a
+    part of the day. `span`: characters of the query.
     """
 
     count: int
@@ -31,8 +33,9 @@ class Offset:
 
 @cache
 def words() -> str:
-    """An offset up to and with its "before", "after", "of": one pattern for dates and events. Groups n, unit,
-    way.
+    """The regular expression of an offset up to its "before", "after" or "following", for dates and events.
+
+    Groups: n, unit, way.
     """
     t = tables()
     numbers = "|".join(sorted((re.escape(w) for w in t.numbers), key=lambda w: -len(w)))
@@ -50,19 +53,19 @@ def words() -> str:
 
 
 @cache
-def _before_a_date() -> re.Pattern[str]:
+def _offset_at_end() -> re.Pattern[str]:
     return re.compile(words() + r"\s+(?:the\s+)?$")
 
 
 def read_offset(flat: str, at: int) -> Offset | None:
-    """The offset whose words end at character `at` of the flat text, or None."""
+    """The offset whose words end at character `at` of the flattened text, or None."""
     begin = max(0, at - REACH)
-    m = _before_a_date().search(flat[begin:at])
+    m = _offset_at_end().search(flat[begin:at])
     return offset_of(m, begin) if m else None
 
 
 def offset_of(m: re.Match[str], shift: int = 0) -> Offset:
-    """A match of `words` as an offset; `shift` is where the text that was searched begins."""
+    """The offset of a match of `words`; `shift`: where the searched text begins in the query."""
     text = " ".join((m["n"] or "").split())
     few = text in ("a few", "several")
     unit = m["unit"] if m["unit"] in tables().weekdays else m["unit"].removesuffix("s")
@@ -76,9 +79,9 @@ def offset_of(m: re.Match[str], shift: int = 0) -> Offset:
 
 
 def shifted(span: Interval, offset: Offset) -> Interval:
-    """An interval moved away from the named one.
+    """The interval that lies `offset` before or after `span`; an open `span` is returned as it is.
 
-    One week or month without a number is the stretch that touches it.
+    A single week, month or year is the one directly adjacent to `span`.
     """
     if span[0] is None or span[1] is None:
         return span
@@ -108,6 +111,6 @@ def shifted(span: Interval, offset: Offset) -> Interval:
 
 
 def _weekday_from(day: int, weekday: int, way: int) -> int:
-    """The next such weekday after a day, or the last before it."""
+    """The next such weekday after a day, or for a negative `way` the last before it."""
     step = (weekday - (day - 1)) % 7 if way > 0 else ((day - 1) - weekday) % 7
     return day + way * (step or 7)

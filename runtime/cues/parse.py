@@ -1,9 +1,8 @@
-"""Reads the time and the place out of a query and makes the cubes that layer 1 searches (paper section 3.2,
-layer 1).
+"""Reads time and place from a query and builds the cubes that layer 1 searches (paper section 3.2, layer 1).
 
-Deterministic rules, at most 10 ms a query, no network, no model: `cues_time` knows dates, `cues_place` knows
-places, this file joins them. What was not understood stays in `rest`; a query that names neither time nor
-place has no cubes (the paper's "N/A": the whole tree).
+Deterministic rules, at most 10 ms a query, no network, no model: `times` reads times, `places` reads places,
+and this module combines them. Words that were not understood stay in `rest`. A query that names neither time
+nor place has no cubes (the paper's "N/A": all of the tree is searched).
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from functools import cache
 
 from gamer.index.records import Cube
 
-from ..bundle.gazetteer import Gazetteer, GazetteerError
+from ..bundle.gazetteer import Gazetteer
 from .anchors import Anchor, Find, cues_of, read_anchors
 from .dates import Interval, TimeContext
 from .places import Near, PlaceCue, find_places
@@ -28,20 +27,19 @@ MAX_QUERY = 2_000
 MAX_CUBES = 40
 Span = tuple[int, int]
 
-CueError = GazetteerError
-
 
 @dataclass(frozen=True)
 class Cues:
-    """What a query says about when and where.
+    """What a query says about time and place.
 
-    `times`, `places`: the cues that narrow the search; `negated_times`, `negated_places`: those to leave out
-    ("not in Paris"). `recurring`: evidence that no cube holds ("at night", "on Sundays"). `anchors`: events
-    that a time is counted from, until `resolve`. `cubes`: times × places, at most MAX_CUBES; time-only or
-    place-only when the query names one; empty when it names neither. `rest`: the query without the understood
-    words, never empty unless the query is. Holiday names stay in it ("Christmas" is seen, too), and places
-    where the album has no photo. `query`: what was read, at most MAX_QUERY characters. `extent`: the album's,
-    in ms.
+    `times`, `places`: the cues that narrow the search. `negated_times`, `negated_places`: the cues to exclude
+    ("not in Paris"). `recurring`: evidence that a cube cannot express ("at night", "on Sundays"). `anchors`:
+    events from which a time is counted and that `resolve` has not yet looked up. `cubes`: times × places, at
+    most MAX_CUBES; restricted in time only or in place only if the query names one of them; empty if it names
+    neither. `rest`: the query without the understood words, empty only if the query is. Holiday names stay in
+    `rest`, because "Christmas" is also something that photos show, and so do places where the album has no
+    photo. `query`: the text that was read, at most MAX_QUERY characters. `keep`: spans of cues that stay in
+    `rest`. `extent`: ms of the album's first and last photo.
     """
 
     times: tuple[TimeCue, ...] = ()
@@ -74,38 +72,39 @@ _DANGLING = re.compile(
 
 
 def _negations(text: str, spans: Sequence[Span]) -> dict[Span, Span]:
-    """Cue span → span grown over the negation before it, for each negated cue."""
+    """The span of each negated cue → that span extended over the negation before it."""
     out: dict[Span, Span] = {}
-    before: Span | None = None
+    previous: Span | None = None
     for a, b in sorted(set(spans)):
-        found = _NOT.search(text[max(0, a - 60) : a])
-        if found:
-            out[a, b] = (max(0, a - 60) + found.start(), b)
-        elif before in out and before is not None and _AGAIN.fullmatch(text[before[1] : a]):
-            out[a, b] = (before[1], b)
-        before = (a, b)
+        negation = _NOT.search(text[max(0, a - 60) : a])
+        if negation:
+            out[a, b] = (max(0, a - 60) + negation.start(), b)
+        elif previous in out and previous is not None and _AGAIN.fullmatch(text[previous[1] : a]):
+            out[a, b] = (previous[1], b)
+        previous = (a, b)
     return out
 
 
 def _rest(text: str, remove: Sequence[Span], keep: Sequence[Span]) -> str:
-    """The text without the removed spans (but with the kept ones), spaces and punctuation tidied; the whole
-    text if nothing is left.
+    """The text without the spans `remove`, except where `keep` overlaps them; unchanged if no word is left.
+
+    Spaces and punctuation are tidied.
     """
-    gone = bytearray(len(text))
+    removed = bytearray(len(text))
     for a, b in remove:
-        gone[a:b] = b"\1" * (b - a)
+        removed[a:b] = b"\1" * (b - a)
     for a, b in keep:
-        gone[a:b] = b"\0" * (b - a)
-    if not any(gone):
+        removed[a:b] = b"\0" * (b - a)
+    if not any(removed):
         return text
-    left = "".join(" " if g else c for c, g in zip(text, gone, strict=True))
+    left = "".join(" " if g else c for c, g in zip(text, removed, strict=True))
     left = re.sub(r"\(\s*\)|\[\s*\]|\"\s*\"", " ", " ".join(left.split()))
     left = re.sub(r"\s+([,.;:?!])", r"\1", left)
     end = re.search(r"[?!.\s]*$", left)
     tail = end[0].strip() if end else ""
     body = left[: end.start()] if end else left
     last = max((b for _, b in remove), default=0)
-    if not re.search(r"\w", text[last:]):  # the cue closed the query: do not leave "photos from"
+    if not re.search(r"\w", text[last:]):  # a cue ended the query: do not leave "photos from"
         body = _DANGLING.sub("", body)
     body = re.sub(r"([,;:])(?:\s*[,;:])+", r"\1", body).strip(" ,;:-–")
     return (body + tail) if re.search(r"\w", body) else text
@@ -122,9 +121,8 @@ def _cubes(times: tuple[TimeCue, ...], places: tuple[PlaceCue, ...]) -> tuple[Cu
         return ()
     boxes: list[Cube | None] = list(dict.fromkeys(box for p in places for box in p.boxes)) or [None]
     spans: list[Interval] = list(merged(times)) or [(None, None)]
-    crossed = [
-        _cube(when, where) for when in reversed(spans) for where in boxes
-    ]  # latest first, so that the cap drops the oldest
+    # Latest first, so that the limit drops the oldest.
+    crossed = [_cube(when, where) for when in reversed(spans) for where in boxes]
     return tuple(reversed(crossed[:MAX_CUBES]))
 
 
@@ -134,17 +132,17 @@ def _home_pattern() -> re.Pattern[str]:
 
 
 def _at_home(text: str, home: Cube | None) -> tuple[PlaceCue, ...]:
-    """ "at home", once the album has told where that is."""
-    found = _home_pattern().search(text) if home else None
-    if not found or home is None:
+    """The cue of "at home" in a text, if the album's home is known."""
+    match = _home_pattern().search(text) if home else None
+    if not match or home is None:
         return ()
     return (
         PlaceCue(
-            text=found[0],
+            text=match[0],
             name="home",
             place=None,
             boxes=(home,),
-            span=found.span(),
+            span=match.span(),
             kind="home",
             photos=None,
             confidence=tables().trust["place"],
@@ -161,17 +159,17 @@ def parse(
     home: Callable[[], Cube | None] | None = None,
     southern: bool = False,
 ) -> Cues:
-    """Read a query. Raises on no text; reads its first MAX_QUERY characters.
+    """Reads the cues of a query, from its first MAX_QUERY characters. No text raises an error.
 
-    `now`: the person's wall clock (its zone, if any, is not used: album times are wall times).
+    `now`: the user's wall clock (its zone, if any, is not used: album times are wall times).
     `album_extent`: ms of the first and last photo, both included; without it a month with no year means the
-    latest one. `near(place)`: how many of the album's photos lie in the place's boxes; it settles which Paris
-    is meant, and whether a doubtful word is a place at all. `home()`: where the album's nights are.
-    `southern`: seasons are those of the southern hemisphere.
+    latest one. `near(place)`: the number of the album's photos in the place's boxes; it decides which Paris
+    is meant, and whether a doubtful word is a place at all. `home()`: the box of the album's home, or None
+    (home.py). `southern`: seasons are those of the southern hemisphere.
     """
     text = query[:MAX_QUERY]
-    found = find_times(text, TimeContext(now, album_extent, southern))
-    times, spans = found.cues, [t.span for t in found.cues]
+    dated = find_times(text, TimeContext(now, album_extent, southern))
+    times, spans = dated.cues, [t.span for t in dated.cues]
     anchors = read_anchors(text, spans)
     places = _at_home(text, home()) if home and _home_pattern().search(text) else ()
     places += find_places(text, [*spans, *(p.span for p in places)], gazetteer, near) if gazetteer else ()
@@ -185,7 +183,7 @@ def parse(
         anchors=anchors,
         query=text,
         extent=album_extent,
-        keep=tuple(k for k in found.keep if not any(a <= k[0] < b for a, b in negated)),
+        keep=tuple(k for k in dated.keep if not any(a <= k[0] < b for a, b in negated)),
     )
     return _assembled(draft)
 
@@ -198,22 +196,21 @@ def with_quotes(
     gazetteer: Gazetteer | None,
     near: Near | None = None,
 ) -> Cues:
-    """The cues with what a language model quoted from the query as its time and its place ("" for none),
-    where the rules saw nothing.
+    """Adds the time and the place that a language model quoted from the query, where the rules read none.
 
-    What a quote means stays the rules' business, read as if "in" stood before it; a quote that the query does
-    not hold is dropped, so that nothing can be invented. The words of such cues stay in the text: the model
-    may have misread them.
+    `time`, `place`: the quotes, "" if there is none. The rules read each quote as if "in" came before it. A
+    quote that is not in the query is dropped, so that the model cannot invent one. The quoted words stay in
+    `rest`, since the model may have misread them.
     """
-    when, where = cues.query.find(time) if time else -1, cues.query.find(place) if place else -1
+    time_at, place_at = cues.query.find(time) if time else -1, cues.query.find(place) if place else -1
     times, places = cues.times, cues.places
-    if when >= 0 and not cues.times and not cues.negated_times:
-        span = (when, when + len(time))
+    if time_at >= 0 and not cues.times and not cues.negated_times:
+        span = (time_at, time_at + len(time))
         times = tuple(
             replace(t, text=time, span=span) for t in find_times(f"in {time.lower()}", context).cues
         )
-    if where >= 0 and gazetteer and not cues.places and not cues.negated_places:
-        span = (where, where + len(place))
+    if place_at >= 0 and gazetteer and not cues.places and not cues.negated_places:
+        span = (place_at, place_at + len(place))
         places = tuple(
             replace(p, text=place, span=span)
             for p in find_places(f"in {place.title()}", [], gazetteer, near)[:1]
@@ -225,35 +222,38 @@ def with_quotes(
 
 
 def resolve(cues: Cues, find: Find) -> Cues:
-    """The cues with every anchor that `find` (phrase → the event's intervals, () when unsure) knows turned
-    into times; the others stay text.
+    """Turns the anchors whose event `find` knows into time cues; the words of the others stay in the text.
+
+    `find`: from a phrase to the event's intervals, () if unsure.
     """
-    found = {anchor: cues_of(anchor, events) for anchor in cues.anchors if (events := find(anchor.phrase))}
-    if not found:
+    resolved = {anchor: cues_of(anchor, events) for anchor in cues.anchors if (events := find(anchor.phrase))}
+    if not resolved:
         return cues
-    times = (*cues.times, *(cue for made in found.values() for cue in made))
-    places = tuple(
-        p for p in cues.places if not any(a.span[0] <= p.span[0] < a.span[1] for a in found)
-    )  # the event's place is not the photo's
+    times = (*cues.times, *(cue for anchored in resolved.values() for cue in anchored))
+    # A place within an anchor's words is the event's, not the photo's.
+    places = tuple(p for p in cues.places if not any(a.span[0] <= p.span[0] < a.span[1] for a in resolved))
     return _assembled(
-        replace(cues, times=times, places=places, anchors=tuple(a for a in cues.anchors if a not in found))
+        replace(cues, times=times, places=places, anchors=tuple(a for a in cues.anchors if a not in resolved))
     )
 
 
 def _assembled(cues: Cues) -> Cues:
-    """Cubes and rest from the cues. A place where the album has no photo makes no cube; its name, and a time
-    that the album does not reach, stay in the text, where a memory may know them."""
+    """Computes `cubes` and `rest` from the cues.
+
+    A place where the album has no photo makes no cube. Its name stays in `rest`, and so does a time outside
+    the album's extent: a memory may mention them.
+    """
     negated = _negations(cues.query, [c.span for c in (*cues.times, *cues.places, *cues.negated)])
-    cutting = tuple(p for p in cues.places if p.photos != 0)
+    searchable = tuple(p for p in cues.places if p.photos != 0)
     remove = [
-        *(t.span for t in cues.times if _reached(t, cues.extent)),
-        *(p.span for p in cutting),
+        *(t.span for t in cues.times if _in_extent(t, cues.extent)),
+        *(p.span for p in searchable),
         *negated.values(),
     ]
-    return replace(cues, cubes=_cubes(cues.times, cutting), rest=_rest(cues.query, remove, cues.keep))
+    return replace(cues, cubes=_cubes(cues.times, searchable), rest=_rest(cues.query, remove, cues.keep))
 
 
-def _reached(cue: TimeCue, extent: tuple[int, int] | None) -> bool:
+def _in_extent(cue: TimeCue, extent: tuple[int, int] | None) -> bool:
     return (
         extent is None
         or cue.kind in DEICTIC

@@ -1,9 +1,8 @@
-"""Finds the words of a query that name a place, and chooses which place of that name is meant. Rules and a
-gazetteer, no model, no network.
+"""Finds the words of a query that name a place, and chooses which place of that name is meant.
 
-Paper section 3.2, layer 1 (the place side of the cube). A wrong place hides every photo, a missed one
-hides none, so doubt means no cue. Spans are [start, end) character offsets into the query; boxes are in
-degrees.
+Rules and a gazetteer, no model, no network (paper section 3.2, layer 1: the place side of the cube). A wrong
+place excludes every photo that is meant, a missed place excludes none, so a doubtful word makes no cue. Spans
+are [start, end) character offsets into the query; boxes are in degrees.
 """
 
 from __future__ import annotations
@@ -25,23 +24,21 @@ CERTAIN = _W.strong - _W.uncertain
 _AND = re.compile(r"\s*(?:,|and|or|nor|&)\s*(?:the\s+)?(?:and\s+|or\s+)?")
 MAX_LOOKUPS = 400
 MAX_PLACES = 8
-BARE, METROPOLIS = (
-    250_000,
-    500_000,
-)  # people: a capitalised name with no preposition, two lower-case words with none
-TOWN, CITY = 50_000, 100_000  # people: a lower-case name after a place preposition, after any other
-SHORT = 3  # letters: a name so short says nothing without a preposition
-NEAR_DEG = 0.27  # "near X" reaches about 30 km further than X
+# The people that a city needs for its name to count as a place.
+BARE, METROPOLIS = 250_000, 500_000  # without a preposition: capitalised, two lower-case words
+TOWN, CITY = 50_000, 100_000  # lower-case: after a preposition of place, after any other
+SHORT = 3  # letters; a name this short counts only after a preposition
+NEAR_DEG = 0.27  # by which "near X" extends the box of X: about 30 km
 
 
 @dataclass(frozen=True)
 class PlaceCue:
-    """A place that the query names. `boxes`: the place's extent, open in time. `span`: its characters in the
-    query, with the preposition.
+    """A place that the query names.
 
-    `kind`: city, region, country or home. `photos`: how many of the album's photos lie there, None when no
-    album was asked. A place without photos cuts nothing: its name stays in the text, where a memory may know
-    it.
+    `boxes`: the place's extent, open in time. `span`: its characters in the query, preposition included.
+    `kind`: city, region, country or home. `photos`: the number of the album's photos there, None if no album
+    was given. A place without photos does not restrict the search; its name stays in the text, since a memory
+    may mention it.
     """
 
     text: str
@@ -55,7 +52,7 @@ class PlaceCue:
 
     @property
     def box(self) -> Cube:
-        """The one box around all of them."""
+        """The main one of the boxes."""
         return self.place.box if self.place and len(self.boxes) > 1 else self.boxes[0]
 
 
@@ -75,20 +72,21 @@ class _Token:
 
 
 def _tokens(text: str, taken: Sequence[tuple[int, int]]) -> list[_Token]:
-    free = bytearray(len(text))
+    used = bytearray(len(text))
     for a, b in taken:
-        free[a:b] = b"\1" * (b - a)
+        used[a:b] = b"\1" * (b - a)
     out = []
     for m in _WORD.finditer(text):
         word = m[0] if m[0].count(".") > 1 else m[0].rstrip(".")
-        if not any(free[m.start() : m.end()]):
+        if not any(used[m.start() : m.end()]):
             out.append(_Token(word, m.start(), m.start() + len(word)))
     return out
 
 
 def _runs(text: str, tokens: Sequence[_Token]) -> list[int]:
-    """For each token, the index past the last token that only single spaces or hyphens join to it: names do
-    not cross commas.
+    """For each token, the index after the last token of its run.
+
+    The tokens of a run are separated by one or two spaces or hyphens only: names do not cross commas.
     """
     ends = [len(tokens)] * len(tokens)
     end = len(tokens)
@@ -100,12 +98,15 @@ def _runs(text: str, tokens: Sequence[_Token]) -> list[int]:
 
 
 def _bare(token: _Token) -> str:
-    """The word without a possessive: "Paris's" names Paris."""
+    """The word without a possessive ending: "Paris" of "Paris's"."""
     return re.sub(r"['’]s$", "", token.text)
 
 
-def _shouted(text: str, tokens: Sequence[_Token]) -> bool:
-    """Whether capitals say nothing: All Words Have Them, in a query of three words or more."""
+def _shouted(tokens: Sequence[_Token]) -> bool:
+    """Whether capitals carry no information, because all words of a query of three or more have them.
+
+    Words of up to three letters may be lower-case.
+    """
     return (
         len(tokens) >= 3
         and all(t.capital for t in tokens if len(t.text) > 3)
@@ -114,8 +115,9 @@ def _shouted(text: str, tokens: Sequence[_Token]) -> bool:
 
 
 def _preposition(text: str, tokens: Sequence[_Token], i: int) -> tuple[str, int]:
-    """The preposition that governs token i, articles and such skipped, and the index of its token; ("", i)
-    without one.
+    """The preposition that governs token i and the index of its token; ("", i) if there is none.
+
+    Up to two articles or adjectives between them (`_W.skip`) are skipped.
     """
     j = i - 1
     while j >= 0 and tokens[j].low in _W.skip and i - j <= 2:
@@ -138,13 +140,13 @@ def _counts(places: Sequence[Place], near: Near | None) -> list[int]:
 
 
 def _choose(places: Sequence[Place], near: Near | None) -> tuple[Place, int]:
-    """The place meant: one where the album has photos wins, then the first (most people).
+    """The place that is meant, and the number of the album's photos there.
 
-    Returns it with its count of photos.
+    Places with photos come first, then those whose primary name it is, then the gazetteer's order (most
+    people first).
     """
     counts = _counts(places, near)
-    # Of two with photos an own name beats an alternate one, then the order of the gazetteer stands: 3 photos
-    # beat 2 by accident only.
+    # The numbers of photos of two places are not compared: 3 photos against 2 are chance.
     best = min(range(len(places)), key=lambda i: (counts[i] == 0, not places[i].primary, i))
     return places[best], counts[best]
 
@@ -154,7 +156,8 @@ def _accept(
 ) -> bool:
     """Whether the words count as a place.
 
-    `asked`: `near` was given; `alone`: no capitalised neighbour makes it part of a longer name.
+    `asked`: `near` was given. `prep`: the preposition before the name, or "". `words`: of the name. `alone`:
+    no capitalised neighbour could make the name a part of a longer one.
     """
     big = place.population >= CITY or place.kind != "city"
     if place.word:
@@ -164,7 +167,7 @@ def _accept(
     if not place.primary and not (photos or (prep in CERTAIN and capital and place.population >= TOWN)):
         return False
     if not prep and (len(name) <= SHORT or (not place.primary and place.population < CITY)):
-        return False  # "Cat" is Çat, "Haha" was Hakha: what stands alone must be well known by that name
+        return False  # alone, a name must be well known: "Cat" would be Çat, "Haha" Hakha
     if not capital:
         if prep in _W.strong or (prep and big):
             return bool(photos) or (
@@ -202,24 +205,24 @@ def _qualified(
     places: tuple[Place, ...],
     gazetteer: Gazetteer,
 ) -> tuple[tuple[Place, ...], int]:
-    """Read "Paris, Texas": keep the candidates that lie in the country or region named next.
+    """Reads "Paris, Texas": the candidates within the country or region named next, and the index after it.
 
-    Returns them and the index past it.
+    `places` and `after` unchanged if there is no such name, or none of them lies within it.
     """
     if after >= len(tokens) or not re.fullmatch(
         r"\s*,\s*| ", text[tokens[after - 1].end : tokens[after].start]
     ):
         return places, after
     name = " ".join(_bare(t) for t in tokens[first : after + 1])
-    if tokens[after].text.isupper() and (whole := gazetteer.lookup(name)):
-        return whole, after + 1  # "Washington, DC" is a name of its own
-    found = gazetteer.longest_match(
+    if tokens[after].text.isupper() and (named := gazetteer.lookup(name)):
+        return named, after + 1  # "Washington, DC" is in the gazetteer as one name
+    outer_match = gazetteer.longest_match(
         [_bare(t) for t in tokens[after : min(ends[after], after + MAX_WORDS)]], 0
     )
-    if not found or not tokens[after].capital:
+    if not outer_match or not tokens[after].capital:
         return places, after
-    kept = tuple(p for p in places if any(_inside(p, outer) for outer in found[1]))
-    return (kept, after + found[0]) if kept else (places, after)
+    inside = tuple(p for p in places if any(_inside(p, outer) for outer in outer_match[1]))
+    return (inside, after + outer_match[0]) if inside else (places, after)
 
 
 def _boxes(place: Place, near: bool) -> tuple[Cube, ...]:
@@ -240,14 +243,15 @@ def _boxes(place: Place, near: bool) -> tuple[Cube, ...]:
 def find_places(
     text: str, taken: Sequence[tuple[int, int]], gazetteer: Gazetteer, near: Near | None
 ) -> tuple[PlaceCue, ...]:
-    """The places that the text names outside the spans already `taken` by times, in order; at most
-    MAX_PLACES.
+    """The places that the text names, in its order; at most MAX_PLACES.
+
+    `taken`: the spans of other cues, in which no place is sought.
     """
     tokens = _tokens(text, taken)
-    ends, shouted = _runs(text, tokens), _shouted(text, tokens)
+    ends, shouted = _runs(text, tokens), _shouted(tokens)
     cues: list[PlaceCue] = []
     i, lookups = 0, 0
-    previous = ""  # the preposition of the last place, which "in Paris and Rome" lends to the next
+    previous = ""  # the last place's preposition, which in "in Paris and Rome" governs Rome too
     while i < len(tokens) and lookups < MAX_LOOKUPS and len(cues) < MAX_PLACES:
         lookups += 1
         token = tokens[i]
@@ -287,11 +291,14 @@ def _place_at(
     ends: Sequence[int],
     i: int,
     shouted: bool,
-    lent: str,
+    inherited: str,
     gazetteer: Gazetteer,
     near: Near | None,
 ) -> tuple[PlaceCue | None, int]:
-    """The place cue that begins at token i and the index past it, or (None, i)."""
+    """The place cue that begins at token i and the index after it, or (None, i).
+
+    `inherited`: the preposition of the place before, or "".
+    """
     run = tokens[i : min(ends[i], i + MAX_WORDS)]
     for length in range(len(run), 0, -1):
         words = run[:length]
@@ -302,7 +309,7 @@ def _place_at(
         after = i + length
         capital = all(t.capital or t.low in _W.inner for t in words)
         prep, first = _preposition(text, tokens, i)
-        prep = prep or lent
+        prep = prep or inherited
         places, after = _qualified(text, tokens, ends, i, after, places, gazetteer)
         qualified = after > i + length
         place, photos = _choose(places, near)
@@ -318,8 +325,9 @@ def _place_at(
 
 
 def _stands_alone(tokens: Sequence[_Token], ends: Sequence[int], i: int, after: int) -> bool:
-    """No capitalised word touches the name: "Paris Hilton" and "Jack London" are people, "Boston Dynamics" is
-    a firm.
+    """Whether no capitalised word is adjacent to the name at tokens i to `after` - 1.
+
+    "Paris Hilton" and "Jack London" are people, "Boston Dynamics" is a firm.
     """
     if after < len(tokens) and ends[i] > after and tokens[after].capital:
         return False

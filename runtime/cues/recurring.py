@@ -1,8 +1,8 @@
-"""Times that come back: "on Sundays", "at night", "at 5 pm", sunset. Evidence for ranking, never a cut; the
-words stay in the text.
+"""Recurring times: "on Sundays", "at night", "at 5 pm", sunset.
 
-A cube cannot hold them (three years have 156 Sundays), so a recurring cue is a question about one photo's
-time, asked of numbers or numpy arrays alike. Times are ms of wall time stored as UTC.
+They are evidence for the ranking and exclude no photo; their words stay in the text. A cube cannot express
+them (three years have 156 Sundays), so a recurring cue is a predicate on a photo's time, for an int or a
+numpy array. Times are ms of wall time stored as UTC.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ _CLOCK = re.compile(
 
 @dataclass(frozen=True)
 class RecurringCue:
-    """`kind`: "weekdays" or "hours". `weekdays`: Monday 0. `minutes`: [from, to) of the day, past 1440 into
-    the next one, () for any.
+    """Weekdays or hours of the day that the query names.
 
-    `confidence`: the share of photos meant that fit, on the development data.
+    `kind`: "weekdays" or "hours". `weekdays`: Monday is 0; () for any. `minutes`: [from, to) in minutes of
+    the day, above 1440 for the next day; () for any. `confidence`: the share of the photos meant by such
+    words that fit, on the development data.
     """
 
     text: str
@@ -40,18 +41,18 @@ class RecurringCue:
     confidence: float
 
     def fits(self, into: Any) -> Any:
-        """Whether a time fits that is so far into its week (of `weekdays`: into_week) or its day (into_day):
-        bool for an int, an array for an array.
+        """Whether a time fits: a bool for an int, a bool array for an array.
 
-        The caller divides: an album may have a million times.
+        `into`: the time as `into_week` gives it for a cue with weekdays, as `into_day` gives it for others.
+        The caller computes these once for all cues, since an album may have a million times.
         """
         if self.weekdays:
             return functools.reduce(
                 operator.or_, [(into >= n * DAY_MS) & (into < (n + 1) * DAY_MS) for n in self.weekdays]
             )
         low, high = (minutes * MINUTE_MS for minutes in self.minutes)
-        today = (into >= low) & (into < high)
-        return today | (into < high - DAY_MS) if high > DAY_MS else today
+        same_day = (into >= low) & (into < high)
+        return same_day | (into < high - DAY_MS) if high > DAY_MS else same_day
 
 
 def into_week(ms: Any) -> Any:
@@ -65,7 +66,7 @@ def into_day(ms: Any) -> Any:
 
 
 @cache
-def _words() -> re.Pattern[str]:
+def _day_or_hour() -> re.Pattern[str]:
     t = tables()
     days = "|".join(sorted((*t.weekdays, *t.recurring_weekdays), key=lambda w: -len(w)))
     hours = "|".join(sorted(t.recurring_hours, key=lambda w: -len(w)))
@@ -73,13 +74,13 @@ def _words() -> re.Pattern[str]:
 
 
 def find_recurring(text: str, taken: list[tuple[int, int]]) -> tuple[RecurringCue, ...]:
-    """Weekdays, parts of the day and clock times outside the spans already `taken` by times."""
+    """The weekdays and parts of the day outside the spans `taken` by time cues, and all clock times."""
     flat = flatten(text)
     out: list[RecurringCue] = []
-    hold = present(flat)
-    if not hold.isdisjoint(_triggers()):
+    classes = present(flat)
+    if not classes.isdisjoint(_triggers()):
         out = _named(text, flat, taken)
-    return (*out, *_clocks(text, flat)) if "digit" in hold else tuple(out)
+    return (*out, *_clocks(text, flat)) if "digit" in classes else tuple(out)
 
 
 @cache
@@ -90,7 +91,7 @@ def _triggers() -> frozenset[str]:
 
 def _named(text: str, flat: str, taken: list[tuple[int, int]]) -> list[RecurringCue]:
     out = []
-    for m in _words().finditer(flat):
+    for m in _day_or_hour().finditer(flat):
         if any(a < m.end() and m.start() < b for a, b in taken) or m[0] in ("sat", "sun", "mon", "wed"):
             continue
         if m["day"]:
@@ -104,7 +105,7 @@ def _named(text: str, flat: str, taken: list[tuple[int, int]]) -> list[Recurring
 
 
 def _clocks(text: str, flat: str) -> list[RecurringCue]:
-    """ "at 5 PM", "13:00": half an hour before to an hour and a half after."""
+    """Clock times ("at 5 PM", "13:00"), each from half an hour before to an hour and a half after."""
     out = []
     for m in _CLOCK.finditer(flat):
         hour, minute, half = int(m["h"] or m["h2"]), int(m["m"] or 0), (m["ap"] or m["ap2"] or "")[:1]

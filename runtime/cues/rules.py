@@ -1,10 +1,9 @@
-"""Runs the rules of `cue_rules.json` over a query: each time expression becomes an atom (paper section 3.2,
-layer 1).
+"""Applies the rules of `cue_rules.json` to a query: each time expression becomes an atom.
 
-Patterns see the query as lower-case ASCII of the same length (`flatten`), so their spans are spans of the
-query. A rule is compiled and tried only when the query holds the words that it needs: most queries name no
-time and cost a few microseconds. Earlier rules win over later ones; ranges and bounds are joined in
-`cues_time`.
+Paper section 3.2, layer 1. Patterns are matched against the query as lower-case ASCII of the same length
+(`flatten`), so their spans are spans of the query. A rule is compiled and tried only if the query has the
+words that it needs, so that most queries, which name no time, take a few microseconds. Earlier rules take
+precedence; `times` joins atoms into ranges and bounds.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from .tables import RuleText, pattern, tables
 
 @dataclass(frozen=True)
 class Atom:
-    """A time expression before ranges are joined: either fixed intervals, or a rule that a year makes an
-    interval of.
+    """A time expression before ranges are joined: fixed intervals, or a function from a year to days.
 
-    `keep`: characters that stay in the text though understood: "Christmas" is a time and a thing. `exact`:
-    the day itself, for a holiday whose name covers the days around it: two days after Christmas is the 27th.
+    `keep`: characters that stay in the text although understood: "Christmas" is a time and also something
+    that photos show. `exact`: the holiday's day itself, if its name also covers the days around it: two days
+    after Christmas is the 27th.
     """
 
     span: tuple[int, int]
@@ -37,28 +36,31 @@ class Atom:
     exact: Atom | None = None
 
 
-_LIKE = {"–": "-", "—": "-", "‐": "-", "‑": "-", "−": "-", "’": "'", "‘": "'", "`": "'"}
+_ASCII_OF = {"–": "-", "—": "-", "‐": "-", "‑": "-", "−": "-", "’": "'", "‘": "'", "`": "'"}
 
 
 def flatten(text: str) -> str:
-    """The query as lower-case ASCII of the same length, so that rules stay simple and spans stay true.
+    """The query as lower-case ASCII of the same length, so that rules are simple and spans remain valid.
 
-    Accented and other Latin letters become "z" (they continue a word), all other characters a space, except
-    dashes and apostrophes.
+    Accented and other Latin letters (all letters below U+0590) become "z", because they continue a word;
+    dashes and apostrophes become their ASCII forms, all other characters a space.
     """
     if text.isascii() and text.isprintable():
         return text.lower()
     return "".join(
         c.lower()
         if c.isascii() and c.isprintable()
-        else _LIKE.get(c) or ("z" if c.isalpha() and ord(c) < 0x590 else " ")
+        else _ASCII_OF.get(c) or ("z" if c.isalpha() and ord(c) < 0x590 else " ")
         for c in text
     )
 
 
 @cache
 def _classes() -> dict[str, frozenset[str]]:
-    """The word classes that rules need, but "digit"; a class of one word has that word's name."""
+    """The classes of words that rules name in `needs`, except "digit".
+
+    A class that consists of one word is not listed here; a rule names the word itself.
+    """
     t = tables()
     return {
         "month": frozenset(t.months),
@@ -74,24 +76,24 @@ def _classes() -> dict[str, frozenset[str]]:
 
 
 def present(flat: str) -> frozenset[str]:
-    """The words of a flat text, and the classes that they belong to."""
+    """The words of a flattened text, and the names of the classes that they belong to."""
     words = frozenset(re.findall("[a-z]+", flat))
-    found = {name for name, members in _classes().items() if not words.isdisjoint(members)}
+    classes = {name for name, members in _classes().items() if not words.isdisjoint(members)}
     if any(c.isdigit() for c in flat):
-        found.add("digit")
-    return frozenset(found) | words
+        classes.add("digit")
+    return frozenset(classes) | words
 
 
 @cache
 def compiled(text: str) -> re.Pattern[str]:
-    """A pattern of the rules file, standing apart from letters and digits."""
+    """A pattern of the rules file, compiled so that it does not match inside a word or number."""
     return re.compile(r"(?<![a-z0-9$#_])" + pattern(tables().expand(text)) + r"(?![a-z0-9])")
 
 
 @cache
 def _holiday_pattern() -> re.Pattern[str]:
     names = sorted(tables().holidays, key=lambda n: (-len(n), n))
-    spelt = "|".join(
+    spellings = "|".join(
         re.escape(flatten(n)).replace(r"\ ", r"\s+").replace("'", "'?").replace(r"\-", r"[\s-]?")
         for n in names
     )
@@ -99,7 +101,7 @@ def _holiday_pattern() -> re.Pattern[str]:
     year = r"(?:<<sep>>|\s+in\s+)<<named_year>>"
     return compiled(
         r"(?<prep>(?:(?:on|at|during|over|for|in|from|of)\s+(?:the\s+)?)?)(?<last>last\s+|this\s+)?(?<keep>(?<name>"
-        + spelt
+        + spellings
         # "Easter weekend 2011"
         + rf")(?![a-z0-9])<<holiday_things>>(?:\s+[a-z]+(?={ahead}))?)(?:{year}|\s+(?<lastyear>last\s+year))?"
     )
@@ -111,7 +113,7 @@ def _name_key(text: str) -> str:
 
 @cache
 def _holiday_of() -> dict[str, tuple[Callable[[int], Days], Callable[[int], Days]]]:
-    """Name → the days around it, and the day itself."""
+    """Name (as `_name_key`) → functions from a year to the days around the holiday, and to the day itself."""
     return {
         _name_key(n): (holiday(rule), holiday(replace(rule, before=0, after=0)))
         for n, rule in tables().holidays.items()
@@ -131,7 +133,7 @@ def _holidays(flat: str, ctx: TimeContext) -> list[Atom]:
 
 
 def _holiday_atom(m: Match, of: Callable[[int], Days], ctx: TimeContext) -> Atom:
-    """ "Christmas 2010", "last Christmas", "Christmas last year", or the holiday of any year."""
+    """The atom of "Christmas 2010", "last Christmas", "Christmas last year", or the holiday in any year."""
     if m["year"]:
         days = of(year_number(m["year"], ctx))
     elif m["lastyear"]:
@@ -146,8 +148,9 @@ def _holiday_atom(m: Match, of: Callable[[int], Days], ctx: TimeContext) -> Atom
 
 
 def _capital_months(text: str, flat: str) -> list[Atom]:
-    """May, March alone: only as the last word, with a capital, not first, and not where a person or an event
-    would stand ("with May").
+    """The months May and March named alone: accepted only as the query's last word, with a capital letter.
+
+    Not as its only word, nor after words that a person or an event follows ("with May").
     """
     out = []
     for m in re.finditer(r"(?<![a-z0-9'])(may|march)(?![a-z0-9'])", flat):
@@ -172,7 +175,7 @@ def _capital_months(text: str, flat: str) -> list[Atom]:
 
 
 def _ideographic(text: str) -> list[Atom]:
-    """2010年5月3日 and its shorter forms, as Chinese and Japanese write dates."""
+    """Chinese and Japanese dates: 2010年5月3日 and its shorter forms."""
     out = []
     for m in re.finditer(r"([12][0-9]{3})年(?:\s*([0-9]{1,2})月(?:\s*([0-9]{1,2})日)?)?", text):
         try:
@@ -196,35 +199,35 @@ def _by_rule(rule: RuleText, flat: str, ctx: TimeContext) -> list[Atom]:
     out = []
     for m in compiled(rule.pattern).finditer(flat):
         try:
-            made = MAKERS[rule.make](m, ctx)
+            dates = MAKERS[rule.make](m, ctx)
         except (ValueError, OverflowError, KeyError):
-            continue  # 31 April, the year 0: no date, so no cue
-        if callable(made):
-            out.append(Atom(m.span(), "yearly", yearly=made))
+            continue  # not a date (31 April, the year 0), so no cue
+        if callable(dates):
+            out.append(Atom(m.span(), "yearly", yearly=dates))
         else:
-            out.append(Atom(m.span(), rule.kind, fixed=made))
+            out.append(Atom(m.span(), rule.kind, fixed=dates))
     return out
 
 
 def atoms(text: str, ctx: TimeContext) -> list[Atom]:
-    """Every time expression, none overlapping another (earlier rules win), in the order of the text."""
+    """All time expressions, in the order of the text; of overlapping ones that of the earliest rule."""
     flat = flatten(text)
-    held = present(flat)
-    found = _ideographic(text) if "年" in text else []
-    if "holiday" in held:
-        found += _holidays(flat, ctx)
+    classes = present(flat)
+    candidates = _ideographic(text) if "年" in text else []
+    if "holiday" in classes:
+        candidates += _holidays(flat, ctx)
     for rule in tables().rules:
-        if all(need in held for need in rule.needs):
-            found += _by_rule(rule, flat, ctx)
-    if "month" in held:
-        found += _capital_months(text, flat)
-    return _apart(found, len(text))
+        if all(need in classes for need in rule.needs):
+            candidates += _by_rule(rule, flat, ctx)
+    if "month" in classes:
+        candidates += _capital_months(text, flat)
+    return _without_overlaps(candidates, len(text))
 
 
-def _apart(found: list[Atom], length: int) -> list[Atom]:
+def _without_overlaps(candidates: list[Atom], length: int) -> list[Atom]:
     taken = bytearray(length)
     out = []
-    for atom in found:
+    for atom in candidates:
         a, b = atom.span
         if not any(taken[a:b]):
             taken[a:b] = b"\1" * (b - a)

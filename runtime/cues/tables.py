@@ -1,8 +1,7 @@
-"""The cue reader's words and rules, read from `cue_rules.json`: the one file that the Kotlin and Swift
-readers share with this one.
+"""The cue reader's words and rules, read from `cue_rules.json`, which the Kotlin and Swift readers share.
 
-Patterns are in the syntax that ECMAScript, Java and ICU share; `pattern` turns one into Python's. <<name>>
-in a pattern stands for a macro, or for the words of a table, longest first.
+Patterns use the syntax that ECMAScript, Java and ICU have in common; `pattern` converts it to Python's.
+<<name>> in a pattern stands for a macro, or for the words of a table, longest first.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ _MACRO = re.compile(r"<<(\w+)>>")
 
 @dataclass(frozen=True)
 class HolidayRule:
-    """When a holiday is, by one of: `day` (month, day), `nth` (month, weekday, n, -1 the last), `easter` or
-    `orthodox` (days after that Sunday), `weekday_from` (month, day, weekday: the first such weekday from that
-    day on), `table` (first days by year).
+    """The date of a holiday, given by exactly one of the first six fields.
 
-    `shift`: days from there to the day itself. `before`, `after`: days around it that people photograph under
-    its name.
+    `day`: (month, day). `nth`: (month, weekday, n), the last one for n = -1. `easter`, `orthodox`: days after
+    Easter Sunday of that calendar. `weekday_from`: (month, day, weekday), the first such weekday on or after
+    that date. `table`: the name of a table of first days by year. `shift`: days from that date to the holiday
+    itself. `before`, `after`: days around it on which people photograph under its name.
     """
 
     day: tuple[int, ...] = ()
@@ -44,9 +43,7 @@ class HolidayRule:
 
 @dataclass(frozen=True)
 class RuleText:
-    """One rule: the maker's name, the kind of cue, the word classes that a text must hold, and the
-    pattern.
-    """
+    """One rule: its maker's name, the kind of cue, the word classes that a text must contain, the pattern."""
 
     make: str
     kind: str
@@ -56,9 +53,13 @@ class RuleText:
 
 @dataclass(frozen=True)
 class PlaceWords:
-    """Prepositions and such.
+    """Prepositions and other words near the name of a place.
 
-    `strong` and `weak` govern a place; `uncertain` strong ones govern other things too; `wide` mean "near".
+    `strong`, `weak`: prepositions that govern a place. `uncertain`: strong ones that govern other words too.
+    `wide`: those that mean "near". `skip`: words between preposition and name. `openers`: words before a name
+    that are not part of it, even if capitalised. `inner`: words inside a name that need no capital.
+    `capitals`: abbreviations ("US") that, in capitals, are accepted after any preposition. `home`: a pattern
+    for "at home".
     """
 
     strong: frozenset[str]
@@ -74,9 +75,9 @@ class PlaceWords:
 
 @dataclass(frozen=True)
 class CueTables:
-    """`cue_rules.json`, typed.
+    """The content of `cue_rules.json`, typed.
 
-    Numbers: months 1..12, weekdays 0 (Monday)..6, hours of the day (past 24: of the next one).
+    Months are 1..12, weekdays 0 (Monday)..6, hours 0..24 (above 24: of the next day).
     """
 
     months: Mapping[str, int]
@@ -102,13 +103,13 @@ class CueTables:
 
     @cached_property
     def clear_months(self) -> frozenset[str]:
-        """Month names that are nothing else: no "may", no "jan"."""
+        """Month names that are not also another word or name: "may" and "jan" are missing."""
         return frozenset(m for m in self.months if m not in self.ambiguous_months and len(m) > 3)
 
     def expand(self, text: str) -> str:
-        """The pattern with its macros and tables written out, still in the shared syntax.
+        """The pattern with its macros and tables expanded, still in the shared syntax.
 
-        Raises RuntimeFailure for an unknown name.
+        Raises RuntimeFailure for an unknown name, and for macros that refer to each other in a circle.
         """
         for _ in range(8):
             text, changed = _MACRO.subn(lambda m: self._macro(m[1]), text)
@@ -128,9 +129,7 @@ class CueTables:
 
 
 def pattern(text: str) -> str:
-    """The shared syntax as Python's: named groups and back references are written differently, all else is
-    the same.
-    """
+    """Converts the shared syntax to Python's, in which named groups and back references differ."""
     return re.sub(r"\\k<(\w+)>", r"(?P=\1)", re.sub(r"\(\?<(?![=!])", "(?P<", text))
 
 
@@ -170,7 +169,7 @@ def _places(raw: Mapping[str, Any]) -> PlaceWords:
 
 
 def read(text: str) -> CueTables:
-    """Raises RuntimeFailure for anything but a rules file of this version."""
+    """Parses a rules file. Raises RuntimeFailure if the text is not one of this version."""
     try:
         raw = json.loads(text)
         if raw["version"] != VERSION:
@@ -214,5 +213,5 @@ def _typed(raw: Mapping[str, Any]) -> CueTables:
 
 @cache
 def tables() -> CueTables:
-    """The package's own rules, read once."""
+    """The rules that the package contains, read once."""
     return read(Path(__file__).with_name("cue_rules.json").read_text(encoding="utf-8"))

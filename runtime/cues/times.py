@@ -1,9 +1,8 @@
-"""Joins time expressions into cues: ranges, bounds ("since May"), offsets ("two days after Christmas"). Rules
-only, no model.
+"""Joins time expressions into cues: ranges, bounds ("since May"), offsets ("two days after Christmas").
 
-Paper section 3.2, layer 1 (the time side of the cube). Times are milliseconds, wall clock stored as if UTC
-(as album photos without a zone are); intervals include both ends, so the last one of a day is midnight
-minus 1 ms. Spans are [start, end) character offsets into the query.
+Rules only, no model (paper section 3.2, layer 1: the time side of the cube). Times are ms of wall time stored
+as if UTC (as those of album photos without a zone); intervals include both ends, so a day ends 1 ms before
+midnight. Spans are [start, end) character offsets into the query.
 """
 
 from __future__ import annotations
@@ -17,19 +16,19 @@ from .offsets import Offset, read_offset, shifted
 from .rules import Atom, atoms, flatten
 from .tables import tables
 
-DEICTIC = frozenset({"today", "relative", "weekday"})
+DEICTIC = frozenset({"today", "relative", "weekday"})  # kinds that are relative to the present day
 
 
 @dataclass(frozen=True)
 class TimeCue:
-    """One interval that the query names. A month without a year yields several cues with the same span, one
-    per year.
+    """One interval that the query names.
 
-    `start`, `end`: ms, wall time as UTC, both included, None when open ("before 2010"). `span`: the cue's
-    characters in the query. `kind`: day, span (several days or months), month, season, year, decade, yearly
-    (no year said), holiday, relative ("last summer"), today ("this morning"), weekday ("last Friday"), open
-    ("since 2010"), last time, anchor ("the day after the wedding"). `confidence`: how often a photo that such
-    words mean lies inside, on the development data: evidence, not a knife.
+    A month without a year yields several cues with the same span, one per year. `start`, `end`: ms of wall
+    time as UTC, both included, None when open ("before 2010"). `span`: the cue's characters in the query.
+    `kind`: day, span (several days or months), month, season, year, decade, yearly (no year given), holiday,
+    relative ("last summer"), today ("this morning"), weekday ("last Friday"), open ("since 2010"), last time,
+    anchor ("the day after the wedding"). `confidence`: the share of the photos meant by such words that lie
+    inside, on the development data; the ranking takes it as evidence and does not filter by it.
     """
 
     text: str
@@ -42,7 +41,7 @@ class TimeCue:
 
 @dataclass(frozen=True)
 class FoundTimes:
-    """`cues`, and the spans inside them that stay in the text (holiday names)."""
+    """The time cues of a text, and the spans inside them that stay in the text (holiday names)."""
 
     cues: tuple[TimeCue, ...]
     keep: tuple[tuple[int, int], ...]
@@ -59,14 +58,15 @@ _NEXT = re.compile(r",?\s+(?:the\s+)?")
 _WEEK_OF = re.compile(r"(?:(?:in|on|during|from)\s+)?the\s+(?P<unit>week|weekend)\s+(?:of\s+)?$")
 
 
-def _at(atom: Atom, year: int) -> Interval:
+def _in_year(atom: Atom, year: int) -> Interval:
     assert atom.yearly is not None
     return ms_of(atom.yearly(year))
 
 
 def _joined(a: Atom, b: Atom, ctx: TimeContext) -> tuple[Interval, ...]:
-    """From the start of `a` to the end of `b`, a missing year taken from the other; () when that makes no
-    range.
+    """The intervals from the start of `a` to the end of `b`; () if they make no range.
+
+    A missing year is taken from the other expression.
     """
     pairs: list[tuple[Interval, Interval]] = []
     try:
@@ -75,17 +75,17 @@ def _joined(a: Atom, b: Atom, ctx: TimeContext) -> tuple[Interval, ...]:
         elif b.fixed:
             last = b.fixed[-1]
             y = year_of(last[1] or 0)
-            first = _at(a, y)
-            pairs = [(first if (first[0] or 0) <= (last[0] or 0) else _at(a, y - 1), last)]
+            first = _in_year(a, y)
+            pairs = [(first if (first[0] or 0) <= (last[0] or 0) else _in_year(a, y - 1), last)]
         elif a.fixed:
             first = a.fixed[0]
             y = year_of(first[0] or 0)
-            last = _at(b, y)
-            pairs = [(first, last if (last[1] or 0) >= (first[1] or 0) else _at(b, y + 1))]
+            last = _in_year(b, y)
+            pairs = [(first, last if (last[1] or 0) >= (first[1] or 0) else _in_year(b, y + 1))]
         else:
             for y in ctx.years():
-                first, last = _at(a, y), _at(b, y)
-                pairs.append((first, last if (last[1] or 0) >= (first[1] or 0) else _at(b, y + 1)))
+                first, last = _in_year(a, y), _in_year(b, y)
+                pairs.append((first, last if (last[1] or 0) >= (first[1] or 0) else _in_year(b, y + 1)))
     except (ValueError, OverflowError):
         return ()
     spans = tuple((first[0], last[1]) for first, last in pairs if (first[0] or 0) <= (last[1] or 0))
@@ -93,8 +93,9 @@ def _joined(a: Atom, b: Atom, ctx: TimeContext) -> tuple[Interval, ...]:
 
 
 def _covered(spans: tuple[Interval, ...], ctx: TimeContext) -> tuple[Interval, ...]:
-    """Those of the yearly intervals that the album can hold; the latest that has begun when it is not known
-    or holds none.
+    """The intervals that overlap the album's extent, at most the latest MAX_INTERVALS.
+
+    The latest that has begun, if the extent is unknown or no interval overlaps it.
     """
     begun = tuple(s for s in spans if (s[0] or 0) <= ctx.now_ms) or spans[:1]
     if ctx.extent is None:
@@ -108,13 +109,13 @@ def _every_year(atom: Atom, ctx: TimeContext) -> tuple[Interval, ...]:
     spans = []
     for y in ctx.years():
         try:
-            spans.append(_at(atom, y))
+            spans.append(_in_year(atom, y))
         except (ValueError, OverflowError):
-            continue  # 29 February
+            continue  # 29 February of a common year
     if not spans:
         for y in range(ctx.now.year, ctx.now.year - 9, -1):
             try:
-                return (_at(atom, y),)
+                return (_in_year(atom, y),)
             except (ValueError, OverflowError):
                 continue
         return ()
@@ -134,7 +135,7 @@ def _bounded(spans: tuple[Interval, ...], word: str, ctx: TimeContext) -> tuple[
 
 @dataclass(frozen=True)
 class _Read:
-    """One atom, or two that a range joins, with the words around it."""
+    """One atom, or two joined into a range, with the words around it; `used`: the number of atoms."""
 
     span: tuple[int, int]
     spans: tuple[Interval, ...]
@@ -145,23 +146,25 @@ class _Read:
 
 def find_times(text: str, ctx: TimeContext) -> FoundTimes:
     """The time cues of a text, and the spans inside them that should stay in the text."""
-    found = atoms(text, ctx)
-    if not found:
+    expressions = atoms(text, ctx)
+    if not expressions:
         return FoundTimes((), ())
     flat = flatten(text)
     reads: list[_Read] = []
     i = 0
-    while i < len(found):
-        following = found[i + 1] if i + 1 < len(found) else None
-        read = (_range(flat, found[i], following, ctx) if following else None) or _single(flat, found[i], ctx)
+    while i < len(expressions):
+        following = expressions[i + 1] if i + 1 < len(expressions) else None
+        read = (_range(flat, expressions[i], following, ctx) if following else None) or _single(
+            flat, expressions[i], ctx
+        )
         reads.append(read)
         i += read.used
-    reads = _named_days(flat, reads)
+    reads = _join_weekdays(flat, reads)
     if any(r.kind in ("day", "span") for r in reads):
-        # "this weekend, as said on 20260703": the day is when it was said, and the photo's time; the other
-        # words count from there.
+        # "this weekend, as said on 20260703": the date is that of the message, and so the photo's; words such
+        # as "this weekend" are relative to it and not to the present day.
         reads = [r for r in reads if r.kind not in DEICTIC]
-    if _reported().search(flat):  # "did he ask her for advice this week": the week is that of the asking
+    if _reported().search(flat):  # "did he ask her for advice this week" means the week when he asked
         reads = [r for r in reads if r.kind not in DEICTIC or not _THIS.search(flat[slice(*r.span)])]
     cues = [
         TimeCue(text[r.span[0] : r.span[1]], s, e, r.span, r.kind, _trust()[r.kind])
@@ -171,8 +174,8 @@ def find_times(text: str, ctx: TimeContext) -> FoundTimes:
     return FoundTimes(tuple(cues), tuple(r.keep for r in reads if r.keep))
 
 
-def _named_days(flat: str, reads: list[_Read]) -> list[_Read]:
-    """ "on Sunday, July 4th": a weekday in front of a date is a part of it."""
+def _join_weekdays(flat: str, reads: list[_Read]) -> list[_Read]:
+    """Joins a weekday with the date that follows it: "on Sunday, July 4th"."""
     out: list[_Read] = []
     for read in reads:
         if out and out[-1].kind == "weekday" and _NEXT.fullmatch(flat[out[-1].span[1] : read.span[0]]):
@@ -192,22 +195,20 @@ def _trust() -> dict[str, float]:
 
 
 def _range(flat: str, atom: Atom, other: Atom, ctx: TimeContext) -> _Read | None:
-    """ "from March to May", "between 2008 and 2010"; None when the words between two expressions
-    join nothing.
-    """
+    """Reads "from March to May" or "between 2008 and 2010"; None if the words between do not make a range."""
     a, b = atom.span
     gap = _JOIN.fullmatch(flat[b : other.span[0]])
     lead = _BETWEEN.search(flat[:a]) if gap else None
     spans = _joined(atom, other, ctx) if gap and (lead or "and" not in gap[0]) else ()
     if not spans:
         return None
-    start = lead.start() if lead else _extend(flat, a)
+    start = lead.start() if lead else _including_from(flat, a)
     return _Read((start, other.span[1]), spans, "span", used=2)
 
 
-def _extend(flat: str, a: int) -> int:
-    found = _FROM.search(flat[:a])
-    return found.start() if found else a
+def _including_from(flat: str, a: int) -> int:
+    match = _FROM.search(flat[:a])
+    return match.start() if match else a
 
 
 def _single(flat: str, atom: Atom, ctx: TimeContext) -> _Read:
@@ -218,9 +219,8 @@ def _single(flat: str, atom: Atom, ctx: TimeContext) -> _Read:
         return _offset_read(offset, b, spans)
     week = _WEEK_OF.search(flat[max(0, a - 40) : a]) if atom.kind == "day" and atom.fixed else None
     if week:
-        before, after = (
-            (1, 6) if week["unit"] == "week" else (2, 2)
-        )  # a week is named by its first day, or by one within
+        # "the week of" a date: the date is the first day of the week, or a day within it.
+        before, after = (1, 6) if week["unit"] == "week" else (2, 2)
         spans = tuple(((s or 0) - before * DAY_MS, (e or 0) + after * DAY_MS) for s, e in atom.fixed)
         return _Read((max(0, a - 40) + week.start(), b), spans, "span")
     keep = atom.keep if atom.keep and not _OPEN.search(flat[:a]) else None
@@ -234,7 +234,7 @@ def _offset_read(offset: Offset, b: int, spans: tuple[Interval, ...]) -> _Read:
 def _with_bounds(
     flat: str, atom: Atom, spans: tuple[Interval, ...], keep: tuple[int, int] | None, ctx: TimeContext
 ) -> _Read:
-    """Read the words around an expression: "since", "before", "onwards"."""
+    """Applies the words around an expression: "since", "before", "onwards"."""
     a, b = atom.span
     inner, outer = _LEAD.match(flat[a:b]), _OPEN.search(flat[:a])
     word = inner[0].strip() if inner else outer[1] if outer else ""
@@ -250,7 +250,7 @@ def _with_bounds(
     if atom.yearly and word in (
         "before",
         "after",
-    ):  # "after Christmas", of whatever year: the two weeks next to it
+    ):  # "after Christmas" without a year: the two weeks after it
         exact = _every_year(atom.exact, ctx) if atom.exact else spans
         return _Read((a, b), tuple(_next_to(s, word) for s in exact), "yearly", keep)
     return _Read((a, b), _bounded(spans[-1:] if atom.yearly else spans, word, ctx), "open", keep)
@@ -264,8 +264,9 @@ def _next_to(span: Interval, word: str) -> Interval:
 
 
 def merged(times: tuple[TimeCue, ...]) -> tuple[Interval, ...]:
-    """The cues as one list of intervals: cues of different words are intersected where they meet ("May …
-    2012"), else united.
+    """The cues as one list of intervals, at most the latest MAX_INTERVALS.
+
+    The intervals of cues with different spans are intersected if they overlap ("May … 2012"), else united.
     """
     groups: dict[tuple[int, int], list[TimeCue]] = {}
     for t in times:
@@ -273,12 +274,12 @@ def merged(times: tuple[TimeCue, ...]) -> tuple[Interval, ...]:
     result: list[Interval] = []
     for group in groups.values():
         spans: list[Interval] = [(t.start, t.end) for t in group]
-        both = [x for s in result for t in spans if (x := _meet(s, t)) is not None]
-        result = both or result + spans
+        overlaps = [x for s in result for t in spans if (x := _intersection(s, t)) is not None]
+        result = overlaps or result + spans
     return tuple(dict.fromkeys(result))[-MAX_INTERVALS:]
 
 
-def _meet(a: Interval, b: Interval) -> Interval | None:
+def _intersection(a: Interval, b: Interval) -> Interval | None:
     start = b[0] if a[0] is None else a[0] if b[0] is None else max(a[0], b[0])
     end = b[1] if a[1] is None else a[1] if b[1] is None else min(a[1], b[1])
     return None if start is not None and end is not None and start > end else (start, end)

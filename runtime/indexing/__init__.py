@@ -1,1 +1,1 @@
-"""Photos into an album: scan, encode, write."""
+"""Indexing: scans photos, encodes them and writes them into an album."""

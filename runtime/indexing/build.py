@@ -1,8 +1,8 @@
-"""Photos → album: `build` a new one, `add` what a folder has now, `update` with another bundle's encoders.
-Batches commit; a run that was interrupted goes on where it stopped when it is started again.
+"""`build` a new album from photos, `add` what a folder holds now, `update` with another bundle's encoders.
 
-A new album grows beside its name (NAME.building, or NAME.renewing for other encoders), itself a whole
-album after each batch.
+Photos are committed in batches: if a run is interrupted, running the same command again continues it. A new
+album is written to NAME.building (or NAME.renewing, for other encoders), a valid album after each batch, and
+renamed at the end.
 """
 
 from __future__ import annotations
@@ -31,8 +31,10 @@ Progress = Callable[[int, int, str], None]  # done, total, name
 
 @dataclass(frozen=True)
 class Built:
-    """What a build did. `seen`: photos whose pixels were looked at. `resumed`: photos that an interrupted run
-    had left. `skips`: see Skip.
+    """What a build did.
+
+    `seen`: photos whose picture was encoded. `resumed`: photos taken over from an interrupted run. `skips`:
+    see Skip.
     """
 
     path: Path
@@ -44,9 +46,9 @@ class Built:
 
 @dataclass(frozen=True)
 class Added:
-    """What an `add` did to the album at `path`, in photos.
+    """What `add` did to the album at `path`, in photos.
 
-    `missing`: ids whose pictures are gone; `pruned`: whether they were removed.
+    `missing`: ids of photos whose files are gone; `pruned`: whether they were removed.
     """
 
     path: Path
@@ -62,9 +64,12 @@ class Added:
 
 @dataclass(frozen=True)
 class Updated:
-    """`photos`: rows encoded again. `renewed`: the whole album, for another encoder. `skips`: pictures that
-    could not be looked at again: what the album knew of them stays as it was, unless another encoder has to
-    know it."""
+    """What `update` did.
+
+    `photos`: how many were encoded again. `renewed`: whether the album was rewritten for other encoders.
+    `skips`: pictures that could not be read. With the same encoders their rows are unchanged; with other
+    encoders they lose their image vectors.
+    """
 
     path: Path
     photos: int
@@ -75,22 +80,21 @@ class Updated:
 def build(
     source: Path, models: Models, out: Path, progress: Progress | None = None, encoder: Encoder | None = None
 ) -> Built:
-    """Builds the album file `out` from a folder of photos or an album JSONL. An album that stood there is
-    replaced when the new one is whole.
+    """Builds the album file `out` from a folder of photos or an album JSONL.
 
-    Raises RuntimeFailure when nothing could be taken; AlbumError and IngestError from the index.
+    An existing album at `out` is replaced once the new one is complete. Raises RuntimeFailure if no photo
+    could be indexed; AlbumError and IngestError from the index.
     """
-    found = scan(source)  # says at once what is wrong with the source
+    scanned = scan(source)  # first, because it raises at once for an unusable source
     total = count_source(source)
     check_replaceable(out)
     working = _begin(out, models.manifest)
     with AlbumWriter.extend(working) as writer:
         run = _Run(working, writer, encoder or Encoder(models), progress, total)
         resumed = len(run.reconciler.unclaimed())
-        run.take(found)
-        run.remove(
-            [known.id for known in run.reconciler.unclaimed()]
-        )  # of an interrupted run from another source
+        run.take(scanned)
+        # What is still unclaimed is from an interrupted run with another source.
+        run.remove([known.id for known in run.reconciler.unclaimed()])
         photos = len(writer.known())
         if not photos:
             writer.close()
@@ -113,17 +117,17 @@ def add(
     progress: Progress | None = None,
     encoder: Encoder | None = None,
 ) -> Added:
-    """Brings `album` up to date with what `source` has now.
+    """Brings `album` up to date with `source`.
 
-    Unchanged pictures are not encoded again. Deleted ones go only with `prune`.
+    Unchanged pictures are not encoded again. Photos whose files are gone are removed only with `prune`.
     """
-    found = scan(source)
+    scanned = scan(source)
     with Album.open(album) as opened:
         check_encoders(models, opened.meta, album)
     total = count_source(source)
     with AlbumWriter.extend(album) as writer:
         run = _Run(album, writer, encoder or Encoder(models), progress, total)
-        run.take(found)
+        run.take(scanned)
         missing = tuple(known.id for known in run.reconciler.missing(source)) if Path(source).is_dir() else ()
         if prune and missing and not run.done:
             raise RuntimeFailure(
@@ -155,9 +159,9 @@ def update(
     progress: Progress | None = None,
     encoder: Encoder | None = None,
 ) -> Updated:
-    """Encodes the photos `ids`, or all, again.
+    """Encodes the photos `ids` again, or all photos.
 
-    With another bundle's encoders the album is written anew, and takes the place of the old one.
+    With another bundle's encoders a new album is written, which then replaces the old one.
     """
     encoder = encoder or Encoder(models)
     with Album.open(album) as old:
@@ -175,7 +179,7 @@ def update(
 
 
 class _Run:
-    """One scan written into one album: decisions, batches, counts."""
+    """Writes one scan into one album: decisions, batches, counts."""
 
     def __init__(
         self, path: Path, writer: AlbumWriter, encoder: Encoder, progress: Progress | None, total: int
@@ -184,13 +188,13 @@ class _Run:
         self.reconciler = Reconciler(writer.known())
         self.skips: list[Skip] = []
         self.seen = self.added = self.edited = self.moved = self.same = self.done = 0
-        self._album = Album.open(path)  # one snapshot: what the album said before this run
+        self._album = Album.open(path)  # one snapshot: the album before this run
         self._fresh: list[Photo] = []
         self._again: list[Photo] = []
 
-    def take(self, found: Iterator[Photo | Skip]) -> None:
+    def take(self, scanned: Iterator[Photo | Skip]) -> None:
         try:
-            for item in found:
+            for item in scanned:
                 if isinstance(item, Skip):
                     self.skips.append(item)
                     continue
@@ -205,9 +209,9 @@ class _Run:
             raise
 
     def remove(self, ids: Iterable[str]) -> None:
-        gone = list(ids)
-        if gone:
-            self.writer.remove(gone)
+        removed = list(ids)
+        if removed:
+            self.writer.remove(removed)
 
     def close(self) -> None:
         self._album.close()
@@ -251,18 +255,16 @@ class _Run:
 
 
 def _begin(out: Path, manifest: Manifest) -> Path:
-    """An album to go on with: that of an interrupted run with the same encoders, else a new one without
-    photos.
-    """
-    working, meta = _aside(out), _meta(manifest)
-    if _left(working, meta):
+    """The album of an interrupted run with the same encoders, else a new album without photos."""
+    working, meta = _working_path(out), _meta(manifest)
+    if _resumable(working, meta):
         return working
     with AlbumWriter.create(working, meta) as writer:
-        writer.finish(lambda names: np.zeros((len(names), meta.dim), np.float32))  # there are none yet
+        writer.finish(lambda names: np.zeros((len(names), meta.dim), np.float32))  # no names yet
     return working
 
 
-def _aside(out: Path) -> Path:
+def _working_path(out: Path) -> Path:
     return out.with_name(out.name + ".building")
 
 
@@ -270,15 +272,15 @@ def _meta(manifest: Manifest) -> AlbumMeta:
     return AlbumMeta(manifest.text_encoder, manifest.image_encoder, manifest.dim, manifest.thresholds.delta)
 
 
-def _left(working: Path, meta: AlbumMeta) -> bool:
-    """Whether an interrupted run with the same encoders left an album to go on with."""
+def _resumable(working: Path, meta: AlbumMeta) -> bool:
+    """Whether an interrupted run with the same encoders left an album that can be continued."""
     if not working.exists():
         return False
     try:
-        with Album.open(working) as left:
-            return left.meta == meta
+        with Album.open(working) as interrupted:
+            return interrupted.meta == meta
     except AlbumError:
-        return False  # the ruins of something else, which `create` replaces if they are an album's
+        return False  # damaged or not an album; `create` replaces it only if it is an album
 
 
 def _in_place(album: Path, rows: list[int], encoder: Encoder, progress: Progress | None) -> Updated:
@@ -288,12 +290,12 @@ def _in_place(album: Path, rows: list[int], encoder: Encoder, progress: Progress
             wanted = rows or list(range(len(old)))
             for start in range(0, len(wanted), BATCH):
                 photos = old.photos(wanted[start : start + BATCH])
-                unread = len(skips)
+                skipped_before = len(skips)
                 encoded = encoder.encode(photos, skips, keep=True)
-                gone = {skip.where for skip in skips[unread:]}
-                if left := [item for item in encoded if item.photo.path not in gone]:
-                    writer.update(left)
-                done += len(left)
+                unreadable = {skip.where for skip in skips[skipped_before:]}
+                if readable := [item for item in encoded if item.photo.path not in unreadable]:
+                    writer.update(readable)
+                done += len(readable)
                 if progress:
                     progress(start + len(photos), len(wanted), photos[-1].id)
         writer.finish(encoder.names)
@@ -301,15 +303,16 @@ def _in_place(album: Path, rows: list[int], encoder: Encoder, progress: Progress
 
 
 def _renewed(album: Path, encoder: Encoder, progress: Progress | None) -> Updated:
-    """In a copy beside it, which takes its place: readers have the old album until then, and no writer may
-    change it.
+    """Encodes a copy of the album with other encoders; it replaces the album when complete.
+
+    Until then readers use the old album, and no other writer may change it.
     """
     working, meta = album.with_name(album.name + ".renewing"), _meta(encoder.models.manifest)
     _check_mounted(album)
-    AlbumWriter.extend(album).close()  # an album of an older format becomes one of today's
+    AlbumWriter.extend(album).close()  # upgrades an album of an older format
     lock = WriterLock(album)
     try:
-        if not (_left(working, meta) and reencode.continues(working, album)):
+        if not (_resumable(working, meta) and reencode.continues(working, album)):
             reencode.begin(album, working, meta)
         return _renew(album, working, encoder, progress)
     finally:
@@ -317,8 +320,9 @@ def _renewed(album: Path, encoder: Encoder, progress: Progress | None) -> Update
 
 
 def _check_mounted(album: Path) -> None:
-    """Raises RuntimeFailure where none of the album's pictures is there: another encoder would have to forget
-    what they show.
+    """Raises RuntimeFailure if the album has pictures but none of their files exists.
+
+    Encoding with other encoders would then lose all image vectors.
     """
     with Album.open(album) as old:
         batches = (range(start, min(start + BATCH, len(old))) for start in range(0, len(old), BATCH))
@@ -336,12 +340,12 @@ def _renew(album: Path, working: Path, encoder: Encoder, progress: Progress | No
     with AlbumWriter.extend(working) as writer:
         with Album.open(album) as old:
             total = len(old)
-            left = [row for row in range(total) if row not in done]
-            for start in range(0, len(left), BATCH):
-                photos = old.photos(left[start : start + BATCH])
+            remaining = [row for row in range(total) if row not in done]
+            for start in range(0, len(remaining), BATCH):
+                photos = old.photos(remaining[start : start + BATCH])
                 writer.update(encoder.encode(photos, skips, keep=True))
                 if progress:
-                    progress(total - len(left) + start + len(photos), total, photos[-1].id)
+                    progress(total - len(remaining) + start + len(photos), total, photos[-1].id)
         writer.embed(encoder.names)
         writer.compact()
     reencode.finish(working)

@@ -1,6 +1,4 @@
-"""Photos → what the models say of them: image and text vectors, labels, place, words in the picture,
-mentions.
-"""
+"""Encodes photos: image and text vectors, labels, place names, text in the picture (OCR), and mentions."""
 
 from __future__ import annotations
 
@@ -26,12 +24,12 @@ from ..errors import RuntimeFailure
 from ..models.models import ImageCode, Models
 from .ocr import TextReader
 
-LABEL_FLOOR = 0.10  # below this probability a label is a guess; it stays in the vector and makes no entity
-DERIVED = (
-    "label",
-    "place",
-)  # memories that the device writes itself, anew at each encoding; they are no text to search by meaning
-MAX_CHUNKS = 1024  # of one photo's memories: 65,000 words; those of a longer one are found by word only
+# A label of lower probability is a guess: it counts in the image's vector, but gives no memory and no entity.
+LABEL_FLOOR = 0.10
+# Sources of memories that are generated at each encoding; they get no text vectors.
+DERIVED = ("label", "place")
+# Chunks of one photo's memories that are encoded, 65,000 words; longer text is found by its words only.
+MAX_CHUNKS = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +39,7 @@ class _Seen:
 
 
 class Encoder:
-    """`encode` is all. `reader`: OCR, or None. `extractor`: memory text → mentions."""
+    """Encodes photos with a bundle's models. `reader`: OCR, or None. `extractor`: memory text → mentions."""
 
     def __init__(
         self, models: Models, reader: TextReader | None = None, extractor: Extractor = extract
@@ -49,18 +47,19 @@ class Encoder:
         self.models, self._reader, self._extract = models, reader, extractor
 
     def encode(self, photos: Sequence[Photo], skips: list[Skip], *, keep: bool = False) -> list[Encoded]:
-        """A photo whose pixels cannot be read is kept if it has memories or `keep` is set, else skipped;
-        either way `skips` says so.
+        """Encodes the photos that can be read; appends to `skips` those that cannot.
+
+        A photo whose pixels cannot be read is still encoded if it has memories or `keep` is set.
         """
-        seen = [found for photo in photos if (found := self._look(photo, skips, keep)) is not None]
+        seen = [result for photo in photos if (result := self._look(photo, skips, keep)) is not None]
         texts: list[str] = []
         spans: list[tuple[int, int]] = []
         for item in seen:
             chunks = [
-                c
+                chunk
                 for memory in item.photo.memories
                 if memory.source not in DERIVED
-                for c in self.models.text.chunks(memory.text)
+                for chunk in self.models.text.chunks(memory.text)
             ]
             chunks = chunks[:MAX_CHUNKS]
             spans.append((len(texts), len(texts) + len(chunks)))
@@ -83,7 +82,7 @@ class Encoder:
         code, words = None, ""
         if photo.path is not None:
             try:
-                if not Path(photo.path).is_file():  # a pipe or a terminal would block, a folder is no photo
+                if not Path(photo.path).is_file():  # reading a pipe or a terminal would block
                     raise IngestError(f"{photo.path}: no such file")
                 pixels = load_pixels(Path(photo.path))
                 code = self.models.encode_image(pixels)
@@ -97,8 +96,9 @@ class Encoder:
         return _Seen(self._completed(photo, code, words), code)
 
     def _completed(self, photo: Photo, code: ImageCode | None, words: str) -> Photo:
-        """Adds what the device itself knows: words and labels from the pixels, the place from the position.
-        Each is marked as such.
+        """Adds memories derived on the device: OCR text and labels from pixels, place from the position.
+
+        Their sources are "ocr", "label" and "place".
         """
         old = tuple(
             m for m in photo.memories if m.source not in DERIVED or (m.source == "label" and code is None)
@@ -113,12 +113,12 @@ class Encoder:
         return replace(photo, memories=old + tuple(added))
 
     def mentions(self, photo: Photo) -> tuple[Mention, ...]:
-        """The entities that its memories name, once each."""
-        found: dict[str, Mention] = {}
+        """The entities that the photo's memories name, each once."""
+        by_name: dict[str, Mention] = {}
         for memory in photo.memories:
             for mention in self._of(memory):
-                found.setdefault(canonical(mention.name), mention)
-        return tuple(found.values())
+                by_name.setdefault(canonical(mention.name), mention)
+        return tuple(by_name.values())
 
     def _of(self, memory: Memory) -> tuple[Mention, ...]:
         if memory.source == "label":

@@ -1,10 +1,9 @@
-"""Entities by the bundle's language model, beside the rules. Every call is kept on disk, so that an
-interrupted run repeats none.
+"""Entities by the bundle's language model, in addition to the rules.
 
-The cache is one SQLite file beside the album: (SHA-256 of model, prompt and text) → what the model said.
-Memories are hostile text, and so is what a model makes of them: an answer's line counts only if it reads
-"kind: name" and the name stands in the memory itself. The most that a memory can make the model do is to
-name its own words.
+Every answer is cached, so that an interrupted run repeats no call. The cache is one SQLite file beside the
+album: SHA-256 of model, prompt and text → the model's answer. Memories are untrusted text, and so are answers
+about them: a line of an answer counts only if it reads "kind: name" and the name occurs in the memory itself.
+So the most that a hostile memory can do is make the model name words of that memory.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ from ..models.models import Models
 
 KINDS = ("person", "place", "thing", "price", "date")
 MAX_NEW = 96  # tokens: a dozen lines
-MAX_TEXT = 600  # characters of a memory that the model sees; small models lose the thread beyond
+MAX_TEXT = 600  # characters of a memory that the model is shown; small models do poorly on longer text
 _MAX_NAME, _MAX_MENTIONS = 60, 16
 _LINE = re.compile(r"[-*\s]*(person|place|thing|price|date)\s*:\s*(.+)", re.I)
-_FORBIDDEN = re.compile(r"[<>|\x00-\x1f\x7f]+")  # turn markers cannot be written without them
-# ChatML, which the bundles' instruction models share; a bundle may bring its own as the prompt "extract".
+_FORBIDDEN = re.compile(r"[<>|\x00-\x1f\x7f]+")  # every turn marker contains one of these
+# ChatML, which the bundles' instruction models share; a bundle may have its own prompt named "extract".
 PROMPT = """<|im_start|>system
 List the people, places, things, prices and dates in the note, one a line as "kind: name". \
 Kinds: person, place, thing, price, date.<|im_end|>
@@ -47,8 +46,9 @@ price: 49 euros<|im_end|>
 
 
 class LlmExtractor:
-    """Memory text → mentions: those of the rules, then those that the model adds. `ask`: prompt → answer.
-    `model`: what names the model.
+    """Memory text → mentions: those of the rules, then those that the model adds.
+
+    `ask`: prompt → answer. `model`: identifies the model in the cache.
     """
 
     def __init__(self, ask: Callable[[str], str], model: str, prompt: str, cache: Path) -> None:
@@ -58,31 +58,33 @@ class LlmExtractor:
 
     @classmethod
     def open(cls, models: Models, cache: Path) -> LlmExtractor:
-        """The bundle's model. Raises BundleError if the bundle has none."""
+        """An extractor that uses the bundle's language model. Raises BundleError if it has none."""
         artifact = models.manifest.artifact("llm_decoder", models.backend)
         prompt = models.manifest.prompts.get("extract", PROMPT)
         return cls(lambda filled: _generate(models, filled), artifact.sha256, prompt, cache)
 
     def __call__(self, text: str) -> tuple[Mention, ...]:
-        found = {canonical(mention.name): mention for mention in extract(text)}
+        mentions = {canonical(mention.name): mention for mention in extract(text)}
         for mention in parse(self.answer(text), text):
             key = canonical(mention.name)
-            # The model's kind is the better one, the rules' parent is the only one.
-            old = found.get(key)
-            found[key] = mention if old is None else Mention(old.name, mention.kind, old.parent)
-        return tuple(found.values())[:_MAX_MENTIONS]
+            # The model's kind is more reliable; only the rules give a parent.
+            by_rules = mentions.get(key)
+            mentions[key] = (
+                mention if by_rules is None else Mention(by_rules.name, mention.kind, by_rules.parent)
+            )
+        return tuple(mentions.values())[:_MAX_MENTIONS]
 
     def answer(self, text: str) -> str:
-        """What the model says of `text`, from the cache if it was asked before."""
+        """The model's answer for `text`, from the cache if it was asked before."""
         note = " ".join(_FORBIDDEN.sub(" ", text[: 4 * MAX_TEXT]).split())[:MAX_TEXT]
         if not note:
             return ""
         key = hashlib.sha256(f"{self._model}\n{note}".encode("utf-8", "replace")).hexdigest()
-        kept = self._cache.execute("SELECT answer FROM calls WHERE key=?", (key,)).fetchone()
-        if kept is not None:
-            return str(kept[0])
+        cached = self._cache.execute("SELECT answer FROM calls WHERE key=?", (key,)).fetchone()
+        if cached is not None:
+            return str(cached[0])
         answer = self._ask(self._prompt.replace("{query}", note))
-        with contextlib.suppress(apsw.Error):  # a full disk costs the next run this call, and no more
+        with contextlib.suppress(apsw.Error):  # if the disk is full, the next run only repeats this call
             self._cache.execute("INSERT OR REPLACE INTO calls VALUES(?,?,?)", (key, note, answer))
         return answer
 
@@ -91,19 +93,19 @@ class LlmExtractor:
 
 
 def parse(answer: str, text: str) -> tuple[Mention, ...]:
-    """The lines of an answer that name something which stands in `text`."""
-    have = " ".join(text.casefold().split())
-    out = []
+    """The mentions in an answer whose names occur in `text`."""
+    folded = " ".join(text.casefold().split())
+    mentions = []
     for line in answer.splitlines()[:_MAX_MENTIONS]:
         match = _LINE.fullmatch(line)
         name = " ".join(match[2].strip(" \"'.,;").split()) if match else ""
-        if match and 1 < len(name) <= _MAX_NAME and name.isprintable() and _stands(name.casefold(), have):
-            out.append(Mention(name, match[1].lower()))
-    return tuple(out)
+        if match and 1 < len(name) <= _MAX_NAME and name.isprintable() and _occurs(name.casefold(), folded):
+            mentions.append(Mention(name, match[1].lower()))
+    return tuple(mentions)
 
 
-def _stands(name: str, text: str) -> bool:
-    """As whole words, so that "art" is not found in "party"."""
+def _occurs(name: str, text: str) -> bool:
+    """Whether `name` occurs in `text` as whole words, so that "art" is not found in "party"."""
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
@@ -112,7 +114,7 @@ def _generate(models: Models, prompt: str) -> str:
 
     ids = tuple(models.llm_tokenizer.encode(prompt, add_special_tokens=False).ids)
     if len(ids) + MAX_NEW > models.manifest.decoder().max_seq:
-        return ""  # a memory in a script that takes many tokens; the rules have read it
+        return ""  # text in a script that takes many tokens; the rules still apply to it
     return models.language_model.generate(Request(ids, MAX_NEW, stop=("\n\n",))).text
 
 

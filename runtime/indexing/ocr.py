@@ -1,10 +1,12 @@
-"""Words in pictures: screenshots and price tags read by rapidocr, whose models lie inside its package.
-Optional (`ocr` extra), never a network.
+"""OCR: reads text in pictures with rapidocr, whose models are inside its package, so no network is needed.
 
-Which pictures are read, in mode "auto" (reading takes seconds, looking milliseconds): 1. a screenshot by
-its name, folder or EXIF comment, or a picture without a camera's name in it that is mostly flat colour; 2.
-a picture in which the image encoder sees something that carries text (a menu, a web site, a packet, ...);
-3. a picture with rows of fine high-contrast strokes, as print has. "all" reads every picture, "off" none.
+Optional (extra `ocr`). Reading takes seconds, deciding milliseconds, so mode "auto" only reads:
+
+1. screenshots by name, folder or EXIF comment, and pictures of mostly flat colour whose EXIF names no camera;
+2. pictures in which the image encoder sees something that carries text (a menu, a web site, a packet, ...);
+3. pictures with rows of fine high-contrast strokes, as print has.
+
+"all" reads every picture, "off" none.
 """
 
 from __future__ import annotations
@@ -57,22 +59,21 @@ LABELS = frozenset(
     )
 )
 LABEL_FLOOR = 0.10
-# share of neighbours that are equal: interfaces and drawings; sky and walls of photographs have grain
-_FLAT = 0.60
-# share of the picture under rows of strokes: tags and pages reach it; so does fine foliage, which costs a
-# reading
-_PRINT = 0.02
-_SURE = 0.70  # below this confidence a reading is noise
+# Least share of neighbouring pixels that are equal, as in interfaces and drawings; in photographs even sky
+# and walls have grain.
+_MIN_FLAT = 0.60
+# Least share of the picture that looks like print: price tags and pages reach it, and so does fine foliage,
+# which is then read in vain.
+_MIN_PRINT = 0.02
+_MIN_CONFIDENCE = 0.70  # a line read with less confidence is noise
 _MAX_SIDE, _MAX_TEXT = 1_600, 4_000
 
 
 class TextReader:
-    """`read(path, pixels, labels)`: the text in a picture, "" if there is none or the picture is not worth
-    reading.
-    """
+    """`read(path, pixels, labels)`: the text in a picture; "" if there is none or it is not worth reading."""
 
     def __init__(self, mode: str = "auto") -> None:
-        """Raises RuntimeFailure for an unknown mode, or when rapidocr is not installed."""
+        """Raises RuntimeFailure for an unknown mode, or if rapidocr is not installed."""
         if mode not in MODES:
             raise RuntimeFailure(f"unknown OCR mode {mode!r}; choose one of: {', '.join(MODES)}")
         if mode != "off" and importlib.util.find_spec("rapidocr") is None:
@@ -89,12 +90,14 @@ class TextReader:
         if self._engine is None:
             self._engine = _open()
         try:
-            found = self._engine(np.ascontiguousarray(_at_most(pixels, _MAX_SIDE)[:, :, ::-1]))  # BGR
-        # a picture that its detector cannot bear is a picture without text, not the end of a build
+            result = self._engine(np.ascontiguousarray(_at_most(pixels, _MAX_SIDE)[:, :, ::-1]))  # BGR
+        # rapidocr can fail on a picture; that must not end a build
         except Exception as error:
             raise RuntimeFailure(f"{path}: rapidocr failed ({' '.join(str(error).split())[:120]})") from None
         lines = [
-            text for text, sure in zip(found.txts or (), found.scores or (), strict=True) if sure >= _SURE
+            text
+            for text, confidence in zip(result.txts or (), result.scores or (), strict=True)
+            if confidence >= _MIN_CONFIDENCE
         ]
         text = "\n".join(" ".join(line.split()) for line in lines if len(line.strip()) > 1)
         return text[:_MAX_TEXT]
@@ -107,14 +110,15 @@ def worth_reading(path: Path, pixels: Pixels, labels: Iterable[tuple[str, float]
     drawn = rendered(path)
     return (
         (drawn == "screenshot")
-        or (drawn == "no camera" and _flat(grey) >= _FLAT)
-        or print_share(grey) >= _PRINT
+        or (drawn == "no camera" and _flat(grey) >= _MIN_FLAT)
+        or print_share(grey) >= _MIN_PRINT
     )
 
 
 def print_share(grey: NDArray[np.int16]) -> float:
-    """Share of 8 x 32 blocks in which brightness jumps up and down many times along most lines, side by side
-    with another such block.
+    """The share of 8 × 32 blocks that look like print, beside another such block.
+
+    In such a block brightness jumps up and down several times along most lines, over a plain background.
     """
     steps = np.diff(grey, axis=1)
     strong = np.where(np.abs(steps) > 40, np.sign(steps), 0).astype(np.int8)
@@ -124,11 +128,11 @@ def print_share(grey: NDArray[np.int16]) -> float:
     blocks = strong[:height, :width].reshape(height // 8, 8, width // 32, 32)
     ups, downs = (blocks > 0).sum(3), (blocks < 0).sum(3)  # [rows, 8, columns]
     busy = ((ups >= 2) & (downs >= 2)).sum(1) >= 4
-    # Print leaves its paper blank: a block with jumps everywhere is grass or gravel.
+    # Print leaves part of the paper blank; a block with jumps everywhere is grass or gravel.
     calm = (
         np.abs(
             grey[:height, 1 : width + 1].reshape(height // 8, 8, width // 32, 32)
-            - _paper(grey, height, width)
+            - _background(grey, height, width)
         )
         < 24
     ).mean((1, 3)) > 0.35
@@ -137,9 +141,10 @@ def print_share(grey: NDArray[np.int16]) -> float:
     return float(paired.mean()) if paired.size else 0.0
 
 
-def _paper(grey: NDArray[np.int16], height: int, width: int) -> NDArray[np.int16]:
-    """The likeliest ground of each block: its brightest or darkest tenth, whichever has more pixels
-    near it.
+def _background(grey: NDArray[np.int16], height: int, width: int) -> NDArray[np.int16]:
+    """int16 [rows, 1, columns, 1]: the likeliest background brightness of each block.
+
+    Its darkest or brightest tenth, whichever has more pixels near it.
     """
     blocks = grey[:height, 1 : width + 1].reshape(height // 8, 8, width // 32, 32)
     flat = blocks.transpose(0, 2, 1, 3).reshape(height // 8, width // 32, 256)
@@ -155,7 +160,7 @@ def _flat(grey: NDArray[np.int16]) -> float:
 
 
 def _grey(pixels: Pixels) -> NDArray[np.int16]:
-    """int16 [H, W], at most 768 on the longer side, area-averaged."""
+    """int16 [H, W], at most 768 on the longer side, averaged over areas."""
     from PIL import Image
 
     image = Image.fromarray(np.ascontiguousarray(pixels)).convert("L")
@@ -174,8 +179,9 @@ def _at_most(pixels: Pixels, side: int) -> Pixels:
 
 
 def _open() -> Any:
-    """The engine on the files inside its package, nothing else: a missing one would make rapidocr ask the
-    network.
+    """rapidocr, using only the models inside its package.
+
+    Raises RuntimeFailure if they are missing, because rapidocr would download them.
     """
     import rapidocr
 

@@ -1,8 +1,8 @@
-"""What a scan means for an album that holds photos already: new, the same, moved, edited, gone. Compares
-paths and SHA-256 of contents.
+"""Compares a scan with the photos already in an album: each is new, the same, moved, edited or gone.
 
-Contents are always read: size and modification time are kept by tools that edit in place (exiftool -P,
-rsync --times), so that no shortcut by them is safe, and hashing costs a small part of what encoding does.
+Compares paths and the SHA-256 of contents. Contents are always read: tools that edit in place can preserve
+size and modification time (exiftool -P, rsync --times), so no shortcut by those is safe, and hashing costs
+little compared to encoding.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from .encode import DERIVED
 
 @dataclass(frozen=True)
 class Decision:
-    """`photo` has the id that it has, or shall have, in the album.
+    """What to do with a scanned photo.
 
-    `row`: where it stands, None when it is new.
+    `photo`: with the id that it has, or will have, in the album. `row`: its row, None if new.
     """
 
     photo: Photo
@@ -31,11 +31,10 @@ class Decision:
 
 
 class Reconciler:
-    """`decide` for each photo of a scan; then `rest`, what could not be decided before the scan's end; then
-    `missing`.
+    """Call `decide` for each photo of a scan, then `rest` for those left undecided, then `missing`.
 
-    A row is claimed by one photo at most. A content that the album knows decides before a path does: cameras
-    use names again.
+    Each row is assigned to at most one photo. A known content counts more than a known path, because cameras
+    reuse file names.
     """
 
     def __init__(
@@ -53,22 +52,26 @@ class Reconciler:
         self._open: list[Photo] = []
 
     def decide(self, photo: Photo) -> Decision | None:
-        """None: later, by `rest`."""
+        """None if the photo can only be decided after the scan, by `rest`."""
         if photo.path is None:
             row = self._row_of_id.get(photo.id)
             return self._claimed(photo, row if row in self._free and self._known[row].path is None else None)
         self._seen.add(photo.path)
-        alike, here = self._alike(photo), self._row_of_path.get(photo.path)
-        if here in alike:
-            return self._claimed(photo, here)
-        if not alike and here is None:
+        same_content, row_at_path = self._alike(photo), self._row_of_path.get(photo.path)
+        if row_at_path in same_content:
+            return self._claimed(photo, row_at_path)
+        if not same_content and row_at_path is None:
             return self._claimed(photo, None)
-        self._open.append(photo)  # a copy, or moved; edited, or new under the name of one that moved
+        self._open.append(
+            photo
+        )  # a copy or a moved photo; or an edited one, or a new one with the name of a moved one
         return None
 
     def rest(self) -> Iterator[Decision]:
-        """A row is still free: nothing lies at its path any more, or something else does, and its content is
-        where we found it.
+        """Decides the photos that `decide` left open; call it at the end of the scan.
+
+        A photo was moved if a free row has its content, and that row's path now holds nothing or something
+        else. Otherwise it was edited if the row of its path is free, and is new if not.
         """
         waiting: list[Photo] = []
         for photo in self._open:
@@ -78,8 +81,8 @@ class Reconciler:
             else:
                 yield self._claimed(photo, row)
         for photo in waiting:
-            here = self._row_of_path.get(photo.path or "")
-            yield self._claimed(photo, here if here in self._free else None)
+            row_at_path = self._row_of_path.get(photo.path or "")
+            yield self._claimed(photo, row_at_path if row_at_path in self._free else None)
 
     def _alike(self, photo: Photo) -> list[int]:
         return [row for row in self._rows_of_content.get(photo.sha256 or "", ()) if row in self._free]
@@ -102,7 +105,7 @@ class Reconciler:
         return [self._known[row] for row in sorted(self._free)]
 
     def missing(self, root: Path) -> list[Known]:
-        """Rows whose picture lay under `root` and is no longer anywhere."""
+        """The photos whose file was under `root` and was found neither there nor elsewhere."""
         top = root.absolute()
         return [
             k
@@ -111,7 +114,7 @@ class Reconciler:
         ]
 
     def _new_id(self, photo: Photo) -> str:
-        """Its own, or with the beginning of its content's hash when another photo has that one."""
+        """The photo's id; if taken, with the first 8 digits of its content's hash appended."""
         wanted, count = photo.id, 1
         while wanted in self._row_of_id:
             wanted = f"{photo.id}~{(photo.sha256 or '')[:8]}" + (f".{count}" if count > 1 else "")
@@ -121,10 +124,11 @@ class Reconciler:
 
 
 def together(found: Photo, stored: Photo) -> Photo:
-    """What a scan found, with what the album knows beside it: nothing that anybody wrote is lost.
+    """The scanned photo merged with the stored one, so that no text that a person wrote is lost.
 
-    A stored chat or caption that the found one contains (a log that went on) gives way to it. Labels of
-    sharing and sensitivity stay.
+    A stored chat or caption that a scanned one contains (a log that has grown) is replaced by it, unless it
+    is labelled. Time, place and the labels of sharing and sensitivity are the stored ones where the scan has
+    none.
     """
     known = {(m.source, m.text): m for m in stored.memories}
     fresh = tuple(known.get((m.source, m.text), m) for m in found.memories)
@@ -150,9 +154,9 @@ def together(found: Photo, stored: Photo) -> Photo:
 
 
 def differs(merged: Photo, stored: Photo) -> bool:
-    """Whether the album's row would say anything else.
+    """Whether writing `merged` would change the album's row.
 
-    Positions are compared as the file keeps them, to 1e-7 degrees.
+    Positions are compared as the file stores them, to 1e-7 degrees.
     """
     written = {(m.source, m.text) for m in stored.memories if m.source not in DERIVED}
     return (

@@ -1,10 +1,9 @@
-"""Drivers of a decoder: embeds in, logits of the last token and hidden states out, keys and values kept
-between calls.
+"""Drivers of a decoder: embeddings in, logits of the last token and hidden states out.
 
-Two graphs hide behind one interface: the ONNX one takes any number of tokens and updates a bound cache in
-place (GroupQueryAttention); the step graph of the other targets takes one token and returns its key and
-value, which the host writes into the cache, or keeps them itself in states of its session (Core ML). An
-encoder-decoder is either of them beside its encoder's session.
+The KV cache persists between calls. Two kinds of graph have the same interface here. The ONNX graph takes any
+number of tokens and updates a bound cache in place (GroupQueryAttention). The step graph of the other targets
+takes one token and returns its key and value, which the host writes into the cache; on Core ML it may keep
+them in states of its session instead. An encoder-decoder is either of them with an encoder's session.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from .kv_cache import step_cache
 
 
 class Decoder(Protocol):
-    """A decoder with `past` tokens in its cache."""
+    """A decoder; `past`: the number of tokens in its cache."""
 
     @property
     def past(self) -> int: ...
@@ -32,30 +31,27 @@ class Decoder(Protocol):
     def reset(self) -> None: ...
 
     def forward(self, embeds: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """embeds [S, H] at positions past… → (logits of the last token [V], hidden states [S, H]); `past`
-        grows by S.
+        """(logits of the last token [V], hidden states [S, H]) of `embeds` [S, H], positions from `past` on.
 
-        The results may be the decoder's own memory: they hold until the next call.
+        `past` grows by S. The results may be the decoder's buffers, which the next call overwrites.
         """
         ...
 
     def keep(self) -> FloatArray:
-        """A copy of the cache's `past` slots, [layers, 2 (key, value), KV, past, Dh]: a prefix for
-        `restore`.
-        """
+        """A copy of the used slots of the cache, for `restore`: [layers, 2 (key, value), KV, past, Dh]."""
         ...
 
     def restore(self, cache: FloatArray) -> None:
-        """Takes over what `keep` gave, in place of everything in the cache."""
+        """Replaces the cache's content with `cache`, as `keep` returned it."""
         ...
 
 
 def rotary(
     language: Language, positions: NDArray[np.int64], local: bool = False
 ) -> tuple[FloatArray, FloatArray]:
-    """cos, sin float32 [S, Dh/2] of the rotary angles, computed in float64 (Su et al.
+    """cos, sin float32 [S, Dh/2] of the rotary angles (Su et al. 2021, arXiv 2104.09864).
 
-    2021, arXiv 2104.09864); `local`: of local layers.
+    Computed in float64. `local`: with the rotary base of the local layers.
     """
     half = language.head_dim // 2
     angles = positions[:, None] / (language.rope_theta_local if local else language.rope_theta) ** (
@@ -67,14 +63,17 @@ def rotary(
 def relative_buckets(
     offsets: NDArray[np.int64], buckets: int, distance: int, both_ways: bool
 ) -> NDArray[np.int64]:
-    """T5's buckets of key position minus query position (Raffel et al. 2020, arXiv 1910.10683): one each for
-    half of them, then by logarithm up to `distance`. `both_ways`: the upper half of the buckets is for keys
-    after the query; else these count as the query's own."""
+    """T5's buckets of relative positions, of the shape of `offsets` (Raffel et al. 2020, arXiv 1910.10683).
+
+    `offsets`: key position minus query position. Half of the buckets have one distance each; the others
+    divide the distances up to `distance` logarithmically. `both_ways`: the upper half of all buckets is for
+    keys after the query; otherwise such keys have the bucket of the query's position.
+    """
     count = buckets // 2 if both_ways else buckets
     base = np.where(offsets > 0, count, 0) if both_ways else np.zeros_like(offsets)
     away = np.abs(offsets) if both_ways else np.maximum(-offsets, 0)
     exact = count // 2
-    # In float32 and in this order, as the model was trained: the bounds of buckets stand on it.
+    # In float32 and in this order, as in training, because the bounds between buckets depend on the rounding.
     share = (
         np.log(np.maximum(away, 1).astype(np.float32) / np.float32(exact))
         / np.float32(np.log(distance / exact))
@@ -84,7 +83,7 @@ def relative_buckets(
     return np.asarray(base + np.where(away < exact, away, far), np.int64)
 
 
-def _room(language: Language, past: int, tokens: int) -> None:
+def _check_room(language: Language, past: int, tokens: int) -> None:
     if past + tokens > language.max_seq:
         raise RuntimeFailure(
             f"{past + tokens} tokens do not fit the decoder's {language.max_seq} cache slots: shorten the "
@@ -92,8 +91,8 @@ def _room(language: Language, past: int, tokens: int) -> None:
         )
 
 
-def _fits(language: Language, cache: FloatArray) -> int:
-    """The number of tokens in a kept cache. Raises RuntimeFailure if it is of another decoder's shape."""
+def _cached_tokens(language: Language, cache: FloatArray) -> int:
+    """The number of tokens in a stored cache. Raises RuntimeFailure if its shape is another decoder's."""
     want = (language.layers, 2, language.kv_heads, language.head_dim)
     if (
         cache.ndim != 5
@@ -108,7 +107,7 @@ def _fits(language: Language, cache: FloatArray) -> int:
 
 
 class StepDecoder:
-    """Drives the step graphs (export/networks/decoder.py, t5.py, stateful.py): one token a call."""
+    """Runs a step graph (export/networks/decoder.py, t5.py, export/coreml/stateful.py), one token a call."""
 
     def __init__(self, session: Session, language: Language) -> None:
         self.session, self.language, self.past = session, language, 0
@@ -117,7 +116,7 @@ class StepDecoder:
         self._cache.reset()
 
     def attend(self, cross: dict[str, FloatArray]) -> None:
-        """Starts anew beside an encoder's keys and values."""
+        """Clears the cache; from now on, steps attend to an encoder's keys and values too."""
         self.reset()
         self._cross = cross
 
@@ -129,15 +128,15 @@ class StepDecoder:
         return self._cache.read(self.past)
 
     def restore(self, cache: FloatArray) -> None:
-        tokens = _fits(self.language, cache)
+        tokens = _cached_tokens(self.language, cache)
         self._cache.write(cache)
         self.past = tokens
 
     def forward(self, embeds: FloatArray) -> tuple[FloatArray, FloatArray]:
-        _room(self.language, self.past, len(embeds))
+        _check_room(self.language, self.past, len(embeds))
         hidden, logits = [], np.zeros(0, np.float32)
-        for row in embeds:
-            logits, state = self._step(row[None])
+        for embed in embeds:
+            logits, state = self._step(embed[None])
             hidden.append(state)
         return logits, np.stack(hidden)
 
@@ -148,7 +147,7 @@ class StepDecoder:
         return out["logits"][0].astype(np.float32), out["hidden"][0].astype(np.float32)
 
     def _where(self) -> dict[str, FloatArray]:
-        """The inputs that say where this token stands, those of them that the graph has."""
+        """The inputs that depend on the token's position, as far as the graph has them."""
         s, slots = self.language, np.arange(self.language.max_seq)
         place = (slots == self.past).astype(np.float32)[:, None]
         inputs = {"place": place, "mask": _mask(slots <= self.past)}
@@ -167,23 +166,22 @@ class StepDecoder:
 
 
 def _mask(seen: NDArray[np.bool_]) -> FloatArray:
-    """[T] → [1, 1, T]: 0 seen, -1e4 not."""
+    """The additive attention mask [1, 1, T] of bool [T]: 0 where `seen`, -1e4 elsewhere."""
     return np.where(seen, np.float32(0.0), np.float32(-1e4))[None, None]
 
 
 class BoundDecoder:
-    """Drives the ONNX decoder: past and present of each layer are the same memory, so that no token copies
-    the cache.
+    """Runs the ONNX decoder; past and present of each layer share memory, so that no step copies the cache.
 
-    The binding of the one-token step is made once; a step writes its four inputs in place and reads its
-    outputs where they were written.
+    The binding for a single token is created once and reused: a step writes its four inputs in place and
+    reads its outputs from the bound arrays.
     """
 
     def __init__(self, session: Session, language: Language) -> None:
         ort = load_onnxruntime()
 
         self.language, self.past = language, 0
-        self._native: Any = getattr(session, "native")  # noqa: B009 - only the ONNX session has it, and only this class asks
+        self._native: Any = getattr(session, "native")  # noqa: B009 - of ONNX sessions only
         self._vocab = int(next(t.shape[-1] for t in session.artifact.outputs if t.name == "logits"))
         self._value: Any = ort.OrtValue.ortvalue_from_numpy  # shares the array's memory
         shape = (1, language.kv_heads, language.max_seq, language.head_dim)
@@ -204,7 +202,7 @@ class BoundDecoder:
         self._step = self._bind(self._embed, self._last, self._logits, self._hidden)
 
     def attend(self, cross: dict[str, FloatArray]) -> None:
-        """Starts anew beside an encoder's keys and values."""
+        """Clears the cache; from now on, steps attend to an encoder's keys and values too."""
         self.reset()
         self._cross = cross
         self._step = self._bind(self._embed, self._last, self._logits, self._hidden)
@@ -212,7 +210,7 @@ class BoundDecoder:
     def _bind(
         self, embeds: FloatArray, last: NDArray[np.int64], logits: FloatArray, hidden: FloatArray
     ) -> tuple[Any, list[Any]]:
-        """An IOBinding over these arrays and the cache, with the values that must outlive it."""
+        """An IOBinding of these arrays and the cache, and the objects that must live as long as it."""
         binding = self._native.io_binding()
         inputs = {
             "embeds": embeds,
@@ -233,7 +231,7 @@ class BoundDecoder:
         return binding, [*values.values(), *results.values(), *inputs.values(), logits, hidden]
 
     def reset(self) -> None:
-        # Slots beyond `past` are never read: GroupQueryAttention is told the length.
+        # Slots from `past` on are never read, because GroupQueryAttention gets the length.
         self.past = 0
 
     def keep(self) -> FloatArray:
@@ -243,7 +241,7 @@ class BoundDecoder:
         )
 
     def restore(self, cache: FloatArray) -> None:
-        self.past = _fits(self.language, cache)
+        self.past = _cached_tokens(self.language, cache)
         for n, array in enumerate(self._arrays.values()):
             array[0, :, : self.past] = cache[n // 2, n % 2]
 
@@ -252,14 +250,15 @@ class BoundDecoder:
         return logits[0], hidden
 
     def score(self, embeds: FloatArray) -> FloatArray:
-        """embeds [S, H] → logits of every position [S, V], for perplexity: a prompt of 500 tokens takes 100
-        MB.
+        """The logits [S, V] of all positions of `embeds` [S, H], for perplexity.
+
+        For a prompt of 500 tokens they take 100 MB.
         """
         return self._run(embeds, np.arange(len(embeds), dtype=np.int64))[0]
 
     def _run(self, embeds: FloatArray, wanted: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
         count = len(embeds)
-        _room(self.language, self.past, count)
+        _check_room(self.language, self.past, count)
         self._seqlens[0], self._total[0] = self.past + count - 1, self.past + count
         if count == 1:
             self._embed[0] = embeds
@@ -276,7 +275,7 @@ class BoundDecoder:
 
 
 class EncoderDecoder:
-    """A decoder that answers to what an encoder has read; otherwise as the driver within."""
+    """A decoder that attends to the prompt that an encoder has read; otherwise as `inner`."""
 
     def __init__(self, encoder: Session, inner: StepDecoder | BoundDecoder, language: Language) -> None:
         self.encoder, self.inner, self.language, self._read = encoder, inner, language, False
@@ -287,26 +286,26 @@ class EncoderDecoder:
         return self.inner.past
 
     def read(self, embeds: FloatArray) -> FloatArray:
-        """Encodes a prompt [S, H], which the decoder then attends to from its first token on.
+        """Encodes a prompt [S, H] and returns the encoder's states [S, H].
 
-        Returns the encoder's states [S, H].
+        The decoder starts with an empty cache and attends to the prompt from its first token on.
         """
         count, slots = len(embeds), self.language.max_seq
-        _room(self.language, 0, count)
+        _check_room(self.language, 0, count)
         inputs: dict[str, Array] = {"embeds": embeds[None]}
         if self._fixed:
-            unseen = _mask(np.arange(slots) < count)
+            mask = _mask(np.arange(slots) < count)
             inputs = {
                 "embeds": np.concatenate([embeds, np.zeros((slots - count, embeds.shape[1]), np.float32)])[
                     None
                 ],
-                "mask": unseen,
+                "mask": mask,
             }
         out = self.encoder.run(inputs)
         cross = {
             name: np.ascontiguousarray(value, np.float32) for name, value in out.items() if name != "states"
         }
-        self.inner.attend(cross | ({"cross_mask": unseen} if self._fixed else {}))
+        self.inner.attend(cross | ({"cross_mask": mask} if self._fixed else {}))
         self._read = True
         return np.asarray(out["states"][0, :count], np.float32)
 
@@ -326,8 +325,9 @@ class EncoderDecoder:
 
 
 def cross_inputs(session: Session, cross: FloatArray, language: Language) -> dict[str, FloatArray]:
-    """An encoder's keys and values [2 · layers, heads, S, Dh] as the inputs that this decoder's artifact has
-    for them.
+    """An encoder's keys and values [2 · layers, heads, S, Dh] as inputs of this decoder's artifact.
+
+    An artifact of fixed shape gets them padded to `max_seq`, with a mask.
     """
     specs = [
         spec
@@ -344,7 +344,7 @@ def cross_inputs(session: Session, cross: FloatArray, language: Language) -> dic
 
 
 def open_decoder(session: Session, language: Language, encoder: Session | None = None) -> Decoder:
-    """The driver that fits the artifact's inputs; beside `encoder`, if the model has one."""
+    """The driver that fits the artifact's inputs; `encoder`: the session of the model's encoder, if any."""
     names = {spec.name for spec in session.artifact.inputs}
     inner = StepDecoder(session, language) if "place" in names else BoundDecoder(session, language)
     return inner if encoder is None else EncoderDecoder(encoder, inner, language)

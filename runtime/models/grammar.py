@@ -1,9 +1,8 @@
-"""What a language model may say: a small automaton over bytes, and from it the exact set of tokens that may
-come next.
+"""Constrained decoding: a small automaton over bytes, and from it the exact set of tokens that may come next.
 
-A token is allowed when its bytes lead the automaton somewhere from which an end can be reached; every
-state built here can reach one. Byte-level BPE vocabularies only (GPT-2's alphabet), which is what the
-bundle's tokenizer has.
+A token is allowed if its bytes lead the automaton to a state from which an accepting state can be reached;
+that holds for every state built here. Only byte-level BPE vocabularies (GPT-2's alphabet) are supported,
+which is what the bundle's tokenizer has.
 """
 
 from __future__ import annotations
@@ -18,14 +17,13 @@ from numpy.typing import NDArray
 
 from ..errors import RuntimeFailure
 
-State = frozenset[int]
+State = frozenset[int]  # nodes of the automaton; empty: not allowed
 
 
 class Grammar:
-    """A nondeterministic automaton, built left to right: each method's language follows what came before;
-    `done` ends it.
+    """A nondeterministic automaton, built left to right: each method appends a language, `done` ends it.
 
-    A literal after `span_of` should not begin with a letter, or a value would not show where it ends.
+    A literal after `span_of` should not begin with a letter; otherwise the end of the value is ambiguous.
     """
 
     def __init__(self) -> None:
@@ -46,12 +44,12 @@ class Grammar:
         return at
 
     def literal(self, text: str) -> Grammar:
-        """Exactly `text`."""
+        """Appends exactly `text`."""
         self._tail = self._path(self._tail, text.encode())
         return self
 
     def one_of(self, choices: Iterable[str]) -> Grammar:
-        """One of `choices`; "" may be among them."""
+        """Appends one of `choices`; "" may be among them."""
         begin, end = self._tail, self._node()
         for choice in choices:
             self._empty[self._path(begin, choice.encode())].add(end)
@@ -59,24 +57,22 @@ class Grammar:
         return self
 
     def span_of(self, texts: Iterable[str]) -> Grammar:
-        """Nothing, or whole words of one of `texts` just as they stand there, from any word to any
-        later one.
-        """
+        """Appends nothing, or consecutive words of one of `texts`, unchanged."""
         begin, end = self._tail, self._node()
         self._empty[begin].add(end)
         for text in (t.strip() for t in texts):
             at = self._node()
-            for place, letter in enumerate(text):
-                if not letter.isspace() and _boundary(text, place):
+            for index, letter in enumerate(text):
+                if not letter.isspace() and _boundary(text, index):
                     self._empty[begin].add(at)
                 at = self._path(at, letter.encode())
-                if not letter.isspace() and _boundary(text, place + 1):
+                if not letter.isspace() and _boundary(text, index + 1):
                     self._empty[at].add(end)
         self._tail = end
         return self
 
     def done(self) -> Grammar:
-        """Nothing may follow."""
+        """Ends the grammar: nothing may follow."""
         self._accept = self._tail
         return self
 
@@ -84,7 +80,7 @@ class Grammar:
         return self._closure({0})
 
     def step(self, state: State, text: bytes) -> State:
-        """The state after `text`; empty when it is not allowed."""
+        """The state after `text`; empty if `text` is not allowed."""
         for byte in text:
             state = self._closure({n for at in state for n in self._next[at].get(byte, ())})
         return state
@@ -104,25 +100,26 @@ class Grammar:
         return frozenset(seen)
 
 
-def _boundary(text: str, place: int) -> bool:
-    """Whether a word may begin or end before text[place]: anywhere but inside a run of letters of a script
-    that spaces its words.
+def _boundary(text: str, index: int) -> bool:
+    """Whether a word may begin or end before text[index].
+
+    It may anywhere except between two letters of a script that puts spaces between words.
     """
-    if place in (0, len(text)):
+    if index in (0, len(text)):
         return True
-    return not (_spaced(text[place - 1]) and _spaced(text[place]))
+    return not (_in_spaced_script(text[index - 1]) and _in_spaced_script(text[index]))
 
 
-def _spaced(letter: str) -> bool:
-    # Lo: letters without case. Hebrew and Arabic among them lose whole words by this, Chinese, Japanese and
-    # Thai gain theirs.
+def _in_spaced_script(letter: str) -> bool:
+    # Letters without case (Lo) count as unspaced: so every character of Chinese, Japanese and Thai may begin
+    # or end a word, at the cost that Hebrew and Arabic words may be cut.
     return unicodedata.category(letter) in ("Lu", "Ll", "Lt", "Lm", "Mn", "Mc", "Nd")
 
 
 class Vocabulary:
-    """A tokenizer's ordinary tokens as bytes, sorted.
+    """A tokenizer's ordinary tokens as bytes, sorted. `bytes_of`: from a token id to its bytes.
 
-    Special tokens are not among them: no constrained text can hold one.
+    Special tokens are left out, since no constrained text can contain them.
     """
 
     def __init__(self, tokens: dict[int, bytes]) -> None:
@@ -132,7 +129,7 @@ class Vocabulary:
 
     @classmethod
     def read(cls, tokenizer_json: str) -> Vocabulary:
-        """From the text of a tokenizer.json.
+        """The vocabulary of the text of a tokenizer.json.
 
         Raises RuntimeFailure for a tokenizer that is not byte-level BPE.
         """
@@ -154,9 +151,9 @@ class Vocabulary:
     def allowed(self, grammar: Grammar, state: State) -> NDArray[np.int64]:
         """Ids of all tokens that may follow `state`, ascending.
 
-        Walks the sorted tokens as a trie, only where the automaton goes too.
+        Walks the sorted tokens as a trie, following only the bytes that the automaton allows.
         """
-        found: list[int] = []
+        ids: list[int] = []
         todo = [(state, 0, len(self._texts), 0)]
         while todo:
             at, low, high, depth = todo.pop()
@@ -166,18 +163,19 @@ class Vocabulary:
                 if first == last:
                     continue
                 after = grammar.step(at, bytes([byte]))
-                whole = first
-                while whole < last and len(self._texts[whole]) == depth + 1:
-                    found.append(self._ids[whole])
-                    whole += 1
-                if whole < last:
-                    todo.append((after, whole, last, depth + 1))
-        return np.array(sorted(found), np.int64)
+                longer = first
+                while longer < last and len(self._texts[longer]) == depth + 1:
+                    ids.append(self._ids[longer])
+                    longer += 1
+                if longer < last:
+                    todo.append((after, longer, last, depth + 1))
+        return np.array(sorted(ids), np.int64)
 
 
 def _alphabet() -> dict[str, int]:
-    """GPT-2's letters for the 256 bytes: printable Latin-1 stands for itself, the rest is numbered from
-    U+0100 (openai/gpt-2 encoder.py).
+    """GPT-2's character of each of the 256 bytes, as character → byte (openai/gpt-2 encoder.py).
+
+    Printable Latin-1 characters represent themselves; the other bytes are numbered from U+0100.
     """
     plain = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
     letters = {chr(b): b for b in plain}
@@ -185,22 +183,22 @@ def _alphabet() -> dict[str, int]:
 
 
 class Constraint:
-    """A grammar on its way: `allowed` now, `advance` by a token. One per generation."""
+    """The state of a grammar during one generation: `allowed` gives the next tokens, `advance` takes one."""
 
     def __init__(self, grammar: Grammar, vocabulary: Vocabulary) -> None:
         self._grammar, self._vocabulary, self._state = grammar, vocabulary, grammar.start()
 
     @property
     def complete(self) -> bool:
-        """Whether what was said so far may stand as it is."""
+        """Whether the text so far is complete under the grammar."""
         return self._grammar.accepts(self._state)
 
     def allowed(self) -> NDArray[np.int64]:
-        """Token ids that may come next; none when the text is complete and nothing may follow."""
+        """The token ids that may come next; empty if the text is complete and nothing may follow."""
         return self._vocabulary.allowed(self._grammar, self._state)
 
     def advance(self, token: int) -> None:
-        """Raises RuntimeFailure for a token that is not allowed: a constraint is never left quietly."""
+        """Appends a token. Raises RuntimeFailure if it is not allowed: the caller did not apply the mask."""
         self._state = self._grammar.step(self._state, self._vocabulary.bytes_of.get(token, b"\xff"))
         if not self._state:
             raise RuntimeFailure(f"token {token} is not allowed here: the mask was not applied")

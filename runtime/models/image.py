@@ -1,4 +1,4 @@
-"""Pixels → the tensor that an image tower takes."""
+"""Converts pixels to the input tensor of an image tower."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ _FITS = ("cut", "crop", "squash")
 
 
 def prepare(pixels: NDArray[np.uint8], spec: Preprocessing) -> NDArray[np.float32]:
-    """uint8 RGB [H, W, 3] → float32 [1, crop, crop, 3] in 0..255, antialiased; normalisation stands inside
-    the graph.
+    """uint8 RGB [H, W, 3] → float32 [1, crop, crop, 3] in 0..255, antialiased; the graph normalises.
 
     Raises RuntimeFailure for an array of another shape, an unknown filter or fit.
     """
@@ -25,9 +24,9 @@ def prepare(pixels: NDArray[np.uint8], spec: Preprocessing) -> NDArray[np.float3
 
     if pixels.ndim != 3 or pixels.shape[2] != 3 or min(pixels.shape[:2]) < 1:
         raise RuntimeFailure(f"pixels of shape {pixels.shape}: RGB [H, W, 3] is wanted")
-    for what, value, choices in (("interpolation", spec.interpolation, _FILTERS), ("fit", spec.fit, _FITS)):
+    for option, value, choices in (("interpolation", spec.interpolation, _FILTERS), ("fit", spec.fit, _FITS)):
         if value not in choices:
-            raise RuntimeFailure(f"unknown {what} {value!r}; choose one of: {', '.join(choices)}")
+            raise RuntimeFailure(f"unknown {option} {value!r}; choose one of: {', '.join(choices)}")
     image = Image.fromarray(np.ascontiguousarray(pixels))
     method = Image.Resampling.BICUBIC if spec.interpolation == "bicubic" else Image.Resampling.BILINEAR
     if spec.fit == "cut":
@@ -37,18 +36,18 @@ def prepare(pixels: NDArray[np.uint8], spec: Preprocessing) -> NDArray[np.float3
 
 
 def tower_input(session: Session, pixels: NDArray[np.uint8], spec: Preprocessing) -> dict[str, Array]:
-    """uint8 RGB [H, W, 3] as the input of an image tower; one that takes bytes resizes in its own graph."""
-    wanted = session.artifact.inputs[0]
-    return {wanted.name: pixels if wanted.dtype == "uint8" else prepare(pixels, spec)}
+    """The input of an image tower for uint8 RGB [H, W, 3]; a tower that takes uint8 resizes in its graph."""
+    tensor = session.artifact.inputs[0]
+    return {tensor.name: pixels if tensor.dtype == "uint8" else prepare(pixels, spec)}
 
 
 def _centre(width: int, height: int, spec: Preprocessing) -> tuple[float, float, float, float]:
-    """What of the picture the crop of its resize shows.
+    """The box of the picture that the centre crop of the resized picture shows, in pixels of the picture.
 
-    Pillow's filters look past a box, so that nothing outside it need be resized.
+    Pillow's filters also read the pixels next to a box, so that resizing the box alone is exact.
     """
     short = min(width, height)
-    # Rounded down, as Hugging Face's processors do; the margin too.
+    # Sizes and margins are rounded down, as in Hugging Face's processors.
     size = [spec.resize * side // short for side in (width, height)]
     left, top = ((side - spec.crop) // 2 for side in size)
     across, down = width / size[0], height / size[1]
@@ -63,8 +62,8 @@ def _centre(width: int, height: int, spec: Preprocessing) -> tuple[float, float,
 def _cut(image: Any, spec: Preprocessing, method: Any) -> NDArray[np.float32]:
     width, height = image.size
     scale = spec.resize / min(width, height)
-    # Cut a panorama first: only the centre can survive the crop, and resizing the rest would cost memory
-    # without bound.
+    # Cut before resizing: only the centre remains after the crop, and resizing the rest of a panorama would
+    # take unbounded memory.
     reach = int(np.ceil(spec.crop / scale)) + 2
     left, top = max(0, (width - reach) // 2), max(0, (height - reach) // 2)
     box = (left, top, width - left, height - top)

@@ -1,8 +1,8 @@
-"""Where a step graph's keys and values are between calls: in this process, or in states of the session.
+"""The KV cache of a step graph between calls: in this process, or in states of the session.
 
 A step (export/networks/decoder.py, t5.py) takes past_k.N, past_v.N [KV, T, Dh] for each layer, zero from the
-first free slot on, and gives the new key and value; one that keeps its cache itself
-(export/coreml/stateful.py) has a state for each of them instead.
+first free slot on, and returns the new key and value. A step that keeps its cache itself
+(export/coreml/stateful.py) has a state for each of these inputs instead.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ PAST = "past_"
 
 
 def state_name(past: str) -> str:
-    """The state that stands for the step's input `past` ("past_k.3")."""
+    """The name of the state that replaces the step's input `past` ("past_k.3")."""
     return past.replace(".", "_")
 
 
 @runtime_checkable
 class StateSession(Session, Protocol):
-    """A session whose graph has states, which live from call to call."""
+    """A session whose graph has states that persist between calls."""
 
     def reset(self) -> None:
-        """States to zero."""
+        """Sets all states to zero."""
         ...
 
     def states(self) -> dict[str, Array]:
@@ -38,12 +38,12 @@ class StateSession(Session, Protocol):
         ...
 
     def set_states(self, values: dict[str, Array]) -> None:
-        """Takes over these values, of the states' shapes."""
+        """Replaces the states' values; the shapes must be equal."""
         ...
 
 
 class StepCache(Protocol):
-    """Keys and values of a step graph, [layers, 2, KV, T, Dh], zero from the first free slot on."""
+    """The keys and values of a step graph, [layers, 2, KV, T, Dh], zero from the first free slot on."""
 
     def inputs(self) -> dict[str, FloatArray]: ...
 
@@ -61,7 +61,7 @@ def _cache_names(language: Language) -> list[str]:
 
 
 class HostCache:
-    """The cache in this process: views of it are the graph's inputs past_k.N, past_v.N."""
+    """The cache in this process; views of it are the graph's inputs past_k.N, past_v.N."""
 
     def __init__(self, language: Language) -> None:
         self._all = np.zeros(
@@ -88,7 +88,7 @@ class HostCache:
 
 
 class StateCache:
-    """The cache in the session's states: no key or value crosses over but for a prefix."""
+    """The cache in the session's states; keys and values are copied only to read or write a prefix."""
 
     def __init__(self, session: StateSession, language: Language) -> None:
         self._session, self._language = session, language
@@ -98,21 +98,21 @@ class StateCache:
         return {}
 
     def take(self, out: dict[str, Array], slot: int) -> None:
-        """Nothing to do: the graph has written them."""
+        """Does nothing, since the graph itself writes the key and value."""
 
     def reset(self) -> None:
         self._session.reset()
 
     def read(self, tokens: int) -> FloatArray:
-        s, held = self._language, self._session.states()
-        rows = np.stack([held[name][:, :tokens].astype(np.float32) for name in self._names])
+        s, states = self._language, self._session.states()
+        rows = np.stack([states[name][:, :tokens].astype(np.float32) for name in self._names])
         return rows.reshape(s.layers, 2, s.kv_heads, tokens, s.head_dim)
 
     def write(self, cache: FloatArray) -> None:
         s = self._language
-        whole = np.zeros((s.layers, 2, s.kv_heads, s.max_seq, s.head_dim), np.float32)
-        whole[:, :, :, : cache.shape[3]] = cache
-        self._session.set_states({name: whole[n // 2, n % 2] for n, name in enumerate(self._names)})
+        padded = np.zeros((s.layers, 2, s.kv_heads, s.max_seq, s.head_dim), np.float32)
+        padded[:, :, :, : cache.shape[3]] = cache
+        self._session.set_states({name: padded[n // 2, n % 2] for n, name in enumerate(self._names)})
 
 
 def step_cache(session: Session, language: Language) -> StepCache:

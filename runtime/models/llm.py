@@ -1,9 +1,9 @@
-"""The small LLM: token ids and soft prompts in, text out, token by token.
+"""The small language model: token ids and soft prompts in, text out, token by token.
 
-`stream` yields pieces as they come and may be closed at any time, or cancelled from another thread;
-`generate` collects them. A prefix is the kept cache of a prompt's fixed beginning (prefix.py): with one, only
-the tokens after it are computed. An encoder-decoder reads the whole prompt, soft prompts included, with its
-encoder, and answers from its start token on; prefixes are not for it.
+`stream` yields each piece as soon as it is generated, and may be closed at any time or cancelled from another
+thread; `generate` runs to the end. A prefix is the stored KV cache of a prompt's fixed beginning (prefix.py);
+with it, the prefill computes only the tokens after it. An encoder-decoder reads the complete prompt, soft
+prompts included, with its encoder and generates from its start token; it does not use prefixes.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ from .decoder import Decoder, EncoderDecoder
 from .grammar import Constraint
 from .sampling import GREEDY, Sampling, pick
 
-# Why a generation ended: an end token, a stop string, `max_new` tokens, no cache slot left, a cancel, or a
-# grammar with nothing to add.
+# Why a generation ended: an end token, a stop string, `max_new` tokens, no cache slot left, cancellation, or
+# a grammar that allows no further token.
 ENDS = ("end", "stop", "length", "full", "cancelled", "grammar")
 
 
 @dataclass(frozen=True, eq=False)
 class Prefix:
-    """The kept cache [layers, 2, KV, P, Dh] of P token ids, computed by this very decoder (prefix.py checks
-    that).
+    """The KV cache [layers, 2, KV, P, Dh] of P token ids, computed with the same decoder.
+
+    prefix.py checks the latter.
     """
 
     ids: tuple[int, ...]
@@ -41,11 +42,12 @@ class Prefix:
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What to generate: prompt `ids` after `soft` prompts [P, H] (if any); at most `max_new` tokens; stop
-    strings end it and are cut off.
+    """A prompt and how to continue it.
 
-    `constraint`: what may be said at all. `prefix`: used when the ids begin with its ids and no soft prompt
-    stands before them.
+    `ids`: the prompt, after the `soft` prompts [P, H], if any. `max_new`: the greatest number of new tokens.
+    `stop`: strings that end the generation and are cut off. `constraint`: the grammar that the output must
+    follow. `prefix`: used if `ids` begins with its ids and there is no soft prompt. `cancel`: ends the
+    generation when set.
     """
 
     ids: tuple[int, ...]
@@ -60,8 +62,9 @@ class Request:
 
 @dataclass(frozen=True)
 class Piece:
-    """One token and the text that is certain now: a stop string's beginning and half a letter are held back
-    until they are decided.
+    """A token, and the text that has become certain with it.
+
+    The beginning of a stop string and an incomplete character are held back until the next tokens decide.
     """
 
     token: int
@@ -70,11 +73,11 @@ class Piece:
 
 @dataclass(frozen=True)
 class Generation:
-    """What was generated: token ids without the end token, their text up to a stop string, why it ended, and
-    the time of each part (ns).
+    """The result of a generation.
 
-    `computed`: prompt positions that were computed rather than taken from a prefix. `first_ns`: from the call
-    to the first token's id.
+    `ids`: the new tokens without the end token; `text`: their text, up to a stop string. `ended`: one of
+    ENDS. `prompt_tokens`: the prompt's positions; `computed`: those that were not taken from a prefix.
+    `first_ns`: time to first token, from the call to the token's id; `decode_ns`: from there to the end.
     """
 
     ids: tuple[int, ...]
@@ -88,7 +91,7 @@ class Generation:
 
 @dataclass
 class _Run:
-    """The state of one generation."""
+    """The state of a generation. `begin`, `first`: clock times in ns of the call and of the first token."""
 
     request: Request
     begin: int = field(default_factory=perf_counter_ns)
@@ -101,9 +104,9 @@ class _Run:
 
 
 class LanguageModel:
-    """Token table and decoder together. Not thread-safe: it owns one cache, so one stream at a time.
+    """A token table and a decoder. Not thread-safe: it has one cache, so only one stream may run at a time.
 
-    `decode`: token ids → text. Text, and with it stop strings, needs it; without one `text` stays empty.
+    `decode`: from token ids to text. Without it, `text` stays empty and stop strings are refused.
     """
 
     def __init__(
@@ -116,14 +119,14 @@ class LanguageModel:
         self._embed, self.decoder, self.language, self._decode = embed, decoder, language, decode
 
     def embed(self, ids: Sequence[int]) -> FloatArray:
-        """ids → [S, H]. The table may take one id a call (fixed-shape targets) or many."""
-        wanted = self._embed.artifact.inputs[0].shape[0]
-        if wanted == 1 and len(ids) > 1:
+        """The embeddings [S, H] of `ids`. The table takes one id a call (targets of fixed shape) or many."""
+        batch = self._embed.artifact.inputs[0].shape[0]
+        if batch == 1 and len(ids) > 1:
             return np.concatenate([self.embed([i]) for i in ids])
         return np.asarray(self._embed.run({"ids": np.array(ids, np.int64)})["embeds"], np.float32)
 
     def generate(self, request: Request) -> Generation:
-        """Runs a request to its end. Raises RuntimeFailure if the prompt does not fit."""
+        """Runs a request to its end. Raises RuntimeFailure if the prompt does not fit the cache."""
         run = _Run(request)
         for _ in self._pieces(run):
             pass
@@ -140,24 +143,25 @@ class LanguageModel:
         )
 
     def stream(self, request: Request) -> Generator[Piece, None, None]:
-        """The same, piece by piece; closing the iterator ends the generation. The pieces' text joined is the
-        generation's text.
+        """Runs a request piece by piece; closing the iterator ends the generation.
+
+        The texts of all pieces, joined, are the text that `generate` returns.
         """
         return self._pieces(_Run(request))
 
     def _pieces(self, run: _Run) -> Generator[Piece, None, None]:
         logits = self._prefill(run)
-        said = 0
+        sent = 0
         for token in self._tokens(run, logits):
             run.ids.append(token)
-            sure = self._grow(run)
-            if run.ended:  # a stop string: what stands before it is all that is left to say
-                yield Piece(token, run.text[said:])
+            certain = self._grow(run)
+            if run.ended:  # a stop string: only the text before it remains to be sent
+                yield Piece(token, run.text[sent:])
                 return
-            yield Piece(token, run.text[said:sure])
-            said = max(said, sure)
-        if run.ids and said < len(run.text):
-            yield Piece(run.ids[-1], run.text[said:])
+            yield Piece(token, run.text[sent:certain])
+            sent = max(sent, certain)
+        if run.ids and sent < len(run.text):
+            yield Piece(run.ids[-1], run.text[sent:])
 
     def _prefill(self, run: _Run) -> FloatArray:
         request, prefix = run.request, run.request.prefix
@@ -168,8 +172,8 @@ class LanguageModel:
         if isinstance(self.decoder, EncoderDecoder):
             return self._read(run, self.decoder)
         self.decoder.reset()
-        known = 0
-        # At least one position is always computed: its logits are where the answer begins.
+        cached = 0
+        # At least one position is always computed, since the first token is chosen from its logits.
         if (
             prefix is not None
             and request.soft is None
@@ -177,10 +181,10 @@ class LanguageModel:
             and len(prefix.ids) < len(request.ids)
         ):
             self.decoder.restore(prefix.cache)
-            known = len(prefix.ids)
-        rest = [self.embed(request.ids[known:])] if request.ids[known:] else []
+            cached = len(prefix.ids)
+        rest = [self.embed(request.ids[cached:])] if request.ids[cached:] else []
         prompt = np.concatenate(rest if request.soft is None else [request.soft, *rest])
-        run.prompt, run.computed = known + len(prompt), len(prompt)
+        run.prompt, run.computed = cached + len(prompt), len(prompt)
         return self.decoder.forward(prompt)[0]
 
     def _read(self, run: _Run, decoder: EncoderDecoder) -> FloatArray:
@@ -195,7 +199,7 @@ class LanguageModel:
         return decoder.forward(self.embed([self.language.start_id]))[0]
 
     def _tokens(self, run: _Run, logits: FloatArray) -> Iterator[int]:
-        """Chosen tokens, until one of ENDS; a token is computed only once the next one is asked for."""
+        """Yields the chosen tokens until one of ENDS; each is computed only when it is requested."""
         request, random = run.request, np.random.default_rng(run.request.sampling.seed)
         for step in range(request.max_new):
             if request.cancel is not None and request.cancel.is_set():
@@ -215,7 +219,7 @@ class LanguageModel:
         run.ended = run.ended or "length"
 
     def _choose(self, request: Request, logits: FloatArray, random: np.random.Generator) -> int | None:
-        """The next token, or None when the grammar is complete and leaves nothing to say."""
+        """The next token, or None if the grammar allows none."""
         if request.constraint is None:
             return pick(logits, request.sampling, random)
         allowed = request.constraint.allowed()
@@ -231,20 +235,21 @@ class LanguageModel:
         return token
 
     def _grow(self, run: _Run) -> int:
-        """Takes the newest token into the text; returns how many of its characters are certain. Sets `ended`
-        at a stop string.
+        """Updates the text with the newest token; returns how many of its characters are certain.
+
+        Cuts the text at a stop string, and then sets `ended`.
         """
         if self._decode is None:
             return 0
         run.text = self._decode(run.ids)
-        found = [at for at in (run.text.find(stop) for stop in run.request.stop) if at >= 0]
-        if found:
-            run.text, run.ended = run.text[: min(found)], "stop"
+        stops = [at for at in (run.text.find(stop) for stop in run.request.stop) if at >= 0]
+        if stops:
+            run.text, run.ended = run.text[: min(stops)], "stop"
             return len(run.text)
-        sure = run.text.rstrip("\N{REPLACEMENT CHARACTER}")  # half a letter's bytes decode to it
-        return len(sure) - max((_overlap(sure, stop) for stop in run.request.stop), default=0)
+        certain = run.text.rstrip("\N{REPLACEMENT CHARACTER}")  # incomplete characters decode to it
+        return len(certain) - max((_overlap(certain, stop) for stop in run.request.stop), default=0)
 
 
 def _overlap(text: str, stop: str) -> int:
-    """Length of the longest end of `text` that begins `stop`."""
+    """The length of the longest end of `text` that is a beginning of `stop`, but not all of it."""
     return next((n for n in range(min(len(stop) - 1, len(text)), 0, -1) if text.endswith(stop[:n])), 0)

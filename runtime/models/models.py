@@ -1,6 +1,7 @@
-"""A bundle's models, opened when first needed: image tower, text tower, DPE, language model.
+"""A bundle's models, opened on first use: image tower, text tower, DPE, language model.
 
-What only some of them need is imported with them: a search by text loads no language model's code.
+Modules that only one model needs are imported with it, so that a text search does not load the code of the
+language model.
 """
 
 from __future__ import annotations
@@ -31,16 +32,14 @@ if TYPE_CHECKING:
     from .grammar import Vocabulary
     from .llm import LanguageModel, Prefix
 
-# How a backend is set up, for a trace.
+# The threads and the allocation of each backend, for a trace.
 SET_UP = {
     "onnx": "{threads} threads, no affinity, CPU arena",
     "executorch": "its own pool of threads",
     "coreml": "its own threads",
 }
-_USERS = {
-    "text": ("text",),
-    "llm": ("language_model",),
-}  # what holds a family's sessions, and must be made anew when they go
+# The cached properties that hold a family's sessions, and are created again once these were unloaded.
+_USERS = {"text": ("text",), "llm": ("language_model",)}
 
 
 def _family(role: str) -> str:
@@ -49,8 +48,9 @@ def _family(role: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class ImageCode:
-    """What the image tower says of a photo: embedding [D] (unit length), patches [P, F], labels as (name,
-    probability), best first.
+    """The image tower's outputs for a photo.
+
+    `embedding`: [D], of unit length. `patches`: [P, F]. `labels`: (name, probability), best first.
     """
 
     embedding: FloatArray
@@ -60,8 +60,10 @@ class ImageCode:
 
 @dataclass(frozen=True, eq=False)
 class SoftPrompts:
-    """The DPE's output [P, H], which experts ran with which weights, and the multiply-adds that routing
-    saved.
+    """The DPE's outputs for a photo.
+
+    `prompts`: [P, H]. `experts`, `weights`: the experts that ran, and their weights. `macs_saved`: the
+    multiply-adds of the experts that did not run.
     """
 
     prompts: FloatArray
@@ -71,15 +73,12 @@ class SoftPrompts:
 
 
 class Models:
-    """Sessions of one bundle on one backend. `open` checks the hashes of the files that this backend will
-    read.
+    """The sessions of one bundle on one backend.
 
-    `backend` is its name, the artifacts' target; `chosen` the same with the processors that were asked for
-    ("coreml:cpu_and_ne").
-
-    With `max_memory` (bytes of artifacts held at once), a session that does not fit beside the others sends
-    away those that were used longest ago; the language model's two stay together. What was sent away is
-    loaded again when it is needed again.
+    `backend`: its name, which is the artifacts' target. `chosen`: the name with the processors to use, if any
+    were given ("coreml:cpu_and_ne"). `max_memory`: bytes of artifacts that may be loaded at once, None for no
+    limit. A session that does not fit beside the others first unloads the longest unused ones; those of one
+    family, such as the language model's, are unloaded together. They are loaded again on their next use.
     """
 
     def __init__(
@@ -101,8 +100,11 @@ class Models:
         max_memory: int | None = None,
         allow_random: bool = False,
     ) -> Models:
-        """Raises BundleError for a bundle that is not what it promises, RuntimeFailure for a backend that is
-        unknown or of another system, and for a bundle of random weights unless `allow_random`."""
+        """Opens a bundle; checks its files except the artifacts, which are checked when they are loaded.
+
+        Raises BundleError for files that are missing or differ from the manifest, RuntimeFailure for an
+        unknown backend or one of another system, and for a bundle of random weights unless `allow_random`.
+        """
         split(backend)
         manifest = mf.read(bundle)
         if manifest.random_parts and not allow_random:
@@ -121,24 +123,27 @@ class Models:
         return cls(bundle, manifest, backend, threads, max_memory)
 
     def session(self, role: str) -> Session:
-        """The session of a component, loaded on first use, after the hash of its artifact was checked, and
-        its fixtures where it was proven on other kernels than are here (selfcheck.py). Raises RuntimeFailure
-        when it alone is more than `max_memory`, and when it is wrong here."""
+        """The session of a component, loaded on first use.
+
+        Loading checks the artifact's hash and, if its parity was measured on other kernels than this
+        machine's, its fixtures (selfcheck.py). Raises RuntimeFailure if its family alone exceeds
+        `max_memory`, and if its results are wrong on this machine.
+        """
         with self._lock:
             if role not in self._sessions:
                 self._make_room(role)
                 self._sessions[role], self.verdicts[role] = open_checked(
                     self.bundle, self.manifest, self.chosen, role, self.threads
                 )
-            self._sessions[role] = self._sessions.pop(role)  # the last used stands last
+            self._sessions[role] = self._sessions.pop(role)  # moved to the end: the longest unused first
             return self._sessions[role]
 
     def held(self) -> dict[str, int]:
-        """Bytes of the artifacts in memory, by role, the longest unused first."""
+        """The bytes of the loaded artifacts, by role, the longest unused first."""
         return {role: self.manifest.artifact(role, self.backend).bytes for role in tuple(self._sessions)}
 
     def describe(self) -> str:
-        """Backend, threads, allocation and what is loaded, for a trace."""
+        """Backend, threads, allocation, arithmetic and loaded artifacts, for a trace."""
         bound = "" if self.max_memory is None else f" of at most {self.max_memory / 1e6:.0f}"
         loaded = ", ".join(f"{role} {size / 1e6:.0f}" for role, size in self.held().items())
         return (
@@ -147,14 +152,12 @@ class Models:
         )
 
     def arithmetic(self) -> str:
-        """In which arithmetic what is loaded runs, each kind once: "int8, VNNI; int4, VNNI"."""
+        """The arithmetic of the loaded artifacts, each kind once: "int8, VNNI; int4, VNNI"."""
         kinds = (self.arithmetic_of(role) for role in sorted(self.held()))
         return "; ".join(dict.fromkeys(kinds)) or "nothing computed yet"
 
     def arithmetic_of(self, role: str) -> str:
-        """The same of one component; the form of the backend that its self-check chose, where it
-        was opened.
-        """
+        """The arithmetic of a component; once it is opened, on the units that its self-check chose."""
         verdict = self.verdicts.get(role)
         unfused = verdict is not None and verdict.units == "unfused"
         return processor.arithmetic(self.backend, self.manifest.artifact(role, self.backend).quant, unfused)
@@ -163,10 +166,10 @@ class Models:
         if self.max_memory is None:
             return
         held, need = self.held(), self.manifest.artifact(role, self.backend).bytes
-        kept = sum(size for name, size in held.items() if _family(name) == _family(role))
-        if kept + need > self.max_memory:
+        resident = sum(size for name, size in held.items() if _family(name) == _family(role))
+        if resident + need > self.max_memory:
             raise RuntimeFailure(
-                f"{role} needs {(kept + need) / 1e6:.0f} MB, the budget is {self.max_memory / 1e6:.0f}: "
+                f"{role} needs {(resident + need) / 1e6:.0f} MB, the budget is {self.max_memory / 1e6:.0f}: "
                 "raise --max-memory"
             )
         for family in dict.fromkeys(_family(name) for name in held if _family(name) != _family(role)):
@@ -187,8 +190,9 @@ class Models:
         )
 
     def load_text(self) -> None:
-        """Opens the text tower ahead of its first use, from a thread of its own; what stands in the way is
-        said at that use.
+        """Opens the text tower ahead of its first use, in a thread of the caller.
+
+        Errors are suppressed here; the first use raises them.
         """
         with suppress(Exception):
             _ = self.text
@@ -201,9 +205,8 @@ class Models:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        if not self.manifest.has_file(
-            "labels.json"
-        ):  # a tower that puts pixels beside words needs no labels between them
+        # An image tower that shares the text tower's space needs no labels.
+        if not self.manifest.has_file("labels.json"):
             return ()
         return tuple(json.loads(self.data("labels.json").read_text(encoding="utf-8")))
 
@@ -235,7 +238,7 @@ class Models:
         return Vocabulary.read(self.data("llm_tokenizer.json").read_text(encoding="utf-8"))
 
     def prompt(self, name: str, query: str, notes: str = "") -> tuple[tuple[int, ...], Prefix | None]:
-        """Token ids of the bundle's prompt `name`, filled in, and the shipped cache of its beginning.
+        """The token ids of the bundle's prompt `name`, filled in, and its prefix cache, if there is one.
 
         Raises BundleError.
         """
@@ -247,12 +250,13 @@ class Models:
         return fixed + rest, self._prefixes[name]
 
     def data(self, name: str) -> Path:
-        """Path of a data file of the bundle."""
+        """The path of a data file of the bundle."""
         return mf.inside(self.bundle, self.manifest.file(name).path)
 
     def encode_image(self, pixels: NDArray[np.uint8]) -> ImageCode:
-        """uint8 RGB [H, W, 3] → embedding, patches, the five likeliest labels (first lemma of each; none from
-        a tower without labels).
+        """The embedding, patches and five likeliest labels of a photo, uint8 RGB [H, W, 3].
+
+        A label is the first lemma of its entry; a tower without labels gives none.
         """
         from .image import tower_input
 
@@ -271,8 +275,9 @@ class Models:
         return tuple((self.labels[i].split(",")[0].strip(), float(probs[i])) for i in best)
 
     def project(self, patches: FloatArray, rho: float | None = None) -> SoftPrompts:
-        """patches [P, F] → soft prompts in the LLM's space: the router, then only the experts that Eq. 1
-        chooses.
+        """Soft prompts [P, H] in the language model's space, from patches [P, F].
+
+        Runs the router, then only the experts that Eq. 1 chooses. `rho`: instead of the bundle's ρ.
         """
         from .router import choose
 
@@ -290,13 +295,13 @@ class Models:
 
 
 def check_encoders(models: Models, meta: AlbumMeta, album: Path) -> None:
-    """Raises RuntimeFailure that names the command where other encoders made the album's vectors."""
-    for ours, theirs in (
+    """Raises RuntimeFailure, naming the command to run, if the album's vectors are from other encoders."""
+    for in_bundle, in_album in (
         (models.manifest.text_encoder, meta.text_encoder),
         (models.manifest.image_encoder, meta.image_encoder),
     ):
-        if ours != theirs:
+        if in_bundle != in_album:
             raise RuntimeFailure(
-                f"{album}: made by {theirs}, the bundle has {ours}: "
+                f"{album}: made by {in_album}, the bundle has {in_bundle}: "
                 f"run `gamer index update {album} -b {models.bundle}`"
             )

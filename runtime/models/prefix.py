@@ -1,9 +1,9 @@
-"""The shipped prefix cache: a prompt's fixed beginning as the decoder's keys and values, so that a query
-costs only its own tokens.
+"""The bundle's prefix cache: the decoder's keys and values of a prompt's fixed beginning.
 
-A file is raw float32 (.npy, no pickle). The manifest holds its hash and `made_from`: a hash over the
-decoder's and the token table's files and the token ids. One that was made from other weights, another prompt
-or another tokenizer is refused, for it would answer another question.
+With it, the prefill of a query computes only the tokens after that beginning. A file is raw float32 (.npy, no
+pickle). The manifest has its hash and `made_from`: a hash over the files of the decoder and the token table
+and the token ids. A cache from other weights, another prompt or another tokenizer is refused, because it
+would not be the cache of this prompt.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from ..bundle import manifest as mf
 from ..errors import BundleError
 from .llm import Prefix
 
-_PLACE = re.compile(r"\{(query|notes)\}")
+_PLACEHOLDER = re.compile(r"\{(query|notes)\}")
 
 
 def split(prompt: str) -> tuple[str, str]:
-    """A prompt template → (what never changes, the rest from the first placeholder on).
+    """(fixed beginning, the rest from the first placeholder on) of a prompt template.
 
-    Raises BundleError for one without {query}.
+    Raises BundleError for a template without {query}.
     """
-    first = _PLACE.search(prompt)
+    first = _PLACEHOLDER.search(prompt)
     if first is None or "{query}" not in prompt:
         raise BundleError(f"the bundle's prompt {prompt[:40]!r} has no {{query}}: export it again")
     return prompt[: first.start()], prompt[first.start() :]
@@ -37,18 +37,18 @@ def split(prompt: str) -> tuple[str, str]:
 def encode(
     tokenizer: Any, prompt: str, query: str, notes: str = ""
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """(ids of the fixed part, ids of the rest, filled in). Always cut there, so that a cache changes no
-    token.
+    """(token ids of the fixed beginning, token ids of the rest with its placeholders filled in).
 
-    Filled in one pass: a placeholder's name inside a value stays what it is.
+    The two are always tokenized separately, so that using a cache changes no token. All placeholders are
+    filled in one pass: a placeholder's name inside a value is not replaced.
     """
     fixed, rest = split(prompt)
-    rest = _PLACE.sub(lambda found: query if found[1] == "query" else notes, rest)
+    rest = _PLACEHOLDER.sub(lambda match: query if match[1] == "query" else notes, rest)
     return tuple(tokenizer.encode(fixed).ids), tuple(tokenizer.encode(rest).ids)
 
 
 def made_from(manifest: mf.Manifest, target: str, ids: Sequence[int]) -> str:
-    """SHA-256 over what decides a prefix cache: the decoder's file, the token table's file, the token ids."""
+    """SHA-256 over what a prefix cache depends on: the files of decoder and token table, the token ids."""
     sha = hashlib.sha256()
     for role in ("llm_decoder", "llm_embed"):
         sha.update(bytes.fromhex(manifest.artifact(role, target).sha256))
@@ -57,8 +57,10 @@ def made_from(manifest: mf.Manifest, target: str, ids: Sequence[int]) -> str:
 
 
 def load(bundle: Path, manifest: mf.Manifest, target: str, prompt: str, ids: Sequence[int]) -> Prefix | None:
-    """The prefix of the prompt called `prompt`, whose fixed ids are `ids`; None if the bundle has none for
-    this target. Raises BundleError.
+    """The prefix cache of the prompt called `prompt`, whose fixed beginning has the token ids `ids`.
+
+    None if the bundle has no such cache for this target. Raises BundleError if it is damaged or belongs to
+    other weights or another prompt.
     """
     entry = next((p for p in manifest.prefixes if (p.prompt, p.target) == (prompt, target)), None)
     if entry is None:

@@ -14,9 +14,9 @@ from ..errors import RuntimeFailure
 
 @dataclass(frozen=True)
 class Sampling:
-    """`temperature` 0: the likeliest token always.
+    """How tokens are chosen. Equal seeds give equal tokens for equal logits.
 
-    `top_k` 0 and `top_p` 1: no cut. Equal seeds give equal tokens for equal logits.
+    `temperature`: 0 always takes the likeliest token. `top_k`: 0 for no limit. `top_p`: 1 for no limit.
     """
 
     temperature: float = 0.0
@@ -45,7 +45,7 @@ def pick(
     random: np.random.Generator,
     allowed: NDArray[np.int64] | None = None,
 ) -> int:
-    """The next token id from logits [V]; only ids in `allowed` (not empty) where it is given."""
+    """The next token id from logits [V]; `allowed`: the only ids to choose from (not empty), if given."""
     ids = np.arange(len(logits)) if allowed is None else allowed
     scores = logits if allowed is None else logits[allowed]
     if sampling.temperature == 0.0:
@@ -55,14 +55,14 @@ def pick(
 
 
 def distribution(scores: FloatArray, sampling: Sampling) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Indices that stay after both cuts, likeliest first, and their probabilities, which sum to one."""
+    """The indices that remain after top-k and top-p, likeliest first, and their probabilities (sum one)."""
     order = np.argsort(-scores, kind="stable")
     if sampling.top_k:
         order = order[: sampling.top_k]
     scaled = scores[order].astype(np.float64) / sampling.temperature
     shares = np.exp(scaled - scaled[0])
     shares /= shares.sum()
-    # The smallest head whose mass reaches top_p; the likeliest always stays.
+    # The fewest of the likeliest tokens whose probabilities reach top_p; at least one.
     head = int(np.searchsorted(np.cumsum(shares), sampling.top_p * (1 - 1e-12))) + 1
     order, shares = order[:head], shares[:head]
     return order, shares / shares.sum()

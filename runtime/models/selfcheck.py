@@ -1,11 +1,11 @@
-"""Proof that travels: a bundle's golden inputs, run here, before a component is trusted on kernels that it
-was not proven on.
+"""Runs a component's golden fixtures before it is used on kernels for which its parity was not measured.
 
-A figure of parity holds for a file and for the kernels that computed it: the same int8 graph gave a cosine of
-0.994 with VNNI and of 0.907 with AVX2's saturating products. So the first time an engine, a version of it or
-a processor opens a component that the manifest's parity does not name, its fixtures are run (at most BUDGET
-seconds, at least one), and the verdict is kept in the user's cache. Below the threshold the backend's slower
-form is tried; where that fails too, the component is refused with the figure.
+A parity figure is valid for a file and the kernels that computed it: the same int8 graph gave a cosine of
+0.994 with VNNI and of 0.907 with AVX2's saturating products. So when a component is first opened with an
+engine, an engine version or a processor that the manifest's parity does not name, its fixtures are run (for
+at most BUDGET seconds, at least one fixture), and the verdict is stored in the user's cache. Below the
+threshold, the backend's slower form is tried; if that fails too, the component is refused and the cosines are
+reported.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from ..bundle.manifest import Language, Preprocessing
 from ..errors import BundleError, RuntimeFailure
 
 LOG = logging.getLogger("gamer")
-LOG.setLevel(logging.WARNING)  # of its own: converters set the root's, and what is wrong here would go unsaid
-BUDGET = 0.2  # seconds of a component's fixtures
-PIECE = 4  # tokens of a decoder between two looks at the clock
+LOG.setLevel(logging.WARNING)  # converters set the root logger's level, which would suppress warnings
+BUDGET = 0.2  # seconds for the fixtures of a component
+PIECE = 4  # tokens of a decoder between two readings of the clock
 MAX_GOLDEN = 64 << 20  # bytes of one golden array
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known of a component on the kernels at hand, and the units of the backend that were chosen for
-    it.
+    """The parity of a component on this machine's kernels, and the units of the backend that it runs on.
 
-    `cosine`: the worst of its fixtures; None where none was run. `source`: "export" (the manifest's parity is
-    of these very kernels), "measured" (just now), "remembered" (by an earlier process), "no fixtures".
+    `cosine`: the worst that was measured, None without a measurement. `source`: "export" (the parity in the
+    manifest, which names the same kernels), "measured" (now), "remembered" (measured by an earlier process),
+    "no fixtures".
     """
 
     role: str
@@ -55,11 +55,10 @@ class Verdict:
 def open_checked(
     bundle: Path, manifest: mf.Manifest, chosen: str, role: str, threads: int
 ) -> tuple[Session, Verdict]:
-    """A component's session on the backend `chosen` ("onnx", "coreml:cpu_only"), and why it may be trusted
-    here.
+    """A component's session on the backend `chosen` ("onnx", "coreml:cpu_only"), and its verdict.
 
-    Raises BundleError for a file that changed since export, RuntimeFailure where no form of the backend
-    reaches the threshold here.
+    Raises BundleError for a file that changed since the export, RuntimeFailure if no form of the backend
+    reaches the threshold on this machine.
     """
     backend, units = split(chosen)
     artifact = manifest.artifact(role, backend)
@@ -68,39 +67,39 @@ def open_checked(
     def opened(units: str) -> Session:
         return open_session(f"{backend}:{units}" if units else backend, path, artifact, threads)
 
-    here, threshold = processor.kernels(backend), artifact.parity.threshold
+    kernels, threshold = processor.kernels(backend), artifact.parity.threshold
     first = UNITS.get(backend, ("",))[0]
-    if artifact.parity.kernels == here and units == first:
+    if artifact.parity.kernels == kernels and units == first:
         return opened(units), Verdict(role, units, artifact.parity.minimum, threshold, "export")
     golden = manifest.golden(role)
     if "want" not in golden:
         return opened(units), Verdict(role, units, None, threshold, "no fixtures")
-    note = _note(artifact, golden, f"{here}, {units}")
-    if (known := _remembered(note, threshold)) is not None:
-        return opened(known[0]), Verdict(role, known[0], known[1], threshold, "remembered")
+    verdict_path = _verdict_path(artifact, golden, f"{kernels}, {units}")
+    if (stored := _load_verdict(verdict_path, threshold)) is not None:
+        return opened(stored[0]), Verdict(role, stored[0], stored[1], threshold, "remembered")
     arrays = {name: golden_array(bundle, file) for name, file in golden.items()}
-    ladder = [units, FALLBACK[backend]] if units == first and backend in FALLBACK else [units]
-    figures = []
-    for rung in ladder:
-        session = opened(rung)
+    forms = [units, FALLBACK[backend]] if units == first and backend in FALLBACK else [units]
+    measured = []
+    for form in forms:
+        session = opened(form)
         cosine = worst_cosine(session, role, arrays, manifest)
-        figures.append(f"{cosine:.4f} {rung}".rstrip())
-        if not cosine >= threshold:  # a NaN is not
-            del session  # before another form of it is loaded
+        measured.append(f"{cosine:.4f} {form}".rstrip())
+        if not cosine >= threshold:  # true for NaN too
+            del session  # frees its memory before the next form is loaded
             continue
-        if rung != units:
+        if form != units:
             LOG.warning(
                 "%s: %s is wrong on this processor (worst cosine %s, %g is wanted): running it %s, slower",
                 path,
                 role,
-                figures[0],
+                measured[0],
                 threshold,
-                rung,
+                form,
             )
-        _remember(note, rung, cosine)
-        return session, Verdict(role, rung, round(cosine, 6), threshold, "measured")
+        _store_verdict(verdict_path, form, cosine)
+        return session, Verdict(role, form, round(cosine, 6), threshold, "measured")
     raise RuntimeFailure(
-        f"{path}: worst cosine {', '.join(figures)} on {here}, below {threshold:g}: export with --quant "
+        f"{path}: worst cosine {', '.join(measured)} on {kernels}, below {threshold:g}: export with --quant "
         "none, or use another --backend"
     )
 
@@ -108,31 +107,31 @@ def open_checked(
 def worst_cosine(
     session: Session, role: str, golden: dict[str, Array], manifest: mf.Manifest, seconds: float = BUDGET
 ) -> float:
-    """The least cosine of any golden output with fp32 torch's, of as many as `seconds` allow and at least
-    one. NaN where an output is none.
+    """The smallest cosine between the session's outputs and those of fp32 torch; NaN if an output has NaN.
 
-    Raises BundleError for fixtures that do not fit the component.
+    Runs as many golden cases as `seconds` allow, at least one. Raises BundleError for fixtures that do not
+    fit the component.
     """
-    begin, at, worst = perf_counter(), 0, []
+    begin, row, cosines = perf_counter(), 0, []
     try:
         want = golden["want"].reshape(-1, golden["want"].shape[-1]).astype(np.float64)
         for rows in replay(session, role, golden, manifest.preprocessing, manifest.language):
-            got = rows.reshape(-1, want.shape[1]).astype(np.float64)
-            wanted = want[at : at + len(got)]
-            if got.shape != wanted.shape:
-                raise ValueError(f"outputs {list(got.shape)} where {list(wanted.shape)} are wanted")
-            lengths = np.maximum(np.linalg.norm(got, axis=1) * np.linalg.norm(wanted, axis=1), 1e-12)
-            worst.append(float(np.min((got * wanted).sum(1) / lengths)))
-            at += len(got)
+            outputs = rows.reshape(-1, want.shape[1]).astype(np.float64)
+            expected = want[row : row + len(outputs)]
+            if outputs.shape != expected.shape:
+                raise ValueError(f"outputs {list(outputs.shape)} where {list(expected.shape)} are wanted")
+            lengths = np.maximum(np.linalg.norm(outputs, axis=1) * np.linalg.norm(expected, axis=1), 1e-12)
+            cosines.append(float(np.min((outputs * expected).sum(1) / lengths)))
+            row += len(outputs)
             if perf_counter() - begin > seconds:
                 break
-        return float(np.min(worst))
+        return float(np.min(cosines))
     except (RuntimeFailure, MemoryError):
         raise
-    except Exception as error:  # an engine has many classes for inputs that do not fit
-        said = " ".join(str(error).split())[:80]
+    except Exception as error:  # engines raise many classes for inputs that do not fit
+        message = " ".join(str(error).split())[:80]
         raise BundleError(
-            f"{role}: its golden fixtures do not fit it ({said}): export the bundle again"
+            f"{role}: its golden fixtures do not fit it ({message}): export the bundle again"
         ) from None
 
 
@@ -143,9 +142,7 @@ def replay(
     spec: Preprocessing | None,
     language: Language | None,
 ) -> Iterator[FloatArray]:
-    """The component's outputs [n, D] for its golden inputs, case by case, by the code that a search runs it
-    with.
-    """
+    """Yields the component's outputs [n, D] for its golden inputs, case by case, by the code of a search."""
     if role == "image_tower" and spec is not None:
         from .image import tower_input
 
@@ -163,8 +160,8 @@ def replay(
     elif role == "llm_encoder" and language is not None:
         from .decoder import EncoderDecoder
 
-        deaf: Any = _Deaf()
-        yield EncoderDecoder(session, deaf, language).read(np.asarray(golden["embeds"], np.float32))
+        no_decoder: Any = _Deaf()
+        yield EncoderDecoder(session, no_decoder, language).read(np.asarray(golden["embeds"], np.float32))
     elif role == "llm_decoder" and language is not None:
         yield from _decoded(session, golden, language)
     else:
@@ -185,7 +182,7 @@ def _decoded(session: Session, golden: dict[str, Array], language: Language) -> 
 
 
 class _Deaf:
-    """Stands where an encoder's decoder would."""
+    """A decoder that ignores its encoder, for running an encoder alone."""
 
     def attend(self, cross: dict[str, FloatArray]) -> None:
         pass
@@ -196,23 +193,21 @@ def golden_array(bundle: Path, file: mf.DataFile) -> Array:
     try:
         if file.bytes > MAX_GOLDEN:
             raise ValueError(f"{file.bytes} bytes")
-        # Mapped first: a header that promises more than the file holds is refused before memory is taken for
-        # it.
+        # Memory-mapped first: a header that claims more than the file's size is refused before memory is
+        # allocated for it.
         return np.array(np.load(path, mmap_mode="r", allow_pickle=False))
     except (ValueError, EOFError, OSError) as error:
         raise BundleError(f"{path}: no golden array ({str(error)[:80]}): export the bundle again") from None
 
 
-def _note(artifact: mf.Artifact, golden: dict[str, mf.DataFile], kernels: str) -> Path:
-    """Where the verdict is kept: beside the user's other caches, under a name that says file, fixtures and
-    kernels.
-    """
+def _verdict_path(artifact: mf.Artifact, golden: dict[str, mf.DataFile], kernels: str) -> Path:
+    """The file of a verdict in the user's cache; its name is a hash over artifact, fixtures and kernels."""
     parts = (artifact.sha256, *sorted(f.sha256 for f in golden.values()), kernels)
     return cache_folder() / "selfcheck" / f"{hashlib.sha256(repr(parts).encode()).hexdigest()[:32]}.json"
 
 
 def cache_folder() -> Path:
-    """$GAMER_CACHE, else the user's cache folder of this system."""
+    """$GAMER_CACHE if set, else the system's cache folder of this user."""
     if named := os.environ.get("GAMER_CACHE"):
         return Path(named)
     from platformdirs import user_cache_path
@@ -220,29 +215,30 @@ def cache_folder() -> Path:
     return user_cache_path("gamer")
 
 
-def _remembered(note: Path, threshold: float) -> tuple[str, float] | None:
-    """(units, worst cosine) of an earlier check that passed; None for none, and for a damaged one: it is
-    measured again.
+def _load_verdict(path: Path, threshold: float) -> tuple[str, float] | None:
+    """(units, worst cosine) of an earlier check that passed.
+
+    None if there was no such check or its file is damaged; then the component is measured again.
     """
     try:
-        raw = json.loads(note.read_text(encoding="utf-8"))
+        raw = json.loads(path.read_text(encoding="utf-8"))
         units, cosine = raw["units"], raw["cosine"]
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
     fits = (
         isinstance(units, str)
         and isinstance(cosine, float)
-        and any(units in of for of in (*UNITS.values(), ("",)))
+        and any(units in choices for choices in (*UNITS.values(), ("",)))
     )
     return (units, cosine) if fits and threshold <= cosine <= 1.001 else None
 
 
-def _remember(note: Path, units: str, cosine: float) -> None:
-    """Written aside, then renamed; a cache that cannot be written is none."""
-    aside = note.with_suffix(f".{os.getpid()}")
+def _store_verdict(path: Path, units: str, cosine: float) -> None:
+    """Stores a verdict: writes a temporary file and renames it. Does nothing if the cache is not writable."""
+    temporary = path.with_suffix(f".{os.getpid()}")
     try:
-        note.parent.mkdir(parents=True, exist_ok=True)
-        aside.write_text(json.dumps({"units": units, "cosine": cosine}), encoding="utf-8")
-        aside.replace(note)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(json.dumps({"units": units, "cosine": cosine}), encoding="utf-8")
+        temporary.replace(path)
     except OSError:
         pass

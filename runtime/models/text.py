@@ -1,7 +1,4 @@
-"""Text → unit vectors, through the bundle's tokenizer and text tower.
-
-Long texts become several chunks.
-"""
+"""Encodes texts as unit vectors with the bundle's tokenizer and text tower; splits long texts into chunks."""
 
 from __future__ import annotations
 
@@ -17,9 +14,9 @@ from ..backends import Session
 
 
 class TextEncoder:
-    """`encode` gives float32 [n, D], L2-normalised.
+    """A text tower with its tokenizer; vectors are float32 and L2-normalised.
 
-    Fixed-shape towers get a padded text, dynamic ones just its tokens.
+    A tower of fixed shape gets the padded text, one of dynamic shape only its tokens.
     """
 
     def __init__(self, session: Session, tokenizer: Path, max_tokens: int) -> None:
@@ -30,21 +27,21 @@ class TextEncoder:
         self._tokenizer.no_padding()
 
     def ids(self, text: str) -> list[int]:
-        """Token ids as the tower sees them, cut at `max_tokens`."""
+        """The token ids that the tower gets, cut at `max_tokens`."""
         return list(self._tokenizer.encode(text).ids)[: self.max_tokens]
 
     def encode(self, texts: Sequence[str]) -> FloatArray:
-        """float32 [len(texts), D]; each text cut at `max_tokens`.
+        """Unit vectors float32 [len(texts), D]; each text is cut at `max_tokens`.
 
-        One text a call: int8 activations are scaled per call, so that in a batch a text's vector would depend
-        on its neighbours.
+        The tower runs once per text: int8 activations are scaled per call, so that in a batch a text's vector
+        would depend on the other texts.
         """
         if not texts:
             return np.zeros((0, int(self._session.artifact.outputs[0].shape[-1])), np.float32)
         return np.stack([self.embed(self.ids(text)) for text in texts])
 
     def chunks(self, text: str, words: int = 80, overlap: int = 16) -> list[str]:
-        """A long text as overlapping windows of words (each fits the tower); a short one as it is."""
+        """A long text as overlapping windows of words (each fits the tower); a short one unchanged."""
         parts = text.split()
         if len(parts) <= words:
             return [text]
@@ -53,14 +50,12 @@ class TextEncoder:
         ]
 
     def embed(self, ids: list[int]) -> FloatArray:
-        """Token ids, as `ids` gives them → unit vector float32 [D]."""
+        """The unit vector float32 [D] of token ids, as `ids` returns them."""
         return embed(self._session, ids)
 
 
 def embed(session: Session, ids: list[int]) -> FloatArray:
-    """Token ids → unit vector float32 [D]; a tower of fixed shape gets them padded, and no more than it
-    takes.
-    """
+    """The unit vector float32 [D] of token ids, which are padded or cut for a tower of fixed shape."""
     fixed = session.artifact.inputs[0].shape[1]
     width = fixed if isinstance(fixed, int) else max(1, len(ids))
     tokens = np.zeros((1, width), np.int64)

@@ -1,1 +1,1 @@
-"""A search: the engine, the ranking, the refinement, and the answer that explains itself."""
+"""Search: the engine, the query refinement, the ranking, and the answer with its trace."""

@@ -1,6 +1,4 @@
-"""What a search returns: hits, and a trace that says what each layer did, how long it took, and why each hit
-ranks where it does.
-"""
+"""What a search returns: hits, and a trace of what each layer did and how long it took."""
 
 from __future__ import annotations
 
@@ -15,8 +13,12 @@ LAYERS = ("cube", "kdtree", "refine", "graph", "vectors")
 
 @dataclass(frozen=True)
 class Hit:
-    """One photo. `taken_at`: milliseconds of wall time as if UTC, to be shown as it is. `score` is comparable
-    within one answer only; `parts` are its summands by name. `probability`: that it is one that is meant."""
+    """One photo of an answer.
+
+    `taken_at`: milliseconds of wall time, as if UTC; show it without converting. `score`: comparable within
+    one answer only; `parts` are its summands by name. `probability`: that the photo is one of those meant.
+    `memory`: the text to show with the photo. `matched`: names of the chosen entities that it is linked to.
+    """
 
     row: int
     id: str
@@ -33,15 +35,17 @@ class Hit:
 
 @dataclass(frozen=True)
 class Trace:
-    """What happened between the query and the hits (paper section 3.2; photos left as its Table 10,
-    milliseconds as its Table 3).
+    """What happened between the query and the hits, by layer (paper section 3.2).
 
-    `cues`: one line each, as understood. `cubes`: the boxes that the K-D tree was asked for; none: the whole
-    tree. `left`: photos after each layer, the album's size first. `linked`: how many of them a chosen entity
-    node leads to (in mode "fused" the graph ranks and drops none). `milliseconds` by LAYERS; `load_ms`:
-    opening what this query was the first to need, outside the layers. `plan`: how the vectors were searched.
-    `models`: backend, threads, allocation, and what was in memory. `refined_by`: "off" | "fast" | "llm" |
-    "llm (rejected: …)". `widened`: no photo of known time and place fits the cues, so that all were ranked.
+    The photo counts correspond to the paper's Table 10, the milliseconds to its Table 3.
+
+    `cues`: one line for each cue understood. `cubes`: the boxes given to the K-D tree; empty: all photos.
+    `left`: number of photos after each layer, the album's size first. `linked`: how many of them are linked
+    to a chosen entity node (in mode "fused" the graph only ranks and drops no photo). `milliseconds`: by
+    LAYERS. `load_ms`: opening what this query was the first to need, which counts for no layer. `plan`: how
+    the vectors were searched. `models`: backend, threads, allocation, and what was in memory. `refined_by`:
+    "off" | "fast" | "llm" | "llm (rejected: …)". `widened`: no photo of known time and place fits the cues,
+    so all were ranked.
     """
 
     query: str
@@ -64,9 +68,9 @@ class Trace:
 
 @dataclass(frozen=True)
 class Answer:
-    """Hits, best first, and the trace.
+    """The hits, best first, and the trace.
 
-    `presence`: the probability that the album holds what is meant at all; say so when it is small.
+    `presence`: the probability that the album holds what is meant at all; tell the user when it is low.
     """
 
     hits: tuple[Hit, ...]
@@ -75,5 +79,5 @@ class Answer:
 
     @property
     def doubtful(self) -> bool:
-        """Whether what is meant is likelier not in this album."""
+        """Whether the album more likely does not hold what is meant."""
         return self.presence < 0.5

@@ -1,8 +1,8 @@
-"""The engine: a bundle and an album in, `search(query)` out (paper section 3.2).
+"""The engine: searches an album with the models of a bundle (paper section 3.2).
 
-`mode="fused"`, the default, ranks by all that the layers know (fused.py). `mode="paper"` is the paper's form
-(paper_mode.py): cube, entity nodes over δ, then v_Q · v_I alone; a photo whose time or place is unknown stays
-in the cube.
+`mode="fused"`, the default, ranks by the features of all layers (fused.py). `mode="paper"` follows the paper
+(paper_mode.py): the cube, then entity nodes over δ, then v_Q · v_I alone; a photo whose time or place is
+unknown counts as inside the cube.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from .fused import FusedRanker, Ranked, Scope
 from .options import SILENT, Observer, SearchOptions
 from .query_reader import QueryReader
 
-# The query's vector is blended with that of a sentence about it: a title reads unlike a memory, a sentence
-# stands nearer, and both count.
+# The vector of the query is blended with the vector of a sentence that contains it, with weight PHRASED:
+# memories are sentences, so a sentence embeds nearer to them than a bare title does.
 PHRASING, PHRASED = "This photo shows {}.", 1 / 3
 MAX_K = 1000
 MAX_QUERY = 100_000
@@ -41,9 +41,10 @@ DEFAULT = SearchOptions()
 
 @dataclass(frozen=True, eq=False)
 class _Refined:
-    """Layer 2's first half.
+    """The refined query Q̂ and its vectors, float32 [D].
 
-    `plain`: the vector of `text`; `phrased`: blended with a sentence's; float32 [D].
+    `how`: see Trace.refined_by. `plain`: the vector of `text`. `phrased`: `plain` blended with the vector of
+    a sentence that contains `text`.
     """
 
     text: str
@@ -55,7 +56,7 @@ class _Refined:
 class Engine:
     """`Engine.open(bundle, album).search("coffee last spring", k=5)`.
 
-    Readers may call from several threads; the language model is used one call at a time.
+    Several threads may search at once; the language model runs one call at a time.
     """
 
     def __init__(self, models: Models, album: Album, ranking: Ranking | None = None) -> None:
@@ -77,15 +78,16 @@ class Engine:
         max_memory: int | None = None,
         allow_random: bool = False,
     ) -> Engine:
-        """Opens both read-only. `max_memory`: bytes of models held at once; `allow_random`: see models.py.
+        """Opens both read-only.
 
-        Raises BundleError, AlbumError, or RuntimeFailure when another encoder made the album's vectors.
+        `max_memory`: the most bytes of models held in memory at once. `allow_random`: see models.py. Raises
+        BundleError, AlbumError, or RuntimeFailure when other encoders made the album's vectors.
         """
         return cls.over(Models.open(bundle, backend, threads, max_memory, allow_random), album)
 
     @classmethod
     def over(cls, models: Models, album: Path) -> Engine:
-        """The engine of models that are open already. Raises as `open` does."""
+        """An engine that uses models that are already open. Raises as `open` does."""
         opened = Album.open(album)
         try:
             check_encoders(models, opened.meta, album)
@@ -108,10 +110,10 @@ class Engine:
         options: SearchOptions = DEFAULT,
         observer: Observer = SILENT,
     ) -> Answer:
-        """The `k` photos (default: the bundle's K) that `query` means, with the trace.
+        """The `k` photos (default: the bundle's K) that match `query` best, with the trace.
 
-        `now`: the person's wall clock, for "last spring". Raises RuntimeFailure for an empty or absurdly long
-        query, k outside 1..MAX_K, or an unknown mode or refinement.
+        `now`: the user's wall-clock time, from which "last spring" is counted. Raises RuntimeFailure for an
+        empty or overlong query, `k` outside 1..MAX_K, or an unknown mode or refinement.
         """
         k = self.models.manifest.thresholds.k if k is None else k
         check(query, k, refined_by, mode)
@@ -121,7 +123,7 @@ class Engine:
         with clock("load"):
             self._warm(refined_by)
         with clock("cube"):
-            # The clock of the wall, without its zone: album times are wall times.
+            # Local time without a zone, because album times are wall times.
             cues = self._reader.read(query, refined_by, now or datetime.now(), options, observer)
         with clock("kdtree"):
             photos, cube, widened = self._inside(cues, observer)
@@ -168,10 +170,11 @@ class Engine:
         return self._answer(ranked, positions, matches, weights, trace, observer)
 
     def _inside(self, cues: Cues, observer: Observer) -> tuple[RowSet, RowSet, bool]:
-        """All photos but the excluded, those of them in the cube, and whether the cube had to be given up."""
+        """(the photos not excluded, those of them inside the cube, whether the cube was dropped)."""
         with observer.step("kdtree", "K-D query"):
             cube = self.album.in_cubes(cues.cubes)
-        # A cue that fits no photo was misread or mistaken: ranking all beats showing the undated few.
+        # A cue that fits no photo is misread or wrong: ranking all photos is better than showing only the
+        # few that have no date.
         widened = bool(cues.cubes) and not len(cube.within)
         everything, excluded = self.album.in_cubes([]).found, self._reader.excluded(cues)
         inside = everything if widened else cube.found
@@ -180,7 +183,7 @@ class Engine:
     def _refine(
         self, query: str, cues: Cues, refined_by: str, options: SearchOptions, observer: Observer
     ) -> _Refined:
-        """Q → Q̂, and its vectors."""
+        """Refines Q to Q̂ and encodes it."""
         with observer.step("refine", "rewrite"):
             text, how = self._rewritten(query, cues, refined_by, options, observer)
         if options.vector is not None:
@@ -197,7 +200,7 @@ class Engine:
     def _rewritten(
         self, query: str, cues: Cues, refined_by: str, options: SearchOptions, observer: Observer
     ) -> tuple[str, str]:
-        """(Q̂, how it was made) as Trace.refined and Trace.refined_by."""
+        """(Q̂, how it was made), as Trace.refined and Trace.refined_by."""
         if refined_by == "off":
             return query, "off"
         plain = refine.fast(cues.rest)
@@ -264,7 +267,7 @@ def check(query: str, k: int, refined_by: str, mode: str) -> None:
 
 
 class _Clock:
-    """Milliseconds by layer; zeros where they are not asked for."""
+    """Milliseconds by layer, measured with `with clock(layer):`; all 0 unless `timed`."""
 
     def __init__(self, timed: bool) -> None:
         self._timed, self.milliseconds = timed, dict.fromkeys(("load", *LAYERS), 0.0)
@@ -280,13 +283,14 @@ class _Clock:
 
 
 def _linked(matches: list[EntityMatch], photos: int, delta: float) -> FloatArray:
-    """For each photo, how far its best entity node stands over δ, as a share of what is possible: float32
-    [photos] in 0..1.
+    """float32 [photos] in 0..1: how similar each photo's best entity node is to the query.
+
+    Scaled so that δ is 0 and a similarity of 1 is 1, but at least 0.05 for a linked photo; 0 for all others.
     """
-    out = np.zeros(photos, np.float32)
+    shares = np.zeros(photos, np.float32)
     for match in matches:
         if match.photos:
             rows = np.asarray(match.photos)
             share = np.float32(max(0.05, (match.similarity - delta) / max(1e-6, 1.0 - delta)))
-            out[rows] = np.maximum(out[rows], share)
-    return out
+            shares[rows] = np.maximum(shares[rows], share)
+    return shares

@@ -1,4 +1,4 @@
-"""Cues and cubes in words, for the trace."""
+"""Cues and cubes as lines of text, for the trace."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..cues.parse import Cues
 
 
 def day(ms: int | None) -> str:
-    """ "2011-04-25", or "…" for an open end."""
+    """ "2011-04-25"; "…" for None and for a time that no calendar date represents."""
     if ms is None:
         return "…"
     try:
@@ -28,7 +28,7 @@ def cue_lines(cues: Cues) -> tuple[str, ...]:
 
 
 def cube_lines(cues: Cues) -> tuple[str, ...]:
-    out = []
+    lines = []
     for cube in cues.cubes[:4]:
         when = f"{day(cube.start)} to {day(cube.end)}" if cube.has_time else "any time"
         where = (
@@ -36,5 +36,5 @@ def cube_lines(cues: Cues) -> tuple[str, ...]:
             if cube.has_place
             else "anywhere"
         )
-        out.append(f"{when}, {where}")
-    return tuple(out + ([f"and {len(cues.cubes) - 4} more"] if len(cues.cubes) > 4 else []))
+        lines.append(f"{when}, {where}")
+    return tuple(lines + ([f"and {len(cues.cubes) - 4} more"] if len(cues.cubes) > 4 else []))

@@ -1,6 +1,7 @@
-"""Mode "fused", the default: every layer's knowledge of a photo is a summand of one score (ranking.py).
+"""Mode "fused", the default: the features of every layer are weighted summands of one score (ranking.py).
 
-A time or a place is evidence here; only a "not" removes a photo.
+A time or place in the query only counts as evidence; the only photos removed are those that the query
+excludes ("not in Paris").
 """
 
 from __future__ import annotations
@@ -20,18 +21,18 @@ from .album_facts import AlbumFacts
 from .options import Observer
 
 CHANNELS = ("text", "image")
-EXACT_ROWS = 20_000  # up to here a scan of every photo left costs less than choosing among them
-# Photos that each layer proposes beyond EXACT_ROWS. On the development users 60, 100 and 200 find the same as
-# ranking everything does, to 0.0002 of recall@5.
+EXACT_ROWS = 20_000  # up to this many photos, scanning all costs less than choosing candidates
+# How many photos each layer proposes when there are more than EXACT_ROWS. On the development users, 60, 100
+# and 200 give the same recall@5 as ranking all photos does, to within 0.0002.
 CANDIDATES = 100
 
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """Rows with their scores' summands. `features`: unweighted, `parts`: weighted, float32 [rows] each by
-    name.
+    """Rows with the summands of their scores.
 
-    `plan`: how the vectors were searched, in a line.
+    `features`: unweighted, `parts`: weighted; each name → float32 [rows]. `plan`: how the vectors were
+    searched, in one line.
     """
 
     rows: RowArray
@@ -42,8 +43,10 @@ class Ranked:
 
 @dataclass(frozen=True, eq=False)
 class Scope:
-    """What the earlier layers leave of an album: `photos` is all but what the query excludes, `cube` those of
-    them inside the cube, `linked` each photo's best entity node, float32 [album] in 0..1.
+    """What the earlier layers leave of an album.
+
+    `photos`: all photos that the query does not exclude; `cube`: those of them inside the cube; `linked`:
+    float32 [photos of the album] in 0..1, the strength of each photo's best entity node.
     """
 
     photos: RowSet
@@ -52,8 +55,9 @@ class Scope:
 
 
 def cosines(album: Album, vector: FloatArray, rows: RowArray) -> dict[str, FloatArray]:
-    """By channel: cosine of `vector` with each row's best vector; 0 where it has none, neither like nor
-    unlike.
+    """Channel → float32 [rows]: the cosine of `vector` with each row's best vector of the channel.
+
+    0 where a row has no vector, which is neutral: neither similar nor dissimilar.
     """
     scores = {name: album.scores(name, vector, rows) for name in CHANNELS if name in album.channels()}
     return {
@@ -63,7 +67,7 @@ def cosines(album: Album, vector: FloatArray, rows: RowArray) -> dict[str, Float
 
 
 class FusedRanker:
-    """Ranks one album's photos by all that the layers know."""
+    """Ranks one album's photos by the features of all layers."""
 
     def __init__(self, album: Album, facts: AlbumFacts) -> None:
         self._album, self._facts = album, facts
@@ -87,8 +91,9 @@ class FusedRanker:
         return Ranked(rows, features, parts, plan)
 
     def _clues(self, cues: Cues) -> list[ranking.Clue]:
-        """The query's times and places, asked of the album one by one, so that an unknown or mistaken one
-        leaves the others their weight.
+        """The query's times and places as separate clues.
+
+        Looked up one by one, so that an unknown or mistaken cue does not affect the weight of the others.
         """
         dated, placed, clues = self._facts.dated, self._facts.placed, []
         if cues.times:
@@ -100,14 +105,15 @@ class FusedRanker:
         for cue in cues.recurring:
             fits = np.asarray(cue.fits(self._facts.into_week if cue.weekdays else self._facts.into_day))
             clues.append(ranking.Clue(dated, fits & dated, cue.confidence))
-        # A cue that fits no photo was misread or mistaken: it would only favour the photos without a date.
+        # A cue that fits no photo is misread or wrong: it would only favour the photos without a date.
         return [clue for clue in clues if clue.inside.any()]
 
     def _candidates(self, words: WordScores, vector: FloatArray, scope: Scope) -> tuple[RowArray, str]:
-        """The rows to score, and how they were found: every photo, or beyond EXACT_ROWS the best that each
-        layer proposes, inside the cube and outside.
+        """The rows to score, and how they were chosen, in one line.
 
-        The index's planner then chooses between its HNSW graph and a filtered scan, channel by channel.
+        Up to EXACT_ROWS photos: all of them. Beyond: the best that each layer proposes, inside the cube and
+        in the whole scope; there the index's planner chooses an HNSW search or a filtered scan for each
+        channel.
         """
         photos, cube = scope.photos, scope.cube
         channels = [name for name in CHANNELS if name in self._album.channels()]
@@ -150,7 +156,7 @@ class FusedRanker:
         clues: list[ranking.Clue],
         observer: Observer,
     ) -> dict[str, FloatArray]:
-        """Each layer's knowledge of each of `rows`, unweighted, by the names of Ranking's fields."""
+        """Each layer's features of `rows`, unweighted: name of a field of Ranking → float32 [rows]."""
         context_words, context_coverage = ranking.context(words, self._facts.conversations, rows)
         with observer.step("vectors", "cosines, in features"):
             by_channel = cosines(self._album, vector, rows)

@@ -1,4 +1,4 @@
-"""From scores to an answer: order, the chance that the album holds what is meant, and the hits."""
+"""Turns scores into an answer: the order of the hits, the probability of presence, and the Hit objects."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from . import ranking
 from .answer import Hit
 from .fused import CHANNELS, Ranked
 
-Positions = NDArray[np.int64]  # in Ranked.rows
-PREFERRED = 50  # hits among which a person's preferences may change the order
+Positions = NDArray[np.int64]  # indices into Ranked.rows
+PREFERRED = 50  # the user's preferences may reorder this many of the best, or k if that is more
 
 
 def order(album: Album, ranked: Ranked, k: int) -> Positions:
     """Positions in `ranked.rows` of the k best, best first.
 
-    A photo that the person prefers to another one stands before it.
+    A photo that the user preferred to another is moved before it, among the best max(k, PREFERRED).
     """
     best = top(np.sum(list(ranked.parts.values()), axis=0), max(k, PREFERRED))
-    position = {int(row): at for row, at in zip(ranked.rows[best], best, strict=True)}
-    return np.array([position[row] for row in album.preferred(list(position))][:k], np.int64)
+    position_of = {int(row): position for row, position in zip(ranked.rows[best], best, strict=True)}
+    return np.array([position_of[row] for row in album.preferred(list(position_of))][:k], np.int64)
 
 
 def presence(ranked: Ranked, positions: Positions, weights: Ranking) -> float:
@@ -45,13 +45,13 @@ def hits(
     matches: Sequence[EntityMatch],
     present: float,
 ) -> tuple[Hit, ...]:
-    """One Hit for each of `positions`; `present`: what `presence` gave."""
-    likely = ranking.likelihoods(ranked.parts)
-    found = []
-    for at, photo in zip(positions, album.photos(ranked.rows[positions]), strict=True):
-        row = int(ranked.rows[at])
-        parts = {name: round(float(values[at]), 4) for name, values in ranked.parts.items()}
-        found.append(
+    """One Hit for each of `positions`. `present`: the result of `presence`."""
+    likelihoods = ranking.likelihoods(ranked.parts)
+    out = []
+    for position, photo in zip(positions, album.photos(ranked.rows[positions]), strict=True):
+        row = int(ranked.rows[position])
+        parts = {name: round(float(values[position]), 4) for name, values in ranked.parts.items()}
+        out.append(
             Hit(
                 row=row,
                 id=photo.id,
@@ -60,18 +60,16 @@ def hits(
                 lat=photo.lat,
                 lon=photo.lon,
                 score=round(sum(parts.values()), 4),
-                probability=round(present * float(likely[at]), 4),
+                probability=round(present * float(likelihoods[position]), 4),
                 parts=parts,
-                memory=_shown(photo),
+                memory=_shown_memory(photo),
                 matched=tuple(match.name for match in matches if row in match.photos)[:4],
             )
         )
-    return tuple(found)
+    return tuple(out)
 
 
-def _shown(photo: Photo) -> str | None:
-    """The memory that stands beside a hit: what a person or a picture says, before what models and
-    maps say.
-    """
-    by_people = [m.text for m in photo.memories if m.source not in ("label", "place")]
-    return next(iter(by_people or [m.text for m in photo.memories]), None)
+def _shown_memory(photo: Photo) -> str | None:
+    """The memory to show with a hit: written by a person or read in the picture, else a label or place."""
+    texts = [m.text for m in photo.memories if m.source not in ("label", "place")]
+    return next(iter(texts or [m.text for m in photo.memories]), None)

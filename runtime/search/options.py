@@ -1,6 +1,4 @@
-"""What may be changed about one search beside its query, and who may watch it: for measurements and apps
-alike.
-"""
+"""How one search may differ from the default, and an observer of its steps; for measurements and apps."""
 
 from __future__ import annotations
 
@@ -13,11 +11,11 @@ from gamer.index import FloatArray, RowArray
 
 from ..bundle.manifest import Ranking
 
-if TYPE_CHECKING:  # a search that asks no language model loads none of its code
+if TYPE_CHECKING:  # a search without the language model must not import its code
     from ..models.llm import Generation
 
-# Layers that a search can do without: no time or place is read from the query ("cube"); mode "paper" ranks by
-# entity nodes alone ("vectors").
+# Layers that can be left out. Without "cube" no time or place is read from the query; without "vectors" mode
+# "paper" ranks by entity nodes alone.
 SKIPPABLE = frozenset({"cube", "vectors"})
 
 
@@ -26,9 +24,9 @@ class SearchOptions:
     """How one search differs from the default.
 
     `weights`: of the fused ranking, instead of the bundle's. `delta`: the entity threshold δ, instead of the
-    album's. `skip`: layers of SKIPPABLE that are left out. `vector`: the query's embedding, float32 [D], if
-    it was computed already. `reuse_refinements`: whether the language model's earlier answer to the same
-    query is used again. `timed`: whether the trace holds milliseconds by layer (zeros without).
+    album's. `skip`: layers of SKIPPABLE to leave out; ValueError for others. `vector`: the query's embedding,
+    float32 [D], if already computed. `reuse_refinements`: whether the language model's earlier answer to the
+    same query is used again. `timed`: whether the trace holds milliseconds by layer (else zeros).
     """
 
     weights: Ranking | None = None
@@ -44,21 +42,20 @@ class SearchOptions:
 
 
 class Observer:
-    """Told what a search does while it does it. This one ignores everything; a measurement overrides a
-    method.
+    """Is notified of a search's steps as they happen; this base class ignores them. Override to measure.
 
-    Steps nest: "cosines, in features" runs inside "features". A step may be left by an exception.
+    Steps nest: "cosines, in features" runs inside "features". A step may end with an exception.
     """
 
     def step(self, layer: str, name: str) -> AbstractContextManager[None]:
-        """Entered for the time of one step of a layer, or of "answer"."""
+        """A context manager that spans one step of a layer, or of "answer"."""
         return _NOTHING
 
     def generated(self, generation: Generation) -> None:
-        """The language model's answer to a refinement, with its times; an answer used again is not told."""
+        """The language model's refinement, with its times. Not called when an earlier answer is reused."""
 
     def ranked(self, rows: RowArray, features: Mapping[str, FloatArray]) -> None:
-        """The rows that the fused mode ranks, and each unweighted summand of their scores, float32 [rows]."""
+        """The rows that mode "fused" ranks, and each unweighted feature, float32 [rows]."""
 
 
 _NOTHING: AbstractContextManager[None] = nullcontext()

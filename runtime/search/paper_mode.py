@@ -13,9 +13,10 @@ from .options import SearchOptions
 def rank(
     album: Album, vector: FloatArray, rows: RowArray, linked: FloatArray, options: SearchOptions
 ) -> Ranked:
-    """`rows`: the photos that the graph left; `vector`: float32 [D]; `linked`: float32 [album].
+    """A photo's score is the greatest of its channels' cosines, and at least 0.
 
-    A photo's score is the greatest of its cosines, and never below 0.
+    `rows`: the photos that the graph left; `vector`: float32 [D]; `linked`: float32 [photos of the album],
+    the only feature if the layer "vectors" is skipped.
     """
     features = {"entity": linked[rows]} if "vectors" in options.skip else cosines(album, vector, rows)
     greatest = np.max([np.zeros(len(rows), np.float32), *features.values()], axis=0)

@@ -1,4 +1,4 @@
-"""Layer 1's first half: the time and the place that a query names, as cues asked of one album."""
+"""Reads the time and place that a query names (the first half of layer 1), in relation to one album."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from ..models.models import Models
 from .album_facts import AlbumFacts
 from .options import Observer, SearchOptions
 
-# Words that may say when or where though the rules read nothing: worth half a second of the language model.
+# Words that may name a time or place that the rules cannot read: they justify asking the language model,
+# which takes half a second.
 HINT = re.compile(
     r"\b(?:when|while|during|ago|since|until|before|after|back then"
     r"|that (?:day|night|week|summer|winter|year))\b|\b(?:in|at|near|from) [A-Z]"
@@ -25,7 +26,7 @@ HINT = re.compile(
 
 
 class QueryReader:
-    """Reads queries against one album's dates, places and events."""
+    """Reads queries in relation to one album's dates, places and events."""
 
     def __init__(self, models: Models, album: Album, facts: AlbumFacts, llm_lock: Lock) -> None:
         self._models, self._album, self._facts, self._llm_lock = models, album, facts, llm_lock
@@ -33,22 +34,22 @@ class QueryReader:
     def read(
         self, query: str, refined_by: str, wall: datetime, options: SearchOptions, observer: Observer
     ) -> Cues:
-        """The query's cues, its event anchors resolved; the rest of the text stays in `Cues.rest`.
+        """The query's cues, with event anchors resolved; the other words are in `Cues.rest`.
 
-        `wall`: the clock on the person's wall, for "last spring". With `refined_by` "llm" the language model
-        is asked where the rules read nothing though the query hints at a time or a place.
+        `wall`: the user's wall-clock time, from which "last spring" is counted. With `refined_by` "llm" the
+        language model is asked if the rules read nothing although the query matches HINT.
         """
         with observer.step("cube", "cue parse"):
             cues = Cues(rest=query, query=query) if "cube" in options.skip else self._parse(query, wall)
-        nothing = not (cues.times or cues.places or cues.negated or cues.anchors)
-        if refined_by == "llm" and nothing and HINT.search(query):
+        no_cues = not (cues.times or cues.places or cues.negated or cues.anchors)
+        if refined_by == "llm" and no_cues and HINT.search(query):
             with observer.step("cube", "cues by language model"):
                 cues = self._quoted(query, cues, wall)
         with observer.step("cube", "anchors"):
             return resolve(cues, AlbumEvents(self._album, self._encode))
 
     def excluded(self, cues: Cues) -> RowSet:
-        """Rows that lie, by known fields, in what the query excludes ("not in Paris")."""
+        """The photos whose known time or place the query excludes ("not in Paris")."""
         boxes = [Cube(start=t.start, end=t.end) for t in cues.negated_times]
         return self._album.within(boxes + [box for place in cues.negated_places for box in place.boxes])
 
@@ -57,19 +58,19 @@ class QueryReader:
         return vector
 
     def _parse(self, query: str, wall: datetime) -> Cues:
-        home: Callable[[], Cube | None] = lambda: self._facts.home  # noqa: E731 - learned only when asked
+        home: Callable[[], Cube | None] = lambda: self._facts.home  # noqa: E731 - computed only if needed
         facts, gazetteer = self._facts, self._models.gazetteer
         return parse(query, wall, gazetteer, facts.extent, self._photos_at, home, facts.southern)
 
     def _photos_at(self, place: Place) -> int:
-        """How many photos lie there."""
+        """The number of photos in a place."""
         parts = place.parts or ((place.south, place.north, place.west, place.east),)
         boxes = [Cube(south=south, north=north, west=west, east=east) for south, north, west, east in parts]
         return len(self._album.within(boxes))
 
     def _quoted(self, query: str, cues: Cues, wall: datetime) -> Cues:
-        """The cues that the language model quotes from the query."""
-        from ..cues.quoted import cues_by_llm  # a search that asks no language model loads none of its code
+        """`cues` with the time and place that the language model quotes from the query."""
+        from ..cues.quoted import cues_by_llm  # a search without the language model must not import its code
 
         if "cues" not in self._models.manifest.prompts:
             return cues

@@ -1,15 +1,16 @@
-"""Layer 2's first half: Q → Q̂. "fast" takes the understood cues and the filler out; "llm" asks the bundle's
-language model.
+"""Refines a query: Q → Q̂, the first half of layer 2.
 
-The model runs on this device and the prompt goes nowhere else, so that any entity or memory of the album may
-stand in it, whatever its sensitivity. A model on a server may be given neither names nor memories by this
-file's means: pass `NOTHING`.
+"fast" removes the understood cues and filler words; "llm" asks the bundle's language model.
 
-Names and memories are data. They are cleaned of everything that could end a turn or their own quotation, and
-what comes back is checked, for a small model cannot be trusted to ignore "ignore previous instructions": a
-refinement that drops the query's own content words, that says with such context a word which neither the
-query nor a name holds, or that is not a short line, is rejected and the fast one kept. The most that a
-hostile memory can do is to add the words of the album's own entity names.
+The model runs on this device and the prompt is sent nowhere, so any entity or memory of the album may be in
+it, whatever its sensitivity. Code that uses a model on a server must pass `NOTHING` as the context: it may
+receive neither names nor memories.
+
+Names and memories are untrusted data. They are stripped of everything that could end a turn or the quotation,
+and the answer is checked, because a small model cannot be trusted to ignore "ignore previous instructions". A
+refinement is rejected, and the fast one used, if it drops content words of the query, if (with such a
+context) it adds a word that neither the query nor a name contains, or if it is not one short line. So the
+most that a hostile memory can do is add words of the album's entity names.
 """
 
 from __future__ import annotations
@@ -65,13 +66,13 @@ _COMMON = frozenset(
 
 @dataclass(frozen=True)
 class Context:
-    """What the album knows and the model may see: entity names and memories, most fitting first."""
+    """What the language model is shown of the album: entity names and memories, best match first."""
 
     names: tuple[str, ...] = ()
     memories: tuple[str, ...] = ()
 
     def notes(self) -> str:
-        """The quotation for the prompt: one line, cleaned and cut; "" when there is nothing to quote."""
+        """The notes for the prompt: one line, cleaned and truncated; "" if there is nothing to quote."""
         names = ", ".join(self.known())
         memories = "; ".join(
             text for text in (clean(m, MAX_MEMORY) for m in self.memories[:MAX_MEMORIES]) if text
@@ -80,9 +81,9 @@ class Context:
         return f"<notes>{text}</notes>\n" if text else ""
 
     def known(self) -> tuple[str, ...]:
-        """The names that are quoted.
+        """The names that are quoted: the first MAX_NAMES that are short enough.
 
-        What runs to more words than a name has is a sentence that somebody called a name.
+        Text with more words than MAX_NAME_WORDS is taken for a sentence that was entered as a name.
         """
         cleaned = (clean(name, MAX_NAME + 1) for name in self.names)
         return tuple(n for n in cleaned if n and len(n) <= MAX_NAME and len(n.split()) <= MAX_NAME_WORDS)[
@@ -94,29 +95,29 @@ NOTHING = Context()
 
 
 def fitting(names: Iterable[str], query: str) -> Context:
-    """The context that a query gets of an album's entity names: those that share a content word with it
-    ("Tom" → "Tom Miller").
+    """The context for a query: the entity names that share a content word with it ("Tom" → "Tom Miller").
 
-    Measured on SmolLM2-135M: names that the query does not touch are repeated instead of used, and the
-    refinement is rejected.
+    Measured on SmolLM2-135M: the model repeats unrelated names instead of using them, and the refinement is
+    rejected.
     """
     words = content_words(query)
     return Context(tuple(name for name in names if content_words(name) & words)[:MAX_NAMES])
 
 
 class Refinements:
-    """Answers kept by query, album generation, model and context; the least recently used go first. Not
-    thread-safe.
+    """A least-recently-used cache of answers, by query, album generation, model and context.
+
+    Not thread-safe.
     """
 
     def __init__(self, limit: int = 256) -> None:
         self._limit, self._kept = limit, OrderedDict[tuple[object, ...], tuple[str, str]]()
 
     def get(self, key: tuple[object, ...]) -> tuple[str, str] | None:
-        found = self._kept.get(key)
-        if found is not None:
+        answer = self._kept.get(key)
+        if answer is not None:
             self._kept.move_to_end(key)
-        return found
+        return answer
 
     def put(self, key: tuple[object, ...], answer: tuple[str, str]) -> None:
         self._kept[key] = answer
@@ -125,30 +126,30 @@ class Refinements:
 
 
 def clean(text: str, limit: int) -> str:
-    """One line without control characters, angle brackets and braces (every turn marker and quotation of the
-    prompts has them).
+    """`text` as one line of at most `limit` characters, without control characters, <, >, { and }.
+
+    Every turn marker and quotation of the prompts contains one of these.
     """
     letters = (" " if c in "<>{}" or unicodedata.category(c)[0] in "CZ" else c for c in text[: 4 * limit])
     return _SPACE.sub(" ", "".join(letters)).strip()[:limit].strip()
 
 
 def fast(rest: str) -> str:
-    """The query without its cue words (already out of `rest`), its "photos of" and its "that I took"; never
-    empty.
+    """The query without filler ("photos of", "that I took"); never empty.
+
+    `rest`: the query without its cue words.
     """
     text = _SPACE.sub(" ", _TAIL.sub(" ", _FILLER.sub("", rest))).strip(" ,.;:?!")
     return text or rest
 
 
 def says_nothing(text: str) -> bool:
-    """Whether what the cues left of a query names no content ("photos", of "photos from 2019"): every photo
-    is one.
-    """
+    """Whether `text`, a query without its cues, names no content, such as "photos" of "photos from 2019"."""
     return not _BARE.sub("", text)
 
 
 def content_words(text: str) -> frozenset[str]:
-    """Lower-cased words of three letters or more, cut to a stem of five, without the commonest."""
+    """Lower-cased words of at least three letters, cut to a stem of five, without the commonest."""
     return frozenset(w[:5] for w in _WORD.findall(text.lower()) if w not in _COMMON)
 
 
@@ -161,18 +162,18 @@ def by_llm(
     generation: int = 0,
     observe: Callable[[Generation], None] | None = None,
 ) -> tuple[str, str]:
-    """(Q̂, "llm"), or (`plain`, "llm (rejected: reason)") where the model's answer cannot be trusted.
+    """(Q̂, "llm"), or (`plain`, "llm (rejected: reason)") if the model's answer fails the checks.
 
-    `kept`: earlier answers; the same query on the same `generation` of the album is answered from there.
-    `observe`: given what the model generated.
+    `kept`: a cache of earlier answers, used for the same query on the same `generation` of the album.
+    `observe`: called with what the model generated.
     """
     key = (query, plain, context, generation, models.manifest.artifact("llm_decoder", models.backend).sha256)
-    found = kept.get(key) if kept else None
-    if found is None:
-        found = _ask(models, query, plain, context, observe)
+    answer = kept.get(key) if kept else None
+    if answer is None:
+        answer = _ask(models, query, plain, context, observe)
         if kept is not None:
-            kept.put(key, found)
-    return found
+            kept.put(key, answer)
+    return answer
 
 
 def _ask(
@@ -182,7 +183,7 @@ def _ask(
     context: Context,
     observe: Callable[[Generation], None] | None,
 ) -> tuple[str, str]:
-    from ..models.llm import Request  # a search that asks no language model loads none of its code
+    from ..models.llm import Request  # a search without the language model must not import its code
 
     ids, prefix = models.prompt("refine", clean(query, 300), context.notes())
     if len(ids) + MAX_NEW > models.manifest.decoder().max_seq:
@@ -191,23 +192,23 @@ def _ask(
     if observe is not None:
         observe(answer)
     text = _SPACE.sub(" ", answer.text).strip(' "')
-    against = objection(text, query, plain, context)
-    return (plain, f"llm (rejected: {against})") if against else (text, "llm")
+    reason = objection(text, query, plain, context)
+    return (plain, f"llm (rejected: {reason})") if reason else (text, "llm")
 
 
 def objection(text: str, query: str, plain: str, context: Context) -> str:
-    """Why `text` is no refinement of `query`; "" when it is one."""
+    """Why `text` is not acceptable as a refinement of `query`; "" if it is."""
     if not text or len(text) > 200 or not text.isprintable():
         return "no short line of text"
-    said = content_words(text)
-    if lost := content_words(plain) - said:
-        return f"{text!r} drops {', '.join(sorted(lost))}"
-    added = said - content_words(query)
+    words = content_words(text)
+    if dropped := content_words(plain) - words:
+        return f"{text!r} drops {', '.join(sorted(dropped))}"
+    added = words - content_words(query)
     if context == NOTHING:
         return f"{text!r} adds {len(added)} words" if len(added) > MAX_ADDED else ""
-    strange = added - content_words(" ".join(context.known()))
+    foreign = added - content_words(" ".join(context.known()))
     return (
-        f"{text!r} adds {', '.join(sorted(strange))}, which neither the query nor a name says"
-        if strange
+        f"{text!r} adds {', '.join(sorted(foreign))}, which neither the query nor a name says"
+        if foreign
         else ""
     )

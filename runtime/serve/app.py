@@ -40,6 +40,7 @@ STATIC = {
     "app.js": "text/javascript; charset=utf-8",
     "api.js": "text/javascript; charset=utf-8",
     "draw.js": "text/javascript; charset=utf-8",
+    "trusted.js": "text/javascript; charset=utf-8",
     "map.js": "text/javascript; charset=utf-8",
     "vendor/leaflet.js": "text/javascript; charset=utf-8",
     "vendor/leaflet.css": "text/css; charset=utf-8",

@@ -1,6 +1,6 @@
-"""`gamer serve`: opens the album, listens, says where, and stops cleanly.
+"""`gamer serve`: opens the album, listens, prints the address, and stops cleanly.
 
-Parses, calls, prints; only this file exits.
+Parses, calls, prints; in this package only this file exits the process.
 """
 
 from __future__ import annotations
@@ -85,9 +85,8 @@ def serve(
                 "127.0.0.1",
                 err=True,
             )
-        signal.signal(
-            signal.SIGTERM, signal.default_int_handler
-        )  # uvicorn raises the signal again when it has stopped
+        # uvicorn raises the signal again after it has stopped; this turns it into KeyboardInterrupt.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         with suppress(KeyboardInterrupt):
             server(create_app(engine, settings)).run(sockets=[listening])
         engine.close()

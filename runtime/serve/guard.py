@@ -1,9 +1,10 @@
-"""The gate before every route: Host, Origin, sizes, rate, token; and the headers on every answer.
+"""Checks every request before the routes see it, and sets the security headers of every response.
 
-A page of another site must not reach the album through the person's browser: a rebound name fails on Host, a
-foreign page on Origin and Sec-Fetch-Site, a frame or an embedded picture on the headers. No CORS header is
-ever sent. Starlette's TrustedHostMiddleware is not used: it checks neither port nor Origin, and the order of
-the checks (no body is read before the token) is easiest to see, and to test, in one place.
+Checked are Host, sizes, Origin, rate and token, in this order. A page of another site must not reach the
+album through the user's browser: a rebound DNS name fails on Host, a foreign page on Origin and
+Sec-Fetch-Site, a frame or embedded picture on the headers. No CORS header is ever sent. Starlette's
+TrustedHostMiddleware is not used, since it checks neither port nor Origin; and with all checks in one place
+their order (no body is read before the token is checked) is easy to see and to test.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import hmac
 import re
 import secrets
 import time
+from collections import OrderedDict
 from collections.abc import Callable
+from math import ceil
 
 import anyio
 from starlette.datastructures import Headers, MutableHeaders
@@ -20,9 +23,8 @@ from starlette.requests import cookie_parser
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .bucket import Buckets
 from .problem import problem
-from .settings import MAX_BODY, MAX_QUERY_STRING, ServerSettings
+from .settings import MAX_BODY, MAX_QUERY_STRING, Rate, ServerSettings
 
 API = "/api/"
 HEALTH = "/api/v1/health"
@@ -34,7 +36,7 @@ SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 SECURITY_HEADERS = {
     "content-security-policy": "default-src 'none'; "
     "script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action "
-    "'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+    "'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types default",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
     "referrer-policy": "no-referrer",
@@ -46,8 +48,9 @@ _HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9.\-]{1,253})(?::
 
 
 class Guard:
-    """ASGI middleware. `session`: the cookie's secret, new with each start, so that the token itself is never
-    in a cookie jar.
+    """ASGI middleware.
+
+    `session`: the secret in the cookie, new at each start, so that no browser stores the token itself.
     """
 
     def __init__(
@@ -78,7 +81,7 @@ class Guard:
         return (
             self._wrong_host(headers)
             or _too_large(scope, headers)
-            or _foreign(scope, headers)
+            or _cross_origin(scope, headers)
             or self._too_often(scope)
             or self._stranger(scope["path"], headers)
         )
@@ -103,17 +106,17 @@ class Guard:
         if token is None or not path.startswith(API) or path == HEALTH:
             return None
         scheme, _, given = headers.get("authorization", "").partition(" ")
-        bearer = scheme.lower() == "bearer" and _same(given.strip(), token)
+        bearer = scheme.lower() == "bearer" and _equal(given.strip(), token)
         cookie = cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
-        if bearer or (path != SESSION and _same(cookie, self.session)):
+        if bearer or (path != SESSION and _equal(cookie, self.session)):
             return None
         return problem(
             401, "this server wants its token: Authorization: Bearer TOKEN", {"www-authenticate": "Bearer"}
         )
 
 
-def _same(given: str, wanted: str) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode())
+def _equal(value: str, secret: str) -> bool:
+    return hmac.compare_digest(value.encode("utf-8", "replace"), secret.encode())
 
 
 def _too_large(scope: Scope, headers: Headers) -> Response | None:
@@ -129,10 +132,10 @@ def _body_too_large() -> Response:
     return problem(413, f"the body is too large: at most {MAX_BODY} bytes", {"connection": "close"})
 
 
-def _foreign(scope: Scope, headers: Headers) -> Response | None:
-    """Another site's page, or another port's, must neither read nor write.
+def _cross_origin(scope: Scope, headers: Headers) -> Response | None:
+    """A 403 for a request from a page of another site or port, which must neither read nor write.
 
-    Programs send neither header and are let through.
+    Programs that are not browsers send neither header and are let through.
     """
     if scope["path"].startswith(API) and headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
         return problem(403, "a page of another site may not use this server")
@@ -147,7 +150,7 @@ def _foreign(scope: Scope, headers: Headers) -> Response | None:
 
 
 async def _body(receive: Receive) -> bytes | Response:
-    """The whole body, before any route waits for it: at most MAX_BODY, within BODY_SECONDS."""
+    """The whole body, read before any route runs: at most MAX_BODY bytes, within BODY_SECONDS."""
     parts, size = [], 0
     try:
         with anyio.fail_after(BODY_SECONDS):
@@ -170,7 +173,7 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     async def replay() -> Message:
         nonlocal sent
         if sent:
-            return await receive()  # what is left to come is the disconnection
+            return await receive()  # only the disconnect message can follow
         sent = True
         return {"type": "http.request", "body": body, "more_body": False}
 
@@ -187,3 +190,29 @@ def _with_headers(send: Send, path: str) -> Send:
         await send(message)
 
     return secured
+
+
+class Buckets:
+    """One token bucket per client. Call `take` from one thread only (the event loop's).
+
+    Written here because the limiter packages count requests in windows, remember clients without bound, or
+    need a store; here a search also costs more than a thumbnail.
+
+    Beyond `rate.clients`, the client not seen for longest is forgotten; its next bucket starts full.
+    """
+
+    def __init__(self, rate: Rate, clock: Callable[[], float]) -> None:
+        self._rate, self._clock = rate, clock
+        self._levels: OrderedDict[str, tuple[float, float]] = OrderedDict()  # client → (tokens, when)
+
+    def take(self, client: str, cost: float) -> int:
+        """0 if the client may go on, else the seconds that it must wait."""
+        now = self._clock()
+        level, when = self._levels.pop(client, (self._rate.burst, now))
+        level = min(self._rate.burst, level + (now - when) * self._rate.per_second)
+        # The margin absorbs rounding, so that a client that waited as long as it was told is let through.
+        allowed = level >= cost - 1e-9
+        self._levels[client] = (level - cost if allowed else level, now)
+        if len(self._levels) > self._rate.clients:
+            self._levels.popitem(last=False)
+        return 0 if allowed else max(1, ceil((cost - level) / self._rate.per_second))

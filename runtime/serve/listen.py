@@ -1,15 +1,15 @@
-"""uvicorn, as this server wants it."""
+"""The configuration of uvicorn."""
 
 from __future__ import annotations
 
 import uvicorn
 from starlette.types import ASGIApp
 
-GRACE_SECONDS = 5  # for what is under way when the server is stopped
+GRACE_SECONDS = 5  # for requests in progress when the server is stopped
 
 
 def server(app: ASGIApp) -> uvicorn.Server:
-    """HTTP/1.1 alone, with every bound that uvicorn offers."""
+    """A server for HTTP/1.1 only, with every limit that uvicorn offers set."""
     config = uvicorn.Config(
         app,
         http="h11",
@@ -18,7 +18,7 @@ def server(app: ASGIApp) -> uvicorn.Server:
         log_level="warning",
         access_log=False,  # queries are private
         server_header=False,
-        proxy_headers=False,  # a header must not choose whose bucket is emptied
+        proxy_headers=False,  # a header must not choose the client whose rate is limited
         limit_concurrency=128,
         timeout_keep_alive=5,
         timeout_graceful_shutdown=GRACE_SECONDS,

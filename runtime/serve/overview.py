@@ -1,4 +1,4 @@
-"""The album at a glance (months, places, example queries) and the subgraph of an answer."""
+"""An overview of the album (months, places, example queries), and the API's form of an answer."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from .views import EntityNode, Month, Overview, Place, SearchResult, Subgraph
 MAX_MONTHS = 3000
 MAX_PLACES = 3000
 MAX_NAMED = 200
-CELL = 0.05  # degrees, about 5 km; doubled until the cells are few enough
+CELL = 0.05  # degrees, about 5 km; doubled until there are at most MAX_PLACES cells
 EXAMPLE_PHOTOS = 24
-NOT_WRITTEN = ("label", "place")  # memories that programs made
+NOT_WRITTEN = ("label", "place")  # memories that the indexer generated
 
 
 def overview(album: Album, gazetteer: Gazetteer) -> Overview:
@@ -34,7 +34,7 @@ def overview(album: Album, gazetteer: Gazetteer) -> Overview:
 
 
 def _months(times: NDArray[np.int64]) -> tuple[Month, ...]:
-    """The latest MAX_MONTHS months that hold a photo, in order."""
+    """The last MAX_MONTHS months that hold a photo, in order."""
     months, counts = np.unique(times.astype("datetime64[ms]").astype("datetime64[M]"), return_counts=True)
     starts = months.astype("datetime64[ms]").astype(np.int64)
     return tuple(Month(int(start), int(count)) for start, count in zip(starts, counts, strict=True))[
@@ -43,59 +43,59 @@ def _months(times: NDArray[np.int64]) -> tuple[Month, ...]:
 
 
 def _places(positions: NDArray[np.float64], gazetteer: Gazetteer) -> tuple[Place, ...]:
-    """Cells that hold photos, the fullest first; the fullest MAX_NAMED of them by name."""
+    """Grid cells that hold photos, the fullest first; the first MAX_NAMED have a city's name."""
     cell = CELL
     while True:
-        keys, which, counts = np.unique(
+        keys, cell_of, counts = np.unique(
             np.floor(positions / cell), axis=0, return_inverse=True, return_counts=True
         )
         if len(keys) <= MAX_PLACES:
             break
         cell *= 2
     means = (
-        np.stack([np.bincount(which.reshape(-1), positions[:, axis], len(keys)) for axis in (0, 1)], axis=1)
+        np.stack([np.bincount(cell_of.reshape(-1), positions[:, axis], len(keys)) for axis in (0, 1)], axis=1)
         / counts[:, None]
     )
-    out = []
-    for rank, at in enumerate(np.argsort(-counts, kind="stable")):
-        lat, lon = (round(float(value), 4) for value in means[at])
+    places = []
+    for rank, index in enumerate(np.argsort(-counts, kind="stable")):
+        lat, lon = (round(float(value), 4) for value in means[index])
         city = gazetteer.nearest(lat, lon) if rank < MAX_NAMED else None
-        out.append(Place(lat, lon, int(counts[at]), city.name if city else None))
-    return tuple(out)
+        places.append(Place(lat, lon, int(counts[index]), city.name if city else None))
+    return tuple(places)
 
 
 def examples(album: Album, gazetteer: Gazetteer) -> tuple[str, ...]:
-    """A few queries that fit the album: what people wrote of photos here and there in it, with the city or
-    the year.
+    """A few queries that fit the album: words from its memories, with the city or the year.
+
+    Taken from photos spread evenly over the album.
     """
     rows = (
         sorted({len(album) * step // EXAMPLE_PHOTOS for step in range(EXAMPLE_PHOTOS)}) if len(album) else []
     )
     out: list[str] = []
     for photo in album.photos(rows):
-        said = _example(photo, gazetteer)
-        if said and len(out) < 4 and not any(said.split()[0] == other.split()[0] for other in out):
-            out.append(said)
+        example = _example(photo, gazetteer)
+        if example and len(out) < 4 and not any(example.split()[0] == other.split()[0] for other in out):
+            out.append(example)
     return tuple(out + (["last summer"] if (album.times() != UNKNOWN_TIME).any() else []))
 
 
 def _example(photo: Photo, gazetteer: Gazetteer) -> str | None:
-    said = [
+    mentions = [
         mention
         for memory in photo.memories
         if memory.source not in NOT_WRITTEN
         for mention in extract(memory.text)
     ]
-    fit = [
+    suitable = [
         mention
-        for mention in said
+        for mention in mentions
         if 3 <= len(mention.name) <= 24 and mention.name.replace(" ", "").isalpha()
     ]
-    if not fit:
+    if not suitable:
         return None
-    best = min(
-        fit, key=lambda mention: (mention.name.islower(), " " in mention.name)
-    )  # names before words, words before phrases
+    # names before words, words before phrases
+    best = min(suitable, key=lambda mention: (mention.name.islower(), " " in mention.name))
     city = (
         gazetteer.nearest(photo.lat, photo.lon) if photo.lat is not None and photo.lon is not None else None
     )
@@ -109,9 +109,7 @@ def _example(photo: Photo, gazetteer: Gazetteer) -> str | None:
 
 
 def result(album: Album, answer: Answer) -> SearchResult:
-    """The answer as the API gives it: the folders that photos lie in are nobody's business beyond the
-    machine.
-    """
+    """The answer as the API returns it. Folder names are removed: they must not leave this machine."""
     shown = {hit.row for hit in answer.hits}
     entities = answer.trace.entities
     nodes = tuple(EntityNode(e.row, e.name, e.kind, round(e.similarity, 4), len(e.photos)) for e in entities)

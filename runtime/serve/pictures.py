@@ -1,8 +1,7 @@
-"""Thumbnails and originals of an album's photos: bounded, upright, cached.
+"""Thumbnails (limited in size, upright, cached) and original files of an album's photos.
 
-A picture is asked for by its row; the path comes from the album alone. What lies there is looked at again
-before a byte of it is sent: a regular file whose header is a picture's. An album from a stranger may name any
-file on the disk.
+A picture is requested by its row; its path comes from the album alone. An album from a stranger may name any
+file on the disk, so before a byte is sent the file is checked to be a regular file with a picture's header.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _BITMAP_HEADERS = tuple(size.to_bytes(4, "little") for size in (12, 40, 52, 56, 
 
 
 class PictureGone(Exception):
-    """The album knows the photo, and no picture is there now. `str(error)` is one line."""
+    """The photo is in the album, but its picture is missing or unreadable. `str(error)` is one line."""
 
 
 @dataclass(frozen=True)
@@ -41,14 +40,14 @@ class Original:
 
 @dataclass(frozen=True)
 class Thumbnail:
-    """WebP bytes, and a tag that changes when the file does."""
+    """WebP bytes, and an entity tag that changes when the file does."""
 
     data: bytes
     tag: str
 
 
 class Pictures:
-    """Calls may come from any thread; how many pictures are decoded at once is the caller's to bound."""
+    """May be called from any thread; the caller limits how many pictures are decoded at once."""
 
     def __init__(self, album: Album, cache_bytes: int = CACHE_BYTES) -> None:
         self._album, self._room, self._held = album, cache_bytes, 0
@@ -56,7 +55,7 @@ class Pictures:
         self._lock = Lock()
 
     def thumbnail(self, row: int, size: int) -> Thumbnail:
-        """At most `size` pixels a side. Raises PictureGone, or AlbumError for a row that is not there."""
+        """At most `size` pixels a side. Raises PictureGone, or AlbumError for a row that does not exist."""
         path, tag = self._look(row, size)
         key = (row, tag)
         with self._lock:
@@ -64,14 +63,14 @@ class Pictures:
                 self._cache.move_to_end(key)
                 return self._cache[key]
         try:
-            made = Thumbnail(_shrunk(path, size), tag)
+            result = Thumbnail(_shrunk(path, size), tag)
         except IngestError as error:
             raise PictureGone(str(error).replace(str(path), path.name)) from None
-        self._keep(key, made)
-        return made
+        self._keep(key, result)
+        return result
 
     def original(self, row: int) -> Original:
-        """The file itself. Raises PictureGone when it is not there, or is no picture."""
+        """The file itself. Raises PictureGone if it is missing or not a picture."""
         path, _ = self._look(row, 0)
         try:
             with path.open("rb") as file:
@@ -95,7 +94,7 @@ class Pictures:
             raise PictureGone(f"photo {row} has no picture: the album knows its memories only")
         path = Path(photo.path)
         try:
-            # No FIFO or device: opening one would wait for ever.
+            # Opening a FIFO or a device could block for ever.
             if path.is_file():
                 stat = path.stat()
                 return path, f"{stat.st_mtime_ns:x}-{stat.st_size:x}-{size}"
@@ -105,20 +104,18 @@ class Pictures:
             f"{path.name} is no longer where the album found it: put it back, or build the album again"
         )
 
-    def _keep(self, key: tuple[int, str], made: Thumbnail) -> None:
+    def _keep(self, key: tuple[int, str], entry: Thumbnail) -> None:
         with self._lock:
-            before = self._cache.pop(key, None)
-            self._held += len(made.data) - (len(before.data) if before else 0)
-            self._cache[key] = made
+            replaced = self._cache.pop(key, None)
+            self._held += len(entry.data) - (len(replaced.data) if replaced else 0)
+            self._cache[key] = entry
             while self._held > self._room and self._cache:
                 _, dropped = self._cache.popitem(last=False)
                 self._held -= len(dropped.data)
 
 
 def media_type(head: bytes) -> str | None:
-    """What the first 32 bytes of a file say that it is, whatever its name ends in; None when that is no
-    picture.
-    """
+    """The media type by the first 32 bytes of a file, whatever its name; None if it is not a picture."""
     if head.startswith((b"RIFF", b"BM")):
         webp, bitmap = head[8:12] == b"WEBP", head.startswith(b"BM") and head[14:18] in _BITMAP_HEADERS
         return "image/webp" if webp else "image/bmp" if bitmap else None

@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 problems: one JSON object, one line a person can act on."""
+"""Error responses as RFC 9457 problems: one JSON object, with one line that tells the user what to do."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ MEDIA_TYPE = "application/problem+json"
 
 @dataclass(frozen=True)
 class Problem:
-    """`title`: the status in words.
+    """The body of an error response.
 
-    `detail`: what is wrong and what to do. `type` is always about:blank: the status says it all.
+    `title`: the status in words. `detail`: what is wrong and what to do. `type` is always about:blank: no
+    error has a meaning beyond its status.
     """
 
     type: str
@@ -26,6 +27,6 @@ class Problem:
 
 
 def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
-    said = " ".join("".join(c if c.isprintable() else " " for c in detail).split())[:500]
-    body = json.dumps(asdict(Problem("about:blank", HTTPStatus(status).phrase, status, said)))
+    text = " ".join("".join(c if c.isprintable() else " " for c in detail).split())[:500]
+    body = json.dumps(asdict(Problem("about:blank", HTTPStatus(status).phrase, status, text)))
     return Response(body, status, dict(headers or {}), MEDIA_TYPE)

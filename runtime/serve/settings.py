@@ -1,4 +1,4 @@
-"""Who may reach the server: the address it listens on, the token, the limits."""
+"""The server's settings: the address it listens on, the token, the limits."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from dataclasses import dataclass, field
 from ..errors import RuntimeFailure
 
 MIN_TOKEN = 16
-MAX_BODY = 1 << 20  # bytes: the longest query, escaped, fits
+MAX_BODY = 1 << 20  # bytes; the longest query fits even when escaped
 MAX_QUERY_STRING = 2048
 LOOPBACK_NAMES = frozenset({"localhost"})
 
 
 @dataclass(frozen=True)
 class Rate:
-    """A token bucket a client: `burst` at once, `per_second` for ever. A search costs `search`, anything else
-    1.
+    """A token bucket for each client: holds `burst`, refilled by `per_second`.
+
+    A search costs `search`, any other request 1. `clients`: the number of clients remembered.
     """
 
     burst: float = 400.0
@@ -28,8 +29,9 @@ class Rate:
 
 @dataclass(frozen=True)
 class ServerSettings:
-    """Checked on creation. Raises RuntimeFailure beyond loopback without a token, or for a token that is
-    guessed too soon.
+    """Checked on construction.
+
+    Raises RuntimeFailure for an address beyond loopback without a token, or for a token too easy to guess.
     """
 
     host: str = "127.0.0.1"
@@ -58,7 +60,7 @@ class ServerSettings:
     def allows_host(self, name: str) -> bool:
         """Whether a Host header may name this server.
 
-        A rebound domain is a name, so that literal addresses are safe beyond loopback.
+        A DNS rebinding attack uses a domain name, so literal addresses are safe to allow beyond loopback.
         """
         name = name.lower()
         address = literal(name)
@@ -68,7 +70,7 @@ class ServerSettings:
 
 
 def literal(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """The address that `name` spells out, or None for a name; brackets as in a URL are taken off."""
+    """The IP address that `name` spells out, with or without a URL's brackets; None for a host name."""
     try:
         return ipaddress.ip_address(name.removeprefix("[").removesuffix("]"))
     except ValueError:
@@ -76,8 +78,9 @@ def literal(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A listening socket. Raises RuntimeFailure, one line, when the port is taken or the address is not this
-    machine's.
+    """A listening socket.
+
+    Raises RuntimeFailure, one line, if the port is taken or the address is not this machine's.
     """
     try:
         family, kind, proto, _, address = socket.getaddrinfo(
@@ -85,22 +88,22 @@ def bind(host: str, port: int) -> socket.socket:
         )[0]
     except (socket.gaierror, UnicodeError):
         raise RuntimeFailure(f"--host {host}: no such address") from None
-    opened = socket.socket(family, kind, proto)
+    listening = socket.socket(family, kind, proto)
     try:
-        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        opened.bind(address)
-        opened.listen(128)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(128)
     except OSError as error:
-        opened.close()
+        listening.close()
         raise RuntimeFailure(
             f"cannot listen on {host} port {port}: {error.strerror}; choose another with --port (0: any "
             "that is free)"
         ) from None
-    return opened
+    return listening
 
 
 def url(host: str, port: int) -> str:
-    """What to type into a browser on this machine."""
+    """The address to open in a browser on this machine."""
     address = literal(host)
     shown = "127.0.0.1" if address is not None and address.is_unspecified else str(address or host)
     return f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/"

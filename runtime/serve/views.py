@@ -1,5 +1,4 @@
-"""What the API takes and gives, beside the engine's own Answer: frozen, plain, typed; the OpenAPI schema is
-made of these.
+"""The API's requests and responses, in addition to the engine's Answer; the source of the OpenAPI schema.
 
 Times are integers, milliseconds of wall time as if UTC; positions are degrees, WGS 84.
 """
@@ -22,16 +21,16 @@ Refine = Literal["off", "fast", "llm"]
 
 
 def _number(value: object) -> object:
-    """JSON's 5 and 5.0 are integers, its "5" and true are not."""
+    """JSON's 5 and 5.0 are accepted as integers, "5" and true are not."""
     if isinstance(value, bool | str):
         raise ValueError("a number is wanted")
     return value
 
 
 class SearchRequest(BaseModel):
-    """`query` holds at least one character that is neither space nor control.
+    """`query` must contain a character other than white space and control characters.
 
-    `now`: the day that "last spring" counts from.
+    `now`: the time from which "last spring" is counted.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -53,7 +52,7 @@ class SearchRequest(BaseModel):
 
 @dataclass(frozen=True)
 class EntityNode:
-    """An entity node over δ. `photos`: how many of the photos left it leads to."""
+    """An entity node over δ. `photos`: how many of the photos left by the cube it is linked to."""
 
     row: int
     name: str
@@ -64,7 +63,7 @@ class EntityNode:
 
 @dataclass(frozen=True)
 class Subgraph:
-    """What layer 2 walked, as far as the hits go.
+    """The part of the entity graph that layer 2 chose, limited to the hits.
 
     `mentions`: (entity row, photo row); `relations`: (entity row, entity row).
     """
@@ -76,8 +75,11 @@ class Subgraph:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """`answer`: the engine's, with file names for paths, and of each entity's photos those among the hits.
-    `doubtful`: what is meant is likelier not in this album."""
+    """A search's response.
+
+    `answer`: the engine's, with file names instead of paths, and of each entity's photos only those among the
+    hits. `doubtful`: whether the album more likely does not hold what is meant.
+    """
 
     answer: Answer
     doubtful: bool
@@ -94,7 +96,7 @@ class MemoryView:
 class PhotoView:
     """`name`: the file's name, without its folder.
 
-    `here`: whether the file still lies where the album found it.
+    `here`: whether the file is still at the path that the album has.
     """
 
     row: int
@@ -112,7 +114,7 @@ class PhotoView:
 
 @dataclass(frozen=True)
 class Month:
-    """`start`: its first millisecond."""
+    """`start`: the month's first millisecond."""
 
     start: int
     photos: int
@@ -122,7 +124,7 @@ class Month:
 class Place:
     """The photos of one grid cell, at their mean position.
 
-    `name`: of the nearest city; the smaller cells of a wide album have none.
+    `name`: the nearest city; null for the smaller cells of an album with many.
     """
 
     lat: float
@@ -133,8 +135,9 @@ class Place:
 
 @dataclass(frozen=True)
 class Overview:
-    """The album at a glance, for the page's timeline and map: months and cells that hold photos, and what has
-    no time or place.
+    """The album's months and places, for the page's timeline and map.
+
+    Only months and cells that hold photos; `undated` and `unplaced` count photos without time or place.
     """
 
     months: tuple[Month, ...]
@@ -145,7 +148,7 @@ class Overview:
 
 @dataclass(frozen=True)
 class Stats:
-    """Counts, what encoded the album, the default K, and queries that fit it."""
+    """Counts, the encoders that made the album's vectors, the default K, and queries that fit the album."""
 
     photos: int
     with_time: int
@@ -162,7 +165,7 @@ class Stats:
 
 @dataclass(frozen=True)
 class Health:
-    """`token`: whether the rest of the API wants one."""
+    """`token`: whether the rest of the API requires a token."""
 
     status: Literal["ok"]
     version: str

@@ -1,1 +1,1 @@
-"""GAMER on the device: index ← runtime ← export ← bench, and `gamer.main`, the one command above them."""
+"""GAMER on the device: index ← runtime ← export ← bench, and `gamer.main`, the command line above them."""

@@ -1,4 +1,4 @@
-"""`python -m gamer`: the same as the command `gamer`."""
+"""`python -m gamer` is the same as the command `gamer`."""
 
 from gamer.main import run
 

@@ -1,6 +1,6 @@
-"""The `gamer` command: a table of sub-commands, each loaded from its room's cli.py on first use.
+"""The `gamer` command: a table of sub-commands, each imported from its package on first use.
 
-Parses nothing else.
+The sub-commands parse their own arguments.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ COMMANDS = {
 EXTRAS = {"export": "export", "verify": "export", "serve": "serve", "bench": "bench"}
 
 
-# `gamer index` joins the commands of two rooms: those that need models, and those that only need the file.
+# `gamer index` has commands from two packages: those that need models, and those that only need the album.
 INDEX_COMMANDS = {
     "build": ("gamer.runtime.cli.index", "build", "Index a folder of photos or a JSONL: one album file."),
     "add": (
@@ -72,9 +72,7 @@ Table = dict[str, tuple[str, str, str]]
 
 
 class _Lazy(click.Group):
-    """A group whose commands are imported when they are called, so that `gamer search` starts
-    without torch.
-    """
+    """A group that imports a command only when it is called, so that `gamer search` starts without torch."""
 
     table: Table = COMMANDS
 
@@ -132,7 +130,7 @@ def main() -> None:
 
 
 def run() -> None:
-    """The console script: a wrong argument is one line and exit code 2, not a page."""
+    """The console script. A wrong argument gives one line, not click's usage page, and exit code 2."""
     try:
         code = main(prog_name="gamer", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:

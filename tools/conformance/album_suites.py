@@ -1,8 +1,7 @@
-"""Suites `album` (the file read, searched, damaged and added to) and `lexical` (the query's words in
+"""Suites `album` (reading, searching, damaging and adding to an album) and `lexical` (query words in
 memories).
 
-`album.gamer` is made here once, of made-up photos; the golden albums of both format versions are read beside
-it.
+`album.gamer` is made here once, of synthetic photos; the golden albums of both format versions are read too.
 """
 
 from __future__ import annotations
@@ -51,10 +50,12 @@ def unit(array: FloatArray) -> FloatArray:
 
 
 def vectors(names: Sequence[str]) -> FloatArray:
-    """A name's vector is its own, and near those of names that begin alike."""
-    kin = [np.random.default_rng(list(name.casefold()[:2].encode())).standard_normal(DIM) for name in names]
-    own = [np.random.default_rng(list(name.encode())).standard_normal(DIM) for name in names]
-    return np.stack([unit((2 * a + b).astype(np.float32)) for a, b in zip(kin, own, strict=True)])
+    """One vector per name; names that begin with the same two letters have similar vectors."""
+    shared = [
+        np.random.default_rng(list(name.casefold()[:2].encode())).standard_normal(DIM) for name in names
+    ]
+    individual = [np.random.default_rng(list(name.encode())).standard_normal(DIM) for name in names]
+    return np.stack([unit((2 * a + b).astype(np.float32)) for a, b in zip(shared, individual, strict=True)])
 
 
 _TALK = (
@@ -72,10 +73,12 @@ _TALK = (
 
 
 def photo(n: int) -> Encoded:
-    """Photo n: chats in sessions, captions between them, some without a time, a place, a vector or any
+    """Synthetic photo number n.
+
+    Among them are chats in sessions with captions between them; some photos have no time, place, vector or
     memory.
     """
-    text, thing = _TALK[n % len(_TALK)]
+    text, subject = _TALK[n % len(_TALK)]
     source = ("chat", "caption", "chat", "note")[n % 4]
     memories = () if n % 11 == 10 else (Memory(source, f"{text} ({n})" if n % 3 else text),)
     if n % 7 == 3:
@@ -95,17 +98,17 @@ def photo(n: int) -> Encoded:
     if n % 4 != 2:
         channels = channels | {"image": vectors([f"picture {n}"])}
     mentions: tuple[Mention, ...] = (
-        Mention(thing, "thing"),
+        Mention(subject, "thing"),
         Mention("Lena" if n % 2 else "Tom Miller", "person"),
     )
     mentions += (
-        (Mention("119 euros", "price", thing),)
+        (Mention("119 euros", "price", subject),)
         if n % 10 == 6
-        else (Mention("Oslo", "place", thing),)
+        else (Mention("Oslo", "place", subject),)
         if n % 6 == 1
         else ()
     )
-    made = Photo(
+    record = Photo(
         f"p{n:03d}.jpg",
         f"/photos/p{n:03d}.jpg" if n % 2 else None,
         taken,
@@ -115,7 +118,7 @@ def photo(n: int) -> Encoded:
         memories,
         utc_offset=zone[1],
     )
-    return Encoded(made, channels, mentions if memories else ())
+    return Encoded(record, channels, mentions if memories else ())
 
 
 def make(path: Path) -> None:
@@ -125,7 +128,7 @@ def make(path: Path) -> None:
         writer.add([photo(n) for n in range(60)])
         writer.merge("Rex", "Tom Miller")
         writer.finish(vectors)
-    with AlbumWriter.extend(path) as writer:  # leaves the segments behind
+    with AlbumWriter.extend(path) as writer:  # without `finish`, so the segments are out of date
         writer.remove(["p007.jpg", "p031.jpg"])
         writer.add([photo(60), photo(61)])
         writer.update([photo(12)])
@@ -137,7 +140,7 @@ def make(path: Path) -> None:
 def copied(
     folder: Path, name: str, edits: Sequence[tuple[int, str]] = (), length: int | None = None
 ) -> Iterator[Path]:
-    """A copy to read: readers of a WAL file make files beside it."""
+    """A temporary, optionally damaged copy, because opening a WAL file creates files beside it."""
     with tempfile.TemporaryDirectory() as aside:
         copy = Path(aside, "album.gamer")
         copy.write_bytes(edited((folder / name).read_bytes(), list(edits), length))
@@ -162,8 +165,8 @@ def _album(folder: Path) -> Suite:
 
 
 def told(album: Album) -> dict[str, Any]:
-    """All that a reader knows of an album, the derived segments apart."""
-    told_of = album.preferences()
+    """All that a reader gets from an album, except for the derived segments."""
+    preferences = album.preferences()
     stats = album.stats()
     return {
         "meta": {
@@ -177,8 +180,8 @@ def told(album: Album) -> dict[str, Any]:
         "channels": {channel.name: channel.vectors for channel in stats.channels},
         "entities": album.entity_names(500),
         "conversations": np.flatnonzero(album.conversations).tolist(),
-        "preferred_photos": sorted(map(list, told_of.photos)),
-        "preferred_entities": sorted(map(list, told_of.entities)),
+        "preferred_photos": sorted(map(list, preferences.photos)),
+        "preferred_entities": sorted(map(list, preferences.entities)),
     }
 
 
@@ -210,11 +213,11 @@ def _searched(n: int, name: str, album: Album) -> Iterator[Case]:
         [Cube(south=40.0, north=52.0, west=-20.0, east=60.0)],
         [Cube(end=2_000)],
     ]
-    for m, asked in enumerate(cubes):
-        found = album.in_cubes(asked)
-        shown_cubes = {"op": "cubes", "file": name, "cubes": [cube_json(cube) for cube in asked]}
+    for m, cube_list in enumerate(cubes):
+        row_set = album.in_cubes(cube_list)
+        shown_cubes = {"op": "cubes", "file": name, "cubes": [cube_json(cube) for cube in cube_list]}
         yield Case(
-            f"cubes-{n}-{m}", shown_cubes, {"rows": found.rows.tolist(), "inside": found.inside.tolist()}
+            f"cubes-{n}-{m}", shown_cubes, {"rows": row_set.rows.tolist(), "inside": row_set.inside.tolist()}
         )
     everything = np.arange(len(album))
     for m, word in enumerate(["coffee", "Le", "chair", "dog", "beach"]):
@@ -277,8 +280,10 @@ def _searched(n: int, name: str, album: Album) -> Iterator[Case]:
 
 
 def _added(folder: Path, n: int, name: str, count: int) -> Case:
-    """What a writer of another language must leave behind: the same rows, and the same checksums of photos
-    (the bytes of vectors are in them).
+    """Photos appended by AlbumWriter, and the album afterwards.
+
+    A writer in another language must produce the same rows and the same checksums of photos, which cover the
+    bytes of the vectors.
     """
     added = [photo(70 + 3 * n + m) for m in range(count)]
     with copied(folder, name) as path:
@@ -313,17 +318,17 @@ def _encoded(item: Encoded) -> dict[str, Any]:
 
 
 def _damages(folder: Path) -> Iterator[Case]:
-    whole = (folder / "album.gamer").read_bytes()
+    data = (folder / "album.gamer").read_bytes()
     opened: list[tuple[str, list[tuple[int, str]], int | None, str]] = [
         ("empty", [], 0, "not an album"),
         ("magic", [(0, "58")], None, "not an album"),
         ("short", [], 60, "truncated"),
-        ("cut", [], len(whole) // 2, "truncated"),
+        ("cut", [], len(data) // 2, "truncated"),
         ("application", [(68, "00000001")], None, "another application"),
         ("version", [(60, "00000063")], None, "album format 99"),
         ("version-0", [(60, "00000000")], None, "album format 0"),
     ]
-    meta = whole.index(b"made-up-image")
+    meta = data.index(b"made-up-image")
     opened.append(("meta", [(meta, "6e")], None, "meta table is damaged"))
     for name, edits, length, part in opened:
         given = {"op": "open", "file": "album.gamer", "edits": edits, "length": length}
@@ -331,7 +336,7 @@ def _damages(folder: Path) -> Iterator[Case]:
     with copied(folder, "album.gamer") as path, Album.open(path) as album:
         row = next(row for row, photo in enumerate(album.photos(range(len(album)))) if photo.memories)
         text = album.photo(row).memories[0].text.encode()
-    edits = [(at, "7a") for at in _places(whole, text)]
+    edits = [(offset, "7a") for offset in _places(data, text)]
     given = {"op": "photo", "file": "album.gamer", "edits": edits, "length": None, "row": row}
     yield Case(
         "damaged-memory",
@@ -348,10 +353,10 @@ def _damages(folder: Path) -> Iterator[Case]:
 
 
 def _places(data: bytes, part: bytes) -> Iterator[int]:
-    at = data.find(part)
-    while at >= 0:
-        yield at
-        at = data.find(part, at + 1)
+    offset = data.find(part)
+    while offset >= 0:
+        yield offset
+        offset = data.find(part, offset + 1)
 
 
 def _refused(
@@ -428,9 +433,9 @@ def _lexical(folder: Path) -> Suite:
     return Suite("lexical", tuple(cases), tolerance=1e-5)
 
 
-def _words(found: WordScores) -> dict[str, Any]:
+def _words(scores: WordScores) -> dict[str, Any]:
     words = [
         {"text": w.text, "rows": w.rows.tolist(), "bm25": floats(w.bm25), "rarity": w.rarity}
-        for w in found.words
+        for w in scores.words
     ]
-    return {"words": words, "bm25": floats(found.bm25), "coverage": floats(found.coverage)}
+    return {"words": words, "bm25": floats(scores.bm25), "coverage": floats(scores.coverage)}

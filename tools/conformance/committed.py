@@ -1,5 +1,7 @@
-"""`python -m tools.conformance.committed [SUITE...]`: writes the committed fixtures anew from the Python
-reference. They need no bundle.
+"""`python -m tools.conformance.committed [SUITE...]`: rewrites the committed fixtures from the Python
+reference.
+
+These fixtures need no bundle.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Suite `cues`: a query, a day and an album's places → times, places, cubes and what is left of the text
-(paper section 3.2, layer 1).
+"""Suite `cues`: a query, a day and an album's places → times, places, cubes and the remaining text.
 
-The gazetteer is a small extract of what `gamer export` writes.
+(Paper section 3.2, layer 1.) The gazetteer is a small extract of the one that `gamer export` writes.
 """
 
 from __future__ import annotations
@@ -68,50 +67,52 @@ _MORE = (
     "March",
     "May",
 )
-_TOWNS = 3  # of each name, the most people first
+_TOWNS = 3  # of each name, the most populous first
 
 
 def committed(folder: Path) -> list[Suite]:
     path = folder / "gazetteer.sqlite"
     if not path.exists():
         write_gazetteer(path)
+    # the queries of the parser's own tests
     tables: list[Any] = [
         test_parse.TIMES,
         test_parse.RECURRING,
         test_parse.PLACES,
         test_anchors.READ,
-    ]  # the parser's own tests keep them
-    asked = [*PLAIN, *(row[0] for table in tables for row in table), *generated(60, 1)]
-    return [suite(list(dict.fromkeys(map(str, asked))), path, "gazetteer.sqlite")]
+    ]
+    queries = [*PLAIN, *(row[0] for table in tables for row in table), *generated(60, 1)]
+    return [suite(list(dict.fromkeys(map(str, queries))), path, "gazetteer.sqlite")]
 
 
 def write_gazetteer(path: Path) -> None:
-    """The places that the queries name, out of the whole file: with the towns of the same names, and the
-    parts of countries.
+    """Writes an extract of the full gazetteer: the places that the queries name.
+
+    With other towns of the same names, and the parts of countries.
     """
     from gamer.export.bundle.gazetteer import build_gazetteer
 
     with tempfile.TemporaryDirectory() as folder:
-        whole = build_gazetteer(Path(folder, "gazetteer.sqlite")).path
-        db = sqlite3.connect(whole, isolation_level=None)
+        full = build_gazetteer(Path(folder, "gazetteer.sqlite")).path
+        db = sqlite3.connect(full, isolation_level=None)
         names = sorted({fold(name.removeprefix("the ")) for name in (*PLACES, *_MORE)})
-        marks = ",".join("?" * len(names))
-        found = db.execute(
+        placeholders = ",".join("?" * len(names))
+        matches = db.execute(
             "SELECT n.name_folded, p.id, p.population FROM names n JOIN places p ON p.id = n.place_id "
-            f"WHERE name_folded IN ({marks})",
+            f"WHERE name_folded IN ({placeholders})",
             names,
         )
         by_name: dict[str, list[tuple[int, int]]] = {}
-        for name, place, people in found.fetchall():
+        for name, place, people in matches.fetchall():
             by_name.setdefault(name, []).append((-people, place))
-        kept = {place for places in by_name.values() for _, place in sorted(places)[:_TOWNS]}
-        ids = ",".join(str(place) for place in sorted(kept))
+        place_ids = {place for places in by_name.values() for _, place in sorted(places)[:_TOWNS]}
+        ids = ",".join(str(place) for place in sorted(place_ids))
         for table, column in (("places", "id"), ("names", "place_id"), ("parts", "place_id")):
             db.execute(f"DELETE FROM {table} WHERE {column} NOT IN ({ids})")
         db.execute("PRAGMA page_size = 1024")
         db.execute("VACUUM")
         db.close()
-        path.write_bytes(whole.read_bytes())
+        path.write_bytes(full.read_bytes())
 
 
 def ms(*when: int) -> int:
@@ -119,7 +120,7 @@ def ms(*when: int) -> int:
 
 
 EXTENT = (ms(2009, 3, 1), ms(2012, 9, 1))
-# latitude, longitude of an album's photos: Paris, Lisbon, Kyoto, Texas, Sydney, Zürich
+# latitude, longitude of an album's photos: Paris (two), Lisbon, Kyoto, Texas, Sydney, Zürich, New York
 POSITIONS = (
     (48.857, 2.352),
     (48.86, 2.34),
@@ -139,8 +140,10 @@ EVENTS = {
 
 
 def suite(queries: Sequence[str], gazetteer: Path, relative: str, extras: bool = True) -> Suite:
-    """Each query four ways in turn: with an album, without its extent, without places, south of the equator.
-    `extras`: what is no query, too.
+    """Each query in one of four settings, in turn.
+
+    With an album, without its extent, without places, south of the equator. `extras`: also cases of `home`,
+    refinement and `fold`.
     """
     cases = []
     with Gazetteer.open(gazetteer) as opened:
@@ -157,7 +160,9 @@ def suite(queries: Sequence[str], gazetteer: Path, relative: str, extras: bool =
                 "southern": southern,
             }
             near = None if positions is None else _near(positions)
-            read = parse(query, NOW, opened, extent, near, partial(_same, home) if home else None, southern)
+            read = parse(
+                query, NOW, opened, extent, near, partial(_constant, home) if home else None, southern
+            )
             known = resolve(read, lambda phrase: EVENTS.get(phrase.lower(), ()))
             cases.append(Case(f"{n:04d}", given, _shown(known)))
     shared = {"gazetteer": relative, "positions": {"album": POSITIONS}, "events": EVENTS}
@@ -165,7 +170,7 @@ def suite(queries: Sequence[str], gazetteer: Path, relative: str, extras: bool =
     return Suite("cues", (*cases, *more), shared, tolerance=1e-9)
 
 
-def _same(home: Cube) -> Cube:
+def _constant(home: Cube) -> Cube:
     return home
 
 
@@ -221,7 +226,7 @@ def _place(cue: Any) -> dict[str, Any]:
 
 
 def _homes() -> list[Case]:
-    """Where an album's nights are; or nowhere, when they are few, in one row, or all over the place."""
+    """Albums with a home, and without: nights too few, consecutive, or too far apart."""
     day, out = 86_400_000, []
     rng = np.random.default_rng(4)
     for n, (nights, spread, apart) in enumerate(
@@ -240,7 +245,7 @@ def _homes() -> list[Case]:
     return [Case(c.id, c.given, {"box": c.out}) for c in out]
 
 
-_SAID = (
+_ANSWERS = (
     ("rusty red car", "photo of the red car", "red car", ()),
     (
         "red car that grandpa repaired",
@@ -258,7 +263,7 @@ _SAID = (
 
 
 def _refined() -> list[Case]:
-    """What refinement is made of: the fast form, cleaning, content words, and why an answer is none."""
+    """The functions of refine.py: the fast form, cleaning, content words, objections and context."""
     out = [
         Case(f"fast-{n}", {"op": "fast", "text": text}, {"text": refine.fast(text)})
         for n, text in enumerate(_TEXTS)
@@ -273,13 +278,13 @@ def _refined() -> list[Case]:
         )
         for n, text in enumerate(_TEXTS)
     ]
-    for n, (said, query, plain, names) in enumerate(_SAID):
-        given = {"op": "objection", "text": said, "query": query, "plain": plain, "names": names}
+    for n, (answer, query, plain, names) in enumerate(_ANSWERS):
+        given = {"op": "objection", "text": answer, "query": query, "plain": plain, "names": names}
         out.append(
             Case(
                 f"objection-{n}",
                 given,
-                {"text": refine.objection(said, query, plain, refine.Context(tuple(names)))},
+                {"text": refine.objection(answer, query, plain, refine.Context(tuple(names)))},
             )
         )
     for n, names in enumerate(

@@ -1,7 +1,6 @@
-"""A conformance fixture: inputs, and what the Python reference made of them, as JSON that a program of any
-language replays.
+"""Conformance fixtures: inputs and the Python reference's outputs, as JSON that ports in any language replay.
 
-Its form is told in tests/golden/conformance/README.md.
+tests/golden/conformance/README.md describes the format.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ COMMITTED = Path(__file__).parents[2] / "tests" / "golden" / "conformance"
 
 @dataclass(frozen=True)
 class Case:
-    """Exactly one of `out` and `error` is set."""
+    """One input with its output or error; exactly one of `out` and `error` is set."""
 
     id: str
     given: dict[str, Any]
@@ -48,7 +47,7 @@ class Suite:
         return aside.replace(path)
 
     def text(self) -> str:
-        """One line a case, so that a change of one is a change of one line."""
+        """The JSON, with one line for each case, so that a change of one case changes one line."""
         cases = ",\n".join(json.dumps(_raw(case), ensure_ascii=False) for case in self.cases)
         head = json.dumps(
             {"format": FORMAT, "suite": self.name, "tolerance": self.tolerance, "shared": self.shared},
@@ -58,7 +57,7 @@ class Suite:
 
 
 def read(path: Path) -> Suite:
-    """Raises ValueError for another format."""
+    """Raises ValueError for another format version."""
     raw = json.loads(path.read_text(encoding="utf-8"))
     if raw["format"] != FORMAT:
         raise ValueError(f"{path}: conformance format {raw['format']}, this program reads {FORMAT}")
@@ -67,7 +66,7 @@ def read(path: Path) -> Suite:
 
 
 def floats(values: Iterable[Any]) -> list[float]:
-    """Each float32 as the shortest decimal that means it."""
+    """Each value as the shortest decimal that rounds to its float32."""
     return [float(str(np.float32(value))) for value in values]
 
 

@@ -1,7 +1,7 @@
-"""Suites `graph` (layer 2's walk), `vectors` (bytes with a scale, finer digits, exact ranking) and `hnsw`
+"""Suites `graph` (layer 2's walk), `vectors` (int8 with a scale, residues, exact ranking) and `hnsw`
 (candidates by a segment's graph).
 
-Made-up numbers.
+The numbers are synthetic.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gamer.index.vectors.nearest import nearest
 from gamer.index.vectors.quantize import Query, VectorSet, quantize, residue
 from tools.conformance.fixture import Case, Suite, base64_of, floats
 
-_NONE: RowArray = np.empty(0, np.int64)
+_NO_ROWS: RowArray = np.empty(0, np.int64)
 
 
 def committed(folder: Path) -> list[Suite]:
@@ -88,7 +88,7 @@ def _vectors() -> Suite:
         cases += [
             case
             for n in range(8)
-            for case in _asked(
+            for case in _query_cases(
                 f"{name}-{n}", name, vectors, rng, filtered=n % 2 == 1, k=(1, 5, 10, 200)[n // 2]
             )
         ]
@@ -106,16 +106,18 @@ def _vectors() -> Suite:
     )
 
 
-def _asked(
-    name: str, of: str, vectors: VectorSet, rng: np.random.Generator, filtered: bool, k: int
+def _query_cases(
+    name: str, set_name: str, vectors: VectorSet, rng: np.random.Generator, filtered: bool, k: int
 ) -> list[Case]:
-    """`dot`: every stored vector by its bytes alone; `top`: the k best photos with the finer digits. Only
-    queries whose ranking no rounding turns.
+    """Cases for one query vector.
+
+    `dot`: every stored vector's score by its int8 codes alone; `top`: the k best photos, with residues. Only
+    queries whose ranking rounding cannot change.
     """
     while True:
         query = _unit(rng.standard_normal(vectors.dim).astype(np.float32))
         rows = np.flatnonzero(rng.random(int(vectors.owners.max()) + 4) < 0.4) if filtered else None
-        found = nearest(vectors, None, _NONE, query, k, rows, "exact")
+        result = nearest(vectors, None, _NO_ROWS, query, k, rows, "exact")
         scores = vectors.fine_dot(Query(query), np.arange(len(vectors)))
         best = np.full(int(vectors.owners.max()) + 1, -np.inf, np.float32)
         np.maximum.at(best, vectors.owners, scores)
@@ -124,13 +126,13 @@ def _asked(
             for row in np.argsort(-best, kind="stable").tolist()
             if best[row] > -np.inf and (rows is None or row in rows)
         ][:k]
-        gaps = -np.diff(found.scores)
-        if allowed == found.rows.tolist() and (not gaps.size or gaps.min() > 1e-5):
+        gaps = -np.diff(result.scores)
+        if allowed == result.rows.tolist() and (not gaps.size or gaps.min() > 1e-5):
             break
-    asked = {"set": of, "query": floats(query)}
-    dots = Case(f"{name}-dot", {"op": "dot", **asked}, {"scores": floats(vectors.dot(query))})
-    given = {"op": "top", **asked, "k": k, "rows": None if rows is None else rows.tolist()}
-    return [dots, Case(f"{name}-top", given, {"rows": found.rows.tolist(), "scores": floats(found.scores)})]
+    query_given = {"set": set_name, "query": floats(query)}
+    dots = Case(f"{name}-dot", {"op": "dot", **query_given}, {"scores": floats(vectors.dot(query))})
+    given = {"op": "top", **query_given, "k": k, "rows": None if rows is None else rows.tolist()}
+    return [dots, Case(f"{name}-top", given, {"rows": result.rows.tolist(), "scores": floats(result.scores)})]
 
 
 def _quantised(n: int, vector: FloatArray) -> Case:
@@ -144,7 +146,7 @@ def _hnsw() -> Suite:
     rng = np.random.default_rng(21)
     vectors = _set(250, 16, 31, chunks=False, with_fine=False)
     blob = hnsw.build(vectors, 250)
-    graph = hnsw.load(blob, vectors, _NONE)
+    graph = hnsw.load(blob, vectors, _NO_ROWS)
     cases: list[Case] = []
     for n in range(24):
         query, count = _unit(rng.standard_normal(16).astype(np.float32)), (1, 10, 56, 120)[n % 4]
@@ -161,14 +163,16 @@ def _hnsw() -> Suite:
     given = {"query": floats(query), "count": 60, "behind": behind.tolist()}
     cases.append(Case("behind", given, {"positions": late.candidates(Query(query), 60).tolist()}))
     for name, edits, length in _DAMAGES:
-        asked = {"edits": edits, "length": length, "query": floats(query), "count": 5}
-        cases.append(Case(f"damaged-{name}", asked, error=_refusal(edited(blob, edits, length), vectors)))
+        damaged_given = {"edits": edits, "length": length, "query": floats(query), "count": 5}
+        cases.append(
+            Case(f"damaged-{name}", damaged_given, error=_refusal(edited(blob, edits, length), vectors))
+        )
     shared = {"blob": base64_of(blob), "dim": 16, "codes": base64_of(vectors.codes)}
     return Suite("hnsw", tuple(cases), shared)
 
 
 _LINKS = 40 + 2 * 250
-# Hexadecimal bytes written at an offset of the blob, and its length afterwards (None: as it was).
+# Name, edits as (offset, hexadecimal bytes), and the blob's new length (None: unchanged).
 _DAMAGES: tuple[tuple[str, list[tuple[int, str]], int | None], ...] = (
     ("magic", [(0, "58")], None),
     ("version", [(4, "03")], None),
@@ -183,15 +187,15 @@ _DAMAGES: tuple[tuple[str, list[tuple[int, str]], int | None], ...] = (
 
 def edited(blob: bytes, edits: list[tuple[int, str]], length: int | None) -> bytes:
     out = bytearray(blob)
-    for at, digits in edits:
+    for offset, digits in edits:
         new = bytes.fromhex(digits)
-        out[at : at + len(new)] = new
+        out[offset : offset + len(new)] = new
     return bytes(out[:length])
 
 
 def _refusal(blob: bytes, vectors: VectorSet) -> str:
     try:
-        hnsw.load(blob, vectors, _NONE)
+        hnsw.load(blob, vectors, _NO_ROWS)
     except AlbumError as error:
         if "rebuild the segment" in str(error):
             return "rebuild the segment"

@@ -1,8 +1,8 @@
-"""Suites that need an exported bundle: its tokenizers, embeddings of both towers, DPE routing, the language
-model's tokens, whole searches.
+"""Suites that need an exported bundle.
 
-Written at run time, for no bundle is committed. Each function makes one suite from its inputs, so that a
-replay asks the reference again.
+Tokenizers, embeddings of both towers, DPE routing, tokens of the language model, and complete searches. They
+are written when needed, since no bundle is committed. Each function makes one suite from its inputs, so that
+a replay can ask the reference again.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ ASKED = (
     "birthday cake with candles",
 )
 QUOTED = ("the harbour when we first met", "my sister near the old lighthouse", "a green door")
-TOLERANCE = 2e-3  # int8 kernels and fused operators round otherwise in another version of ONNX Runtime
-LEAST_GAP = 5e-3  # between neighbours of a ranking that is compared: a smaller one may turn by rounding alone
+TOLERANCE = 2e-3  # int8 kernels and fused operators round differently in another version of ONNX Runtime
+LEAST_GAP = 5e-3  # between the scores of adjacent hits; rounding could swap hits that are nearer
 MAX_NEW = 16
 
 
@@ -74,7 +74,7 @@ def everything(bundle: Path, album: Path) -> list[Suite]:
 
 
 def tokens(bundle: Path, name: str, texts: Sequence[str] = ()) -> Suite:
-    """The suite of the tokenizer's kind over a bundle's file."""
+    """The token suite of the bundle's tokenizer file `name`; its kind is read from the file."""
     path = bundle / name
     raw = json.loads(path.read_text(encoding="utf-8"))
     kind = (
@@ -130,18 +130,20 @@ def dpe(bundle: Path, models: Models) -> Suite:
     for n, pixels in enumerate(_pictures()):
         for rho in (0.3, 0.7, 1.0):
             out = models.project(models.encode_image(pixels).patches, rho)
-            told = {
+            projected = {
                 "experts": list(out.experts),
                 "weights": list(out.weights),
                 "shape": list(out.prompts.shape),
                 "first": floats(out.prompts[0, :8]),
             }
-            cases.append(Case(f"{n}-{rho}", {**_given(pixels), "rho": rho}, told))
+            cases.append(Case(f"{n}-{rho}", {**_given(pixels), "rho": rho}, projected))
     return Suite("dpe", tuple(cases), {"bundle": str(bundle)}, 5 * TOLERANCE)
 
 
 def llm(bundle: Path, models: Models) -> Suite:
-    """Greedy tokens, with the shipped prefix and without; and the cues that a grammar lets it quote."""
+    """Greedy tokens, with the shipped prefix and without it, and the cues that the grammar lets the model
+    quote.
+    """
     cases: list[Case] = []
     for n, query in enumerate(ASKED):
         notes = refine.fitting(("Rex", "Lena"), query).notes()
@@ -149,7 +151,7 @@ def llm(bundle: Path, models: Models) -> Suite:
         for name, cached in (("prefix", prefix), ("plain", None)):
             if name == "plain" and n:
                 continue
-            said = models.language_model.generate(Request(ids, MAX_NEW, stop=("\n",), prefix=cached))
+            generation = models.language_model.generate(Request(ids, MAX_NEW, stop=("\n",), prefix=cached))
             given = {
                 "op": "generate",
                 "prompt": "refine",
@@ -161,10 +163,10 @@ def llm(bundle: Path, models: Models) -> Suite:
             }
             out = {
                 "prompt_ids": list(ids),
-                "ids": list(said.ids),
-                "text": said.text,
-                "ended": said.ended,
-                "computed": said.computed,
+                "ids": list(generation.ids),
+                "text": generation.text,
+                "ended": generation.ended,
+                "computed": generation.computed,
             }
             cases.append(Case(f"{name}-{n}", given, out))
     for n, query in enumerate(QUOTED if "cues" in models.manifest.prompts else ()):
@@ -175,9 +177,9 @@ def llm(bundle: Path, models: Models) -> Suite:
 
 
 def search(bundle: Path, album: Path, queries: Sequence[str]) -> Suite:
-    """Whole searches: the top five and the trace, without times.
+    """Complete searches: the top hits and the trace, without times.
 
-    Rankings that rounding alone might turn are asked for fewer hits.
+    At most five hits; fewer if rounding could change the order.
     """
     engine = Engine.open(bundle, album)
     cases: list[Case] = []
@@ -194,7 +196,7 @@ def search(bundle: Path, album: Path, queries: Sequence[str]) -> Suite:
 
 
 def _steady(engine: Engine, query: str, mode: str, refined_by: str) -> int:
-    """The most hits, five at most, whose order does not hang on a rounding."""
+    """How many hits, at most five, have an order that rounding cannot change."""
     hits = engine.search(query, 6, refined_by=refined_by, mode=mode, now=datetime.fromisoformat(NOW)).hits
     gaps = [a.score - b.score for a, b in pairwise(hits)]
     return next(
@@ -203,7 +205,7 @@ def _steady(engine: Engine, query: str, mode: str, refined_by: str) -> int:
 
 
 def told(answer: Answer) -> dict[str, Any]:
-    """What a port's answer must agree in."""
+    """The part of an answer in which a port must agree."""
     t = answer.trace
     hits = [
         {

@@ -1,6 +1,6 @@
-"""Suites `resize` (pixels → what the image tower takes) and `routing` (paper Eq.
+"""Suites `resize` (pixels → the image tower's input) and `routing` (paper Eq. 1).
 
-1). Made-up pixels; knows the runtime's functions, no bundle.
+The pixels are synthetic; no bundle is needed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gamer.runtime.models.image import prepare
 from gamer.runtime.models.router import choose
 from tools.conformance.fixture import Case, Suite, base64_of, floats
 
-# width, height, resize, crop, interpolation
+# Width and height of pictures for Hugging Face's two ways to fit, crop and squash.
 _HF = (
     (40, 30),
     (30, 41),
@@ -28,7 +28,8 @@ _HF = (
     (3, 2),
     (1, 1),
     (57, 38),
-)  # as Hugging Face's processors fit: crop and squash
+)
+# width, height, resize, crop, interpolation
 _SHAPES = (
     (40, 30, 20, 16, "bicubic"),
     (30, 40, 20, 16, "bicubic"),
@@ -126,7 +127,7 @@ def _spec(method: str) -> Preprocessing:
 
 
 def _message(call: Any, part: str) -> str:
-    """`part`, after it was seen in the reference's own message."""
+    """`part`, after checking that the reference's error message contains it."""
     try:
         call()
     except (RuntimeFailure, ValueError) as error:

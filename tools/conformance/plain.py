@@ -1,7 +1,7 @@
-"""Second opinions: what a fixture's output should be by a plain loop or by Python's own library, without the
-code that wrote it.
+"""Independent implementations: the expected output of a fixture by a plain loop or Python's standard library.
 
-Covers the K-D tree, the graph walk, vectors, HNSW, routing, and the album's rows.
+They share no code with what wrote the fixtures. Covered are the K-D tree, the graph walk, vectors, HNSW,
+routing, and the album's rows.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _in_box(point: Point, box: dict[str, Any]) -> bool:
 
 
 def _in_cube(point: Point, cube: dict[str, Any], doubt: bool) -> bool:
-    """`doubt`: an unknown field fits."""
+    """`doubt`: whether an unknown field counts as inside."""
     lat, lon, when = point
     timed, placed = (
         cube["start"] is not None or cube["end"] is not None,
@@ -105,18 +105,18 @@ def _in_cube(point: Point, cube: dict[str, Any], doubt: bool) -> bool:
 def _graph(suite: Suite, case: Case, folder: Path) -> Any:
     del suite, folder
     similarity, delta = case.given["similarity"], case.given["delta"]
-    todo, kept = [row for row in case.given["activated"] if similarity[row] >= delta], set[int]()
+    todo, reached = [row for row in case.given["activated"] if similarity[row] >= delta], set[int]()
     while todo:
         row = todo.pop()
-        if row in kept:
+        if row in reached:
             continue
-        kept.add(row)
+        reached.add(row)
         todo += [
             b if a == row else a
             for a, b in case.given["edges"]
             if row in (a, b) and similarity[b if a == row else a] >= delta
         ]
-    return {"rows": sorted(kept, key=lambda row: (-similarity[row], row))}
+    return {"rows": sorted(reached, key=lambda row: (-similarity[row], row))}
 
 
 def _vectors(suite: Suite, case: Case, folder: Path) -> Any:
@@ -125,7 +125,7 @@ def _vectors(suite: Suite, case: Case, folder: Path) -> Any:
         return None
     raw, query = suite.shared["sets"][case.given["set"]], case.given["query"]
     stored = _dequantized(raw, fine=case.given["op"] == "top")
-    if case.given["op"] == "dot":  # by bytes alone, the query's too: it is two bytes deep
+    if case.given["op"] == "dot":  # only stored bytes; the query is quantized too, to two bytes
         scale = max(map(abs, query)) / 127
         query = [scale * (round(x / scale) + int((x / scale - round(x / scale)) * 254) / 254) for x in query]
     scores = [sum(a * b for a, b in zip(vector, query, strict=True)) for vector in stored]
@@ -154,7 +154,7 @@ def _dequantized(raw: dict[str, Any], fine: bool) -> list[list[float]]:
 
 
 def _hnsw(suite: Suite, case: Case, folder: Path) -> Any:
-    """The walk as FORMAT.md has it, over the links as they lie in the file."""
+    """The search as FORMAT.md describes it, reading the links directly from the file's bytes."""
     del folder
     if case.error:
         return None
@@ -162,11 +162,11 @@ def _hnsw(suite: Suite, case: Case, folder: Path) -> Any:
     codes = base64.b64decode(suite.shared["codes"])
     n, photos = struct.unpack_from("<QQ", blob, 8)
     links = blob[40 + 2 * photos :]
-    (*_, top, entry), at = struct.unpack_from("<5Q", links, 64), 104
-    in_order, levels, at = links[at], links[at + 1 : at + 1 + n], at + 1 + n
-    keys = list(range(n)) if in_order else list(struct.unpack_from(f"<{n}I", links, at))
-    at += 0 if in_order else 4 * n
-    upper = at + 97 * n
+    (*_, top, entry), offset = struct.unpack_from("<5Q", links, 64), 104
+    in_order, levels, offset = links[offset], links[offset + 1 : offset + 1 + n], offset + 1 + n
+    keys = list(range(n)) if in_order else list(struct.unpack_from(f"<{n}I", links, offset))
+    offset += 0 if in_order else 4 * n
+    upper = offset + 97 * n
     query = _bytes_of(case.given["query"])
     behind = set(case.given.get("behind", ()))
     vectors = [
@@ -184,7 +184,7 @@ def _hnsw(suite: Suite, case: Case, folder: Path) -> Any:
         if level:
             place = upper + 68 * (sum(levels[:slot]) + level - 1)
             return struct.unpack_from(f"<{struct.unpack_from('<I', links, place)[0]}I", links, place + 4)
-        place = at + 97 * slot
+        place = offset + 97 * slot
         return [
             int.from_bytes(links[place + 1 + 3 * i : place + 4 + 3 * i], "little")
             for i in range(links[place])
@@ -194,23 +194,23 @@ def _hnsw(suite: Suite, case: Case, folder: Path) -> Any:
     for level in range(top, 0, -1):
         while (best := min([slot, *near(slot, level)], key=far)) != slot and far(best) < far(slot):
             slot = best
-    seen, found, todo = {slot}, [(-far(slot), slot)], [(far(slot), slot)]
+    seen, nearest, todo = {slot}, [(-far(slot), slot)], [(far(slot), slot)]
     while todo:
-        distance, here = heapq.heappop(todo)
-        if distance > -found[0][0] and len(found) >= count:
+        distance, current = heapq.heappop(todo)
+        if distance > -nearest[0][0] and len(nearest) >= count:
             break
-        for other in near(here, 0):
+        for other in near(current, 0):
             if other not in seen:
                 seen.add(other)
                 away = far(other)
-                if len(found) < count or away < -found[0][0]:
+                if len(nearest) < count or away < -nearest[0][0]:
                     heapq.heappush(todo, (away, other))
-                    heapq.heappush(found, (-away, other))
-                    while len(found) > count:
-                        heapq.heappop(found)
+                    heapq.heappush(nearest, (-away, other))
+                    while len(nearest) > count:
+                        heapq.heappop(nearest)
     return {
         "positions": [
-            keys[slot] for _, slot in sorted(found, key=lambda pair: -pair[0]) if keys[slot] not in behind
+            keys[slot] for _, slot in sorted(nearest, key=lambda pair: -pair[0]) if keys[slot] not in behind
         ]
     }
 
@@ -226,20 +226,18 @@ def _routing(suite: Suite, case: Case, folder: Path) -> Any:
         return None
     weights = case.given["weights"]
     order = sorted(range(len(weights)), key=lambda e: (-weights[e], e))
-    total, kept, share = sum(weights), list[int](), 0.0
+    total, experts, share = sum(weights), list[int](), 0.0
     for expert in order:
-        kept.append(expert)
+        experts.append(expert)
         share += weights[expert] / total
         if share >= case.given["rho"] - 1e-6:
             break
-    held = sum(weights[expert] for expert in kept)
-    return {"experts": kept, "shares": [weights[expert] / held for expert in kept]}
+    chosen_weight = sum(weights[expert] for expert in experts)
+    return {"experts": experts, "shares": [weights[expert] / chosen_weight for expert in experts]}
 
 
 def _album(suite: Suite, case: Case, folder: Path) -> Any:
-    """The rows of a whole album by the standard library's sqlite3; the parts of `read` that are plain
-    columns.
-    """
+    """The parts of `read` that are plain columns, read with the standard library's sqlite3."""
     del suite
     if case.given["op"] != "read":
         return None
@@ -287,7 +285,7 @@ def _rows(db: sqlite3.Connection) -> dict[str, Any]:
     chats = [
         row for (row,) in db.execute("SELECT DISTINCT photo FROM memories WHERE source='chat' ORDER BY photo")
     ]
-    told = {
+    settings = {
         "text_encoder": meta["text_encoder"],
         "image_encoder": meta["image_encoder"],
         "dim": int(meta["dim"]),
@@ -295,7 +293,7 @@ def _rows(db: sqlite3.Connection) -> dict[str, Any]:
     }
     channels = dict(db.execute("SELECT channel, count(*) FROM vectors GROUP BY channel"))
     return {
-        "meta": told,
+        "meta": settings,
         "generation": int(meta["generation"]),
         "photos": photos,
         "channels": channels,

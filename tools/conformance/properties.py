@@ -1,7 +1,7 @@
-"""`python -m tools.conformance.properties [--seed N] -o DIR`: generated fixtures: strings for the tokenizers,
-boxes for a tree, queries for cues.
+"""`python -m tools.conformance.properties [--seed N] -o DIR`: writes generated fixtures: strings for the
+tokenizers, boxes for a tree, queries for cues.
 
-A new seed asks new things; every port must answer as the reference does.
+Each seed gives different inputs; every port must answer as the reference does.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ def suites(seed: int, count: int = COUNT) -> list[Suite]:
 
 def _boxes(seed: int, count: int) -> Suite:
     rng, blob = random.Random(seed), build(points(200, seed), 8).to_bytes()
-    asked = [[random_cube(rng) for _ in range(rng.choice([1, 1, 2, 5]))] for _ in range(count)]
+    cube_lists = [[random_cube(rng) for _ in range(rng.choice([1, 1, 2, 5]))] for _ in range(count)]
     cases = [
         Case(
             f"{n:04d}",
             {"op": "cubes", "tree": "main", "cubes": [cube_json(cube) for cube in cubes]},
             answer(blob, cubes),
         )
-        for n, cubes in enumerate(asked)
+        for n, cubes in enumerate(cube_lists)
     ]
     return Suite("kdtree", tuple(cases), {"trees": {"main": base64_of(blob)}})
 
@@ -56,9 +56,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("-o", "--output", type=Path, required=True)
-    asked = parser.parse_args()
-    for suite in suites(asked.seed):
-        path = suite.write(asked.output)
+    arguments = parser.parse_args()
+    for suite in suites(arguments.seed):
+        path = suite.write(arguments.output)
         print(f"{path}: {len(suite.cases)} cases")
 
 

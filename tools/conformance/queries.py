@@ -1,6 +1,5 @@
-"""Made-up queries that name times and places in every way we know, and words that only look like them.
-
-Ours.
+"""Synthetic queries, written for this project: times and places in all known forms, and words that only look
+like them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Suite `ranking`: what the layers know of each photo → log-odds, order and probabilities."""
+"""Suite `ranking`: features of photos → scores, order and probabilities; also preferences."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def committed(folder: Path) -> list[Suite]:
 
 
 def _ranked(n: int, rng: np.random.Generator) -> Case:
-    """Every third time two photos are alike: the order of rows decides."""
+    """A ranking of random features; where two photos have equal features, the lower row comes first."""
     count = (0, 1, 7, 40)[n % 4]
     features = {
         name: np.round(rng.random(count), 3).astype(np.float32)
@@ -94,7 +94,7 @@ def _context(n: int, rng: np.random.Generator) -> Case:
     times: NDArray[np.int64] = (1_300_000_000_000 + np.cumsum(steps)).astype(np.int64)
     times = times[rng.permutation(count)]
     times[rng.random(count) < 0.1] = UNKNOWN
-    said = rng.random(count) < 0.8
+    is_message = rng.random(count) < 0.8
     words = []
     for text in ("cake", "lake", "Rex")[: n % 4]:
         rows = np.flatnonzero(rng.random(count) < 0.3)
@@ -107,18 +107,18 @@ def _context(n: int, rng: np.random.Generator) -> Case:
             )
         )
     rows = np.flatnonzero(rng.random(count) < 0.8)
-    around, held = context(WordScores(tuple(words), count), Conversations(times, said), rows)
+    bm25, coverage = context(WordScores(tuple(words), count), Conversations(times, is_message), rows)
     given: dict[str, Any] = {
         "op": "context",
         "times": [None if t == UNKNOWN else t for t in times.tolist()],
-        "said": said.tolist(),
+        "said": is_message.tolist(),
         "words": [
             {"text": w.text, "rows": w.rows.tolist(), "bm25": floats(w.bm25), "rarity": w.rarity}
             for w in words
         ],
         "rows": rows.tolist(),
     }
-    return Case(f"context-{n:02d}", given, {"words": floats(around), "coverage": floats(held)})
+    return Case(f"context-{n:02d}", given, {"words": floats(bm25), "coverage": floats(coverage)})
 
 
 def _presence(n: int, rng: np.random.Generator) -> Case:
@@ -136,7 +136,7 @@ def _presence(n: int, rng: np.random.Generator) -> Case:
 
 
 def _reordered(n: int, rng: np.random.Generator) -> Case:
-    """Pairs in a circle too, as only a damaged file has them."""
+    """Random preferences, which may contain cycles, as only a damaged file does."""
     ranked = [int(row) for row in rng.permutation(12)[: 3 + n]]
     photos = [(int(a), int(b)) for a, b in rng.integers(0, 12, (n % 5, 2))]
     entities = [(int(a), int(b)) for a, b in rng.integers(0, 4, (n % 3, 2)) if a != b]

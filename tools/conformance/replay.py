@@ -1,7 +1,7 @@
-"""`python -m tools.conformance.replay DIR...`: every fixture again in Python: the reference asked anew, and a
-second opinion where there is one.
+"""`python -m tools.conformance.replay DIR...`: replays every fixture in Python.
 
-Prints SUITE<TAB>CASE<TAB>pass|fail<TAB>MESSAGE a case; exits with 1 if any failed.
+Asks the reference again, and compares with an independent implementation (plain.py) where there is one.
+Prints SUITE<TAB>CASE<TAB>pass|fail<TAB>MESSAGE for each case; exits with 1 if any failed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def _committed() -> dict[str, Suite]:
 
 
 def again(suite: Suite, folder: Path) -> Suite:
-    """The suite as the reference writes it now."""
+    """The suite as the reference would write it now."""
     if folder.resolve() == COMMITTED.resolve():
         return _committed()[suite.name]
     makers: dict[str, Callable[[Suite], Suite]] = dict.fromkeys(token_suites.KINDS, _tokens)
@@ -76,7 +76,7 @@ def _of_bundle(bundle: str) -> dict[str, Suite]:
 
 
 def differences(wanted: Any, found: Any, tolerance: float, at: str = "out") -> Iterator[str]:
-    """Where two JSON values differ, the first places first."""
+    """Where two JSON values differ, in order; floats may differ by `tolerance`."""
     if isinstance(wanted, dict) and isinstance(found, dict):
         if wanted.keys() != found.keys():
             yield f"{at}: keys {sorted(found)} where {sorted(wanted)} are wanted"
@@ -100,7 +100,7 @@ def differences(wanted: Any, found: Any, tolerance: float, at: str = "out") -> I
 
 
 def replay(folder: Path) -> Iterator[tuple[str, str, str, str]]:
-    """(suite, case, pass or fail, message)."""
+    """(suite, case, "pass" or "fail", message) for each case of the fixtures in `folder`."""
     for path in sorted(folder.glob("*.json")):
         suite = read(path)
         for case, problem in verdicts(suite, again(suite, folder), folder):
@@ -108,8 +108,9 @@ def replay(folder: Path) -> Iterator[tuple[str, str, str, str]]:
 
 
 def verdicts(suite: Suite, now: Suite, folder: Path) -> Iterator[tuple[str, str]]:
-    """(case, what differs between `suite` as it was written and as the reference writes it `now`, "" where
-    nothing does).
+    """(case, difference) for each case; the difference is "" if the case passes.
+
+    Compares `suite` as written in `folder` with `now`, what the reference writes today, and with plain.py.
     """
     fresh, opinion = {case.id: case for case in now.cases}, plain.opinion_of(suite.name)
     for case in suite.cases:
@@ -127,13 +128,13 @@ def _problem(
         ("reference", fresh.out),
         ("plain", opinion(suite, case, folder) if opinion else None),
     ):
-        if value is not None and (found := next(differences(case.out, value, suite.tolerance), "")):
-            return f"{name}: {found}"
+        if value is not None and (difference := next(differences(case.out, value, suite.tolerance), "")):
+            return f"{name}: {difference}"
     return ""
 
 
 def _lists(given: Any, like: Any) -> Any:
-    """JSON has no tuples: `given` with tuples where `like` has them."""
+    """`given` with tuples where `like` has them, since JSON has only lists."""
     if isinstance(given, dict) and isinstance(like, dict):
         return {key: _lists(value, like.get(key)) for key, value in given.items()}
     if isinstance(given, list) and isinstance(like, list | tuple) and len(given) == len(like):

@@ -1,7 +1,8 @@
-"""`python -m tools.conformance.runners --bundle B --album A`: the quickstart's queries by each port's own
-command line, held against Python's.
+"""`python -m tools.conformance.runners --bundle B --album A`: runs the quickstart's queries with each port's
+command line and compares the answers with Python's.
 
-Prints one line a query and port: the same top five and trace, and the port's own milliseconds.
+Prints one line for each query and port: whether the top five hits and the trace are the same, and the port's
+own milliseconds.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ DAY = model_suites.NOW[:10]
 
 
 def asked(port: str, bundle: Path, album: Path, query: str) -> Any:
-    """What the port's command printed, as JSON. Raises subprocess.CalledProcessError, ValueError."""
+    """The JSON that the port's command prints. Raises subprocess.CalledProcessError, ValueError."""
     command = [COMMANDS[port], str(bundle), str(album), query, "--now", DAY]
     done = subprocess.run(
         command,
@@ -45,9 +46,9 @@ def asked(port: str, bundle: Path, album: Path, query: str) -> Any:
 
 
 def plain(raw: Any, hits: int) -> Any:
-    """What must agree: the first `hits` of them, the trace without times and names of machines."""
+    """The part of an answer that must agree: `hits` hits, and the trace without times and machine."""
     trace = raw["trace"]
-    kept = {
+    compared = {
         name: trace[name]
         for name in (
             "cues",
@@ -62,17 +63,17 @@ def plain(raw: Any, hits: int) -> Any:
             "left",
         )
     }
-    kept["entities"] = sorted(match["name"] for match in trace["entities"])
+    compared["entities"] = sorted(match["name"] for match in trace["entities"])
     names = ("id", "row", "taken_at", "score", "probability", "parts", "memory")
     return {
         "hits": [{name: hit[name] for name in names} for hit in raw["hits"][:hits]],
-        "trace": kept,
+        "trace": compared,
         "presence": raw["presence"],
     }
 
 
 def compare(ports: Sequence[str], bundle: Path, album: Path) -> int:
-    """Prints the lines; the number of failures."""
+    """Prints the lines and returns the number of failures."""
     engine, failures = Engine.open(bundle, album), 0
     for query in QUERIES:
         answer = engine.search(query, 5, now=datetime.fromisoformat(DAY))
@@ -84,12 +85,12 @@ def compare(ports: Sequence[str], bundle: Path, album: Path) -> int:
             f"{sum(answer.trace.milliseconds.values()):.1f} ms"
         )
         for port in ports:
-            failures += _one(port, bundle, album, query, wanted)
+            failures += _compare_port(port, bundle, album, query, wanted)
     engine.close()
     return failures
 
 
-def _one(port: str, bundle: Path, album: Path, query: str, wanted: Any) -> bool:
+def _compare_port(port: str, bundle: Path, album: Path, query: str, wanted: Any) -> bool:
     try:
         raw = asked(port, bundle, album, query)
         problem = next(differences(wanted, plain(raw, 5), 5 * model_suites.TOLERANCE), "")
@@ -104,9 +105,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bundle", type=Path, required=True)
     parser.add_argument("--album", type=Path, required=True)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     failures = compare(
-        [port for port in COMMANDS if not absent(port)], given.bundle.resolve(), given.album.resolve()
+        [port for port in COMMANDS if not absent(port)], arguments.bundle.resolve(), arguments.album.resolve()
     )
     sys.exit(1 if failures else 0)
 

@@ -1,8 +1,8 @@
-"""`python -m tools.conformance.table --bundle B --album A`: every fixture in Python, Kotlin and Swift; one
-table, cases × ports.
+"""`python -m tools.conformance.table --bundle B --album A`: replays every fixture in Python, Kotlin and
+Swift, and prints one table, cases × ports.
 
 A case that a port skips, or does not print, counts as failed. `--lenient`: a port whose tools are not
-there is left out, loudly; otherwise that fails too.
+installed is left out, with a warning; otherwise that fails too.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ Key = tuple[str, str]  # suite, case
 
 @dataclass
 class Tally:
-    """What one port made of one folder of fixtures.
+    """One port's results for one folder of fixtures.
 
-    `verdicts`: pass, fail or skip of each case that it printed.
+    `verdicts`: "pass", "fail" or "skip" for each case that it printed.
     """
 
     verdicts: dict[Key, str] = field(default_factory=dict)
@@ -50,15 +50,17 @@ class Tally:
 
 
 def absent(port: str) -> str:
-    """The make target that sets the port's tools up, when they are not there."""
+    """The make target that installs the port's tools, if they are missing; else ""."""
     file, target = TOOLS.get(port, ("", ""))
     home = Path(os.environ.get("GAMER_TOOLS") or Path.home() / ".cache" / "gamer-tools")
     return target if file and not (home / file).exists() else ""
 
 
 def environment(bound: Sequence[Path]) -> dict[str, str]:
-    """What a port's program is started with: the paths outside the repository that it reads, and the
-    reference's own ONNX Runtime library.
+    """The environment variables for a port's program.
+
+    They hold the paths outside the repository that it reads (`bound`), and the path of the ONNX Runtime
+    library that the reference uses.
     """
     library = next(Path(onnxruntime.__file__).parent.glob("capi/libonnxruntime.so.*"), None)
     named = {} if library is None else {"GAMER_ORT": str(library)}
@@ -66,10 +68,10 @@ def environment(bound: Sequence[Path]) -> dict[str, str]:
 
 
 def run(port: str, folder: Path, bound: Sequence[Path]) -> Tally:
-    """`bound`: paths outside the repository that the port reads."""
+    """Replays the fixtures of `folder` in one port. `bound`: paths outside the repository that it reads."""
     out = Tally()
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [*PORTS[port], str(folder)],
             cwd=ROOT,
             env=environment(bound),
@@ -80,12 +82,14 @@ def run(port: str, folder: Path, bound: Sequence[Path]) -> Tally:
     except (OSError, subprocess.TimeoutExpired) as error:
         print(f"{port}: {error}", file=sys.stderr)
         return out
-    for line in done.stdout.splitlines():
+    for line in process.stdout.splitlines():
         suite, case, verdict, *message = [*line.split("\t"), ""]
         if verdict in ("pass", "fail", "skip"):
             out.verdicts[suite, case], out.messages[suite, case] = verdict, message[0]
     if not out.verdicts:
-        print(f"{port}: printed no case; it said:\n{(done.stdout + done.stderr)[-2000:]}", file=sys.stderr)
+        print(
+            f"{port}: printed no case; it said:\n{(process.stdout + process.stderr)[-2000:]}", file=sys.stderr
+        )
     return out
 
 
@@ -99,25 +103,26 @@ def cases_of(folder: Path) -> list[Key]:
 
 
 def show(groups: dict[str, Path], bound: Sequence[Path], ports: Sequence[str]) -> int:
-    """Prints the table and the first failures; the number of failures."""
+    """Prints the table and the first failures; returns the number of failures."""
     failures = 0
     print(f"{'fixtures':<12}{'suite':<16}{'cases':>6}" + "".join(f"{port:>9}" for port in ports))
     wrong: list[str] = []
     for group, folder in groups.items():
         cases, tallies = cases_of(folder), {port: run(port, folder, bound) for port in ports}
         for suite in dict.fromkeys(name for name, _ in cases):
-            own = [case for case in cases if case[0] == suite]
-            counts = {port: tally.passed(own) for port, tally in tallies.items()}
-            failures += sum(len(own) - count for count in counts.values())
+            suite_cases = [case for case in cases if case[0] == suite]
+            counts = {port: tally.passed(suite_cases) for port, tally in tallies.items()}
+            failures += sum(len(suite_cases) - count for count in counts.values())
             print(
-                f"{group:<12}{suite:<16}{len(own):>6}" + "".join(f"{count:>9}" for count in counts.values()),
+                f"{group:<12}{suite:<16}{len(suite_cases):>6}"
+                + "".join(f"{count:>9}" for count in counts.values()),
                 flush=True,
             )
         for port, tally in tallies.items():
-            bad = [case for case in cases if tally.verdicts.get(case) != "pass"]
+            not_passed = [case for case in cases if tally.verdicts.get(case) != "pass"]
             wrong += [
                 f"{port}\t{'/'.join(c)}\t{tally.verdicts.get(c, 'not printed')}\t{tally.messages.get(c, '')}"
-                for c in bad
+                for c in not_passed
             ]
     print(*wrong[:40], sep="\n")
     if len(wrong) > 40:
@@ -132,28 +137,28 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--lenient", action="store_true")
     parser.add_argument("--ports", default=",".join(PORTS))
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     ports, missing = [], 0
-    for port in asked.ports.split(","):
+    for port in arguments.ports.split(","):
         if target := absent(port):
             print(f"!! {port} IS NOT TESTED: its tools are not installed; run make {target}", file=sys.stderr)
             missing += 1
         else:
             ports.append(port)
-    bundle, album = asked.bundle.resolve(), asked.album.resolve()
+    bundle, album = arguments.bundle.resolve(), arguments.album.resolve()
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         groups = {
             "committed": COMMITTED,
             "generated": Path(folder, "generated"),
             "bundle": Path(folder, "bundle"),
         }
-        for suite in properties.suites(asked.seed):
+        for suite in properties.suites(arguments.seed):
             suite.write(groups["generated"])
         for suite in model_suites.everything(bundle, album):
             suite.write(groups["bundle"])
         failures = show(groups, [bundle, album.parent, Path(folder)], ports)
     print(f"{failures} failed" + (f"; {missing} ports not tested" if missing else ""))
-    sys.exit(1 if failures or (missing and not asked.lenient) else 0)
+    sys.exit(1 if failures or (missing and not arguments.lenient) else 0)
 
 
 if __name__ == "__main__":

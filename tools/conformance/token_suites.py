@@ -1,5 +1,6 @@
-"""Suites of the three tokenizers: small ones of our own, trained on made-up text, shaped as the
-bundles' are.
+"""Suites of the three kinds of tokenizer.
+
+The tokenizers are small ones trained on synthetic text, configured like those of the bundles.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ _SEED = 7
 
 
 def train(kind: str, path: Path) -> None:
-    """Writes the tokenizer.json of one kind, once: training differs from run to run, so the committed file is
-    the fixture.
+    """Trains a tokenizer of one kind and writes its tokenizer.json.
+
+    Training differs from run to run, so the committed file is the fixture and is written only once.
     """
     from tokenizers import Tokenizer
 
@@ -29,9 +31,7 @@ def train(kind: str, path: Path) -> None:
 
 
 def suite(kind: str, tokenizer: Path, relative: str, texts: Sequence[str]) -> Suite:
-    """Token ids of `texts` by the tokenizer in the file; of the byte-level one also what the ids
-    say again.
-    """
+    """Token ids of `texts` by the tokenizer in the file; for the byte-level one also the decoded text."""
     from tokenizers import Tokenizer
 
     opened: Any = Tokenizer.from_file(str(tokenizer))
@@ -116,8 +116,9 @@ def _bytelevel(texts: Sequence[str]) -> dict[str, Any]:
 
 
 def _clip(texts: Sequence[str]) -> dict[str, Any]:
-    """As openai/clip-vit-large-patch14's tokenizer.json: NFC, white space to one blank, lower case; words end
-    in </w>.
+    """Like openai/clip-vit-large-patch14's tokenizer.json.
+
+    NFC, white space collapsed to one blank, lower case; words end in </w>.
     """
     from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
 
@@ -141,9 +142,8 @@ def _clip(texts: Sequence[str]) -> dict[str, Any]:
     trained.train_from_iterator(texts, trainer)
     raw: dict[str, Any] = json.loads(trained.to_str())
     vocab: dict[str, int] = raw["model"]["vocab"]
-    for byte in (
-        pre_tokenizers.ByteLevel.alphabet()
-    ):  # CLIP has each byte in both forms, within a word and at its end
+    # CLIP's vocabulary has each byte in two forms: within a word, and at its end.
+    for byte in pre_tokenizers.ByteLevel.alphabet():
         vocab.setdefault(byte, len(vocab))
         vocab.setdefault(byte + "</w>", len(vocab))
     start, end = len(vocab), len(vocab) + 1

@@ -1,4 +1,4 @@
-"""Suite `kdtree`: a segment's bytes, asked with cubes, boxes and for what is near."""
+"""Suite `kdtree`: queries of a serialized K-D tree by cubes, by boxes and by nearness."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def committed(folder: Path) -> list[Suite]:
         _range(f"range-{n:02d}", "main", blobs["main"], [_random_box(rng) for _ in range(rng.randint(1, 3))])
         for n in range(12)
     ]
-    cases += [_near(f"near-{n:02d}", "main", blobs["main"], *asked) for n, asked in enumerate(_NEAR)]
+    cases += [_near(f"near-{n:02d}", "main", blobs["main"], *arguments) for n, arguments in enumerate(_NEAR)]
     cases += [
         Case(f"damaged-{name}", {"op": "cubes", "blob": base64_of(blob), "cubes": []}, error=_refusal(blob))
         for name, blob in _damaged(blobs["small"])
@@ -53,8 +53,9 @@ def committed(folder: Path) -> list[Suite]:
 
 
 def points(n: int, seed: int) -> Int64Array:
-    """int64 [n, 3]: clusters and lone photos all over the globe, a tenth without a time, a fifth without a
-    place, some alike.
+    """int64 [n, 3] (latitude and longitude in 1e-7 degrees, ms): a cluster and points all over the globe.
+
+    A fifth has no place, a tenth no time, and some are equal.
     """
     rng = np.random.default_rng(seed)
     lat, lon = rng.integers(-900_000_000, 900_000_001, n), rng.integers(-1_800_000_000, 1_800_000_001, n)
@@ -144,12 +145,12 @@ def _cubes(name: str, tree: str, blob: bytes, cubes: list[Cube]) -> Case:
 
 
 def answer(blob: bytes, cubes: list[Cube]) -> dict[str, list[int]]:
-    found = _space(blob).in_cubes(cubes)
-    return {"rows": found.rows.tolist(), "inside": found.inside.tolist()}
+    row_set = _space(blob).in_cubes(cubes)
+    return {"rows": row_set.rows.tolist(), "inside": row_set.inside.tolist()}
 
 
 def _range(name: str, tree: str, blob: bytes, boxes: list[Box]) -> Case:
-    """Open ends are null: JSON readers have no integers of 64 bits."""
+    """Open ends are null, because some JSON readers have no 64-bit integers."""
     shown = [
         {
             "low": [None if v == LOWEST else v for v in box.low],

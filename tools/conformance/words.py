@@ -1,5 +1,6 @@
-"""Made-up text for fixtures: sentences to train small tokenizers on, hard strings to cut, and generated ones.
-Ours.
+"""Synthetic text for fixtures, written for this project: sentences, hard strings and random strings.
+
+The sentences train small tokenizers; the hard and the random strings are inputs to tokenize.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ _POOL = (
 
 
 def strings(count: int, seed: int) -> list[str]:
-    """Every kind of letter mixed with made-up sentences; no lone surrogates, which UTF-8 cannot write."""
+    """Random strings of all kinds of letters and sentences; no lone surrogates, which UTF-8 cannot encode."""
     rng = random.Random(seed)
     out = []
     for _ in range(count):

@@ -1,5 +1,5 @@
-"""`python -m tools.conformance.write --bundle B --album A -o DIR`: the fixtures that need an exported bundle,
-from the Python reference.
+"""`python -m tools.conformance.write --bundle B --album A -o DIR`: writes the fixtures that need an exported
+bundle, with the Python reference.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ def main() -> None:
     parser.add_argument("--bundle", type=Path, required=True)
     parser.add_argument("--album", type=Path, required=True)
     parser.add_argument("-o", "--output", type=Path, required=True)
-    asked = parser.parse_args()
-    for suite in everything(asked.bundle.resolve(), asked.album.resolve()):
-        path = suite.write(asked.output)
+    arguments = parser.parse_args()
+    for suite in everything(arguments.bundle.resolve(), arguments.album.resolve()):
+        path = suite.write(arguments.output)
         print(f"{path}: {len(suite.cases)} cases")
 
 

@@ -1,4 +1,5 @@
-"""The page of benchmarks, made from bench/results when the site is built: no figure is typed by hand.
+"""Generates the page of benchmarks from bench/results when the site is built, so that no figure is typed by
+hand.
 
 mkdocs calls `on_files` (mkdocs.yml, hooks).
 """
@@ -21,13 +22,13 @@ Cell = str | int | float | None
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds benchmarks.md."""
+    """Adds benchmarks.md to the site."""
     files.append(File.generated(config, "benchmarks.md", content=page()))
     return files
 
 
 def page() -> str:
-    """Markdown of the whole page."""
+    """The page as Markdown."""
     parts = [
         "# Benchmarks\n\nEvery table is made from a JSON file of `bench/results`, which holds machine, "
         "versions, commit "
@@ -49,13 +50,13 @@ def page() -> str:
 
 
 def load(name: str) -> dict[str, Any]:
-    """One result file."""
+    """The JSON of one result file."""
     document: dict[str, Any] = json.loads((RESULTS / name).read_text(encoding="utf-8"))
     return document
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
-    """A table in markdown, numbers to the right, pipes escaped."""
+    """A Markdown table. All columns but the first are right-aligned; pipes in cells are escaped."""
     lines = [f"| {' | '.join(heads)} |", f"|{'|'.join(['---', *['---:'] * (len(heads) - 1)])}|"]
     for row in rows:
         cells = ("–" if cell is None else str(cell).replace("|", "\\|") for cell in row)
@@ -64,14 +65,16 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
 
 
 def machine(document: dict[str, Any]) -> str:
-    """Where a figure comes from, in a line."""
-    at = document["machine"]
-    commit = at.get("build_commit") or document.get("build_commit", "unknown")
-    return f"{at.get('cpu_info', at.get('cpu', 'unknown'))}, {at.get('cores', '?')} cores, commit {commit}"
+    """The processor, cores and commit of a result, as one line."""
+    host = document["machine"]
+    commit = host.get("build_commit") or document.get("build_commit", "unknown")
+    return (
+        f"{host.get('cpu_info', host.get('cpu', 'unknown'))}, {host.get('cores', '?')} cores, commit {commit}"
+    )
 
 
 def section(title: str, command: str, names: Sequence[str], text: str, *tables: str) -> str:
-    """A heading, what was measured where, the tables, and the files."""
+    """One section: the heading, the text with the machine, the tables, the command and its result files."""
     files = ", ".join(f"`bench/results/{name}`" for name in names)
     where = machine(load(names[0])) if "machine" in load(names[0]) else ""
     lead = f"{text} {where}." if where else text
@@ -145,7 +148,7 @@ def full_size() -> str:
         by.setdefault((row["recipe"], row["role"]), {})[row["target"]] = row
     rows = []
     for (recipe, role), targets in by.items():
-        one = next(iter(targets.values()))
+        target = next(iter(targets.values()))
         cells = [
             f"{t['bytes'] / 1e6:,.0f} MB {t['quant']}, {t['cosine']:.4f}"
             if (t := targets.get(name))
@@ -156,7 +159,13 @@ def full_size() -> str:
             f(t[key] for t in targets.values()) for f, key in ((sum, "seconds"), (max, "peak_bytes"))
         )
         rows.append(
-            (recipe, role, short(one["parameters"]), f"{short(one['macs'])} a {one['macs_per']}", *cells)
+            (
+                recipe,
+                role,
+                short(target["parameters"]),
+                f"{short(target['macs'])} a {target['macs_per']}",
+                *cells,
+            )
             + (thousands(seconds), f"{peak / 1e9:.1f}")
         )
     heads = (
@@ -206,15 +215,15 @@ def layers() -> str:
 def operators() -> str:
     from gamer.bench.report import readme_tables
 
-    made = []
+    tables = []
     for name in ("ops-pocket.json", "ops-gamer-qwen2-1.5b-random.json"):
         documents = [load(name)] + ([load("latency-pocket.json")] if name == "ops-pocket.json" else [])
         for sheet in readme_tables.sheets(readme_tables.make(documents))[:1]:
             rows = [tuple(str(cell) if cell is not None else None for cell in row) for row in sheet.rows]
-            made.append(f"**{sheet.title}**\n\n" + table(sheet.columns, rows))
+            tables.append(f"**{sheet.title}**\n\n" + table(sheet.columns, rows))
     text = "Work of the exported graphs, and time beside the roofline that was measured in the same run."
     names = ["ops-pocket.json", "ops-gamer-qwen2-1.5b-random.json"]
-    return section("Components by work, time and roofline", "gamer bench ops -b BUNDLE", names, text, *made)
+    return section("Components by work, time and roofline", "gamer bench ops -b BUNDLE", names, text, *tables)
 
 
 def quality() -> str:
@@ -231,8 +240,8 @@ def quality() -> str:
         star = "*" if score["p_holm"] is not None and score["p_holm"] < 0.05 else ""
         return f"{score['mean']:.3f}{star} ({score['low']:.2f}–{score['high']:.2f})"
 
-    what = {m: next(rows[m]["what"] for rows in by.values() if m in rows) for m in methods}
-    rows = [(f"{m}: {what[m]}", *(cell(name, m) for name in SETS)) for m in methods]
+    descriptions = {m: next(rows[m]["what"] for rows in by.values() if m in rows) for m in methods}
+    rows = [(f"{m}: {descriptions[m]}", *(cell(name, m) for name in SETS)) for m in methods]
     fit = load("ranking-fit.json")
     rows += [
         ("ours, cross-validated by user", *(f"{fit['cross_validated'][name]:.3f}" for name in SETS)),
@@ -308,13 +317,13 @@ def language_model() -> str:
         )
         for s in d["speeds"]
     ]
-    first, good = d["first"], d["quality"]
+    first, fp32 = d["first"], d["quality"]
     text = (
         f"First token of a refinement of {first['prompt_tokens']} tokens, {first['prefix_tokens']} of them "
         f"in the shipped prefix: {milliseconds(first['without']['p50_ns'])} ms without the prefix, "
         f"{milliseconds(first['with_prefix']['p50_ns'])} ms with it. Beside the same decoder in fp32 over "
-        f"{good['positions']} positions: the likeliest token is the same at {good['top1']:.0%}, perplexity "
-        f"× {good['ratio']:.3f}."
+        f"{fp32['positions']} positions: the likeliest token is the same at {fp32['top1']:.0%}, perplexity "
+        f"× {fp32['ratio']:.3f}."
     )
     heads = ("engine", "weights", "prefill, tokens/s", "decode, tokens/s")
     command = "gamer bench llm -b out/pocket --gguf FILE --executorch"
@@ -327,8 +336,8 @@ def processors() -> str:
     roles = list(next(iter(d["rows"].values()))["components"])
 
     def cell(kind: str, role: str) -> str | None:
-        found = d["rows"][kind]["components"].get(role)
-        return None if found is None else f"{found['cosine']:.4f}"
+        measured = d["rows"][kind]["components"].get(role)
+        return None if measured is None else f"{measured['cosine']:.4f}"
 
     rows = []
     for role in roles:

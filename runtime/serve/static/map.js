@@ -1,5 +1,6 @@
 // The map: land outlines that come with the page, the album's places, the query's cubes and the hits, drawn by Leaflet without any tile server.
 
+import "./trusted.js";
 import "./vendor/leaflet.js";
 import { count, degrees, el, light, markers, svg } from "./draw.js";
 

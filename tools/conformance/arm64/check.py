@@ -1,10 +1,10 @@
-"""`python -m tools.conformance.arm64.check`: one tiny int8 network on this machine and on an emulated ARM64,
-compared. Correctness only.
+"""`python -m tools.conformance.arm64.check`: runs one tiny int8 network on this machine and on an emulated
+ARM64, and compares the outputs. Checks correctness only.
 
-int8 kernels differ between x86 and ARM (VNNI, dot-product instructions, how they saturate), so that what the
-exporter proves here has to be seen there once; and a file in ORT format is optimized where it is written, so
-that one written here has to be run there. The emulation is about 2,000 times slower than a phone: no time is
-taken from it.
+int8 kernels differ between x86 and ARM (VNNI, dot-product instructions, saturation), so what the exporter
+verifies on x86 must be run on ARM once as well. And a file in ORT format is optimized where it is written, so
+one written here must be run there. The emulation is about 2,000 times slower than a phone: no time is taken
+from it.
 """
 
 from __future__ import annotations
@@ -21,14 +21,17 @@ from numpy.typing import NDArray
 from gamer.export.onnx import to_ort
 
 HERE = Path(__file__).parent
-COSINE = 0.9995  # of each output, x86 against ARM
-FURTHEST = 0.02  # of any component, in parts of the output's greatest
+COSINE = 0.9995  # least cosine of an output row, x86 against ARM
+FURTHEST = 0.02  # greatest difference of a component, relative to the output's greatest value
 WIDTH, HIDDEN = 32, 64
 Floats = NDArray[np.float32]
 
 
 def write_network(path: Path) -> None:
-    """MatMul, bias, GELU, MatMul, a skip, normalisation; weights by channel, activations as they come."""
+    """Writes a network of MatMul, bias, GELU, MatMul, residual and layer normalization.
+
+    Weights are int8 with a scale per channel; activations are quantized dynamically.
+    """
     import onnx
     from onnx import TensorProto, helper, numpy_helper
     from onnxruntime.quantization import QuantType, quantize_dynamic
@@ -94,7 +97,7 @@ def _files(folder: Path, name: str) -> list[str]:
 
 
 def compare(ours: Floats, theirs: Floats) -> tuple[float, float]:
-    """(the least cosine of a row, the greatest difference in parts of the greatest value)."""
+    """(the least cosine of a row, the greatest difference relative to the greatest value)."""
     a, b = ours.astype(np.float64), theirs.astype(np.float64)
     cosines = (a * b).sum(1) / np.maximum(np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1), 1e-12)
     return float(cosines.min()), float(np.abs(a - b).max() / np.abs(a).max())

@@ -1,8 +1,7 @@
-"""A tiny network of the operators that the bundles' int8 graphs use, and its inputs. Run on both machines:
-the same bytes go in.
+"""`python network.py INPUTS OUTPUTS MODEL...`: runs each model over the inputs (.npz) and writes the outputs.
 
-`python network.py INPUTS OUTPUTS MODEL...`: runs each model over the inputs (.npz) and writes what comes out.
-Imports numpy and onnxruntime alone, for it also runs under emulation, beside nothing else.
+Run on both machines with the same files. The models are tiny networks of the operators that the bundles' int8
+graphs use. Imports only numpy and onnxruntime, because under emulation this project is not on the path.
 """
 
 from __future__ import annotations

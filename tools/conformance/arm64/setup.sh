@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Sets up an emulated ARM64 Python with ONNX Runtime on Debian, x86-64: qemu-user 10, Debian's arm64 python3.11 and its C library, and the aarch64 wheels
-# of what the two lower rooms import. Once; about 450 MB in ${GAMER_TOOLS:-$HOME/.cache/gamer-tools}/arm64. No root needed: nothing is installed, only unpacked.
-# $1: a Python with pip, whose versions of these packages are taken. The x86-64 models of `make processors` run in the same qemu.
+# Sets up an emulated ARM64 Python with ONNX Runtime on Debian, x86-64: qemu-user 10, Debian's arm64
+# python3.11 and its C library, and the aarch64 wheels that the rooms index and runtime import. It needs to
+# run only once and takes about 450 MB in ${GAMER_TOOLS:-$HOME/.cache/gamer-tools}/arm64. Root is not
+# required, because packages are unpacked and not installed. $1: a Python with pip, whose versions of these
+# packages are used. The emulated x86-64 processors of `make processors` run in the same qemu.
 set -euo pipefail
 PYTHON="${1:-python3}"
 HOME_DIR="${GAMER_TOOLS:-$HOME/.cache/gamer-tools}/arm64"
-# The mirror that this machine's own apt uses.
+# By default the mirror that the system's apt uses.
 MIRROR="${DEBIAN_MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | sed -n 's#/debian/*$#/debian#p' | sort -u | head -n 1 || true)}"
 KEYS=/usr/share/keyrings/debian-archive-keyring.gpg
 LIBRARIES=(python3.11-minimal libpython3.11-minimal libpython3.11-stdlib libc6 libgcc-s1 libstdc++6 zlib1g libexpat1 libffi8 libssl3 libbz2-1.0 liblzma5
@@ -17,7 +19,8 @@ STAMP="$HOME_DIR/ready-$(echo "$VERSIONS" | sha256sum | cut -c1-16)"
 command -v apt-get >/dev/null && [ -e "$KEYS" ] && [ -n "$MIRROR" ] || { echo "arm64/setup.sh: made for Debian; no apt, keyring or mirror (DEBIAN_MIRROR) here" >&2; exit 3; }
 rm -rf "$HOME_DIR"; mkdir -p "$HOME_DIR/root" "$HOME_DIR/qemu" "$HOME_DIR/site"
 
-# fetch ARCHITECTURE SUITE FOLDER PACKAGE...: unpacks them, by an apt of its own that knows nothing of the system's.
+# fetch ARCHITECTURE SUITE FOLDER PACKAGE...: downloads the packages and unpacks them to the folder. It uses
+# an apt configuration and package lists separate from the system's.
 fetch() {
   local architecture="$1" suite="$2" into="$3" apt="$HOME_DIR/apt-$1"; shift 3
   mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/debs"; : >"$apt/status"
@@ -31,7 +34,7 @@ fetch() {
   rm -rf "$apt"
 }
 echo "== ARM64: qemu-user, Debian's python3.11 for arm64, $VERSIONS"
-fetch amd64 bookworm-backports "$HOME_DIR/qemu" qemu-user   # bookworm's own 7.2 crashes in ONNX Runtime
+fetch amd64 bookworm-backports "$HOME_DIR/qemu" qemu-user   # bookworm's version 7.2 crashes in ONNX Runtime
 fetch arm64 bookworm "$HOME_DIR/root" "${LIBRARIES[@]}"
 # shellcheck disable=SC2086
 "$PYTHON" -m pip install --quiet --no-deps --target "$HOME_DIR/site" --python-version 3.11 --only-binary=:all: --platform manylinux_2_28_aarch64 \

@@ -1,8 +1,8 @@
-"""AVX-512 without VNNI, on a processor that has both: copies of the native libraries whose `cpuid`
-instructions are answered by mask.c.
+"""Runs AVX-512 kernels without VNNI on a processor that has both.
 
-Emulators of user programs have no AVX-512, so that its kernels can only be run on a processor that has it.
-`prepare` needs objdump and a C compiler; it raises Unavailable where they or AVX-512 are missing.
+Copies the native libraries and patches their `cpuid` instructions, which mask.c then answers. User-mode
+emulators have no AVX-512, so these kernels only run on a processor that has it. `prepare` needs objdump and a
+C compiler; it raises Unavailable if they or AVX-512 are missing.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ CPUID, UD2 = b"\x0f\xa2", b"\x0f\x0b"
 
 
 class Unavailable(Exception):
-    """This machine cannot do it; the message says why."""
+    """This machine cannot run the check; the message says why."""
 
 
 def prepare(site: Path, folder: Path) -> dict[str, str]:
-    """Makes the copies of `site`'s packages in `folder`.
+    """Copies the packages of `site` to `folder` and patches them.
 
-    Returns the environment that a Python needs to use them.
+    Returns the environment variables with which Python uses the copies.
     """
     if "avx512f" not in Path("/proc/cpuinfo").read_text(encoding="utf-8").split():
         raise Unavailable("this processor has no AVX-512")
@@ -45,15 +45,16 @@ def prepare(site: Path, folder: Path) -> dict[str, str]:
 
 
 def patch(library: Path) -> int:
-    """Overwrites every cpuid instruction of a library, found by disassembling it; returns how many there
-    were.
+    """Overwrites every cpuid instruction of a library, located by disassembling it.
+
+    Returns how many there were.
     """
     with subprocess.Popen(
         ["objdump", "-d", "--no-show-raw-insn", str(library)], stdout=subprocess.PIPE, text=True
     ) as disassembler:
         assert disassembler.stdout is not None
         lines = (re.match(r"\s*([0-9a-f]+):\s+cpuid\s*$", line) for line in disassembler.stdout)
-        addresses = [int(found[1], 16) for found in lines if found]
+        addresses = [int(match[1], 16) for match in lines if match]
     data = bytearray(library.read_bytes())
     segments = _segments(bytes(data))
     for address in addresses:
@@ -70,7 +71,7 @@ def patch(library: Path) -> int:
 
 
 def _segments(elf: bytes) -> list[tuple[int, int, int]]:
-    """(offset in the file, virtual address, size) of the loaded segments of a 64-bit ELF file."""
+    """(offset in the file, virtual address, size) of each loaded segment of a 64-bit ELF file."""
     table, size, count = struct.unpack_from("<Q", elf, 32)[0], *struct.unpack_from("<HH", elf, 54)
     entries = [struct.unpack_from("<IIQQQQ", elf, table + n * size) for n in range(count)]
     return [(offset, virtual, length) for kind, _, offset, virtual, _, length in entries if kind == 1]

@@ -1,9 +1,8 @@
-"""`python probe.py BUNDLE OUT`: what one processor makes of a bundle and of the committed fixtures. Runs
-under emulation too, beside little else: numpy, onnxruntime, pillow, usearch, numkong, apsw and the two lower
-rooms.
+"""`python probe.py BUNDLE OUT`: runs a bundle and the committed fixtures on one processor.
 
-OUT gets JSON: the processor, versions, each component's worst cosine over all its golden inputs, and of each
-suite its cases and failures.
+Also runs under emulation, with few packages: numpy, onnxruntime, pillow, usearch, numkong, apsw, and of this
+project index and runtime only. Writes JSON to OUT: the processor, versions, each component's worst cosine
+over all its golden inputs, and for each suite the number of cases and the failures.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ WRITERS = ("trees", "graphs", "pixels", "rankings")  # vectors and HNSW, boxes, 
 
 def components(bundle: Path) -> dict[str, dict[str, Any]]:
     manifest = mf.read(bundle)
-    found = {}
+    results = {}
     for component in manifest.components:
         artifact = manifest.artifact(component.role, TARGET)
         golden = {
@@ -34,34 +33,34 @@ def components(bundle: Path) -> dict[str, dict[str, Any]]:
         }
         session = open_session(TARGET, mf.inside(bundle, artifact.path), artifact, threads=1)
         cosine = selfcheck.worst_cosine(session, component.role, golden, manifest, seconds=math.inf)
-        found[component.role] = {
+        results[component.role] = {
             "cosine": round(cosine, 6),
             "threshold": artifact.parity.threshold,
             "arithmetic": processor.arithmetic(TARGET, artifact.quant),
         }
         print(f"  {component.role}: {cosine:.6f}", flush=True)
-    return found
+    return results
 
 
 def suites() -> dict[str, dict[str, Any]]:
-    """The committed suites of WRITERS, asked of the reference again on this processor."""
+    """Replays the committed suites of WRITERS with the reference on this processor."""
     from tools.conformance import committed, replay
     from tools.conformance.fixture import COMMITTED, read
 
-    found: dict[str, dict[str, Any]] = {}
+    results: dict[str, dict[str, Any]] = {}
     for now in (suite for writer in WRITERS for suite in committed.WRITERS[writer](COMMITTED)):
         verdicts = list(replay.verdicts(read(COMMITTED / f"{now.name}.json"), now, COMMITTED))
         failures = [f"{case}: {problem}" for case, problem in verdicts if problem]
-        found[now.name] = {"cases": len(verdicts), "failures": failures}
+        results[now.name] = {"cases": len(verdicts), "failures": failures}
         print(f"  {now.name}: {len(verdicts)} cases, {len(failures)} failures", flush=True)
-    return found
+    return results
 
 
 def main(bundle: Path, out: Path) -> None:
-    here = processor.read()
+    cpu = processor.read()
     report = {
-        "features": list(here.features),
-        "architecture": here.architecture,
+        "features": list(cpu.features),
+        "architecture": cpu.architecture,
         "versions": {
             name: version(name) for name in ("onnxruntime", "numpy", "usearch", "numkong", "pillow")
         },

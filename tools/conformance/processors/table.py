@@ -1,10 +1,11 @@
-"""`python -m tools.conformance.processors.table --bundle DIR`: one bundle and the committed fixtures on every
-kind of processor, as one table.
+"""`python -m tools.conformance.processors.table --bundle DIR`: runs one bundle and the committed fixtures on
+every kind of processor, and prints one table.
 
-ONNX Runtime, usearch, numkong and numpy pick their kernels by processor. This runs them where they choose
-differently: here, on qemu-user's models of older x86 and of ARM64 phones, and on AVX-512 without VNNI
-(masked.py). Correctness alone: no time is taken from an emulator. Exit code 1 where a component falls below
-its threshold or a fixture differs; a processor that cannot be had here is named as not run.
+ONNX Runtime, usearch, numkong and numpy pick their kernels by processor. This covers processors for which
+they choose differently: this machine, qemu-user's models of older x86 and of ARM64 phones, and AVX-512
+without VNNI (masked.py). It checks correctness only: no time is taken from an emulator. Exit code 1 if a
+component falls below its threshold or a fixture differs; a processor that cannot be had here is reported as
+not run.
 """
 
 from __future__ import annotations
@@ -28,23 +29,22 @@ from tools.conformance.processors import masked
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent.parent
 SITE = Path(sysconfig.get_paths()["platlib"])
-PYTHON = str(
-    getattr(sys, "_base_executable", sys.executable)
-)  # qemu starts programs, not a virtual environment's links to them
-NOT_RUN = 3  # setup.sh's exit code where it is not permitted
+# The interpreter itself: qemu cannot start a virtual environment's link to it.
+PYTHON = str(getattr(sys, "_base_executable", sys.executable))
+NOT_RUN = 3  # setup.sh's exit code if the emulators cannot be set up on this system
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A processor: `command` gives the argument list and environment that run a script on it; raises
-    masked.Unavailable.
+    """A kind of processor.
+
+    `command`: gives the argument list and environment that run a script on it; raises masked.Unavailable.
+    `features`: those that the process must detect, so that the row is really of this processor; () for any.
     """
 
     name: str
     command: Callable[[Path], tuple[list[str], dict[str, str]]]
-    features: tuple[
-        str, ...
-    ]  # that the run must have seen, so that a row is of what its name says; () for whatever is here
+    features: tuple[str, ...]
 
 
 def _tools() -> Path:
@@ -55,7 +55,7 @@ def _paths(*more: Path) -> str:
     return os.pathsep.join(map(str, (ROOT / "src", ROOT, *more)))
 
 
-def _here(folder: Path) -> tuple[list[str], dict[str, str]]:
+def _native(folder: Path) -> tuple[list[str], dict[str, str]]:
     return [PYTHON], {"PYTHONPATH": _paths(SITE)}
 
 
@@ -106,7 +106,7 @@ def _qemu(architecture: str) -> str:
 
 
 KINDS = (
-    Kind("this machine", _here, ()),
+    Kind("this machine", _native, ()),
     Kind("x86-64, SSE4.2", _x86("Nehalem"), ("sse4.2",)),
     Kind("x86-64, AVX2", _x86("Haswell-noTSX"), ("sse4.2", "avx2")),
     Kind("x86-64, AVX-512", _masked, ("sse4.2", "avx2", "avx512")),
@@ -116,29 +116,29 @@ KINDS = (
 
 
 def run(kind: Kind, bundle: Path, folder: Path, script: Path, seconds: int) -> dict[str, Any]:
-    """What `script` (probe.py) reports of one processor.
+    """The report of `script` (probe.py) from one kind of processor.
 
-    Raises masked.Unavailable, and RuntimeError where it fails or ran on another.
+    Raises masked.Unavailable, and RuntimeError if it fails or detected another processor.
     """
     command, environment = kind.command(folder)
     out = folder / f"{KINDS.index(kind)}.json"
     settings = {**os.environ, **environment, "GAMER_CACHE": str(folder / "cache")}
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, str(script), str(bundle), str(out)],
         env=settings,
         capture_output=True,
         text=True,
         timeout=seconds,
     )
-    if done.returncode != 0:
+    if process.returncode != 0:
         raise RuntimeError(
             f"{kind.name}: "
-            f"{(done.stderr.strip() or done.stdout.strip() or 'no message').splitlines()[-1][:300]}"
+            f"{(process.stderr.strip() or process.stdout.strip() or 'no message').splitlines()[-1][:300]}"
         )
-    found: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
-    if kind.features and tuple(found["features"]) != kind.features:
-        raise RuntimeError(f"{kind.name}: the process saw {' '.join(found['features'])}")
-    return found
+    report: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
+    if kind.features and tuple(report["features"]) != kind.features:
+        raise RuntimeError(f"{kind.name}: the process saw {' '.join(report['features'])}")
+    return report
 
 
 def main() -> None:
@@ -146,8 +146,8 @@ def main() -> None:
     parser.add_argument("--bundle", type=Path, required=True)
     parser.add_argument("--only", action="append", default=[], help="Names of processors; all by default.")
     parser.add_argument("--output", type=Path, help="Write the JSON to this file.")
-    given = parser.parse_args()
-    if unknown := set(given.only) - {kind.name for kind in KINDS}:
+    arguments = parser.parse_args()
+    if unknown := set(arguments.only) - {kind.name for kind in KINDS}:
         parser.error(
             f"unknown processor {min(unknown)!r}; choose from: {', '.join(kind.name for kind in KINDS)}"
         )
@@ -157,12 +157,12 @@ def main() -> None:
     rows, missing, failed = dict[str, dict[str, Any]](), dict[str, str](), list[str]()
     with tempfile.TemporaryDirectory() as name:
         for kind in KINDS:
-            if given.only and kind.name not in given.only:
+            if arguments.only and kind.name not in arguments.only:
                 continue
             print(f"== {kind.name}", flush=True)
             try:
                 rows[kind.name] = run(
-                    kind, given.bundle.resolve(), Path(name), HERE / "probe.py", seconds=1800
+                    kind, arguments.bundle.resolve(), Path(name), HERE / "probe.py", seconds=1800
                 )
             except masked.Unavailable as error:
                 missing[kind.name] = str(error)
@@ -190,7 +190,7 @@ def main() -> None:
         "\n".join(failed)
         or "every component reaches its threshold, and every fixture is the same, on each of them"
     )
-    if given.output:
+    if arguments.output:
         report = {
             "machine": asdict(machine.read()),
             "when": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -198,12 +198,12 @@ def main() -> None:
             "not_run": missing,
             "failed": failed,
         }
-        given.output.write_text(json.dumps(report, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        arguments.output.write_text(json.dumps(report, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     sys.exit(1 if failed else 0)
 
 
 def show(rows: dict[str, dict[str, Any]]) -> None:
-    """Component × processor: worst cosine with torch; suite × processor: cases that are the same."""
+    """Prints each component's worst cosine with torch, and each suite's passed cases, by processor."""
     first = next(iter(rows.values()))
     names = list(rows)
     print("\n| worst cosine with torch | needs | " + " | ".join(names) + " |")
