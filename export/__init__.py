@@ -1,1 +1,1 @@
-"""The export room."""
+"""Turns checkpoints into bundles and compares every artifact with torch."""

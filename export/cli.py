@@ -1,4 +1,7 @@
-"""`gamer export` and `gamer verify`: parse, call one function, print. Only this file exits."""
+"""The commands `gamer export` and `gamer verify`: they parse options, call one function and print its result.
+
+Only this module turns errors into an exit code.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +62,7 @@ def bar() -> Progress:
 
 
 def table(manifest: mf.Manifest) -> Table:
-    """Component × target with sizes and parity, for people: 80 columns hold it."""
+    """A table of components and targets with sizes and parity; it fits into 80 columns."""
     out = Table(
         title=f"{manifest.recipe}, {manifest.quant}",
         box=SIMPLE,
@@ -90,7 +93,7 @@ def _marks(parity: mf.Parity) -> str:
 
 
 def _legend(manifest: mf.Manifest) -> str:
-    """What the table's marks mean, those that stand in it."""
+    """The explanation of the marks that the table uses, one line for each."""
     marks = "".join(_marks(a.parity) for a in manifest.artifacts)
     notes = ["in brackets: what had to be reached, against torch in fp32"]
     notes += (
@@ -102,23 +105,25 @@ def _legend(manifest: mf.Manifest) -> str:
 
 
 def parity_text(parity: mf.Parity) -> str:
-    """One line: the worst cosine and, for the decoder, the agreement; or that it was not run."""
+    """One line: the worst cosine and a decoder's top-1 agreement, or the status if the artifact was not run.
+
+    The executor is added where the MIL interpreter or exact kernels gave the figure.
+    """
     if parity.minimum is None:
         return f"{parity.status}: {parity.executed_by}" if parity.executed_by else parity.status
     text = f"cosine ≥ {parity.minimum:.5f} ({parity.threshold:g})"
     text += "" if parity.top1 is None else f", top-1 {parity.top1:.1%} ({parity.top1_threshold:.0%})"
-    # The target's own runtime needs no word; what stood in for it does.
     return f"{text}, {parity.executed_by}" if "MIL" in parity.executed_by or _marks(parity) else text
 
 
 def _from_file(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
-    """--config FILE.yaml: defaults for the other options, by their long names."""
+    """Callback of --config FILE.yaml: sets defaults for the other options, by their long names."""
     if path is None:
         return None
     import yaml
 
     try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+        config = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
         raise click.BadParameter(
             f"{path}: not readable as YAML ({str(error).splitlines()[0][:100]})"
@@ -129,10 +134,10 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
         for option in p.opts
         if option.startswith("--")
     }
-    if not isinstance(found, dict) or any(str(key) not in names for key in found):
+    if not isinstance(config, dict) or any(str(key) not in names for key in config):
         known = ", ".join(sorted(names))
         raise click.BadParameter(f"{path}: a mapping of options is wanted, with keys among: {known}")
-    context.default_map = {names[str(key)]: value for key, value in found.items()}
+    context.default_map = {names[str(key)]: value for key, value in config.items()}
     return path
 
 
@@ -320,11 +325,11 @@ def export(
             f"{recipe!r} is no recipe; choose one of: {', '.join(RECIPES)}", param_hint="RECIPE"
         )
     try:
-        wanted = write.parse_targets(targets)
+        chosen_targets = write.parse_targets(targets)
     except ExportError as error:
         raise click.BadParameter(str(error), param_hint="--targets") from None
-    kept = "interrupted; finished parts are kept, run the same command to go on"
-    with one_line("export", ExportError, extra="export", interrupted=kept):
+    on_interrupt = "interrupted; finished parts are kept, run the same command to go on"
+    with one_line("export", ExportError, extra="export", interrupted=on_interrupt):
         name = _recipe(recipe, model, trust_pickle)
         settings = Settings(
             recipe=name,
@@ -345,10 +350,10 @@ def export(
         )
         phone = None if device_profile is None else devices.choose(devices.load(), [device_profile])[0]
         if dry_run:
-            _print_plan(settings, wanted, phone, as_json)
+            _print_plan(settings, chosen_targets, phone, as_json)
             return
         with bar() as progress:
-            task = progress.add_task("loading weights", total=len(write.tasks(settings, wanted, "")))
+            task = progress.add_task("loading weights", total=len(write.tasks(settings, chosen_targets, "")))
 
             def report(text: str, artifact: mf.Artifact | None) -> None:
                 progress.update(task, advance=1 if artifact else 0, description=text)
@@ -360,7 +365,7 @@ def export(
                         soft_wrap=True,
                     )
 
-            manifest = write.export(settings, wanted, output_dir, jobs, report)
+            manifest = write.export(settings, chosen_targets, output_dir, jobs, report)
     print_manifest(manifest, output_dir, as_json)
     if phone is not None:
         _print_fits(
@@ -383,37 +388,37 @@ def _recipe(recipe: str | None, model: str | None, trust_pickle: bool) -> str:
 def _print_plan(
     settings: Settings, targets: tuple[str, ...], phone: devices.Profile | None, as_json: bool
 ) -> None:
-    """Raises ExportError for a component that `phone` cannot run, after all was printed."""
+    """Prints the prediction of a dry run, then raises ExportError if `phone` cannot run a component."""
     from .components import components
     from .planning import plan
 
-    found = plan.predict(settings, targets)
-    fits = () if phone is None else phone_memory.fits(phone, found.artifacts, components.language(settings))
+    planned = plan.predict(settings, targets)
+    fits = () if phone is None else phone_memory.fits(phone, planned.artifacts, components.language(settings))
     if as_json:
         click.echo(
             json.dumps(
-                asdict(found) | ({"fits": [asdict(f) for f in fits]} if fits else {}), ensure_ascii=False
+                asdict(planned) | ({"fits": [asdict(f) for f in fits]} if fits else {}), ensure_ascii=False
             )
         )
     else:
-        _print_artifacts(settings, found)
+        _print_artifacts(settings, planned)
     if phone is not None and not as_json:
         _print_fits(phone, fits, Console())
-    if phone is not None and (none := phone_memory.cannot(fits)):
+    if phone is not None and (unable := phone_memory.cannot(fits)):
         raise ExportError(
-            f"{phone.name} cannot run {', '.join(none)}: choose fewer bits, a smaller --max-seq-len, or a "
+            f"{phone.name} cannot run {', '.join(unable)}: choose fewer bits, a smaller --max-seq-len, or a "
             "target that it has"
         )
 
 
-def _print_fits(phone: devices.Profile, found: tuple[phone_memory.Fit, ...], console: Console) -> None:
+def _print_fits(phone: devices.Profile, rows: tuple[phone_memory.Fit, ...], console: Console) -> None:
     out = Table(
         title=f"{phone.name}: {phone.app_memory_gb:g} "
         f"GB for one app; {phone.os} runs {', '.join(phone_memory.RUNS.get(phone.os, ()))}"
     )
     for name in ("component", "target", "MB in memory", "fits"):
         out.add_column(name, justify="right" if name == "MB in memory" else "left")
-    for row in found:
+    for row in rows:
         out.add_row(
             row.role,
             row.target,
@@ -423,11 +428,11 @@ def _print_fits(phone: devices.Profile, found: tuple[phone_memory.Fit, ...], con
     console.print(out)
 
 
-def _print_artifacts(settings: Settings, found: ExportPlan) -> None:
+def _print_artifacts(settings: Settings, plan: ExportPlan) -> None:
     out = Table(title=f"{settings.recipe}, {settings.quant}: would be written")
     for name in ("component", "target", "quantization", "parameters", "MB", "peak memory, GB"):
         out.add_column(name, justify="left" if name in ("component", "target", "quantization") else "right")
-    for row in found.artifacts:
+    for row in plan.artifacts:
         out.add_row(
             row.role,
             row.target,
@@ -438,8 +443,8 @@ def _print_artifacts(settings: Settings, found: ExportPlan) -> None:
         )
     Console().print(out)
     click.echo(
-        f"{len(found.artifacts)} artifacts, about {found.bytes / 1e6:,.0f} MB; peak of one worker about "
-        f"{found.peak / 1e9:.1f} GB"
+        f"{len(plan.artifacts)} artifacts, about {plan.bytes / 1e6:,.0f} MB; peak of one worker about "
+        f"{plan.peak / 1e9:.1f} GB"
     )
 
 

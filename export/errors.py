@@ -1,8 +1,8 @@
-"""The export room's one error: a line that says what, where and what to do."""
+"""The base class of this room's exceptions, whose messages say what is wrong, where, and what to do."""
 
 
 class ExportError(Exception):
-    """Weights that are missing or do not fit, a target that refuses, a parity below its threshold.
+    """Missing or unsuitable weights, settings that a target does not support, or parity below its threshold.
 
     `str(error)` is one line.
     """

@@ -1,7 +1,6 @@
-"""Recipes: what is exported. A recipe names one model per part, the sizes between them, and the parity that
-each quantization must reach.
+"""The table of recipes: the model of each part, the sizes between parts, and the parity thresholds.
 
-Recipes are a literal table; an unknown name lists the choices.
+An unknown recipe name raises ExportError with the choices.
 """
 
 from __future__ import annotations
@@ -29,8 +28,9 @@ QUANTS = ("fp32", "fp16", "int8", "int4", "pal6", "pal4")
 
 @dataclass(frozen=True)
 class DpeShape:
-    """Dynamic Projection Experts (paper section 3.3.1): `experts` × `blocks` transformer blocks of `width`,
-    and an MLP router.
+    """Sizes of the Dynamic Projection Experts (paper section 3.3.1), each with `blocks` transformer blocks.
+
+    `width`: features of a block, and of the router's hidden layer. `seed`: of the random weights.
     """
 
     experts: int
@@ -42,16 +42,18 @@ class DpeShape:
 
 @dataclass(frozen=True)
 class Threshold:
-    """`cosine`: least cosine of any fixture's output with torch's.
+    """Minimum parity with fp32 torch.
 
-    `top1`: least share of equal likeliest tokens (decoder only).
+    `cosine`: of the worst fixture. `top1`: share of positions with the same likeliest token (decoder only).
     """
 
     cosine: float
     top1: float | None = None
 
 
-def _held(tower: float, text: float, embed: float, decoder: Threshold, dpe: float) -> dict[str, Threshold]:
+def _thresholds(
+    tower: float, text: float, embed: float, decoder: Threshold, dpe: float
+) -> dict[str, Threshold]:
     experts = {f"dpe_expert_{n}": Threshold(dpe) for n in range(3)} | {
         "dpe_router": Threshold(max(dpe, 0.999))
     }
@@ -60,41 +62,41 @@ def _held(tower: float, text: float, embed: float, decoder: Threshold, dpe: floa
 
 
 THRESHOLDS: dict[str, dict[str, Threshold]] = {
-    "fp32": _held(0.9999, 0.9999, 0.9999, Threshold(0.9995, 0.99), 0.9999),
-    "fp16": _held(0.999, 0.999, 0.9999, Threshold(0.998, 0.98), 0.999),
-    # A convolutional tower's int8 is activations and weights (per channel) of 49 convolutions, calibrated on
-    # the fixtures' photographs.
-    "int8": _held(0.98, 0.985, 0.999, Threshold(0.98, 0.90), 0.99),
-    "8da4w": _held(0.95, 0.95, 0.99, Threshold(0.95, 0.80), 0.95),
-    "int4": _held(0.97, 0.97, 0.99, Threshold(0.95, 0.85), 0.95),
-    "pal6": _held(0.97, 0.97, 0.99, Threshold(0.97, 0.88), 0.98),
-    "pal4": _held(0.90, 0.90, 0.97, Threshold(0.85, 0.60), 0.90),
+    "fp32": _thresholds(0.9999, 0.9999, 0.9999, Threshold(0.9995, 0.99), 0.9999),
+    "fp16": _thresholds(0.999, 0.999, 0.9999, Threshold(0.998, 0.98), 0.999),
+    # In int8, a convolutional tower's 49 convolutions have static int8 activations, calibrated on the
+    # fixtures' photographs, and int8 weights with per-channel scales.
+    "int8": _thresholds(0.98, 0.985, 0.999, Threshold(0.98, 0.90), 0.99),
+    "8da4w": _thresholds(0.95, 0.95, 0.99, Threshold(0.95, 0.80), 0.95),
+    "int4": _thresholds(0.97, 0.97, 0.99, Threshold(0.95, 0.85), 0.95),
+    "pal6": _thresholds(0.97, 0.97, 0.99, Threshold(0.97, 0.88), 0.98),
+    "pal4": _thresholds(0.90, 0.90, 0.97, Threshold(0.85, 0.60), 0.90),
 }
 LLM_ROLES = ("llm_decoder", "llm_encoder")
 _DPE = ("dpe_router", "dpe_expert_0", "dpe_expert_1", "dpe_expert_2")
-_KEPT = {"llm_embed": "int8", "text_tower": "int8"}
-# target or ExecuTorch backend → what is asked for → role ("*": every other) → what it gets there; the
-# manifest names each artifact's own
+_IN_INT8 = {"llm_embed": "int8", "text_tower": "int8"}
+# Replacements: target or ExecuTorch backend → requested quantization → role ("*": every other) → quantization
+# used. The manifest names the quantization of each artifact.
 _INSTEAD: dict[str, dict[str, dict[str, str]]] = {
-    # A token table in 4 bits loses what a table in 8 bits keeps, and its lookup gains nothing. A text tower's
-    # one vector is all that a search has of its query: MiniLM's in the best 4-bit blocks turns it by a cosine
-    # of 0.963.
+    # A token table in 4 bits loses accuracy that one in 8 bits keeps, and its lookup gets no faster. A search
+    # depends on the text tower's single vector: with MiniLM in the best 4-bit blocks, its cosine with the
+    # fp32 vector is 0.963.
     "onnx": {
-        "int4": _KEPT,
+        "int4": _IN_INT8,
         "pal6": {"*": "int8"},
-        "pal4": _KEPT | {"*": "int4"},
+        "pal4": _IN_INT8 | {"*": "int4"},
     },
-    # XNNPACK computes in fp32 and in int8 activations; its 4-bit weights are for matrix products of a
-    # decoder.
+    # XNNPACK computes with fp32 or int8 activations; it has 4-bit weights for a decoder's matrix products
+    # only.
     "executorch": {
         "fp16": {"*": "fp32"},
         "int4": {"llm_decoder": "8da4w", "llm_encoder": "8da4w", "*": "int8"},
         "pal6": {"*": "int8"},
         "pal4": {"llm_decoder": "8da4w", "llm_encoder": "8da4w", "*": "int8"},
     },
-    "coreml": {"int4": _KEPT, "pal4": _KEPT},
-    # ExecuTorch's Vulkan backend has half precision, too narrow for a language model's norms, and 4-bit
-    # weights of matrix products.
+    "coreml": {"int4": _IN_INT8, "pal4": _IN_INT8},
+    # ExecuTorch's Vulkan backend has fp16, whose range is too narrow for a language model's norms, and 4-bit
+    # weights for matrix products.
     "vulkan": {key: dict.fromkeys(LLM_ROLES, "fp32") | {"*": "fp16"} for key in ("fp16", "int8", "pal6")}
     | {key: dict.fromkeys(LLM_ROLES, "8da4w") | {"*": "fp16"} for key in ("int4", "pal4")},
 }
@@ -102,12 +104,14 @@ _INSTEAD: dict[str, dict[str, dict[str, str]]] = {
 
 @dataclass(frozen=True)
 class Recipe:
-    """A named set of models. `image`, `text`, `llm`: names in models.py, "" for none, "*" for whatever `-m`
-    holds.
+    """A named set of models.
 
-    `max_text`: tokens of a text, 0 for the tower's own. `thresholds[quant][role]` must be reached by every
-    artifact. `instead`: as _INSTEAD, for what this recipe's models want otherwise. `keep`: what is asked for
-    → tensors that get another quantization, as --keep says it.
+    `image`, `text`, `llm`: names in checkpoints/catalogue.py, "" for no such part, "*" for the model given
+    with `-m`. `max_text`: greatest number of tokens of a text, 0 for the text tower's limit. `max_seq`: cache
+    slots of the decoder. `rho`, `k`: the router's ρ and the number of hits, for the manifest.
+    `thresholds[quant][role]`: overrides of THRESHOLDS. `instead`: entries as in _INSTEAD, which take
+    precedence over it. `keep`: requested quantization → (part of a tensor's name, quantization) pairs, as
+    --keep gives them.
     """
 
     name: str
@@ -129,9 +133,10 @@ class Recipe:
         return tuple(part for part in PARTS if have[part])
 
     def only(self, parts: tuple[str, ...]) -> Recipe:
-        """The recipe with these parts alone.
+        """A copy of the recipe with these parts only.
 
-        Raises ExportError for one that it has not, and for experts without what they lead from and to.
+        Raises ExportError for a part that the recipe lacks, for dpe without image and llm, and for a ConSE
+        image tower without the text tower that its label vectors come from.
         """
         if missing := [part for part in parts if part not in self.parts()]:
             raise ExportError(
@@ -153,7 +158,7 @@ class Recipe:
         return replace(self, image=image, text=text, llm=llm, dpe=self.dpe if "dpe" in parts else None)
 
     def quant_of(self, role: str, target: str, quant: str) -> str:
-        """The quantization that `role` gets on `target` when `quant` is asked for."""
+        """The quantization of `role` on `target` (or an ExecuTorch backend) when `quant` is requested."""
         for table in (self.instead, _INSTEAD):
             rules = table.get(target, {}).get(quant, {})
             if role in rules or "*" in rules:
@@ -174,20 +179,22 @@ def _gamer(name: str, llm: str) -> Recipe:
 
 
 def _pocket(name: str, llm: str, **more: Any) -> Recipe:
-    """What packages carry: an ImageNet network that text can ask, a sentence encoder, small experts, and a
-    very small LLM.
+    """Models that pip packages contain: an ImageNet network with ConSE, a sentence encoder, a very small LLM.
+
+    The experts are small.
     """
     dpe = DpeShape(experts=3, blocks=8, width=64, heads=4, seed=20)
     return Recipe(name, image="efficientnet-lite0", text="minilm-l6", llm=llm, dpe=dpe, max_text=128, **more)
 
 
-# Convolutions have no useful form below 8 bits (worst cosine of pocket's on Core ML: 0.78 in blocks of 4
-# bits, 0.96 in palettes of 64).
+# Convolutions lose too much below 8 bits (worst cosine of pocket's image tower on Core ML: 0.78 in 4-bit
+# blocks, 0.96 in palettes of 64 values).
 _CONVOLVED = {
     target: {quant: {"image_tower": "int8"} for quant in ("int4", "pal6", "pal4")}
     for target in ("onnx", "coreml")
 }
-# Half a million untrained parameters each: on XNNPACK int8 saves 1.4 MB and triples the time to lower them.
+# The experts (half a million untrained parameters each) stay in fp32 on XNNPACK: int8 saves 1.4 MB and
+# triples the time to lower them.
 _POCKET = {
     "onnx": {key: {"llm_decoder": "int4", "*": "int8"} for key in ("int4", "pal4")},
     "executorch": {
@@ -196,13 +203,14 @@ _POCKET = {
     },
     "coreml": _CONVOLVED["coreml"],
 }
-# SmolLM2's weights come in 4-bit blocks, which ONNX Runtime can take over as they are: 8 bits would add bytes
-# and no accuracy.
+# SmolLM2's checkpoint holds 4-bit blocks, which ONNX Runtime can use unchanged: 8 bits would add bytes and no
+# accuracy.
 _SMOLLM2 = _POCKET | {
     "onnx": {key: {"llm_decoder": "int4", "*": "int8"} for key in ("int8", "int4", "pal6", "pal4")}
 }
-# Gemma 3 270M's come in 5 bits where they are 640 wide. In 4 bits these lose a quarter of the likeliest
-# tokens, and save 27 of 303 MB: most of the file is its table of 262,144 tokens.
+# In Gemma 3 270M's checkpoint, matrices with 640 columns have 5 bits. In 4 bits they change the likeliest
+# token at a quarter of the positions and save only 27 of 303 MB: most of the file is the table of 262,144
+# tokens.
 _GEMMA3_270M = {"int4": (("qkv", "int8"), ("gate_up", "int8"))}
 
 RECIPES: dict[str, Recipe] = {

@@ -1,4 +1,4 @@
-"""What every writer may be asked beside the quantization."""
+"""The options of a target's writer beside the quantization."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from .settings import Settings
 
 @dataclass(frozen=True)
 class TargetOptions:
-    """`keep`: (part of a tensor's name, its quantization) pairs. `group`: weights that share a scale in 4
-    bits. `resize`: the image tower takes uint8 RGB of any size, and prepares it so in its own graph; ONNX
-    only. `cache`: of a Core ML decoder, "tensors" or "state". `opset`: of ONNX. `ios`: the oldest that Core
-    ML's programs run on. `backend`: ExecuTorch's."""
+    """The options that every writer takes; some concern a single target.
+
+    `keep`: (part of a tensor's name, its quantization) pairs. `group`: weights that share a scale in 4 bits.
+    `resize`: if given, the image tower takes uint8 RGB of any size and applies this preprocessing in its own
+    graph; ONNX only. `cache`: how a Core ML decoder passes its cache, "tensors" or "state". `opset`: the ONNX
+    operator set. `ios`: the oldest system that Core ML programs run on. `backend`: the ExecuTorch backend.
+    """
 
     keep: tuple[tuple[str, str], ...] = ()
     group: int = 32
@@ -29,7 +32,7 @@ DEFAULT = TargetOptions()
 
 
 def target_options(settings: Settings, preprocessing: Preprocessing | None) -> TargetOptions:
-    """What the command asked of the writers."""
+    """The writers' options of these settings; `preprocessing`: of the image tower, if there is one."""
     resize = preprocessing if settings.image_input == "any" else None
     return TargetOptions(
         keep=settings.kept,

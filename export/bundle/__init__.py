@@ -1,1 +1,1 @@
-"""The bundle: made by worker processes, written aside, renamed when whole."""
+"""Writes bundles: worker processes make the artifacts in a partial folder, which is renamed when complete."""

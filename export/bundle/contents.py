@@ -1,5 +1,6 @@
-"""What a bundle holds beside its artifacts: tokenizers, labels, gazetteer, golden fixtures, prompts and their
-caches, thresholds, notices.
+"""Writes a bundle's files beside its artifacts, and its manifest.
+
+The files are tokenizers, labels, gazetteer, golden fixtures, prompt caches and the notice of licences.
 """
 
 from __future__ import annotations
@@ -23,15 +24,14 @@ PAPER_DELTA = 0.8  # GTE-large's (paper section 4.1)
 
 
 def calibrate_delta(settings: Settings) -> tuple[float, str]:
-    """(δ of layer 2 for this text encoder, how it was found): the cosine that 0.5 % of unrelated pairs
-    exceed, over 1,000 class names.
+    """(δ of layer 2 for this text encoder, how it was determined).
 
-    The paper's 0.8 is GTE-large's; another encoder spreads its cosines otherwise (paper section 4.1; DESIGN
-    section 1).
+    δ is the cosine that 0.5 % of the pairs of 1,000 unrelated class names exceed. The paper's 0.8 is for
+    GTE-large (section 4.1); another encoder has another distribution of cosines.
     """
     if "text" not in settings.chosen.parts() or "text" in settings.random_parts:
         return PAPER_DELTA, "the paper's, for GTE-large: there is no trained text encoder to calibrate it on"
-    # Bare names, as entity nodes are: a shared "a photo of" would lift every cosine.
+    # Bare names, like those of entities: a shared "a photo of" would raise every cosine.
     vectors = components.label_vectors(settings, "{}").numpy()
     pairs = (vectors @ vectors.T)[np.triu_indices(len(vectors), 1)]
     return round(
@@ -40,29 +40,29 @@ def calibrate_delta(settings: Settings) -> tuple[float, str]:
 
 
 def _texts(settings: Settings) -> dict[str, str]:
-    """File name → contents, of what is text."""
-    parts, found = settings.chosen.parts(), dict[str, str]()
+    """File name → contents of the text files."""
+    parts, texts = settings.chosen.parts(), dict[str, str]()
     if "text" in parts:
-        found["text_tokenizer.json"] = components.text_tokenizer(settings)
+        texts["text_tokenizer.json"] = components.text_tokenizer(settings)
     if "llm" in parts:
-        found["llm_tokenizer.json"] = components.llm_tokenizer(settings)[0]
+        texts["llm_tokenizer.json"] = components.llm_tokenizer(settings)[0]
     if settings.model("image") == components.CONSE:
-        found["labels.json"] = json.dumps(pocket.class_names(), ensure_ascii=False, indent=0) + "\n"
-    found["NOTICE.txt"] = "".join(f"{name}: {text}\n" for name, text in licences(settings).items())
-    return found
+        texts["labels.json"] = json.dumps(pocket.class_names(), ensure_ascii=False, indent=0) + "\n"
+    texts["NOTICE.txt"] = "".join(f"{name}: {text}\n" for name, text in licences(settings).items())
+    return texts
 
 
 def licences(settings: Settings) -> dict[str, str]:
-    """Source → licence of everything that the bundle holds."""
-    have = [part for part in settings.chosen.parts() if part != "dpe"]
-    found: dict[str, str] = {}
-    for part in have:
+    """Source → licence, for everything in the bundle."""
+    parts = [part for part in settings.chosen.parts() if part != "dpe"]
+    licence_of: dict[str, str] = {}
+    for part in parts:
         if settings.model(part) == components.CONSE:
-            found |= {m.source: m.licence for m in (pocket.EFFICIENTNET, catalogue.LABELS)}
+            licence_of |= {m.source: m.licence for m in (pocket.EFFICIENTNET, catalogue.LABELS)}
         else:
             checkpoint = components.checkpoint(settings, part)
-            found[checkpoint.weights.source] = checkpoint.licence
-    return found | ({"geonames": gazetteer.NOTICE} if "text" in have else {})
+            licence_of[checkpoint.weights.source] = checkpoint.licence
+    return licence_of | ({"geonames": gazetteer.NOTICE} if "text" in parts else {})
 
 
 def _write_files(
@@ -75,9 +75,9 @@ def _write_files(
     if "text" in settings.chosen.parts():
         gazetteer.build_gazetteer(stage / "gazetteer.sqlite")
         names.append("gazetteer.sqlite")
-    if ort := [stage / a.path for a in artifacts if a.path.endswith(to_ort.SUFFIX)]:
+    if ort_files := [stage / a.path for a in artifacts if a.path.endswith(to_ort.SUFFIX)]:
         names.append(f"onnx/{to_ort.CONFIG}")
-        (stage / names[-1]).write_text(to_ort.required_operators(ort), encoding="utf-8")
+        (stage / names[-1]).write_text(to_ort.required_operators(ort_files), encoding="utf-8")
     fixtures.write_texts(settings, stage / "fixtures")
     names += [
         f"fixtures/{p.name}" for p in sorted((stage / "fixtures").iterdir()) if p.suffix in (".json", ".npy")
@@ -92,13 +92,13 @@ def finish(
     stage: Path,
     tools: dict[str, str],
 ) -> mf.Manifest:
-    """Writes the data files into `stage` and returns the manifest of the whole."""
+    """Writes the data files into the folder `stage` and returns the bundle's manifest."""
     chosen, language = settings.chosen, components.language(settings)
     files = _write_files(settings, stage, artifacts)
-    template: dict[str, str] = {}
+    templates: dict[str, str] = {}
     if language is not None:
         tokenizer, ends = components.llm_tokenizer(settings)
-        language, template = replace(language, eos_ids=ends), prompts(tokenizer)
+        language, templates = replace(language, eos_ids=ends), prompts(tokenizer)
     delta, delta_from = calibrate_delta(settings)
     by_role = {part.role: part for part in parts}
     widths = [a.outputs[0].shape[-1] for a in artifacts if a.role in ("text_tower", "image_tower")]
@@ -114,7 +114,7 @@ def finish(
         preprocessing=components.preprocessing(settings),
         language=language,
         thresholds=mf.Thresholds(delta, chosen.rho, chosen.k, delta_from),
-        prompts=template,
+        prompts=templates,
         files=files,
         licences=licences(settings),
         tools=tools,
@@ -130,5 +130,5 @@ def finish(
 
 
 def _encoder(component: mf.Component | None, settings: Settings) -> str:
-    """What an album remembers of the encoder that made its vectors."""
+    """The identity of an encoder that an album stores with its vectors; "none" without a component."""
     return f"{component.source}/{settings.quant}" if component else "none"

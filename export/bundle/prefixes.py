@@ -1,5 +1,6 @@
-"""Computes each prompt's fixed beginning once, with the very artifacts that will go on from it, and writes
-the caches into the bundle.
+"""Computes the decoder's cache of each prompt's fixed beginning and writes it into the bundle.
+
+It is computed with the artifacts that later continue from it.
 """
 
 from __future__ import annotations
@@ -14,27 +15,30 @@ from gamer.runtime.models import prefix
 from gamer.runtime.models.models import Models
 
 FOLDER = "prefixes"
-ROOM = 64  # slots for a query and its answer
+ROOM = 64  # cache slots that are left for a query and its answer
 
 
 def write(stage: Path, manifest: mf.Manifest) -> tuple[mf.PrefixFile, ...]:
-    """One .npy per prompt and target that runs on this platform; none for targets that do not."""
-    # An ExecuTorch program for another system's delegates loads nowhere here: parity has tried.
-    elsewhere = {
+    """Writes a .npy file for each prompt and each target that runs on this platform."""
+    # An ExecuTorch program that parity could not execute has delegates that this platform lacks.
+    not_loadable = {
         a.target
         for a in manifest.artifacts
         if a.target == "executorch" and not a.parity.executed_by.startswith("executorch")
     }
-    targets = {a.target for a in manifest.artifacts} - elsewhere
+    targets = {a.target for a in manifest.artifacts} - not_loadable
     (stage / FOLDER).mkdir(exist_ok=True)
-    here = [target for target in BACKENDS if target in targets and runs_here(target)]
-    made = (_write(Models(stage, manifest, target, 2), name) for target in here for name in manifest.prompts)
-    return tuple(entry for entry in made if entry is not None)
+    runnable = [target for target in BACKENDS if target in targets and runs_here(target)]
+    written = (
+        _write(Models(stage, manifest, target, 2), name) for target in runnable for name in manifest.prompts
+    )
+    return tuple(entry for entry in written if entry is not None)
 
 
 def _write(models: Models, name: str) -> mf.PrefixFile | None:
-    """None for a prompt that leaves the decoder no room for a query: a run says so, with the query
-    in hand.
+    """Writes the cache of one prompt; None if the prompt leaves fewer than ROOM slots.
+
+    The runtime reports a prompt that does not fit when it is given a query.
     """
     fixed, _ = prefix.encode(models.llm_tokenizer, models.manifest.prompts[name], "")
     if len(fixed) + ROOM > models.manifest.decoder().max_seq:
@@ -44,5 +48,5 @@ def _write(models: Models, name: str) -> mf.PrefixFile | None:
     decoder.forward(models.language_model.embed(fixed))
     path = f"{FOLDER}/{models.backend}-{name}.npy"
     np.save(models.bundle / path, decoder.keep(), allow_pickle=False)
-    made = prefix.made_from(models.manifest, models.backend, fixed)
-    return mf.PrefixFile(name, models.backend, len(fixed), made, path, *mf.digest(models.bundle / path))
+    made_from = prefix.made_from(models.manifest, models.backend, fixed)
+    return mf.PrefixFile(name, models.backend, len(fixed), made_from, path, *mf.digest(models.bundle / path))

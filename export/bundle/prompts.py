@@ -1,5 +1,8 @@
-"""The prompts of refinement and of cues, in each family's form of a dialogue. Text only; what stands before
-the first placeholder is computed once, at export (prefixes.py): examples cost a query nothing."""
+"""The prompts for refinement and for cues, in the dialogue format of each family of models.
+
+The decoder's cache for the text before the first placeholder is computed at export (prefixes.py), so that the
+examples in a prompt cost a query no time.
+"""
 
 from __future__ import annotations
 
@@ -50,37 +53,40 @@ _CUES = _Task(
 
 
 def _chatml(task: _Task) -> str:
-    shown = "".join(
-        f"<|im_start|>user\n{asked}<|im_end|>\n<|im_start|>assistant\n{said}<|im_end|>\n"
-        for asked, said in task.turns
+    examples = "".join(
+        f"<|im_start|>user\n{question}<|im_end|>\n<|im_start|>assistant\n{answer}<|im_end|>\n"
+        for question, answer in task.turns
     )
-    first = f"<|im_start|>system\n{task.system}<|im_end|>\n{shown}"
-    return f"{first}<|im_start|>user\n{task.last}<|im_end|>\n<|im_start|>assistant\n"
+    opening = f"<|im_start|>system\n{task.system}<|im_end|>\n{examples}"
+    return f"{opening}<|im_start|>user\n{task.last}<|im_end|>\n<|im_start|>assistant\n"
 
 
 def _gemma(task: _Task) -> str:
-    # Gemma knows no system turn: instructions open the first user turn, as its own template does.
+    # Gemma has no system turn: instructions begin the first user turn, as in its own template.
     turns = [
-        (f"{task.system}\n\n{asked}" if not n else asked, said) for n, (asked, said) in enumerate(task.turns)
+        (f"{task.system}\n\n{question}" if not n else question, answer)
+        for n, (question, answer) in enumerate(task.turns)
     ]
-    shown = "".join(
-        f"<start_of_turn>user\n{asked}<end_of_turn>\n<start_of_turn>model\n{said}<end_of_turn>\n"
-        for asked, said in turns
+    examples = "".join(
+        f"<start_of_turn>user\n{question}<end_of_turn>\n<start_of_turn>model\n{answer}<end_of_turn>\n"
+        for question, answer in turns
     )
-    return f"{shown}<start_of_turn>user\n{task.last}<end_of_turn>\n<start_of_turn>model\n"
+    return f"{examples}<start_of_turn>user\n{task.last}<end_of_turn>\n<start_of_turn>model\n"
 
 
 def _plain(task: _Task) -> str:
-    """For models that were never taught a dialogue (GPT-2) or read a single text (T5)."""
-    shown = "".join(f"Search: {' '.join(asked.split())}\nAnswer: {said}\n\n" for asked, said in task.turns)
-    return f"{task.system}\n\n{shown}Search: {task.last}\nAnswer:"
+    """For models that were not trained on dialogues (GPT-2) or that read a single text (T5)."""
+    examples = "".join(
+        f"Search: {' '.join(question.split())}\nAnswer: {answer}\n\n" for question, answer in task.turns
+    )
+    return f"{task.system}\n\n{examples}Search: {task.last}\nAnswer:"
 
 
 def prompts(tokenizer: str) -> dict[str, str]:
-    """Prompt name → template, in the form that this tokenizer.json has tokens for."""
+    """Prompt name → template, in the format that this tokenizer.json has tokens for."""
     marks: tuple[tuple[str, Callable[[_Task], str]], ...] = (
         ("<|im_start|>", _chatml),
         ("<start_of_turn>", _gemma),
     )
-    form = next((form for mark, form in marks if f'"{mark}"' in tokenizer), _plain)
-    return {"refine": form(_REFINE), "cues": form(_CUES)}
+    render = next((render for mark, render in marks if f'"{mark}"' in tokenizer), _plain)
+    return {"refine": render(_REFINE), "cues": render(_CUES)}

@@ -1,8 +1,8 @@
-"""Worker processes for long tasks: the first failure ends them all at once, and none outlives its parent.
+"""Worker processes for long tasks: the first failure ends all of them at once, and none outlives its parent.
 
-A worker imports torch once and takes task after task; with one job at a time a new process takes each, so
-that what a converter leaves in memory goes with it. Standard library's pools wait for what runs when
-something fails, which here is minutes.
+A worker imports torch once and runs one task after the other. With `jobs` 1, each task gets a new process, so
+that memory a converter does not free is freed with it. The standard library's pools are not used, because on
+a failure they wait for running tasks, here for minutes.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ Result = TypeVar("Result")
 KILLED = (
     "a worker was killed, most likely for want of memory: run again with --jobs 1; finished parts are kept"
 )
-PATIENCE = 10.0  # seconds
+PATIENCE = 10.0  # seconds that an idle worker gets to exit by itself
 
 
 class _Worker(Generic[Task]):
-    """One process, and the task that it is at."""
+    """A process and its current task."""
 
     def __init__(self, make: Callable[[Task], object], log: str) -> None:
         context = get_context("spawn")
-        self.pipe, theirs = context.Pipe()
-        self.process: BaseProcess = context.Process(target=_serve, args=(theirs, make, log), daemon=True)
+        self.pipe, worker_end = context.Pipe()
+        self.process: BaseProcess = context.Process(target=_serve, args=(worker_end, make, log), daemon=True)
         self.process.start()
-        theirs.close()
+        worker_end.close()
         self.task: Task | None = None
 
     def give(self, task: Task) -> None:
@@ -45,8 +45,9 @@ class _Worker(Generic[Task]):
         self.pipe.send(task)
 
     def end(self, seconds: float = 0.0) -> None:
-        """`seconds`: how long an idle one may take to leave by itself, which frees what its
-        libraries hold.
+        """Ends the process, after waiting up to `seconds` for it to exit by itself.
+
+        Exiting by itself lets an idle worker's libraries release their resources.
         """
         self.pipe.close()
         if seconds:
@@ -58,11 +59,11 @@ class _Worker(Generic[Task]):
 def run(
     make: Callable[[Task], Result], tasks: Sequence[Task], jobs: int, log: str
 ) -> Iterator[tuple[Task, Result]]:
-    """(task, what `make` made of it) as they are done, the first tasks begun first. `log`: where workers'
-    chatter goes.
+    """Runs `make` on each task in `jobs` processes; yields (task, result) as tasks finish.
 
-    Raises what a task raised, the moment it did, and ExportError where a worker was killed; the others are
-    ended then, as when the caller stops.
+    Tasks are started in their order. `log`: the file for the workers' output. A task's exception is raised at
+    once, as an ExportError, and so is the death of a worker. The other workers are ended then, and also when
+    the caller stops iterating.
     """
     waiting, idle, busy = deque(tasks), list[_Worker[Task]](), list[_Worker[Task]]()
     try:
@@ -76,19 +77,19 @@ def run(
             ready = set(connection.wait([worker.pipe for worker in busy]))
             for worker in [w for w in busy if w.pipe in ready]:
                 try:
-                    passed, result = worker.pipe.recv()
+                    succeeded, result = worker.pipe.recv()
                 except (EOFError, OSError):
                     raise ExportError(KILLED) from None
-                if not passed:
+                if not succeeded:
                     raise result
                 busy.remove(worker)
-                done = worker.task
-                assert done is not None
+                task = worker.task
+                assert task is not None
                 if jobs == 1:
                     worker.end(PATIENCE)
                 else:
                     idle.append(worker)
-                yield done, result
+                yield task, result
     finally:
         for worker in busy:
             worker.end()
@@ -97,7 +98,7 @@ def run(
 
 
 def _serve(pipe: connection.Connection, make: Callable[[Task], object], log: str) -> None:
-    """A worker's life."""
+    """The main function of a worker: runs tasks from the pipe until it is closed."""
     os.environ["TQDM_DISABLE"] = "1"
     _redirect(log)
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -111,18 +112,21 @@ def _serve(pipe: connection.Connection, make: Callable[[Task], object], log: str
         except KeyboardInterrupt:
             return
         except Exception as error:
-            pipe.send((False, _plain(error)))
+            pipe.send((False, _to_export_error(error)))
 
 
-def _plain(error: Exception) -> ExportError:
-    """An exception that another process can take: converters raise classes that cannot be rebuilt there."""
-    first = (str(error).strip() or "no message").splitlines()[0][:500]
+def _to_export_error(error: Exception) -> ExportError:
+    """The exception as an ExportError of one line.
+
+    Converters raise classes that cannot be unpickled in another process.
+    """
+    first_line = (str(error).strip() or "no message").splitlines()[0][:500]
     if isinstance(error, MemoryError):
         return ExportError(KILLED)
     return ExportError(
-        first
+        first_line
         if isinstance(error, ExportError | RuntimeFailure | OSError)
-        else f"{type(error).__name__}: {first}"
+        else f"{type(error).__name__}: {first_line}"
     )
 
 
@@ -135,17 +139,17 @@ def _end_with_parent() -> None:
 
 @contextlib.contextmanager
 def quiet(log: str) -> Iterator[None]:
-    """The same for a while in this process, whose own output comes back afterwards."""
+    """Redirects this process's output to `log` inside the block, and restores it afterwards."""
     _flush()
-    kept = os.dup(1), os.dup(2)
+    saved = os.dup(1), os.dup(2)
     try:
         _redirect(log)
         yield
     finally:
         _flush()
-        for here, old in zip((1, 2), kept, strict=True):
-            os.dup2(old, here)
-            os.close(old)
+        for descriptor, copy in zip((1, 2), saved, strict=True):
+            os.dup2(copy, descriptor)
+            os.close(copy)
 
 
 def _flush() -> None:
@@ -154,8 +158,9 @@ def _flush() -> None:
 
 
 def _redirect(log: str) -> None:
-    """Sends chatter (converters print much, and their C++ parts print past Python) to a file; errors travel
-    as exceptions.
+    """Redirects stdout and stderr to a file at the level of descriptors; errors are sent as exceptions.
+
+    Converters print much, and their C++ code does not print through Python's streams.
     """
     with contextlib.suppress(OSError), open(log, "ab", buffering=0) as stream:  # noqa: PTH123 - a descriptor is wanted
         os.dup2(stream.fileno(), 1)

@@ -1,8 +1,7 @@
-"""Writes a bundle: every component for every target, proven, then the manifest; aside first, renamed when
-whole.
+"""Writes a bundle: every component for every target, checked for parity, and then the manifest.
 
-Work goes to `OUT.partial/`; each finished artifact leaves a record there, so that an interrupted export
-continues where it stopped. Nothing stands under the final name until everything does.
+Everything is written to `OUT.partial/`, which is renamed to `OUT` when it is complete. Each finished artifact
+has a record there, so that an interrupted export continues where it stopped.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ WRITERS = {
     "executorch": "executorch.to_executorch",
     "coreml": "coreml.to_coreml",
 }
-# Longest first: the decoder decides how long the whole takes.
+# The longest first, because the decoder determines the total time.
 ORDER = (
     "llm_decoder",
     "llm_encoder",
@@ -51,7 +50,7 @@ Report = Callable[[str, mf.Artifact | None], None]
 
 @dataclass(frozen=True)
 class Task:
-    """One artifact to make: all that a worker process needs, and no tensor."""
+    """One artifact to export: everything that a worker process needs, without tensors."""
 
     settings: Settings
     role: str
@@ -62,7 +61,7 @@ class Task:
 
 @dataclass(frozen=True)
 class ExportedArtifact:
-    """What a task leaves: the artifact, and the component as the task saw it."""
+    """The result of a task: the manifest's entries for the artifact and its component."""
 
     artifact: mf.Artifact
     component: mf.Component
@@ -80,116 +79,121 @@ def parse_targets(text: str) -> tuple[str, ...]:
 
 
 def export(settings: Settings, targets: tuple[str, ...], out: Path, jobs: int, report: Report) -> mf.Manifest:
-    """Exports what `settings` ask for to the directory `out`. Returns its manifest; an up-to-date bundle is
-    checked and left as it is.
+    """Exports to the directory `out` and returns the manifest. An up-to-date bundle is only checked.
 
-    Raises ExportError (weights missing, parity below threshold, `out` is something else) and BundleError.
+    `report` is called with a line of progress, and with the artifact when one is finished. Raises ExportError
+    for missing weights, parity below its threshold and an `out` that is not a bundle, and BundleError.
     """
     from ..planning import limits
 
     limits.check(settings, targets)
     out = out.resolve()
-    mark, stage = fingerprint(settings), out.with_name(out.name + ".partial")
-    standing = _standing(out, mark) if out.exists() else None
-    settings, wanted = _with_what_stands(settings, targets, standing, str(stage))
-    if standing is not None and {(t.role, t.target) for t in wanted} <= {
-        (a.role, a.target) for a in standing.artifacts
+    digest, stage = fingerprint(settings), out.with_name(out.name + ".partial")
+    existing = _up_to_date(out, digest) if out.exists() else None
+    settings, needed = _with_existing(settings, targets, existing, str(stage))
+    if existing is not None and {(t.role, t.target) for t in needed} <= {
+        (a.role, a.target) for a in existing.artifacts
     }:
         report("up to date", None)
-        return standing
-    _prepare(stage, mark)
-    if standing is not None:
-        _carry(out, standing, wanted)
-    made = _run(wanted, jobs, report)
+        return existing
+    _prepare(stage, digest)
+    if existing is not None:
+        _copy_finished(out, existing, needed)
+    exported = _run(needed, jobs, report)
     report("tokenizers, labels, gazetteer, fixtures", None)
     from . import contents
 
-    parts = tuple({m.component.role: m.component for m in made}.values())
-    tools = {t: version(t) for t in TOOLS} | {"python": platform.python_version(), "fingerprint": mark}
+    parts = tuple({m.component.role: m.component for m in exported}.values())
+    tools = {t: version(t) for t in TOOLS} | {"python": platform.python_version(), "fingerprint": digest}
     with workers.quiet(str(stage / "records" / "workers.log")):
-        manifest = contents.finish(settings, parts, tuple(m.artifact for m in made), stage, tools)
+        manifest = contents.finish(settings, parts, tuple(m.artifact for m in exported), stage, tools)
     (stage / mf.MANIFEST_NAME).write_text(mf.to_json(manifest), encoding="utf-8")
-    _leave_only(stage, manifest)
+    _remove_unlisted(stage, manifest)
     mf.check(stage, manifest)
     _swap(stage, out)
     return manifest
 
 
-def _with_what_stands(
-    settings: Settings, targets: tuple[str, ...], standing: mf.Manifest | None, folder: str
+def _with_existing(
+    settings: Settings, targets: tuple[str, ...], existing: mf.Manifest | None, folder: str
 ) -> tuple[Settings, list[Task]]:
-    """The settings of what is asked for and of what stands, and the tasks of both: an export adds, and takes
-    nothing away.
+    """The settings and tasks of the requested export combined with those of the existing bundle.
+
+    An export only adds parts and targets to a bundle; it removes none.
     """
-    asked = tasks(settings, targets, folder)
-    if standing is None:
-        return settings, asked
-    before = parse_parts((standing.settings or {}).get("parts", ""))
+    requested = tasks(settings, targets, folder)
+    if existing is None:
+        return settings, requested
+    earlier_parts = parse_parts((existing.settings or {}).get("parts", ""))
     parts = (
-        tuple(part for part in PARTS if part in (*settings.parts, *before))
-        if settings.parts and before
+        tuple(part for part in PARTS if part in (*settings.parts, *earlier_parts))
+        if settings.parts and earlier_parts
         else ()
     )
-    both = replace(settings, parts=parts)
-    named = {(t.role, t.target) for t in asked} | {(a.role, a.target) for a in standing.artifacts}
-    return both, [task for task in tasks(both, TARGETS, folder) if (task.role, task.target) in named]
+    combined = replace(settings, parts=parts)
+    needed = {(t.role, t.target) for t in requested} | {(a.role, a.target) for a in existing.artifacts}
+    return combined, [task for task in tasks(combined, TARGETS, folder) if (task.role, task.target) in needed]
 
 
-def _leave_only(stage: Path, manifest: mf.Manifest) -> None:
-    """Takes away what the manifest does not name: records, and what an interrupted export of more than this
-    one left.
-    """
+def _remove_unlisted(stage: Path, manifest: mf.Manifest) -> None:
+    """Deletes files that the manifest does not name: records, and files of an interrupted, larger export."""
     named = {
         mf.MANIFEST_NAME,
         *(a.path for a in manifest.artifacts),
         *(f.path for f in manifest.files),
         *(p.path for p in manifest.prefixes),
     }
-    for path in sorted(stage.rglob("*"), reverse=True):  # what is in a folder before the folder
-        inside = path.relative_to(stage)
+    for path in sorted(stage.rglob("*"), reverse=True):  # a folder's contents before the folder
+        relative = path.relative_to(stage)
         if path.is_dir() and not path.is_symlink():
             if not any(path.iterdir()):
                 path.rmdir()
-        elif not any(str(part) in named for part in (inside, *inside.parents)):
+        elif not any(str(part) in named for part in (relative, *relative.parents)):
             path.unlink()
 
 
-def _carry(out: Path, standing: mf.Manifest, wanted: list[Task]) -> None:
-    """Takes over what an older, smaller bundle of the same settings holds already, as an interrupted export
-    goes on with what it finished.
+def _copy_finished(out: Path, existing: mf.Manifest, needed: list[Task]) -> None:
+    """Copies the artifacts and fixtures that an existing bundle has already into the partial folder.
+
+    They count as finished tasks, like those of an interrupted export.
     """
-    stage = Path(wanted[0].folder)
-    for task in wanted:
-        found = next((a for a in standing.artifacts if (a.role, a.target) == (task.role, task.target)), None)
-        if found is None or _record(task).exists():
+    stage = Path(needed[0].folder)
+    for task in needed:
+        artifact = next(
+            (a for a in existing.artifacts if (a.role, a.target) == (task.role, task.target)), None
+        )
+        if artifact is None or _record(task).exists():
             continue
-        path = stage / found.path
+        path = stage / artifact.path
         path.parent.mkdir(exist_ok=True)
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
-        (shutil.copytree if (out / found.path).is_dir() else shutil.copy2)(out / found.path, path)
-        _record(task).write_text(json.dumps(asdict(ExportedArtifact(found, standing.component(task.role)))))
+        (shutil.copytree if (out / artifact.path).is_dir() else shutil.copy2)(out / artifact.path, path)
+        _record(task).write_text(
+            json.dumps(asdict(ExportedArtifact(artifact, existing.component(task.role))))
+        )
     (stage / "fixtures").mkdir(exist_ok=True)
-    for role in {task.role for task in wanted}:
-        for file in standing.golden(role).values():
+    for role in {task.role for task in needed}:
+        for file in existing.golden(role).values():
             shutil.copy2(out / file.path, stage / file.path)
 
 
 def tasks(settings: Settings, targets: tuple[str, ...], folder: str) -> list[Task]:
-    """Every artifact of `settings`, the longest first."""
+    """The tasks for all artifacts of `settings`, the longest first; `folder`: the partial bundle."""
     from ..components import components
 
-    have = components.roles(settings)
+    roles = components.roles(settings)
     return [
         Task(settings, role, target, settings.quant_of(role, target), folder)
         for role in ORDER
         for target in ("executorch", "coreml", "onnx")
-        if target in targets and role in have
+        if target in targets and role in roles
     ]
 
 
 def _swap(stage: Path, out: Path) -> None:
-    """`stage` takes the final name; an older bundle steps aside first and goes last, so that one of the two
-    always stands whole.
+    """Renames `stage` to `out`.
+
+    An older bundle is renamed first and deleted last, so that a complete bundle exists at any moment.
     """
     old = out.with_name(out.name + ".old")
     if out.exists():
@@ -200,10 +204,10 @@ def _swap(stage: Path, out: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _standing(out: Path, mark: str) -> mf.Manifest | None:
-    """The whole bundle of these settings that stands at `out`, with however many of their parts.
+def _up_to_date(out: Path, digest: str) -> mf.Manifest | None:
+    """The manifest of the bundle at `out` if it is intact and has this fingerprint, else None.
 
-    Raises ExportError for anything else's folder.
+    It may lack parts and targets. Raises ExportError if `out` holds anything but a bundle.
     """
     if not _written_by_export(out):
         raise ExportError(
@@ -213,13 +217,14 @@ def _standing(out: Path, mark: str) -> mf.Manifest | None:
         manifest = mf.read(out)
         mf.check(out, manifest)
     except BundleError:
-        return None  # damaged or of another version: written anew
-    return manifest if manifest.tools.get("fingerprint") == mark else None
+        return None  # damaged or of another version: exported again
+    return manifest if manifest.tools.get("fingerprint") == digest else None
 
 
 def _written_by_export(out: Path) -> bool:
-    """Whether all that lies in `out` is a bundle of ours, of whatever state or version: nothing else may ever
-    be replaced.
+    """Whether all files in `out` belong to a bundle, of any version and even if damaged.
+
+    Only such a folder may be replaced.
     """
     try:
         raw = json.loads((out / mf.MANIFEST_NAME).read_text(encoding="utf-8"))
@@ -233,40 +238,40 @@ def _written_by_export(out: Path) -> bool:
     return ours and all(any(str(part) in named for part in (f, *f.parents)) for f in files)
 
 
-def _prepare(stage: Path, mark: str) -> None:
-    note = stage / "records" / "fingerprint"
-    if stage.exists() and not note.is_file():
+def _prepare(stage: Path, digest: str) -> None:
+    digest_file = stage / "records" / "fingerprint"
+    if stage.exists() and not digest_file.is_file():
         raise ExportError(
             f"{stage}: exists and is not an unfinished export: move it away, the export works there"
         )
-    if stage.exists() and note.read_text() != mark:
+    if stage.exists() and digest_file.read_text() != digest:
         shutil.rmtree(stage)
     (stage / "records").mkdir(parents=True, exist_ok=True)
-    note.write_text(mark)
+    digest_file.write_text(digest)
 
 
 def _run(tasks: list[Task], jobs: int, report: Report) -> list[ExportedArtifact]:
     done: dict[Task, ExportedArtifact] = {}
     for task in tasks:
-        if (kept := _finished(task)) is not None:
-            done[task] = kept
-            report(f"{task.role} for {task.target} (kept)", kept.artifact)
+        if (finished := _finished(task)) is not None:
+            done[task] = finished
+            report(f"{task.role} for {task.target} (kept)", finished.artifact)
     _sweep(tasks, done)
     waiting = [t for t in tasks if t not in done]
     log = str(Path(tasks[0].folder) / "records" / "workers.log")
-    for task, made in workers.run(run_task, waiting, min(jobs, len(waiting) or 1), log):
-        done[task] = made
-        report(f"{task.role} for {task.target}", made.artifact)
+    for task, exported in workers.run(run_task, waiting, min(jobs, len(waiting) or 1), log):
+        done[task] = exported
+        report(f"{task.role} for {task.target}", exported.artifact)
     rank = {(role, target): i for i, (role, target) in enumerate((r, t) for r in ROLES for t in TARGETS)}
     return sorted(done.values(), key=lambda m: rank[m.artifact.role, m.artifact.target])
 
 
 def _sweep(tasks: list[Task], done: Mapping[Task, ExportedArtifact]) -> None:
-    """Takes away what a worker that was killed left half written: else it would go into the bundle."""
-    kept = {Path(task.folder) / made.artifact.path for task, made in done.items()}
+    """Deletes artifacts of workers that were killed, so that incomplete files do not get into the bundle."""
+    finished_paths = {Path(task.folder) / exported.artifact.path for task, exported in done.items()}
     for folder in {Path(task.folder) / task.target for task in tasks}:
         for entry in folder.iterdir() if folder.is_dir() else ():
-            if entry not in kept:
+            if entry not in finished_paths:
                 shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
 
 
@@ -277,18 +282,18 @@ def _record(task: Task) -> Path:
 def _finished(task: Task) -> ExportedArtifact | None:
     try:
         raw = json.loads(_record(task).read_text())
-        made = ExportedArtifact(mf.artifact_from(raw["artifact"]), mf.Component(**raw["component"]))
-        whole = mf.digest(Path(task.folder) / made.artifact.path) == (
-            made.artifact.bytes,
-            made.artifact.sha256,
+        exported = ExportedArtifact(mf.artifact_from(raw["artifact"]), mf.Component(**raw["component"]))
+        unchanged = mf.digest(Path(task.folder) / exported.artifact.path) == (
+            exported.artifact.bytes,
+            exported.artifact.sha256,
         )
-        return made if whole else None
+        return exported if unchanged else None
     except (OSError, ValueError, TypeError, KeyError):
         return None
 
 
 def run_task(task: Task) -> ExportedArtifact:
-    """Makes, proves and records one artifact; runs in a worker process."""
+    """Exports one artifact, measures its parity and writes its record; runs in a worker process."""
     import torch
 
     from ..components import components
@@ -313,7 +318,7 @@ def run_task(task: Task) -> ExportedArtifact:
     component = item.describe()
     samples = calibration.samples(settings, item, task.target, task.quant)
     try:
-        given = (
+        arguments = (
             item,
             task.quant,
             components.language(settings),
@@ -321,10 +326,10 @@ def run_task(task: Task) -> ExportedArtifact:
             aside,
             target_options(settings, components.preprocessing(settings)),
         )
-        inputs, outputs = writer.write(*given)
-        del given
-        # A writer may quantize the module that it was given, to hold no second copy: parity is held against a
-        # fresh one.
+        inputs, outputs = writer.write(*arguments)
+        del arguments
+        # A writer may quantize its module in place to avoid a second copy, so that parity needs a fresh
+        # module.
         del item
         threshold = settings.threshold(task.quant, task.role)
         draft = mf.Artifact(
@@ -338,18 +343,21 @@ def run_task(task: Task) -> ExportedArtifact:
             measure.unproven(threshold),
             0.0,
         )
-        plain = components.build(settings, task.role, "fp32")
-        proven = measure.measure(settings, plain, draft, aside, threshold)
-        golden.write(settings, plain, Path(task.folder) / "fixtures")
+        reference = components.build(settings, task.role, "fp32")
+        parity = measure.measure(settings, reference, draft, aside, threshold)
+        golden.write(settings, reference, Path(task.folder) / "fixtures")
         if path.is_dir():
             shutil.rmtree(path)
         aside.rename(path)
     finally:
-        for left in (aside, to_ort.source_of(aside)):
-            shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
+        for leftover in (aside, to_ort.source_of(aside)):
+            shutil.rmtree(leftover, ignore_errors=True) if leftover.is_dir() else leftover.unlink(
+                missing_ok=True
+            )
     cost = round(time.perf_counter() - begin, 2), peak_memory.peak()
-    made = ExportedArtifact(
-        replace(draft, parity=proven, export_seconds=cost[0], export_peak_bytes=cost[1]), component
+    exported = ExportedArtifact(
+        replace(draft, parity=parity, export_seconds=cost[0], export_peak_bytes=cost[1]),
+        component,
     )
-    _record(task).write_text(json.dumps(asdict(made)))
-    return made
+    _record(task).write_text(json.dumps(asdict(exported)))
+    return exported

@@ -1,1 +1,1 @@
-"""A recipe's components as torch modules with example inputs: what every target lowers."""
+"""A recipe's components as torch modules with example inputs, ready to be lowered."""

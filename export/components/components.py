@@ -1,6 +1,4 @@
-"""A recipe's components as torch modules with example inputs and fixtures: what every target lowers and what
-parity is held against.
-"""
+"""Builds a recipe's components as torch modules, their tokenizers and their reference outputs."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ from .export_module import ExportModule
 
 IMAGE_SIZE, RESIZE, MEAN, STD = 224, 256, 127.0, 128.0
 PATCHES = 49
-# the model whose embedding is made of labels (DESIGN section 4): its text side is the sentence encoder
+# The image model with ConSE: its embedding combines the sentence encoder's vectors of the labels.
 CONSE = "efficientnet-lite0"
 
 
@@ -35,7 +33,7 @@ def checkpoint(settings: Settings, part: str) -> Checkpoint:
 
 
 def roles(settings: Settings) -> tuple[str, ...]:
-    """The components that these settings make, in canonical order."""
+    """The roles of the components that these settings export, in canonical order."""
     parts = settings.chosen.parts()
     have = {
         "image_tower": "image" in parts,
@@ -53,8 +51,9 @@ def has_encoder(settings: Settings) -> bool:
 
 
 def label_vectors(settings: Settings, template: str = "a photo of a {}") -> Tensor:
-    """float32 [1000, D]: each class as the normalised mean of its lemmas' sentence vectors, the label side of
-    ConSE.
+    """float32 [1000, D]: for each ImageNet class the normalised mean of its lemmas' text vectors.
+
+    These are the label vectors of ConSE. Other image models use the first lemma of a class only.
     """
     from tokenizers import Tokenizer
 
@@ -63,34 +62,34 @@ def label_vectors(settings: Settings, template: str = "a photo of a {}") -> Tens
     tokenizer = Tokenizer.from_str(text_tokenizer(settings))
     tokenizer.enable_padding(length=width if isinstance(width, int) else None)
     names = [[template.format(lemma.strip()) for lemma in name.split(",")] for name in pocket.class_names()]
-    if settings.model("image") != CONSE:  # only ConSE's labels want every lemma
+    if settings.model("image") != CONSE:
         names = [lemmas[:1] for lemmas in names]
-    flat = [text for lemmas in names for text in lemmas]
+    texts = [text for lemmas in names for text in lemmas]
     rows: list[Tensor] = []
     with torch.no_grad():
-        for start in range(0, len(flat), 128):
-            batch = tokenizer.encode_batch(flat[start : start + 128])
+        for start in range(0, len(texts), 128):
+            batch = tokenizer.encode_batch(texts[start : start + 128])
             ids = torch.tensor([e.ids for e in batch])
-            found = encoder(ids, torch.tensor([e.attention_mask for e in batch]))
-            rows.append(found[0] if isinstance(found, tuple) else found)
-    vectors, at, out = torch.cat(rows), 0, []
+            output = encoder(ids, torch.tensor([e.attention_mask for e in batch]))
+            rows.append(output[0] if isinstance(output, tuple) else output)
+    vectors, begin, out = torch.cat(rows), 0, []
     for lemmas in names:
-        out.append(vectors[at : at + len(lemmas)].mean(0))
-        at += len(lemmas)
+        out.append(vectors[begin : begin + len(lemmas)].mean(0))
+        begin += len(lemmas)
     return nn.functional.normalize(torch.stack(out), dim=-1)
 
 
 def text_tokenizer(settings: Settings) -> str:
-    """tokenizer.json of the text tower, cutting at its longest text and padding nothing."""
+    """The text tower's tokenizer.json, with truncation to its longest text and no padding."""
     from tokenizers import Tokenizer
 
-    found = checkpoint(settings, "text")
+    opened = checkpoint(settings, "text")
     longest = settings.chosen.max_text or int(
-        found.config.get("text_config", found.config).get("max_position_embeddings", 77)
+        opened.config.get("text_config", opened.config).get("max_position_embeddings", 77)
     )
-    if found.tokenizer is None:
-        return pocket.byte_tokenizer(longest, ends=found.config.get("text_config", {}).get("eos_token_id"))
-    tokenizer = Tokenizer.from_str(found.tokenizer())
+    if opened.tokenizer is None:
+        return pocket.byte_tokenizer(longest, ends=opened.config.get("text_config", {}).get("eos_token_id"))
+    tokenizer = Tokenizer.from_str(opened.tokenizer())
     tokenizer.enable_truncation(longest)
     tokenizer.no_padding()
     return str(tokenizer.to_str())
@@ -101,19 +100,20 @@ def llm_tokenizer(settings: Settings) -> tuple[str, tuple[int, ...]]:
     """(tokenizer.json text, ids that end an answer) of the language model."""
     from tokenizers import Tokenizer
 
-    found = checkpoint(settings, "llm")
-    if found.tokenizer is None:
-        return pocket.byte_tokenizer(None, ends=None), pocket.ends_of(found.config, None)
-    text = found.tokenizer()
+    opened = checkpoint(settings, "llm")
+    if opened.tokenizer is None:
+        return pocket.byte_tokenizer(None, ends=None), pocket.ends_of(opened.config, None)
+    text = opened.tokenizer()
     tokenizer = Tokenizer.from_str(text)
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    return str(tokenizer.to_str()), pocket.ends_of(found.config, tokenizer)
+    return str(tokenizer.to_str()), pocket.ends_of(opened.config, tokenizer)
 
 
 def language(settings: Settings) -> Language | None:
-    """The decoder's sizes for the manifest, without the ids that stop generation; None for a recipe without a
-    language model.
+    """The manifest's entry for the decoder; None without a language model.
+
+    Its `eos_ids` are only the configuration's; llm_tokenizer returns all ids that end an answer.
     """
     if "llm" not in settings.chosen.parts():
         return None
@@ -123,19 +123,19 @@ def language(settings: Settings) -> Language | None:
 
 
 def preprocessing(settings: Settings) -> Preprocessing | None:
-    """How photos become the image tower's input; None for a recipe without one."""
+    """How photos become the image tower's input; None without an image tower."""
     if "image" not in settings.chosen.parts():
         return None
     if settings.model("image") == CONSE:
         return Preprocessing(resize=RESIZE, crop=IMAGE_SIZE, interpolation="bicubic", mean=MEAN, std=STD)
     from ..checkpoints.preprocessing import preprocessing as of_checkpoint
 
-    found = checkpoint(settings, "image")
-    return of_checkpoint(found.config, found.processor)
+    opened = checkpoint(settings, "image")
+    return of_checkpoint(opened.config, opened.processor)
 
 
 def features(settings: Settings) -> tuple[int, int]:
-    """(patches, width) of what the image tower gives to the DPE."""
+    """(patches, width) of the image tower's patch features, which the DPE takes."""
     if settings.model("image") == CONSE:
         return PATCHES, FEATURES
     from . import towers
@@ -155,8 +155,8 @@ def _image(settings: Settings) -> ExportModule:
     if settings.model("image") != CONSE:
         from . import towers
 
-        found = checkpoint(settings, "image")
-        return towers.image_tower(found.config, found.weights, found.processor)
+        opened = checkpoint(settings, "image")
+        return towers.image_tower(opened.config, opened.weights, opened.processor)
     tower = _conse(settings)
     dim = tower.get_buffer("label_vectors").shape[1]
     return ExportModule(
@@ -178,12 +178,12 @@ def _image(settings: Settings) -> ExportModule:
 
 
 def _text(settings: Settings) -> ExportModule:
-    found = checkpoint(settings, "text")
-    if found.config.get("model_type") != "bert":
+    opened = checkpoint(settings, "text")
+    if opened.config.get("model_type") != "bert":
         from . import towers
 
-        return towers.text_tower(found.config, found.weights)
-    encoder = pocket.sentence_encoder(found)
+        return towers.text_tower(opened.config, opened.weights)
+    encoder = pocket.sentence_encoder(opened)
     ids = torch.zeros(1, settings.chosen.max_text, dtype=torch.int64)
     shape: tuple[int | str, ...] = ("batch", "tokens")
     return ExportModule(
@@ -194,17 +194,17 @@ def _text(settings: Settings) -> ExportModule:
         outputs=(TensorSpec("embedding", ("batch", encoder.words.embedding_dim), "float32"),),
         dynamic={0: {0: "batch", 1: "tokens"}, 1: {0: "batch", 1: "tokens"}},
         architecture="BERT, mean pooling",
-        source=found.weights.source,
-        trained=found.weights.trained,
+        source=opened.weights.source,
+        trained=opened.weights.trained,
         macs_per=f"text of {settings.chosen.max_text} tokens",
     )
 
 
 def _dpe(settings: Settings, role: str) -> ExportModule:
-    shape, plan = settings.chosen.dpe, language(settings)
-    if shape is None or plan is None:
+    shape, decoder = settings.chosen.dpe, language(settings)
+    if shape is None or decoder is None:
         raise ExportError(f"recipe {settings.recipe} has no experts")
-    (patches, width), hidden = features(settings), plan.hidden
+    (patches, width), hidden = features(settings), decoder.hidden
     expert = None if role == "dpe_router" else int(role.rsplit("_", 1)[1])
     torch.manual_seed(shape.seed + (0 if expert is None else 1 + expert))
     module: nn.Module
@@ -233,17 +233,17 @@ def _dpe(settings: Settings, role: str) -> ExportModule:
 def _llm(settings: Settings, role: str, quant: str) -> ExportModule:
     from . import decoders
 
-    found = checkpoint(settings, "llm")
+    opened = checkpoint(settings, "llm")
     match role:
         case "llm_embed":
-            return decoders.embed(found.config, found.weights, quant)
+            return decoders.embed(opened.config, opened.weights, quant)
         case "llm_encoder":
-            return decoders.encoder(found.config, found.weights, settings.slots)
-    return decoders.decoder(found.config, found.weights, settings.slots)
+            return decoders.encoder(opened.config, opened.weights, settings.slots)
+    return decoders.decoder(opened.config, opened.weights, settings.slots)
 
 
 def build(settings: Settings, role: str, quant: str) -> ExportModule:
-    """The component `role` in fp32 torch (the token table already in `quant`). Raises ExportError."""
+    """The component `role` in fp32 torch; only the token table depends on `quant`. Raises ExportError."""
     match role:
         case "image_tower":
             return _image(settings)
@@ -257,7 +257,7 @@ def build(settings: Settings, role: str, quant: str) -> ExportModule:
 
 
 def reference(module: nn.Module, inputs: tuple[NDArray[np.generic], ...]) -> tuple[NDArray[np.float32], ...]:
-    """The module's outputs in fp32 torch, as numpy: what parity compares with."""
+    """The outputs of a torch module as numpy arrays, for artifacts to be compared with."""
     with torch.no_grad():
         out = module(*(torch.from_numpy(np.ascontiguousarray(x)) for x in inputs))
     return tuple(o.numpy() for o in (out if isinstance(out, tuple) else (out,)))

@@ -1,6 +1,4 @@
-"""Language models as modules: the factory that fills an architecture from configuration and weights, one
-matrix at a time.
-"""
+"""Builds language models as modules ready to lower, filled one matrix at a time."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ __all__ = ["Size", "decoder", "embed", "encoder", "language", "shapes", "step_sp
 
 @dataclass(frozen=True)
 class Size:
-    """One network's size, from the configuration alone. `largest`: parameters of its largest matrix."""
+    """A network's size, computed from its configuration. `largest`: parameters of its largest matrix."""
 
     role: str
     parameters: int
@@ -37,13 +35,13 @@ class Size:
 
 
 def decoder(config: Config, weights: Weights, max_seq: int) -> ExportModule:
-    """The decoder of any supported model, filled.
+    """The filled decoder of any supported model, with `max_seq` cache slots.
 
-    Raises ExportError: not supported, or a tensor is missing or of another shape.
+    Raises ExportError for an unsupported model, and for a tensor that is missing or of another shape.
     """
     step = _empty_decoder(config, max_seq)
     fill_decoder(step, config, weights)
-    return _item(
+    return _export_module(
         "llm_decoder",
         step.eval(),
         step_specs(step, max_seq),
@@ -54,21 +52,22 @@ def decoder(config: Config, weights: Weights, max_seq: int) -> ExportModule:
 
 
 def encoder(config: Config, weights: Weights, max_seq: int) -> ExportModule:
-    """The encoder of an encoder-decoder model, with the decoder's projections of its states.
+    """The filled encoder of an encoder-decoder model. Raises ExportError.
 
-    Raises ExportError.
+    It includes the decoder's cross-attention projections, from the encoder's states to keys and values.
     """
     with torch.device("meta"):
         module = T5Encoder(t5_shape(config), max_seq)
     fill_encoder(module, weights)
-    return _item(
+    return _export_module(
         "llm_encoder", module.eval(), encoder_specs(module), config, weights, f"text of {max_seq} tokens"
     )
 
 
 def embed(config: Config, weights: Weights, quant: str) -> ExportModule:
-    """The token table, as the decoder wants its rows (Gemma's scale is in them); in int8 unless `quant` is
-    fp32 or fp16.
+    """The token table with the rows that the decoder takes, so with Gemma's scale applied.
+
+    It is in int8 unless `quant` is fp32 or fp16.
     """
     text = text_config(config)
     table = token_table(config, weights)
@@ -99,7 +98,7 @@ def embed(config: Config, weights: Weights, quant: str) -> ExportModule:
 
 
 def shapes(config: Config, max_seq: int) -> tuple[Size, ...]:
-    """The sizes of token table, encoder (if any) and decoder, without a weight: for a dry run."""
+    """The sizes of token table, encoder (if any) and decoder, without reading weights; for a dry run."""
     text = text_config(config)
     with torch.device("meta"):
         modules: list[tuple[str, nn.Module, Specs, str]] = []
@@ -113,16 +112,16 @@ def shapes(config: Config, max_seq: int) -> tuple[Size, ...]:
     return (Size("llm_embed", table, table, 0, "token"), *(_size(*entry) for entry in modules))
 
 
-def _size(role: str, module: nn.Module, specs: Specs, per: str) -> Size:
+def _size(role: str, module: nn.Module, specs: Specs, macs_per: str) -> Size:
     module = module.to("meta")
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
         module(*(torch.zeros([int(d) for d in spec.shape], device="meta") for spec in specs[0]))
     counts = [p.numel() for p in module.parameters()]
-    return Size(role, sum(counts), max(counts), counter.get_total_flops() // 2, per)
+    return Size(role, sum(counts), max(counts), counter.get_total_flops() // 2, macs_per)
 
 
 def step_specs(step: DecoderStep | T5Step, slots: int) -> Specs:
-    """Tensor specs of a step with `slots` cache slots, in the order of its arguments and results."""
+    """(input specs, output specs) of a step with `slots` cache slots, in the order of `forward`."""
     s = step.shape
     kv_heads, half, layers = (
         (s.heads if isinstance(s, T5Shape) else s.kv_heads),
@@ -154,7 +153,7 @@ def step_specs(step: DecoderStep | T5Step, slots: int) -> Specs:
 
 
 def encoder_specs(module: T5Encoder) -> Specs:
-    """Tensor specs of the encoder over its fixed slots."""
+    """(input specs, output specs) of the encoder over its fixed slots."""
     s, slots = module.shape, module.slots
     inputs = (
         TensorSpec("embeds", (1, slots, s.hidden), "float32"),
@@ -168,8 +167,8 @@ def encoder_specs(module: T5Encoder) -> Specs:
     return inputs, (TensorSpec("states", (1, slots, s.hidden), "float32"), *crosses)
 
 
-def _item(
-    role: str, module: nn.Module, specs: Specs, config: Config, weights: Weights, per: str
+def _export_module(
+    role: str, module: nn.Module, specs: Specs, config: Config, weights: Weights, macs_per: str
 ) -> ExportModule:
     example = [torch.zeros([int(d) for d in spec.shape]) for spec in specs[0]]
     for spec, value in zip(specs[0], example, strict=True):
@@ -177,12 +176,14 @@ def _item(
             value[0] = 1.0
         if spec.name in ("mask", "mask_local") and role == "llm_decoder":
             value[..., 1:] = -1e4
-    kind = f"{text_config(config)['model_type']} {role.removeprefix('llm_')}"
-    return ExportModule(role, module, tuple(example), *specs, {}, kind, weights.source, weights.trained, per)
+    architecture = f"{text_config(config)['model_type']} {role.removeprefix('llm_')}"
+    return ExportModule(
+        role, module, tuple(example), *specs, {}, architecture, weights.source, weights.trained, macs_per
+    )
 
 
 def _empty_decoder(config: Config, max_seq: int) -> DecoderStep | T5Step:
-    """The module with its matrices on no memory ("meta"): to be filled one by one."""
+    """The module on the meta device, which takes no memory; its matrices are to be filled one by one."""
     with torch.device("meta"):
         if text_config(config)["model_type"] in ENCODER_DECODERS:
             return T5Step(t5_shape(config))

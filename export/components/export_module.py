@@ -1,6 +1,4 @@
-"""The noun that every target lowers: a module in fp32 with its inputs, outputs and what is known of
-its cost.
-"""
+"""`ExportModule`: an fp32 module with its inputs, outputs and description, which every target lowers."""
 
 from __future__ import annotations
 
@@ -17,7 +15,8 @@ from gamer.runtime.bundle.manifest import Component, TensorSpec
 class ExportModule:
     """A component ready to lower.
 
-    `example`: inputs of the shapes that fixed-shape targets keep. `dynamic`: input index → {axis: name}.
+    `example`: inputs; their shapes are those of targets with fixed shapes. `dynamic`: input index → {axis:
+    name}. `macs_per`: the unit that multiply-adds are counted for ("image", "token" ...).
     """
 
     role: str
@@ -32,13 +31,14 @@ class ExportModule:
     macs_per: str
 
     def describe(self) -> Component:
-        """Parameters and multiply-adds (torch's counter on the fp32 module; a fused multiply-add is one) for
-        the manifest.
+        """The manifest's entry, with parameters and multiply-adds.
+
+        Multiply-adds are half of the FLOPs that torch counts when the fp32 module runs on `example`.
         """
         with torch.no_grad(), FlopCounterMode(display=False) as counter:
             self.module(*self.example)
         parameters = sum(p.numel() for p in self.module.parameters())
-        if self.role == "llm_embed":  # its table is no parameter: nothing trains it
+        if self.role == "llm_embed":  # its table is a buffer, not a parameter
             parameters = self.module.get_buffer("rows").numel()
         return Component(
             role=self.role,

@@ -1,8 +1,6 @@
-"""Fixtures: the real photographs and sentences that calibrate int8, prove parity and are shipped as golden
-files for every port.
+"""Fixtures: real photographs and sentences for int8 calibration, parity and the golden files of a bundle.
 
-The photographs are those that scikit-image and scikit-learn package; they are read from there, never copied
-into the project.
+The photographs are files of the scikit-image and scikit-learn packages; they are not copied into the project.
 """
 
 from __future__ import annotations
@@ -71,7 +69,7 @@ PROSE = (
 
 
 def photo_path(package: str, name: str) -> Path:
-    """Path of a packaged photograph. Raises ExportError with what to install."""
+    """The path of a packaged photograph. Raises ExportError with the install command."""
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
         raise ExportError(
@@ -82,23 +80,23 @@ def photo_path(package: str, name: str) -> Path:
 
 @lru_cache(maxsize=2)
 def images(spec: Preprocessing) -> tuple[NDArray[np.float32], ...]:
-    """The photographs, prepared: float32 [1, side, side, 3] each."""
+    """The photographs after preprocessing: float32 [1, side, side, 3] each."""
     return tuple(prepare(load_pixels(path), spec) for path in paths())
 
 
 @lru_cache(maxsize=1)
 def photographs() -> tuple[NDArray[np.uint8], ...]:
-    """The photographs as they are: uint8 [H, W, 3], each of its own size."""
+    """The photographs before preprocessing: uint8 [H, W, 3], of different sizes."""
     return tuple(load_pixels(path) for path in paths())
 
 
 def paths() -> list[Path]:
-    """Of every packaged photograph."""
+    """The paths of all packaged photographs."""
     return [photo_path(package, name) for package, (_, names) in PHOTOS.items() for name in names]
 
 
 def image_spec(settings: Settings) -> Preprocessing:
-    """The preprocessing of these settings' image tower. Raises ExportError where there is none."""
+    """The image tower's preprocessing. Raises ExportError for a recipe without an image tower."""
     spec = components.preprocessing(settings)
     if spec is None:
         raise ExportError(f"recipe {settings.recipe} has no image tower")
@@ -106,15 +104,15 @@ def image_spec(settings: Settings) -> Preprocessing:
 
 
 def patches(settings: Settings, names: Sequence[str] = ()) -> list[tuple[NDArray[Any], ...]]:
-    """Patch features of the photographs called `names`, or of the first six, as the DPE sees them."""
+    """Patch features, the DPE's input, of the photographs called `names`, or of the first six."""
     tower = components.build(settings, "image_tower", "fp32").module
-    chosen = [n for n, path in enumerate(paths()) if path.name in names] or range(6)
+    photo_numbers = [n for n, path in enumerate(paths()) if path.name in names] or range(6)
     prepared = images(image_spec(settings))
-    return [(reference(tower, (prepared[n],))[1],) for n in chosen]
+    return [(reference(tower, (prepared[n],))[1],) for n in photo_numbers]
 
 
 def tokens(settings: Settings, width: int | None) -> list[tuple[NDArray[Any], ...]]:
-    """ids and mask of TEXTS, one text a row, padded to `width` if one is given."""
+    """(ids, mask) of each of TEXTS, int64 [1, tokens], cut and padded to `width` tokens if given."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_str(components.text_tokenizer(settings))
@@ -128,15 +126,17 @@ def tokens(settings: Settings, width: int | None) -> list[tuple[NDArray[Any], ..
 
 
 def prose_ids(settings: Settings) -> list[int]:
-    """PROSE as the LLM's token ids."""
+    """PROSE as token ids of the language model."""
     from tokenizers import Tokenizer
 
     return list(Tokenizer.from_str(components.llm_tokenizer(settings)[0]).encode(PROSE).ids)
 
 
 def samples(settings: Settings, item: ExportModule, fixed: bool) -> list[tuple[NDArray[Any], ...]]:
-    """Real inputs of a component, in the order of its arguments; `fixed`: of the example's shapes. The
-    decoder has none: it is proven on PROSE (parity.py)."""
+    """Real inputs of a component, in the order of its arguments; `fixed`: with the shapes of the example.
+
+    Language models have none here: parity/measure.py uses PROSE.
+    """
     match item.role:
         case "image_tower":
             return [(x,) for x in images(image_spec(settings))]
@@ -151,8 +151,9 @@ def samples(settings: Settings, item: ExportModule, fixed: bool) -> list[tuple[N
 
 
 def write_texts(settings: Settings, folder: Path) -> None:
-    """Texts with their token ids and fp32 embeddings as JSON, for every port's tokenizer; golden.py writes
-    what graphs are given.
+    """Writes text.json and llm.json: texts with their token ids and, for the text tower, fp32 embeddings.
+
+    Ports test their tokenizers with them; parity/golden.py writes the inputs and outputs of components.
     """
     folder.mkdir(parents=True, exist_ok=True)
     parts = settings.chosen.parts()

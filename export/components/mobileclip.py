@@ -1,9 +1,8 @@
-"""MobileCLIP's towers: configuration and weights, in either layout that is published → modules ready to
-lower.
+"""Builds MobileCLIP's towers as modules ready to lower, from a checkpoint in either published layout.
 
-open_clip's layout is the one that is known here (`visual.trunk.*` as timm names FastViT, `text.*`). Apple's
-own (`image_encoder.model.*`, `text_encoder.*`) is read through `AppleNames`. S0's text tower has blocks of
-convolutions, which open_clip has no names for: they are `text.mixers.0` and `text.mixers.1`, with timm's
+Tensors are requested by open_clip's names (`visual.trunk.*` as timm names FastViT, `text.*`). Apple's layout
+(`image_encoder.model.*`, `text_encoder.*`) is read through `AppleNames`. open_clip has no names for the
+convolutional blocks of S0's text tower: they are called `text.mixers.0` and `text.mixers.1` here, with timm's
 names below.
 """
 
@@ -28,7 +27,7 @@ from ..networks.mobileclip_text import MobileClipText, MobileClipTextShape
 from .export_module import ExportModule
 
 Rule = tuple[str, str | Callable[[re.Match[str]], str]]
-# Our name of a layer's part → open_clip's.
+# Submodule of a layer → open_clip's name.
 _LAYER: dict[str, tuple[str, ...]] = {
     "attention_norm": ("ln_1",),
     "out": ("attn.out_proj",),
@@ -36,7 +35,7 @@ _LAYER: dict[str, tuple[str, ...]] = {
     "mlp.up": ("mlp.c_fc",),
     "mlp.down": ("mlp.c_proj",),
 }
-# timm's and open_clip's names → Apple's, in this order.
+# Substitutions that turn timm's and open_clip's names into Apple's, applied in this order.
 _APPLE_IMAGE: tuple[Rule, ...] = (
     (r"^visual\.trunk\.", "image_encoder.model."),
     (r"\.stem\.", ".patch_embed."),
@@ -76,9 +75,9 @@ _APPLE_TEXT: tuple[Rule, ...] = (
 
 
 class AppleNames:
-    """A checkpoint of Apple's own layout behind open_clip's names.
+    """Weights in Apple's layout, accessed by open_clip's names.
 
-    `layers`: of attention in the text tower, `mixers`: see MobileClipTextShape.
+    `layers`: attention layers of the text tower. `mixers`: see MobileClipTextShape.
     """
 
     def __init__(self, weights: Weights, layers: int, mixers: bool) -> None:
@@ -89,23 +88,23 @@ class AppleNames:
         return self._weights.has(self.named(name))
 
     def get(self, name: str, *shape: int) -> Tensor:
-        theirs = self.named(name)
+        apple_name = self.named(name)
         match name:
             case "text.positional_embedding":
-                return self._weights.get(theirs, 1, 1, *shape).reshape(shape)
+                return self._weights.get(apple_name, 1, 1, *shape).reshape(shape)
             case "visual.trunk.head.fc.weight":
                 return self._weights.get("image_encoder.model.head.proj", *reversed(shape)).T
             case "visual.trunk.head.fc.bias":
                 return torch.zeros(shape)
-        return self._weights.get(theirs, *shape)
+        return self._weights.get(apple_name, *shape)
 
     def named(self, name: str) -> str:
-        """What Apple calls a tensor."""
+        """Apple's name of a tensor."""
         if name.startswith("visual."):
             return _renamed(name, *_APPLE_IMAGE, *_APPLE_BLOCKS)
         if name.startswith("text.mixers."):
-            at = 0 if name.startswith("text.mixers.0.") else self._layers + 1
-            return _renamed(name, (r"^text\.mixers\.\d", f"text_encoder.transformer.{at}"), *_APPLE_BLOCKS)
+            block = 0 if name.startswith("text.mixers.0.") else self._layers + 1
+            return _renamed(name, (r"^text\.mixers\.\d", f"text_encoder.transformer.{block}"), *_APPLE_BLOCKS)
         layer: Rule = (
             r"^text\.transformer\.resblocks\.(\d+)",
             lambda m: f"text_encoder.transformer.{int(m[1]) + self._first}",
@@ -147,7 +146,7 @@ def image_tower(config: Config, weights: Weights, spec: Preprocessing) -> Export
 
 
 def text_tower(config: Config, weights: Weights) -> ExportModule:
-    """As towers.text_tower; a text fills all positions, as the model was trained."""
+    """As towers.text_tower; texts are padded to all positions, as in training."""
     shape = _text_shape(config)
     text, named = shape.text, _named(config, weights, "text.ln_final.weight")
     width = text.encoder.width
@@ -195,9 +194,10 @@ def _text_shape(config: Config) -> MobileClipTextShape:
 
 
 def _named(config: Config, weights: Weights, name: str) -> Weights:
-    """The weights behind open_clip's names.
+    """The weights, accessible by open_clip's names.
 
-    `name`: a tensor that the tower has in every form of it. Raises ExportError if neither layout has it.
+    `name`: a tensor that every checkpoint of the tower has, by which the layout is recognised. Raises
+    ExportError if neither layout has it.
     """
     shape = _text_shape(config)
     apple = AppleNames(weights, shape.text.encoder.layers, shape.mixers)

@@ -1,8 +1,9 @@
-"""Image and text towers of Hugging Face's CLIP and SigLIP models: config and weights → modules ready to
-lower. MobileCLIP's, which are another architecture, come from mobileclip.py.
+"""Builds the image and text towers of CLIP and SigLIP, as modules ready to lower.
 
-Each module is made without memory and filled tensor by tensor, so that no checkpoint is ever held beside the
-model that is made of it.
+MobileCLIP, another architecture, has its towers in mobileclip.py.
+
+Each module is created on the meta device and filled tensor by tensor, so that a checkpoint is never held in
+memory beside the module.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from .export_module import ExportModule
 
 __all__ = ["TowerSize", "features", "image_tower", "preprocessing", "shapes", "text_tower"]
 
-# Our name of a layer's part → Hugging Face's; several are stacked.
+# Submodule of a layer → Hugging Face's names, whose tensors are concatenated.
 _LAYER: dict[str, tuple[str, ...]] = {
     "attention_norm": ("layer_norm1",),
     "qkv": ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
@@ -40,8 +41,9 @@ _LAYER: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class TowerSize:
-    """A tower's parameters: in matrices that are multiplied, in tables that are looked into, and in all else
-    (biases, norms, positions).
+    """The numbers of a tower's parameters.
+
+    `matrices`: in matrices and convolutions. `tables`: in embedding tables. `rest`: biases, norms, positions.
     """
 
     role: str
@@ -56,11 +58,10 @@ class TowerSize:
 
 
 def image_tower(config: Config, weights: Weights, processor: Config | None = None) -> ExportModule:
-    """prepared pixels → (embedding, patches). `processor`: preprocessor_config.json, whose mean and deviation
-    go into the graph.
+    """The image tower: prepared pixels → (embedding, patches).
 
-    Raises ExportError for an architecture that is not known, a config without sense, and weights that do not
-    fit.
+    `processor`: the contents of preprocessor_config.json, whose mean and deviation become part of the graph.
+    Raises ExportError for an unknown architecture, an invalid config, and weights that do not fit.
     """
     kind, spec = model_type(config), preprocessing(config, processor)
     if kind == "mobileclip":
@@ -88,10 +89,10 @@ def image_tower(config: Config, weights: Weights, processor: Config | None = Non
 
 
 def text_tower(config: Config, weights: Weights, pad: int | None = None) -> ExportModule:
-    """input_ids, attention_mask → embedding. CLIP takes any number of tokens up to its positions, SigLIP just
-    all of them.
+    """The text tower: input_ids, attention_mask → embedding.
 
-    `pad`: the tokenizer's padding id (SigLIP attends to its padding). Raises ExportError as image_tower does.
+    CLIP takes any number of tokens up to its positions, SigLIP always as many as its positions. `pad`: the
+    tokenizer's padding id (SigLIP attends to padding). Raises ExportError as image_tower does.
     """
     shape, kind = text_shape(config, pad), model_type(config)
     if kind == "mobileclip":
@@ -129,7 +130,7 @@ def text_tower(config: Config, weights: Weights, pad: int | None = None) -> Expo
 
 
 def features(config: Config) -> tuple[int, int]:
-    """(patches P, width F) of the image tower's second output, which the DPE takes."""
+    """(number of patches, width) of the image tower's second output, which the DPE takes."""
     if model_type(config) == "mobileclip":
         return mobileclip.features(config)
     shape = image_shape(config)
@@ -137,7 +138,7 @@ def features(config: Config) -> tuple[int, int]:
 
 
 def shapes(config: Config) -> tuple[TowerSize, ...]:
-    """Both towers' sizes; no weight is read. Raises ExportError."""
+    """Both towers' sizes, without reading weights. Raises ExportError."""
     return tuple(
         _size(tower) for tower in (image_tower(config, NoWeights()), text_tower(config, NoWeights()))
     )
@@ -161,7 +162,7 @@ def _clip_image(shape: VitShape, weights: Weights) -> ClipImage:
     table = weights.get(f"{root}.embeddings.position_embedding.weight", shape.patches + 1, width)
     module.first = constant((weights.get(f"{root}.embeddings.class_embedding", width) + table[0])[None, None])
     module.positions = constant(table[None, 1:].contiguous())
-    # "pre_layrnorm": the checkpoints' own spelling.
+    # "pre_layrnorm" is how the checkpoints spell it.
     fill(module, weights, root, {"pre_norm": ("pre_layrnorm",), "post_norm": ("post_layernorm",)})
     fill(module, weights, "", {"project": ("visual_projection",)})
     _fill_encoder(module.encoder, weights, root)
@@ -203,14 +204,14 @@ def _fill_encoder(encoder: Encoder, weights: Weights, root: str) -> None:
 
 def _size(tower: ExportModule) -> TowerSize:
     count: dict[Any, int] = {nn.Linear: 0, nn.Conv2d: 0, nn.Embedding: 0}
-    for part in tower.module.modules():
-        if type(part) in count:
-            count[type(part)] += part.weight.numel()
-    every = sum(p.numel() for p in tower.module.parameters())
+    for module in tower.module.modules():
+        if type(module) in count:
+            count[type(module)] += module.weight.numel()
+    total = sum(p.numel() for p in tower.module.parameters())
     return TowerSize(
         tower.role,
         tower.architecture,
         count[nn.Linear] + count[nn.Conv2d],
         count[nn.Embedding],
-        every - sum(count.values()),
+        total - sum(count.values()),
     )

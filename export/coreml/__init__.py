@@ -1,1 +1,1 @@
-"""The Core ML target, and an interpreter of its programs (mil/) that proves them on any platform."""
+"""The Core ML target, and an interpreter (mil/) with which parity is measured on any platform."""

@@ -1,8 +1,8 @@
-"""Core ML's weights in 4-bit blocks with the scale and zero point that fit best, as on ONNX: coremltools' own
-take each block's extremes.
+"""Core ML's weights in 4-bit blocks with the best-fitting scale and zero point, as on ONNX; coremltools takes
+them from each block's extremes.
 
-Its pass over the program's constants stays; what it asks for one constant's codes is answered here. Imports
-coremltools when first asked.
+coremltools' pass over a program's constants is used; only the function that computes a constant's codes is
+replaced. coremltools is imported on the first use.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PASS = "gamer::nearest_blocks_weights"
 
 @lru_cache(maxsize=1)
 def register() -> None:
-    """Makes PASS known to the converter."""
+    """Registers PASS with the converter. Further calls do nothing."""
     from coremltools.converters.mil.mil.passes.pass_registry import register_pass
     from coremltools.optimize.coreml._quantization_passes import linear_quantize_weights
 
@@ -29,16 +29,19 @@ def register() -> None:
         def blockwise_compress_by_dtype(
             cls, original_data: Any, dtype: Any, mode: str, block_sizes: list[int]
         ) -> Any:
-            theirs = super().blockwise_compress_by_dtype(original_data, dtype, mode, block_sizes)
+            parameters = super().blockwise_compress_by_dtype(original_data, dtype, mode, block_sizes)
             return (
-                theirs
-                if theirs is None or original_data.ndim != 2 or block_sizes[0] != 1
-                else nearest(original_data, theirs, block_sizes[1])
+                parameters
+                if parameters is None or original_data.ndim != 2 or block_sizes[0] != 1
+                else nearest(original_data, parameters, block_sizes[1])
             )
 
 
 def nearest(matrix: Any, theirs: Any, size: int) -> Any:
-    """`theirs` with our codes [N, K], scales and offsets [N, K / size], in its own types."""
+    """`theirs`, coremltools' parameters, with codes [N, K], scales and offsets [N, K / size] of `matrix`.
+
+    The dtypes stay as they are in `theirs`. `size`: the block size; 0 means K.
+    """
     blocks = nearest_blocks(np.asarray(matrix, np.float32), size or matrix.shape[1])
     return theirs._replace(
         data=blocks.codes.reshape(matrix.shape).astype(theirs.data.dtype),

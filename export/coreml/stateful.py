@@ -1,5 +1,5 @@
-"""A decoder step that keeps its cache itself: past keys and values become buffers, which Core ML turns into
-states of the program.
+"""A decoder step with its cache inside: past keys and values become buffers of the module, which Core ML
+converts to states of the program.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from ..components.export_module import ExportModule
 
 
 def inputs_of(item: ExportModule) -> tuple[TensorSpec, ...]:
-    """What a step that keeps its cache still takes."""
+    """The inputs of a step with its cache inside: those of `item` but the past keys and values."""
     return tuple(spec for spec in item.inputs if not spec.name.startswith(PAST))
 
 
 def outputs_of(item: ExportModule) -> tuple[TensorSpec, ...]:
-    """What such a step still gives: not the keys and values that it has written."""
+    """The outputs of a step with its cache inside: those of `item` but the new keys and values."""
     caches = {spec.name for spec in item.inputs}
     return tuple(spec for spec in item.outputs if f"{PAST}{spec.name}" not in caches)
 
 
 def stateful(item: ExportModule) -> ExportModule:
-    """`item`, a step, with its cache inside. The module shares the step's tensors."""
+    """The step `item` with its cache inside. The new module shares the step's tensors."""
     example = tuple(
         x for spec, x in zip(item.inputs, item.example, strict=True) if not spec.name.startswith(PAST)
     )
@@ -42,8 +42,9 @@ def stateful(item: ExportModule) -> ExportModule:
 
 
 class StatefulStep(nn.Module):
-    """The step over buffers that are zero at every position not yet written: each call adds its key and value
-    where `place` is one.
+    """A step whose cache is in buffers, which are zero at every position not yet written.
+
+    Each call adds its key and value at the position where `place` is one.
     """
 
     def __init__(self, item: ExportModule) -> None:
@@ -56,13 +57,13 @@ class StatefulStep(nn.Module):
                 self.register_buffer(state_name(spec.name), torch.zeros_like(value), persistent=False)
 
     def forward(self, *given: Tensor) -> tuple[Tensor, ...]:
-        rest = iter(given)
-        whole = {
-            name: self.get_buffer(state_name(name)) if name.startswith(PAST) else next(rest)
+        remaining = iter(given)
+        values = {
+            name: self.get_buffer(state_name(name)) if name.startswith(PAST) else next(remaining)
             for name in self.names
         }
-        out = self.step(*whole.values())
-        for name, fresh in zip(self.fresh, out, strict=True):
-            if name in whole:
-                whole[name].add_(whole["place"] * fresh)
-        return tuple(x for name, x in zip(self.fresh, out, strict=True) if name not in whole)
+        out = self.step(*values.values())
+        for name, cache in zip(self.fresh, out, strict=True):
+            if name in values:
+                values[name].add_(values["place"] * cache)
+        return tuple(x for name, x in zip(self.fresh, out, strict=True) if name not in values)

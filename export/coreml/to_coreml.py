@@ -1,16 +1,17 @@
-"""Core ML: one .mlpackage (ML program, iOS 18 unless told) per component, fixed shapes. Converts anywhere;
-mil/ evaluates what is written here.
+"""Core ML: one .mlpackage (an ML program for iOS 18 by default) per component, with fixed shapes.
 
-A decoder's cache is its inputs and outputs, or (TargetOptions.cache) states of the program, fp16 as iOS 18
-has them, which no call copies.
+The conversion runs on any platform; mil/ evaluates the packages.
 
-Quantization is of weights only: int8 linear and symmetric per output channel; int4 in blocks of --group-size
-inputs (mil_blocks.py); pal6 and pal4 palettes, one for each group of 16 output channels. A weight that a
-scheme cannot take (too small, blocks that do not divide it) stays fp16.
+A decoder's cache is passed as inputs and outputs, or (TargetOptions.cache) kept in states of the program,
+which are fp16, as states in iOS 18 are, and are not copied by a call.
 
-All but fp32 compute in fp16, except what fp16 cannot hold: the mean of squares in a norm overflows from an
-activation of 256 on, which every language model has; the few operations from the square to the root stay
-fp32.
+Only weights are quantized. int8: linear and symmetric per output channel. int4: in blocks of --group-size
+inputs (block_weights.py). pal6 and pal4: palettes, one for each group of 16 output channels. A weight that a
+scheme cannot take (too small, or not divisible into blocks) stays fp16.
+
+All quantizations but fp32 compute in fp16, except for the operations between a square and the root of its
+mean. The mean of squares in a norm overflows fp16 from an activation of 256 on, which every language model
+has, so these few operations stay in fp32.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from .stateful import stateful
 SUFFIX = ".mlpackage"
 GROUP = 16
 Specs = tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]
-# What leads from a square to the root of its mean.
+# Operations between a square and the root of its mean.
 ROOT_OPS = ("linear", "matmul", "reduce_mean", "reduce_sum", "add", "sqrt", "rsqrt")
 
 
@@ -52,19 +53,18 @@ def write(
 ) -> Specs:
     """Writes `item` to `path` in `quant` (fp32 | fp16 | int8 | int4 | pal6 | pal4).
 
-    Returns names, fixed shapes and types as the file has them.
+    Returns the tensor specs of the file's inputs and outputs. Raises ExportError.
     """
     logging.getLogger("coremltools").setLevel(logging.ERROR)
     import coremltools as ct
 
     if options.cache == "state" and item.role == "llm_decoder":
         item = stateful(item)
-    # Names without dots, which MIL does not allow.
+    # MIL allows no dots in names.
     inputs = [_input(t.name, x) for t, x in zip(item.inputs, item.example, strict=True)]
     outputs = [ct.TensorType(name=t.name.replace(".", "_")) for t in item.outputs]
     try:
-        # torch.export rather than a trace: its graph has no shape arithmetic left, which the converter cannot
-        # fold.
+        # torch.export rather than a trace, whose graph has shape arithmetic that the converter cannot fold.
         with warnings.catch_warnings(), torch.no_grad():
             warnings.simplefilter("ignore")
             program = torch.export.export(item.module, item.example, strict=False).run_decompositions({})
@@ -93,8 +93,9 @@ def convert(
     inputs: list[Any] | None = None,
     outputs: list[Any] | None = None,
 ) -> Any:
-    """An exported program (of ATen or of ExecuTorch's edge operators) as coremltools' model, its weights
-    quantized by `mix`.
+    """Converts an exported program (of ATen or of ExecuTorch's edge operators) to coremltools' model.
+
+    `policy` gives the quantization of each weight.
     """
     logging.getLogger("coremltools").setLevel(logging.ERROR)
     import coremltools as ct
@@ -102,7 +103,7 @@ def convert(
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
         return ct.convert(
-            _bare(program),
+            _without_aliases(program),
             inputs=inputs,
             outputs=outputs,
             minimum_deployment_target=getattr(ct.target, options.ios),
@@ -115,7 +116,7 @@ def convert(
 
 
 def _input(name: str, example: torch.Tensor) -> Any:
-    """The model's input: fp32, or the widest integers that Core ML has."""
+    """The model's input: fp32, or int32, the widest integer type that Core ML has."""
     import coremltools as ct
 
     return ct.TensorType(
@@ -123,8 +124,8 @@ def _input(name: str, example: torch.Tensor) -> Any:
     )
 
 
-def _bare(program: Any) -> Any:
-    """The program without its "alias" nodes, which say nothing and which the converter does not know."""
+def _without_aliases(program: Any) -> Any:
+    """`program` itself, less its "alias" nodes: they do nothing, and the converter does not support them."""
     graph = program.graph_module.graph
     for node in list(graph.nodes):
         if node.target is torch.ops.aten.alias.default:
@@ -143,17 +144,20 @@ def _precision(quant: str) -> Any:
 
 
 def _overflows(op: Any, seen: dict[str, bool]) -> bool:
-    """Whether `op` squares a tensor, or leads from such a square to the root of its mean."""
+    """Whether `op` squares a tensor or lies between such a square and the root of its mean.
+
+    `seen`: the results by operation name.
+    """
     if op.name not in seen:
         seen[op.name] = False
-        makers = [
+        producers = [
             v.op
             for v in op.inputs.values()
             if not isinstance(v, (list, tuple)) and getattr(v, "op", None) is not None
         ]
         seen[op.name] = _square(op) or (
             op.op_type in ROOT_OPS
-            and any(_overflows(m, seen) for m in makers if m.op_type not in ("sqrt", "rsqrt"))
+            and any(_overflows(m, seen) for m in producers if m.op_type not in ("sqrt", "rsqrt"))
         )
     return seen[op.name]
 
@@ -166,22 +170,22 @@ def _square(op: Any) -> bool:
     return op.op_type in ("square", "reduce_sum_square", "reduce_l2_norm")
 
 
-def _channels() -> Any:
+def _int8_config() -> Any:
     from coremltools.optimize.coreml import OpLinearQuantizerConfig
 
     return OpLinearQuantizerConfig(mode="linear_symmetric", dtype="int8")
 
 
-def _blocks(group: int) -> Any:
+def _int4_config(group: int) -> Any:
     from coremltools.optimize.coreml import OpLinearQuantizerConfig
 
     return OpLinearQuantizerConfig(mode="linear", dtype="uint4", granularity="per_block", block_size=group)
 
 
-def _palette(bits: int) -> Any:
+def _palette_config(bits: int) -> Any:
     from coremltools.optimize.coreml import OpPalettizerConfig
 
-    # Not coremltools' own k-means, which takes hours for a language model.
+    # coremltools' own k-means takes hours for a language model.
     return OpPalettizerConfig(
         mode="custom",
         lut_function=lambda values: palette(values, bits),
@@ -190,30 +194,29 @@ def _palette(bits: int) -> Any:
     )
 
 
-# quantization → (the converter's pass, its configuration by group size); those not here leave the weights as
-# they compute
+# quantization → (the converter's pass, its configuration by group size); the others leave the weights in the
+# type they compute in
 PASSES: dict[str, tuple[str, Callable[[int], Any]]] = {
-    "int8": ("compression::linear_quantize_weights", lambda group: _channels()),
-    "int4": (block_weights.PASS, _blocks),
-    "pal6": ("compression::palettize_weights", lambda group: _palette(6)),
-    "pal4": ("compression::palettize_weights", lambda group: _palette(4)),
+    "int8": ("compression::linear_quantize_weights", lambda group: _int8_config()),
+    "int4": (block_weights.PASS, _int4_config),
+    "pal6": ("compression::palettize_weights", lambda group: _palette_config(6)),
+    "pal4": ("compression::palettize_weights", lambda group: _palette_config(4)),
 }
 QUANTS = ("fp32", "fp16", *PASSES)
 
 
 def _pipeline(policy: QuantizationPolicy, parameters: dict[str, str]) -> Any:
-    """The converter's passes, with the weights quantized among them: doing that to the finished model loads
-    and saves it all again.
+    """The converter's default passes and those that quantize the weights.
 
-    `parameters`: the program's name of each → its path in the module. Tables stay in 8 bits under int4, as on
-    the other targets.
+    Quantizing the finished model instead would load and save all of it again. `parameters`: a parameter's
+    name in the program → its path in the module. With int4, tables are int8, as on the other targets.
     """
     import coremltools as ct
     from coremltools.optimize.coreml import OptimizationConfig
 
     block_weights.register()
     pipeline = ct.PassPipeline.DEFAULT
-    own = {
+    overrides = {
         constant: quant
         for name, path in parameters.items()
         if (quant := policy.of(path)) != policy.quant
@@ -221,13 +224,13 @@ def _pipeline(policy: QuantizationPolicy, parameters: dict[str, str]) -> Any:
     }
     table = "int8" if policy.quant == "int4" else policy.quant
     for name in dict.fromkeys(
-        PASSES[quant][0] for quant in (policy.quant, table, *own.values()) if quant in PASSES
+        PASSES[quant][0] for quant in (policy.quant, table, *overrides.values()) if quant in PASSES
     ):
         everywhere, tables = (_config(name, quant, policy.group) for quant in (policy.quant, table))
         config = OptimizationConfig(
             everywhere,
             {"gather": tables},
-            {constant: _config(name, quant, policy.group) for constant, quant in own.items()},
+            {constant: _config(name, quant, policy.group) for constant, quant in overrides.items()},
         )
         pipeline.append_pass(name)
         pipeline.set_options(name, {"config": config})
@@ -235,14 +238,16 @@ def _pipeline(policy: QuantizationPolicy, parameters: dict[str, str]) -> Any:
 
 
 def _config(name: str, quant: str, group: int) -> Any:
-    """What the pass called `name` does to weights in `quant`: nothing (None) if another pass does it."""
-    own, config = PASSES.get(quant, ("", None))
-    return config(group) if config is not None and own == name else None
+    """The configuration of the pass called `name` for weights in `quant`, or None if another pass does it."""
+    pass_name, config = PASSES.get(quant, ("", None))
+    return config(group) if config is not None and pass_name == name else None
 
 
 def _spec(feature: Any) -> TensorSpec:
-    """An input or output as the file describes it: Core ML has no 64-bit integers, and gives what it computed
-    in fp16 as such.
+    """The spec of an input or output, of the type that the file declares.
+
+    It may differ from the module's: Core ML has no 64-bit integers, and what it computes in fp16 is output in
+    fp16.
     """
     from coremltools.proto import FeatureTypes_pb2
 

@@ -1,1 +1,1 @@
-"""The ExecuTorch target: programs lowered to a backend, and a reader of what was delegated."""
+"""The ExecuTorch target: lowering programs to a backend, reading them, and running Core ML delegates."""

@@ -1,5 +1,5 @@
-"""An ExecuTorch program that is Core ML's in every operation, behind the runtime's Session interface: the
-interpreter evaluates its delegates.
+"""A runtime Session for ExecuTorch programs that are delegated to Core ML completely: the MIL interpreter
+evaluates the delegates.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ from .pte import Call, read, unfold
 
 @dataclass(frozen=True)
 class _Step:
-    """A delegate's program, its input names and output names in the order of `values`."""
+    """A call of a delegate: its program, the names of its inputs and outputs, and their value indices.
+
+    `values` has the indices of the inputs, then of the outputs.
+    """
 
     interpreter: Interpreter
     inputs: tuple[str, ...]
@@ -32,7 +35,10 @@ class _Step:
 
 
 class DelegateSession:
-    """A .pte file whose delegates lie unfolded in a temporary folder while it is open."""
+    """A .pte file whose delegates are unpacked into a temporary folder while the session exists.
+
+    Raises ExportError as `open_delegate` does.
+    """
 
     def __init__(self, path: Path, artifact: Artifact) -> None:
         self.artifact, self._program, self._folder = artifact, read(path), TemporaryDirectory()
@@ -46,14 +52,14 @@ class DelegateSession:
         unfold(call.data, folder)
         try:
             names: Any = json.loads((folder / "metadata.json").read_text(encoding="utf-8"))
-            given, made = tuple(map(str, names["inputNames"])), tuple(map(str, names["outputNames"]))
+            inputs, outputs = tuple(map(str, names["inputNames"])), tuple(map(str, names["outputNames"]))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ExportError(
                 f"a Core ML delegate does not name its tensors ({str(error)[:100]}): export again"
             ) from None
-        step = _Step(Interpreter(folder / "model.mlpackage"), given, made, call.values)
-        known = {v.name for v in step.interpreter.program.inputs}, set(step.interpreter.program.outputs)
-        if len(call.values) != len(given) + len(made) or (set(given), set(made)) != known:
+        step = _Step(Interpreter(folder / "model.mlpackage"), inputs, outputs, call.values)
+        declared = {v.name for v in step.interpreter.program.inputs}, set(step.interpreter.program.outputs)
+        if len(call.values) != len(inputs) + len(outputs) or (set(inputs), set(outputs)) != declared:
             raise ExportError(
                 "a Core ML delegate takes or gives other tensors than its program: export again"
             )
@@ -79,7 +85,9 @@ class DelegateSession:
 
 
 def open_delegate(path: Path, artifact: Artifact) -> DelegateSession:
-    """Loads a .pte file. Raises ExportError for one that is not Core ML's alone, or that the interpreter
+    """Loads a .pte file.
+
+    Raises ExportError for a program that is not delegated to Core ML completely, or that the interpreter
     cannot run.
     """
     return DelegateSession(path, artifact)

@@ -1,4 +1,4 @@
-"""Whether the installed ExecuTorch runtime writes an ETDump, by running one program."""
+"""Tests whether the installed ExecuTorch runtime writes an ETDump, by running a program."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from gamer.runtime.bundle import manifest as mf
 
 
 def etdump_support(bundle: Path) -> str:
-    """One line on ExecuTorch's ETDump: whether the installed runtime writes one. "" for a bundle without .pte
-    files.
+    """A line that says whether the installed ExecuTorch runtime writes an ETDump, which has operators' times.
+
+    It is "" for a bundle without .pte files. The smallest .pte file of the bundle is run.
     """
     manifest = mf.read(bundle)
     artifact = min(

@@ -1,7 +1,7 @@
-"""A saved ExecuTorch program as plain data: which delegates it calls with which values, and what it leaves to
-the portable kernels.
+"""A saved ExecuTorch program as plain data: the delegates that it calls, with which values, and the operators
+that it leaves to the portable kernels.
 
-Reads through executorch's own flatbuffer classes.
+The file is read with executorch's own flatbuffer classes.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from typing import Any
 
 from ..errors import ExportError
 
+# Bounds on a Core ML delegate: bytes at its end that may hold the tree of files, and files in that tree.
 MOST_TAIL, MOST_FILES = 1 << 20, 64
-FILE = 0
+FILE = 0  # the kind of a tree's node that is a file
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,10 @@ class Call:
 
 @dataclass(frozen=True)
 class Program:
-    """The one method of a file. `left`: operator → how often the portable kernels are called for it."""
+    """The single method of a file. `inputs`, `outputs`: value indices.
+
+    `left`: operators left to the portable kernels → the number of their calls.
+    """
 
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
@@ -42,7 +46,7 @@ class Program:
 
 
 def read(path: Path) -> Program:
-    """Raises ExportError for what is no program of one method, `forward`."""
+    """The program of a .pte file. Raises ExportError for a file that is not a program of a single method."""
     from executorch.exir._serialize._program import deserialize_pte_binary
 
     try:
@@ -55,7 +59,7 @@ def read(path: Path) -> Program:
         return Program(tuple(plan.inputs), tuple(plan.outputs), calls, dict(sorted(left.items())))
     except OSError as error:
         raise ExportError(f"{path}: cannot be read ({error.strerror}): export again") from None
-    except Exception as error:  # flatbuffers' own have no types
+    except Exception as error:  # flatbuffers' errors have no common type
         raise ExportError(
             f"{path}: not an ExecuTorch program ({(str(error) or repr(error)).splitlines()[0][:100]}): "
             "export again"
@@ -69,29 +73,31 @@ def _call(program: Any, plan: Any, instruction: Any) -> Call:
 
 
 def describe(program: Program) -> str:
-    """One line for people: who computes it."""
+    """A line for display: the program's delegates, and the operators left to the portable kernels."""
     calls = Counter(call.backend for call in program.calls)
-    taken = ", ".join(f"{count} × {name}" for name, count in sorted(calls.items())) or "no delegate"
+    delegates = ", ".join(f"{count} × {name}" for name, count in sorted(calls.items())) or "no delegate"
     left = ", ".join(f"{name} × {count}" for name, count in program.left.items())
     return (
-        f"loads as {taken}, "
+        f"loads as {delegates}, "
         f"{f'left to portable kernels: {left}' if left else 'nothing left to portable kernels'}"
     )
 
 
 def unfold(data: bytes, folder: Path) -> None:
-    """Writes the folder that Core ML's backend folded into `data`: the files' bytes, then their tree as JSON,
-    backwards. Raises ExportError.
+    """Unpacks the folder that Core ML's backend packed into `data`, to `folder`.
+
+    `data` holds the bytes of the files, then the tree of files as JSON, with its bytes reversed. Raises
+    ExportError for data that cannot be unpacked.
     """
     try:
         tree, _ = json.JSONDecoder().raw_decode(data[-MOST_TAIL:][::-1].decode("utf-8", "replace"))
-        waiting, count = [(len(tree["nodes"]) - 1, folder)], 0  # the root comes last
-        while waiting:
-            index, path = waiting.pop()
+        pending, count = [(len(tree["nodes"]) - 1, folder)], 0  # the root comes last
+        while pending:
+            index, path = pending.pop()
             count += 1
             if count > MOST_FILES:
                 raise ValueError("too many files")
-            waiting += _unfold(tree["nodes"][index], data, path)
+            pending += _unfold(tree["nodes"][index], data, path)
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise ExportError(
             f"a Core ML delegate does not unfold ({(str(error) or repr(error)).splitlines()[0][:100]}): "
@@ -100,7 +106,10 @@ def unfold(data: bytes, folder: Path) -> None:
 
 
 def _unfold(node: Any, data: bytes, path: Path) -> list[tuple[int, Path]]:
-    """Writes a file, or makes a folder and returns what is in it."""
+    """Writes a node of the tree to `path`, a file or a folder; returns (node index, path) of its children.
+
+    Raises ValueError for bytes outside `data` and for unsafe file names.
+    """
     if node["kind"] == FILE:
         begin, size = int(node["dataRegion"]["offset"]), int(node["dataRegion"]["size"])
         if not 0 <= begin <= begin + size <= len(data):

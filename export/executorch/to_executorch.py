@@ -1,13 +1,12 @@
-"""ExecuTorch: one .pte per component, fixed shapes. `write` quantizes, exports, lowers; it proves nothing
-(see parity.py).
+"""ExecuTorch: one .pte per component, with fixed shapes. `write` quantizes, exports and lowers; export/parity
+checks the result.
 
-For XNNPACK, int8 is dynamic on activations (per token) and per output channel on weights for matrix products,
-static (PT2E) for convolutions. 8da4w is the same with 4-bit weights that share a scale by groups, a language
-model's head staying in 8 bits. For Core ML the delegates are converted as packages are (to_coreml.py). For
-Vulkan fp16 is half precision throughout; 8da4w leaves the head, and what is no weight, in fp32.
+XNNPACK: int8 quantizes matrix products with dynamic activations (per token) and weights per output channel,
+and convolutions statically (PT2E). 8da4w is the same with 4-bit weights that have a scale per group; a
+language model's head stays in 8 bits. Core ML: delegates are converted as packages are (to_coreml.py).
+Vulkan: fp16 is half precision throughout; 8da4w leaves the head, and all that is not a weight, in fp32.
 
-A language model is quantized in the place of the module that was given, matrix by matrix: it may be most of
-the memory.
+A language model is quantized in place, matrix by matrix, because it may take up most of the memory.
 """
 
 from __future__ import annotations
@@ -45,10 +44,10 @@ def write(
     path: Path,
     options: TargetOptions = DEFAULT,
 ) -> Specs:
-    """Writes `item` to `path` in `quant`, one of the backend's, with the example's shapes. Returns the tensor
-    specs with those shapes.
+    """Writes `item` to `path` in `quant`, one of the backend's QUANTS, with the example's shapes.
 
-    A language model's module is quantized itself. Raises ExportError.
+    Returns the tensor specs with those shapes. Quantizes a language model's module in place. Raises
+    ExportError.
     """
     from executorch.exir import to_edge_transform_and_lower
 
@@ -58,7 +57,7 @@ def write(
         program = torch.export.export(module, item.example, strict=False)
         with BACKENDS[options.backend](item.module, quant, options) as partitioner:
             edge = to_edge_transform_and_lower(program, partitioner=[partitioner])
-            left = _left_over(edge.exported_program().graph)
+            leftovers = _left_over(edge.exported_program().graph)
             lowered = edge.to_executorch()
     except ExportError:
         raise
@@ -67,10 +66,10 @@ def write(
             f"{item.role}: ExecuTorch cannot lower it for {options.backend} "
             f"({(str(error) or repr(error)).splitlines()[0][:200]})"
         ) from error
-    # One operator outside and every token is copied in and out of the delegate.
-    if left and options.backend == "xnnpack" and item.role in LLM_ROLES:
+    # A single operator outside the delegate would copy tensors out of it and back for every token.
+    if leftovers and options.backend == "xnnpack" and item.role in LLM_ROLES:
         raise ExportError(
-            f"{item.role}: XNNPACK leaves operators to the portable kernels: {', '.join(left)[:200]}"
+            f"{item.role}: XNNPACK leaves operators to the portable kernels: {', '.join(leftovers)[:200]}"
         )
     with path.open("wb") as stream:
         lowered.write_to_file(stream)
@@ -78,8 +77,11 @@ def write(
 
 
 def before_delegation(item: ExportModule, quant: str, options: TargetOptions) -> ExportModule:
-    """`item` as the edge program that a backend is given, for torch to run: rounding as Vulkan does, with
-    Core ML's weights not quantized yet. A language model's module is quantized itself, and any rounded."""
+    """`item` with the edge program that the backend receives as its module, which torch can run.
+
+    For Vulkan's fp16, every operation is rounded to fp16. Core ML's weights are not quantized yet. The module
+    of `item` itself is changed: a language model's is quantized, and any module is rounded for Vulkan's fp16.
+    """
     from executorch.exir import to_edge
 
     half = options.backend == "vulkan" and quant == "fp16"
@@ -90,7 +92,10 @@ def before_delegation(item: ExportModule, quant: str, options: TargetOptions) ->
 
 
 def _left_over(graph: Any) -> list[str]:
-    """What a lowered graph still computes beside its delegate."""
+    """The operators that a lowered graph leaves outside its delegate, sorted.
+
+    If there are several delegates, their number is in the list too.
+    """
     names = [
         str(node.target)
         for node in graph.nodes
@@ -106,23 +111,23 @@ def _left_over(graph: Any) -> list[str]:
 def quantized(
     item: ExportModule, quant: str, samples: list[tuple[NDArray[Any], ...]], options: TargetOptions
 ) -> nn.Module:
-    """The module as the backend is to see it.
+    """The module in `quant`, as it is exported for the backend. A language model's is quantized in place.
 
-    Raises ExportError for a quantization that the backend has not.
+    Raises ExportError for a quantization that the backend does not have.
     """
     if quant not in QUANTS[options.backend]:
         raise ExportError(
             f"{item.role}: ExecuTorch for {options.backend} has no {quant!r}; choose one of: "
             f"{', '.join(QUANTS[options.backend])}"
         )
-    # Core ML's weights are quantized in its own conversion; half precision is Vulkan's; the token table comes
-    # in its quantization.
+    # Core ML's weights are quantized by its conversion, Vulkan's fp16 by its partitioner, and the token table
+    # is already quantized.
     if options.backend == "coreml" or quant in ("fp32", "fp16") or item.role == "llm_embed":
         return item.module
     if quant == "int8" and convolves(item.module) and samples:
         return _static_int8(item, samples)
-    module = item.module if item.role.startswith("llm_") else _apart(item.module)
-    # Vulkan has no matrices of 8 bits with dynamic activations.
+    module = item.module if item.role.startswith("llm_") else _shared_copy(item.module)
+    # Vulkan does not support 8-bit matrices with dynamic activations.
     head = ("head", "int8" if options.backend == "xnnpack" else "fp32")
     policy = QuantizationPolicy(
         "ExecuTorch",
@@ -132,20 +137,18 @@ def quantized(
         options.group,
     )
     for name, linear in module.named_modules():
-        if isinstance(linear, nn.Linear) and (own := policy.of(f"{name}.weight")) in ("int8", "8da4w"):
-            _quantize(linear, name, own, options.group)
+        if isinstance(linear, nn.Linear) and (chosen := policy.of(f"{name}.weight")) in ("int8", "8da4w"):
+            _quantize(linear, name, chosen, options.group)
     return module
 
 
-def _apart(module: nn.Module) -> nn.Module:
-    """A copy of the modules that shares the tensors: quantizing it replaces its matrices and leaves the
-    original's.
-    """
+def _shared_copy(module: nn.Module) -> nn.Module:
+    """A copy of the module that shares its tensors; quantizing the copy leaves the original unchanged."""
     return copy.deepcopy(module, {id(t): t for t in (*module.parameters(), *module.buffers())})
 
 
 def _quantize(linear: nn.Linear, name: str, quant: str, group: int) -> None:
-    """Puts the quantized matrix in the place of the fp32 one."""
+    """Quantizes the matrix in place. Raises ExportError for an unsuitable group size."""
     from torchao.quantization import Int8DynamicActivationIntxWeightConfig, quantize_
     from torchao.quantization.granularity import PerAxis, PerGroup
 
@@ -154,8 +157,10 @@ def _quantize(linear: nn.Linear, name: str, quant: str, group: int) -> None:
             f"{name}: {linear.in_features} columns in groups of {group}: a multiple of 32 that divides them "
             "is wanted"
         )
-    bits, grain = (torch.int8, PerAxis(0)) if quant == "int8" else (torch.int4, PerGroup(group))
-    quantize_(linear, Int8DynamicActivationIntxWeightConfig(weight_dtype=bits, weight_granularity=grain))
+    dtype, granularity = (torch.int8, PerAxis(0)) if quant == "int8" else (torch.int4, PerGroup(group))
+    quantize_(
+        linear, Int8DynamicActivationIntxWeightConfig(weight_dtype=dtype, weight_granularity=granularity)
+    )
 
 
 def _static_int8(item: ExportModule, samples: list[tuple[NDArray[Any], ...]]) -> nn.Module:
@@ -168,7 +173,7 @@ def _static_int8(item: ExportModule, samples: list[tuple[NDArray[Any], ...]]) ->
     graph = torch.export.export(item.module, item.example, strict=False).module()
     quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True))
     if any(node.target is torch.ops.aten.gelu.default for node in graph.graph.nodes):  # as in to_onnx.py
-        quantizer = quantizer.set_filter_function(_mixes_channels)
+        quantizer = quantizer.set_filter_function(_is_quantizable)
     prepared: Any = prepare_pt2e(graph, quantizer)
     with torch.no_grad():
         for sample in samples:
@@ -177,9 +182,9 @@ def _static_int8(item: ExportModule, samples: list[tuple[NDArray[Any], ...]]) ->
     return converted
 
 
-def _mixes_channels(node: Any) -> bool:
-    """Whether `node` is a convolution that sees more than a single channel, or belongs to one."""
-    if node.op != "call_function":  # weights, of which the quantizer asks too
+def _is_quantizable(node: Any) -> bool:
+    """Whether the quantizer may quantize `node`: only ungrouped convolutions, and their weights."""
+    if node.op != "call_function":  # weights, for which the quantizer calls this too
         return True
     groups = node.args[6] if len(node.args) > 6 else 1
     return bool(node.target is torch.ops.aten.conv2d.default and groups == 1)
@@ -187,35 +192,36 @@ def _mixes_channels(node: Any) -> bool:
 
 @contextlib.contextmanager
 def _xnnpack(module: nn.Module, quant: str, options: TargetOptions) -> Iterator[Any]:
-    """Runs only the XNNPACK passes that can change the graph at hand.
+    """XNNPACK's partitioner. While it is in use, only the passes that can change this graph are run.
 
-    The backend runs 17 passes, each of which re-traces the whole graph; on the 30-layer decoder those for
-    convolutions, paddings and upsampling cost more than the rest of the lowering and find nothing. There is
-    no option for it in executorch 1.4. Parity proves the result.
+    The backend runs 17 passes, each of which re-traces the graph. On the 30-layer decoder, those for
+    convolutions, paddings and upsampling cost more than the rest of the lowering and change nothing.
+    executorch 1.4 has no option to leave them out, so its pass manager is replaced. Parity checks the result.
     """
     from executorch.backends.xnnpack import _passes, xnnpack_preprocess
     from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 
-    if convolves(module):  # convolutions need nearly all of them
+    if convolves(module):  # convolutions need nearly all passes
         yield XnnpackPartitioner()
         return
-    chosen = [
+    needed = [
         _passes.XNNPACKRemoveCloneOpsTransform,
         _passes.DimOrderOpsRevertPass,
         _passes.ConvertToLinearPass,
     ]
-    manager = xnnpack_preprocess.XNNPACKPassManager
-    xnnpack_preprocess.XNNPACKPassManager = lambda program, passes=None: manager(program, passes or chosen)
+    original = xnnpack_preprocess.XNNPACKPassManager
+    xnnpack_preprocess.XNNPACKPassManager = lambda program, passes=None: original(program, passes or needed)
     try:
         yield XnnpackPartitioner()
     finally:
-        xnnpack_preprocess.XNNPACKPassManager = manager
+        xnnpack_preprocess.XNNPACKPassManager = original
 
 
 @contextlib.contextmanager
 def _coreml(module: nn.Module, quant: str, options: TargetOptions) -> Iterator[Any]:
-    """Converts each delegate as to_coreml.py converts a package: the backend's own options know one precision
-    for all operations and no blocks.
+    """Core ML's partitioner. While it is in use, delegates are converted as to_coreml.py converts packages.
+
+    The backend's own options have a single precision for all operations and no quantization in blocks.
     """
     from executorch.backends.apple.coreml.compiler import CoreMLBackend
     from executorch.backends.apple.coreml.partition import CoreMLPartitioner
@@ -224,14 +230,14 @@ def _coreml(module: nn.Module, quant: str, options: TargetOptions) -> Iterator[A
     from ..coreml.to_coreml import convert
 
     policy = QuantizationPolicy("Core ML", SCHEMES, quant, options.keep, options.group)
-    theirs = CoreMLBackend._convert_to_mlmodel
+    original = CoreMLBackend._convert_to_mlmodel
     CoreMLBackend._convert_to_mlmodel = staticmethod(
         lambda program, specs, skip_model_load=True: convert(program, policy, options)
     )
     try:
         yield CoreMLPartitioner()
     finally:
-        CoreMLBackend._convert_to_mlmodel = staticmethod(theirs)
+        CoreMLBackend._convert_to_mlmodel = staticmethod(original)
 
 
 @contextlib.contextmanager

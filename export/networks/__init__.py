@@ -1,3 +1,1 @@
-"""The networks in plain torch, written so that one source lowers to every target: static ranks, no
-data-dependent branches.
-"""
+"""The networks in plain torch; static ranks and no data-dependent branches let every target lower them."""

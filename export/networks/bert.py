@@ -1,6 +1,6 @@
-"""A BERT sentence encoder (MiniLM): token ids → one unit vector, mean-pooled over the real tokens.
+"""A BERT sentence encoder (MiniLM): token ids → one unit vector, mean-pooled over the unpadded tokens.
 
-Weight names follow Hugging Face's BertModel, so that a safetensors checkpoint loads as it is.
+`hf_name` maps each parameter to its name in Hugging Face's BertModel.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class SentenceEncoder(nn.Module):
         mask = attention_mask.to(torch.float32)
         x = self.words(input_ids) + self.positions.weight[: input_ids.shape[1]] + self.types.weight[0]
         x = self.norm(x)
-        # -1e4 rather than -inf: fp16 targets hold it, and softmax gives the same zero.
+        # -1e4 rather than -inf: fp16 can represent it, and softmax gives the same zero.
         bias = (1.0 - mask)[:, None, None, :] * -1e4
         for layer in self.layers:
             x = layer(x, bias)
@@ -79,7 +79,7 @@ class SentenceEncoder(nn.Module):
 
 
 def hf_name(name: str) -> str:
-    """Hugging Face's BertModel name of our tensor `name`."""
+    """The name in Hugging Face's BertModel of this module's tensor `name`."""
     outer, _, rest = name.partition(".")
     if outer != "layers":
         table = {

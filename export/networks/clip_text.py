@@ -1,5 +1,6 @@
-"""Text transformers of CLIP (causal, pooled at the end of text) and SigLIP (both ways, pooled at the
-last place).
+"""Text transformers of CLIP and SigLIP.
+
+CLIP's is causal and pooled at the end of text; SigLIP's is bidirectional and pooled at the last position.
 """
 
 from __future__ import annotations
@@ -12,15 +13,14 @@ from torch.nn import functional as F
 
 from .encoder import MASKED, Encoder, EncoderShape
 
-LEGACY_EOS = 2
+LEGACY_EOS = 2  # stands for the highest id of a text, in checkpoints whose config has a wrong eos_token_id
 
 
 @dataclass(frozen=True)
 class TextShape:
-    """`eos`: the id at which CLIP pools; 2 stands for the highest id of a text, as in checkpoints whose
-    config has it wrong.
+    """Sizes. `embedding`: width of the output. `eos`: the id at which CLIP pools, or LEGACY_EOS.
 
-    `pad`: the id that SigLIP reads where a text has ended.
+    `pad`: the id that SigLIP reads after the end of a text.
     """
 
     encoder: EncoderShape
@@ -32,13 +32,12 @@ class TextShape:
 
 
 def pool_at(hit: Tensor, x: Tensor) -> Tensor:
-    """The row of x [B, S, W] at the first place where `hit` [B, S] is true; at the first place of all where
-    it is nowhere, as argmax has it.
+    """[B, W]: the row of x [B, S, W] at the first position where `hit` [B, S] is true, else at position 0.
 
-    As a product with a mask: every target has comparisons, not every target looks up by index.
+    Computed as a product with a mask, because not every target can look up by a computed index.
     """
-    place = torch.arange(hit.shape[1], device=hit.device).to(x.dtype) + torch.where(hit, 0.0, -MASKED)
-    first = (place <= place.amin(dim=1, keepdim=True)).to(x.dtype)
+    rank = torch.arange(hit.shape[1], device=hit.device).to(x.dtype) + torch.where(hit, 0.0, -MASKED)
+    first = (rank <= rank.amin(dim=1, keepdim=True)).to(x.dtype)
     return (x * first[:, :, None]).sum(dim=1)
 
 
@@ -72,9 +71,8 @@ class ClipText(nn.Module):
 class SiglipText(nn.Module):
     """input_ids, attention_mask int64 [B, positions] → embedding float32 [B, D] of unit length.
 
-    The reference pads each text to the full length and masks nothing: the model was trained so.
-    `attention_mask` here says only where a text ends; from there on the padding's id is read, whatever the
-    caller put there, and attended to.
+    The model was trained on texts padded to the full length, without an attention mask. So `attention_mask`
+    only marks where a text ends: the ids after it are replaced by the padding id, and are attended to.
     """
 
     def __init__(self, shape: TextShape) -> None:

@@ -1,9 +1,9 @@
-"""Decoder-only language models (Llama, Qwen, Gemma 3, GPT-2), one token a step, KV cache outside the graph.
+"""Decoder-only language models (Llama, Qwen, Gemma 3, GPT-2): one token a step, KV cache outside the graph.
 
-Written in the operators that every target delegates whole: the mean of a square is a matrix product with
-1/D, rotation and cache placement are products with inputs that the host computes (`cos`, `sin`, `place`,
-`mask`), so that no integer arithmetic or 16-bit angle stands in the graph. The cache is read, never
-copied: the step returns only the new key and value, and the host writes them.
+Only operators are used that every target can delegate completely: the mean of squares is a matrix product
+with 1/D, and rotation and cache placement are products with inputs that the host computes (`cos`, `sin`,
+`place`, `mask`), so that the graph has no integer arithmetic and no angles in fp16. The cache is read, never
+copied: a step returns only its key and value, and the host writes them into the cache.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from torch.nn import functional as F
 
 @dataclass(frozen=True)
 class DecoderShape:
-    """Sizes, and what a family does otherwise than Llama does.
+    """Sizes, and how a family differs from Llama.
 
-    `norm`: rms | layer. `activation`: silu | gelu_tanh | relu, `gated` by a second half. Biases: `qkv_bias`
-    on the projections into attention, `out_bias` out of it, `bias` in the feed-forward. `head_norm`: queries
-    and keys are normed per head. `post_norms`: what a sublayer adds is normed too. `scale`: of attention
-    scores, else head_dim^-0.5. `positions`: rows of a learned table, added to the embeddings; then nothing
-    rotates. `local[n]`: layer n sees the last `window` tokens only, rotated with `rope_theta_local`.
+    `norm`: rms | layer. `activation`: silu | gelu_tanh | relu. `gated`: the activated half of the
+    feed-forward is multiplied by a second half. Biases: `qkv_bias` on the projections into attention,
+    `out_bias` on the one out of it, `bias` in the feed-forward. `head_norm`: queries and keys are normalised
+    per head. `post_norms`: a sublayer's output is normalised before it is added. `scale`: of attention
+    scores; None for head_dim^-0.5. `positions`: rows of a learned position table, which replaces rotation; 0
+    for rotation. `local[n]`: layer n attends to the last `window` tokens only, with base `rope_theta_local`.
     """
 
     vocab: int
@@ -61,11 +62,10 @@ class RMSNorm(nn.Module):
     def __init__(self, size: int, eps: float) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.ones(size))
-        # Buffers are made on the CPU whatever the default device: a module is filled while its matrices are
-        # still "meta".
+        # Buffers are on the CPU even under torch.device("meta"), because only parameters are filled later.
         self.register_buffer(
             "eps", torch.tensor([eps], device="cpu"), persistent=False
-        )  # a tensor: Core ML's bias fusion trips over a scalar
+        )  # a tensor, because Core ML's bias fusion fails on a scalar
         self.register_buffer("share", torch.full((1, size), 1.0 / size, device="cpu"), persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -75,7 +75,7 @@ class RMSNorm(nn.Module):
 
 
 class LayerNorm(RMSNorm):
-    """The norm with mean and bias, in the same operators."""
+    """Layer norm (mean subtracted, bias added), in the same operators as RMSNorm."""
 
     def __init__(self, size: int, eps: float) -> None:
         super().__init__(size, eps)
@@ -90,8 +90,10 @@ def make_norm(shape: DecoderShape) -> RMSNorm:
 
 
 def activate(x: Tensor, activation: str) -> Tensor:
-    """silu, relu, or GELU by tanh, which equals x · sigmoid(2u): XNNPACK's own GELU knows only the one by
-    erf.
+    """silu, relu, or GELU by its tanh approximation.
+
+    The latter is computed as x · sigmoid(2u), which equals x / 2 · (1 + tanh u), because XNNPACK has only the
+    GELU by erf.
     """
     if activation == "silu":
         return F.silu(x)
@@ -101,17 +103,15 @@ def activate(x: Tensor, activation: str) -> Tensor:
 
 
 def feed_forward(x: Tensor, up: nn.Linear, down: nn.Linear, activation: str, gated: bool) -> Tensor:
-    both = up(x)
+    projected = up(x)
     if not gated:
-        return torch.as_tensor(down(activate(both, activation)))
-    half = both.shape[-1] // 2
-    return torch.as_tensor(down(activate(both[..., :half], activation) * both[..., half:]))
+        return torch.as_tensor(down(activate(projected, activation)))
+    half = projected.shape[-1] // 2
+    return torch.as_tensor(down(activate(projected[..., :half], activation) * projected[..., half:]))
 
 
 class DecoderLayer(nn.Module):
-    """One block. `qkv` stacks the query, key and value projections, `gate_up` the two halves of a gated
-    feed-forward.
-    """
+    """One block. `qkv` stacks the query, key and value projections, `gate_up` the halves of a gated MLP."""
 
     def __init__(self, shape: DecoderShape) -> None:
         super().__init__()
@@ -146,19 +146,21 @@ class DecoderLayer(nn.Module):
         weights = torch.softmax(torch.bmm(q, (past_k + place * k).permute(0, 2, 1)) + mask, dim=-1)
         attended = self.out(torch.bmm(weights, past_v + place * v).view(1, s.heads * s.head_dim))
         x = x + (self.attention_post_norm(attended) if s.post_norms else attended)
-        made = feed_forward(self.norm(x), self.gate_up, self.down, s.activation, s.gated)
-        return x + (self.post_norm(made) if s.post_norms else made), k, v
+        output = feed_forward(self.norm(x), self.gate_up, self.down, s.activation, s.gated)
+        return x + (self.post_norm(output) if s.post_norms else output), k, v
 
     def _heads(self, x: Tensor, cos: Tensor | None, sin: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries [heads, 1, Dh], keys and values [KV, 1, Dh], normed and rotated."""
+        """Queries [heads, 1, Dh] and keys [KV, 1, Dh], normalised and rotated, and values [KV, 1, Dh]."""
         s = self.shape
         heads = self.qkv(x).view(s.heads + 2 * s.kv_heads, 1, s.head_dim)
-        both, v = heads[: s.heads + s.kv_heads], heads[s.heads + s.kv_heads :]
+        queries_keys, v = heads[: s.heads + s.kv_heads], heads[s.heads + s.kv_heads :]
         if s.head_norm:
-            both = torch.cat([self.q_norm(both[: s.heads]), self.k_norm(both[s.heads :])])
+            queries_keys = torch.cat(
+                [self.q_norm(queries_keys[: s.heads]), self.k_norm(queries_keys[s.heads :])]
+            )
         if cos is not None and sin is not None:
-            both = _rotate(both, cos, sin, s.head_dim // 2)
-        return both[: s.heads], both[s.heads :], v
+            queries_keys = _rotate(queries_keys, cos, sin, s.head_dim // 2)
+        return queries_keys[: s.heads], queries_keys[s.heads :], v
 
 
 def _rotate(x: Tensor, cos: Tensor, sin: Tensor, half: int) -> Tensor:
@@ -167,10 +169,10 @@ def _rotate(x: Tensor, cos: Tensor, sin: Tensor, half: int) -> Tensor:
 
 
 class DecoderStep(nn.Module):
-    """One decoding step at T cache slots.
+    """One decoding step with T cache slots.
 
-    embeds [1, H]; cos, sin [1, 1, Dh/2]; place [T, 1] (one at this position's slot, else zero); mask [1, 1,
-    T] (0 seen, -1e4 not); with local layers, cos, sin and mask again as these see them; then past_k.N,
+    Inputs: embeds [1, H]; cos, sin [1, 1, Dh/2]; place [T, 1] (1 at this position's slot, else 0); mask
+    [1, 1, T] (0 at slots to attend to, else -1e4); with local layers, their cos, sin and mask; then past_k.N,
     past_v.N [KV, T, Dh] for each layer, zero at this position. Returns logits [1, V], hidden [1, H] (v_Q
     where the token is [EOS], paper section 3.3.2), then k.N, v.N [KV, 1, Dh].
     """
@@ -185,29 +187,30 @@ class DecoderStep(nn.Module):
     def forward(
         self, embeds: Tensor, cos: Tensor, sin: Tensor, place: Tensor, mask: Tensor, *rest: Tensor
     ) -> tuple[Tensor, ...]:
-        whole = (cos, sin, place, mask)
+        full = (cos, sin, place, mask)
         if not self.shape.window:
-            return self._run(embeds, whole, whole, rest)
-        return self._run(embeds, whole, (rest[0], rest[1], place, rest[2]), rest[3:])
+            return self._run(embeds, full, full, rest)
+        return self._run(embeds, full, (rest[0], rest[1], place, rest[2]), rest[3:])
 
     def _run(
         self,
         x: Tensor,
-        whole: tuple[Tensor | None, Tensor | None, Tensor, Tensor],
+        full: tuple[Tensor | None, Tensor | None, Tensor, Tensor],
         local: tuple[Tensor | None, Tensor | None, Tensor, Tensor],
         past: tuple[Tensor, ...],
     ) -> tuple[Tensor, ...]:
-        fresh = []
+        new_cache = []
         for n, layer in enumerate(self.layers):
-            x, k, v = layer(x, *(local if self.shape.is_local(n) else whole), past[2 * n], past[2 * n + 1])
-            fresh += [k, v]
+            x, k, v = layer(x, *(local if self.shape.is_local(n) else full), past[2 * n], past[2 * n + 1])
+            new_cache += [k, v]
         hidden = self.norm(x)
-        return (self.head(hidden), hidden, *fresh)
+        return (self.head(hidden), hidden, *new_cache)
 
 
 class LearnedStep(DecoderStep):
-    """DecoderStep for learned positions: no cos and sin. `positions` [H, T]: this position's is the table's
-    product with `place`.
+    """DecoderStep for learned positions, without the inputs cos and sin.
+
+    `positions` [H, T]: the position table; its product with `place` is this position's row.
     """
 
     def __init__(self, shape: DecoderShape) -> None:
@@ -215,18 +218,18 @@ class LearnedStep(DecoderStep):
         self.positions = nn.Parameter(torch.zeros(shape.hidden, shape.positions))
 
     def forward(self, embeds: Tensor, place: Tensor, mask: Tensor, *past: Tensor) -> tuple[Tensor, ...]:  # type: ignore[override]
-        row = F.linear(place.permute(1, 0), self.positions)
-        whole = (None, None, place, mask)
-        return self._run(embeds + row, whole, whole, past)
+        position = F.linear(place.permute(1, 0), self.positions)
+        inputs = (None, None, place, mask)
+        return self._run(embeds + position, inputs, inputs, past)
 
 
 class Int8Embedding(nn.Module):
-    """The token table in int8 with a scale for each of a row's `groups`: ids int64 [S] → embeds float32 [S,
-    H].
+    """The token table in int8 with `groups` scales per row: ids int64 [S] → embeds float32 [S, H].
 
-    One scale a row is enough for most tables. Not where one number of a row stands far out of the rest (Gemma
-    3 270M's: 22 times their root mean square): it alone would set the scale, and the others would be rounded
-    by a fifth of their size.
+    One scale per row is enough for most tables. But if a row has an outlier (in Gemma 3 270M, 22 times the
+    row's root mean square), the outlier alone determines the scale, and the other values are rounded by a
+    fifth of their size. So a table with a value beyond OUTLIER times its row's root mean square gets a scale
+    for each GROUP values.
     """
 
     OUTLIER, GROUP = 15.0, 32
@@ -234,8 +237,10 @@ class Int8Embedding(nn.Module):
     def __init__(self, weight: Tensor) -> None:
         super().__init__()
         width = weight.shape[1]
-        far = weight.abs().amax(dim=1) > self.OUTLIER * width**-0.5 * torch.linalg.vector_norm(weight, dim=1)
-        self.groups = width // self.GROUP if bool(far.any()) and width % self.GROUP == 0 else 1
+        has_outlier = weight.abs().amax(dim=1) > self.OUTLIER * width**-0.5 * torch.linalg.vector_norm(
+            weight, dim=1
+        )
+        self.groups = width // self.GROUP if bool(has_outlier.any()) and width % self.GROUP == 0 else 1
         blocks = weight.view(len(weight), self.groups, -1)
         scale = blocks.abs().amax(dim=2, keepdim=True).clamp(min=1e-8) / 127.0
         self.register_buffer("scale", scale[:, :, 0])
@@ -253,7 +258,7 @@ class Int8Embedding(nn.Module):
 
 
 class Embedding(nn.Module):
-    """The token table as it is, fp32 or fp16: ids int64 [S] → embeds float32 [S, H]."""
+    """The token table in fp32 or fp16: ids int64 [S] → embeds float32 [S, H]."""
 
     def __init__(self, weight: Tensor) -> None:
         super().__init__()

@@ -1,8 +1,7 @@
-"""Dynamic Projection Experts (paper section 3.3.1): transformer experts from patch features to soft prompts,
-and an MLP router.
+"""Dynamic Projection Experts (paper section 3.3.1): transformer experts and an MLP router.
 
-Router and experts are modules of their own, so that the runtime computes only the experts that Eq. 1
-chooses.
+The experts project patch features to soft prompts for the language model.
+Router and experts are separate modules, so that the runtime computes only the experts that Eq. 1 chooses.
 """
 
 from __future__ import annotations
@@ -50,9 +49,9 @@ class Expert(nn.Module):
 
 
 class Router(nn.Module):
-    """patches float32 [1, P, F] → weights float32 [1, E], softmax-normalised (Eq.
+    """patches float32 [1, P, F] → weights float32 [1, E], softmax-normalised.
 
-    1 sorts and cuts them at ρ in the runtime).
+    The runtime sorts them and cuts them at ρ (Eq. 1).
     """
 
     def __init__(self, features: int, width: int, experts: int) -> None:

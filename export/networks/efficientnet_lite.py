@@ -1,5 +1,6 @@
-"""EfficientNet-Lite0 (Tan & Le 2019, the Lite variant: no squeeze-excite, ReLU6) and the ConSE head that puts
-photos in a text space.
+"""EfficientNet-Lite0 (Tan & Le 2019; the Lite variant: no squeeze-excite, ReLU6), and a ConSE head on it.
+
+The head maps a photo into the space of a text encoder.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-# (expansion, kernel, stride, channels, repeats) of Lite0: width and depth multipliers are 1.
+# (expansion, kernel, stride, channels, repeats) of Lite0, whose width and depth multipliers are 1.
 STAGES = (
     (1, 3, 1, 16, 1),
     (6, 3, 2, 24, 2),
@@ -74,8 +75,9 @@ class EfficientNetLite0(nn.Module):
 
 
 class ConseTower(nn.Module):
-    """Raw pixels → text space by convex combination of label embeddings (ConSE, Norouzi et al. 2013, arXiv
-    1312.5650, Eq. 2).
+    """Raw pixels → text space, by convex combination of label embeddings.
+
+    ConSE: Norouzi et al. 2013, arXiv 1312.5650, Eq. 2.
 
     `label_vectors`: float32 [1000, D], the text encoder's L2-normalised vectors of the class names. Forward:
     pixels float32 [B, 224, 224, 3] in 0..255 → embedding [B, D] (unit length), patches [B, 49, 1280],
@@ -91,8 +93,8 @@ class ConseTower(nn.Module):
         x = (pixels.permute(0, 3, 1, 2) - self.mean) / self.std
         logits, features = self.network(x)
         probs = torch.softmax(logits, dim=-1)
-        # The T likeliest labels, as a mask: every target has a comparison, not every target has a scatter.
-        least = torch.topk(probs, TOP_LABELS, dim=-1).values[:, -1:]
-        chosen = probs * (probs >= least).to(probs.dtype)
+        # A mask selects the T likeliest labels, because not every target has a scatter operator.
+        cutoff = torch.topk(probs, TOP_LABELS, dim=-1).values[:, -1:]
+        chosen = probs * (probs >= cutoff).to(probs.dtype)
         embedding = F.normalize(chosen @ self.get_buffer("label_vectors"), dim=-1)
         return embedding, features.flatten(2).transpose(1, 2), probs

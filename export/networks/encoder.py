@@ -1,4 +1,4 @@
-"""The pre-norm transformer encoder that CLIP's and SigLIP's towers share, of image and of text."""
+"""The pre-norm transformer encoder of CLIP's and SigLIP's image and text towers."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-# What a masked place gets before the softmax. Not -inf: fp16 targets hold it, even twice, and softmax gives
-# the same zero.
+# Added to the score of a masked position before the softmax. Not -inf: fp16 can represent it, even added
+# twice, and softmax gives the same zero.
 MASKED = -1e4
 _tanh_gelu = partial(F.gelu, approximate="tanh")
 
@@ -20,7 +20,7 @@ def _quick_gelu(x: Tensor) -> Tensor:
     return x * torch.sigmoid(1.702 * x)
 
 
-# Hugging Face's names of activations → what computes them.
+# Hugging Face's name of an activation → its function.
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "quick_gelu": _quick_gelu,
     "gelu": F.gelu,
@@ -33,9 +33,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 @dataclass(frozen=True)
 class EncoderShape:
-    """`width` features in `heads` heads, `layers` layers, `inner` features between the two halves
-    of the MLP.
-    """
+    """Sizes. `width`: features of a token. `inner`: features between the two products of the MLP."""
 
     width: int
     heads: int
@@ -46,11 +44,10 @@ class EncoderShape:
 
 
 def attention(q: Tensor, k: Tensor, v: Tensor, heads: int, dim: int, bias: Tensor | None = None) -> Tensor:
-    """q [B, S, heads · dim], k and v [B, T, heads · dim] → as q; `bias` is added to the products [B, heads,
-    S, T].
+    """Attention of q [B, S, heads · dim] over k and v [B, T, heads · dim] → [B, S, heads · dim].
 
-    In operators that every target has. ONNX Runtime has one for the whole, which `onnx_fusion.py` puts in the
-    place of these.
+    `bias` is added to the scores [B, heads, S, T]. Every target has the operators used; for ONNX Runtime,
+    onnx/fusion.py replaces them by its single attention operator.
     """
     batch = q.shape[0]
     q, k, v = (x.reshape(batch, -1, heads, dim).transpose(1, 2) for x in (q, k, v))
@@ -72,7 +69,7 @@ class Mlp(nn.Module):
 class EncoderLayer(nn.Module):
     """x + attention(norm(x)), then x + mlp(norm(x)).
 
-    Query, key and value are one product: int8 scales its input once, not three times.
+    Query, key and value are one product, so that int8 quantizes their input once instead of three times.
     """
 
     def __init__(self, shape: EncoderShape) -> None:

@@ -1,9 +1,9 @@
-"""FastViT as MobileCLIP's image tower has it, in the form that infers: prepared pixels → a unit vector in the
-space of texts, and features.
+"""MobileCLIP's image tower, FastViT, in its form for inference: prepared pixels → a unit vector and features.
 
-Vasu et al. 2023 (arXiv 2303.14189), 2024 (2311.17049). What training spreads over parallel branches and
-batch norms is one convolution here; `fastvit_weights.py` folds it. Every product is a convolution, those
-of attention and of the projection too: targets quantize one kind.
+Vasu et al. 2023 (arXiv 2303.14189), 2024 (2311.17049). The parallel branches and batch norms of training are
+single convolutions here; checkpoints/fastvit_weights.py folds them. All matrix products with weights, also
+those of attention and of the final projection, are convolutions, so that a target quantizes one kind of
+layer.
 """
 
 from __future__ import annotations
@@ -14,16 +14,18 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-HEAD = 32  # features of a head of attention
-STRIDE = 32  # pixels a side of a place in the last features
-SQUEEZED = (2, 3)  # stages that a squeeze-and-excitation leads into
-LARGE, SMALL = 7, 3  # kernels between stages and in the mlp; in the stem, the mixers and at the end
+HEAD = 32  # features of an attention head
+STRIDE = 32  # pixels per position of the last features, in each direction
+SQUEEZED = (2, 3)  # stages whose downsampling has squeeze-and-excitation
+# Kernel sizes. LARGE: downsampling, position encoding and MLPs. SMALL: stem, mixers and final convolution.
+LARGE, SMALL = 7, 3
 
 
 @dataclass(frozen=True)
 class FastVitShape:
-    """`image` pixels a side; blocks and features of the four stages; `ratio`: how much wider the mlps are;
-    `embedding`: of the tower's output.
+    """Sizes. `image`: pixels of a side. `depths`, `widths`: blocks and features of the four stages.
+
+    `ratio`: width of an MLP over that of its block. `embedding`: width of the tower's output.
     """
 
     image: int
@@ -46,7 +48,7 @@ def _conv(inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int =
 
 
 class Squeeze(nn.Module):
-    """Squeeze-and-excitation: each channel times a gate that the means of all channels give."""
+    """Squeeze-and-excitation: each channel is multiplied by a gate computed from all channels' means."""
 
     def __init__(self, width: int, inner: int) -> None:
         super().__init__()
@@ -57,7 +59,7 @@ class Squeeze(nn.Module):
 
 
 class ConvMlp(nn.Module):
-    """Depthwise 7 × 7, up, GELU, down; the block's layer scale lies in `down`."""
+    """Depthwise 7 × 7, up, GELU, down; the block's layer scale is folded into `down`."""
 
     def __init__(self, width: int, ratio: int) -> None:
         super().__init__()
@@ -69,9 +71,7 @@ class ConvMlp(nn.Module):
 
 
 class MixerBlock(nn.Module):
-    """A depthwise convolution mixes places (its skip connection lies in its kernel), an mlp mixes
-    channels.
-    """
+    """A depthwise convolution with its skip connection folded into the kernel, then a residual MLP."""
 
     def __init__(self, width: int, ratio: int) -> None:
         super().__init__()
@@ -83,7 +83,7 @@ class MixerBlock(nn.Module):
 
 
 class AttentionBlock(nn.Module):
-    """Attention over all places; its norm lies in `qkv`, its layer scale in `out`."""
+    """Attention over all positions; its norm is folded into `qkv`, its layer scale into `out`."""
 
     def __init__(self, width: int, ratio: int, side: int) -> None:
         super().__init__()
@@ -95,7 +95,7 @@ class AttentionBlock(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        # [B, heads, HEAD, places]: channels come first all the way.
+        # [B, heads, HEAD, positions]: channels stay before positions, as in the convolutions.
         q, k, v = (
             part.reshape(-1, self.width // HEAD, HEAD, self.side**2)
             for part in self.qkv(x).split(self.width, dim=1)
@@ -106,14 +106,12 @@ class AttentionBlock(nn.Module):
 
 
 class Downsample(nn.Module):
-    """Half the side, other channels: depthwise 7 × 7 with stride 2, squeeze-and-excitation where the shape
-    has it, 1 × 1.
-    """
+    """Halves the side: depthwise 7 × 7 with stride 2, squeeze-and-excitation if `squeezed`, then 1 × 1."""
 
     def __init__(self, inputs: int, outputs: int, squeezed: bool) -> None:
         super().__init__()
         self.large, self.point = _conv(inputs, outputs, LARGE, 2, groups=inputs), _conv(outputs, outputs, 1)
-        # A quarter of the channels, in eights.
+        # A quarter of the channels, rounded to a multiple of 8.
         self.squeeze = Squeeze(outputs, max(8, (outputs // 4 + 4) // 8 * 8)) if squeezed else None
 
     def forward(self, x: Tensor) -> Tensor:
@@ -123,8 +121,9 @@ class Downsample(nn.Module):
 
 
 class FastVit(nn.Module):
-    """pixels float32 [B, image, image, 3] in 0..255 → embedding [B, D] of unit length, patches [B, P, W]: the
-    features before pooling.
+    """pixels float32 [B, image, image, 3] in 0..255 → embedding [B, D] of unit length, patches [B, P, W].
+
+    `patches` are the features before pooling.
     """
 
     def __init__(self, shape: FastVitShape) -> None:
@@ -135,15 +134,16 @@ class FastVit(nn.Module):
         self.stem = nn.ModuleList(
             (_conv(3, first, SMALL, 2), _conv(first, first, SMALL, 2, groups=first), _conv(first, first, 1))
         )
-        before = (first, *shape.widths)
+        inputs = (first, *shape.widths)
         self.downs = nn.ModuleList(
-            Downsample(before[n], width, n in SQUEEZED) if n else nn.Identity()
+            Downsample(inputs[n], width, n in SQUEEZED) if n else nn.Identity()
             for n, width in enumerate(shape.widths)
         )
-        self.position = _conv(last, last, LARGE, groups=last)  # before the stage of attention
-        mixed = zip(shape.depths[:-1], shape.widths[:-1], strict=True)
+        self.position = _conv(last, last, LARGE, groups=last)  # before the attention stage
+        mixer_stages = zip(shape.depths[:-1], shape.widths[:-1], strict=True)
         stages = [
-            nn.ModuleList(MixerBlock(width, shape.ratio) for _ in range(depth)) for depth, width in mixed
+            nn.ModuleList(MixerBlock(width, shape.ratio) for _ in range(depth))
+            for depth, width in mixer_stages
         ]
         stages.append(
             nn.ModuleList(

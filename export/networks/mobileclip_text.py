@@ -1,5 +1,6 @@
-"""MobileCLIP's text transformer: read both ways, pooled at the end of text, in S0 between two blocks of
-convolutions.
+"""MobileCLIP's text transformer: bidirectional and pooled at the end of text.
+
+In S0, a convolutional block stands before and after the attention layers.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from torch.nn import functional as F
 from .clip_text import TextShape, pool_at
 from .encoder import Encoder, EncoderShape, Mlp
 
-KERNEL = 11  # tokens that a convolution sees
+KERNEL = 11  # tokens
 
 
 @dataclass(frozen=True)
 class MobileClipTextShape:
-    """`mixers`: whether a block of convolutions stands before and after the layers of attention (S0 has it,
-    its larger sisters have not).
+    """`mixers`: whether there is a convolutional block before and after the attention layers.
+
+    S0 has them; the larger models do not.
     """
 
     text: TextShape
@@ -27,10 +29,10 @@ class MobileClipTextShape:
 
 
 class TokenMixer(nn.Module):
-    """A depthwise convolution over tokens (its skip connection lies in its kernel); then another, up, GELU,
-    down, added.
+    """A depthwise convolution over tokens, then x + mlp(conv(x)) with a second depthwise convolution.
 
-    As convolutions of two axes, the first of one place: every target has those.
+    The first convolution's skip connection is folded into its kernel. Both are two-dimensional over a first
+    axis of size 1, because every target has two-dimensional convolutions.
     """
 
     def __init__(self, shape: EncoderShape) -> None:
@@ -54,9 +56,8 @@ def _tokens(x: Tensor) -> Tensor:
 class MobileClipText(nn.Module):
     """input_ids, attention_mask int64 [B, positions] → embedding float32 [B, D] of unit length.
 
-    The reference fills each text up and masks nothing: the model was trained so. `attention_mask` here says
-    only where a text ends; from there on the padding's id is read, whatever the caller put there, and
-    attended to.
+    The model was trained on texts padded to the full length, without an attention mask. So `attention_mask`
+    only marks where a text ends: the ids after it are replaced by the padding id, and are attended to.
     """
 
     def __init__(self, shape: MobileClipTextShape) -> None:

@@ -1,9 +1,8 @@
-"""T5 and Flan-T5: an encoder over fixed slots, and a decoder's step with a KV cache outside and the encoder's
-keys and values beside it.
+"""T5 and Flan-T5: an encoder over fixed slots, and a decoding step with the KV cache outside the graph.
 
-Scores are not scaled and positions are relative: a bias from a table of buckets, which the host picks
-(`buckets`) for the decoder and which stands as a constant in the encoder. The decoder's cross-attention
-reads keys and values that depend on the encoder's states alone: the encoder computes them, once a prompt.
+Attention scores are not scaled, and positions are relative: a bias from a table of buckets. In the encoder
+the bias is a constant; for the decoder the host chooses each slot's bucket (`buckets`). The keys and values
+of cross-attention depend only on the encoder's states, so the encoder computes them once per prompt.
 """
 
 from __future__ import annotations
@@ -22,9 +21,10 @@ from .decoder import RMSNorm, feed_forward
 
 @dataclass(frozen=True)
 class T5Shape:
-    """Sizes. `activation`: relu | gelu_tanh | silu, `gated` by a second half.
+    """Sizes. `activation`: relu | gelu_tanh | silu.
 
-    `buckets` of relative distance, the last from `distance` on.
+    `gated`: the activated half of the feed-forward is multiplied by a second half. `buckets`: of relative
+    distance; the last one holds all distances from `distance` on.
     """
 
     vocab: int
@@ -46,7 +46,7 @@ class T5Shape:
 
 
 class _Block(nn.Module):
-    """What both stacks have: self-attention's matrices, feed-forward's, their norms."""
+    """The part common to both stacks: matrices of self-attention and feed-forward, and their norms."""
 
     def __init__(self, shape: T5Shape) -> None:
         super().__init__()
@@ -75,10 +75,11 @@ class EncoderLayer(_Block):
 
 
 class T5Encoder(nn.Module):
-    """embeds [1, S, H], mask [1, 1, S] (0 a token, -1e4 none) → states [1, S, H], then cross_k.N, cross_v.N
-    [heads, S, Dh] a decoder layer.
+    """embeds [1, S, H], mask [1, 1, S] → states [1, S, H], then cross_k.N, cross_v.N [heads, S, Dh].
 
-    `relative` [heads, buckets]: the table; `cross`: the decoder layers' key and value projections, stacked.
+    `mask` is 0 at tokens and -1e4 at unused slots. There is a pair of cross_k and cross_v for each decoder
+    layer. `relative` [heads, buckets]: the table of relative positions. `cross`: the decoder layers' key and
+    value projections, stacked.
     """
 
     def __init__(self, shape: T5Shape, slots: int) -> None:
@@ -92,14 +93,14 @@ class T5Encoder(nn.Module):
         self.relative = nn.Parameter(torch.zeros(shape.heads, shape.buckets))
 
     def spread(self) -> None:
-        """Spreads the table of relative positions over the slots: to be called once the table is filled."""
-        at = np.arange(self.slots)
-        chosen = relative_buckets(
-            at[None] - at[:, None], self.shape.buckets, self.shape.distance, both_ways=True
+        """Computes the constant attention bias [heads, S, S]. Must be called after `relative` is filled."""
+        positions = np.arange(self.slots)
+        bucket_ids = relative_buckets(
+            positions[None] - positions[:, None], self.shape.buckets, self.shape.distance, both_ways=True
         )
         self.register_buffer(
             "bias",
-            self.relative.detach()[:, torch.from_numpy(chosen).to(self.relative.device)].contiguous(),
+            self.relative.detach()[:, torch.from_numpy(bucket_ids).to(self.relative.device)].contiguous(),
             persistent=False,
         )
 
@@ -109,15 +110,13 @@ class T5Encoder(nn.Module):
             x = layer(x, bias)
         states, out = self.norm(x), []
         for cross in self.cross:
-            both = cross(states).view(embeds.shape[1], 2 * s.heads, s.head_dim).permute(1, 0, 2)
-            out += [both[: s.heads], both[s.heads :]]
+            keys_values = cross(states).view(embeds.shape[1], 2 * s.heads, s.head_dim).permute(1, 0, 2)
+            out += [keys_values[: s.heads], keys_values[s.heads :]]
         return (states, *out)
 
 
 class CrossLayer(_Block):
-    """A decoder block: self-attention over the cache, attention over the encoder's keys and values,
-    feed-forward.
-    """
+    """A decoder block: self-attention over the cache, cross-attention, feed-forward."""
 
     def __init__(self, shape: T5Shape) -> None:
         super().__init__(shape)
@@ -138,18 +137,18 @@ class CrossLayer(_Block):
 
 
 def _attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor) -> Tensor:
-    """q [heads, 1, Dh] over k, v [heads, T, Dh] → [1, heads · Dh]."""
+    """Attention of q [heads, 1, Dh] over k, v [heads, T, Dh] → [1, heads · Dh]."""
     weights = torch.softmax(torch.bmm(q, k.permute(0, 2, 1)) + bias, dim=-1)
     return torch.bmm(weights, v).view(1, q.shape[0] * q.shape[2])
 
 
 class T5Step(nn.Module):
-    """One decoding step at T cache slots over E encoder slots.
+    """One decoding step with T cache slots and E encoder slots.
 
-    embeds [1, H]; place [T, 1] (one at this position's slot); mask [1, 1, T]; buckets [T, B] (one at the
+    Inputs: embeds [1, H]; place [T, 1] (1 at this position's slot); mask [1, 1, T]; buckets [T, B] (1 at the
     bucket of each slot's distance); cross_mask [1, 1, E]; past_k.N, past_v.N [heads, T, Dh] for each layer,
-    then cross_k.N, cross_v.N [heads, E, Dh]. Returns logits [1, V], hidden [1, H], then k.N, v.N [heads, 1,
-    Dh].
+    then cross_k.N, cross_v.N [heads, E, Dh]. Returns logits [1, V], hidden [1, H], then
+    k.N, v.N [heads, 1, Dh].
     """
 
     def __init__(self, shape: T5Shape) -> None:
@@ -165,10 +164,10 @@ class T5Step(nn.Module):
     ) -> tuple[Tensor, ...]:
         slots, split = place.shape[0], 2 * self.shape.layers
         bias = F.linear(buckets, self.relative).permute(1, 0).reshape(self.shape.heads, 1, slots) + mask
-        x, fresh = embeds, []
+        x, new_cache = embeds, []
         for n, layer in enumerate(self.layers):
             caches = (*rest[2 * n : 2 * n + 2], *rest[split + 2 * n : split + 2 * n + 2])
             x, k, v = layer(x, place, bias, cross_mask, caches)
-            fresh += [k, v]
+            new_cache += [k, v]
         hidden = self.norm(x)
-        return (self.head(hidden), hidden, *fresh)
+        return (self.head(hidden), hidden, *new_cache)

@@ -1,8 +1,7 @@
-"""Vision transformers of CLIP and SigLIP: prepared pixels → a unit vector in the space of texts, and patch
-features.
+"""Vision transformers of CLIP and SigLIP: prepared pixels → a unit vector and patch features.
 
-The patch embedding, a convolution whose stride is its kernel, is written as what it is: a matrix product over
-each patch's pixels.
+The patch embedding, a convolution with its kernel size as stride, is written as the equivalent matrix product
+over each patch's pixels.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from .encoder import Encoder, EncoderShape, Mlp, attention
 
 @dataclass(frozen=True)
 class VitShape:
-    """`image` pixels a side in patches of `patch`; `embedding`: width of the tower's first output."""
+    """Sizes. `image`, `patch`: pixels of a side. `embedding`: width of the tower's first output."""
 
     encoder: EncoderShape
     image: int
@@ -35,14 +34,15 @@ class VitShape:
 
 
 class Patches(nn.Module):
-    """pixels float32 [B, image, image, 3] in 0..255 → [B, patches, W]: (x - mean) / std by channel, cut,
-    multiplied.
+    """pixels float32 [B, image, image, 3] in 0..255 → patch embeddings [B, patches, W].
+
+    Pixels are normalised to (x - mean) / std by channel first.
     """
 
     def __init__(self, shape: VitShape, bias: bool) -> None:
         super().__init__()
         self.shape = shape
-        # Rows, then columns, then channels of a patch, as the pixels lie.
+        # Inputs are ordered by row, column and channel of a patch, as pixels are in memory.
         self.linear = nn.Linear(shape.patch**2 * 3, shape.encoder.width, bias=bias)
         self.register_buffer("mean", torch.zeros(3))
         self.register_buffer("std", torch.ones(3))
@@ -50,24 +50,25 @@ class Patches(nn.Module):
     def forward(self, pixels: Tensor) -> Tensor:
         grid, side = self.shape.grid, self.shape.patch
         x = (pixels - self.get_buffer("mean")) / self.get_buffer("std")
-        if grid * side < self.shape.image:  # what does not fill a patch is left out, as by the convolution
+        if grid * side < self.shape.image:  # drops incomplete patches, as the convolution does
             x = x[:, : grid * side, : grid * side]
-        # Not more than five dimensions: Core ML has no sixth.
+        # At most five dimensions, which is Core ML's limit.
         x = x.reshape(-1, grid, side, grid, side * 3).transpose(2, 3)
         return self.linear(x.reshape(-1, grid * grid, side * side * 3))
 
 
 class ClipImage(nn.Module):
-    """pixels [B, image, image, 3] in 0..255 → embedding [B, D] of unit length, patches [B, P, W]: the last
-    layer's, before any norm.
+    """pixels [B, image, image, 3] in 0..255 → embedding [B, D] of unit length, patches [B, P, W].
+
+    `patches` are the last layer's outputs, without the final norm.
     """
 
     def __init__(self, shape: VitShape) -> None:
         super().__init__()
         width, eps = shape.encoder.width, shape.encoder.eps
         self.patch = Patches(shape, bias=False)
-        # The class token with its position, and the positions of the patches: two constants instead of a
-        # table to look into.
+        # The class token with its position added, and the positions of the patches: two constants instead of
+        # a table lookup.
         self.first = nn.Parameter(torch.zeros(1, 1, width))
         self.positions = nn.Parameter(torch.zeros(1, shape.patches, width))
         self.pre_norm, self.post_norm = nn.LayerNorm(width, eps=eps), nn.LayerNorm(width, eps=eps)
@@ -82,11 +83,10 @@ class ClipImage(nn.Module):
 
 
 class SiglipImage(nn.Module):
-    """pixels [B, image, image, 3] in 0..255 → embedding [B, W] of unit length, patches [B, P, W], both after
-    the last norm.
+    """pixels [B, image, image, 3] in 0..255 → embedding [B, W] of unit length, patches [B, P, W].
 
-    A learned query attends to the patches (SigLIP's pooling head). It is the same for every photo, so that
-    `query`, its product with the query matrix, is a constant.
+    `patches` are the outputs of the final norm. In SigLIP's pooling head, a learned probe attends to them. It
+    is the same for every photo, so `query`, its product with the query matrix, is a constant.
     """
 
     def __init__(self, shape: VitShape) -> None:

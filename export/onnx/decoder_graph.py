@@ -1,10 +1,10 @@
-"""A decoder as an ONNX graph, written node by node in the fused operators of ONNX Runtime
-(GroupQueryAttention, MatMulNBits).
+"""Writes a decoder as an ONNX graph node by node, with ONNX Runtime's fused operators (GroupQueryAttention,
+MatMulNBits).
 
-Why not traced: a traced decoder copies its cache every token and knows none of these operators, and torch's
-exporter takes a minute where this takes seconds and quantizes each matrix as it is written, so that no second
-copy of the weights is ever held. That it is the same model is proven, not assumed: parity compares it with
-the torch module token by token.
+The graph is not traced, because a traced decoder copies its cache for every token and contains none of these
+operators. Torch's exporter also takes a minute where this takes seconds. Each matrix is quantized as it is
+written, so that memory never holds a second copy of the weights. Parity compares the result with the torch
+module token by token.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from .graph import MS, GraphWriter, Scheme
 
 
 def specs(step: DecoderStep, max_seq: int) -> tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]:
-    """Tensor specs of the ONNX decoder: tokens are dynamic, the caches have `max_seq` slots and are updated
-    in place.
+    """Inputs and outputs of the ONNX decoder.
+
+    The number of tokens is dynamic; the caches have `max_seq` slots and are updated in place.
     """
     s = step.shape
     return cache_specs(s.hidden, s.vocab, s.layers, (1, s.kv_heads, max_seq, s.head_dim))
@@ -34,10 +35,10 @@ def specs(step: DecoderStep, max_seq: int) -> tuple[tuple[TensorSpec, ...], tupl
 def cache_specs(
     hidden: int, vocab: int, layers: int, cache: tuple[int, ...]
 ) -> tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]:
-    """Inputs and outputs of a decoder over caches of that shape.
+    """Inputs and outputs of a decoder whose caches have the shape `cache`.
 
-    `last`: the positions whose logits are wanted, in generation the last one only: the head is the largest
-    matrix.
+    The input `last` holds the positions whose logits are computed. Generation asks for the last position
+    only, because the head is the largest matrix.
     """
     inputs = [
         TensorSpec("embeds", (1, "tokens", hidden), "float32"),
@@ -56,8 +57,9 @@ def cache_specs(
 
 
 def write(step: DecoderStep, language: Language, quant: str | Scheme, path: Path) -> None:
-    """Writes the decoder to `path`: one file, or a directory where the weights are more than one file can
-    hold. Raises ExportError.
+    """Writes the decoder to `path`: one file, or a directory if the weights are too large for one file.
+
+    Raises ExportError.
     """
     s = step.shape
     with GraphWriter(Scheme(quant) if isinstance(quant, str) else quant, path) as g, torch.no_grad():
@@ -77,9 +79,13 @@ def write(step: DecoderStep, language: Language, quant: str | Scheme, path: Path
 
 
 def head(g: GraphWriter, normed: str, weight: Tensor) -> None:
-    """Logits of the wanted positions. An int8 head gets each position as two rows, what 8 bits hold of it and
-    what they miss: its activations' rounding would decide near-ties (SmolLM2: top-1 agreement 0.959 without,
-    0.974 with exact ones), and the weights are read once for both."""
+    """Writes "logits" of the positions in `last`.
+
+    An int8 head gets two rows for each position: the activations rounded to 8 bits, and the rounding error.
+    The sum of the two results is the position's logits. With the rounded row alone, rounding would decide
+    near-ties (SmolLM2: top-1 agreement 0.959, against 0.974 with exact activations). Both rows are in one
+    product, so that the weights are read once.
+    """
     rows = g.node("Gather", [normed, "last"], ["last_hidden"], axis=1)
     if g.scheme.of("head") != "int8":
         g.node("Identity", [g.linear(rows, weight, "head")], ["logits"])
@@ -96,20 +102,20 @@ def head(g: GraphWriter, normed: str, weight: Tensor) -> None:
     )
     floored = g.node("Max", [peak, g.constant("least", np.array(1e-12, np.float32))], ["last_floored"])
     step = g.node("Div", [floored, g.constant("levels", np.array(127, np.float32))], ["last_steps"])
-    held = g.node(
+    rounded = g.node(
         "Mul",
         [g.node("Round", [g.node("Div", [blocks, step], ["last_codes"])], ["last_rounded"]), step],
         ["last_held"],
     )
-    missed = g.node("Sub", [blocks, held], ["last_missed"])
-    both = g.node("Concat", [held, missed], ["last_both"], axis=1)
-    flat = g.node("Reshape", [both, g.constant("flat", np.array([0, 0, -1], np.int64))], ["last_rows"])
+    residual = g.node("Sub", [blocks, rounded], ["last_missed"])
+    stacked = g.node("Concat", [rounded, residual], ["last_both"], axis=1)
+    flat = g.node("Reshape", [stacked, g.constant("flat", np.array([0, 0, -1], np.int64))], ["last_rows"])
     g.node("Split", [g.linear(flat, weight, "head")], ["logits_held", "logits_missed"], axis=1, num_outputs=2)
     g.node("Add", ["logits_held", "logits_missed"], ["logits"])
 
 
 def _positions(g: GraphWriter, step: LearnedStep) -> str:
-    """The embeddings plus the table's rows of the positions past… → [1, S, H]."""
+    """Adds to `embeds` the position table's rows of the S positions that follow the cache: [1, S, H]."""
     table = g.constant("positions", step.positions.T.detach().numpy())
     g.node("Cast", ["total_seq_len"], ["end"], to=7)
     g.node("Shape", ["embeds"], ["count"], start=1, end=2)
@@ -123,29 +129,32 @@ def _positions(g: GraphWriter, step: LearnedStep) -> str:
 def _layer(
     g: GraphWriter, s: DecoderShape, n: int, layer: Any, skip: str, normed: str, after: nn.Module
 ) -> tuple[str, str]:
-    """One block → (the residual stream, `after` of it)."""
-    at = f"layers.{n}"
-    attended = g.linear(_attention(g, s, n, layer, normed), layer.out.weight, f"{at}.out", layer.out.bias)
+    """Writes one block: the names of the residual stream and of the residual stream normed by `after`.
+
+    `skip`, `normed`: the same two of the block before.
+    """
+    prefix = f"layers.{n}"
+    attended = g.linear(_attention(g, s, n, layer, normed), layer.out.weight, f"{prefix}.out", layer.out.bias)
     if s.post_norms:
-        attended = norm(g, attended, layer.attention_post_norm, f"{at}.attention_post_normed")
-    middle, total = skip_norm(g, skip, attended, layer.norm, f"{at}.norm")
-    made = feed_forward(g, middle, layer, at, s.activation, s.gated)
+        attended = norm(g, attended, layer.attention_post_norm, f"{prefix}.attention_post_normed")
+    middle, total = skip_norm(g, skip, attended, layer.norm, f"{prefix}.norm")
+    ffn = feed_forward(g, middle, layer, prefix, s.activation, s.gated)
     if s.post_norms:
-        made = norm(g, made, layer.post_norm, f"{at}.post_normed")
+        ffn = norm(g, ffn, layer.post_norm, f"{prefix}.post_normed")
     after_name = "hidden" if n + 1 == s.layers else f"layers.{n + 1}.attention_normed"
-    normed, total = skip_norm(g, total, made, after, after_name)
+    normed, total = skip_norm(g, total, ffn, after, after_name)
     return total, normed
 
 
 def _attention(g: GraphWriter, s: DecoderShape, n: int, layer: Any, normed: str) -> str:
-    at, local = f"layers.{n}", s.is_local(n)
-    qkv = g.linear(normed, layer.qkv.weight, f"{at}.qkv", layer.qkv.bias)
-    queries = _normed_heads(g, s, layer, qkv, at) if s.head_norm else [qkv, "", ""]
+    prefix, local = f"layers.{n}", s.is_local(n)
+    qkv = g.linear(normed, layer.qkv.weight, f"{prefix}.qkv", layer.qkv.bias)
+    queries = _normed_heads(g, s, layer, qkv, prefix) if s.head_norm else [qkv, "", ""]
     tables = [f"{x}_cache{'_local' if local else ''}" for x in ("cos", "sin")] if s.rope_theta else []
     return g.node(
         "GroupQueryAttention",
         [*queries, f"past_key.{n}", f"past_value.{n}", "seqlens_k", "total_seq_len", *tables],
-        [f"{at}.attention", f"present_key.{n}", f"present_value.{n}"],
+        [f"{prefix}.attention", f"present_key.{n}", f"present_value.{n}"],
         MS,
         num_heads=s.heads,
         kv_num_heads=s.kv_heads,
@@ -156,10 +165,10 @@ def _attention(g: GraphWriter, s: DecoderShape, n: int, layer: Any, normed: str)
     )
 
 
-def _normed_heads(g: GraphWriter, s: DecoderShape, layer: Any, qkv: str, at: str) -> list[str]:
-    """Queries, keys, values apart, the first two normed per head."""
+def _normed_heads(g: GraphWriter, s: DecoderShape, layer: Any, qkv: str, prefix: str) -> list[str]:
+    """Splits `qkv` into queries, keys and values; queries and keys are normed per head."""
     sizes = g.constant("qkv_sizes", np.array([s.heads, s.kv_heads, s.kv_heads], np.int64) * s.head_dim)
-    parts = [f"{at}.{x}" for x in "qkv"]
+    parts = [f"{prefix}.{x}" for x in "qkv"]
     g.node("Split", [qkv, sizes], parts, axis=-1)
     by_head, flat = (
         g.constant("by_head", np.array([0, 0, -1, s.head_dim], np.int64)),
@@ -174,44 +183,47 @@ def _normed_heads(g: GraphWriter, s: DecoderShape, layer: Any, qkv: str, at: str
 
 
 def feed_forward(g: GraphWriter, x: str, layer: Any, at: str, activation: str, gated: bool) -> str:
-    """The feed-forward of `layer` (gate_up, down) → the name of what it adds."""
-    both = g.linear(x, layer.gate_up.weight, f"{at}.gate_up", layer.gate_up.bias)
+    """Writes the feed-forward of `layer` (gate_up, down): the name of its output, without the residual.
+
+    `at`: the prefix of the nodes' names.
+    """
+    inner = g.linear(x, layer.gate_up.weight, f"{at}.gate_up", layer.gate_up.bias)
     if gated:
-        g.node("Split", [both], [f"{at}.gate", f"{at}.up"], axis=-1, num_outputs=2)
+        g.node("Split", [inner], [f"{at}.gate", f"{at}.up"], axis=-1, num_outputs=2)
         active = _activate(g, f"{at}.gate", f"{at}.active", activation)
-        both = g.node("Mul", [active, f"{at}.up"], [f"{at}.gated"])
+        inner = g.node("Mul", [active, f"{at}.up"], [f"{at}.gated"])
     else:
-        both = _activate(g, both, f"{at}.active", activation)
-    return g.linear(both, layer.down.weight, f"{at}.down", layer.down.bias)
+        inner = _activate(g, inner, f"{at}.active", activation)
+    return g.linear(inner, layer.down.weight, f"{at}.down", layer.down.bias)
 
 
 def _activate(g: GraphWriter, x: str, name: str, activation: str) -> str:
     if activation == "silu":
-        return g.node("QuickGelu", [x], [name], MS, alpha=1.0)  # x · sigmoid(x) in one operator
+        return g.node("QuickGelu", [x], [name], MS, alpha=1.0)  # alpha 1: x · sigmoid(x)
     return g.node("Relu", [x], [name]) if activation == "relu" else g.node("FastGelu", [x], [name], MS)
 
 
 def norm(g: GraphWriter, x: str, module: nn.Module, name: str) -> str:
     """norm(x) · scale (+ bias) over the last axis."""
-    ends = _ends(g, module, name)
-    kind = "LayerNormalization" if len(ends) > 1 else "SimplifiedLayerNormalization"
-    return g.node(kind, [x, *ends], [name], epsilon=_epsilon(module), axis=-1)
+    parameters = _norm_parameters(g, module, name)
+    kind = "LayerNormalization" if len(parameters) > 1 else "SimplifiedLayerNormalization"
+    return g.node(kind, [x, *parameters], [name], epsilon=_epsilon(module), axis=-1)
 
 
 def skip_norm(g: GraphWriter, skip: str, x: str, module: nn.Module, name: str) -> tuple[str, str]:
-    """(norm(skip + x) · scale (+ bias), skip + x) in one fused operator."""
-    ends = _ends(g, module, name)
-    kind = "SkipLayerNormalization" if len(ends) > 1 else "SkipSimplifiedLayerNormalization"
-    g.node(kind, [x, skip, *ends], [name, "", "", f"{name}.sum"], MS, epsilon=_epsilon(module))
+    """(norm(skip + x) · scale (+ bias), skip + x), computed by one fused operator."""
+    parameters = _norm_parameters(g, module, name)
+    kind = "SkipLayerNormalization" if len(parameters) > 1 else "SkipSimplifiedLayerNormalization"
+    g.node(kind, [x, skip, *parameters], [name, "", "", f"{name}.sum"], MS, epsilon=_epsilon(module))
     return name, f"{name}.sum"
 
 
-def _ends(g: GraphWriter, module: Any, name: str) -> list[str]:
-    ends = [g.constant(f"{name}.gamma", module.weight.detach().numpy())]
+def _norm_parameters(g: GraphWriter, module: Any, name: str) -> list[str]:
+    parameters = [g.constant(f"{name}.gamma", module.weight.detach().numpy())]
     return (
-        [*ends, g.constant(f"{name}.beta", module.bias.detach().numpy())]
+        [*parameters, g.constant(f"{name}.beta", module.bias.detach().numpy())]
         if isinstance(module, LayerNorm)
-        else ends
+        else parameters
     )
 
 

@@ -1,8 +1,9 @@
-"""ONNX Runtime's own operator for attention in the place of the dozen that torch traces for it.
+"""Replaces traced attention by ONNX Runtime's MultiHeadAttention.
 
-The operator never holds the whole matrix of scores, and copies nothing to turn heads round. Where the pattern
-is not just as `modules/encoder.py` and its like write it, the graph stays as it was: that the two compute the
-same is proven by parity, not assumed.
+Torch traces an attention as about a dozen operators. The fused operator never holds the full matrix of
+scores, and makes no copies to transpose the heads. Only the exact pattern that export/networks/encoder.py and
+similar networks produce is replaced; any other part of a graph is left unchanged. Parity checks that the
+fused graph computes the same.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ MS = "com.microsoft"
 
 @dataclass(frozen=True)
 class _Match:
-    """softmax(query · keyᵀ · scale + bias) · value, the three as [B, S, heads · dim], and the name of the
-    result.
+    """An attention, softmax(query · keyᵀ · scale + bias) · value, by the names of its tensors.
+
+    `query`, `key` and `value` are [B, S, heads · dim]; `bias` is "" if there is none.
     """
 
     query: str
@@ -29,28 +31,26 @@ class _Match:
 
 
 def fuse_attention(model: Any) -> int:
-    """Replaces each attention of `model` in place; what nothing reads any more is left out. Returns how many
-    were found.
-    """
+    """Replaces each attention of `model` in place and removes unused nodes; returns how many it replaced."""
     import onnx
     from onnx import helper
 
-    nodes = _Nodes(onnx.shape_inference.infer_shapes(model, data_prop=True))
-    kept: list[Any] = []
-    found = 0
+    graph = _Nodes(onnx.shape_inference.infer_shapes(model, data_prop=True))
+    fused: list[Any] = []
+    count = 0
     for node in model.graph.node:
-        match = nodes.attention(node)
+        match = graph.attention(node)
         if match is None:
-            kept.append(node)
+            fused.append(node)
             continue
-        found += 1
-        kept += _bias_rows(match, {out for n in kept for out in n.output} if match.bias else set())
+        count += 1
+        fused += _bias_rows(match, {out for n in fused for out in n.output} if match.bias else set())
         bias = f"{match.bias}/rows" if match.bias else ""
         inputs = [match.query, match.key, match.value, "", "", bias]
         while not inputs[-1]:
             inputs.pop()
         attributes = {"num_heads": match.heads, "scale": match.scale}
-        kept.append(
+        fused.append(
             helper.make_node(
                 "MultiHeadAttention",
                 inputs,
@@ -61,34 +61,38 @@ def fuse_attention(model: Any) -> int:
             )
         )
     del model.graph.node[:]
-    model.graph.node.extend(_read(kept, {out.name for out in model.graph.output}))
-    if found:
+    model.graph.node.extend(_live(fused, {out.name for out in model.graph.output}))
+    if count:
         model.opset_import.append(helper.make_opsetid(MS, 1))
-    return found
+    return count
 
 
-def _bias_rows(match: _Match, have: set[str]) -> list[Any]:
-    """The bias with as many rows as the query has: the operator stretches it over texts and heads, not over
-    rows. Once for all layers.
+def _bias_rows(match: _Match, existing: set[str]) -> list[Any]:
+    """Nodes that expand the bias to as many rows as the query has; empty if `existing` has their output.
+
+    The operator broadcasts a bias over batch and heads, but not over rows. All layers share the nodes.
     """
     from onnx import TensorProto, helper
 
-    if not match.bias or f"{match.bias}/rows" in have:
+    if not match.bias or f"{match.bias}/rows" in existing:
         return []
-    at = f"{match.bias}/at"
-    one = helper.make_tensor(f"{at}/one", TensorProto.INT64, [1], [1])
+    prefix = f"{match.bias}/at"
+    one = helper.make_tensor(f"{prefix}/one", TensorProto.INT64, [1], [1])
     return [
-        helper.make_node("Constant", [], [f"{at}/one"], value=one),
-        helper.make_node("Shape", [match.query], [f"{at}/length"], start=1, end=2),
+        helper.make_node("Constant", [], [f"{prefix}/one"], value=one),
+        helper.make_node("Shape", [match.query], [f"{prefix}/length"], start=1, end=2),
         helper.make_node(
-            "Concat", [f"{at}/one", f"{at}/one", f"{at}/length", f"{at}/one"], [f"{at}/shape"], axis=0
+            "Concat",
+            [f"{prefix}/one", f"{prefix}/one", f"{prefix}/length", f"{prefix}/one"],
+            [f"{prefix}/shape"],
+            axis=0,
         ),
-        helper.make_node("Expand", [match.bias, f"{at}/shape"], [f"{match.bias}/rows"]),
+        helper.make_node("Expand", [match.bias, f"{prefix}/shape"], [f"{match.bias}/rows"]),
     ]
 
 
-def _read(nodes: list[Any], wanted: set[str]) -> list[Any]:
-    """The nodes that something reads, in their order."""
+def _live(nodes: list[Any], wanted: set[str]) -> list[Any]:
+    """The nodes on which the outputs `wanted` depend, in their order."""
     live: list[Any] = []
     for node in reversed(nodes):
         if wanted.intersection(node.output):
@@ -98,7 +102,7 @@ def _read(nodes: list[Any], wanted: set[str]) -> list[Any]:
 
 
 class _Nodes:
-    """A graph by its names: what makes a tensor, what constant it is, what shape it has."""
+    """A graph by tensor name: `maker` (the node that computes it), `constants`, `shapes` (0: dynamic)."""
 
     def __init__(self, model: Any) -> None:
         from onnx import numpy_helper
@@ -110,11 +114,11 @@ class _Nodes:
             if n.op_type == "Constant" and n.attribute[0].name == "value"
         }
         self.constants = {name: numpy_helper.to_array(t) for name, t in constants.items()}
-        every = (*model.graph.value_info, *model.graph.input, *model.graph.output)
-        self.shapes = {v.name: [d.dim_value for d in v.type.tensor_type.shape.dim] for v in every}
+        values = (*model.graph.value_info, *model.graph.input, *model.graph.output)
+        self.shapes = {v.name: [d.dim_value for d in v.type.tensor_type.shape.dim] for v in values}
 
     def attention(self, node: Any) -> _Match | None:
-        """The attention whose last node this is: Reshape(Transpose(softmax · value))."""
+        """The attention whose last node is `node`, a Reshape(Transpose(softmax · value)), or None."""
         product = self._through(node, "Reshape", "Transpose", "MatMul")
         if product is None or _perm(self.maker[node.input[0]]) != [0, 2, 1, 3]:
             return None
@@ -134,7 +138,7 @@ class _Nodes:
         )
 
     def _scores(self, name: str) -> tuple[Any, float, str]:
-        """(query · keyᵀ, its scale, the name of what is added) of what goes into the softmax."""
+        """The MatMul of query · keyᵀ, its scale and its bias, from a softmax's input; or (None, 0, "")."""
         node, bias = self.maker.get(name), ""
         if node is not None and node.op_type == "Add":
             left, bias = node.input
@@ -147,18 +151,25 @@ class _Nodes:
         return (product, float(scale.reshape(())), bias) if fits else (None, 0.0, "")
 
     def _heads(self, name: str, perm: list[int] | None = None) -> str | None:
-        """[B, S, W], from which [B, heads, S, dim] was made; for keys with the last two turned."""
-        turned = self.maker.get(name)
-        if turned is None or turned.op_type != "Transpose":
+        """The name of the [B, S, W] tensor that `name` [B, heads, S, dim] was split from, or None.
+
+        `perm` [0, 2, 3, 1]: `name` is [B, heads, dim, S], the layout of transposed keys.
+        """
+        transpose = self.maker.get(name)
+        if transpose is None or transpose.op_type != "Transpose":
             return None
-        if perm is not None and _perm(turned) == [0, 1, 3, 2]:
-            turned, perm = self.maker.get(turned.input[0]), None
-        if turned is None or turned.op_type != "Transpose" or _perm(turned) != (perm or [0, 2, 1, 3]):
+        if perm is not None and _perm(transpose) == [0, 1, 3, 2]:
+            transpose, perm = self.maker.get(transpose.input[0]), None
+        if (
+            transpose is None
+            or transpose.op_type != "Transpose"
+            or _perm(transpose) != (perm or [0, 2, 1, 3])
+        ):
             return None
-        split = self.maker.get(turned.input[0])
-        if split is None or split.op_type != "Reshape" or len(self.shapes.get(split.input[0], [])) != 3:
+        reshape = self.maker.get(transpose.input[0])
+        if reshape is None or reshape.op_type != "Reshape" or len(self.shapes.get(reshape.input[0], [])) != 3:
             return None
-        return str(split.input[0])
+        return str(reshape.input[0])
 
     def _through(self, node: Any, *types: str) -> Any:
         for n, kind in enumerate(types):

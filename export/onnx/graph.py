@@ -1,15 +1,15 @@
-"""An ONNX graph written node by node: matrices in the chosen quantization, weights streamed to disk as
-they come.
+"""Writes an ONNX graph node by node, with matrices in the chosen quantization and weights streamed to disk.
 
-Weights go to a data file the moment they are written, quantized a few thousand rows at a time, so that a
-graph of any size costs little memory beside the module it is written from. `save` puts them into one file
-where protobuf can hold them, else into a directory: model.onnx and model.onnx.data.
+Weights are quantized a few thousand rows at a time and written to a data file at once, so that a graph of any
+size needs little memory beside the module it is written from. `save` puts the weights into the model file if
+protobuf can hold them, else it writes a directory with model.onnx and model.onnx.data.
 
-int4: matrices are written in 4-bit blocks with a whole zero point (block_codes.py). What a whole zero point
-misses, a constant per block, is multiplied with the block sums of the activations, which stand as further
-columns beside them: the operator's fast path knows no fractional zero points (its path for them is a hundred
-times slower), and without the correction a GGUF's own Q4_1 weights would be quantized twice (measured: top-1
-agreement 0.72 instead of 0.96, perplexity +13 % instead of +0.4 %).
+int4: matrices are stored in 4-bit blocks with an integer zero point (block_codes.py). Rounding the zero point
+to an integer leaves an error that is constant within a block. To correct it, the block sums of the
+activations are appended to the activations as further columns, and these constants to the weights. Fractional
+zero points are no alternative: the operator's path for them is a hundred times slower. Without the
+correction, a GGUF's own Q4_1 weights would be quantized twice (measured: top-1 agreement 0.72 instead of
+0.96, perplexity +13 % instead of +0.4 %).
 """
 
 from __future__ import annotations
@@ -32,20 +32,24 @@ from ..quantize.quantization_policy import kept
 
 MS = "com.microsoft"
 QUANTS = ("fp32", "fp16", "int8", "int4")
-# LayerNormalization, Gelu and an antialiased Resize are operators of their own here; torch traces no further.
+# In this opset LayerNormalization, Gelu and an antialiased Resize are single operators. Torch's tracing
+# exporter writes no higher opset.
 OPSET = 20
 GROUPS = (16, 32, 64, 128, 256)
-INSIDE = 1_500_000_000  # bytes of weights that still go into one file: protobuf ends at 2 GiB
-INLINE = 1024  # bytes: smaller tensors stand in the graph itself
+INSIDE = 1_500_000_000  # bytes of weights up to which one file is written; protobuf's limit is 2 GiB
+INLINE = 1024  # bytes up to which a tensor is stored in the graph instead of the data file
 CHUNK = 1 << 24  # weights quantized at a time
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """How matrices are written. `group`: weights that share a scale (int8, int4). `keep`: (part of a matrix's
-    name, its quantization) pairs, of which the first that fits counts; the output matrix "head" is int8 in
-    int4 models unless one of them fits it. `opset`: of the graph, whose operators have not changed from OPSET
-    on but in the types that they take (parity runs what is written)."""
+    """How matrices are quantized.
+
+    `group`: the number of weights that share a scale (int8, int4). `keep`: pairs (part of a matrix's name,
+    quantization), of which the first that matches a name applies; the output matrix "head" is int8 in int4
+    models unless a pair matches it. `opset`: the graph's opset version. From OPSET on, the operators used
+    here have changed only in the types that they accept; parity runs the graph that was written.
+    """
 
     quant: str
     group: int = 32
@@ -63,15 +67,15 @@ class Scheme:
 
     def of(self, name: str) -> str:
         """The quantization of the matrix called `name`."""
-        if found := kept(self.keep, name):
-            return found
+        if override := kept(self.keep, name):
+            return override
         return "int8" if (name, self.quant) == ("head", "int4") else self.quant
 
 
 class GraphWriter:
-    """Collects nodes; `with Graph(scheme, path) as g`, then g.save(...).
+    """Collects nodes and weights: `with GraphWriter(scheme, path) as g`, then g.save(...).
 
-    What was streamed is removed if nothing was saved.
+    Leaving the `with` block removes the data file of streamed weights, unless `save` moved it.
     """
 
     def __init__(self, scheme: Scheme, path: Path) -> None:
@@ -102,7 +106,7 @@ class GraphWriter:
         return outputs[0]
 
     def constant(self, name: str, value: NDArray[Any]) -> str:
-        """An initializer; one that was written under this name before stays."""
+        """Adds an initializer and returns its name. If the name exists already, nothing is added."""
         from onnx import numpy_helper
 
         if name in self._names:
@@ -117,10 +121,11 @@ class GraphWriter:
     def _streamed(self, name: str, value: NDArray[Any]) -> Any:
         from onnx import TensorProto, helper
 
-        offset = -(-self._stream.tell() // 4096) * 4096  # whole pages, so that a runtime can map them
+        # Aligned to pages, so that a runtime can map the tensor.
+        offset = -(-self._stream.tell() // 4096) * 4096
         self._stream.seek(offset)
         rows = max(1, CHUNK // max(1, value[:1].size))
-        for at in range(0, len(value), rows):  # a transposed matrix is copied by parts
+        for at in range(0, len(value), rows):  # in parts: a transposed matrix has to be copied
             np.ascontiguousarray(value[at : at + rows]).tofile(self._stream)
         tensor = TensorProto(
             name=name, data_type=helper.np_dtype_to_tensor_dtype(value.dtype), dims=value.shape
@@ -131,7 +136,10 @@ class GraphWriter:
         return tensor
 
     def linear(self, x: str, weight: Tensor, name: str, bias: Tensor | None = None) -> str:
-        """x [..., K] times weight [N, K] transposed, plus bias [N] → [..., N]."""
+        """x [..., K] times the transpose of weight [N, K], plus bias [N]: the name of the result [..., N].
+
+        Raises ExportError if the group size does not divide K (int8, int4).
+        """
         matrix, quant = weight.detach().numpy(), self.scheme.of(name)
         if quant in ("fp32", "fp16"):
             return self._plain(x, matrix, name, quant, bias)
@@ -149,7 +157,7 @@ class GraphWriter:
         )
 
     def _plain(self, x: str, matrix: FloatArray, name: str, quant: str, bias: Tensor | None) -> str:
-        if quant == "fp16":  # half the file; the runtime widens it once, when it loads
+        if quant == "fp16":  # half the file size; the runtime converts it to fp32 once, at loading
             half = self.constant(f"{name}.weight_half", matrix.T.astype(np.float16))
             stored = self.node("Cast", [half], [f"{name}.weight"], to=1)
         else:
@@ -176,12 +184,12 @@ class GraphWriter:
     def _blocks4(self, matrix: FloatArray) -> tuple[NDArray[np.uint8], FloatArray, NDArray[np.uint8]]:
         group = self.scheme.group
         main = affine_blocks(matrix, group)
-        rest = np.zeros((len(matrix), _sums(matrix.shape[1], group)), np.float32)
-        rest[:, : main.rest.shape[1]] = main.rest
-        # In 4 bits the constants themselves would be half of the model's whole error: what the first four
-        # miss, a second four hold.
-        coarse = nearest_blocks(rest, group)
-        fine = nearest_blocks(rest - coarse.whole(), group)
+        constants = np.zeros((len(matrix), _sum_columns(matrix.shape[1], group)), np.float32)
+        constants[:, : main.rest.shape[1]] = main.rest
+        # Constants in 4 bits would account for half of the model's total error. So a second set of 4-bit
+        # constants holds the rounding error of the first.
+        coarse = nearest_blocks(constants, group)
+        fine = nearest_blocks(constants - coarse.whole(), group)
         parts = (main, coarse, fine)
         codes = np.concatenate([part.codes for part in parts], axis=1)
         scales = np.concatenate([part.scales for part in parts], axis=1)
@@ -189,16 +197,20 @@ class GraphWriter:
         return pack_nibbles(codes), scales, pack_nibbles(zeros)
 
     def _with_sums(self, x: str, width: int) -> str:
-        """x [..., K] and, beside it, its sums over each block (zeros up to a whole block), twice: [..., K + 2
-        · sums].
+        """x [..., K] with its block sums appended twice: [..., K + 2 · _sum_columns(K, group)].
+
+        Twice, because `_blocks4` appends two sets of constants to the weights. Zeros pad the sums to a
+        multiple of the group size.
         """
-        group, both = self.scheme.group, f"{x}.both"
-        if both in self._names:  # another matrix reads the same activations
-            return both
-        self._names.add(both)
-        columns = np.arange(width)[:, None] // group == np.arange(_sums(width, group))
-        ones = self.constant(f"sums.{width}", np.concatenate([columns, columns], axis=1).astype(np.float32))
-        return self.node("Concat", [x, self.node("MatMul", [x, ones], [f"{x}.sums"])], [both], axis=-1)
+        group, extended = self.scheme.group, f"{x}.both"
+        if extended in self._names:  # written for another matrix with the same input
+            return extended
+        self._names.add(extended)
+        is_in_block = np.arange(width)[:, None] // group == np.arange(_sum_columns(width, group))
+        ones = self.constant(
+            f"sums.{width}", np.concatenate([is_in_block, is_in_block], axis=1).astype(np.float32)
+        )
+        return self.node("Concat", [x, self.node("MatMul", [x, ones], [f"{x}.sums"])], [extended], axis=-1)
 
     def _product(
         self,
@@ -210,9 +222,7 @@ class GraphWriter:
         zeros: NDArray[np.uint8] | None,
         bias: Tensor | None,
     ) -> str:
-        """MatMulNBits. codes [N, blocks, bytes], scales [N, blocks], zeros [N, bytes] packed as the codes
-        are.
-        """
+        """Writes a MatMulNBits. codes [N, blocks, bytes], scales [N, blocks], zeros [N, bytes], packed."""
         inputs = [
             x,
             self.constant(f"{name}.weight_q", codes),
@@ -233,9 +243,7 @@ class GraphWriter:
         return self.node("MatMulNBits", inputs, [name], MS, **size)
 
     def save(self, inputs: tuple[TensorSpec, ...], outputs: tuple[TensorSpec, ...]) -> None:
-        """Writes the graph to its path: one file, or a directory where the weights are more than one file can
-        hold.
-        """
+        """Writes the graph to its path: one file, or a directory if the weights exceed INSIDE bytes."""
         import onnx
         from onnx import TensorProto, helper
 
@@ -246,8 +254,8 @@ class GraphWriter:
             "uint8": TensorProto.UINT8,
         }
         ins, outs = (
-            [helper.make_tensor_value_info(t.name, types[t.dtype], list(t.shape)) for t in ends]
-            for ends in (inputs, outputs)
+            [helper.make_tensor_value_info(t.name, types[t.dtype], list(t.shape)) for t in specs]
+            for specs in (inputs, outputs)
         )
         graph = helper.make_graph(self.nodes, "gamer", ins, outs, self.weights)
         model = helper.make_model(graph)
@@ -267,15 +275,15 @@ class GraphWriter:
 
         for tensor in model.graph.initializer:
             if tensor.data_location == TensorProto.EXTERNAL:
-                where = {entry.key: entry.value for entry in tensor.external_data}
-                self._stream.seek(int(where["offset"]))
-                tensor.raw_data = self._stream.read(int(where["length"]))
+                location = {entry.key: entry.value for entry in tensor.external_data}
+                self._stream.seek(int(location["offset"]))
+                tensor.raw_data = self._stream.read(int(location["length"]))
                 tensor.ClearField("external_data")
                 tensor.data_location = TensorProto.DEFAULT
 
 
 def stamp(model: Any, opset: int) -> None:
-    """Says that the model's operators are those of `opset`, and that ONNX Runtime's own may be among them."""
+    """Sets the model's opset imports, `opset` and ONNX Runtime's own operators, and a fitting IR version."""
     from onnx import helper
 
     imports = [helper.make_opsetid("", opset), helper.make_opsetid(MS, 1)]
@@ -289,6 +297,6 @@ def _chunks(matrix: FloatArray) -> list[FloatArray]:
     return [matrix[at : at + rows] for at in range(0, len(matrix), rows)]
 
 
-def _sums(width: int, group: int) -> int:
-    """Columns that the block sums of a row take: whole blocks."""
+def _sum_columns(width: int, group: int) -> int:
+    """The number of columns for a row's block sums, rounded up to a multiple of `group`."""
     return -(-(width // group) // group) * group

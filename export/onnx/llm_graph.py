@@ -1,4 +1,4 @@
-"""Language models to ONNX: chooses the graph that fits a module."""
+"""Language models to ONNX: selects the graph writer by the type of the module."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ Specs = tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]
 
 
 def write(module: nn.Module, language: Language, scheme: Scheme, path: Path) -> Specs:
-    """Writes a decoder or encoder to `path`: one file, or a directory with model.onnx where the weights are
-    more than one file can hold.
+    """Writes a decoder or encoder to `path`: one file, or a directory with model.onnx and its weights.
 
     Returns the artifact's tensor specs. Raises ExportError.
     """

@@ -1,12 +1,12 @@
-"""A traced graph without weights, and a module's tensors → an ONNX graph with each matrix in its own
-quantization.
+"""Lowers a traced graph and the module's tensors to an ONNX graph, each matrix in its own quantization.
 
-Weights are quantized and streamed to disk one by one as the graph is written (onnx_graph.py): no second copy
-of a model is ever held.
+Weights are quantized and streamed to disk one at a time as the graph is written (graph.py), so that memory
+never holds a second copy of a model.
 
-fp16: everything in the graph, behind inputs and outputs in fp32. int8: matrices symmetric by output channel,
-activations dynamic (a scale and a zero point per call); tables by row. int4: matrices in blocks with a scale
-and a whole zero point each, activations in 8 bits; tables in int8.
+fp16: the whole graph computes in fp16, its inputs and outputs stay fp32. int8: matrices are symmetric with a
+scale per output channel, activations are quantized dynamically with a scale and a zero point per call, and
+tables have a scale per row. int4: matrices are in blocks with a scale and an integer zero point per
+block, activations are in 8 bits, and tables in int8.
 """
 
 from __future__ import annotations
@@ -25,24 +25,25 @@ from ..quantize.quantization_policy import QuantizationPolicy
 from .graph import MS, GraphWriter
 
 QUANTS = ("fp32", "fp16", "int8", "int4")
-ROWS = 1024  # of a matrix quantized at a time
+ROWS = 1024  # rows of a matrix that are quantized at a time
 
 
 class Lowering:
     """Writes the nodes of a traced model into `graph`.
 
-    `tensors`: what the model's inputs beyond its own are.
+    `tensors`: the weights by name; the traced model takes them as further inputs.
     """
 
     def __init__(self, graph: GraphWriter, tensors: dict[str, Tensor], policy: QuantizationPolicy) -> None:
         self.graph, self.tensors, self.policy = graph, dict(tensors), policy
         self.half = policy.quant == "fp16"
         self._turned: dict[str, str] = {}
+        self._quantized: set[str] = set()  # inputs whose int8 codes the graph has already
 
     def run(self, model: Any, inputs: list[str], outputs: list[str]) -> None:
-        """Raises ExportError for a group size that does not divide a matrix."""
+        """Writes all nodes of `model`. Raises ExportError if the group size does not divide a matrix."""
         if self.half:
-            model = _in_half(model, inputs, outputs, self.tensors)
+            model = _in_half(model, inputs, outputs)
         for node in model.graph.node:
             self._node(node)
 
@@ -83,11 +84,11 @@ class Lowering:
 
     def _is_table(self, node: Any) -> bool:
         table = self.tensors.get(node.input[0])
-        along = any(a.name == "axis" and a.i != 0 for a in node.attribute)
-        return table is not None and table.dim() == 2 and table.is_floating_point() and not along
+        other_axis = any(a.name == "axis" and a.i != 0 for a in node.attribute)
+        return table is not None and table.dim() == 2 and table.is_floating_point() and not other_axis
 
     def _product(self, x: str, name: str, out: str) -> None:
-        """x [..., K] times `name` [N, K] transposed → `out` [..., N]."""
+        """Writes `out` [..., N]: x [..., K] times the transpose of the matrix called `name` [N, K]."""
         matrix, quant = self._array(name), self.policy.of(name)
         match quant:
             case "int8" | "int4":
@@ -112,7 +113,7 @@ class Lowering:
                 )
 
     def _in_floats(self, out: str) -> str:
-        """The name under which a quantized operator gives `out`: they give fp32."""
+        """The name of a quantized operator's result, which is always fp32, before a cast to `out`."""
         return f"{out}/fp32" if self.half else out
 
     def _to_half(self, out: str) -> None:
@@ -122,7 +123,9 @@ class Lowering:
     def _product8(self, x: str, matrix: FloatArray, name: str, out: str) -> None:
         codes, scales = _by_row(matrix)
         parts = [f"{x}/codes", f"{x}/scale", f"{x}/zero"]
-        if all(parts[0] not in node.output for node in self.graph.nodes[-64:]):
+        # Matrices with the same input (queries, keys, values) share its codes.
+        if x not in self._quantized:
+            self._quantized.add(x)
             self.graph.node("DynamicQuantizeLinear", [x], parts)
         weight = self.graph.constant(f"{name}/codes", codes.T)
         self.graph.node("MatMulInteger", [parts[0], weight, parts[2]], [f"{out}/sums"])
@@ -168,7 +171,7 @@ class Lowering:
 
 
 def _by_row(matrix: FloatArray) -> tuple[NDArray[np.int8], FloatArray]:
-    """[N, K] → int8 [N, K] and scales [N]: matrix ≈ codes · scales, symmetric."""
+    """Quantizes [N, K] symmetrically by row: int8 codes [N, K] and scales [N], matrix ≈ codes · scales."""
     codes, scales = np.empty(matrix.shape, np.int8), np.empty(len(matrix), np.float32)
     for at in range(0, len(matrix), ROWS):
         rows = matrix[at : at + ROWS]
@@ -178,13 +181,13 @@ def _by_row(matrix: FloatArray) -> tuple[NDArray[np.int8], FloatArray]:
 
 
 def _is_linear(node: Any) -> bool:
-    plain = {"alpha": 1.0, "beta": 1.0, "transA": 0, "transB": 1}
+    linear = {"alpha": 1.0, "beta": 1.0, "transA": 0, "transB": 1}
     values = {a.name: a.f if a.type == 1 else a.i for a in node.attribute}
-    return len(node.input) == 3 and {**plain, "transB": 0} | values == plain
+    return len(node.input) == 3 and {**linear, "transB": 0} | values == linear
 
 
-def _in_half(model: Any, inputs: list[str], outputs: list[str], tensors: dict[str, Tensor]) -> Any:
-    """The graph in half precision between casts: its inputs from fp32, its outputs to fp32."""
+def _in_half(model: Any, inputs: list[str], outputs: list[str]) -> Any:
+    """`model` itself, changed to fp16, with casts from fp32 at its inputs and to fp32 at its outputs."""
     from onnx import TensorProto, helper, numpy_helper
 
     floats = {

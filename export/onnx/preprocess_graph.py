@@ -1,9 +1,9 @@
-"""A photo's way to an image tower as ONNX nodes: uint8 RGB of any size → resized with antialiasing,
-cropped or squashed.
+"""An image tower's preprocessing as ONNX nodes: uint8 RGB of any size is resized with antialiasing, and
+cropped or squashed to a square.
 
-The same steps as runtime/models/image.py's "crop" and "squash", in ONNX Runtime's Resize on bytes, which
-rounds as Pillow does: over the packaged photographs the two differ by less than a hundredth of a level on
-average. Normalisation stands in the tower.
+The steps are those of "crop" and "squash" in runtime/models/image.py. They use ONNX Runtime's Resize on
+bytes, which rounds as Pillow does: over the packaged photographs the two differ by less than a hundredth of a
+level on average. Normalisation is part of the tower.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from ..errors import ExportError
 from .graph import GraphWriter
 
 INPUT = TensorSpec("image", ("height", "width", 3), "uint8")
-# Of a picture longer than this many times its short side only the middle is resized: a crop shows no more,
-# and memory has a bound.
+# If a picture's long side is more than this many times its short side, only the middle is resized: the crop
+# shows no more of it, and this bounds the memory used.
 LONGEST = 16
 
 
 def write(graph: GraphWriter, spec: Preprocessing, out: str) -> None:
-    """Nodes from `INPUT` to `out` float32 [1, crop, crop, 3] in 0..255.
+    """Writes the nodes from `INPUT` to `out`, float32 [1, crop, crop, 3] in 0..255.
 
-    Raises ExportError for a fit that is cut in whole pixels.
+    Raises ExportError for a `spec.fit` other than "crop" and "squash" ("cut" crops in whole pixels).
     """
     if spec.fit not in ("crop", "squash"):
         raise ExportError(
@@ -62,25 +62,26 @@ def write(graph: GraphWriter, spec: Preprocessing, out: str) -> None:
 
 
 def _sizes(graph: GraphWriter, c: _Constants, spec: Preprocessing) -> str:
-    """The middle of an endless panorama, and what it is resized to, rounded down: "prepare/middle",
-    "prepare/size" [2], the result [4].
+    """Writes "prepare/middle", the picture cut to LONGEST, and "prepare/size" [2], what it is resized to.
+
+    The size is rounded down. Returns the name of the same size as a shape [4] with batch and channels.
     """
     node = graph.node
     node("Shape", [INPUT.name], ["prepare/shape"], start=0, end=2)
     short = node("ReduceMin", ["prepare/shape"], ["prepare/short"], keepdims=1)
-    most = node("Mul", [short, c.ints("longest", LONGEST)], ["prepare/most"])
-    reach = node("Min", ["prepare/shape", most], ["prepare/reach"])
+    limit = node("Mul", [short, c.ints("longest", LONGEST)], ["prepare/most"])
+    extent = node("Min", ["prepare/shape", limit], ["prepare/reach"])
     left = node(
-        "Div", [node("Sub", ["prepare/shape", reach], ["prepare/over"]), c.ints("two", 2)], ["prepare/left"]
+        "Div", [node("Sub", ["prepare/shape", extent], ["prepare/over"]), c.ints("two", 2)], ["prepare/left"]
     )
     node(
         "Slice",
-        [INPUT.name, left, node("Add", [left, reach], ["prepare/right"]), c.ints("sides", 0, 1)],
+        [INPUT.name, left, node("Add", [left, extent], ["prepare/right"]), c.ints("sides", 0, 1)],
         ["prepare/middle"],
     )
     node(
         "Div",
-        [node("Mul", [reach, c.ints("resize", spec.resize)], ["prepare/times"]), short],
+        [node("Mul", [extent, c.ints("resize", spec.resize)], ["prepare/times"]), short],
         ["prepare/size"],
     )
     return node(
@@ -97,9 +98,9 @@ class _Constants:
 
 
 def specs(outputs: tuple[TensorSpec, ...]) -> tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]:
-    """The artifact's inputs, and its outputs for the one photo that they hold."""
-    fixed: list[TensorSpec] = []
+    """The artifact's inputs, and `outputs` with a batch of 1: the graph takes a single photo."""
+    single: list[TensorSpec] = []
     for out in outputs:
         shape: list[Any] = [1 if d == "batch" else d for d in out.shape]
-        fixed.append(TensorSpec(out.name, tuple(shape), out.dtype))
-    return (INPUT,), tuple(fixed)
+        single.append(TensorSpec(out.name, tuple(shape), out.dtype))
+    return (INPUT,), tuple(single)

@@ -1,9 +1,9 @@
-"""ONNX: `write` traces, fuses, lowers and quantizes a component; it proves nothing (see parity.py).
+"""ONNX: `write` traces, fuses, lowers and quantizes a component. export/parity checks the result.
 
-Networks go through torch's TorchScript exporter: on these graphs it gives the same operators as the dynamo
-exporter in a twentieth of the time. It is asked for the graph alone: the weights are put in afterwards,
-quantized one by one (onnx_lower.py). int8 convolutions are ONNX Runtime's static quantizer's, calibrated on
-photographs. Language models are written directly (onnx_llm.py).
+Networks are traced by torch's TorchScript exporter: on these graphs it gives the same operators as the dynamo
+exporter in a twentieth of the time. It exports the graph without weights; they are added afterwards,
+quantized one at a time (lower.py). int8 convolutions are quantized by ONNX Runtime's static quantizer,
+calibrated on photographs. Language models are not traced but written node by node (llm_graph.py).
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from .graph import OPSET, GraphWriter, Scheme, stamp
 from .lower import QUANTS, Lowering
 
 SUFFIX = ".onnx"
-# The stem and the first block see raw contrast: in int8 they cost the worst fixture 0.024 of its cosine, in
-# fp32 nothing measurable in time.
+# The first convolutions (the stem and the first block) work on raw contrast. In int8 they lower the worst
+# fixture's cosine by 0.024; in fp32 they take no measurable extra time.
 FP32_CONVOLUTIONS = 3
 Specs = tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]
 Samples = list[tuple[NDArray[Any], ...]]
@@ -48,17 +48,17 @@ def write(
     path: Path,
     options: TargetOptions = DEFAULT,
 ) -> Specs:
-    """Writes `item` to `path` in `quant` (fp32 | fp16 | int8 | int4): one file, or a directory where one file
-    cannot hold the weights.
+    """Writes `item` to `path` in `quant` (fp32 | fp16 | int8 | int4) and returns the artifact's tensor specs.
 
-    `samples` calibrate int8 convolutions. Returns the artifact's tensor specs. Raises ExportError.
+    Writes one file, or a directory if the weights are too large for one file. `samples`: inputs that
+    calibrate int8 convolutions. Raises ExportError.
     """
     if item.role in LLM_ROLES:
         return llm_graph.write(
             item.module, language, Scheme(quant, options.group, options.keep, options.opset), path
         )
     resize = options.resize if item.role == "image_tower" else None
-    # Without samples nothing can be calibrated: a text tower's few convolutions stay in fp32.
+    # Convolutions cannot be calibrated without samples: a text tower's few stay in fp32.
     if quant == "int8" and samples and convolves(item.module):
         if resize is not None:
             raise ExportError(
@@ -67,7 +67,7 @@ def write(
             )
         _static(item, samples, path, options.opset)
         return item.inputs, item.outputs
-    # A token table was quantized before it came here.
+    # The token table is already quantized in its module.
     policy = QuantizationPolicy(
         "ONNX", QUANTS, "fp32" if item.role == "llm_embed" else quant, options.keep, options.group
     )
@@ -85,7 +85,7 @@ def write(
 
 
 def _traced(item: ExportModule, path: Path) -> tuple[Any, dict[str, torch.Tensor]]:
-    """The graph, whose weights are further inputs, and the tensors of those names."""
+    """The traced graph, which takes its weights as further inputs, and these weights by name."""
     import onnx
 
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
@@ -98,7 +98,7 @@ def _traced(item: ExportModule, path: Path) -> tuple[Any, dict[str, torch.Tensor
 def _trace(item: ExportModule, path: Path, weights: bool) -> None:
     axes = {item.inputs[i].name: names for i, names in item.dynamic.items()}
     axes |= {out.name: {d: n for d, n in enumerate(out.shape) if isinstance(n, str)} for out in item.outputs}
-    # Two rows where the batch may vary: a batch of one would be traced as a constant.
+    # Where the batch is dynamic, the example has two rows: a batch of one would be traced as a constant.
     example = tuple(
         x.repeat(2, *[1] * (x.dim() - 1)) if "batch" in item.dynamic.get(i, {}).values() else x
         for i, x in enumerate(item.example)
@@ -119,10 +119,13 @@ def _trace(item: ExportModule, path: Path, weights: bool) -> None:
         )
 
 
-def _in_floats(path: Path) -> list[str]:
-    """What stays in fp32: the first convolutions, and beside GELU, which nothing bounds, sums and
-    convolutions of single channels, so that the residual stream does (FastViT of random numbers behind norms
-    fitted to photographs: worst cosine 0.999 instead of 0.964, in half the time)."""
+def _fp32_nodes(path: Path) -> list[str]:
+    """Names of the nodes that stay in fp32.
+
+    These are the first convolutions and, in a network with GELU, whose values are unbounded, additions and
+    depthwise convolutions, so that the residual stream stays in fp32 (FastViT with random weights and norms
+    fitted to photographs: worst cosine 0.999 instead of 0.964, in half the time).
+    """
     import onnx
 
     nodes = onnx.load(str(path), load_external_data=False).graph.node
@@ -137,15 +140,14 @@ def _in_floats(path: Path) -> list[str]:
 
 
 def _static(item: ExportModule, samples: Samples, path: Path, opset: int) -> None:
-    """int8 convolutions: per channel, activations calibrated on `samples`."""
+    """Writes int8 convolutions with a scale per channel, activations calibrated on `samples`."""
     import onnx
     from onnxruntime.quantization import QuantFormat, QuantType, quantize_static
     from onnxruntime.quantization.calibrate import CalibrationDataReader
     from onnxruntime.quantization.shape_inference import quant_pre_process
 
-    logging.getLogger().setLevel(
-        logging.ERROR
-    )  # the quantizer recommends its own pre-processing, which is done here
+    # Hides the quantizer's advice to run its pre-processing, which is done here.
+    logging.getLogger().setLevel(logging.ERROR)
 
     class Reader(CalibrationDataReader):
         def __init__(self) -> None:
@@ -160,11 +162,11 @@ def _static(item: ExportModule, samples: Samples, path: Path, opset: int) -> Non
             )
 
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        plain, ready, quantized = (Path(folder) / f"{name}.onnx" for name in ("fp32", "ready", "int8"))
+        plain, preprocessed, quantized = (Path(folder) / f"{name}.onnx" for name in ("fp32", "ready", "int8"))
         _trace(item, plain, weights=True)
-        quant_pre_process(str(plain), str(ready), skip_symbolic_shape=True)
+        quant_pre_process(str(plain), str(preprocessed), skip_symbolic_shape=True)
         quantize_static(
-            str(ready),
+            str(preprocessed),
             str(quantized),
             Reader(),
             quant_format=QuantFormat.QDQ,
@@ -172,7 +174,7 @@ def _static(item: ExportModule, samples: Samples, path: Path, opset: int) -> Non
             activation_type=QuantType.QUInt8,
             weight_type=QuantType.QInt8,
             op_types_to_quantize=["Conv", "Add", "Clip"],
-            nodes_to_exclude=_in_floats(ready),
+            nodes_to_exclude=_fp32_nodes(preprocessed),
             extra_options={"ActivationSymmetric": False, "WeightSymmetric": True},
         )
         model = onnx.load(str(quantized))

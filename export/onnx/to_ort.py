@@ -1,10 +1,10 @@
-"""ORT format: what to_onnx.py writes as ONNX Runtime's own flatbuffer, for builds that hold no protobuf and
-only the kernels that they need.
+"""ORT format: the graphs of to_onnx.py as ONNX Runtime's own flatbuffer, for reduced builds of ONNX Runtime,
+which have no protobuf and only the kernels that they need.
 
-`write` converts, `required_operators` says what such a build has to hold; neither proves anything (see
-parity.py). The graph is optimized to "extended" and no further: the next level lays tensors out for the
-processor that writes the file, and phones have another. What is fused here is all that is ever fused: a
-session that opens the file runs it as it stands. Weights are inside, so that one file holds at most 2 GB.
+`write` converts, `required_operators` lists the kernels that such a build needs; export/parity checks the
+result. The graph is optimized to the level "extended" and no further: the next level arranges tensors for the
+processor that writes the file, and a phone has another. A session that opens the file fuses nothing more.
+Weights are inside the file, so a file holds at most 2 GB.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from . import to_onnx
 from .to_onnx import Samples, Specs
 
 SUFFIX = ".ort"
-MAX_BYTES = (1 << 31) - 1  # of a flatbuffer, whose offsets have 31 bits
+MAX_BYTES = (1 << 31) - 1  # a flatbuffer's offsets have 31 bits
 CONFIG = "required_operators.config"
 
 
@@ -39,7 +39,7 @@ def write(
     path: Path,
     options: TargetOptions = DEFAULT,
 ) -> Specs:
-    """As to_onnx.write, but one .ort file. Raises ExportError, for weights beyond 2 GB too."""
+    """As to_onnx.write, but always one .ort file. Raises ExportError, also for weights over 2 GB."""
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         plain = Path(folder) / f"graph{to_onnx.SUFFIX}"
         specs = to_onnx.write(item, quant, language, samples, plain, options)
@@ -60,14 +60,17 @@ def too_large(role: str, quant: str, size: int) -> str:
 
 
 def source_of(path: Path) -> Path:
-    """The graph that an ORT file was made from, kept until the file is proven where this processor's kernels
-    saturate: the kernels of an ORT file are chosen when it is written for all processors, so that no setting
-    can spare it a saturating one here."""
+    """The path of the .onnx file that the ORT file `path` was converted from.
+
+    It is kept until parity has been measured, if this processor's int8 kernels saturate. The kernels of an
+    ORT file are chosen when it is written, for all processors, so that no setting can avoid a saturating
+    kernel at parity. If the ORT file then misses its threshold, parity is measured on the .onnx file.
+    """
     return path.with_suffix(f".source{to_onnx.SUFFIX}")
 
 
 def convert(plain: Path, path: Path, role: str) -> None:
-    """`plain`: an .onnx file, with its weights inside or beside it. Raises ExportError."""
+    """Converts `plain`, an .onnx file with its weights inside or beside it, to `path`. Raises ExportError."""
     ort = load_onnxruntime()
 
     options = ort.SessionOptions()
@@ -84,18 +87,19 @@ def convert(plain: Path, path: Path, role: str) -> None:
 
 
 def required_operators(files: Iterable[Path]) -> str:
-    """What a reduced build of ONNX Runtime must hold to run `files`: the text for its build's
-    --include_ops_by_config.
+    """The operators that a reduced build of ONNX Runtime needs to run `files`.
+
+    The text is a file for the build's option --include_ops_by_config.
     """
     from onnxruntime.tools.ort_format_model import OrtFormatModelProcessor
 
-    found: dict[str, dict[int, set[str]]] = defaultdict(dict)  # domain → version → operators
+    operators: dict[str, dict[int, set[str]]] = defaultdict(dict)  # domain → version → operators
     for file in files:
-        OrtFormatModelProcessor(str(file), found, None).process()
+        OrtFormatModelProcessor(str(file), operators, None).process()
     rows = [
         f"{domain};{version};{','.join(sorted(ops))}"
-        for domain, by in sorted(found.items())
-        for version, ops in sorted(by.items())
+        for domain, versions in sorted(operators.items())
+        for version, ops in sorted(versions.items())
     ]
     return "".join(
         f"{row}\n"

@@ -1,1 +1,1 @@
-"""Parity: every artifact held against fp32 torch on real inputs, at export and again by ."""
+"""Parity: compares every artifact with fp32 torch on real inputs, at export and again in `gamer verify`."""

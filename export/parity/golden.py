@@ -1,8 +1,7 @@
-"""Golden inputs and fp32 torch outputs of every component, for whoever opens the bundle elsewhere
-(runtime/models/selfcheck.py, and the ports).
+"""Golden inputs and fp32 torch outputs of every component, for runtime/models/selfcheck.py and the ports.
 
-They are few, since they run at a phone's first start: `fixtures/ROLE.NAME.npy`, one array a file, `want`
-beside the inputs. What torch gives is found by the very code that replays them.
+They are few, because they run when a phone first starts. Each array is a file `fixtures/ROLE.NAME.npy`; the
+expected output is called `want`. It is computed by the code that replays the inputs (selfcheck.replay).
 """
 
 from __future__ import annotations
@@ -25,25 +24,24 @@ from ..components.export_module import ExportModule
 from ..settings import Settings
 from . import measure
 
-# The two photographs that kernels agree on least: without VNNI's sums, saturating products give cosines of
-# 0.907 and 0.950 (others up to 1.0).
+# The two photographs on which kernels differ most: the saturating products of processors without VNNI give
+# cosines of 0.907 and 0.950 on them, and up to 1.0 on others.
 PHOTOS = ("retina.jpg", "brick.png")
-TOKENS, SOURCE = 12, 4  # of a text; SOURCE: those that an encoder-decoder's decoder attends to
+# Tokens of PROSE that a language model gets; SOURCE: encoded tokens that an encoder-decoder attends to.
+TOKENS, SOURCE = 12, 4
 Arrays = dict[str, NDArray[Any]]
 
 
 def write(settings: Settings, item: ExportModule, folder: Path) -> None:
-    """The golden arrays of the fp32 component `item`, unless they are there: every target of a component has
-    the same.
-    """
+    """Writes the golden arrays of the fp32 component `item`, unless they exist: all targets share them."""
     if (folder / f"{item.role}.want.npy").exists():
         return
     folder.mkdir(parents=True, exist_ok=True)
-    given = inputs(settings, item)
+    golden_inputs = inputs(settings, item)
     session, language = measure.TorchSession(item), components.language(settings)
     spec = components.preprocessing(settings) if item.role == "image_tower" else None
-    want = np.concatenate(list(selfcheck.replay(session, item.role, given, spec, language)))
-    for name, array in {**given, "want": want.astype(np.float32)}.items():
+    want = np.concatenate(list(selfcheck.replay(session, item.role, golden_inputs, spec, language)))
+    for name, array in {**golden_inputs, "want": want.astype(np.float32)}.items():
         path = folder / f"{'dpe' if name == 'patches' else item.role}.{name}.npy"
         aside = path.with_suffix(f".{os.getpid()}")
         with aside.open("wb") as file:
@@ -52,7 +50,7 @@ def write(settings: Settings, item: ExportModule, folder: Path) -> None:
 
 
 def inputs(settings: Settings, item: ExportModule) -> Arrays:
-    """The golden inputs of a component by name, each [cases, …]; of decoders the tokens of one text."""
+    """The golden inputs of a component by name, each [cases, …]; for a decoder, the tokens of one text."""
     match item.role:
         case "image_tower":
             return {"pixels": pixels(fixtures.image_spec(settings))}
@@ -69,20 +67,18 @@ def inputs(settings: Settings, item: ExportModule) -> Arrays:
         case "llm_encoder":
             return {"embeds": measure.prose(settings, TOKENS)}
         case "llm_decoder":
-            attended = (
+            cross = (
                 {}
                 if not components.has_encoder(settings)
                 else {"cross": measure.crosses(settings, measure.prose(settings, SOURCE))}
             )
-            return {"embeds": measure.prose(settings, TOKENS), **attended}
+            return {"embeds": measure.prose(settings, TOKENS), **cross}
     return {"patches": fixtures.patches(settings, PHOTOS[1:])[0][0]}
 
 
 def pixels(spec: Preprocessing) -> NDArray[np.uint8]:
-    """Photographs uint8 [n, side, side, 3] of the very side that the shorter one is resized to: no resize of
-    a port's own moves a byte.
-    """
+    """Photographs uint8 [n, side, side, 3], already resized, so that a port's own resize changes nothing."""
     side = spec.crop if spec.fit == "squash" else spec.resize
     square = replace(spec, resize=side, crop=side)
-    chosen = [prepare(load_pixels(path), square) for path in fixtures.paths() if path.name in PHOTOS]
-    return np.concatenate([np.rint(x).clip(0, 255) for x in chosen]).astype(np.uint8)
+    squares = [prepare(load_pixels(path), square) for path in fixtures.paths() if path.name in PHOTOS]
+    return np.concatenate([np.rint(x).clip(0, 255) for x in squares]).astype(np.uint8)

@@ -1,9 +1,8 @@
-"""Parity: every artifact is run through the very code that the runtime uses and compared with the fp32 torch
-module on real inputs.
+"""Runs an artifact through the runtime's code and compares its outputs with fp32 torch on real inputs.
 
-A figure below its threshold raises, with the figure. Core ML runs on Apple's systems only: elsewhere an
-interpreter evaluates the saved program itself (mil/), and each figure says what executed the artifact. What
-cannot be executed is said to be so, never given a number.
+Parity below a threshold raises ExportError with the figure. Core ML runs on Apple's systems only, but an
+interpreter (coreml/mil/) evaluates a saved program on any. `executed_by` names what ran the artifact. An
+artifact that nothing on this platform can execute gets no figure.
 """
 
 from __future__ import annotations
@@ -35,14 +34,15 @@ from ..target_options import target_options
 
 PROSE_TOKENS = 110
 EXECUTED_BY = {"onnx": "onnxruntime", "executorch": "executorch", "coreml": "Core ML"}
-SOURCE_GRAPH = "its source graph"  # how an ORT file is proven where its kernels saturate
-LARGE, FEW_TOKENS = 500_000_000, 24  # parameters from which on a token in fp32 torch takes seconds
+# In a parity's `kernels`: the graph was run in place of the ORT file, whose kernels saturate on this
+# processor.
+SOURCE_GRAPH = "its source graph"
+# Above LARGE parameters a token takes seconds in fp32 torch, so that FEW_TOKENS are compared.
+LARGE, FEW_TOKENS = 500_000_000, 24
 
 
 class TorchSession:
-    """A torch module behind the runtime's Session interface, so that the reference runs through the same
-    driver.
-    """
+    """A torch module as a Session of the runtime, so that the reference runs with the same driver."""
 
     def __init__(self, item: ExportModule) -> None:
         self.item = item
@@ -76,56 +76,66 @@ def cosines(got: FloatArray, want: FloatArray) -> FloatArray:
 
 
 def unproven(threshold: Threshold) -> Parity:
-    """The entry of an artifact that nothing on this platform executes."""
+    """The parity of an artifact that nothing on this platform executes."""
     return Parity(NOT_RUN, "cosine", threshold.cosine)
 
 
 def measure(
     settings: Settings, item: ExportModule, artifact: Artifact, path: Path, threshold: Threshold
 ) -> Parity:
-    """Runs the artifact and compares.
+    """The parity of an artifact, with the figures of the first executor; `executed_by` lists further ones.
 
-    Raises ExportError naming component, target and figure when it is below `threshold`.
+    Raises ExportError naming component, target and figure if an executor's parity is below `threshold`.
     """
-    proven = [
-        _held(settings, item, artifact, path, threshold, ran) for ran in _sessions(settings, artifact, path)
+    parities = [
+        _execute(settings, item, artifact, path, threshold, executor)
+        for executor in _executors(settings, artifact, path)
     ]
-    if not proven:
-        return replace(unproven(threshold), executed_by=_instead(settings, item, artifact, path, threshold))
-    others = [f"{p.executed_by} cosine ≥ {p.minimum:.5f}" for p in proven[1:]]
-    return replace(proven[0], executed_by="; ".join((proven[0].executed_by, *others)))
+    if not parities:
+        return replace(
+            unproven(threshold), executed_by=_describe_unexecuted(settings, item, artifact, path, threshold)
+        )
+    further = [f"{p.executed_by} cosine ≥ {p.minimum:.5f}" for p in parities[1:]]
+    return replace(parities[0], executed_by="; ".join((parities[0].executed_by, *further)))
 
 
-Ran = tuple[
-    str, Any, str
-]  # what executes, its session, and whose kernels the figures then hold for ("" where it has none of its own)
+# (name, session, kernels that the figures hold for; "" for an interpreter)
+Executor = tuple[str, Any, str]
 
 
-def _held(
-    settings: Settings, item: ExportModule, artifact: Artifact, path: Path, threshold: Threshold, ran: Ran
+def _execute(
+    settings: Settings,
+    item: ExportModule,
+    artifact: Artifact,
+    path: Path,
+    threshold: Threshold,
+    executor: Executor,
 ) -> Parity:
-    """One executor's parity. Where this processor's fast kernels are wrong, the file may still be right, and
-    phones will run it: then the backend's exact form has to reach the threshold, and the parity says so."""
-    by, session, kernels = ran
+    """The parity of one executor.
+
+    If this processor's fast kernels miss the threshold, the file may still be right for phones. Then the
+    backend's exact kernels have to reach it, and `kernels` and `executed_by` name them.
+    """
+    name, session, kernels = executor
     try:
-        return replace(_measure(settings, item, artifact, session, threshold, by), kernels=kernels)
+        return replace(_measure(settings, item, artifact, session, threshold, name), kernels=kernels)
     except ExportError as error:
         exact, source = FALLBACK.get(artifact.target), to_ort.source_of(path)
         if not kernels or exact is None:
             raise
-        if source.is_file():  # precise kernels are chosen for it as it is loaded
+        if source.is_file():  # ONNX Runtime selects precise kernels when it loads this graph
             session, exact = open_session(artifact.target, source, artifact, threads=2), SOURCE_GRAPH
         else:
             session = open_session(f"{artifact.target}:{exact}", path, artifact, threads=2)
         try:
-            proven = _measure(settings, item, artifact, session, threshold, f"{by}, {exact}")
+            parity = _measure(settings, item, artifact, session, threshold, f"{name}, {exact}")
         except ExportError:
             raise error from None
-        return replace(proven, kernels=f"{kernels}, {exact}")
+        return replace(parity, kernels=f"{kernels}, {exact}")
 
 
-def _sessions(settings: Settings, artifact: Artifact, path: Path) -> Iterator[Ran]:
-    """All that can execute the artifact here."""
+def _executors(settings: Settings, artifact: Artifact, path: Path) -> Iterator[Executor]:
+    """Everything that can execute the artifact on this platform."""
     if artifact.target == "executorch" and settings.executorch_backend != "xnnpack":
         yield from _delegated(artifact, path)
     elif runs_here(artifact.target):
@@ -140,9 +150,11 @@ def _sessions(settings: Settings, artifact: Artifact, path: Path) -> Iterator[Ra
         yield "MIL interpreter", shared(mil.open_session(path, artifact), artifact), ""
 
 
-def _delegated(artifact: Artifact, path: Path) -> Iterator[Ran]:
-    """ExecuTorch, where its runtime has the delegates; the interpreter, where Core ML takes the whole
-    program.
+def _delegated(artifact: Artifact, path: Path) -> Iterator[Executor]:
+    """The executors of an ExecuTorch program that was not lowered to XNNPACK.
+
+    They are ExecuTorch, if its runtime has the program's delegates, and the MIL interpreter, if Core ML takes
+    the complete program.
     """
     from executorch.runtime import Runtime
 
@@ -159,21 +171,23 @@ def _delegated(artifact: Artifact, path: Path) -> Iterator[Ran]:
         yield "MIL interpreter", delegate.open_delegate(path, artifact), ""
 
 
-def _instead(
+def _describe_unexecuted(
     settings: Settings, item: ExportModule, artifact: Artifact, path: Path, threshold: Threshold
 ) -> str:
-    """What is known of an ExecuTorch program that nothing here executes: who would compute it, and that what
-    was lowered is the same model.
+    """Describes an ExecuTorch program that nothing here executes, in one line.
+
+    The line has its delegates, and the parity of the graph before delegation, which torch runs. Raises
+    ExportError if that parity is below `threshold`.
     """
     from ..executorch import to_executorch
 
-    given = build(settings, artifact.role, artifact.quant)
+    item_before = build(settings, artifact.role, artifact.quant)
     session = TorchSession(
-        to_executorch.before_delegation(given, artifact.quant, target_options(settings, None))
+        to_executorch.before_delegation(item_before, artifact.quant, target_options(settings, None))
     )
     session.artifact = artifact
-    found = _measure(settings, item, artifact, session, threshold, "")
-    return f"{pte.describe(pte.read(path))}; torch runs what was delegated with cosine ≥ {found.minimum:.5f}"
+    parity = _measure(settings, item, artifact, session, threshold, "")
+    return f"{pte.describe(pte.read(path))}; torch runs what was delegated with cosine ≥ {parity.minimum:.5f}"
 
 
 def _measure(
@@ -199,27 +213,29 @@ def _measure(
     return replace(parity, executed_by=by)
 
 
-def _fixed(session: Any) -> bool:
+def _has_fixed_shapes(session: Any) -> bool:
     return all(isinstance(d, int) for t in session.artifact.inputs for d in t.shape)
 
 
 def _outputs(settings: Settings, item: ExportModule, session: Any, threshold: Threshold) -> Parity:
-    # The image tower's retrieval output is its first; patch features and label probabilities follow from the
-    # same trunk.
-    specs, name, worst = session.artifact.inputs, session.artifact.outputs[0].name, []
-    for n, sample in enumerate(fixtures.samples(settings, item, _fixed(session))):
-        # An artifact that prepares photos itself gets them as they are.
-        given = (fixtures.photographs()[n],) if specs[0].dtype == "uint8" else sample
-        got = session.run({t.name: x for t, x in zip(specs, given, strict=True)})[name]
-        worst.append(float(cosines(got.astype(np.float32), reference(item.module, sample)[0]).min()))
-    # numpy's minimum, which a NaN does not slip past
+    # Only the first output is compared: the image tower's others, patch features and label probabilities,
+    # come from the same layers.
+    specs, name, cosines_of_samples = session.artifact.inputs, session.artifact.outputs[0].name, []
+    for n, sample in enumerate(fixtures.samples(settings, item, _has_fixed_shapes(session))):
+        # An artifact with its own preprocessing gets the photographs unprepared.
+        inputs = (fixtures.photographs()[n],) if specs[0].dtype == "uint8" else sample
+        got = session.run({t.name: x for t, x in zip(specs, inputs, strict=True)})[name]
+        cosines_of_samples.append(
+            float(cosines(got.astype(np.float32), reference(item.module, sample)[0]).min())
+        )
+    # np.min, because it propagates NaN
     return Parity(
         "passed",
         "cosine",
         threshold.cosine,
-        round(float(np.min(worst)), 6),
-        round(float(np.mean(worst)), 6),
-        inputs=len(worst),
+        round(float(np.min(cosines_of_samples)), 6),
+        round(float(np.mean(cosines_of_samples)), 6),
+        inputs=len(cosines_of_samples),
     )
 
 
@@ -228,20 +244,18 @@ def _table(settings: Settings) -> FloatArray:
 
 
 def teacher_force(decoder: Any, embeds: FloatArray) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Feeds embeds [S, H] one by one → hidden states [S, H] and the likeliest next token at each position
-    [S].
-    """
+    """Feeds embeds [S, H] one at a time → hidden states [S, H], likeliest next token at each position [S]."""
     decoder.reset()
-    hidden, best = [], []
+    hidden, likeliest = [], []
     for row in embeds:
         logits, state = decoder.forward(row[None])
         hidden.append(state[-1].copy())
-        best.append(int(np.argmax(logits)))
-    return np.stack(hidden), np.array(best)
+        likeliest.append(int(np.argmax(logits)))
+    return np.stack(hidden), np.array(likeliest)
 
 
 class _Listener:
-    """Stands where an encoder's decoder would, and keeps what it is told."""
+    """Takes the place of the decoder beside an encoder, and records the keys and values it is given."""
 
     def __init__(self) -> None:
         self.cross: dict[str, FloatArray] = {}
@@ -251,9 +265,7 @@ class _Listener:
 
 
 def _read(session: Any, embeds: FloatArray, language: Language) -> tuple[FloatArray, dict[str, FloatArray]]:
-    """What an encoder makes of embeds [S, H]: states [S, H], and the keys and values that a decoder attends
-    to.
-    """
+    """Runs an encoder on embeds [S, H]: its states [S, H], and the keys and values for the decoder."""
     listener: Any = _Listener()
     return EncoderDecoder(session, listener, language).read(embeds), listener.cross
 
@@ -262,20 +274,21 @@ def _encoder(settings: Settings, item: ExportModule, session: Any, threshold: Th
     language, embeds = _language(settings), _prose(settings, item)
     want, _ = _read(TorchSession(item), embeds, language)
     got, _ = _read(session, embeds, language)
-    close = cosines(got, want)
+    similarity = cosines(got, want)
     return Parity(
         "passed",
         "cosine",
         threshold.cosine,
-        round(float(close.min()), 6),
-        round(float(close.mean()), 6),
+        round(float(similarity.min()), 6),
+        round(float(similarity.mean()), 6),
         inputs=len(embeds),
     )
 
 
 def crosses(settings: Settings, source: FloatArray) -> FloatArray:
-    """Keys and values that the fp32 encoder makes of `source` [S, H] for its decoder: [2 · layers, heads, S,
-    Dh].
+    """The decoder's cross-attention keys and values for `source` [S, H], from the fp32 encoder.
+
+    Returns [2 · layers, heads, S, Dh].
     """
     _, cross = _read(TorchSession(build(settings, "llm_encoder", "fp32")), source, _language(settings))
     return np.stack([x[:, : len(source)] for name, x in cross.items() if name != "cross_mask"])
@@ -288,20 +301,21 @@ def _language(settings: Settings) -> Language:
 
 
 def _prose(settings: Settings, item: ExportModule) -> FloatArray:
-    """The same for a parity; fewer for a model whose every token takes seconds here."""
+    """The embeddings that parity is measured on: fewer tokens for a large model."""
     large = sum(p.numel() for p in item.module.parameters()) > LARGE
     return prose(settings, FEW_TOKENS if large else PROSE_TOKENS)
 
 
 def prose(settings: Settings, count: int) -> FloatArray:
-    """Embeddings [count, H] of a real text's first tokens; count is at most PROSE_TOKENS."""
+    """fp32 embeddings [count, H] of the first tokens of PROSE; count is at most PROSE_TOKENS."""
     return _rows(settings)[:count]
 
 
 @lru_cache(maxsize=1)
 def _rows(settings: Settings) -> FloatArray:
-    """The longest prose asked for: the table is large, and parity and golden fixtures both want
-    some of it.
+    """fp32 embeddings of the first PROSE_TOKENS tokens of PROSE.
+
+    They are cached because the token table is large, and parity and golden fixtures both need them.
     """
     return np.array(_table(settings)[fixtures.prose_ids(settings)[:PROSE_TOKENS]])
 
@@ -312,27 +326,26 @@ def _decoder(settings: Settings, item: ExportModule, session: Any, threshold: Th
     if language.start_id is not None:
         cross = crosses(settings, embeds)
         reference_decoder.attend(cross_inputs(reference_decoder.session, cross, language))
-        attending: Any = decoder
-        attending.attend(cross_inputs(session, cross, language))
-    want, best = teacher_force(reference_decoder, embeds)
-    got, ours = teacher_force(decoder, embeds)
-    whole = got
+        driver: Any = decoder
+        driver.attend(cross_inputs(session, cross, language))
+    want, want_tokens = teacher_force(reference_decoder, embeds)
+    got, got_tokens = teacher_force(decoder, embeds)
+    prefilled = got
     if not isinstance(decoder, StepDecoder):
-        # Prefill must be the same computation as token-by-token decoding, in the cache as in the result; a
-        # step graph knows no other.
+        # Prefill must give the same results as token-by-token decoding. A step graph has no prefill.
         decoder.reset()
-        _, whole = decoder.forward(embeds)
-    close = float(np.minimum(cosines(got, want), cosines(whole, want)).min())
+        _, prefilled = decoder.forward(embeds)
+    minimum = float(np.minimum(cosines(got, want), cosines(prefilled, want)).min())
     mean = float(cosines(got, want).mean())
-    # Random weights make near-ties of all tokens: which one leads says nothing of the arithmetic.
-    share = round(float((ours == best).mean()), 4) if item.trained else None
+    # With random weights the likeliest tokens are near ties, so that agreement says nothing about arithmetic.
+    agreement = round(float((got_tokens == want_tokens).mean()), 4) if item.trained else None
     return Parity(
         status="passed",
         metric="top1",
         threshold=threshold.cosine,
-        minimum=round(close, 6),
+        minimum=round(minimum, 6),
         mean=round(mean, 6),
-        top1=share,
+        top1=agreement,
         top1_threshold=threshold.top1,
         inputs=len(embeds),
     )

@@ -1,5 +1,6 @@
-"""Verifies a bundle again, from its files: every artifact through the runtime's code against torch. Writes
-nothing.
+"""Verifies a finished bundle: runs every artifact through the runtime's code and compares it with torch.
+
+Nothing is written.
 """
 
 from __future__ import annotations
@@ -23,31 +24,33 @@ def verify(
     report: Callable[[str], None],
     sources: tuple[tuple[str, str], ...] = (),
 ) -> mf.Manifest:
-    """The manifest with the parity measured now.
+    """The manifest with newly measured parity. `report` is called with a line after each artifact.
 
     Raises ExportError for the first artifact below its threshold.
     """
     settings = _trusted(manifest, sources)
-    proven = []
+    artifacts = []
     for artifact in manifest.artifacts:
         item = components.build(settings, artifact.role, "fp32")
         threshold = settings.threshold(artifact.quant, artifact.role)
         try:
-            measured = measure.measure(settings, item, artifact, mf.inside(bundle, artifact.path), threshold)
+            parity = measure.measure(settings, item, artifact, mf.inside(bundle, artifact.path), threshold)
         except ExportError:
             if not (artifact.parity.kernels.endswith(measure.SOURCE_GRAPH) and processor.read().saturates):
                 raise
-            # the graph that it was proven by is not in the bundle, and no kernels of this processor run the
-            # file right
-            measured = artifact.parity
-        proven.append(replace(artifact, parity=measured))
+            # The source graph that parity was measured on is not in the bundle, and all of this processor's
+            # kernels for the ORT file saturate: the parity of the export stands.
+            parity = artifact.parity
+        artifacts.append(replace(artifact, parity=parity))
         report(f"{artifact.role} for {artifact.target}")
-    return replace(manifest, artifacts=tuple(proven))
+    return replace(manifest, artifacts=tuple(artifacts))
 
 
 def _trusted(manifest: mf.Manifest, sources: tuple[tuple[str, str], ...]) -> Settings:
-    """The manifest's settings, as far as a stranger's may be followed: a bundle can name no checkpoint to
-    fetch or open, and no pickle to run.
+    """The manifest's settings, restricted for a bundle from an untrusted source.
+
+    Pickles are never trusted, and a checkpoint is opened only if the caller names it in `sources`. Raises
+    ExportError if a part has no such source.
     """
     settings = from_strings({**(manifest.settings or {}), "trust_pickle": "False"}, sources)
     given = dict(sources)

@@ -1,1 +1,1 @@
-"""What an export would write and need, before a weight is read, and whether a phone can run it."""
+"""Predicts an export's files and memory without reading weights, and whether a phone can run the result."""

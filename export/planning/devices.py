@@ -1,10 +1,9 @@
-"""Profiles of phones, from devices.json: theoretical peaks, bandwidth, memory, year, sources. Reads and
-checks; predicts nothing.
+"""Reads and checks profiles of phones (devices.json): theoretical peaks, bandwidth, memory, year, sources.
 
-Peaks are multiply-adds a second of the performance cores by data sheet (cores × GHz × a cycle's), null where
-no vendor publishes one. `app_memory_gb`: what a foreground app can count on, half of the memory: our
-assumption. `cpu_watts`: sustained, of all performance cores: an assumption too, good to a factor of two,
-which is why energy is given as a class.
+`cpu_*_gmacs`: peak multiply-adds per second of the performance cores, from data sheets (cores × GHz ×
+multiply-adds per cycle). `gpu_fp16_gmacs`, `npu_int8_gmacs`: null where no vendor publishes a figure.
+`app_memory_gb`: what a foreground app can use; assumed to be half of the memory. `cpu_watts`: sustained power
+of all performance cores; assumed, and right to a factor of two, so that energy is given as a class only.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ class Profile:
 
 
 def load(path: Path = PROFILES) -> tuple[Profile, ...]:
-    """Raises RuntimeFailure naming the profile and the field that does not fit."""
+    """The profiles of a file. Raises RuntimeFailure naming the profile and the invalid field."""
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -60,17 +59,17 @@ def load(path: Path = PROFILES) -> tuple[Profile, ...]:
         ) from None
     if not isinstance(raw, list) or not raw:
         raise RuntimeFailure(f"{path}: a JSON list of profiles is wanted, see export/planning/devices.json")
-    found = tuple(_profile(item, f"{path}: profile {at}") for at, item in enumerate(raw))
-    if len({p.name for p in found}) < len(found):
+    profiles = tuple(_profile(item, f"{path}: profile {at}") for at, item in enumerate(raw))
+    if len({p.name for p in profiles}) < len(profiles):
         raise RuntimeFailure(f"{path}: two profiles have one name: name each device once")
-    return found
+    return profiles
 
 
 def _profile(raw: object, where: str) -> Profile:
     names = [f.name for f in fields(Profile)]
     if not isinstance(raw, dict) or set(raw) != set(names):
-        wrong = sorted(set(raw) ^ set(names)) if isinstance(raw, dict) else ["everything"]
-        raise RuntimeFailure(f"{where}: missing or unknown: {', '.join(map(str, wrong))}")
+        unexpected = sorted(set(raw) ^ set(names)) if isinstance(raw, dict) else ["everything"]
+        raise RuntimeFailure(f"{where}: missing or unknown: {', '.join(map(str, unexpected))}")
     for name in (*_NUMBERS, *(n for n in ("gpu_fp16_gmacs", "npu_int8_gmacs") if raw[n] is not None)):
         if type(raw[name]) not in (int, float) or not 0 < raw[name] < 1e7:
             raise RuntimeFailure(f"{where}: {name} is no positive number")
@@ -85,8 +84,9 @@ def _profile(raw: object, where: str) -> Profile:
 
 
 def choose(known: Sequence[Profile], names: Sequence[str]) -> tuple[Profile, ...]:
-    """The profiles by name, whatever the case; all for no names. Raises RuntimeFailure that lists the
-    choices.
+    """The profiles with these names, ignoring case; all profiles if `names` is empty.
+
+    Raises RuntimeFailure, with the choices, for an unknown name.
     """
     by_name = {p.name.lower(): p for p in known}
     if unknown := [n for n in names if n.lower() not in by_name]:

@@ -1,4 +1,4 @@
-"""What an export is asked that a target cannot follow: said in one line, before a weight is read."""
+"""Checks, before weights are read, that the targets support the settings of an export."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from ..quantize import calibration
 from ..recipe import LLM_ROLES
 from ..settings import Settings
 
-IOS18_QUANTS = ("int4", "pal6", "pal4")  # blocks, and a palette for each group of channels
+# Core ML has blocks, and a palette for each group of channels, since iOS 18.
+IOS18_QUANTS = ("int4", "pal6", "pal4")
 
 
 def check(settings: Settings, targets: tuple[str, ...]) -> None:
-    """Raises ExportError."""
+    """Raises ExportError for a combination of settings that a target does not support."""
     if "onnx" in targets and settings.opset != OPSET and not OPSET < settings.opset <= greatest_opset():
         raise ExportError(
             f"opset {settings.opset}: the graphs need {OPSET}, ONNX Runtime here opens no more than "
@@ -38,8 +39,9 @@ def check(settings: Settings, targets: tuple[str, ...]) -> None:
 
 @lru_cache(maxsize=1)
 def greatest_opset() -> int:
-    """The greatest operator set of ONNX that the installed ONNX Runtime opens: it refuses those that ONNX had
-    not released when it was built.
+    """The greatest ONNX operator set that the installed ONNX Runtime opens.
+
+    It refuses sets that ONNX released after it was built.
     """
     from onnx import defs
 
@@ -50,16 +52,17 @@ def _opens(opset: int) -> bool:
     ort = load_onnxruntime()
     from onnx import TensorProto, helper
 
-    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in "xy"]
-    grid = [
+    edges = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in "xy"]
+    quantization = [
         helper.make_tensor("scale", TensorProto.FLOAT, [], [1.0]),
         helper.make_tensor("zero", TensorProto.UINT8, [], [0]),
     ]
-    # A release may open a set of operators before it has all of their kernels; those of quantization came
-    # last.
-    there = helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["q"])
-    back = helper.make_node("DequantizeLinear", ["q", "scale", "zero"], ["y"])
-    model = helper.make_model(helper.make_graph([there, back], "g", ends[:1], ends[1:], grid), ir_version=10)
+    # A release may accept an operator set before it has all kernels for it; those of quantization came last.
+    quantize = helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["q"])
+    dequantize = helper.make_node("DequantizeLinear", ["q", "scale", "zero"], ["y"])
+    model = helper.make_model(
+        helper.make_graph([quantize, dequantize], "g", edges[:1], edges[1:], quantization), ir_version=10
+    )
     model.opset_import[0].version = opset
     try:
         ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
@@ -69,8 +72,9 @@ def _opens(opset: int) -> bool:
 
 
 def _calibrated(settings: Settings, targets: tuple[str, ...]) -> tuple[str, ...]:
-    """The targets for which an image tower's activations may be calibrated: Core ML's backend of ExecuTorch
-    quantizes weights alone.
+    """The targets whose int8 image tower has calibrated activations.
+
+    ExecuTorch with the Core ML backend is not one of them: it quantizes weights only.
     """
     weights_alone = ("executorch",) if settings.executorch_backend == "coreml" else ()
     return tuple(
@@ -96,16 +100,20 @@ def _before_ios18(settings: Settings) -> None:
 
 
 def _ort(settings: Settings) -> None:
-    """What is fp16 for the file's sake alone, and widened when it is loaded, would be widened in the file."""
-    halves = [
+    """Raises ExportError for fp16 weights of a language model, or of --keep, in an ORT file.
+
+    They are fp16 only to make the file smaller, and are widened to fp32 when it is loaded; an ORT file would
+    hold them widened.
+    """
+    in_fp16 = [
         role
         for role in components.roles(settings)
         if role in LLM_ROLES and settings.quant_of(role, "onnx") == "fp16"
     ]
     if settings.quant != "fp16" and "fp16" in dict(settings.keep).values():
-        halves.append("--keep")
-    if halves:
+        in_fp16.append("--keep")
+    if in_fp16:
         raise ExportError(
-            f"{halves[0]}: fp16 weights would become fp32 in an ORT file: choose int8, int4 or fp32, or "
+            f"{in_fp16[0]}: fp16 weights would become fp32 in an ORT file: choose int8, int4 or fp32, or "
             "--onnx-format onnx"
         )

@@ -1,8 +1,7 @@
-"""Whether a phone can run what an export makes: the targets that its system has, and the memory that one
-app may take.
+"""Whether a phone can run an export: which targets its system has, and whether an app's memory is enough.
 
-In memory a component is its artifact as it lies on disk, a decoder's cache in float32, and the runtime. How
-fast it is, `gamer bench device` says.
+A component is assumed to take the size of its artifact on disk, a decoder's cache in float32, and the
+runtime. `gamer bench device` predicts its speed.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ RUNS = {"Android": ("onnx", "executorch"), "iOS": ("onnx", "executorch", "coreml
 
 
 class Sized(Protocol):
-    """An artifact, or one that is only planned."""
+    """An artifact, or a planned one."""
 
     @property
     def role(self) -> str: ...
@@ -36,8 +35,8 @@ class Sized(Protocol):
 class Fit:
     """One artifact on a phone.
 
-    `runs`: the phone's system has the target. `bytes`: in memory. `fits`: it runs, within what an app may
-    take.
+    `bytes`: in memory. `runs`: the phone's system has the target. `fits`: it runs, and an app may use as much
+    memory.
     """
 
     device: str
@@ -49,12 +48,12 @@ class Fit:
 
 
 def cache_bytes(language: Language) -> int:
-    """A decoder's keys and values in float32."""
+    """The bytes of a decoder's keys and values in float32."""
     return 2 * language.layers * language.kv_heads * language.head_dim * language.max_seq * 4
 
 
 def fits(phone: Profile, artifacts: Iterable[Sized], language: Language | None) -> tuple[Fit, ...]:
-    """Each artifact on the phone, in their order."""
+    """A Fit for each artifact, in the same order."""
     out = []
     for artifact in artifacts:
         cache = cache_bytes(language) if language is not None and artifact.role == "llm_decoder" else 0
@@ -72,8 +71,8 @@ def fits(phone: Profile, artifacts: Iterable[Sized], language: Language | None) 
     return tuple(out)
 
 
-def cannot(found: Iterable[Fit]) -> tuple[str, ...]:
-    """The components that the phone can run from none of their artifacts."""
-    every = tuple(found)
-    able = {fit.role for fit in every if fit.fits}
-    return tuple(dict.fromkeys(fit.role for fit in every if fit.role not in able))
+def cannot(results: Iterable[Fit]) -> tuple[str, ...]:
+    """The roles of which no artifact fits the phone."""
+    checked = tuple(results)
+    runnable = {fit.role for fit in checked if fit.fits}
+    return tuple(dict.fromkeys(fit.role for fit in checked if fit.role not in runnable))

@@ -1,6 +1,4 @@
-"""What an export would write, before a weight is read: artifacts, sizes and the memory that making them
-takes, from configurations alone.
-"""
+"""Predicts an export from configurations, without reading weights: artifacts, sizes and peak memory."""
 
 from __future__ import annotations
 
@@ -13,18 +11,17 @@ from ..recipe import TARGETS
 from ..settings import Settings
 from . import limits
 
-# Bytes a parameter, scales included at 32 to a group (16-bit scales; ONNX keeps 32-bit ones).
+# Bytes per parameter, including scales for groups of 32 (16-bit scales; 32-bit ones in ONNX).
 _BYTES = {"fp32": 4.0, "fp16": 2.0, "int8": 1.03, "8da4w": 0.57, "int4": 0.65, "pal6": 0.76, "pal4": 0.51}
-_BASE = 0.9e9  # torch and a converter, loaded
-# Copies of the fp32 weights that a target's converter and the comparison with torch hold at their worst, the
-# module's own included: the middle of what decoders of 0.5 to 1.6 billion parameters took
-# (bench/results/exports-full-size.json).
+_BASE = 0.9e9  # bytes of torch and a converter, loaded
+# Copies of the fp32 weights in memory at the peak of conversion and parity, the module's included: the middle
+# of the values measured for decoders of 0.5 to 1.6 billion parameters (bench/results/exports-full-size.json).
 _COPIES = {"onnx": 1.6, "executorch": 1.9, "coreml": 3.0}
 
 
 @dataclass(frozen=True)
 class Planned:
-    """One artifact to be. `bytes` and `peak` (of the worker that makes it) are predictions."""
+    """A planned artifact. `bytes`: predicted size. `peak`: predicted peak memory of its worker, in bytes."""
 
     role: str
     target: str
@@ -62,23 +59,23 @@ def parameters(settings: Settings) -> dict[str, int]:
             for size in decoders.shapes(components.checkpoint(settings, "llm").config, settings.slots)
         }
     for role in components.roles(settings):
-        if role not in sizes:  # small: built to be counted
+        if role not in sizes:  # small enough to be built and counted
             sizes[role] = components.build(settings, role, "fp32").describe().parameters
     return sizes
 
 
 def predict(settings: Settings, targets: tuple[str, ...] = TARGETS) -> ExportPlan:
-    """The plan of an export. Raises ExportError where a configuration is not supported."""
+    """The plan of an export. Raises ExportError for unsupported settings or configurations."""
     limits.check(settings, targets)
     sizes = parameters(settings)
-    found = []
+    artifacts = []
     for role in components.roles(settings):
         for target in targets:
             quant = settings.quant_of(role, target)
             size = int(sizes[role] * _BYTES[quant] + 100_000)
             if target == "onnx" and settings.onnx_format == "ort" and size > to_ort.MAX_BYTES:
                 raise ExportError(to_ort.too_large(role, quant, size))
-            found.append(
+            artifacts.append(
                 Planned(
                     role,
                     target,
@@ -88,4 +85,4 @@ def predict(settings: Settings, targets: tuple[str, ...] = TARGETS) -> ExportPla
                     int(_BASE + 4 * sizes[role] * _COPIES[target] + size),
                 )
             )
-    return ExportPlan(tuple(found), sum(p.bytes for p in found), max(p.peak for p in found))
+    return ExportPlan(tuple(artifacts), sum(p.bytes for p in artifacts), max(p.peak for p in artifacts))

@@ -1,1 +1,1 @@
-"""Quantization of tensors: which scheme each gets, blocks and palettes, and fp16 arithmetic emulated."""
+"""Quantization of tensors: policy, calibration, blocks, palettes, and emulated fp16 arithmetic."""

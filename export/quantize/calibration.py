@@ -1,8 +1,8 @@
-"""What calibrates static int8: the photographs that packages carry, or a person's own from a folder.
+"""Inputs that calibrate static int8: the fixtures' photographs, or photographs from a folder of the user.
 
-A folder is anybody's: at most LISTED names are looked at and MOST pictures read, evenly from the whole,
-within the bounds that every indexed photo is read in. What cannot be read is passed over; where too little is
-left, that is an error.
+A folder may be large: at most LISTED files are listed, and at most MOST of them, evenly spaced, are read,
+with the limits that apply to every indexed photo. Unreadable pictures are skipped; fewer than LEAST readable
+ones are an error.
 """
 
 from __future__ import annotations
@@ -27,21 +27,26 @@ from ..components.export_module import ExportModule
 from ..errors import ExportError
 from ..settings import Settings
 
-TARGETS = ("onnx", "executorch")  # Core ML's int8 is of weights alone
+TARGETS = ("onnx", "executorch")  # Core ML's int8 quantizes weights only
 SUFFIXES = (".jpg", ".jpeg", ".png")
 LEAST, MOST, LISTED = 4, 64, 50_000
 
 
 def convolves(module: nn.Module) -> bool:
-    """Whether static int8 has anything to do: matrices find their activations' scales as they run."""
+    """Whether the module has convolutions, which need calibrated activation scales.
+
+    Matrix products in int8 compute theirs at run time.
+    """
     return any(isinstance(part, nn.Conv2d) for part in module.modules())
 
 
 def samples(
     settings: Settings, item: ExportModule, target: str, quant: str
 ) -> list[tuple[NDArray[Any], ...]]:
-    """Inputs that calibrate `item`; none where nothing is calibrated. Raises ExportError, for a folder that
-    nothing asks for too.
+    """Inputs that calibrate `item`; [] if it needs no calibration.
+
+    Raises ExportError if the user's folder has too few readable photographs, or if the image tower needs
+    none.
     """
     if item.role != "image_tower" or target not in TARGETS or quant != "int8":
         return []
@@ -54,22 +59,27 @@ def samples(
         return []
     spec = components.preprocessing(settings)
     assert spec is not None
-    return [(x,) for x in (_own(settings.calibrate, spec) if settings.calibrate else fixtures.images(spec))]
+    return [
+        (x,)
+        for x in (_from_folder(settings.calibrate, spec) if settings.calibrate else fixtures.images(spec))
+    ]
 
 
 def chosen(folder: Path) -> list[Path]:
-    """At most MOST of the folder's pictures, evenly from all of them by name; the same for the same folder.
-    Raises ExportError.
+    """At most MOST pictures of the folder, evenly spaced among its first LISTED by name; deterministic.
+
+    Raises ExportError if there are fewer than LEAST.
     """
     if not folder.is_dir():
         raise ExportError(f"{folder}: no folder of photographs to calibrate with")
-    found = list(islice(_pictures(folder), LISTED))
-    if len(found) < LEAST:
+    pictures = list(islice(_pictures(folder), LISTED))
+    if len(pictures) < LEAST:
         raise ExportError(
-            f"{folder}: {len(found)} JPEG or PNG files, at least {LEAST} are wanted to calibrate with"
+            f"{folder}: {len(pictures)} JPEG or PNG files, at least {LEAST} are wanted to calibrate with"
         )
     return [
-        found[i] for i in np.unique(np.linspace(0, len(found) - 1, min(MOST, len(found))).round().astype(int))
+        pictures[i]
+        for i in np.unique(np.linspace(0, len(pictures) - 1, min(MOST, len(pictures))).round().astype(int))
     ]
 
 
@@ -81,7 +91,7 @@ def _pictures(folder: Path) -> Iterator[Path]:
 
 
 @lru_cache(maxsize=1)
-def _own(folder: str, spec: Preprocessing) -> tuple[NDArray[np.float32], ...]:
+def _from_folder(folder: str, spec: Preprocessing) -> tuple[NDArray[np.float32], ...]:
     files, read = chosen(Path(folder)), []
     for file in files:
         try:

@@ -1,6 +1,4 @@
-"""Half precision as an engine without fp32 computes it: every operation's result is rounded to fp16,
-and overflows.
-"""
+"""Emulates an engine that computes in fp16: every operation's result is rounded to fp16, and may overflow."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ from torch.utils._pytree import tree_map_only
 
 
 def in_half(module: nn.Module) -> nn.Module:
-    """`module` itself, its numbers rounded to fp16."""
+    """Rounds the module's float32 parameters and buffers to fp16, in place, and returns it."""
     for tensor in (*module.parameters(), *module.buffers()):
         if tensor.dtype == torch.float32:
             tensor.data = _round(tensor.data)
@@ -21,7 +19,7 @@ def in_half(module: nn.Module) -> nn.Module:
 
 
 class Rounded(nn.Module):
-    """A module that rounds between its operations."""
+    """Wraps a module so that its inputs and the result of every operation are rounded to fp16."""
 
     def __init__(self, module: Any) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
-"""Palettes: the 2^bits values that stand best for many numbers, by k-means in one dimension.
+"""Palettes: the 2^bits values that represent many numbers best, by k-means in one dimension.
 
-On a line the nearest centroid is found by sorting, so that a round costs a few look-ups instead of a distance
-for every pair: what takes a general k-means hours on a language model takes this one minutes.
+The values are sorted once, so that a round of k-means costs a few binary searches instead of a distance for
+every pair. A general k-means takes hours on a language model; this one takes minutes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ ROUNDS, BINS = 24, 512
 
 
 def palette(values: NDArray[np.floating], bits: int) -> tuple[NDArray[np.floating], NDArray[np.uint8]]:
-    """(centroids ascending [2^bits] in the dtype of `values`, the index of each value's nearest [n])."""
+    """(centroids [2^bits] ascending, in the dtype of `values`; uint8 [n], the index of each nearest one)."""
     flat = values.reshape(-1)
     ordered = np.sort(flat.astype(np.float64))
     sums = np.concatenate([[0.0], np.cumsum(ordered)])
@@ -23,10 +23,10 @@ def palette(values: NDArray[np.floating], bits: int) -> tuple[NDArray[np.floatin
         cuts = np.concatenate([[0], np.searchsorted(ordered, _borders(centroids)), [len(ordered)]])
         counts = np.diff(cuts)
         means = np.diff(sums[cuts]) / np.maximum(counts, 1)
-        moved = np.where(counts > 0, means, centroids)
-        if np.array_equal(moved, centroids):
+        new_centroids = np.where(counts > 0, means, centroids)
+        if np.array_equal(new_centroids, centroids):
             break
-        centroids = moved
+        centroids = new_centroids
     lut = np.asarray(centroids, values.dtype)
     return lut, np.searchsorted(_borders(lut.astype(np.float64)), flat).astype(np.uint8)
 
@@ -36,8 +36,9 @@ def _borders(centroids: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _start(ordered: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-    """Centroids as dense as the cube root of the values' density, where many levels tend (Panter and Dite
-    1951): tails are not forgotten.
+    """Initial centroids, with a density proportional to the cube root of the values' density.
+
+    This is the optimum for many levels (Panter and Dite 1951), and gives the tails centroids too.
     """
     low, high = float(ordered[0]), float(ordered[-1])
     if low == high:

@@ -1,6 +1,4 @@
-"""Which quantization each tensor of a component gets, on every target: what --keep says, else a rule of its
-own, else the component's.
-"""
+"""The quantization of each tensor of a component: by --keep, else by a rule here, else the component's."""
 
 from __future__ import annotations
 
@@ -8,22 +6,26 @@ from dataclasses import dataclass
 
 from ..errors import ExportError
 
-# Raw contrast goes into the first product, and a four-hundredth of the weights is in it.
+# The first product of a tower is not quantized: its input is raw pixel contrast, and it has 1/400 of the
+# weights.
 FIRST = "patch"
-# of a tower: what it rounds away is in the embedding as it stands; in 4 bits it cost a third of the whole
-# error
+# The last product of a tower is at least int8: its rounding error goes directly into the embedding. In 4 bits
+# it caused a third of the total error.
 LAST = "project."
 
 
 def kept(keep: tuple[tuple[str, str], ...], name: str) -> str | None:
-    """The quantization of the first pair of `keep` whose part stands in a tensor's `name`."""
+    """The quantization of the first pair of `keep` whose part occurs in the tensor's `name`, or None."""
     return next((quant for part, quant in keep if part in name), None)
 
 
 @dataclass(frozen=True)
 class QuantizationPolicy:
-    """The first of `keep` whose name stands in a tensor's tells its quantization, else `quant`. `group`:
-    weights that share a scale in 4 bits. `has`: the quantizations of the `target`."""
+    """Chooses the quantization of tensors on one target.
+
+    `has`: the quantizations that the target supports. `quant`: the component's. `keep`: (part of a tensor's
+    name, quantization) pairs that override it. `group`: weights that share a scale in 4 bits.
+    """
 
     target: str
     has: tuple[str, ...]
@@ -40,8 +42,8 @@ class QuantizationPolicy:
 
     def of(self, name: str) -> str:
         """The quantization of the matrix or table called `name`, its path in the module."""
-        if found := kept(self.keep, name):
-            return found
+        if override := kept(self.keep, name):
+            return override
         if FIRST in name:
             return self.quant if self.quant == "fp16" else "fp32"
         return "int8" if name.startswith(LAST) and self.quant in ("int4", "pal4") else self.quant

@@ -1,5 +1,5 @@
-"""Core ML programs evaluated away from Core ML: `open_session` reads a saved .mlpackage and runs what it
-says, operation by operation.
+"""An interpreter of Core ML programs: `open_session` reads a saved .mlpackage, and torch runs it operation by
+operation, on any platform.
 """
 
 from .session import open_session as open_session

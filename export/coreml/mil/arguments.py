@@ -1,4 +1,4 @@
-"""What an operation's function sees: its parameters, as tensors or plain values."""
+"""The parameters of an operation, as its function reads them: tensors or plain values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Result: TypeAlias = "Tensor | tuple[Tensor, ...]"
 
 
 class Values(Protocol):
-    """Where bound values live: constants, inputs and results, by name."""
+    """Access to constants, inputs, results and states by name (see Memory)."""
 
     def get(self, bound: str | Tensor | Stored) -> Tensor: ...
 
@@ -29,26 +29,26 @@ class Values(Protocol):
 
 
 class Arguments:
-    """The parameters of one operation, and in `outputs` what it declares to give.
+    """The parameters of one operation, and the `outputs` that it declares.
 
-    `tensor` gives a value as it is held; `wide` gives fp16 as fp32, which is what an operation computes in
-    before its result is rounded.
+    `tensor` returns a value in its declared type. `wide` returns fp16 as fp32, in which operations compute
+    before their result is rounded. ValueError is raised for a parameter that is missing or of another kind.
     """
 
     def __init__(self, operation: Operation, values: Values) -> None:
         self.operation, self.values = operation, values
         self.outputs: tuple[Named, ...] = operation.outputs
-        # Plain parameters are constants: read once.
+        # Plain values of constants, which are read once.
         self._plain: dict[str, Tensor | str] = {}
 
     def has(self, name: str) -> bool:
         return name in self.operation.inputs
 
     def _bound(self, name: str) -> str | Tensor | Stored | Text:
-        found = self.operation.inputs.get(name, ())
-        if len(found) != 1:
-            raise ValueError(f"parameter {name} has {len(found)} values where one is wanted")
-        return found[0]
+        values = self.operation.inputs.get(name, ())
+        if len(values) != 1:
+            raise ValueError(f"parameter {name} has {len(values)} values where one is wanted")
+        return values[0]
 
     def tensor(self, name: str) -> Tensor:
         bound = self._bound(name)
@@ -66,7 +66,7 @@ class Arguments:
         return self.wide(name) if self.has(name) else None
 
     def tensors(self, name: str) -> list[Tensor]:
-        """All values of a parameter that takes many."""
+        """All values of a parameter that takes several."""
         return [self.values.get(b) for b in self.operation.inputs.get(name, ()) if not isinstance(b, Text)]
 
     def wides(self, name: str) -> list[Tensor]:
@@ -89,7 +89,7 @@ class Arguments:
         return value
 
     def ints(self, name: str, default: Sequence[int] | None = None) -> list[int]:
-        """An integer vector (a scalar counts as one of length 1)."""
+        """An integer vector; a scalar becomes a vector of length 1."""
         if default is not None and not self.has(name):
             return list(default)
         value = self._value(name)
@@ -98,10 +98,10 @@ class Arguments:
         return [int(v) for v in value.reshape(-1).tolist()]
 
     def int_(self, name: str, default: int | None = None) -> int:
-        found = self.ints(name, None if default is None else [default])
-        if len(found) != 1:
-            raise ValueError(f"parameter {name} has {len(found)} elements where one is wanted")
-        return found[0]
+        values = self.ints(name, None if default is None else [default])
+        if len(values) != 1:
+            raise ValueError(f"parameter {name} has {len(values)} elements where one is wanted")
+        return values[0]
 
     def flags(self, name: str, default: Sequence[bool]) -> list[bool]:
         return [bool(v) for v in self.ints(name, [int(d) for d in default])]
@@ -126,15 +126,17 @@ class Arguments:
         return value
 
     def state_name(self, name: str) -> str:
-        """The state that is bound to a parameter."""
+        """The name of the state that is bound to a parameter."""
         bound = self._bound(name)
         if not isinstance(bound, str) or bound not in self.values.states():
             raise ValueError(f"parameter {name} is no state")
         return bound
 
     def expect(self, shape: Sequence[int]) -> tuple[int, ...]:
-        """`shape`, which must be what the operation declares: asked before a result is made, so that no file
-        decides its size unseen.
+        """`shape` as a tuple. Raises ValueError unless the operation declares this shape for its output.
+
+        Called before a result is allocated, so that a file cannot cause an allocation beyond the shapes it
+        declares, which are checked on reading.
         """
         if tuple(shape) != self.outputs[0].type.shape:
             raise ValueError(f"gives shape {list(shape)}, but declares {list(self.outputs[0].type.shape)}")
@@ -145,20 +147,20 @@ Function = Callable[[Arguments], Result]
 
 
 def same_kind(x: Tensor, y: Tensor) -> None:
-    """MIL has no promotion: both operands are of one type."""
+    """Raises ValueError unless both operands have the same type: MIL has no type promotion."""
     if x.dtype != y.dtype:
         raise ValueError(f"operands are {x.dtype} and {y.dtype}")
 
 
 def axis_of(axis: int, rank: int) -> int:
-    """`axis` counted from the front. Raises ValueError if there is no such axis."""
+    """`axis`, which may be negative, as 0..rank - 1. Raises ValueError if there is no such axis."""
     if not -rank <= axis < rank:
         raise ValueError(f"axis {axis} of rank {rank}")
     return axis % rank
 
 
 def unknown(operation: Operation, known: str) -> None:
-    """Raises ExportError naming the parameters that the interpreter does not know."""
+    """Raises ExportError if the operation has parameters not in `known`, names separated by spaces."""
     extra = sorted(set(operation.inputs) - set(known.split()))
     if extra:
         names = ", ".join(v.name for v in operation.outputs)
@@ -169,14 +171,14 @@ def unknown(operation: Operation, known: str) -> None:
 
 
 def floats(x: Tensor) -> Tensor:
-    """`x`, which must be of floats."""
+    """`x`. Raises ValueError if it is not of floats."""
     if not x.is_floating_point():
         raise ValueError(f"operand is {x.dtype}, floats are wanted")
     return x
 
 
 def rows(x: Tensor) -> Tensor:
-    """Integers of any width as the indices that torch takes."""
+    """Integers of any width as int64, as torch takes indices. Raises ValueError for floats and booleans."""
     if x.is_floating_point() or x.dtype == torch.bool:
         raise ValueError(f"indices are {x.dtype}")
     return x.long()

@@ -2,9 +2,9 @@
 record and its bytes.
 
 Little-endian. Header: uint32 count, uint32 version, zeros. Record: uint32 0xDEADBEEF, uint32 type code,
-uint64 bytes, uint64 offset of the bytes, uint64 unused bits at their end. Elements narrower than a byte lie
-least significant bits first, across byte borders. Every offset and size is checked against the file before it
-is used; the file is mapped, never read whole.
+uint64 number of bytes, uint64 offset of the bytes, uint64 number of unused bits at their end. Elements
+narrower than a byte are packed from the least significant bit on, across byte borders. Every offset and size
+is checked against the file before it is used. The file is mapped, not read into memory.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NUMPY = {
 
 
 class Blob:
-    """A weight file, mapped."""
+    """A memory-mapped weight file. Raises ExportError for a file that is missing or of another format."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -47,9 +47,9 @@ class Blob:
             raise ExportError(f"{path}: not a weight file of storage format {VERSION}: export again")
 
     def read(self, offset: int, dtype: DType, shape: tuple[int, ...]) -> Tensor:
-        """The tensor whose record stands at `offset`.
+        """The tensor whose record is at `offset`.
 
-        Raises ExportError if the record is not of that type and size, or leaves the file.
+        Raises ExportError if the record is not of that type and size, or reaches beyond the file.
         """
         count = math.prod(shape)
         if offset < 64 or offset + 64 > len(self._bytes):
@@ -76,21 +76,21 @@ class Blob:
 
 
 def unpack(raw: NDArray[np.uint8], dtype: DType, count: int) -> Tensor:
-    """Stored bytes → `count` elements in the type that holds them."""
+    """The first `count` elements of the stored bytes `raw`, as a tensor [count] of type `dtype.held`."""
     if dtype.bits >= 8:
-        # A copy: torch wants memory that it may write.
+        # astype copies: torch requires writable memory.
         return torch.from_numpy(raw.view(NUMPY[dtype.name]).astype(NUMPY[dtype.name].lstrip("<"))).to(
             dtype.held
         )
-    # Eight elements lie in `bits` whole bytes.
-    whole = np.zeros(-(-len(raw) // dtype.bits) * dtype.bits, np.uint8)
-    whole[: len(raw)] = raw
-    words = np.zeros(len(whole) // dtype.bits, np.uint64)
-    for place, column in enumerate(whole.reshape(-1, dtype.bits).T):
-        words |= column.astype(np.uint64) << np.uint64(8 * place)
+    # Eight elements fill exactly `bits` bytes; each such group becomes a 64-bit word.
+    padded = np.zeros(-(-len(raw) // dtype.bits) * dtype.bits, np.uint8)
+    padded[: len(raw)] = raw
+    words = np.zeros(len(padded) // dtype.bits, np.uint64)
+    for position, column in enumerate(padded.reshape(-1, dtype.bits).T):
+        words |= column.astype(np.uint64) << np.uint64(8 * position)
     out = np.empty((len(words), 8), np.uint8)
-    for place in range(8):
-        out[:, place] = (words >> np.uint64(dtype.bits * place)) & np.uint64((1 << dtype.bits) - 1)
+    for position in range(8):
+        out[:, position] = (words >> np.uint64(dtype.bits * position)) & np.uint64((1 << dtype.bits) - 1)
     values = torch.from_numpy(out.reshape(-1)[:count])
     if not dtype.signed:
         return values

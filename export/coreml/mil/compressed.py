@@ -1,7 +1,7 @@
-"""Compressed constants (`constexpr_*`): from the stored bytes to the tensor that Core ML computes with.
+"""Compressed constants (`constexpr_*`), decompressed to the tensors that Core ML computes with.
 
-Scales, tables and products are computed in fp32; the caller rounds to the declared type, as Core ML's own
-decompression does.
+Scales, tables and products are in fp32; the caller rounds to the declared type, as Core ML's decompression
+does.
 """
 
 from __future__ import annotations
@@ -16,24 +16,25 @@ from .blob import unpack
 from .dtypes import DType
 
 
-def _spread(x: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """`x` with each element repeated over its block, so that it has `shape`; axes that have one element are
-    left to broadcast.
+def _repeat_blocks(x: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Repeats each element of `x` over its block, up to `shape`. Axes of size 1 are left to broadcast.
+
+    Raises ValueError if the blocks do not divide `shape`.
     """
-    if x.dim() != len(shape) or any(n == 0 or whole % n for n, whole in zip(x.shape, shape, strict=True)):
+    if x.dim() != len(shape) or any(n == 0 or size % n for n, size in zip(x.shape, shape, strict=True)):
         raise ValueError(f"blocks of {list(x.shape)} do not divide {list(shape)}")
-    for axis, (n, whole) in enumerate(zip(x.shape, shape, strict=True)):
-        if n not in (1, whole):
-            x = x.repeat_interleave(whole // n, axis)
+    for axis, (n, size) in enumerate(zip(x.shape, shape, strict=True)):
+        if n not in (1, size):
+            x = x.repeat_interleave(size // n, axis)
     return x
 
 
 def _shift_scale(data: Tensor, scale: Tensor, offset: Tensor | None) -> Tensor:
-    """scale × (data − offset), by blocks."""
+    """scale × (data − offset), float32; scale and offset have an element per block."""
     shape, out = tuple(data.shape), data.float()
     if offset is not None:
-        out -= _spread(offset.float(), shape)
-    out *= _spread(scale.float(), shape)
+        out -= _repeat_blocks(offset.float(), shape)
+    out *= _repeat_blocks(scale.float(), shape)
     return out
 
 
@@ -42,58 +43,60 @@ def _blockwise(a: Arguments) -> Tensor:
 
 
 def _affine(a: Arguments) -> Tensor:
-    """iOS 16: scale and zero point are scalars, or vectors along `axis`."""
+    """iOS 16's form: scale and zero point are scalars, or vectors along `axis`."""
     data, axis = a.tensor("quantized_data"), a.int_("axis")
-    sides = []
+    parameters = []
     for name in ("scale", "zero_point"):
-        side = a.tensor(name)
-        sides.append(
-            side.reshape([-1 if i == axis % data.dim() else 1 for i in range(data.dim())])
-            if side.dim()
-            else side.reshape([1] * data.dim())
+        parameter = a.tensor(name)
+        parameters.append(
+            parameter.reshape([-1 if i == axis % data.dim() else 1 for i in range(data.dim())])
+            if parameter.dim()
+            else parameter.reshape([1] * data.dim())
         )
-    return _shift_scale(data, sides[0], sides[1])
+    return _shift_scale(data, parameters[0], parameters[1])
 
 
 def _look_up(indices: Tensor, lut: Tensor, axis: int) -> Tensor:
-    """indices [...], lut [blocks..., palette, vector] → values; a vector's elements lie side by side along
-    `axis`.
+    """The palette entries that indices [...] select from lut [blocks..., palette, vector].
+
+    The elements of a vector are placed next to each other along `axis`. Raises ValueError for an index that
+    the table does not have.
     """
     rank, (palette, vector) = indices.dim(), lut.shape[-2:]
     if lut.dim() != rank + 2 or palette == 0 or (indices.numel() and int(indices.max()) >= palette):
         raise ValueError(f"table {list(lut.shape)} does not fit indices of shape {list(indices.shape)}")
     blocks = torch.arange(math.prod(lut.shape[:-2])).reshape(lut.shape[:-2])
-    at = indices.long() + _spread(blocks, tuple(indices.shape)) * palette
-    found = lut.reshape(-1, vector)[at]
+    entry_index = indices.long() + _repeat_blocks(blocks, tuple(indices.shape)) * palette
+    entries = lut.reshape(-1, vector)[entry_index]
     if vector == 1:
-        return found.squeeze(-1)
+        return entries.squeeze(-1)
     axis %= rank
     shape = [n * vector if i == axis else n for i, n in enumerate(indices.shape)]
-    return found.movedim(-1, axis + 1).reshape(shape)
+    return entries.movedim(-1, axis + 1).reshape(shape)
 
 
 def _lut_to_dense(a: Arguments) -> Tensor:
     if not a.has("shape"):
         return _look_up(a.tensor("indices"), a.tensor("lut"), a.int_("vector_axis", 0))
-    # iOS 16: one table, indices packed into bytes
+    # iOS 16's form: a single table, and indices packed into bytes.
     lut, shape = a.tensor("lut"), a.expect(a.ints("shape"))
-    indices = _bits(a.tensor("indices"), int(math.log2(max(lut.numel(), 2))), math.prod(shape))
+    indices = _unpack_bits(a.tensor("indices"), int(math.log2(max(lut.numel(), 2))), math.prod(shape))
     return lut[indices.long()].reshape(shape)
 
 
-def _bits(packed: Tensor, width: int, count: int) -> Tensor:
+def _unpack_bits(packed: Tensor, width: int, count: int) -> Tensor:
     if packed.dim() != 1 or packed.numel() != (count * width + 7) // 8:
         raise ValueError(f"{packed.numel()} bytes are not {count} elements of {width} bits")
     return unpack(packed.numpy(), DType(f"UINT{width}", torch.uint8, width, 0, False), count)
 
 
 def _dense(values: Tensor, mask: Tensor) -> Tensor:
-    """`values` in the places where `mask` is set, zeros elsewhere."""
-    places = mask.reshape(-1).bool()
-    if int(places.sum()) != values.numel():
-        raise ValueError(f"{values.numel()} values for a mask of {int(places.sum())}")
+    """A tensor of the mask's shape: `values` in order where the mask is set, zeros elsewhere."""
+    positions = mask.reshape(-1).bool()
+    if int(positions.sum()) != values.numel():
+        raise ValueError(f"{values.numel()} values for a mask of {int(positions.sum())}")
     out = torch.zeros(mask.numel(), dtype=values.dtype)
-    out[places] = values.reshape(-1)
+    out[positions] = values.reshape(-1)
     return out.reshape(mask.shape)
 
 
@@ -101,7 +104,7 @@ def _sparse_to_dense(a: Arguments) -> Tensor:
     mask = a.tensor("mask")
     if a.has("shape"):
         shape = a.expect(a.ints("shape"))
-        mask = _bits(mask, 1, math.prod(shape)).reshape(shape)
+        mask = _unpack_bits(mask, 1, math.prod(shape)).reshape(shape)
     return _dense(a.tensor("nonzero_data"), mask)
 
 

@@ -1,7 +1,4 @@
-"""MIL's element types: how each is stored in a weight file, and the torch type that holds its values here.
-
-A literal table.
-"""
+"""MIL's element types: how they are stored in a weight file, and the torch types that hold their values."""
 
 from __future__ import annotations
 
@@ -14,8 +11,9 @@ from ...errors import ExportError
 
 @dataclass(frozen=True)
 class DType:
-    """`name`: MIL's. `held`: torch's type of the values. `bits`, `blob`: width and type code in a weight file
-    (0: never stored there).
+    """An element type. `name`: in MIL. `held`: the torch type that holds the values.
+
+    `bits`, `blob`: the width and the type code in a weight file; code 0: never stored there.
     """
 
     name: str
@@ -29,7 +27,7 @@ class DType:
         return bool(self.held.is_floating_point)
 
 
-# torch's uint16 and uint32 cannot compute, so wider signed types hold their values.
+# torch does not compute in uint16 and uint32, so wider signed types hold their values.
 DTYPES = {
     d.name: d
     for d in (
@@ -50,7 +48,7 @@ DTYPES = {
         DType("UINT32", torch.int64, 32, 15, False),
     )
 }
-# What `cast` and its relatives call them.
+# The element types by the names that `cast` and similar operations use.
 BY_CAST_NAME = {
     "fp16": DTYPES["FLOAT16"],
     "fp32": DTYPES["FLOAT32"],
@@ -64,7 +62,7 @@ BY_CAST_NAME = {
 
 
 def dtype(name: str) -> DType:
-    """The element type called `name`. Raises ExportError for one that the interpreter does not know."""
+    """The element type called `name` in MIL. Raises ExportError for an unknown name."""
     if name not in DTYPES:
         raise ExportError(
             f"element type {name} is not one that the MIL interpreter knows ({', '.join(DTYPES)})"
@@ -73,7 +71,7 @@ def dtype(name: str) -> DType:
 
 
 def cast_dtype(name: str) -> DType:
-    """The same by the name that `cast` uses ("fp16")."""
+    """The element type by the name that `cast` uses ("fp16"). Raises ExportError for an unknown name."""
     if name not in BY_CAST_NAME:
         raise ExportError(
             f"cast to {name!r} is not one that the MIL interpreter knows ({', '.join(BY_CAST_NAME)})"

@@ -1,9 +1,9 @@
-"""Runs a program: each operation in order, each result held in the type that the program declares for it.
+"""Runs a program: the operations in order, each result converted to the type that the program declares.
 
-fp16 between operations is fp16: a result is rounded, and overflows to infinity as it would on the device.
-What is not known (an operation, a parameter, an element type) or does not agree with its own declaration (a
-shape, a kind of number) is an error that names it; nothing is skipped and nothing guessed. Everything that
-can be checked before a run is checked when the program is loaded.
+Results declared as fp16 are rounded to fp16, and overflow to infinity as they would on the device. An unknown
+operation, parameter or element type raises an error that names it, and so does a result whose shape or kind
+of number differs from its declaration; nothing is skipped or guessed. Whatever can be checked before a run is
+checked when the program is loaded.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OPS: dict[str, tuple[Function, str]] = {
     **ops_reduce.OPS,
     **ops_network.OPS,
 }
-# What torch and numpy raise for operands that do not fit each other, and for more memory than there is.
+# The errors of torch and numpy for operands that do not fit each other, and for too little memory.
 REFUSALS = (
     ValueError,
     RuntimeError,
@@ -43,7 +43,7 @@ REFUSALS = (
 
 @dataclass(frozen=True)
 class Step:
-    """One operation ready to run. `last`: the values that nothing needs after it."""
+    """One operation ready to run. `last`: the names of the values that no later operation uses."""
 
     compute: Function
     arguments: Arguments
@@ -51,9 +51,9 @@ class Step:
 
 
 class Interpreter:
-    """A saved program in memory.
+    """A loaded program. `run` takes and returns tensors by name; states persist between calls until `reset`.
 
-    `run` takes and gives tensors by name; states live from call to call until `reset`.
+    `kept_bytes`: how many bytes of expanded constants are cached.
     """
 
     def __init__(self, package: Path, kept_bytes: int = KEPT_BYTES) -> None:
@@ -63,7 +63,7 @@ class Interpreter:
         self.reset()
 
     def reset(self) -> None:
-        """States to zero, as a new state of Core ML is."""
+        """Sets all states to zero, as in a new state of Core ML."""
         for state in self.program.states:
             self._memory.add_state(state.name, torch.zeros(state.type.shape, dtype=state.type.dtype.held))
 
@@ -72,19 +72,20 @@ class Interpreter:
         return {name: value.clone() for name, value in self._memory.states().items()}
 
     def set_states(self, values: dict[str, Tensor]) -> None:
-        """Takes over these values, each rounded to its state's type.
+        """Sets these states to copies of the values, in the states' types.
 
-        Raises ExportError for a state that the program does not have so.
+        Raises ExportError for a name or shape that is not that of a state.
         """
-        held = self._memory.states()
+        states = self._memory.states()
         for name, value in values.items():
-            if name not in held or value.shape != held[name].shape:
+            if name not in states or value.shape != states[name].shape:
                 raise ExportError(f"{self.package}: no state {name} of shape {list(value.shape)}")
-            self._memory.add_state(name, value.to(held[name].dtype, copy=True))
+            self._memory.add_state(name, value.to(states[name].dtype, copy=True))
 
     def run(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Raises ExportError for inputs that are not the program's, and for an operation that cannot be
-        computed.
+        """The outputs by name. `inputs`: every input by name, of the declared shape and type.
+
+        Raises ExportError for missing or unsuitable inputs, and for an operation that cannot be computed.
         """
         live = self._memory.live
         live.clear()
@@ -108,24 +109,24 @@ class Interpreter:
                     live[output.name] = value
                 for name in step.last:
                     live.pop(name, None)
-            found = {name: self._memory.get(name).clone() for name in self.program.outputs}
+            results = {name: self._memory.get(name).clone() for name in self.program.outputs}
         live.clear()
-        return found
+        return results
 
     def _load(self) -> list[Step]:
-        """The program's steps; constants are put away, everything else checked. Raises ExportError."""
-        taken = {v.name for v in (*self.program.inputs, *self.program.states)}
+        """Checks all operations and stores the constants; returns the program's steps. Raises ExportError."""
+        defined = {v.name for v in (*self.program.inputs, *self.program.states)}
         runnable: list[Operation] = []
         for operation in self.program.operations:
-            self._check(operation, taken)
-            taken |= {v.name for v in operation.outputs}
+            self._check(operation, defined)
+            defined |= {v.name for v in operation.outputs}
             if operation.type == "const" and operation.value is not None:
                 self._memory.add_constant(operation.outputs[0].name, operation.value)
             elif operation.type in compressed.OPS:
                 self._add_compressed(operation)
             else:
                 runnable.append(operation)
-        missing = [name for name in self.program.outputs if name not in taken]
+        missing = [name for name in self.program.outputs if name not in defined]
         if missing:
             raise ExportError(f"{self.package}: nothing makes output {missing[0]!r}: export again")
         return self._schedule(runnable)
@@ -133,19 +134,19 @@ class Interpreter:
     def _schedule(self, operations: list[Operation]) -> list[Step]:
         last: dict[str, int] = {}
         for index, operation in enumerate(operations):
-            for bound in (b for many in operation.inputs.values() for b in many if isinstance(b, str)):
+            for bound in (b for values in operation.inputs.values() for b in values if isinstance(b, str)):
                 last[bound] = index
             for output in operation.outputs:
                 last.setdefault(output.name, index)
-        done: dict[int, list[str]] = {}
+        ending: dict[int, list[str]] = {}
         for name in set(last) - set(self.program.outputs):
-            done.setdefault(last[name], []).append(name)
+            ending.setdefault(last[name], []).append(name)
         return [
-            Step(OPS[o.type][0], Arguments(o, self._memory), tuple(done.get(i, ())))
+            Step(OPS[o.type][0], Arguments(o, self._memory), tuple(ending.get(i, ())))
             for i, o in enumerate(operations)
         ]
 
-    def _check(self, operation: Operation, taken: set[str]) -> None:
+    def _check(self, operation: Operation, defined: set[str]) -> None:
         where = f"{self.package}: operation {operation.type} → {', '.join(v.name for v in operation.outputs)}"
         if operation.type != "const" and operation.type not in OPS and operation.type not in compressed.OPS:
             raise ExportError(f"{where}: the MIL interpreter does not know {operation.type}")
@@ -153,10 +154,10 @@ class Interpreter:
             unknown(operation, (compressed.OPS.get(operation.type) or OPS[operation.type])[1])
             if any(v.type.dtype is TEXT or v.type.state for v in operation.outputs):
                 raise ExportError(f"{where}: gives no tensor")
-        if twice := sorted({v.name for v in operation.outputs} & taken):
-            raise ExportError(f"{where}: value {twice[0]!r} is made twice")
-        for bound in (b for many in operation.inputs.values() for b in many):
-            if isinstance(bound, str) and bound not in taken:
+        if duplicates := sorted({v.name for v in operation.outputs} & defined):
+            raise ExportError(f"{where}: value {duplicates[0]!r} is made twice")
+        for bound in (b for values in operation.inputs.values() for b in values):
+            if isinstance(bound, str) and bound not in defined:
                 raise ExportError(f"{where}: takes {bound!r}, which nothing before it makes")
 
     def _add_compressed(self, operation: Operation) -> None:
@@ -173,7 +174,7 @@ class Interpreter:
         try:
             result: Result = compute(arguments)
             values = result if isinstance(result, tuple) else (result,)
-            return tuple(_declared(v, o) for v, o in zip(values, operation.outputs, strict=True))
+            return tuple(_as_declared(v, o) for v, o in zip(values, operation.outputs, strict=True))
         except REFUSALS as error:
             names, reason = (
                 ", ".join(v.name for v in operation.outputs),
@@ -182,9 +183,10 @@ class Interpreter:
             raise ExportError(f"{self.package}: operation {operation.type} → {names}: {reason}") from None
 
 
-def _declared(value: Tensor, output: Named) -> Tensor:
-    """`value` as the program declares it: rounded to fp16 where it says so. Raises ValueError for another
-    shape or kind of number.
+def _as_declared(value: Tensor, output: Named) -> Tensor:
+    """`value` in the type that the program declares for the output, such as fp16.
+
+    Raises ValueError for another shape, another kind of number, or numbers outside an unsigned type.
     """
     kind: DType = output.type.dtype
     if tuple(value.shape) != output.type.shape:

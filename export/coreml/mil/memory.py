@@ -1,9 +1,9 @@
-"""Where the values of a program live: constants (in place, in the weight file, or compressed), inputs,
-results and states.
+"""The values of a running program: constants (inline, in the weight file, or compressed), inputs, results
+and states.
 
-Constants are expanded to the type that operations compute in when they are first used, and kept as long as
-they fit `KEPT_BYTES`; the rest are expanded again at each use, so that a model of any size runs in bounded
-memory.
+A constant is expanded on its first use to the type that operations compute in. Expanded constants are cached
+up to a total of `KEPT_BYTES` bytes; the others are expanded again at each use, so that a model of any size
+runs in bounded memory.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ PREFIX = "@model_path/"
 
 
 class Memory:
-    """`constants`: name → what expands it, in the type that the program declares."""
+    """Values by name. `data`: the package's data folder; `kept_bytes`: the bytes for expanded constants.
+
+    `live`: the inputs and results of the current run.
+    """
 
     def __init__(self, data: Path, kept_bytes: int) -> None:
         self._data, self._room = data, kept_bytes
@@ -58,7 +61,7 @@ class Memory:
         return self._blobs[relative].read(value.offset, value.type.dtype, value.type.shape)
 
     def get(self, bound: str | Tensor | Stored) -> Tensor:
-        """A value in the type that the program declares."""
+        """A value in the type that the program declares. Raises ExportError for a value not yet computed."""
         if isinstance(bound, Tensor):
             return bound
         if isinstance(bound, Stored):
@@ -72,7 +75,7 @@ class Memory:
         return self._keep(self._held, bound, self._expand[bound]())
 
     def wide(self, bound: str | Tensor | Stored) -> Tensor:
-        """The same as operations compute with it: fp16 as fp32."""
+        """As `get`, but in the type that operations compute in: fp16 as fp32."""
         if isinstance(bound, str) and bound in self._wide:
             return self._wide[bound]
         if not isinstance(bound, str) or bound in self.live or bound not in self._expand:
@@ -81,11 +84,11 @@ class Memory:
         value = self._held[bound] if bound in self._held else self._expand[bound]()
         return self._keep(self._wide, bound, value.float() if value.dtype == torch.float16 else value)
 
-    def _keep(self, where: dict[str, Tensor], name: str, value: Tensor) -> Tensor:
+    def _keep(self, cache: dict[str, Tensor], name: str, value: Tensor) -> Tensor:
         size = value.numel() * value.element_size()
         if size <= self._room:
             self._room -= size
-            where[name] = value
+            cache[name] = value
         return value
 
     def text(self, name: str) -> str | None:

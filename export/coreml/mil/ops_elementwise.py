@@ -43,8 +43,8 @@ def _unary(compute: Unary) -> Function:
     return lambda a: compute(floats(a.wide("x")))
 
 
-def _plain(compute: Unary) -> Function:
-    """Of any type."""
+def _unary_any(compute: Unary) -> Function:
+    """An operation that takes any element type."""
     return lambda a: compute(a.wide("x"))
 
 
@@ -80,7 +80,7 @@ def _cast(a: Arguments) -> Tensor:
     if to.floating or not x.is_floating_point():
         return x.to(torch.float32) if to.floating else x.to(to.held)
     info = torch.iinfo(to.held)
-    # Towards zero; in float64, where the limits of int32 are exact.
+    # Rounds towards zero. float64, because it represents the limits of int32 exactly.
     return x.double().trunc().clamp(info.min, info.max).to(to.held)
 
 
@@ -93,7 +93,7 @@ def _select(a: Arguments) -> Tensor:
     return torch.where(cond, x, y)
 
 
-# name → (function, its parameters)
+# name → (function, its parameters, separated by spaces)
 OPS: dict[str, tuple[Function, str]] = {
     "add": (_binary(torch.add), "x y"),
     "sub": (_binary(torch.sub), "x y"),
@@ -114,10 +114,10 @@ OPS: dict[str, tuple[Function, str]] = {
     "logical_or": (_logical(torch.logical_or), "x y"),
     "logical_xor": (_logical(torch.logical_xor), "x y"),
     "logical_not": (lambda a: torch.logical_not(a.tensor("x")), "x"),
-    "identity": (_plain(lambda x: x), "x"),
-    "abs": (_plain(torch.abs), "x"),
-    "sign": (_plain(torch.sign), "x"),
-    "square": (_plain(torch.square), "x"),
+    "identity": (_unary_any(lambda x: x), "x"),
+    "abs": (_unary_any(torch.abs), "x"),
+    "sign": (_unary_any(torch.sign), "x"),
+    "square": (_unary_any(torch.square), "x"),
     "ceil": (_unary(torch.ceil), "x"),
     "floor": (_unary(torch.floor), "x"),
     "round": (_unary(torch.round), "x"),

@@ -1,6 +1,7 @@
 """Operations of networks: products, convolutions, pooling, normalisation, softmax, attention, state.
 
-Each computes in fp32 and rounds once, at its end; hardware may round inside, where this says nothing.
+Each operation computes in fp32 and is rounded once, at its end. Hardware may round inside an operation too,
+which is not modelled.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def _einsum(a: Arguments) -> Tensor:
 def _paddings(
     a: Arguments, kernel: list[int], strides: list[int], dilations: list[int], sizes: list[int]
 ) -> list[tuple[int, int]]:
-    """Before and after, along each spatial axis."""
+    """The (before, after) paddings of each spatial axis, in elements."""
     kind, n = a.text("pad_type", "valid"), len(sizes)
     if kind == "valid":
         return [(0, 0)] * n
@@ -62,13 +63,13 @@ def _paddings(
     return out
 
 
-def _surround(x: Tensor, pads: list[tuple[int, int]], value: float) -> Tensor:
+def _padded(x: Tensor, pads: list[tuple[int, int]], value: float) -> Tensor:
     if all(p == (0, 0) for p in pads):
         return x
     return F.pad(x, [p for pair in reversed(pads) for p in pair], value=value)
 
 
-def _steps(a: Arguments, rank: int) -> tuple[list[int], list[int]]:
+def _strides_dilations(a: Arguments, rank: int) -> tuple[list[int], list[int]]:
     strides, dilations = a.ints("strides", [1] * rank), a.ints("dilations", [1] * rank)
     if len(strides) != rank or len(dilations) != rank or min(*strides, *dilations, 1) < 1:
         raise ValueError(f"strides {strides[:8]} and dilations {dilations[:8]} of {rank} axes")
@@ -78,7 +79,7 @@ def _steps(a: Arguments, rank: int) -> tuple[list[int], list[int]]:
 def _conv(a: Arguments) -> Tensor:
     x, weight = floats(a.wide("x")), a.wide("weight")
     rank = x.dim() - 2
-    strides, dilations = _steps(a, rank)
+    strides, dilations = _strides_dilations(a, rank)
     pads = _paddings(a, list(weight.shape[2:]), strides, dilations, list(x.shape[2:]))
     spans = zip(x.shape[2:], pads, weight.shape[2:], dilations, strides, strict=True)
     a.expect(
@@ -89,15 +90,15 @@ def _conv(a: Arguments) -> Tensor:
         ]
     )
     return CONVOLUTIONS[rank](
-        _surround(x, pads, 0.0), weight, a.wide_or_none("bias"), strides, 0, dilations, a.int_("groups", 1)
+        _padded(x, pads, 0.0), weight, a.wide_or_none("bias"), strides, 0, dilations, a.int_("groups", 1)
     )
 
 
 def _conv_transpose(a: Arguments) -> Tensor:
-    """The whole product, then the padding cut off: `output_shape`, where given, decides how much remains."""
+    """The full transposed convolution, then cut by the paddings, or to `output_shape` if that is given."""
     x, weight = floats(a.wide("x")), a.wide("weight")
     rank = x.dim() - 2
-    strides, dilations = _steps(a, rank)
+    strides, dilations = _strides_dilations(a, rank)
     kind = a.text("pad_type", "valid")
     if kind not in ("valid", "custom"):
         raise ValueError(f"pad_type {kind!r} is not known")
@@ -106,12 +107,12 @@ def _conv_transpose(a: Arguments) -> Tensor:
         (n - 1) * s + (k - 1) * d + 1
         for n, s, k, d in zip(x.shape[2:], strides, weight.shape[2:], dilations, strict=True)
     ]
-    wanted = list(a.outputs[0].type.shape)
-    if len(wanted) != x.dim() or any(w > n for w, n in zip(wanted[2:], sizes, strict=True)):
-        raise ValueError(f"gives at most {sizes}, but declares {wanted[2:]}")
+    declared = list(a.outputs[0].type.shape)
+    if len(declared) != x.dim() or any(w > n for w, n in zip(declared[2:], sizes, strict=True)):
+        raise ValueError(f"gives at most {sizes}, but declares {declared[2:]}")
     full = TRANSPOSED[rank](x, weight, a.wide_or_none("bias"), strides, 0, 0, a.int_("groups", 1), dilations)
     for axis, (before, after) in enumerate(pads, start=2):
-        # PyTorch's output_padding arrives as a smaller padding behind, or as output_shape.
+        # PyTorch's output_padding is converted to a smaller padding at the end, or to output_shape.
         size = a.ints("output_shape")[axis] if a.has("output_shape") else full.shape[axis] - before - after
         full = full.narrow(axis, before, size)
     return full
@@ -124,12 +125,12 @@ def _pool(a: Arguments, kind: str) -> Tensor:
         raise ValueError("ceil_mode or kernel is not known")
     pads = _paddings(a, kernel, strides, ones, list(x.shape[2:]))
     if kind == "max":
-        return MAXIMA[len(kernel)](_surround(x, pads, -math.inf), kernel, strides)
+        return MAXIMA[len(kernel)](_padded(x, pads, -math.inf), kernel, strides)
     average = AVERAGES[len(kernel)]
-    total = average(_surround(x, pads, 0.0), kernel, strides)
+    total = average(_padded(x, pads, 0.0), kernel, strides)
     if not a.flag("exclude_padding_from_average", False):
         return total
-    return total / average(_surround(torch.ones_like(x), pads, 0.0), kernel, strides)
+    return total / average(_padded(torch.ones_like(x), pads, 0.0), kernel, strides)
 
 
 def _layer_norm(a: Arguments) -> Tensor:
@@ -167,7 +168,7 @@ def _instance_norm(a: Arguments) -> Tensor:
 
 
 def _l2_norm(a: Arguments) -> Tensor:
-    """Over all but the batch axes: the last three."""
+    """Divides by the L2 norm over the last three axes; axes before them are batch axes."""
     x = floats(a.wide("x"))
     axes = list(range(max(x.dim() - 3, 0), x.dim()))
     return x * torch.rsqrt((x * x).sum(axes, keepdim=True) + a.number("epsilon", 1e-6))
@@ -178,7 +179,7 @@ def _softmax(a: Arguments) -> Tensor:
 
 
 def _attention(a: Arguments) -> Tensor:
-    """softmax(Q Kᵀ / √E + mask) V; a boolean mask says where to look."""
+    """softmax(Q Kᵀ / √E + mask) V; a boolean mask is true where attention is allowed."""
     q, k, v = a.wide("query"), a.wide("key"), a.wide("value")
     a.expect([*q.shape[:-1], v.shape[-1]])
     mask = a.wide_or_none("attn_mask")
@@ -194,10 +195,10 @@ def _read_state(a: Arguments) -> Tensor:
 
 def _write_state(a: Arguments) -> tuple[Tensor, ...]:
     name, data = a.state_name("input"), a.tensor("data")
-    held = a.values.states()[name]
-    if data.shape != held.shape or data.dtype != held.dtype:
+    state = a.values.states()[name]
+    if data.shape != state.shape or data.dtype != state.dtype:
         raise ValueError(f"{list(data.shape)} {data.dtype} does not fit the state {name}")
-    held.copy_(data)
+    state.copy_(data)
     return ()
 
 

@@ -1,4 +1,4 @@
-"""Operations along an axis: sums, norms, extremes, order, running sums, and picking by index."""
+"""Operations along an axis: reductions, top-k, sorting, cumulative sums, gather and scatter."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _arg(pick: Callable[..., Tensor]) -> Function:
 
 
 def _topk(a: Arguments) -> tuple[Tensor, ...]:
-    """The k largest (or smallest) along an axis, sorted; equal ones in the order of their indices."""
+    """The k largest (or smallest) values along an axis, sorted, and their indices; ties in order of index."""
     x = a.wide("x")
     axis = axis_of(a.int_("axis", -1), x.dim())
     k = a.int_("k", 1)
@@ -48,8 +48,8 @@ def _topk(a: Arguments) -> tuple[Tensor, ...]:
     size = x.shape[axis] if k == -1 else k
     if not 0 <= size <= x.shape[axis]:
         raise ValueError(f"k {k} of {x.shape[axis]} elements")
-    found = values.narrow(axis, 0, size), indices.narrow(axis, 0, size)
-    return found if a.flag("return_indices", True) else found[:1]
+    top = values.narrow(axis, 0, size), indices.narrow(axis, 0, size)
+    return top if a.flag("return_indices", True) else top[:1]
 
 
 def _argsort(a: Arguments) -> Tensor:
@@ -60,53 +60,53 @@ def _argsort(a: Arguments) -> Tensor:
 
 def _cumsum(a: Arguments) -> Tensor:
     x, axis = a.wide("x"), a.int_("axis", 0)
-    turned = x.flip(axis) if a.flag("reverse", False) else x
-    total = turned.cumsum(axis, dtype=x.dtype)
+    ordered = x.flip(axis) if a.flag("reverse", False) else x
+    total = ordered.cumsum(axis, dtype=x.dtype)
     if a.flag("exclusive", False):
-        total = total - turned
+        total = total - ordered
     return total.flip(axis) if a.flag("reverse", False) else total
 
 
-def _checked(indices: Tensor, size: int) -> Tensor:
-    """Core ML leaves an index out of bounds undefined: here it is an error."""
-    found = rows(indices)
-    if found.numel() and not 0 <= int(found.min()) <= int(found.max()) < size:
+def _checked_indices(indices: Tensor, size: int) -> Tensor:
+    """int64 indices. Raises ValueError unless all are in 0..size - 1; Core ML leaves others undefined."""
+    checked = rows(indices)
+    if checked.numel() and not 0 <= int(checked.min()) <= int(checked.max()) < size:
         raise ValueError(f"an index lies outside 0..{size - 1}")
-    return found
+    return checked
 
 
 def _gather(a: Arguments) -> Tensor:
     x, indices, batch = a.tensor("x"), a.tensor("indices"), a.int_("batch_dims", 0)
     axis = axis_of(a.int_("axis", 0), x.dim())
-    found = _checked(indices, x.shape[axis])
+    checked = _checked_indices(indices, x.shape[axis])
     if batch == 0:
-        a.expect([*x.shape[:axis], *found.shape, *x.shape[axis + 1 :]])
-        return x.index_select(axis, found.reshape(-1)).reshape(
-            [*x.shape[:axis], *found.shape, *x.shape[axis + 1 :]]
+        a.expect([*x.shape[:axis], *checked.shape, *x.shape[axis + 1 :]])
+        return x.index_select(axis, checked.reshape(-1)).reshape(
+            [*x.shape[:axis], *checked.shape, *x.shape[axis + 1 :]]
         )
-    if not 0 < batch <= min(axis, found.dim()) or x.shape[:batch] != found.shape[:batch]:
-        raise ValueError(f"batch_dims {batch} of shapes {list(x.shape)} and {list(found.shape)}")
-    lead = x.reshape(-1, *x.shape[batch:]), found.reshape(math.prod(found.shape[:batch]), -1)
-    out = torch.stack([row.index_select(axis - batch, at) for row, at in zip(*lead, strict=True)])
-    return out.reshape([*x.shape[:axis], *found.shape[batch:], *x.shape[axis + 1 :]])
+    if not 0 < batch <= min(axis, checked.dim()) or x.shape[:batch] != checked.shape[:batch]:
+        raise ValueError(f"batch_dims {batch} of shapes {list(x.shape)} and {list(checked.shape)}")
+    flattened = x.reshape(-1, *x.shape[batch:]), checked.reshape(math.prod(checked.shape[:batch]), -1)
+    out = torch.stack([row.index_select(axis - batch, at) for row, at in zip(*flattened, strict=True)])
+    return out.reshape([*x.shape[:axis], *checked.shape[batch:], *x.shape[axis + 1 :]])
 
 
 def _gather_along_axis(a: Arguments) -> Tensor:
     x = a.tensor("x")
     axis = axis_of(a.int_("axis", 0), x.dim())
-    return torch.gather(x, axis, _checked(a.tensor("indices"), x.shape[axis]))
+    return torch.gather(x, axis, _checked_indices(a.tensor("indices"), x.shape[axis]))
 
 
-def _places(indices: Tensor, shape: tuple[int, ...]) -> tuple[Tensor, ...]:
-    """indices [..., n] → one index tensor for each of the first n axes."""
-    return tuple(_checked(part, shape[axis]) for axis, part in enumerate(indices.unbind(-1)))
+def _indices_by_axis(indices: Tensor, shape: tuple[int, ...]) -> tuple[Tensor, ...]:
+    """Splits indices [..., n] into an index tensor [...] for each of the first n axes, and checks them."""
+    return tuple(_checked_indices(part, shape[axis]) for axis, part in enumerate(indices.unbind(-1)))
 
 
 def _gather_nd(a: Arguments) -> Tensor:
     if a.int_("batch_dims", 0):
         raise ValueError("batch_dims is not known")
     x = a.tensor("x")
-    return x[_places(a.tensor("indices"), tuple(x.shape))]
+    return x[_indices_by_axis(a.tensor("indices"), tuple(x.shape))]
 
 
 MODES: dict[str, str] = {"add": "sum", "mul": "prod", "min": "amin", "max": "amax"}
@@ -116,7 +116,7 @@ def _scatter_along_axis(a: Arguments) -> Tensor:
     data, updates = a.tensor("data").clone(), a.tensor("updates")
     same_kind(data, updates)
     axis, mode = axis_of(a.int_("axis", 0), data.dim()), a.text("mode", "add")
-    indices = _checked(a.tensor("indices"), data.shape[axis])
+    indices = _checked_indices(a.tensor("indices"), data.shape[axis])
     if mode == "update":
         return data.scatter(axis, indices, updates)
     if mode not in MODES:
@@ -129,7 +129,9 @@ def _scatter_nd(a: Arguments) -> Tensor:
     same_kind(data, updates)
     if mode not in ("add", "update"):
         raise ValueError(f"mode {mode!r} is not known")
-    return data.index_put_(_places(a.tensor("indices"), tuple(data.shape)), updates, accumulate=mode == "add")
+    return data.index_put_(
+        _indices_by_axis(a.tensor("indices"), tuple(data.shape)), updates, accumulate=mode == "add"
+    )
 
 
 OPS: dict[str, tuple[Function, str]] = {

@@ -1,6 +1,4 @@
-"""Operations that move elements and compute none: reshape, transpose, slices, concatenation, padding,
-fill, bands.
-"""
+"""Operations without arithmetic: reshape, transpose, slices, concatenation, padding, fill, bands, one-hot."""
 
 from __future__ import annotations
 
@@ -16,10 +14,10 @@ PAD_MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge"}
 
 
 def _reshape(a: Arguments) -> Tensor:
-    """0 keeps the size that stands there, counted from the last axis; where none stands, it is 1."""
-    x, wanted = a.tensor("x"), a.ints("shape")
-    ahead = x.dim() - len(wanted)
-    return x.reshape([n or (x.shape[i + ahead] if i + ahead >= 0 else 1) for i, n in enumerate(wanted)])
+    """A 0 in `shape` means the size of x's axis, counted from the last axis; 1 if x has no such axis."""
+    x, target = a.tensor("x"), a.ints("shape")
+    extra = x.dim() - len(target)
+    return x.reshape([n or (x.shape[i + extra] if i + extra >= 0 else 1) for i, n in enumerate(target)])
 
 
 def _transpose(a: Arguments) -> Tensor:
@@ -68,62 +66,60 @@ def _split(a: Arguments) -> tuple[Tensor, ...]:
     return tuple(torch.split(x, sizes, axis))
 
 
-def _cut(x: Tensor, a: Arguments) -> tuple[list[range], list[bool]]:
-    """The indices along each axis that begin, end, stride and their masks select, and which axes the slice
-    drops.
-    """
+def _slice_ranges(x: Tensor, a: Arguments) -> tuple[list[range], list[bool]]:
+    """The indices that a slice selects along each axis, and whether it drops the axis (squeeze_mask)."""
     rank = x.dim()
     begin, end, stride = a.ints("begin"), a.ints("end"), a.ints("stride", [1] * rank)
     open_begin, open_end = a.flags("begin_mask", [False] * rank), a.flags("end_mask", [False] * rank)
     dropped = a.flags("squeeze_mask", [False] * rank)
     if any(len(p) != rank for p in (begin, end, stride, open_begin, open_end, dropped)):
         raise ValueError(f"slice parameters do not all have {rank} elements")
-    taken = []
+    ranges = []
     for i, size in enumerate(x.shape):
         if dropped[i]:
             first = 0 if open_begin[i] else begin[i]
-            taken.append(range(axis_of(first, size), axis_of(first, size) + 1))
+            ranges.append(range(axis_of(first, size), axis_of(first, size) + 1))
         else:
-            cut = slice(None if open_begin[i] else begin[i], None if open_end[i] else end[i], stride[i])
-            taken.append(range(*cut.indices(size)))
-    return taken, dropped
+            piece = slice(None if open_begin[i] else begin[i], None if open_end[i] else end[i], stride[i])
+            ranges.append(range(*piece.indices(size)))
+    return ranges, dropped
 
 
-def _take(x: Tensor, taken: list[range]) -> Tensor:
-    """A view where strides are positive (torch has no others)."""
-    if all(r.step > 0 for r in taken):
-        return x[tuple(slice(r.start, r.stop, r.step) for r in taken)]
-    for axis, r in enumerate(taken):
+def _select(x: Tensor, ranges: list[range]) -> Tensor:
+    """The elements at these indices: a view if all strides are positive, as torch requires, else a copy."""
+    if all(r.step > 0 for r in ranges):
+        return x[tuple(slice(r.start, r.stop, r.step) for r in ranges)]
+    for axis, r in enumerate(ranges):
         x = x.index_select(axis, torch.tensor(list(r), dtype=torch.long))
     return x
 
 
 def _slice_by_index(a: Arguments) -> Tensor:
     x = a.tensor("x")
-    taken, dropped = _cut(x, a)
-    return _take(x, taken).reshape([len(r) for r, drop in zip(taken, dropped, strict=True) if not drop])
+    ranges, dropped = _slice_ranges(x, a)
+    return _select(x, ranges).reshape([len(r) for r, drop in zip(ranges, dropped, strict=True) if not drop])
 
 
 def _slice_by_size(a: Arguments) -> Tensor:
-    """`size` -1: to the end."""
+    """A size of -1 means up to the end of the axis."""
     x, begin, size = a.tensor("x"), a.ints("begin"), a.ints("size")
     if len(begin) != x.dim() or len(size) != x.dim():
         raise ValueError(f"begin and size do not have {x.dim()} elements")
-    cuts = []
-    for whole, first, n in zip(x.shape, begin, size, strict=True):
-        first = axis_of(first, whole) if whole else 0
-        last = whole if n == -1 else first + n
-        if not first <= last <= whole:
-            raise ValueError(f"{n} elements from {first} of {whole}")
-        cuts.append(slice(first, last))
-    return x[tuple(cuts)]
+    slices = []
+    for length, first, n in zip(x.shape, begin, size, strict=True):
+        first = axis_of(first, length) if length else 0
+        last = length if n == -1 else first + n
+        if not first <= last <= length:
+            raise ValueError(f"{n} elements from {first} of {length}")
+        slices.append(slice(first, last))
+    return x[tuple(slices)]
 
 
 def _slice_update(a: Arguments) -> Tensor:
     x, update = a.tensor("x").clone(), a.tensor("update")
     same_kind(x, update)
-    taken, _ = _cut(x, a)
-    x[np.ix_(*[list(r) for r in taken])] = update.reshape([len(r) for r in taken])
+    ranges, _ = _slice_ranges(x, a)
+    x[np.ix_(*[list(r) for r in ranges])] = update.reshape([len(r) for r in ranges])
     return x
 
 
@@ -152,7 +148,7 @@ def _range_1d(a: Arguments) -> Tensor:
 
 
 def _pad(a: Arguments) -> Tensor:
-    """`pad`: before and after, for the last axes."""
+    """`pad` holds (before, after) pairs for the last axes."""
     x, pad, mode = a.tensor("x"), a.ints("pad"), a.text("mode", "constant")
     if mode not in PAD_MODES or len(pad) % 2 or len(pad) > 2 * x.dim():
         raise ValueError(f"mode {mode!r} with {len(pad)} paddings is not known")
@@ -164,11 +160,11 @@ def _pad(a: Arguments) -> Tensor:
 
 
 def _band_part(a: Arguments) -> Tensor:
-    """Keeps m - n ≤ lower and n - m ≤ upper, in the last two axes; a negative bound keeps all."""
+    """x with zeros at [..., m, n] unless m - n ≤ lower and n - m ≤ upper; a negative bound allows all."""
     x, lower, upper = a.tensor("x"), a.int_("lower", -1), a.int_("upper", -1)
     m, n = torch.arange(x.shape[-2])[:, None], torch.arange(x.shape[-1])[None]
-    kept = ((m - n <= lower) | (lower < 0)) & ((n - m <= upper) | (upper < 0))
-    return torch.where(kept, x, torch.zeros((), dtype=x.dtype))
+    inside = ((m - n <= lower) | (lower < 0)) & ((n - m <= upper) | (upper < 0))
+    return torch.where(inside, x, torch.zeros((), dtype=x.dtype))
 
 
 def _reverse(a: Arguments) -> Tensor:

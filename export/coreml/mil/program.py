@@ -1,9 +1,9 @@
-"""A saved ML program as plain data: inputs, states, operations and outputs, read through coremltools' own
-protobuf classes.
+"""A saved ML program as plain data: inputs, states, operations and outputs, read with coremltools' protobuf
+classes.
 
-Reads model.mlmodel of an .mlpackage and nothing else; constants that lie in the weight file stay references.
-What the interpreter could not honour (control flow, shapes that vary, images, attributes without a meaning
-here) is refused by name.
+Only the model.mlmodel of an .mlpackage is read; constants in the weight file stay references. Features that
+the interpreter does not support (control flow, dynamic shapes, images, unknown attributes) raise an error
+that names them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MOST_BYTES, MOST_ELEMENTS, MOST_RANK = 1 << 30, 1 << 30, 8
 
 @dataclass(frozen=True)
 class Type:
-    """Element type and shape of a value; `state`: it is the state itself, which lives from call to call."""
+    """Element type and shape of a value. `state`: whether it is a state, which persists between calls."""
 
     dtype: DType
     shape: tuple[int, ...]
@@ -37,7 +37,10 @@ class Type:
 
 @dataclass(frozen=True)
 class Stored:
-    """A constant in the weight file `file` (relative to the package's data), at the record `offset`."""
+    """A constant in a weight file, in the record at `offset`.
+
+    `file`: "@model_path/" and the file's path in the package's data folder.
+    """
 
     type: Type
     file: str
@@ -46,7 +49,7 @@ class Stored:
 
 @dataclass(frozen=True)
 class Text:
-    """A string constant (a bare str is a value's name)."""
+    """A string constant. A plain str is the name of a value."""
 
     text: str
 
@@ -65,7 +68,7 @@ class Named:
 
 @dataclass(frozen=True)
 class Operation:
-    """`inputs`: parameter → what is bound to it, each a value's name or a constant. `value`: of a `const`."""
+    """`inputs`: parameter → the values bound to it, names or constants. `value`: that of a `const`."""
 
     type: str
     inputs: dict[str, tuple[Bound, ...]]
@@ -75,7 +78,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class Program:
-    """The one function of a model. `inputs` and `states` in its order; `outputs` are names of values."""
+    """The single function of a model. `inputs` and `states` in its order; `outputs`: names of values."""
 
     inputs: tuple[Named, ...]
     states: tuple[Named, ...]
@@ -86,7 +89,7 @@ class Program:
 def read(package: Path) -> Program:
     """The program of an .mlpackage directory.
 
-    Raises ExportError, in one line, for anything that is not a program that it can represent.
+    Raises ExportError, a single line, for a file that is damaged or that holds no supported program.
     """
     from coremltools.proto import Model_pb2
 
@@ -99,7 +102,7 @@ def read(package: Path) -> Program:
         raise ExportError(f"{path}: cannot be read ({error.strerror}): export again") from None
     except ExportError:
         raise
-    except Exception as error:  # protobuf's own, which has no types
+    except Exception as error:  # protobuf's errors have no common type
         raise ExportError(f"{path}: not a Core ML model ({str(error)[:80]}): export again") from None
     if model.WhichOneof("Type") != "mlProgram":
         raise ExportError(f"{path}: holds {model.WhichOneof('Type')}, not an ML program: export again")
@@ -122,14 +125,17 @@ def _program(model: Any) -> Program:
     values = tuple(Named(v.name, _type(v.type, v.name)) for v in main.inputs)
     inputs = tuple(v for v in values if not v.type.state)
     states = tuple(v for v in values if v.type.state)
-    _interface(model.description, inputs, states, tuple(block.outputs))
+    _check_interface(model.description, inputs, states, tuple(block.outputs))
     return Program(inputs, states, tuple(block.outputs), tuple(_operation(o) for o in block.operations))
 
 
-def _interface(
+def _check_interface(
     description: Any, inputs: tuple[Named, ...], states: tuple[Named, ...], outputs: tuple[str, ...]
 ) -> None:
-    """What the app sees must be what the program takes and gives: arrays, of the same names."""
+    """Raises ExportError unless the model's description, which apps see, agrees with the program.
+
+    Its inputs and outputs must be arrays, and its names must be the program's.
+    """
     for feature in (*description.input, *description.output):
         if feature.type.WhichOneof("Type") != "multiArrayType":
             raise ExportError(
@@ -167,7 +173,7 @@ def _type(proto: Any, name: str) -> Type:
     return Type(TEXT if number == "STRING" else dtype(number), shape)
 
 
-# A string's type; no tensor ever has it.
+# The type of strings; no tensor has it.
 TEXT = DType("STRING", torch.uint8, 0, 0)
 
 
@@ -176,11 +182,11 @@ def _operation(proto: Any) -> Operation:
     where = f"{proto.type} → {', '.join(v.name for v in outputs)}"
     if proto.blocks:
         raise ExportError(f"operation {where}: control flow, which the MIL interpreter does not run")
-    # Before iOS 18 a compressed constant's parameters are attributes.
-    given = sorted(set(proto.attributes) - {"name"}) if proto.type.startswith("constexpr_") else []
+    # In programs for systems before iOS 18, the parameters of a compressed constant are attributes.
+    parameters = sorted(set(proto.attributes) - {"name"}) if proto.type.startswith("constexpr_") else []
     extra = sorted(
-        set(proto.attributes) - {"name", "val" if proto.type == "const" else "name", *given}
-        | set(proto.inputs).intersection(given)
+        set(proto.attributes) - {"name", "val" if proto.type == "const" else "name", *parameters}
+        | set(proto.inputs).intersection(parameters)
     )
     if extra or (
         proto.type == "const" and ("val" not in proto.attributes or len(outputs) != 1 or proto.inputs)
@@ -194,7 +200,7 @@ def _operation(proto: Any) -> Operation:
         name: tuple(_binding(b, f"{where}, {name}") for b in argument.arguments)
         for name, argument in proto.inputs.items()
     }
-    bound |= {name: (_constant(proto.attributes[name], f"{where}, {name}"),) for name in given}
+    bound |= {name: (_constant(proto.attributes[name], f"{where}, {name}"),) for name in parameters}
     return Operation(proto.type, bound, outputs, value)
 
 

@@ -1,4 +1,4 @@
-"""The interpreter behind the runtime's Session interface."""
+"""The interpreter as an implementation of the runtime's Session interface."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .interpreter import Interpreter
 class MilSession:
     """A Core ML artifact that torch evaluates.
 
-    Integers come as the artifact says (int32), or wider, as the fixtures hold them.
+    `run` accepts integer inputs as int32, as the artifact declares, or wider, as in the fixtures.
     """
 
     def __init__(self, path: Path, artifact: Artifact) -> None:
         self.artifact, self._interpreter = artifact, Interpreter(path)
         program = self._interpreter.program
-        want = [(t.name, tuple(t.shape)) for t in artifact.inputs], [t.name for t in artifact.outputs]
-        if ([(i.name, i.type.shape) for i in program.inputs], list(program.outputs)) != want:
+        expected = [(t.name, tuple(t.shape)) for t in artifact.inputs], [t.name for t in artifact.outputs]
+        if ([(i.name, i.type.shape) for i in program.inputs], list(program.outputs)) != expected:
             raise ExportError(
                 f"{path}: the program's inputs or outputs are not those of the manifest: export again"
             )
@@ -38,7 +38,7 @@ class MilSession:
         return {name: value.numpy() for name, value in self._interpreter.run(given).items()}
 
     def reset(self) -> None:
-        """Empties the program's states."""
+        """Sets the program's states to zero."""
         self._interpreter.reset()
 
     def states(self) -> dict[str, Array]:
@@ -51,5 +51,5 @@ class MilSession:
 
 
 def open_session(path: Path, artifact: Artifact) -> MilSession:
-    """Loads a .mlpackage. Raises ExportError for one that the interpreter cannot run as it stands."""
+    """Loads a .mlpackage. Raises ExportError for a package that the interpreter cannot run."""
     return MilSession(path, artifact)
