@@ -1,10 +1,10 @@
-# Two commands do all the set-up: `make quickstart` (the main job) and `make test` (the whole suite; CI calls exactly this).
+# Two targets do all the set-up: `make quickstart` (export to report) and `make test` (all tests, as in CI).
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= out
 SHELL := /bin/bash
-# One line a package, as it comes.
+# Shortens pip's output to one line per package.
 PIP_LINES := awk '/^(Collecting|ERROR|Successfully)/ { print substr($$0, 1, 100); fflush() }'
 export HF_HUB_OFFLINE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -20,7 +20,7 @@ help:
 	@echo "make docs         the documentation as a site in $(OUT)/site"
 	@echo "make clean        remove out/ and .venv/"
 
-# Two sets of packages: what the main job needs, and all that the tests, peers and baselines want beside it.
+# Two sets of packages: those that quickstart needs, and all that the tests, peers and baselines need as well.
 install: $(VENV)/installed
 install-quickstart: $(VENV)/quickstart
 
@@ -48,7 +48,8 @@ $(BIN)/gamer bench sample $(OUT)/sample.jsonl && \
 $(BIN)/gamer index build $(OUT)/sample.jsonl -b $(OUT)/pocket -o $(OUT)/album.gamer
 endef
 
-# Enough for a first answer: photos and queries on ONNX. `export` adds the language model, the experts and the other two targets.
+# A first search with the image and text towers on ONNX. `export` adds the language model, the experts and the
+# other two targets.
 first: install-quickstart
 	@echo "== export: pocket's image and text towers for ONNX, each compared with torch"
 	@$(BIN)/gamer export pocket --targets onnx --parts image,text -o $(OUT)/pocket
@@ -60,7 +61,7 @@ export: install-quickstart
 	@echo "== export: all of pocket for ONNX, ExecuTorch and Core ML, each compared with torch"
 	@$(BIN)/gamer export pocket --targets onnx,executorch,coreml --quant int8 -o $(OUT)/pocket
 
-# The whole bundle and the sample album, for tests.
+# The complete bundle and the sample album, for tests.
 index: export
 	@$(build_album)
 
@@ -70,7 +71,8 @@ quickstart: first
 	@$(BIN)/gamer bench latency $(OUT)/album.gamer -b $(OUT)/pocket --now 2026-11-21 --output $(OUT)/latency.json --html $(OUT)/report.html
 	@echo "== done. Next: $(BIN)/gamer index build YOUR_PHOTOS -b $(OUT)/pocket -o $(OUT)/mine.gamer"
 
-# Every recipe at full size from random numbers, all targets, one process at a time; hours on two cores. FULL=... chooses some of them.
+# Exports recipes at full size with random weights, for all targets, one process at a time: hours on two
+# cores. FULL=... selects recipes.
 FULL ?= clip-vit-b32 clip-vit-l14 siglip-base mobileclip-s0 gamer-qwen2.5-0.5b gamer-gemma3-1b gamer-qwen2-1.5b gamer-gpt2-xl gamer-flan-t5-xl
 full-size: install
 	@for recipe in $(FULL); do echo "== $$recipe"; \
@@ -82,7 +84,7 @@ lint: install
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-# Its benchmarks are made from bench/results; it asks no other host for anything.
+# The site's benchmarks are generated from bench/results; the build does not use the network.
 docs: install
 	@echo "== documentation: $(OUT)/site/index.html"
 	@NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(BIN)/mkdocs build --quiet --site-dir $(abspath $(OUT)/site)
@@ -92,8 +94,9 @@ test: lint docs
 	@GAMER_BUNDLE=$(abspath $(OUT)/pocket) $(BIN)/python -m pytest
 	@$(MAKE) --no-print-directory mobile-suites
 
-# The phone demos. Their tools: one command a language, cached outside the tree in GAMER_TOOLS. Without a language's tools its suites are left out,
-# loudly; with MOBILE=required that is a failure.
+# The phone demos. One command for each language installs its tools outside the tree, in GAMER_TOOLS. If the
+# tools of a language are missing, its suites are skipped with a warning; with MOBILE=required that is a
+# failure.
 export GAMER_TOOLS ?= $(HOME)/.cache/gamer-tools
 MOBILE ?= when-present
 KOTLIN_READY := $(GAMER_TOOLS)/kotlin/compiler/lib/kotlin-compiler.jar
@@ -106,7 +109,7 @@ mobile-setup-kotlin:
 mobile-setup-swift:
 	@ios_demo/setup.sh
 
-# Every fixture in Python, Kotlin and Swift.
+# Replays every fixture in Python, Kotlin and Swift.
 conformance: index
 	@echo "== conformance: cases x ports"
 	@$(TABLE)
@@ -122,15 +125,16 @@ mobile-suites:
 	@$(subst table,runners,$(TABLE))
 	@if [ $(MOBILE) = required ]; then $(MAKE) --no-print-directory android-apk arm64-check; fi
 
-# One tiny int8 network here and on an emulated ARM64: correctness, no time is taken.
+# Runs one small int8 network natively and on an emulated ARM64 processor, to check correctness only.
 arm64-check: install
 	@PYTHONPATH=. $(BIN)/python -m tools.conformance.arm64.check
 
-# The bundle and the fixtures on six kinds of processor, four of them x86-64: two emulated, one masked, one this machine's. Correctness alone.
+# Runs the bundle and the fixtures on six kinds of processor, four of them x86-64: two emulated, one with
+# masked features, and the machine's own. Checks correctness only.
 processors: export
 	@PYTHONPATH=. $(BIN)/python -m tools.conformance.processors.table --bundle $(OUT)/pocket --output $(OUT)/processors.json
 
-# A signed APK, where Debian's old platform packages can be had; it says so where they cannot.
+# Builds a signed APK if Debian's old platform packages can be downloaded, else prints that it cannot.
 android-apk:
 	@android_demo/build_apk.sh
 

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Builds a signed APK for arm64-v8a with Debian's own tools: android_demo/build_apk.sh [OUT.apk]. No Android SDK, no Gradle.
-# aapt, zipalign, apksigner and ProGuard are bookworm's; the platform (API 23) and the dexer are of its predecessor, bullseye, unpacked, not installed.
-# Where they cannot be had it says so and builds nothing (exit status 0; 3 with APK=required).
+# Builds a signed APK for arm64-v8a: android_demo/build_apk.sh [OUT.apk]. It uses Debian's tools, neither the
+# Android SDK nor Gradle. aapt, zipalign, apksigner and ProGuard are from bookworm; the platform (API 23) and
+# the dexer are from its predecessor, bullseye. The packages are unpacked, not installed. If they cannot be
+# downloaded, a message says so and nothing is built (exit status 0; 3 with APK=required).
 set -euo pipefail
 HERE="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)"
 TOOLS="${GAMER_TOOLS:-$HOME/.cache/gamer-tools}"
 HOME_DIR="$TOOLS/android"
 ROOT="$HOME_DIR/root"
 OUT="${1:-$TOOLS/gamer.apk}"
-# The mirror that this machine's own apt uses.
+# By default the mirror that the system's apt uses.
 MIRROR="${DEBIAN_MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | sed -n 's#/debian/*$#/debian#p' | sort -u | head -n 1 || true)}"
 KEYS=/usr/share/keyrings/debian-archive-keyring.gpg
 MIN_SDK=26
@@ -21,7 +22,7 @@ skip() { echo "!! NO APK IS BUILT: $*" >&2; [ "${APK:-}" != required ] || exit 3
 if [ ! -e "$HOME_DIR/ready-1" ]; then
   command -v apt-get >/dev/null && [ -e "$KEYS" ] && [ -n "$MIRROR" ] || skip "no apt, no Debian keyring, or no mirror named by apt (DEBIAN_MIRROR), here"
   rm -rf "$HOME_DIR"; mkdir -p "$ROOT"
-  # An apt of its own a suite, which knows nothing of the system's.
+  # Each suite gets an apt configuration and package lists separate from the system's.
   fetch() {
     local suite="$1" apt="$HOME_DIR/apt-$1"; shift
     mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/debs"; : >"$apt/status"
@@ -49,7 +50,8 @@ mkdir -p "$WORK/apk/lib/arm64-v8a"
 
 echo "== Kotlin → Java 8 classes"
 FLAGS=(-jvm-target 1.8 -Xlambdas=class -Xsam-conversions=class -Xstring-concat=inline -nowarn)
-# The core against Java 8's library, which API 26 has; the app against the platform's own jar (API 23; newer calls go by reflection).
+# The core is compiled against Java 8's library, which API 26 has. The app is compiled against the platform's
+# jar (API 23); it makes newer calls by reflection.
 "$HERE/kotlinc.sh" -d "$WORK/core" -Xjdk-release=1.8 "${FLAGS[@]}" "$HERE/core/src"
 "$HERE/kotlinc.sh" -d "$WORK/app" -cp "$WORK/core:$PLATFORM" -no-jdk "${FLAGS[@]}" "$HERE/app/src/main/kotlin"
 mkdir -p "$WORK/assets" && cp "$HERE/../runtime/cues/cue_rules.json" "$WORK/assets/"
@@ -65,7 +67,7 @@ cp "$WORK/aar/jni/arm64-v8a/"*.so "$WORK/apk/lib/arm64-v8a/"
 "$BIN/aapt" package -f -M "$HERE/app/src/main/AndroidManifest.xml" -S "$HERE/app/src/main/res" -A "$WORK/assets" -I "$FRAMEWORK" -F "$WORK/unsigned.apk"
 (cd "$WORK/apk" && find . -type f -printf '%P\n' | sort | xargs "$BIN/aapt" add "$WORK/unsigned.apk" >/dev/null)
 "$BIN/zipalign" -f -p 4 "$WORK/unsigned.apk" "$WORK/aligned.apk"
-# A debug key, made once on this machine: good for adb install, not for a store.
+# A debug key, created once per machine: enough for adb install, not for a store.
 KEY="$HOME_DIR/debug.keystore"
 [ -e "$KEY" ] || keytool -genkeypair -keystore "$KEY" -storepass android -keypass android -alias debug -keyalg RSA -validity 10000 -dname "CN=GAMER debug" >/dev/null 2>&1
 java -jar "$JAVA/apksigner.jar" sign --ks "$KEY" --ks-pass pass:android --min-sdk-version $MIN_SDK --out "$WORK/signed.apk" "$WORK/aligned.apk"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A JVM with the jars and the native libraries of android_demo/setup.sh: android_demo/java.sh -cp CLASSES MAIN ARGUMENT...
+# Runs a JVM with the jars and native libraries of android_demo/setup.sh:
+# android_demo/java.sh -cp CLASSES MAIN ARGUMENT...
 set -euo pipefail
 HERE="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 TOOLS="${GAMER_TOOLS:-$HOME/.cache/gamer-tools}/kotlin"
@@ -7,17 +8,19 @@ CP="$("$HERE/kotlinc.sh" -classpath-only)"
 if [ "${1:-}" = -cp ]; then CP="$2:$CP"; shift 2; fi
 NATIVE="$TOOLS/ort"
 MORE=()
-# Another ONNX Runtime library: the reference's own, for int8 kernels round differently from version to version.
+# With GAMER_ORT: another ONNX Runtime library, such as the one that Python uses, because int8 kernels round
+# differently between versions.
 if [ -n "${GAMER_ORT:-}" ]; then
   NATIVE="$TOOLS/ort-$(echo "$GAMER_ORT" | sha256sum | cut -c1-12)"
   mkdir -p "$NATIVE"
   ln -sf "$TOOLS/ort/libnnapi_shim.so" "$NATIVE/"
-  cp "$TOOLS/ort/libonnxruntime4j_jni.so" "$NATIVE/jni.part" && mv "$NATIVE/jni.part" "$NATIVE/libonnxruntime4j_jni.so"  # looks for its library beside itself
+  # The JNI library looks for ONNX Runtime's library in its own folder.
+  cp "$TOOLS/ort/libonnxruntime4j_jni.so" "$NATIVE/jni.part" && mv "$NATIVE/jni.part" "$NATIVE/libonnxruntime4j_jni.so"
   ln -sf "$GAMER_ORT" "$NATIVE/libonnxruntime.so"
   ln -sf "$GAMER_ORT" "$NATIVE/libonnxruntime.so.1"
   FILE="$(basename "$(readlink -f "$GAMER_ORT")")"
-  MORE=(-Dgamer.ort="${FILE##*.so.}")  # its version: the bridge's own function tells the bridge's
+  MORE=(-Dgamer.ort="${FILE##*.so.}")  # the library's version: the Java API returns that of the JNI library
 fi
-export ORT_DISABLE_TELEMETRY=1  # read as the library is loaded, before any program can say so
+export ORT_DISABLE_TELEMETRY=1  # the library reads it when it is loaded, before a program can set an option
 exec java -Donnxruntime.native.path="$NATIVE" -Dorg.sqlite.lib.path="$TOOLS/jars" -Dorg.sqlite.lib.name=libsqlitejdbc.so \
   ${MORE[@]+"${MORE[@]}"} -cp "$CP" "$@"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The Kotlin compiler of android_demo/setup.sh: android_demo/kotlinc.sh -d OUT [-cp MORE] SOURCE... The jars of the tools are on the class path.
+# Runs the Kotlin compiler of android_demo/setup.sh: android_demo/kotlinc.sh -d OUT [-cp MORE] SOURCE...
+# The jars of the tools are on the class path.
 set -euo pipefail
 TOOLS="${GAMER_TOOLS:-$HOME/.cache/gamer-tools}/kotlin"
 [ -d "$TOOLS/compiler/lib" ] || { echo "android_demo/kotlinc.sh: no Kotlin tools in $TOOLS; run make mobile-setup-kotlin" >&2; exit 3; }

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Sets up the Kotlin tools on Debian or Ubuntu, x86-64: the Kotlin compiler, JUnit 5, SQLite and org.json for the JVM, and ONNX Runtime's own Java API of the
-# Android package, relinked for Linux. Once; about 450 MB in ${GAMER_TOOLS:-$HOME/.cache/gamer-tools}/kotlin, outside the tree. Needs npm, a JDK 17,
-# Python 3 and gcc; root only if packages of these are missing. Afterwards: android_demo/kotlinc.sh and android_demo/java.sh.
+# Sets up the Kotlin tools on Debian or Ubuntu, x86-64: the Kotlin compiler, JUnit 5, SQLite and org.json for
+# the JVM, and ONNX Runtime's Java API from the Android package, relinked for Linux. It needs to run only once
+# and takes about 450 MB in ${GAMER_TOOLS:-$HOME/.cache/gamer-tools}/kotlin, outside the tree. Requires npm, a
+# JDK 17, Python 3 and gcc; requires root only if the JDK or gcc is missing. android_demo/kotlinc.sh and
+# android_demo/java.sh use the tools.
 set -euo pipefail
 HERE="$(cd "$(dirname "$0")" && pwd)"
 TOOLS="${GAMER_TOOLS:-$HOME/.cache/gamer-tools}"
@@ -9,7 +11,7 @@ HOME_DIR="$TOOLS/kotlin"
 KOTLIN_VERSION=2.4.20
 KOTLIN_SHA512="IF5IVM7LpPhA/ntHQQpaVt1yxpaaQovtEVYLyqWMuaLr0XelLPPm7/sM6HLhtcRjjjoSsK7I7lP2kzYJkMy73w=="
 ORT=com.github.asus4.onnxruntime
-ORT_VERSION=0.4.9   # holds ONNX Runtime 1.29
+ORT_VERSION=0.4.9   # contains ONNX Runtime 1.29
 ORT_SHA512="BkzxduSZ9IkeDP6Q8lz2TFU2ie7hSSvS7ZIfzMooExoq0CNzJnuuGaUJ7IsojBgqO4ouD1jXah8OYyJbCN29Fg=="
 DEBS=(junit5 libopentest4j-java libapiguardian-java libpicocli-java libunivocity-parsers-java libxerial-sqlite-jdbc-java libxerial-sqlite-jdbc-jni
   libandroid-json-org-java)
@@ -27,7 +29,7 @@ rm -rf "$HOME_DIR/jars" "$HOME_DIR/ort"
 mkdir -p "$HOME_DIR/jars" "$HOME_DIR/ort" "$TOOLS/downloads"
 WORK="$HOME_DIR/work"; rm -rf "$WORK"; mkdir -p "$WORK"; trap 'rm -rf "$WORK"' EXIT
 
-# npm_package NAME VERSION SHA512: leaves the package's file in downloads/, and stops if it is not the one that was pinned.
+# npm_package NAME VERSION SHA512: downloads the package's file to downloads/, and stops if its hash differs.
 npm_package() {
   local file="$TOOLS/downloads/$1-$2.tgz"
   [ -e "$file" ] || (cd "$TOOLS/downloads" && npm pack --silent "$1@$2" >/dev/null)
@@ -44,7 +46,7 @@ echo "== JUnit 5, SQLite, org.json (Debian packages, unpacked, not installed)"
 chmod 777 "$WORK"
 (cd "$WORK" && apt-get download -qq "${DEBS[@]}" 2>&1 | grep -v '^W:' >&2 || true)
 for DEB in "$WORK"/*.deb; do dpkg -x "$DEB" "$WORK/root"; done
-# Debian's java folder is links to versioned files: copy what they lead to under the plain names.
+# The entries in Debian's java folder are links to versioned files: copy the files under the plain names.
 for JAR in junit-platform-console-standalone junit-platform-console junit-platform-reporting junit-platform-launcher junit-platform-engine \
   junit-platform-commons junit-jupiter-api junit-jupiter-params junit-jupiter-engine opentest4j apiguardian-api picocli univocity-parsers sqlite-jdbc json-android; do
   cp -L "$WORK/root/usr/share/java/$JAR.jar" "$HOME_DIR/jars/"
@@ -60,7 +62,7 @@ cp "$WORK/package/Plugins/Android/onnxruntime.aar" "$HOME_DIR/ort/onnxruntime.aa
 cp "$WORK/package/Plugins/Linux/x64/libonnxruntime.so" "$HOME_DIR/ort/libonnxruntime.so"
 ln -sf libonnxruntime.so "$HOME_DIR/ort/libonnxruntime.so.1"
 cp "$WORK/aar/jni/x86_64/libonnxruntime4j_jni.so" "$HOME_DIR/ort/libonnxruntime4j_jni.so"
-# Android's bridge calls one function that the Linux library has not.
+# Android's JNI library calls one function that the Linux library lacks.
 echo 'void *OrtSessionOptionsAppendExecutionProvider_Nnapi(void *options, unsigned flags) { (void)options; (void)flags; return 0; }' >"$WORK/shim.c"
 gcc -shared -fPIC -o "$HOME_DIR/ort/libnnapi_shim.so" "$WORK/shim.c"
 python3 -m venv "$WORK/venv"

@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
-# Sets up the Swift tools on Debian or Ubuntu, x86-64: a Debian trixie folder with swiftlang, and ONNX Runtime's C library in it. Once; about 3.5 GB in
-# ${GAMER_TOOLS:-$HOME/.cache/gamer-tools}/swift, outside the tree. Needs root (debootstrap, chroot). Exit status 3: not permitted here.
-# Afterwards ios_demo/swift.sh runs any command in it. On a Mac nothing of this is needed: Xcode has it all.
+# Sets up the Swift tools on Debian or Ubuntu, x86-64: a chroot of Debian trixie with swiftlang and ONNX
+# Runtime's C library. It needs to run only once and takes about 3.5 GB in
+# ${GAMER_TOOLS:-$HOME/.cache/gamer-tools}/swift, outside the tree. Requires root (debootstrap, chroot); the
+# exit status is 3 without it. ios_demo/swift.sh runs commands in the chroot. A Mac with Xcode needs none of
+# this.
 set -euo pipefail
 TOOLS="${GAMER_TOOLS:-$HOME/.cache/gamer-tools}"
 HOME_DIR="$TOOLS/swift"
 ROOT="$HOME_DIR/root"
-# The mirror that this machine's own apt uses.
+# By default the mirror that the system's apt uses.
 MIRROR="${DEBIAN_MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | sed -n 's#/debian/*$#/debian#p' | sort -u | head -n 1 || true)}"
 ORT=com.github.asus4.onnxruntime
-ORT_VERSION=0.4.9   # holds ONNX Runtime 1.29
+ORT_VERSION=0.4.9   # contains ONNX Runtime 1.29
 ORT_SHA512="BkzxduSZ9IkeDP6Q8lz2TFU2ie7hSSvS7ZIfzMooExoq0CNzJnuuGaUJ7IsojBgqO4ouD1jXah8OYyJbCN29Fg=="
 PACKAGES=swiftlang,swiftlang-dev,libswiftlang,libc6-dev,libstdc++-14-dev,gcc,libsqlite3-dev,binutils,git
 STAMP="$HOME_DIR/ready-1-$ORT_VERSION"
@@ -28,14 +30,15 @@ if [ ! -e "$HOME_DIR/rooted" ]; then
   command -v debootstrap >/dev/null || { apt-get update -qq; apt-get install -y -qq --no-install-recommends debootstrap >/dev/null; }
   rm -rf "$ROOT"
   echo "== Debian trixie with swiftlang, into $ROOT (about 2 minutes)"
-  # Debian's keyring of the running system signs trixie too.
+  # The running system's Debian keyring verifies trixie too.
   debootstrap --variant=minbase --include="$PACKAGES" trixie "$ROOT" "$MIRROR" >"$HOME_DIR/debootstrap.log" 2>&1 \
     || { tail -20 "$HOME_DIR/debootstrap.log" >&2; exit 1; }
   rm -rf "$ROOT"/var/cache/apt/archives/*.deb
   touch "$HOME_DIR/rooted"
 fi
 
-# One package holds the C headers (of the iOS framework) and the Linux library. The Kotlin set-up takes its own part of the same file.
+# One package contains the C headers (of the iOS framework) and the Linux library. The Kotlin set-up uses
+# other parts of the same file.
 TARBALL="$TOOLS/downloads/$ORT-$ORT_VERSION.tgz"
 if [ ! -e "$TARBALL" ]; then
   mkdir -p "$TOOLS/downloads"

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Runs a command in the Swift tools' folder (ios_demo/setup.sh): ios_demo/swift.sh COMMAND ARGUMENT...
-# The repository appears there under /src, in which the command starts in the same folder as here; paths in $GAMER_BIND (separated by colons) appear,
-# read only, under their own names. Build folders go to $GAMER_TOOLS/swift/build (/build there), so that the tree stays clean: swift build --scratch-path /build/NAME
+# Runs a command in the chroot of the Swift tools (ios_demo/setup.sh): ios_demo/swift.sh COMMAND ARGUMENT...
+# There the repository is mounted at /src, and the command starts in the folder that corresponds to the
+# present one. The paths in $GAMER_BIND (separated by colons) are mounted read-only under the same names.
+# Build folders belong in $GAMER_TOOLS/swift/build (there /build), so that the tree stays clean: swift build
+# --scratch-path /build/NAME
 set -euo pipefail
 HERE="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)"
 TOOLS="${GAMER_TOOLS:-$HOME/.cache/gamer-tools}/swift"
@@ -9,8 +11,9 @@ TOOLS="${GAMER_TOOLS:-$HOME/.cache/gamer-tools}/swift"
 FOLDER="$(pwd -P)"
 case "$FOLDER/" in "$HERE"/*) INSIDE="/src${FOLDER#"$HERE"}" ;; *) INSIDE=/src ;; esac
 mkdir -p "$TOOLS/build"
-# Another ONNX Runtime library: the one of the reference, for int8 kernels round differently from version to version. A program is linked to the names
-# of one version, so a copy defines none.
+# With GAMER_ORT: another ONNX Runtime library, such as the one that Python uses, because int8 kernels round
+# differently between versions. A program is linked to the symbol names of one version, so the library is
+# copied without symbol versions.
 if [ -n "${GAMER_ORT:-}" ]; then
   OTHER="$TOOLS/ort-unversioned-$(sha256sum <"$GAMER_ORT" | cut -c1-12).so"
   if [ ! -e "$OTHER" ]; then
@@ -20,7 +23,7 @@ if [ -n "${GAMER_ORT:-}" ]; then
   fi
 fi
 export HERE TOOLS INSIDE OTHER
-# The mounts live in a name space of their own and vanish with it.
+# The mounts are in a namespace of this command and end with it.
 exec unshare -m bash -euc '
   ROOT="$TOOLS/root"
   mkdir -p "$ROOT/src" "$ROOT/build"
@@ -31,7 +34,7 @@ exec unshare -m bash -euc '
   if [ -n "${OTHER:-}" ]; then mount --bind "$OTHER" "$ROOT/opt/ort/lib/libonnxruntime.so.1"; fi
   IFS=:
   for ONE in ${GAMER_BIND:-}; do
-    if [ -d "$ONE" ]; then mkdir -p "$ROOT$ONE"; elif [ ! -e "$ROOT$ONE" ]; then mkdir -p "$(dirname "$ROOT$ONE")"; touch "$ROOT$ONE"; fi  # or it lies in a folder bound before
+    if [ -d "$ONE" ]; then mkdir -p "$ROOT$ONE"; elif [ ! -e "$ROOT$ONE" ]; then mkdir -p "$(dirname "$ROOT$ONE")"; touch "$ROOT$ONE"; fi  # else it is in a folder mounted before
     mount --bind "$ONE" "$ROOT$ONE"
     mount -o remount,bind,ro "$ROOT$ONE"
   done

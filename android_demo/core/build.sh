@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Compiles the core with what replays, runs and tests it, outside the tree, if a source is newer: prints the folder of classes.
+# Compiles the core, the programs that replay fixtures and run it, and its tests, if a source has changed. The
+# classes are written outside the tree; prints their folder.
 set -euo pipefail
 HERE="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 OUT="${GAMER_KOTLIN_BUILD:-${GAMER_TOOLS:-$HOME/.cache/gamer-tools}/kotlin/build}/core"
 mkdir -p "$OUT"
 TESTS="$([ -d "$HERE/test" ] && echo "$HERE/test" || true)"
 STAMP="$OUT.stamp"
-# The flags of the APK: what compiles here can be dexed.
+# The flags of the APK, so that everything compiled here can be dexed.
 FLAGS=(-jvm-target 1.8 -Xlambdas=class -Xsam-conversions=class -Xstring-concat=inline -nowarn)
 NOW="$( (cd "$HERE" && find src jvm replay $([ -d test ] && echo test) build.sh -type f -print0 | sort -z | xargs -0 sha256sum) | sha256sum)"
 if [ ! -f "$STAMP" ] || [ "$(cat "$STAMP")" != "$NOW" ]; then

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A search on the JVM: runner.sh BUNDLE ALBUM "query" --now DATE prints the top five and the trace as JSON. --bench N measures, --add PHOTO.json adds a photo.
+# A search on the JVM: runner.sh BUNDLE ALBUM "query" --now DATE prints the top five and the trace as JSON.
+# --bench N measures, --add PHOTO.json adds a photo.
 set -euo pipefail
 HERE="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 OUT="$("$HERE/build.sh")"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The core's own tests on the JVM: prints `N passed, N failed`; 1 if any failed.
+# Runs the core's tests on the JVM and prints `N passed, N failed`. The exit status is 1 if any failed.
 set -euo pipefail
 HERE="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 OUT="$("$HERE/build.sh")"

@@ -1,7 +1,8 @@
 import PhotoCore
 import PhotoORT
 
-/// What runs the models: chosen by the person, kept in the settings. A bundle must have been exported for it (`--targets onnx,coreml`).
+/// The backend that runs the models; the user's choice is stored in the settings. The bundle must have been
+/// exported for it (`--targets onnx,coreml`).
 enum Backend: String, CaseIterable, Identifiable {
     case onnx = "ONNX Runtime, CPU"
     case all = "Core ML, all units"

@@ -2,7 +2,8 @@ import PhotoCore
 import SwiftUI
 import UIKit
 
-/// Measures every layer of a search and every component over N rounds, and shares the figures as JSON for `gamer bench device --import`.
+/// Measures every layer of a search and every component over N rounds, and shares the measurement as JSON for
+/// `gamer bench device --import`.
 struct BenchView: View {
     @AppStorage(Backend.key) private var backend = Backend.onnx.rawValue
     @State private var rounds = 20

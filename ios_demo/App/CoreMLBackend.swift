@@ -2,16 +2,18 @@ import CoreML
 import Foundation
 import PhotoCore
 
-/// Core ML beside the core's ONNX Runtime, behind the same protocol. The language model is not run by it: refinement by the model needs the ONNX bundle.
+/// Core ML, behind the same protocol as the core's ONNX Runtime. It does not run the language model:
+/// refinement by the model needs the ONNX bundle.
 struct CoreMLBackend: ModelBackend {
     let target = "coreml"
     let units: String
     let described: String
 
-    /// Core ML comes with the system, and its kernels with it.
+    /// The version of Core ML is that of the system.
     var engine: String { "Core ML of \(ProcessInfo.processInfo.operatingSystemVersionString)" }
 
-    /// The manifest's names of them. `cpu_only` is the exact form: it computes in floats, the others may do so in half precision.
+    /// The manifest's names of the compute units. `cpu_only` is the exact one: it computes in floats, the
+    /// others may use half precision.
     private static let named: [String: MLComputeUnits] = [
         "all": .all, "cpu_only": .cpuOnly, "cpu_and_gpu": .cpuAndGPU, "cpu_and_ne": .cpuAndNeuralEngine,
     ]
@@ -33,7 +35,8 @@ struct CoreMLBackend: ModelBackend {
         throw Failure.runtime("Core ML does not run the language model here: choose ONNX Runtime, or refine fast")
     }
 
-    /// The package compiled for this device, kept under its hash: compiling takes seconds, and is done once.
+    /// The package compiled for this device. Compiling takes seconds, so the result is cached under the
+    /// package's hash.
     private func compiled(_ path: String, _ artifact: Artifact) throws -> URL {
         let kept = Places.caches.appendingPathComponent("\(artifact.role)-\(artifact.file.sha256).mlmodelc")
         if FileManager.default.fileExists(atPath: kept.path) { return kept }
@@ -65,7 +68,7 @@ final class CoreMLSession: ModelSession {
         }
     }
 
-    /// Core ML has no 64-bit integers: ids become 32-bit ones, which hold every vocabulary.
+    /// Core ML has no 64-bit integers, so ids become 32-bit, which is enough for every vocabulary.
     private static func array(_ tensor: Tensor) throws -> MLMultiArray {
         let shape = tensor.shape.map { NSNumber(value: $0) }
         switch tensor {
@@ -90,7 +93,7 @@ final class CoreMLSession: ModelSession {
         }
     }
 
-    /// By index, whatever the strides and the type (Core ML pads rows, and may answer in half precision).
+    /// The values by index, for any strides and type: Core ML pads rows, and may return half precision.
     private static func floats(_ array: MLMultiArray) -> [Float] {
         (0..<array.count).map { array[$0].floatValue }
     }

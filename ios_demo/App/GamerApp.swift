@@ -1,6 +1,6 @@
 import SwiftUI
 
-/// The app: search, the trace of a search, a benchmark. Indexing goes on in the background (Indexing.swift).
+/// The app: search, the trace of a search, a benchmark. Indexing runs in the background (Indexing.swift).
 @main
 struct GamerApp: App {
     @StateObject private var session = Session()

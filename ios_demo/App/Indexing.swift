@@ -4,8 +4,8 @@ import PhotoCore
 import PhotoORT
 import Photos
 
-/// Indexes the phone's photos in the background, a batch at a time, each committed by itself. The album is the only memory: whoever is stopped or
-/// killed, the next run lists the photos again and goes on with those that the album does not hold.
+/// Indexes the phone's photos in the background, committing each batch. No state is stored besides the album:
+/// after an interruption, the next run lists the photos again and continues with those that the album lacks.
 enum Indexing {
     static let task = "gamer.index"
     private static let batch = 16
@@ -15,7 +15,7 @@ enum Indexing {
             guard let begun = begun as? BGProcessingTask else { return }
             let stop = Stop()
             begun.expirationHandler = { stop.set() }
-            schedule()  // the next turn, should this one not suffice
+            schedule()  // for another run, in case this one does not finish
             let isDone = (try? run(stop: stop) { _, _ in }) ?? false
             if isDone { BGTaskScheduler.shared.cancel(taskRequestWithIdentifier: task) }
             begun.setTaskCompleted(success: isDone)
@@ -26,10 +26,13 @@ enum Indexing {
         let request = BGProcessingTaskRequest(identifier: task)
         request.requiresExternalPower = false
         request.requiresNetworkConnectivity = false
-        try? BGTaskScheduler.shared.submit(request)  // refused in a simulator and when background refresh is off: the app indexes while it is open
+        // Fails in a simulator and when background refresh is off; then photos are indexed only while the app
+        // is open.
+        try? BGTaskScheduler.shared.submit(request)
     }
 
-    /// Whether everything is in the album. `progress`: photos done, and all.
+    /// Indexes the photos that the album lacks. Returns false if stopped before its end. `progress`: called
+    /// with the number of photos done and of all photos.
     static func run(stop: Stop, progress: (Int, Int) -> Void) throws -> Bool {
         guard Places.hasBundle, [.authorized, .limited].contains(PhotoLibrary.current) else { return true }
         let models = try Models(Places.bundle.path, OrtBackend(threads: 2), cache: Places.caches.path)
@@ -65,7 +68,7 @@ enum Indexing {
     }
 }
 
-/// A flag that another thread raises.
+/// A flag to stop a run from another thread.
 final class Stop: @unchecked Sendable {
     private let lock = NSLock()
     private var raised = false

@@ -3,14 +3,15 @@ import PhotoCore
 import Photos
 import UIKit
 
-/// The phone's photos: which may be seen, and their pixels. Knows PhotoKit; knows nothing of albums and models.
+/// The phone's photos in PhotoKit: the permission to see them, their metadata and their pixels.
 enum PhotoLibrary {
-    /// Asks once; afterwards answers with what was said. `.limited`: some photos that the person chose.
+    /// Asks the user once; later calls return the answer given then. `.limited`: some photos that the user
+    /// chose.
     static func access() async -> PHAuthorizationStatus { await PHPhotoLibrary.requestAuthorization(for: .readWrite) }
 
     static var current: PHAuthorizationStatus { PHPhotoLibrary.authorizationStatus(for: .readWrite) }
 
-    /// Newest first.
+    /// All photos, newest first.
     static func assets() -> [PHAsset] {
         let options = PHFetchOptions()
         options.sortDescriptors = [NSSortDescriptor(key: "creationDate", ascending: false)]
@@ -20,7 +21,8 @@ enum PhotoLibrary {
 
     static func asset(_ id: String) -> PHAsset? { PHAsset.fetchAssets(withLocalIdentifiers: [id], options: nil).firstObject }
 
-    /// What the album keeps of an asset before any model has seen it. PhotoKit knows the moment, not the zone: most photos are from home.
+    /// The metadata of an asset, before encoding. PhotoKit stores the moment but no zone: the phone's zone is
+    /// used, since most photos are taken at home.
     static func photo(_ asset: PHAsset) -> Photo {
         var out = Photo(id: asset.localIdentifier)
         if let date = asset.creationDate {
@@ -32,7 +34,8 @@ enum PhotoLibrary {
         return out
     }
 
-    /// RGB of at least `least` pixels on the short side, turned upright; nil for what lies in the cloud only.
+    /// Upright RGB with at least `least` pixels on the short side if the photo has them; nil for a photo that
+    /// is only in the cloud.
     static func pixels(_ asset: PHAsset, least: CGFloat = 512) -> Pixels? {
         guard let image = image(asset, least: least)?.cgImage else { return nil }
         return rgb(image)
@@ -43,7 +46,8 @@ enum PhotoLibrary {
         options.isSynchronous = true
         options.deliveryMode = .highQualityFormat
         options.resizeMode = .fast
-        options.isNetworkAccessAllowed = false  // nothing is fetched: what is not on the phone is indexed when it is
+        // Nothing is downloaded: a photo that is only in the cloud is indexed without its pixels.
+        options.isNetworkAccessAllowed = false
         let scale = max(least / CGFloat(max(1, min(asset.pixelWidth, asset.pixelHeight))), 0.01)
         let size = CGSize(width: CGFloat(asset.pixelWidth) * min(1, scale), height: CGFloat(asset.pixelHeight) * min(1, scale))
         var found: UIImage?

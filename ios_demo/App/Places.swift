@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where the bundle and the album lie: the app's Documents, which Finder and the Files app can write.
+/// The paths of the bundle and the album: in the app's Documents, which Finder and the Files app can write.
 enum Places {
     static var documents: URL { FileManager.default.urls(for: .documentDirectory, in: .userDomainMask)[0] }
     static var caches: URL { FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask)[0] }
@@ -9,6 +9,6 @@ enum Places {
     static var hasBundle: Bool { FileManager.default.fileExists(atPath: bundle.appendingPathComponent("manifest.json").path) }
     static var hasAlbum: Bool { FileManager.default.fileExists(atPath: album.path) }
 
-    /// The rules of cues, copied into the app when it is built: the file that Python and Kotlin read.
+    /// The cue rules, copied into the app when it is built; Python and Kotlin read the same file.
     static var rules: String { Foundation.Bundle.main.path(forResource: "cue_rules", ofType: "json") ?? "" }
 }

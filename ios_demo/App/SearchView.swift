@@ -1,7 +1,8 @@
 import PhotoCore
 import SwiftUI
 
-/// A line to write in, a grid of what was found, and above it what is missing before anything can be found.
+/// The search screen: an input line, a grid of hits, and above it a message about what is still needed for a
+/// search.
 struct SearchView: View {
     @EnvironmentObject private var session: Session
     @State private var query = ""
@@ -54,7 +55,7 @@ struct SearchView: View {
     }
 }
 
-/// The picture of a photo of this phone; a grey square for one that is not here.
+/// The picture of a photo on this phone; a grey square if the photo is not here.
 struct Thumbnail: View {
     let id: String
     @State private var image: UIImage?
@@ -73,7 +74,7 @@ struct Thumbnail: View {
     }
 }
 
-/// One photo, and why it ranks where it does.
+/// One photo, and the reasons for its rank.
 struct HitView: View {
     let hit: Hit
 
@@ -90,7 +91,7 @@ struct HitView: View {
     }
 }
 
-/// What each layer did, photos left, milliseconds.
+/// What each layer did: the photos left, and milliseconds.
 struct TraceView: View {
     let trace: Trace
 

@@ -2,7 +2,7 @@ import Foundation
 import PhotoCore
 import SwiftUI
 
-/// What the screens show: the state of things, and the last answer. Work goes on beside the screen's thread.
+/// The state that the screens show, and the last answer. Work runs on other threads.
 @MainActor
 final class Session: ObservableObject {
     enum State: Equatable {
@@ -17,7 +17,7 @@ final class Session: ObservableObject {
     @AppStorage(Backend.key) private var backend = Backend.onnx.rawValue
     private let stop = Stop()
 
-    /// What is missing, if anything.
+    /// Updates the state: what is still needed, or ready.
     func look() {
         if !Places.hasBundle {
             state = .noBundle
@@ -54,7 +54,7 @@ final class Session: ObservableObject {
         isBusy = true
         Task.detached(priority: .userInitiated) { [weak self] in
             do {
-                // Opened anew: indexing may have added photos since.
+                // Opened again for each search, because indexing may have added photos since.
                 let engine = try Session.engine(chosen)
                 let found = try engine.search(SearchRequest(query, now: Session.now()))
                 await MainActor.run { (self?.answer, self?.isBusy) = (found, false) }

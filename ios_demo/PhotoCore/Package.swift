@@ -1,6 +1,6 @@
 // swift-tools-version: 6.0
-// The core of the iOS app, without Apple's frameworks, so that it is built and tested on Linux too. PhotoORT needs ONNX Runtime's C header
-// and library (build.sh says where they are); PhotoCore needs neither.
+// The core of the iOS app, without Apple's frameworks, so that it can be built and tested on Linux too.
+// PhotoORT needs ONNX Runtime's C header and library (swift_env.sh passes their paths); PhotoCore needs neither.
 import PackageDescription
 
 let package = Package(

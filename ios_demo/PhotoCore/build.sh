@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the package's programs. Sourced by the scripts beside it, too, which then have `swift_run` and `bind`.
+# Builds the package's programs. The other scripts in this folder source it and then have `swift_run` and
+# `bind`.
 . "$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)/swift_env.sh"
 LOG="$(mktemp)"
 trap 'rm -f "$LOG"' EXIT

@@ -11,7 +11,8 @@ shift 2
 PLACES=("$BUNDLE")
 [ -e "$ALBUM" ] && [ "${COMMAND[*]:-}" != index ] && PLACES+=("$ALBUM")
 if [ "${COMMAND[*]:-}" = index ] && [ "$(uname -s)" != Darwin ]; then
-  # An album is written in its own folder, which the tools' folder sees only below the repository; a copy goes there and comes back.
+  # Files bound from outside are read-only, and the writer needs a writable folder: it works on a copy of the
+  # album in the build folder, which is then copied back.
   WORK="$(mktemp -d "$TOOLS/swift/build/index-XXXXXX")"
   trap 'rm -rf "$WORK" "$LOG"' EXIT
   [ -e "$ALBUM" ] && cp "$ALBUM" "$WORK/album.gamer"

@@ -1,8 +1,8 @@
-# Sourced by the scripts beside it: `swift_in ARGUMENT...` runs swift with this package's flags, on a Mac as it is, elsewhere in the tools' folder.
-# Build products stay outside the tree.
+# Sourced by the other scripts in this folder. `swift_run COMMAND ARGUMENT...` runs a command in the package's
+# folder: directly on a Mac, elsewhere in the chroot of the Swift tools. Build products stay outside the tree.
 set -euo pipefail
 HERE="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)"
-# ONNX Runtime's library reads it as it is loaded; in the tools' folder swift.sh sets it.
+# ONNX Runtime's library reads this variable when it is loaded; in the chroot swift.sh sets it.
 export ORT_DISABLE_TELEMETRY=1
 TOOLS="${GAMER_TOOLS:-$HOME/.cache/gamer-tools}"
 if [ "$(uname -s)" = Darwin ]; then
@@ -17,7 +17,7 @@ else
   swift_run() { (cd "$HERE" && "$HERE/../swift.sh" "$@"); }
 fi
 FLAGS=(--scratch-path "$SCRATCH" -Xcc "-I$ORT/include" -Xlinker "-L$ORT/lib" -Xlinker -rpath -Xlinker "$ORT/lib")
-# The folders and files that a program in the tools' folder may read under their own names.
+# bind PATH...: makes these folders and files readable in the chroot, under the same paths.
 bind() {
   local IFS=:
   export GAMER_BIND="$*"

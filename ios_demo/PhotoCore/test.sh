@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the package's own tests: ios_demo/PhotoCore/test.sh. Prints "N passed, N failed"; exit status 1 if any failed.
+# Runs the package's tests and prints "N passed, N failed". The exit status is 1 if any failed.
 . "$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)/swift_env.sh"
 LOG="$(mktemp)"
 trap 'rm -f "$LOG"' EXIT

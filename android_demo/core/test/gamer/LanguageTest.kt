@@ -15,7 +15,7 @@ import org.json.JSONArray
 import org.json.JSONObject
 
 class LanguageTest {
-    /** Printable ASCII, a letter a token, and "in" as one. */
+    /** A vocabulary of printable ASCII, one token for each character, and of "in" as one token. */
     private val vocabulary = Vocabulary.read(
         JSONObject().put("decoder", JSONObject().put("type", "ByteLevel")).put("added_tokens", JSONArray())
             .put("model", JSONObject().put("vocab", JSONObject().also { v -> (33..126).forEach { v.put(it.toChar().toString(), it) } }.put("Ġ", 32).put("in", 200))).toString(),
@@ -31,7 +31,7 @@ class LanguageTest {
         said(constraint, "Rome")
         assertTrue('"'.code in constraint.allowed())
         said(constraint, "\",\"place\":\"in")
-        assertTrue('s'.code in constraint.allowed()) // the word goes on, or ends
+        assertTrue('s'.code in constraint.allowed()) // the word continues or ends
         said(constraint, "\",\"text\":\"\"}")
         assertTrue(constraint.isComplete)
         assertTrue(constraint.allowed().isEmpty())

@@ -53,7 +53,8 @@ class SelfCheckTest {
         assertEquals("remembered", verdict(folder, kernels).source)
         assertEquals(1, kernels.runs)
         assertEquals(listOf("json"), notes().map { it.extension })
-        assertEquals("measured", verdict(folder, kernels, null).source) // without a folder nothing is remembered
+        // Without a folder no result is stored.
+        assertEquals("measured", verdict(folder, kernels, null).source)
         assertTrue(notices.isEmpty())
     }
 
@@ -147,10 +148,11 @@ class SelfCheckTest {
             models.session(role)
             assertEquals("measured", models.verdicts.getValue(role).source)
         }
-        assertEquals(listOf("5 6", "7"), kernels.given.getValue("input_ids")) // each text without what its mask leaves out
+        // Each text without its masked tokens.
+        assertEquals(listOf("5 6", "7"), kernels.given.getValue("input_ids"))
         assertEquals(listOf("1 1", "1"), kernels.given.getValue("attention_mask"))
         assertEquals(listOf("-1 0 1 2 3 4", "5 6 7 8 9 10"), kernels.given.getValue("photo"))
-        assertEquals(listOf("3", "9"), kernels.given.getValue("ids")) // one a run
+        assertEquals(listOf("3", "9"), kernels.given.getValue("ids")) // one id per run
     }
 
     @Test
@@ -193,7 +195,7 @@ class SelfCheckTest {
     private fun verdict(folder: File, kernels: Kernels, cache: File? = this.cache): Verdict =
         models(folder, kernels, cache).let { it.session(ROUTER); it.verdicts.getValue(ROUTER) }
 
-    /** A bundle of four small components that were proven on the kernels [proven]. */
+    /** A bundle of four small components whose parity was measured on the kernels [proven]. */
     private fun bundle(proven: String = "elsewhere", version: Int = 2): File {
         val folder = File(home, "bundle").also { it.deleteRecursively() }
         File(folder, "fixtures").mkdirs()
@@ -245,7 +247,10 @@ class SelfCheckTest {
         file.writeBytes(out.array())
     }
 
-    /** A backend whose fused form answers [fused], and its exact one [unfused], whatever it is given; counts what it was asked. */
+    /**
+     * A backend whose fused form returns [fused] and whose unfused form returns [unfused], for any input. It
+     * counts the calls and records the inputs.
+     */
     private class Kernels(private val fused: FloatArray, private val unfused: FloatArray = fused) : Backend {
         override val target = "onnx"
         override val version = VERSION

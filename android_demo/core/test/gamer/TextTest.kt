@@ -28,7 +28,7 @@ class TextTest {
         assertEquals("0.12", PyText.fixed(0.125, 2))
         assertEquals("0.38", PyText.fixed(0.375, 2))
         assertEquals("-0.00", PyText.fixed(-0.001, 2))
-        assertEquals("2.67", PyText.fixed(2.675, 2)) // its double lies below
+        assertEquals("2.67", PyText.fixed(2.675, 2)) // the double nearest to 2.675 is below it
     }
 
     @Test

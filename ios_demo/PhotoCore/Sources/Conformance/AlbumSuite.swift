@@ -1,7 +1,8 @@
 import Foundation
 import PhotoCore
 
-/// Suite `album`: the file read, searched, damaged and added to. Each case works on a copy: readers of a WAL file make files beside it.
+/// Suite `album`: reads, searches, damages and extends album files. Each case works on a copy, because
+/// readers of a WAL file create files beside it.
 enum AlbumSuite {
     static func ready(_ suite: Suite) throws -> Replayed {
         let scratch = try Scratch()
@@ -55,7 +56,7 @@ enum AlbumSuite {
         }
     }
 
-    /// All that a reader knows of an album, the derived segments apart.
+    /// Everything that a reader returns for an album, except its segments.
     private static func told(_ album: Album) throws -> JSON {
         let preferences = try album.preferences(), meta = album.meta
         func pairs(_ found: [Preferences.Pair]) -> JSON {

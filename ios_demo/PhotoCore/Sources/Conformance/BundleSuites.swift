@@ -1,7 +1,7 @@
 import Foundation
 import PhotoCore
 
-/// Suites `manifest` (old, new and hostile ones) and `prefix` (a prompt's fixed beginning and its cache).
+/// Suites `manifest` (old, new and malformed ones) and `prefix` (a prompt's fixed beginning and its cache).
 enum BundleSuites {
     static func manifest(_ suite: Suite) throws -> Replayed {
         let scratch = try Scratch()
@@ -52,7 +52,7 @@ enum BundleSuites {
         }
     }
 
-    /// The manifest that a case means: its text, or a file's with one value set or one key dropped.
+    /// The manifest of a case: its text, or that of a file with one value set or one key dropped.
     private static func text(_ suite: Suite, _ given: JSON) throws -> [UInt8] {
         if let text = given["text"]?.string { return Array(text.utf8) }
         let raw = try JSON.read(suite.path(try given.text("file")))
@@ -104,7 +104,7 @@ extension JSON {
     /// This object with one member set.
     func with(_ name: String, _ value: JSON) -> JSON { .object((members ?? []).filter { $0.name != name } + [.init(name, value)]) }
 
-    /// A copy with the value at the end of `steps` (names and indices) set.
+    /// A copy with the value at the path `steps` (names and indices) set.
     func setting(_ steps: [JSON], _ value: JSON) -> JSON {
         guard let step = steps.first else { return value }
         let rest = Array(steps.dropFirst())

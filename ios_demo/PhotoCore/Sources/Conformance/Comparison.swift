@@ -1,8 +1,8 @@
 import PhotoCore
 
-/// Holds a result against what the reference gave: floats within a tolerance, all else equal.
+/// Compares a result with that of the Python reference: floats within a tolerance, all other values exactly.
 enum Comparison {
-    /// Where and how the two differ; nil when they agree.
+    /// A description of the first difference; nil if the two agree.
     static func difference(_ got: JSON, _ wanted: JSON, _ tolerance: Double, at place: String = "out") -> String? {
         switch (got, wanted) {
         case (.null, .null): return nil

@@ -1,9 +1,11 @@
 import Foundation
 import PhotoCore
 
-/// Suite `cues`: a query, a day and an album's places → times, places, cubes and what is left of the text; and what refinement is made of.
+/// Suite `cues`: a query, a day and an album's places → times, places, cubes and the rest of the text; and
+/// the checks of refinements.
 enum CueSuite {
-    /// The rules file, which Python, Kotlin and Swift share: in the repository, above the fixtures, or where PHOTO_RULES says.
+    /// The rules file, which Python, Kotlin and Swift share: the path in PHOTO_RULES, or the file in the
+    /// repository that contains the fixtures.
     static func rules(_ suite: Suite) -> String {
         ProcessInfo.processInfo.environment["PHOTO_RULES"] ?? suite.path("../../../runtime/cues/cue_rules.json")
     }

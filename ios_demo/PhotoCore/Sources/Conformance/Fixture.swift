@@ -1,7 +1,8 @@
 import Foundation
 import PhotoCore
 
-/// One case of a suite: what goes in, and what the Python reference made of it, or part of the message with which it must fail.
+/// One case of a suite: its input, and either the output of the Python reference or a part of the expected
+/// error's message.
 public struct Case: Sendable {
     public let id: String
     public let given: JSON
@@ -9,13 +10,13 @@ public struct Case: Sendable {
     public let error: String?
 }
 
-/// A fixture file (tests/golden/conformance/README.md says its form).
+/// A conformance fixture (tests/golden/conformance/README.md).
 public struct Suite: Sendable {
     public let name: String
     public let tolerance: Double
     public let shared: JSON
     public let cases: [Case]
-    /// Where the file lies: paths in it are relative to this folder.
+    /// The folder of the file, to which its paths are relative.
     public let folder: String
 
     public init(_ path: String) throws {
@@ -32,7 +33,7 @@ public struct Suite: Sendable {
 }
 
 extension JSON {
-    /// A member that a fixture must have.
+    /// A member of a fixture. Raises Failure.value if it is missing.
     func need(_ name: String) throws -> JSON {
         guard let found = self[name] else { throw Failure.value("the fixture has no \(name)") }
         return found
@@ -63,7 +64,7 @@ extension JSON {
     }
 
     static func ints(_ values: [Int]) -> JSON { .array(values.map(JSON.int)) }
-    /// Each as the shortest decimal that means it, as the fixtures have them.
+    /// Each value as the shortest decimal that rounds to it, as in the fixtures.
     static func floats(_ values: [Float]) -> JSON { .array(values.map { .number(Double("\($0)") ?? .nan) }) }
     static func strings(_ values: [String]) -> JSON { .array(values.map(JSON.string)) }
 }

@@ -1,7 +1,8 @@
 import Foundation
 import PhotoCore
 
-/// Suites `graph` (layer 2's walk), `vectors` (bytes with a scale, finer digits) and `hnsw` (candidates by a segment's graph).
+/// Suites `graph` (the traversal of layer 2), `vectors` (int8 codes with scale and residues) and `hnsw`
+/// (candidates from a segment's graph).
 enum GraphSuites {
     static func graph(_ suite: Suite) throws -> Replayed {
         { one in

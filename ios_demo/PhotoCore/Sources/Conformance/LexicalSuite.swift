@@ -1,6 +1,6 @@
 import PhotoCore
 
-/// Suite `lexical`: the query's words in memories, and the small rules of words.
+/// Suite `lexical`: the query's words in memories, and the word rules.
 enum LexicalSuite {
     static func ready(_ suite: Suite) throws -> Replayed {
         let scratch = try Scratch()

@@ -2,7 +2,8 @@ import Foundation
 import PhotoCore
 import PhotoORT
 
-/// Suites that need an exported bundle: embeddings of both towers, DPE routing, the language model, whole searches.
+/// Suites that need an exported bundle: embeddings of both towers, DPE routing, the language model, complete
+/// searches.
 enum ModelSuites {
     private static func models(_ suite: Suite) throws -> Models { try Models(suite.path(try suite.shared.text("bundle")), OrtBackend()) }
 
@@ -87,7 +88,8 @@ enum ModelSuites {
         return .object(["hits": .array(hits), "trace": .object(trace), "presence": .number(answer.presence)])
     }
 
-    /// Suite `errors`: what a search refuses before anything is opened, and files that are no gazetteer.
+    /// Suite `errors`: requests that a search refuses before it opens anything, and files that are not a
+    /// gazetteer.
     static func errors(_ suite: Suite) throws -> Replayed {
         { one in
             let given = one.given

@@ -1,6 +1,6 @@
 import PhotoCore
 
-/// Suite `ranking`: what the layers know of each photo → log-odds, order and probabilities.
+/// Suite `ranking`: the features of each photo → log-odds, order and probabilities.
 enum RankingSuite {
     static func ready(_ suite: Suite) throws -> Replayed {
         { one in

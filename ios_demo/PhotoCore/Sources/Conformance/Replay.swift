@@ -1,13 +1,14 @@
 import PhotoCore
 
-/// One suite's cases, made ready: what the shared part names is opened once.
+/// Replays a case of one suite; the files in the suite's `shared` part are already open.
 public typealias Replayed = (Case) throws -> JSON
 
-/// Replays fixtures through this port.
+/// Replays fixtures with this port.
 public enum Replay {
     public enum Outcome: String { case pass, fail, skip }
 
-    /// A suite made ready; nil for one that this port does not know, whose cases are skipped, which counts as failed.
+    /// The function that replays a suite's cases, with the shared files opened. nil for a suite that this
+    /// port does not know; its cases are skipped, which counts as failed.
     private static func ready(_ suite: Suite) throws -> Replayed? {
         switch suite.name {
         case "wordpiece", "bpe_bytelevel", "bpe_clip": return try Tokens.ready(suite)
@@ -33,7 +34,7 @@ public enum Replay {
         }
     }
 
-    /// Replays every case; `report` gets the outcome and, unless it passed, why.
+    /// Replays every case. `report`: called with the outcome and, unless the case passed, the reason.
     public static func run(_ suite: Suite, _ report: (Case, Outcome, String) -> Void) {
         let replay: Replayed
         do {

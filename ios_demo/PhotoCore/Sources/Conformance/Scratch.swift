@@ -1,7 +1,7 @@
 import Foundation
 import PhotoCore
 
-/// A folder for copies, gone with its owner.
+/// A temporary folder for copies, deleted with this object.
 final class Scratch {
     let folder: String
     private var count = 0
@@ -13,7 +13,7 @@ final class Scratch {
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-    /// A copy of a file with bytes changed (offset, hexadecimal digits) and cut to a length.
+    /// A copy of a file with some bytes changed (offset, hexadecimal digits), cut to a length.
     func copy(_ path: String, edits: [JSON] = [], length: Int? = nil) throws -> String {
         var bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
         Scratch.edit(&bytes, edits, length)

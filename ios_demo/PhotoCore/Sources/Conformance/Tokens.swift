@@ -1,6 +1,7 @@
 import PhotoCore
 
-/// Suites `wordpiece`, `bpe_bytelevel`, `bpe_clip`: text → token ids, and back where the tokenizer can say them.
+/// Suites `wordpiece`, `bpe_bytelevel`, `bpe_clip`: text → token ids, and back where the tokenizer supports
+/// it.
 enum Tokens {
     static func ready(_ suite: Suite) throws -> Replayed {
         let tokenizer = try Tokenizer(suite.path(try suite.shared.text("tokenizer")))

@@ -1,7 +1,7 @@
 import Foundation
 import PhotoCore
 
-/// Suite `kdtree`: a segment's bytes, asked with cubes, boxes and for what is near.
+/// Suite `kdtree`: queries a segment with cubes and boxes, and for nearest points.
 enum TreeSuite {
     static func ready(_ suite: Suite) throws -> Replayed {
         { one in

@@ -11,8 +11,8 @@ public struct OrtBackend: ModelBackend {
     public var described: String { "onnx\(units == "fused" ? "" : ":\(units)"), \(threads) threads, no affinity, CPU arena" }
     public var engine: String { "onnxruntime \(Runtime.version)" }
 
-    /// `units` "unfused": every operator by itself and convolutions in floats, two to six times slower: what is left where the fast kernels
-    /// are wrong.
+    /// `units` "unfused": operators are not fused and convolutions run in float, two to six times slower. For
+    /// processors on which the fast kernels are wrong.
     public func open(_ path: String, _ artifact: Artifact, units: String) throws -> ModelSession {
         try OrtSession(path, artifact, threads: threads, unfused: units == "unfused")
     }

@@ -1,7 +1,8 @@
 import COnnxRuntime
 import PhotoCore
 
-/// Drives the ONNX decoder: past and present of each layer are the same memory, so that no token copies the cache (GroupQueryAttention).
+/// Runs the ONNX decoder. The past and present caches of each layer are the same memory, so that no token
+/// copies the cache (GroupQueryAttention).
 final class OrtDecoder: Decoder {
     private(set) var past = 0
     private let session: OrtSession
@@ -30,7 +31,8 @@ final class OrtDecoder: Decoder {
         logits = try Value(ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, 4, [1, 1, size])
     }
 
-    /// Slots beyond `past` are never read: the operator is told the length.
+    /// Empties the cache. The slots need not be cleared: the operator is told the length and reads none
+    /// beyond `past`.
     func reset() { past = 0 }
 
     func restore(_ prefix: Prefix) throws {

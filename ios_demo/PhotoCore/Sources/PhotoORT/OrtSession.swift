@@ -14,10 +14,10 @@ final class OrtSession: ModelSession {
         defer { api.ReleaseSessionOptions!(options) }
         try Runtime.check(api.SetIntraOpNumThreads!(options, Int32(threads)), path)
         try Runtime.check(api.SetInterOpNumThreads!(options, 1), path)
-        // Operators are short: to wake a sleeping thread for each would cost more than they do.
+        // Operators are short: waking a sleeping thread for each would cost more than the operator.
         try Runtime.check(api.AddSessionConfigEntry!(options, "session.intra_op.allow_spinning", threads > 1 ? "1" : "0"), path)
-        // Without VNNI, products of unsigned and signed bytes saturate in 16 bits; this takes kernels that do not. Where VNNI is they would cost up to
-        // twice the time, and gain nothing.
+        // Without VNNI, products of unsigned and signed bytes saturate in 16 bits. This option selects
+        // kernels that do not saturate; with VNNI they would gain nothing and take up to twice the time.
         if Processor.here.saturates { try Runtime.check(api.AddSessionConfigEntry!(options, "session.x64quantprecision", "1"), path) }
         if unfused { try Runtime.check(api.SetSessionGraphOptimizationLevel!(options, ORT_DISABLE_ALL), path) }
         try Runtime.check(api.CreateSession!(Runtime.environment, path, options, &session), "\(path): ONNX Runtime refuses it")
@@ -33,12 +33,12 @@ final class OrtSession: ModelSession {
         let names = artifact.outputs.map(\.name)
         var found = [OpaquePointer?](repeating: nil, count: names.count)
         defer { found.forEach { if let value = $0 { Runtime.api.ReleaseValue!(value) } } }
-        // A value dies after its last use in Swift's eyes, which a pointer taken from it is not.
+        // Swift may release a value after its last use, even if a pointer taken from it is still in use.
         try withExtendedLifetime(given) { try call(artifact.inputs.map(\.name), given.map { Optional($0.pointer) }, names, &found) }
         return Dictionary(uniqueKeysWithValues: try zip(names, found).map { ($0, try OrtSession.tensor($1!)) })
     }
 
-    /// Runs with values of the caller's; those in `found` that are not nil are written in place.
+    /// Runs the session with the caller's values; outputs in `found` that are not nil are written in place.
     func call(_ inputNames: [String], _ inputs: [OpaquePointer?], _ outputNames: [String], _ found: inout [OpaquePointer?]) throws {
         try withCStrings(inputNames) { inputNames in
             try withCStrings(outputNames) { outputNames in
@@ -66,7 +66,7 @@ final class OrtSession: ModelSession {
     }
 }
 
-/// The texts as C strings, for as long as `body` runs.
+/// Passes the texts as C strings to `body`; they are valid until it returns.
 private func withCStrings<T>(_ texts: [String], _ body: ([UnsafePointer<CChar>?]) throws -> T) rethrows -> T {
     let copies = texts.map { text -> UnsafeMutablePointer<CChar> in
         let bytes = Array(text.utf8CString), copy = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count)

@@ -2,18 +2,19 @@ import COnnxRuntime
 import Foundation
 import PhotoCore
 
-/// ONNX Runtime's C API, opened once, with its telemetry off, and its errors as ours.
+/// ONNX Runtime's C API, opened once, with its telemetry off. Its errors are converted to Failure.runtime.
 ///
-/// ONNX Runtime 1.29 and later queue usage events by default, unless a variable forbids it that may be read as early as the library is loaded:
-/// so scripts set it for their programs. A process that was started otherwise sets it here, and throws the library's own switch.
+/// ONNX Runtime 1.29 and later queue usage events unless an environment variable forbids it. That variable
+/// may be read when the library is loaded, so the scripts set it for the programs they start. For a process
+/// started otherwise, it is set here, and the library's function to disable events is called.
 enum Runtime {
     static let api: OrtApi = {
         setenv("ORT_DISABLE_TELEMETRY", "1", 1)
         return OrtGetApiBase()!.pointee.GetApi!(UInt32(ORT_API_VERSION))!.pointee
     }()
-    /// Of the library that was loaded, whatever the headers say: "1.29.0".
+    /// The version of the loaded library, which may differ from that of the headers: "1.29.0".
     static let version: String = {
-        _ = api  // nothing is asked of the library before its telemetry is off
+        _ = api  // no call to the library before its telemetry is off
         return String(cString: OrtGetApiBase()!.pointee.GetVersionString!()!)
     }()
     nonisolated(unsafe) static let environment: OpaquePointer? = {
@@ -28,7 +29,7 @@ enum Runtime {
         return memory
     }()
 
-    /// Raises Failure.runtime with the first line of what ONNX Runtime says.
+    /// Raises Failure.runtime with the first line of ONNX Runtime's message, if there is an error.
     static func check(_ status: OpaquePointer?, _ what: @autoclosure () -> String) throws {
         guard let status else { return }
         let said = String(cString: api.GetErrorMessage!(status)!).split(whereSeparator: \.isNewline).first.map { String($0.prefix(200)) } ?? ""
@@ -37,12 +38,12 @@ enum Runtime {
     }
 }
 
-/// A tensor over memory that it owns and keeps in its place.
+/// A tensor with its own memory, whose address does not change.
 final class Value {
     let pointer: OpaquePointer
     private let memory: UnsafeMutableRawPointer
 
-    /// Room for the elements of `shape`, zeroed.
+    /// Allocates zeroed memory for the elements of `shape`.
     init(_ type: ONNXTensorElementDataType, _ stride: Int, _ shape: [Int]) throws {
         let count = max(1, shape.reduce(1, *) * stride)
         memory = .allocate(byteCount: count, alignment: 64)
@@ -77,7 +78,7 @@ final class Value {
         memory.deallocate()
     }
 
-    /// Writes values at the front.
+    /// Writes values at the beginning of the memory.
     func set<T>(_ values: [T]) { values.withUnsafeBytes { if let base = $0.baseAddress { memory.copyMemory(from: base, byteCount: $0.count) } } }
 
     func floats(_ count: Int) -> [Float] { Array(UnsafeBufferPointer(start: memory.assumingMemoryBound(to: Float.self), count: count)) }

@@ -1,7 +1,8 @@
 import Conformance
 import Foundation
 
-// photo-replay DIR...: replays every fixture in the folders, one line a case; exits with 1 if any failed or was skipped.
+// photo-replay DIR...: replays every fixture in the folders and prints one line per case; the exit status is
+// 1 if any failed or was skipped.
 var bad = 0
 for folder in CommandLine.arguments.dropFirst() {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder))?.filter { $0.hasSuffix(".json") }.sorted() ?? []

@@ -2,7 +2,7 @@ import Foundation
 import PhotoCore
 import PhotoORT
 
-/// The runner's arguments: words, and options with a value each.
+/// The runner's arguments: words, and options with one value each.
 struct Command {
     private var words: [String] = []
     private var options: [String: String] = [:]

@@ -2,9 +2,12 @@ import Foundation
 import PhotoCore
 import PhotoORT
 
-// photo-runner BUNDLE ALBUM QUERY --now DATE [-k N] [--mode M] [--refine R] [--rules FILE]: the hits and the trace as JSON, as `gamer search --json`.
-// photo-runner bench BUNDLE ALBUM --now DATE [-n RUNS]: a measurement for `gamer bench device --import`.
-// photo-runner index BUNDLE ALBUM PHOTO.rgb WIDTH HEIGHT ID --memory TEXT: adds a photo of raw RGB bytes.
+// photo-runner BUNDLE ALBUM QUERY --now DATE [-k N] [--mode M] [--refine R] [--rules FILE]
+//   prints the hits and the trace as JSON, in the form of `gamer search --json`.
+// photo-runner bench BUNDLE ALBUM --now DATE [-n RUNS]
+//   prints a measurement for `gamer bench device --import`.
+// photo-runner index BUNDLE ALBUM PHOTO.rgb WIDTH HEIGHT ID --memory TEXT
+//   adds a photo of raw RGB bytes.
 do {
     print(try Command(Array(CommandLine.arguments.dropFirst())).run())
 } catch {

@@ -2,7 +2,7 @@ import XCTest
 
 @testable import PhotoCore
 
-/// A small random source, the same on every machine.
+/// A random generator that gives the same numbers on every machine.
 struct Dice {
     private var state: UInt64
     init(_ seed: UInt64) { state = seed &* 0x9e37_79b9_7f4a_7c15 | 1 }

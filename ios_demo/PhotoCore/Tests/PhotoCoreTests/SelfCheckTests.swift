@@ -39,7 +39,8 @@ final class SelfCheckTests: XCTestCase {
         let kernels = Kernels(SelfCheckTests.right)
         try write()
         try Data().write(to: URL(fileURLWithPath: "\(root)/file"))
-        for place in [nil, "\(root)/file"] {  // where the folder would be stands a file
+        // In the second case a file has the name of the folder.
+        for place in [nil, "\(root)/file"] {
             cache = place
             for _ in 0..<2 { XCTAssertEqual(try verdict(kernels).source, .measured) }
         }
@@ -170,7 +171,7 @@ final class SelfCheckTests: XCTestCase {
     }
 }
 
-/// The bundle of one component, and what is asked of it.
+/// The bundle of one component, and the calls that a check makes.
 extension SelfCheckTests {
     private func models(_ kernels: Kernels) throws -> Models { try Models(folder, kernels, cache: cache) { self.notices.append($0) } }
 
@@ -190,7 +191,7 @@ extension SelfCheckTests {
         return try FileManager.default.contentsOfDirectory(atPath: place).map { "\(place)/\($0)" }
     }
 
-    /// `kernels`: on which the component was proven.
+    /// `kernels`: those on which the component's parity was measured.
     private func write(kernels: String = "elsewhere", version: Int = 2) throws {
         try? FileManager.default.removeItem(atPath: root)
         try FileManager.default.createDirectory(atPath: "\(folder)/fixtures", withIntermediateDirectories: true)
@@ -234,7 +235,7 @@ extension SelfCheckTests {
     }
 }
 
-/// A backend whose fused form gives one answer, and its exact form another; counts what it was asked.
+/// A backend whose fused form returns one output and whose unfused form another. It counts the calls.
 private final class Kernels: ModelBackend, @unchecked Sendable {
     static let patches = (0..<12).map(Float.init)
     let target = "onnx"

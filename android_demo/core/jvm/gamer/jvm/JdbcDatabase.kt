@@ -11,12 +11,12 @@ import java.sql.SQLException
 import java.sql.Types
 import java.util.Properties
 
-/** SQLite by xerial's JDBC driver. */
+/** The core's database interface, implemented with xerial's JDBC driver for SQLite. */
 class JdbcDatabase private constructor(private val connection: Connection) : Database {
     override fun query(sql: String, vararg values: Any?): List<Array<Any?>> = translated {
         connection.prepareStatement(sql).use { statement ->
             bind(statement, values)
-            if (!statement.execute()) return@use emptyList() // a pragma that answers nothing
+            if (!statement.execute()) return@use emptyList() // a pragma without a result
             statement.resultSet.use { found ->
                 val columns = found.metaData.columnCount
                 val out = ArrayList<Array<Any?>>()
@@ -63,7 +63,7 @@ class JdbcDatabase private constructor(private val connection: Connection) : Dat
 
         private fun open(url: String, readOnly: Boolean, create: Boolean): Database = translated {
             val options = Properties()
-            // SQLITE_OPEN_URI 64 with READONLY 1, READWRITE 2 or CREATE 4 (sqlite3.h)
+            // The flags of sqlite3.h: SQLITE_OPEN_URI is 64, READONLY 1, READWRITE 2, CREATE 4.
             options["open_mode"] = (64 + if (readOnly) 1 else if (create) 6 else 2).toString()
             options["busy_timeout"] = BUSY_MS
             JdbcDatabase(DriverManager.getConnection(url, options))

@@ -11,7 +11,7 @@ import gamer.jvm.JdbcDatabase
 import java.io.File
 import org.json.JSONObject
 
-/** Suite `album`. Each file is copied first: readers of a WAL file make files beside it. */
+/** Suite `album`. Each file is copied first, because readers of a WAL file create files beside it. */
 class AlbumPlayer(private val folder: File) : Player {
     private val opened = HashMap<String, Album>()
 

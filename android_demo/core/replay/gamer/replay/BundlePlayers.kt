@@ -115,7 +115,10 @@ class PrefixPlayer(private val suite: Suite) : Player {
     }
 }
 
-/** Suite `errors`: what a search refuses before it opens anything, and files that are no gazetteer. */
+/**
+ * Suite `errors`: requests that a search refuses before it opens anything, and files that are not a
+ * gazetteer.
+ */
 object ErrorPlayer {
     fun play(g: JSONObject, folder: File): Any? {
         if (g.getString("op") == "gazetteer") return Gazetteer.open(File(folder, g.getString("file")), JdbcDatabase).use { json() }

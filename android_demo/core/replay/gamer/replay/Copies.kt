@@ -4,7 +4,7 @@ import java.io.File
 import java.nio.file.Files
 import org.json.JSONObject
 
-/** Copies of a fixture's files, damaged where a case asks for it, gone when the program ends. */
+/** Copies of a fixture's files, damaged if a case asks for it, and deleted when the program ends. */
 object Copies {
     fun of(folder: File, given: JSONObject): File {
         val copy = File(stage(), "album.gamer")
@@ -12,7 +12,7 @@ object Copies {
         return copy
     }
 
-    /** An empty folder. */
+    /** A new, empty folder. */
     fun stage(): File {
         val made = Files.createTempDirectory("replay").toFile()
         Runtime.getRuntime().addShutdownHook(Thread { made.deleteRecursively() })

@@ -5,7 +5,7 @@ import java.util.Base64
 import org.json.JSONArray
 import org.json.JSONObject
 
-/** Small steps between JSON and this core's values. */
+/** Conversions between JSON and this core's values. */
 fun JSONObject.ints(name: String): IntArray = getJSONArray(name).let { a -> IntArray(a.length()) { a.getInt(it) } }
 
 fun JSONObject.floats(name: String): FloatArray = getJSONArray(name).floats()
@@ -36,7 +36,7 @@ fun list(values: Iterable<Any?>): JSONArray = JSONArray().also { a -> values.for
 
 fun list(values: IntArray): JSONArray = list(values.asIterable())
 
-/** Float32 as the shortest decimal that means it; -∞ as null. */
+/** Each float32 as the shortest decimal that rounds to it; -∞ as null. */
 fun list(values: FloatArray): JSONArray = list(values.map { if (it == Float.NEGATIVE_INFINITY) null else real(it) })
 
 fun real(value: Float): Double = value.toString().toDouble()
@@ -50,7 +50,7 @@ fun cube(raw: JSONObject): Cube = Cube(
 fun json(cube: Cube): JSONObject =
     json("start" to cube.start, "end" to cube.end, "south" to cube.south, "north" to cube.north, "west" to cube.west, "east" to cube.east)
 
-/** Bytes with some overwritten and the rest cut off, to damage them. */
+/** A damaged copy of [blob]: some bytes overwritten (`edits`), the rest cut off (`length`). */
 fun edited(blob: ByteArray, given: JSONObject): ByteArray {
     val out = blob.copyOf()
     if (given.has("edits")) for (edit in given.getJSONArray("edits").arrays()) gamer.bundle.Hex.bytes(edit.getString(1)).copyInto(out, edit.getInt(0))

@@ -8,7 +8,7 @@ import gamer.jvm.JdbcDatabase
 import java.io.File
 import org.json.JSONObject
 
-/** Suite `lexical`: each query twice, by SQLite's FTS5 and without it, and both must give the same. */
+/** Suite `lexical`: runs each query with SQLite's FTS5 and without it; both must give the same. */
 class LexicalPlayer(private val folder: File) : Player {
     private val opened = HashMap<String, Pair<Album, Album>>()
 

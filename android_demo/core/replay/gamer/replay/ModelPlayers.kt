@@ -53,7 +53,7 @@ class ModelPlayer(private val suite: Suite) : Player {
     }
 }
 
-/** Suite `search`: whole searches. */
+/** Suite `search`: complete searches. */
 class SearchPlayer(suite: Suite) : Player {
     private val engine = Engine.open(
         File(suite.shared.getString("bundle")), File(suite.shared.getString("album")), File(System.getProperty("gamer.rules")).readText(), OrtBackend, JdbcDatabase,

@@ -17,7 +17,7 @@ import java.io.File
 import java.util.Base64
 import org.json.JSONObject
 
-/** The player of each suite; null for one that this program does not know. */
+/** The player of each suite; null for a suite that this program does not know. */
 object Players {
     fun of(suite: Suite): Player? = when (suite.name) {
         "wordpiece", "bpe_bytelevel", "bpe_clip" -> tokens(suite)

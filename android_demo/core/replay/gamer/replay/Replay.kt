@@ -3,12 +3,15 @@ package gamer.replay
 import java.io.File
 import kotlin.system.exitProcess
 
-/** What replays the cases of one suite: a case → what this core makes of it. An error is what it throws. */
+/** Replays the cases of one suite: a case → this core's result. An expected error is thrown. */
 fun interface Player {
     fun play(case: Case): Any?
 }
 
-/** Replays conformance fixtures: `Replay DIR…` prints `SUITE<TAB>CASE<TAB>pass|fail|skip<TAB>MESSAGE` a case; 1 if any failed or was skipped. */
+/**
+ * Replays conformance fixtures. `Replay DIR…` prints `SUITE<TAB>CASE<TAB>pass|fail|skip<TAB>MESSAGE` for each
+ * case; the exit status is 1 if any failed or was skipped.
+ */
 object Replay {
     @JvmStatic
     fun main(arguments: Array<String>) {
@@ -22,7 +25,7 @@ object Replay {
         exitProcess(if (isWhole) 0 else 1)
     }
 
-    /** Whether every case passed. */
+    /** Replays a file; returns whether every case passed. */
     private fun replayed(suite: Suite): Boolean {
         val player = try {
             Players.of(suite)
@@ -42,7 +45,7 @@ object Replay {
     private fun told(suite: Suite, case: Case, verdict: String, message: String) =
         println("${suite.name}\t${case.id}\t$verdict\t${message.replace('\t', ' ').replace('\n', ' ')}")
 
-    /** What is wrong; null when the case passes. */
+    /** The reason why the case fails; null if it passes. */
     private fun verdict(suite: Suite, case: Case, player: Player): String? {
         val found = try {
             player.play(case)

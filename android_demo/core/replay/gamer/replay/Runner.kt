@@ -20,9 +20,10 @@ import kotlin.system.exitProcess
 import org.json.JSONObject
 
 /**
- * The whole flow on the JVM. `BUNDLE ALBUM QUERY [--now DATE] [-k N] [--refine off|fast|llm] [--mode fused|paper]` prints the answer and the trace as
- * JSON, in the form of `gamer search --json`. `--bench N` measures instead and prints the measurement. `--add PHOTO.json` encodes one photo and adds it
- * to the album: id, path, taken_at, lat, lon, memories, and pixels as width, height and rgb (base64).
+ * Searches, measurements and indexing on the JVM. `BUNDLE ALBUM QUERY [--now DATE] [-k N] [--refine
+ * off|fast|llm] [--mode fused|paper]` prints the answer and the trace as JSON, in the form of `gamer search
+ * --json`. `--bench N` measures instead and prints the measurement. `--add PHOTO.json` encodes one photo and
+ * adds it to the album: id, path, taken_at, lat, lon, memories, and pixels as width, height and rgb (base64).
  */
 object Runner {
     @JvmStatic

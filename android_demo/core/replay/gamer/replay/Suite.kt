@@ -4,12 +4,18 @@ import java.io.File
 import org.json.JSONArray
 import org.json.JSONObject
 
-/** One case of a conformance fixture: [given], and either [out] or the part of a message that its [error] must hold. */
+/**
+ * One case of a conformance fixture: its input [given], and either the expected output [out] or a part of the
+ * expected [error]'s message.
+ */
 class Case(val id: String, val given: JSONObject, val out: Any?, val error: String?)
 
-/** A conformance fixture (tests/golden/conformance/README.md). [folder]: what its paths are relative to. */
+/**
+ * A conformance fixture (tests/golden/conformance/README.md). [folder]: the folder to which its paths are
+ * relative.
+ */
 class Suite(val name: String, val tolerance: Double, val shared: JSONObject, val cases: List<Case>, val folder: File) {
-    /** A path of the fixture. */
+    /** The file at a path of the fixture. */
     fun file(path: String): File = File(path).let { if (it.isAbsolute) it else File(folder, path) }
 
     companion object {
@@ -31,7 +37,10 @@ class Suite(val name: String, val tolerance: Double, val shared: JSONObject, val
     }
 }
 
-/** Where two JSON values differ, in words; null where they agree: numbers that are not whole within [tolerance], all else exactly. */
+/**
+ * A description of the first difference between two JSON values; null if they agree: fractional numbers
+ * within [tolerance], all other values exactly.
+ */
 fun difference(wanted: Any?, found: Any?, tolerance: Double, at: String = "out"): String? {
     val a = wanted.takeIf { it != JSONObject.NULL }
     val b = found.takeIf { it != JSONObject.NULL }

@@ -4,10 +4,11 @@ import gamer.common.AlbumError
 import java.io.File
 
 /**
- * A read-only view of one album file, with the three layers' searches. Loads each layer's arrays once, on first use. Knows rows, cubes, vectors
- * and words; knows no model (queries arrive as vectors) and writes nothing. A segment that is behind or damaged is passed over for the rows.
+ * A read-only view of one album file, with the searches of its three layers. Each layer's arrays are loaded
+ * once, on first use. Queries arrive as vectors; no model is used here. If a segment is behind or damaged,
+ * the rows are scanned.
  *
- * Calls may come from any thread: they take turns.
+ * Calls may come from any thread; they run one at a time.
  */
 class Album private constructor(private val db: Database, val path: File) : AutoCloseable {
     val meta: AlbumMeta = load { Loader.meta(db, path) }
@@ -31,14 +32,20 @@ class Album private constructor(private val db: Database, val path: File) : Auto
     private val channels = HashMap<String, VectorSet?>()
     private val graphs = HashMap<String, Pair<Hnsw?, IntArray>>()
 
-    /** Set before the first search of words: do without FTS5 though it is there. For comparing the two. */
+    /**
+     * Searches words without FTS5 even where it is available, to compare the two. Set it before the first
+     * search.
+     */
     var ownWords = false
 
     override fun close() = synchronized(this) { db.close() }
 
     // Photos
 
-    /** Each photo that is shown has been read whole and held against its checksum (version 1 has none). */
+    /**
+     * The photo in a row. Its values are checked against their checksum (version 1 stores none). Raises
+     * [AlbumError].
+     */
     fun photo(row: Int): Photo = load {
         val found = db.query("SELECT ${Loader.PHOTO_COLUMNS}, crc FROM photos WHERE row=?", row.toLong()).firstOrNull()
             ?: throw AlbumError("$path: no photo in row $row; rows are 0..${size - 1}")
@@ -69,7 +76,10 @@ class Album private constructor(private val db: Database, val path: File) : Auto
 
     fun inCubes(wanted: List<Cube>): CubeResult = space.inCubes(wanted)
 
-    /** The k photos nearest to a place, a time (wall time, ms), or both, nearest first; those whose field is unknown are never near. */
+    /**
+     * The k photos nearest to a place, a time (wall time, ms), or both, nearest first. Photos whose time or
+     * place is unknown are left out.
+     */
     fun near(k: Int, lat: Double? = null, lon: Double? = null, takenAt: Long? = null, metresAnHour: Double = 1000.0): IntArray =
         space.near(k, lat, lon, takenAt, metresAnHour)
 
@@ -78,14 +88,18 @@ class Album private constructor(private val db: Database, val path: File) : Auto
     /** Ascending rows of the entities that these photos mention. */
     fun activate(rows: IntArray): IntArray = entitiesOf.of(rows)
 
-    /** Walk the graph from the entities of [rows], keep similarity ≥ [delta], best first. A match names only photos among [rows]. */
+    /**
+     * The entities with similarity ≥ [delta] that a traversal reaches from the entities of [rows], best
+     * first. A match lists only photos in [rows].
+     */
     fun matchEntities(query: FloatArray, rows: IntArray, delta: Double, limit: Int = 32): List<EntityMatch> {
         val vectors = entityVectors ?: return emptyList()
         val ready = ready(query, vectors.dim, "entities")
         val similarity = FloatArray(roots.size) { vectors.best(ready, it) }
         val wanted = Rows.mask(rows, size)
         val least = delta.toFloat()
-        // Only a similar node can be kept, so it is these that are asked whether a photo among `rows` activates them.
+        // Only similar entities can be part of the result, so only these are checked for a mention by a photo
+        // in `rows`.
         val activated = similarity.indices.filter { entity -> similarity[entity] >= least && photosOf.of(entity).any { wanted[it] } }
         val out = ArrayList<EntityMatch>()
         for (row in Links.traverse(activated.toIntArray(), similarity, edges, delta)) {
@@ -99,7 +113,7 @@ class Album private constructor(private val db: Database, val path: File) : Auto
         return out
     }
 
-    /** The most linked first. */
+    /** The names of the entities linked to the most photos, most linked first. */
     fun entityNames(limit: Int): List<String> {
         val order = roots.indices.sortedByDescending { photosOf.of(it).size }
         return order.filter { roots[it] == it }.take(limit).map { entity(it).first }
@@ -112,41 +126,44 @@ class Album private constructor(private val db: Database, val path: File) : Auto
 
     fun channels(): List<String> = dims.keys.sorted()
 
-    /** For each of [rows] the best chunk's cosine, -∞ where there is none in the channel. */
+    /** For each of [rows] the cosine of its best chunk, -∞ for a photo without a vector in the channel. */
     fun scores(channel: String, query: FloatArray, rows: IntArray): FloatArray {
         val vectors = vectors(channel) ?: return FloatArray(rows.size) { Float.NEGATIVE_INFINITY }
         val ready = ready(query, vectors.dim, channel)
         return FloatArray(rows.size) { vectors.best(ready, rows[it]) }
     }
 
-    /** The k best photos. [plan]: "auto" lets the planner choose, "exact" or "hnsw" say. */
+    /** The k best photos. [plan]: "exact", "hnsw", or "auto" to let the planner choose. */
     fun searchVectors(channel: String, query: FloatArray, k: Int, rows: IntArray? = null, plan: String = "auto"): VectorResult {
         val vectors = vectors(channel) ?: return VectorResult(IntArray(0), FloatArray(0), "exact")
         val ready = ready(query, vectors.dim, channel)
         val filter = rows?.let { Rows.unique(it) }
-        // The graph segment is only read when it might be used: loading it costs more than a small scan.
+        // The graph segment is read only if it may be used: loading it costs more than a small scan.
         val left = filter?.size ?: vectors.size
         val worth = plan == "hnsw" || (plan == "auto" && Estimate(vectors.size, left, vectors.dim, k, true).plan == "hnsw")
         val (graph, behind) = if (worth || channel in graphs) graph(channel, vectors) else null to IntArray(0)
         return Nearest(vectors, graph, behind).find(ready, k, filter, plan)
     }
 
-    /** The query's words, each with the photos whose memories hold it. */
+    /** The words of the query, each with the photos whose memories hold it. */
     fun words(query: String): WordScores = load { WordScores.lookUp(wordIndex, Words.spellings(query), memoryOwner, size) }
 
-    /** BM25 of the query's words, any of them, over memories. */
+    /** The k photos with the highest BM25 for any of the query's words. */
     fun searchText(query: String, k: Int): TextResult {
         val scores = words(query).bm25()
         val order = Rows.top(FloatArray(size) { if (scores[it] > 0) scores[it] else Float.NEGATIVE_INFINITY }, k)
         return TextResult(order, FloatArray(order.size) { scores[order[it]] })
     }
 
-    /** By row: whether a message is attached, so that what was said just before and after it belongs to its meaning. */
+    /**
+     * By row: whether a chat message is attached. The messages just before and after such a photo belong to
+     * its meaning.
+     */
     val conversations: BooleanArray by lazy {
         load { Rows.mask(db.query("SELECT DISTINCT photo FROM memories WHERE source = 'chat'").map { it[0].asInt() }.toIntArray(), size) }
     }
 
-    /** What a person said to prefer, entities as the roots that they were merged into. */
+    /** The stored preferences. Merged entities are replaced by their root. */
     fun preferences(): Preferences = preferences
 
     /** Number of vectors by channel. */
@@ -156,7 +173,7 @@ class Album private constructor(private val db: Database, val path: File) : Auto
     /** The checksum of each photo, by row. */
     fun checksums(): List<Long?> = load { db.query("SELECT crc FROM photos ORDER BY row").map { it[0] as Long? } }
 
-    /** [ranked] (rows, best first) with what a person preferred before what it was preferred to. */
+    /** [ranked] (rows, best first), with each preferred photo moved before those it is preferred to. */
     fun preferred(ranked: List<Int>): List<Int> {
         val told = preferences
         if (told.photos.isEmpty() && told.entities.isEmpty()) return ranked
@@ -164,7 +181,7 @@ class Album private constructor(private val db: Database, val path: File) : Auto
         return Preferences.reorder(ranked, told.photos + Preferences.betweenPhotos(told.entities, linked))
     }
 
-    // Inside
+    // Loading
 
     private fun openSpace(): Space {
         val found = Segments.load(db, Segments.KDTREE, KdTree.VERSION, size)
@@ -215,7 +232,10 @@ class Album private constructor(private val db: Database, val path: File) : Auto
         return Query(query)
     }
 
-    /** Pages that SQLite refuses, and values of a type that no writer wrote, are a damaged file. */
+    /**
+     * Runs [read] under the lock. A page that SQLite refuses, or a value of a type that no writer wrote,
+     * means that the file is damaged: [AlbumError].
+     */
     private fun <T> load(read: () -> T): T = synchronized(this) {
         try {
             read()

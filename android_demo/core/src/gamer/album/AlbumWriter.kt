@@ -5,10 +5,12 @@ import gamer.common.oneLine
 import java.io.File
 
 /**
- * Adds photos to an album file in place, as the reference's writer does (index/album/writer.py): each [add] is one transaction that has reached the
- * disk when it returns, so a killed app loses at most the batch that it was at. One writer at a time: `NAME.lock` is held meanwhile.
+ * Adds photos to an album file in place, as the Python writer does (index/album/writer.py). Each [add] is one
+ * transaction that has reached the disk when it returns, so a killed app loses at most the batch in progress.
+ * There is one writer at a time: it holds `NAME.lock`.
  *
- * The HNSW graph is not built here: photos added on a phone are scanned on top of the segment that the toolchain built.
+ * The HNSW graph is not built here: searches scan the photos added on a phone, in addition to searching the
+ * graph.
  */
 class AlbumWriter private constructor(private val db: Database, private val path: File, private val lock: WriterLock) : AutoCloseable {
     val meta: AlbumMeta = Loader.meta(db, path)
@@ -16,15 +18,18 @@ class AlbumWriter private constructor(private val db: Database, private val path
     private var generation = Loader.generation(db)
     private var isClosed = false
 
-    /** Ids of the photos that the album holds, in order of row. */
+    /** Ids of the photos in the album, in order of row. */
     fun known(): List<String> = db.query("SELECT id FROM photos ORDER BY row").map { it[0].asText() }
 
-    /** SHA-256 of the pictures that the album holds, where known. */
+    /** SHA-256 of the pictures in the album, where known. */
     fun knownContents(): Set<String> = db.query("SELECT sha256 FROM photos WHERE sha256 IS NOT NULL").map { it[0].asText() }.toSet()
 
     fun add(batch: List<Encoded>) = commit(counts = true) { generation -> for (item in batch) rows.insert(item, generation) }
 
-    /** Gives the entity names that have none a vector (float32 [dim] each): with it a query's meaning finds them, not only its words. */
+    /**
+     * Encodes the entity names that have no vector yet (float32 [dim] each), so that similarity search finds
+     * them.
+     */
     fun embed(encode: (List<String>) -> List<FloatArray>) = commit(counts = false) {
         val todo = db.query("SELECT row, name FROM entities WHERE data IS NULL AND same_as IS NULL ORDER BY row")
         for (part in todo.chunked(NAMES_A_CALL)) {
@@ -38,7 +43,10 @@ class AlbumWriter private constructor(private val db: Database, private val path
         }
     }
 
-    /** Builds the K-D tree again if it has fallen far behind, and lets go. */
+    /**
+     * Encodes entity names without a vector, rebuilds the K-D tree if it has fallen far behind, and closes
+     * the album.
+     */
     fun finish(encode: (List<String>) -> List<FloatArray>) {
         embed(encode)
         commit(counts = false) {
@@ -52,11 +60,11 @@ class AlbumWriter private constructor(private val db: Database, private val path
         close()
     }
 
-    /** Lets go; what was committed stays. May be called again. */
+    /** Closes the album and releases the lock; committed changes stay. A second call does nothing. */
     override fun close() {
         if (isClosed) return
         isClosed = true
-        db.close() // the last connection folds the log back: a single file again
+        db.close() // the last connection to close checkpoints the WAL
         lock.release()
     }
 
@@ -84,19 +92,19 @@ class AlbumWriter private constructor(private val db: Database, private val path
     private fun rollBack() = try {
         db.execute("ROLLBACK")
     } catch (error: DatabaseError) {
-        Unit // SQLite has rolled back by itself: a full disk
+        Unit // SQLite may have rolled back by itself: a full disk
     }
 
     companion object {
         private const val NAMES_A_CALL = 512
 
-        /** Opens an album that exists; one of version 1 becomes version 2, in one transaction. */
+        /** Opens an existing album; one of version 1 is upgraded to version 2 in one transaction. */
         fun extend(path: File, opener: DatabaseOpener): AlbumWriter {
             Schema.checkHeader(path)
             return opened(path, opener, create = false) { db -> if (Schema.versionOf(db) == 1) transaction(db) { upgrade(db, path) } }
         }
 
-        /** Makes a new album without photos. Nothing may stand at [path]. */
+        /** Creates an album without photos. Raises [AlbumError] if [path] exists. */
         fun create(path: File, meta: AlbumMeta, opener: DatabaseOpener): AlbumWriter {
             if (path.exists()) throw AlbumError("$path: there is a file already; choose another name or move it away")
             return opened(path, opener, create = true) { db -> transaction(db) { make(db, meta) } }

@@ -4,13 +4,19 @@ import java.nio.ByteBuffer
 import java.nio.ByteOrder
 import java.util.zip.CRC32
 
-/** A CRC-32 over everything that belongs to one photo, or to one entity (FORMAT.md, Checksums), so that a flipped bit in a row is noticed. */
+/**
+ * A CRC-32 over all values of a photo or an entity (FORMAT.md, Checksums), so that a flipped bit in a row is
+ * detected.
+ */
 class Crc {
     private val crc = CRC32()
 
     val value: Long get() = crc.value
 
-    /** Each value with a letter for its type, so that no two lists of values have the same bytes. */
+    /**
+     * Adds each value's bytes, with a letter for its type, so that different lists of values give different
+     * bytes.
+     */
     fun add(values: Array<out Any?>): Crc {
         for (value in values) one(value)
         return this
@@ -49,7 +55,7 @@ class Crc {
 
         fun of(vararg values: Any?): Long = Crc().add(values).value
 
-        /** [channels]: the album's, sorted. */
+        /** The checksum of the photo in a row. [channels]: the album's, sorted. */
         fun ofPhoto(db: Database, row: Long, channels: List<String>): Long {
             val crc = Crc()
             for (sql in OF_A_PHOTO) db.query(sql, row).forEach { crc.add(it) }

@@ -3,30 +3,40 @@ package gamer.album
 import java.io.File
 
 /**
- * One SQLite connection, as this core needs it. Values are `Long`, `Double`, `String`, `ByteArray` or null, both ways; implementations bind them
- * by type (a `Long` is never bound as text). Android: android.database.sqlite; the JVM: JDBC.
+ * One SQLite connection, with the calls that this core needs. Values are `Long`, `Double`, `String`,
+ * `ByteArray` or null, both ways; implementations bind them by type (a `Long` is never bound as text).
+ * Android uses android.database.sqlite, the JVM uses JDBC.
  */
 interface Database : AutoCloseable {
     /** All rows of a query. Raises [DatabaseError]. */
     fun query(sql: String, vararg values: Any?): List<Array<Any?>>
 
-    /** One statement that returns nothing of interest. Raises [DatabaseError]. */
+    /** Runs one statement whose result is not used. Raises [DatabaseError]. */
     fun execute(sql: String, vararg values: Any?)
 
     override fun close()
 }
 
-/** SQLite refused: [kind] says why as far as it matters here. */
+/** An error of SQLite; [kind] is its cause, as far as callers distinguish them. */
 class DatabaseError(message: String, val kind: Kind = Kind.OTHER) : RuntimeException(message) {
     enum class Kind { BUSY, READ_ONLY, CANNOT_OPEN, CONSTRAINT, CORRUPT, FULL, OTHER }
 }
 
-/** Opens connections. [immutable]: the file and its folder cannot change while it is open (SQLite's `immutable=1`). */
+/**
+ * Opens connections. [immutable]: the file and its folder cannot change while it is open (SQLite's
+ * `immutable=1`).
+ */
 interface DatabaseOpener {
-    /** For reading; must see the log (`-wal`) beside the file, so the folder should be writable unless [immutable]. */
+    /**
+     * Opens a file for reading. The connection must see the WAL (`-wal`) beside the file, so the folder
+     * should be writable unless [immutable].
+     */
     fun reader(path: File, immutable: Boolean = false): Database
 
-    /** For writing, made if missing when [create]. Waits some seconds for another writer. */
+    /**
+     * Opens a file for writing, and creates it if it is missing and [create] is set. Waits some seconds for
+     * another writer.
+     */
     fun writer(path: File, create: Boolean = false): Database
 }
 

@@ -1,6 +1,9 @@
 package gamer.album
 
-/** The statements that make an album's tables (FORMAT.md, Tables), and those that make version 2 of version 1. */
+/**
+ * The statements that create an album's tables (FORMAT.md, Tables), and those that upgrade version 1 to
+ * version 2.
+ */
 internal object Ddl {
     private const val MEMORIES = "(id INTEGER PRIMARY KEY, photo INTEGER NOT NULL REFERENCES photos(row), source TEXT NOT NULL, text TEXT NOT NULL, " +
         "sharing TEXT, sensitivity TEXT)"

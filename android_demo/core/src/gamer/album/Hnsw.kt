@@ -4,7 +4,10 @@ import gamer.common.AlbumError
 import java.nio.ByteBuffer
 import java.nio.ByteOrder
 
-/** The HNSW segment (FORMAT.md): links over the vectors of one channel, without the vectors. Proposes candidates; ranking is the caller's. */
+/**
+ * The HNSW segment (FORMAT.md): links over the vectors of one channel, without the vectors. It proposes
+ * candidates; the caller ranks them.
+ */
 class Hnsw private constructor(private val graph: UsearchGraph, private val places: IntArray?, private val codes: ByteArray, private val dim: Int) {
     private val norms = FloatArray(graph.size) { at ->
         var sum = 0
@@ -12,7 +15,9 @@ class Hnsw private constructor(private val graph: UsearchGraph, private val plac
         sum.toFloat()
     }
 
-    /** Positions (in the VectorSet) of at most [count] near vectors, nearest first by the cosine of the bytes. */
+    /**
+     * VectorSet positions of at most [count] near vectors, nearest first by the cosine of their int8 codes.
+     */
     fun candidates(query: Query, count: Int): IntArray {
         if (count < 1 || graph.size == 0) return IntArray(0)
         val own = query.first.sumOf { it * it }.toFloat()
@@ -34,7 +39,10 @@ class Hnsw private constructor(private val graph: UsearchGraph, private val plac
         private const val MAGIC = "GHNS"
         private const val HEADER = 40
 
-        /** [behind]: rows that changed since. Raises [AlbumError] for bytes that are no graph over the other rows' vectors. */
+        /**
+         * Opens a segment. [behind]: the photo rows that changed since it was built. Raises [AlbumError] if
+         * the bytes are not a graph over the vectors of the other rows.
+         */
         fun load(blob: ByteArray, vectors: VectorSet, behind: IntArray): Hnsw {
             if (blob.size < HEADER || String(blob, 0, 4, Charsets.ISO_8859_1) != MAGIC) throw AlbumError("HNSW segment: not a graph; rebuild the segment")
             val head = ByteBuffer.wrap(blob).order(ByteOrder.LITTLE_ENDIAN)
@@ -57,7 +65,10 @@ class Hnsw private constructor(private val graph: UsearchGraph, private val plac
             return Hnsw(UsearchGraph.parse(blob, HEADER + 2 * photos.toInt(), n.toInt()), places, codes, dim)
         }
 
-        /** Position in the VectorSet of each of the graph's vectors, -1 where its photo changed; null where they are the same. */
+        /**
+         * The VectorSet position of each graph node, -1 where the photo has changed since; null if node
+         * numbers and positions are the same.
+         */
         private fun places(counts: IntArray, vectors: VectorSet, behind: IntArray): IntArray? {
             val now = IntArray(counts.size)
             for (owner in vectors.owners) if (owner < now.size) now[owner]++
@@ -78,7 +89,9 @@ class Hnsw private constructor(private val graph: UsearchGraph, private val plac
             return out
         }
 
-        /** A place that leads nowhere is filled with zeros, which are near to nothing. */
+        /**
+         * The codes in node order; a node without a current vector gets zeros, which are near to no query.
+         */
         private fun codes(vectors: VectorSet, places: IntArray): ByteArray {
             val out = ByteArray(places.size * vectors.dim)
             for ((at, place) in places.withIndex()) if (place >= 0) vectors.codes.copyInto(out, at * vectors.dim, place * vectors.dim, (place + 1) * vectors.dim)

@@ -4,15 +4,19 @@ import gamer.common.AlbumError
 import java.nio.ByteBuffer
 import java.nio.ByteOrder
 
-/** Integer bounds on (latitude e7, longitude e7, wall time ms), both ends included. */
+/** Integer bounds on (latitude e7, longitude e7, wall time ms), inclusive. */
 class Box(val low: LongArray, val high: LongArray)
 
-/** What a search of the tree found: [rows] with, for each, the number of a box that holds it; [visited]: comparisons of a point with a box. */
+/**
+ * The result of a box query. [rows]: the points inside; [boxes]: for each of them the index of a box that
+ * holds it; [visited]: the number of comparisons of a point with a box.
+ */
 class KdHits(val rows: IntArray, val boxes: IntArray, val visited: Int)
 
 /**
- * An implicit, balanced K-D tree over (latitude, longitude, time) in a permutation, no pointers (FORMAT.md, segment `kdtree`).
- * [order]: rows in tree order. [columns]: the points in tree order, one array an axis. Knows integers and boxes; nothing of degrees.
+ * An implicit, balanced K-D tree over (latitude, longitude, time): a permutation, without pointers
+ * (FORMAT.md, segment `kdtree`). [order]: rows in tree order. [columns]: the points in tree order, one array
+ * for each axis.
  */
 class KdTree(val order: IntArray, val columns: Array<LongArray>, private val leaf: Int) {
     val size: Int get() = order.size
@@ -37,8 +41,9 @@ class KdTree(val order: IntArray, val columns: Array<LongArray>, private val lea
     fun range(boxes: List<Box>): IntArray = hits(boxes).rows.distinct().sorted().toIntArray()
 
     /**
-     * The [k] nearest points' rows, nearest first, equal ones in order of row, with their distances. [unit]: what one step on each axis is worth, 0
-     * ignores the axis; [period]: of the second axis, where the ends meet. A point that is unknown on an axis that counts is not near.
+     * The rows of the [k] nearest points and their distances, nearest first, ties in order of row. [unit]:
+     * the distance of one step on each axis; 0 ignores the axis. [period]: the length of the second axis if
+     * it is circular (longitude), else 0. A point that is unknown on an axis in use is left out.
      */
     fun nearest(point: LongArray, unit: DoubleArray, k: Int, period: Long): List<Pair<Int, Double>> {
         if (k < 1 || unit.all { it <= 0 }) return emptyList()
@@ -69,7 +74,7 @@ class KdTree(val order: IntArray, val columns: Array<LongArray>, private val lea
             val mid = (lo + hi) / 2
             visit(mid, holds(box, mid))
             val value = columns[axis][mid]
-            // Equal values may stand on both sides of the middle, so both comparisons include equality.
+            // Equal values may lie on both sides of the middle, so both comparisons include equality.
             if (box.low[axis] <= value) stack.add(intArrayOf(lo, mid, (axis + 1) % 3))
             if (box.high[axis] >= value) stack.add(intArrayOf(mid + 1, hi, (axis + 1) % 3))
         }
@@ -78,7 +83,10 @@ class KdTree(val order: IntArray, val columns: Array<LongArray>, private val lea
     private fun holds(box: Box, at: Int): Boolean =
         columns[0][at] in box.low[0]..box.high[0] && columns[1][at] in box.low[1]..box.high[1] && columns[2][at] in box.low[2]..box.high[2]
 
-    /** Header, then latitude, longitude, time (int64 each, tree order), then the permutation (int32); little-endian. */
+    /**
+     * The segment, little-endian: header, then latitude, longitude, time (int64 each, tree order), then the
+     * permutation (int32).
+     */
     fun toBytes(): ByteArray {
         val out = ByteBuffer.allocate(HEADER + 28 * size).order(ByteOrder.LITTLE_ENDIAN)
         out.put(MAGIC.toByteArray()).putShort(VERSION.toShort()).putShort(leaf.toShort()).putLong(size.toLong())
@@ -112,7 +120,7 @@ class KdTree(val order: IntArray, val columns: Array<LongArray>, private val lea
             return KdTree(order, columns, leaf)
         }
 
-        /** [points]: (latitude, longitude, time) of each row. */
+        /** Builds a tree. [points]: (latitude, longitude, time), in order of row. */
         fun build(points: Array<LongArray>, leaf: Int = LEAF): KdTree {
             val order = Array(points.size) { it }
             val stack = ArrayList<IntArray>()

@@ -2,25 +2,29 @@ package gamer.album
 
 import kotlin.math.ln
 
-/** Memory [ids] that hold a word, and BM25 of each (negative, as FTS5 gives it). */
+/** The ids of the memories that hold a word, and the BM25 score of each (negative, as FTS5 gives it). */
 class WordHits(val ids: IntArray, val bm25: DoubleArray)
 
-/** Which memories hold a word or phrase. [Fts5Index] asks SQLite; [OwnIndex] needs no FTS5 and gives the same figures. */
+/**
+ * Looks up the memories that hold a word or phrase. [Fts5Index] uses SQLite's index; [OwnIndex] needs no FTS5
+ * and gives the same numbers.
+ */
 interface WordIndex {
     /** At most [limit] memories that hold [form], in any order. */
     fun matches(form: String, limit: Int): WordHits
 }
 
-/** SQLite's own index of words. */
+/** The full-text index of SQLite. */
 internal class Fts5Index(private val db: Database) : WordIndex {
     override fun matches(form: String, limit: Int): WordHits {
-        val quoted = "\"" + form.replace("\"", "\"\"") + "\"" // quoted: no word is FTS5 syntax
+        // Quoted, so that no word is read as FTS5 syntax.
+        val quoted = "\"" + form.replace("\"", "\"\"") + "\""
         val rows = db.query("SELECT rowid, bm25(memories_fts) FROM memories_fts WHERE memories_fts MATCH ? LIMIT ?", quoted, limit.toLong())
         return WordHits(IntArray(rows.size) { rows[it][0].asInt() }, DoubleArray(rows.size) { rows[it][1].asReal() })
     }
 
     companion object {
-        /** Whether this SQLite was built with FTS5: Android's need not be. */
+        /** Whether this SQLite was built with FTS5; Android's may lack it. */
         fun isThere(db: Database): Boolean = try {
             db.query("SELECT rowid FROM memories_fts WHERE memories_fts MATCH '\"a\"' LIMIT 1")
             true
@@ -31,9 +35,10 @@ internal class Fts5Index(private val db: Database) : WordIndex {
 }
 
 /**
- * The same figures from the table `memories` alone, for an SQLite without FTS5: its tokenizer, its phrases and its BM25 (k1 = 1.2, b = 0.75; an
- * inverse frequency is at least 1e-6) over words held in memory: about 60 bytes for each word of the memories. Reading 100,000 memories takes
- * seconds, so the phone's app brings an SQLite with FTS5 where it can.
+ * A substitute for FTS5, computed from the table `memories`: the same tokenizer, phrases and BM25 (k1 = 1.2,
+ * b = 0.75; an inverse document frequency is at least 1e-6). The words are held in memory, about 60 bytes for
+ * each word of the memories. Reading 100,000 memories takes seconds, so the app ships an SQLite with FTS5
+ * where it can.
  */
 internal class OwnIndex(memories: List<Pair<Int, String>>) : WordIndex {
     private class Document(val id: Int, val words: IntArray)
@@ -85,21 +90,25 @@ internal class OwnIndex(memories: List<Pair<Int, String>>) : WordIndex {
 }
 
 /**
- * One word of the query. [rows]: ascending photo rows that hold it; [bm25]: positive, of the photo's best memory each. [rarity]: its inverse
- * document frequency over memories, ln(1 + (N - n + 0.5) / (n + 0.5)).
+ * One word of the query, with the photos that hold it. [rows]: ascending photo rows; [bm25]: positive, of
+ * each photo's best memory. [rarity]: the word's inverse document frequency over memories, ln(1 + (N - n +
+ * 0.5) / (n + 0.5)).
  */
 class Word(val text: String, val rows: IntArray, val bm25: FloatArray, val rarity: Double)
 
-/** All words of a query over the [photos] rows of an album. Common words are left out: vectors know them too. */
+/**
+ * All words of a query, over an album of [photos] rows. Common words are left out, since the vectors cover
+ * their meaning.
+ */
 class WordScores(val words: List<Word>, val photos: Int) {
-    /** By row: the sum over words; 0 where none is held. */
+    /** By row: the sum over words; 0 for a photo that holds none. */
     fun bm25(): FloatArray {
         val total = FloatArray(photos)
         for (word in words) for (i in word.rows.indices) total[word.rows[i]] += word.bm25[i]
         return total
     }
 
-    /** By row, in 0..1: the held share of the query's rarity. */
+    /** By row, in 0..1: the share of query words that the photo holds, weighted by rarity. */
     fun coverage(): FloatArray {
         val whole = words.sumOf { it.rarity }
         val held = FloatArray(photos)
@@ -109,11 +118,16 @@ class WordScores(val words: List<Word>, val photos: Int) {
 
     companion object {
         private const val MAX_WORDS = 64
-        private const val LEAST = 1_000 // memories: a word held by more than LEAST + SHARE·N of them, or than MOST, tells little apart
+        // Memories: a word held by more than min(MOST, LEAST + SHARE·N) of them hardly discriminates and is
+        // skipped.
+        private const val LEAST = 1_000
         private const val SHARE = 0.02
         private const val MOST = 10_000
 
-        /** [spellings]: for each word its forms, the plain one first. [owner]: the photo row of each memory id. */
+        /**
+         * Looks up each word of a query. [spellings]: for each word its forms, the plain one first. [owner]:
+         * the photo row of each memory id.
+         */
         fun lookUp(index: WordIndex, spellings: List<List<String>>, owner: IntArray, photos: Int): WordScores {
             val bound = minOf(MOST, (LEAST + SHARE * owner.size).toInt())
             val words = ArrayList<Word>()

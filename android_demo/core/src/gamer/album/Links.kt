@@ -1,10 +1,12 @@
 package gamer.album
 
-/** Row → rows, compressed: the neighbours of i are `targets[offsets[i] until offsets[i + 1]]`, ascending. */
+/**
+ * Compressed sparse rows (CSR): row i's neighbours are `targets[offsets[i] until offsets[i + 1]]`, ascending.
+ */
 class Links private constructor(private val offsets: IntArray, private val targets: IntArray) {
     fun of(row: Int): IntArray = targets.copyOfRange(offsets[row], offsets[row + 1])
 
-    /** Ascending neighbours of all the rows, each once. */
+    /** The neighbours of all the rows, ascending without repeats. */
     fun of(rows: IntArray): IntArray {
         val seen = java.util.TreeSet<Int>()
         for (row in rows) for (at in offsets[row] until offsets[row + 1]) seen.add(targets[at])
@@ -12,7 +14,7 @@ class Links private constructor(private val offsets: IntArray, private val targe
     }
 
     companion object {
-        /** From pairs in any order; [n] counts the source rows. */
+        /** Builds the links from pairs in any order; [n]: the number of source rows. */
         fun of(sources: IntArray, targets: IntArray, n: Int): Links {
             val order = sources.indices.sortedWith(compareBy({ sources[it] }, { targets[it] }))
             val offsets = IntArray(n + 1)
@@ -22,8 +24,9 @@ class Links private constructor(private val offsets: IntArray, private val targe
         }
 
         /**
-         * The nodes with similarity ≥ [delta] that a walk reaches: activated ones, then parents and children of kept ones, until none is new.
-         * [edges] holds each relation in both directions. Best first; equal similarities in order of row.
+         * The nodes with similarity ≥ [delta] that are reachable from the activated ones through such nodes.
+         * [edges] holds each relation in both directions. The result is sorted by similarity, best first;
+         * equal similarities in order of row.
          */
         fun traverse(activated: IntArray, similarity: FloatArray, edges: Links, delta: Double): IntArray {
             val kept = BooleanArray(similarity.size)

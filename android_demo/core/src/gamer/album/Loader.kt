@@ -3,7 +3,7 @@ package gamer.album
 import gamer.common.AlbumError
 import java.io.File
 
-/** Reads an album's columns into arrays: meta, points, vectors, links. The seam between SQL and arrays; knows nothing of searching. */
+/** Reads an album's tables into arrays and data classes: meta, points, vectors, links, photos. */
 internal object Loader {
     const val PHOTO_COLUMNS = "row, id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256"
     private const val POINT = "SELECT lat_e7, lon_e7, taken_at, coalesce(utc_offset, 0) FROM photos"
@@ -25,11 +25,12 @@ internal object Loader {
 
     fun generation(db: Database): Long = db.query("SELECT value FROM meta WHERE key='generation'").firstOrNull()?.get(0)?.toString()?.toLong() ?: 0
 
-    /** Rows are 0..n-1, so the last one tells. */
+    /** The last row + 1, since rows are 0..n-1. */
     fun photoCount(db: Database): Int {
         val count = db.query("SELECT coalesce(max(row), -1) + 1 FROM photos")[0][0].asLong()
         val pages = db.query("PRAGMA page_count")[0][0].asLong() * db.query("PRAGMA page_size")[0][0].asLong()
-        if (count !in 0..pages) throw ClassCastException("a photo in row ${count - 1}") // a damaged row number must not take all memory
+        // A damaged row number must not allocate all memory.
+        if (count !in 0..pages) throw ClassCastException("a photo in row ${count - 1}")
         return Math.toIntExact(count)
     }
 
@@ -40,18 +41,21 @@ internal object Loader {
         return found.toTypedArray()
     }
 
-    /** [points] of these rows alone, in their order. */
+    /** As [points], of the given rows only, in their order. */
     fun pointsOf(db: Database, rows: IntArray): Array<LongArray> = Array(rows.size) { at ->
         onTheWall(db.query("$POINT WHERE row=?", rows[at].toLong()).firstOrNull() ?: throw ClassCastException("photo rows are not 0..n-1"))
     }
 
-    /** Cues are wall time, and so are the points. */
+    /** Converts the time from UTC to wall time, which is what cues mean. */
     private fun onTheWall(row: Array<Any?>): LongArray {
         val time = if (row[2] == null) Space.LOWEST else row[2].asLong() + 60_000 * row[3].asLong()
         return longArrayOf(if (row[0] == null) Space.LOWEST else row[0].asLong(), if (row[1] == null) Space.LOWEST else row[1].asLong(), time)
     }
 
-    /** Channel → dimensions, channels in order. Skips from channel to channel through the primary key rather than reading every vector. */
+    /**
+     * Channel → dimensions, sorted by channel. Jumps from channel to channel through the primary key, so that
+     * not every vector is read.
+     */
     fun channelDims(db: Database): Map<String, Int> {
         val out = LinkedHashMap<String, Int>()
         var found = db.query("SELECT channel, length(data) FROM vectors ORDER BY channel LIMIT 1").firstOrNull()
@@ -68,7 +72,10 @@ internal object Loader {
         return vectorSet(rows, "channel '$channel'").also { within(it.owners, photos, "vectors") }
     }
 
-    /** Owners are roots, ascending, so that an alias's vector speaks for the entity it was merged with. */
+    /**
+     * The vectors of all entities. The owners are root entities, ascending, so the vector of a merged name
+     * counts for the entity that the name was merged into.
+     */
     fun entityVectors(db: Database): VectorSet? {
         val rows = db.query("SELECT row, scale, data FROM entities WHERE data IS NOT NULL ORDER BY row")
         if (rows.isEmpty()) return null
@@ -94,7 +101,7 @@ internal object Loader {
         return VectorSet(dim, codes, FloatArray(rows.size) { rows[it][1].asReal().toFloat() }, IntArray(rows.size) { rows[it][0].asInt() }, fine)
     }
 
-    /** The entity that each entity row stands for, itself unless it was merged. */
+    /** The root entity of each entity row: the row itself unless it was merged. */
     fun entityRoots(db: Database): IntArray {
         val (count, end) = db.query("SELECT count(*), coalesce(max(row), -1) + 1 FROM entities")[0].map { it.asInt() }
         if (count != end) throw ClassCastException("entity rows are not 0..m-1")
@@ -114,7 +121,7 @@ internal object Loader {
         }
     }
 
-    /** (entity, photo) of each mention, merged entities as one, each pair once. */
+    /** (entity, photo) of each mention, without repeats; merged entities are replaced by their root. */
     fun mentions(db: Database, roots: IntArray, photos: Int): List<IntArray> =
         db.query("SELECT entity, photo FROM mentions").map { row ->
             val (entity, photo) = row.map { it.asInt() }
@@ -123,7 +130,7 @@ internal object Loader {
             roots[entity] to photo
         }.distinct().map { intArrayOf(it.first, it.second) }
 
-    /** (parent, child) of each edge, merged entities as one, each pair once. */
+    /** (parent, child) of each edge, without repeats; merged entities are replaced by their root. */
     fun edges(db: Database, roots: IntArray): List<IntArray> =
         db.query("SELECT parent, child FROM edges").map { row ->
             val (parent, child) = row.map { it.asInt() }
@@ -131,7 +138,7 @@ internal object Loader {
             Triple(roots[parent], roots[child], parent == child)
         }.filter { it.third || it.first != it.second }.map { it.first to it.second }.distinct().map { intArrayOf(it.first, it.second) }
 
-    /** The photo of each memory id; ids from 1 with a bounded number of gaps. */
+    /** The photo of each memory id. Ids start at 1; the number of gaps is bounded. */
     fun memoryOwners(db: Database, photos: Int): IntArray {
         val found = db.query("SELECT id, photo FROM memories ORDER BY id")
         val limit = 16L * (found.size + 1 + photos) + 1024

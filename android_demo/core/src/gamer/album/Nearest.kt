@@ -1,11 +1,15 @@
 package gamer.album
 
 /**
- * The k nearest photos in one channel: by scan or by graph, as the planner chooses, ranked by everything that is stored of a vector. A walk that
- * finds too few photos in the filter is not believed: where filter and query agree the graph's nearest are elsewhere, and the scan decides.
+ * The k nearest photos in one channel, by exact scan or by graph search, as the planner chooses. Both rank by
+ * int8 codes first, then re-rank the best with the residues. If a graph search leaves too few photos within
+ * the filter, an exact scan replaces it: the vectors that the graph finds nearest may all lie outside a
+ * narrow filter.
  */
 internal class Nearest(private val vectors: VectorSet, private val graph: Hnsw?, private val behind: IntArray) {
-    /** [rows]: the filter, ascending without repeats, or null. [plan]: auto, exact or hnsw. */
+    /**
+     * The k best photos. [rows]: the filter, ascending without repeats, or null. [plan]: auto, exact or hnsw.
+     */
     fun find(query: Query, k: Int, rows: IntArray?, plan: String): VectorResult {
         var filter = rows
         var chunks = 1.0
@@ -22,7 +26,7 @@ internal class Nearest(private val vectors: VectorSet, private val graph: Hnsw?,
 
     private fun again(k: Int): Int = k + maxOf(AGAIN, k / 2)
 
-    /** The photos worth ranking again. */
+    /** The rows of the photos to re-rank. */
     private fun scan(query: Query, k: Int, rows: IntArray?): IntArray {
         if (rows != null && rows.size <= again(k)) return rows
         val all = rows ?: Rows.unique(vectors.owners)
@@ -57,6 +61,6 @@ internal class Nearest(private val vectors: VectorSet, private val graph: Hnsw?,
     }
 
     private companion object {
-        const val AGAIN = 6 // more photos are ranked again than are wanted, by half as many and at least by so many
+        const val AGAIN = 6 // k + max(AGAIN, k / 2) photos are re-ranked
     }
 }

@@ -1,6 +1,9 @@
 package gamer.album
 
-/** The words of a text as SQLite's `porter unicode61` finds them: what a search without FTS5 compares. */
+/**
+ * The words of a text as SQLite's tokenizer `porter unicode61` splits and stems them, for searches without
+ * FTS5.
+ */
 object OwnWords {
     fun tokens(text: String): List<String> = Unicode61.tokens(text)
 }

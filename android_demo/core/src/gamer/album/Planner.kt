@@ -3,11 +3,12 @@ package gamer.album
 import kotlin.math.ceil
 
 /**
- * Chooses between scoring every vector that a filter leaves and walking the graph past those that it does not. [left] of [total] vectors pass the
- * filter; [chunks]: vectors a photo, on average. Constants are microseconds, the reference's (index/vectors/planner.py).
+ * The query planner: estimates whether an exact scan or a graph search is faster for a filtered query. [left]
+ * of [total] vectors pass the filter; [chunks]: the average number of vectors per photo. The constants are
+ * microseconds, those of index/vectors/planner.py.
  */
 class Estimate(private val total: Int, private val left: Int, private val dim: Int, k: Int, private val hasGraph: Boolean, chunks: Double = 1.0) {
-    /** Vectors that a walk would keep in view. */
+    /** The candidate-list size (ef) that a graph search would use. */
     val width: Int = minOf(
         total.toLong(), maxOf(MIN_WALK.toLong(), 2L * k, ceil(PER_WANTED * k * chunks * total / maxOf(left, 1)).toLong()),
     ).toInt()

@@ -1,6 +1,6 @@
 package gamer.album
 
-/** Porter's stemmer, step by step as SQLite's FTS5 does it (fts5_tokenize.c), on the letters of one lower-case token. */
+/** Porter's stemmer as SQLite's FTS5 has it (fts5_tokenize.c), step by step, for one lower-case token. */
 internal object Porter {
     private const val MAX_TOKEN = 64
 
@@ -21,7 +21,7 @@ internal object Porter {
     fun stem(token: String): String {
         val size = token.toByteArray(Charsets.UTF_8).size
         if (size > MAX_TOKEN || size < 3) return token
-        // Bytes, not letters, are what SQLite counts: each as one character here.
+        // SQLite counts bytes rather than letters, so each byte becomes one character here.
         val bytes = String(token.toByteArray(Charsets.UTF_8), Charsets.ISO_8859_1)
         val stemmed = steps(bytes)
         return String(stemmed.toByteArray(Charsets.ISO_8859_1), Charsets.UTF_8)
@@ -67,7 +67,10 @@ internal object Porter {
         }
     }
 
-    /** The first rule whose suffix stands there decides, whether its condition holds or not. SQLite tries those of one last letter but one. */
+    /**
+     * Applies the first rule whose suffix matches, if its condition holds; else the word stays as it is.
+     * SQLite first selects the rules by the last letter but one of their suffix.
+     */
     private inline fun replaced(w: String, rules: List<Rule>, holds: (String, String) -> Boolean): String {
         if (w.length < 2) return w
         val rule = rules.firstOrNull { w.length > it.suffix.length && w.endsWith(it.suffix) } ?: return w
@@ -79,7 +82,7 @@ internal object Porter {
 
     private fun hasVowel(stem: String): Boolean = stem.withIndex().any { (i, c) -> isVowel(c, i > 0) }
 
-    /** The place after the first run of vowels and a consonant, or 0. */
+    /** The position after the first run of vowels and the consonant that follows it, or 0. */
     private fun gobble(stem: String, from: Int, previousIsConsonant: Boolean): Int {
         var consonant = previousIsConsonant
         var i = from
@@ -103,7 +106,7 @@ internal object Porter {
 
     private fun isEqual1(stem: String): Boolean = gobble(stem, 0, false).let { it > 0 && gobble(stem, it, true) == 0 }
 
-    /** Ends in consonant, vowel, consonant, the last not w, x or y. */
+    /** Whether the stem ends in consonant, vowel, consonant, and the last is not w, x or y. */
     private fun endsShort(stem: String): Boolean {
         if (stem.isEmpty() || stem.last() in "wxy") return false
         var mask = 0

@@ -1,11 +1,12 @@
 package gamer.album
 
-/** Feedback: "A is better than B", as pairs (better, worse) of photo rows and of entity rows. */
+/** Feedback of the form "A is better than B", as pairs (better, worse) of photo rows and of entity rows. */
 class Preferences(val photos: List<Pair<Int, Int>> = emptyList(), val entities: List<Pair<Int, Int>> = emptyList()) {
     companion object {
         /**
-         * [ranked] with every better one directly before the first that it is better than, if it stood behind it; the rest keep their order. Pairs
-         * of which one is not in [ranked] say nothing. Pairs that contradict each other (a damaged file's) drop and repeat nobody.
+         * [ranked], with each better item moved directly before the first item it is better than. Other items
+         * keep their order. Pairs of which one is not in [ranked] have no effect. Pairs in a cycle (from a
+         * damaged file) neither drop nor repeat an item.
          */
         fun reorder(ranked: List<Int>, pairs: List<Pair<Int, Int>>): List<Int> {
             val place = HashMap<Int, Int>()
@@ -31,7 +32,10 @@ class Preferences(val photos: List<Pair<Int, Int>> = emptyList(), val entities: 
             return out
         }
 
-        /** Preferences between entities as pairs of photos. [linked]: photo row → the entities it is linked to, in the ranking's order. */
+        /**
+         * Preferences between entities as pairs of photos. [linked]: photo row → the entities it is linked
+         * to, in the order of the ranking.
+         */
         fun betweenPhotos(entities: List<Pair<Int, Int>>, linked: Map<Int, Set<Int>>): List<Pair<Int, Int>> = entities.flatMap { (better, worse) ->
             val ours = linked.filterValues { better in it && worse !in it }.keys
             val theirs = linked.filterValues { worse in it && better !in it }.keys

@@ -1,11 +1,15 @@
 package gamer.album
 
-/** A sentence attached to a photo. [source]: chat, social, ocr, caption, note, people, label or place. [sharing], [sensitivity]: low, high or null. */
+/**
+ * A sentence attached to a photo. [source]: chat, social, ocr, caption, note, people, label or place.
+ * [sharing], [sensitivity]: low, high or null.
+ */
 data class Memory(val source: String, val text: String, val sharing: String? = null, val sensitivity: String? = null)
 
 /**
- * One photo. [takenAt]: ms since 1970 UTC, or wall time stored as if UTC where [tzSource] is "local". [utcOffset]: whole minutes by which the
- * clock on the wall was ahead of UTC. [lat], [lon]: degrees (WGS 84), both or neither. [path]: the pixels, or null for a memory without a file.
+ * One photo. [takenAt]: ms since 1970 UTC, or wall time stored as if UTC where [tzSource] is "local".
+ * [utcOffset]: whole minutes by which the clock on the wall was ahead of UTC. [lat], [lon]: degrees (WGS 84),
+ * both or neither. [path]: the picture file, or null for a memory without a file.
  */
 data class Photo(
     val id: String,
@@ -20,14 +24,20 @@ data class Photo(
     val sha256: String? = null,
     val utcOffset: Int? = null,
 ) {
-    /** What the clock on the wall said, ms as if UTC. */
+    /** Local wall-clock time in ms, as if UTC. */
     val wall: Long? get() = takenAt?.let { it + 60_000L * (utcOffset ?: 0) }
 }
 
-/** An entity found in a memory. [kind]: person, place, thing, price or date. [parent]: what it describes (119 → chair). */
+/**
+ * An entity found in a memory. [kind]: person, place, thing, price or date. [parent]: what it describes (119
+ * → chair).
+ */
 data class Mention(val name: String, val kind: String, val parent: String? = null)
 
-/** A box in space-time, in wall time (ms). Null on a side means open; [west] > [east] crosses the antimeridian. */
+/**
+ * A box in space-time, in wall time (ms). A side that is null is unbounded; [west] > [east] means that the
+ * box crosses the antimeridian.
+ */
 data class Cube(
     val start: Long? = null,
     val end: Long? = null,
@@ -43,16 +53,28 @@ data class Cube(
 /** An entity node chosen in layer 2. [photos]: rows of the photos linked to it. */
 class EntityMatch(val row: Int, val name: String, val kind: String, val similarity: Float, val photos: IntArray)
 
-/** A photo with what the models computed for it: channel → vectors float32 [n][d] of length 1, and what its memories mention. */
+/**
+ * A photo with its vectors and mentions, as [AlbumWriter.add] takes it. [vectors]: channel → float32 [n][d]
+ * of length 1.
+ */
 class Encoded(val photo: Photo, val vectors: Map<String, Array<FloatArray>> = emptyMap(), val mentions: List<Mention> = emptyList())
 
-/** What encoded the album. [dim]: entity vectors' length; [delta]: the similarity threshold of layer 2. */
+/**
+ * The encoders that an album was built with. [dim]: entity vectors' length; [delta]: the entity similarity
+ * threshold of layer 2.
+ */
 data class AlbumMeta(val textEncoder: String, val imageEncoder: String, val dim: Int, val delta: Double)
 
-/** [rows]: ascending, inside some cube or of unknown field. [inside]: ascending, inside by known fields alone. [visited]: points compared. */
+/**
+ * [rows]: ascending, inside some cube or not excluded for an unknown field. [inside]: ascending, surely
+ * inside. [visited]: the number of comparisons of a point with a box.
+ */
 class CubeResult(val rows: IntArray, val inside: IntArray, val visited: Int)
 
-/** Photos, best first, with the cosine of each one's best chunk. [plan]: "exact" or "hnsw". */
+/**
+ * Photos, best first, with the cosine of each one's best chunk. [plan]: the plan that was executed, "exact"
+ * or "hnsw".
+ */
 class VectorResult(val rows: IntArray, val scores: FloatArray, val plan: String)
 
 /** Photos, best first, with BM25 of each one's best memory (positive). */

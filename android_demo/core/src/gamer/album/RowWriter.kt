@@ -5,13 +5,16 @@ import gamer.common.PyText
 import gamer.indexing.Entities
 import java.io.File
 
-/** The rows of one photo: its own, its memories with their index of words, its vectors and mentions. Runs inside the caller's transaction. */
+/**
+ * Inserts one photo's rows in all tables, with their full-text index entries. Runs inside the caller's
+ * transaction.
+ */
 internal class RowWriter(private val db: Database, private val path: File, private val stored: Map<String, Int>) {
     private val dims = HashMap(stored)
 
     fun count(): Long = db.query("SELECT coalesce(max(row), -1) + 1 FROM photos")[0][0].asLong()
 
-    /** After a transaction that was rolled back. */
+    /** Reads the channels again; to be called after a transaction was rolled back. */
     fun forget() {
         dims.clear()
         dims.putAll(Loader.channelDims(db))
@@ -23,7 +26,8 @@ internal class RowWriter(private val db: Database, private val path: File, priva
             throw AlbumError("$path: photo id '${item.photo.id}' is already in the album; give every photo its own id")
         }
         photo(row, item.photo)
-        if (row < db.query("SELECT coalesce(max(rows), 0) FROM segments")[0][0].asLong()) { // a photo that was removed had this row
+        // A segment may still describe a removed photo that had this row.
+        if (row < db.query("SELECT coalesce(max(rows), 0) FROM segments")[0][0].asLong()) {
             db.execute("INSERT OR REPLACE INTO changes VALUES(?,?)", row, generation)
         }
         item.photo.memories.forEach { memory(row, it) }
@@ -69,7 +73,10 @@ internal class RowWriter(private val db: Database, private val path: File, priva
         }
     }
 
-    /** A photo is linked to the leaves that its memories name; a parent is linked to its time and place (leaf 0), and to its children. */
+    /**
+     * Links a photo to the entities that its memories name (leaf 1), and to their parents (leaf 0). A leaf-0
+     * link ties the parent to the photo's time and place. Edges link parents to their children.
+     */
     private fun mention(row: Long, mention: Mention) {
         val entity = entity(mention.name, mention.kind) ?: return
         db.execute("INSERT OR IGNORE INTO mentions VALUES(?,?,1)", entity, row)
@@ -79,7 +86,10 @@ internal class RowWriter(private val db: Database, private val path: File, priva
         db.execute("INSERT OR REPLACE INTO mentions VALUES(?,?,0)", parent, row)
     }
 
-    /** The row of a name, made if it is new. Another spelling of a known name becomes its alias, without a vector of its own. */
+    /**
+     * The entity row of a name, inserted if it is new; null if the name has no canonical form. A new spelling
+     * of a known name becomes its alias, without a vector of its own.
+     */
     private fun entity(written: String, kind: String): Long? {
         val name = PyText.joined(written)
         val key = Entities.canonical(name)

@@ -10,8 +10,8 @@ const val APPLICATION_ID = 0x47414D52
 const val USER_VERSION = 2
 
 /**
- * The album file's front door (index/FORMAT.md): what makes an SQLite file an album, and the errors for files that are not one. Version 1 is read
- * through temporary views that give it the newer columns, empty.
+ * Version numbers and header checks of the album file (index/FORMAT.md), and the errors for files that are no
+ * albums. Version 1 is read through temporary views that add the newer columns, empty.
  */
 object Schema {
     private const val MAGIC = "SQLite format 3\u0000"
@@ -29,16 +29,17 @@ object Schema {
         "CREATE TEMP TABLE changes(photo INTEGER PRIMARY KEY, generation INTEGER)",
     )
 
-    /** A connection that writes nothing and keeps one snapshot of the album for as long as it is open. */
+    /** A read-only connection that sees one snapshot of the album until it is closed. Raises [AlbumError]. */
     fun openReader(path: File, opener: DatabaseOpener): Database {
         checkHeader(path)
         val db = try {
             pinned(opener.reader(path))
         } catch (error: DatabaseError) {
             if (error.kind != DatabaseError.Kind.CANNOT_OPEN && error.kind != DatabaseError.Kind.READ_ONLY) throw damaged(path, error)
-            immutable(path, opener) // the folder cannot be written, so no reader's index of the log can stand in it
+            // The folder is read-only, so SQLite cannot create the WAL's shared-memory file in it.
+            immutable(path, opener)
         }
-        val version = versionOf(db) // the log may be ahead of the header that was checked
+        val version = versionOf(db) // checked again, since the WAL may hold a newer header than the file
         if (version !in 1..USER_VERSION) {
             db.close()
             throw AlbumError("$path: album format $version, this program reads up to $USER_VERSION; update the program")
@@ -61,7 +62,7 @@ object Schema {
         try {
             db.execute("PRAGMA temp_store=MEMORY")
             db.execute("PRAGMA trusted_schema=0")
-            db.execute("SAVEPOINT reader") // a read transaction: Android would make an exclusive one of BEGIN
+            db.execute("SAVEPOINT reader") // a read transaction: Android turns BEGIN into an exclusive one
             db.query("SELECT count(*) FROM main.sqlite_master")
             if (versionOf(db) == 1) VIEWS_OF_1.forEach { db.execute(it) }
             db.execute("PRAGMA query_only=1")
@@ -74,7 +75,7 @@ object Schema {
 
     fun versionOf(db: Database): Int = db.query("PRAGMA main.user_version").firstOrNull()?.get(0)?.asInt() ?: 0
 
-    /** Raises [AlbumError] naming the cause unless the file's header is that of an album that this program reads. */
+    /** Raises [AlbumError] with the cause unless the file's header is that of a readable album. */
     fun checkHeader(path: File) {
         if (!path.exists()) throw AlbumError("$path: no such album; build one with `gamer index build`")
         if (!path.isFile) throw AlbumError("$path: not an album (not a file); give a file that `gamer index build` wrote")
@@ -99,7 +100,8 @@ object Schema {
         if (version < 1) throw AlbumError("$path: album format $version is not a version that was ever written; build the album again")
         val pageSize = (fields.getShort(16).toInt() and 0xFFFF).let { if (it == 1) 65536 else it }.toLong()
         val pages = fields.getInt(28).toLong() and 0xFFFFFFFFL
-        if (!File(path.path + "-wal").exists() && path.length() < pageSize * pages) { // with a log the header may be behind it
+        // With a WAL, the header and the file may be between two states.
+        if (!File(path.path + "-wal").exists() && path.length() < pageSize * pages) {
             throw AlbumError("$path: truncated (${path.length()} of ${pageSize * pages} bytes); build or copy the album again")
         }
     }

@@ -3,21 +3,25 @@ package gamer.album
 import gamer.bundle.Hex
 import java.security.MessageDigest
 
-/** A derived segment that may be used. [behind]: ascending rows, below the album's number of photos, that [blob] says nothing true about. */
+/**
+ * A segment that matches its hash. [behind]: ascending rows of existing photos for which [blob] is out of
+ * date or silent.
+ */
 class Segment(val blob: ByteArray, val rows: Int, val behind: IntArray)
 
 /**
- * Derived segments: blobs that can be rebuilt from the rows, kept with a hash and with what they were built from. One whose bytes do not match
- * its hash is not there, and the caller scans the rows.
+ * Segments: search structures derived from the rows, stored as blobs with a hash and a generation. A segment
+ * whose bytes do not match its hash is treated as missing, and the caller scans the rows.
  */
 object Segments {
     const val KDTREE = "kdtree"
-    const val REBUILD_SHARE = 20 // a segment is built again when more than one in so many of the album's photos are behind
-    private const val PIECE = 1 shl 20 // bytes read at once: Android's cursors hold no more than two megabytes
+    // A segment is rebuilt when more than one in so many of the album's photos are behind.
+    const val REBUILD_SHARE = 20
+    private const val PIECE = 1 shl 20 // bytes read at a time: an Android cursor holds at most two megabytes
 
     fun hnswName(channel: String): String = "hnsw:$channel"
 
-    /** [photos]: how many the album has now. */
+    /** The segment, or null if it is missing, damaged or of another version. [photos]: their number now. */
     fun load(db: Database, name: String, version: Int, photos: Int): Segment? {
         val found = db.query("SELECT version, generation, rows, sha256, length(blob), typeof(blob) FROM segments WHERE name=?", name).firstOrNull() ?: return null
         if (found[0] != version.toLong() || found[5] != "blob") return null
@@ -40,7 +44,7 @@ object Segments {
         return (changed.map { it[0].asInt() } + (rows until photos)).toIntArray()
     }
 
-    /** Whether a segment is missing, or so far behind that scanning the rest costs more than building it again. */
+    /** Whether a segment is missing, or so far behind that scanning the rest costs more than a rebuild. */
     fun isDue(db: Database, name: String, photos: Int): Boolean {
         val found = db.query("SELECT generation, rows FROM segments WHERE name=?", name).firstOrNull() ?: return true
         val gone = maxOf(0, found[1].asInt() - photos)

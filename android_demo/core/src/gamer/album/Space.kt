@@ -3,15 +3,17 @@ package gamer.album
 import gamer.common.AlbumError
 
 /**
- * Layer 1's meaning: photos' times and places as tree points, cubes as boxes, and the rule that a cue never drops an unknown field: that is a
- * point at [LOWEST] on its axis, which no known value takes. Degrees are compared at 1e-7 (about a centimetre), ends included.
+ * Layer 1: maps photos to points of the K-D tree and space-time cubes to boxes. A cue never excludes a photo
+ * for an unknown field: such a field is stored as [LOWEST] on its axis, a value that no known field takes.
+ * Degrees are compared in steps of 1e-7 (about a centimetre); bounds are inclusive.
  *
- * [tree]: all photos' points of some moment. [late]: rows that came or changed since, with a small tree of their own.
+ * [tree]: the photos as they were when the segment was built. [late]: rows added or changed since; their
+ * points are in a small tree of their own.
  */
 class Space(private val tree: KdTree, private val n: Int, private val late: IntArray, latePoints: Array<LongArray>) {
     private val lateTree = KdTree.build(latePoints)
 
-    /** (latitude e7, longitude e7, wall time ms) of each row. */
+    /** (latitude e7, longitude e7, wall time ms), in order of row. */
     fun points(): Array<LongArray> {
         val out = Array(n) { longArrayOf(LOWEST, LOWEST, LOWEST) }
         for (at in 0 until tree.size) if (tree.order[at] < n) out[tree.order[at]] = LongArray(3) { tree.columns[it][at] }
@@ -19,7 +21,7 @@ class Space(private val tree: KdTree, private val n: Int, private val late: IntA
         return out
     }
 
-    /** No cubes is the paper's "N/A": every photo. */
+    /** The photos in any of the cubes. Empty [cubes] is the paper's "N/A": every photo. */
     fun inCubes(cubes: List<Cube>): CubeResult {
         if (cubes.isEmpty()) return CubeResult(IntArray(n) { it }, IntArray(n) { it }, 0)
         val known = cubes.flatMap { boxesOf(it).first }
@@ -43,7 +45,10 @@ class Space(private val tree: KdTree, private val n: Int, private val late: IntA
         return CubeResult(Rows.where(all), Rows.where(inside), found.visited + more.visited)
     }
 
-    /** The k rows nearest to a place (degrees), a time (ms), or both, nearest first. An hour apart counts as [metresAnHour] apart. */
+    /**
+     * The k rows nearest to a place (degrees), a time (ms), or both, nearest first. [metresAnHour]: how many
+     * metres an hour's difference counts for. Raises [AlbumError] if neither is given, or only half a place.
+     */
     fun near(k: Int, lat: Double?, lon: Double?, takenAt: Long?, metresAnHour: Double): IntArray {
         if ((lat == null) != (lon == null) || (lat == null && takenAt == null)) {
             throw AlbumError("nearest photos: give a place, a time, or both; a place is a latitude and a longitude")
@@ -59,13 +64,13 @@ class Space(private val tree: KdTree, private val n: Int, private val late: IntA
     }
 
     companion object {
-        private const val METRES_E7 = 111_320 / 1e7 // metres in 1e-7 degrees of latitude
+        private const val METRES_E7 = 111_320 / 1e7 // metres per 1e-7 degrees of latitude
         const val LOWEST = Long.MIN_VALUE
         const val E7 = 10_000_000
 
         fun toE7(degrees: Double): Long = Math.rint(degrees * E7).toLong()
 
-        /** Boxes of photos truly inside, and boxes of photos that the cube cannot judge on some axis and that fit on the others. */
+        /** Boxes of photos surely inside, and boxes of photos with unknown fields that fit otherwise. */
         fun boxesOf(cube: Cube): Pair<List<Box>, List<Box>> {
             val whole = longArrayOf(LOWEST, Long.MAX_VALUE)
             val unknown = longArrayOf(LOWEST, LOWEST)
@@ -82,11 +87,12 @@ class Space(private val tree: KdTree, private val n: Int, private val late: IntA
             val lat = span(cube.south?.let { toE7(it) }, cube.north?.let { toE7(it) })
             val west = cube.west?.let { toE7(it) }
             val east = cube.east?.let { toE7(it) }
-            if (west != null && east != null && west > east) return listOf(lat to span(west, null), lat to span(null, east)) // across the antimeridian
+            // The box crosses the antimeridian.
+            if (west != null && east != null && west > east) return listOf(lat to span(west, null), lat to span(null, east))
             return listOf(lat to span(west, east))
         }
 
-        /** An open end reaches every known value, but not the unknown one. */
+        /** Inclusive bounds; an open end covers every known value, but not [LOWEST], which means unknown. */
         private fun span(low: Long?, high: Long?): LongArray = longArrayOf(if (low == null) LOWEST + 1 else maxOf(low, LOWEST + 1), high ?: Long.MAX_VALUE)
 
         private fun box(lat: LongArray, lon: LongArray, time: LongArray): Box = Box(longArrayOf(lat[0], lon[0], time[0]), longArrayOf(lat[1], lon[1], time[1]))

@@ -3,7 +3,10 @@ package gamer.album
 import gamer.common.PyText
 import java.text.Normalizer
 
-/** SQLite's tokenizer `porter unicode61` (FTS5): letters, numbers and private use make words; lower case, accents of Latin letters off, stems. */
+/**
+ * SQLite's tokenizer `porter unicode61` (FTS5). Letters, numbers and private-use characters form words, which
+ * are lower-cased, stripped of the accents of Latin letters, and stemmed.
+ */
 internal object Unicode61 {
     private const val MARKS_LOW = 0x08029FDF
     private const val MARKS_HIGH = 0x000361F8

@@ -6,8 +6,9 @@ import java.nio.ByteOrder
 import java.util.PriorityQueue
 
 /**
- * usearch's links as the album keeps them (FORMAT.md, `hnsw:CHANNEL`), and the search that any HNSW has: greedily down from the entry to level 1,
- * then the best candidates on the lowest level (Malkov and Yashunin 2016). Every link is checked when it is read.
+ * usearch's links as the album stores them (FORMAT.md, `hnsw:CHANNEL`), and the search of an HNSW graph:
+ * greedily from the entry down to level 1, then the best candidates on the lowest level (Malkov and Yashunin
+ * 2016). Every link is checked when the graph is read.
  */
 internal class UsearchGraph private constructor(
     private val blob: ByteArray,
@@ -24,7 +25,7 @@ internal class UsearchGraph private constructor(
 
     private class Near(val slot: Int, val far: Float)
 
-    /** Vectors near to what [distance] measures, nearest first; [count] are kept in view. */
+    /** The vectors for which [distance] is least, nearest first. [count]: the candidate-list size (ef). */
     fun nearest(count: Int, distance: (Int) -> Float): IntArray {
         fun far(slot: Int): Float = distance(vectorOf?.get(slot) ?: slot)
         var at = entry
@@ -101,7 +102,7 @@ internal class UsearchGraph private constructor(
         private const val PACKED = 1 + 3 * WIDE_0
         private const val UPPER = 4 * (1 + WIDE)
 
-        /** The links of [n] vectors, from [begin] of [blob] to its end. */
+        /** Reads the links of [n] vectors from [blob], from [begin] to its end. Raises [AlbumError]. */
         fun parse(blob: ByteArray, begin: Int, n: Int): UsearchGraph {
             fun no(why: String): Nothing = throw AlbumError("HNSW segment: $why; rebuild the segment")
             val left = blob.size - begin

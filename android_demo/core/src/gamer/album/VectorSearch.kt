@@ -1,7 +1,10 @@
 package gamer.album
 
-/** The planner's exact path alone: every vector that the filter leaves is scored, the best are ranked again with the finer digits. */
+/**
+ * An exact scan without the planner: every vector that passes the filter is scored, and the best are
+ * re-ranked with the residues.
+ */
 object VectorSearch {
-    /** [rows]: the filter, ascending, or null. */
+    /** The k best photos. [rows]: the filter, ascending, or null. */
     fun exact(vectors: VectorSet, query: FloatArray, k: Int, rows: IntArray?): VectorResult = Nearest(vectors, null, IntArray(0)).find(Query(query), k, rows, "exact")
 }

@@ -2,7 +2,7 @@ package gamer.album
 
 import kotlin.math.abs
 
-/** A query vector as two layers of bytes: `floats` ≈ scale · (first + second / [DEPTH]). */
+/** A query vector as two int8 layers: `floats` ≈ scale · (first + second / [DEPTH]). */
 class Query(val floats: FloatArray) {
     val scale: Double
     val first: ByteArray
@@ -27,13 +27,14 @@ class Query(val floats: FloatArray) {
     }
 
     companion object {
-        const val DEPTH = 254.0 // steps of a query's second byte in one of its first
+        const val DEPTH = 254.0 // one step of a query's first byte is this many steps of its second
     }
 }
 
 /**
- * One channel's vectors in memory (FORMAT.md, Vectors): component i is `scale · code`, and the finer digits of [fine] (two bits each) for the last
- * ranking. [codes]: int8 [n · dim]; [scales]: [n]; [owners]: the photo row of each, ascending; [fine]: uint8 [n · ceil(dim / 4)] or null.
+ * One channel's vectors in memory (FORMAT.md, Vectors). Component i is `scale · code`; the residues in [fine]
+ * (two bits each) make it more precise for re-ranking. [codes]: int8 [n · dim]; [scales]: [n]; [owners]: the
+ * photo row of each, ascending; [fine]: uint8 [n · ceil(dim / 4)] or null.
  */
 class VectorSet(val dim: Int, val codes: ByteArray, val scales: FloatArray, val owners: IntArray, val fine: ByteArray?) {
     val size: Int get() = owners.size
@@ -47,19 +48,19 @@ class VectorSet(val dim: Int, val codes: ByteArray, val scales: FloatArray, val 
         out
     }
 
-    /** Whether vector i is photo i's only one, so that rows are positions. */
+    /** Whether every photo has exactly one vector, so that photo rows equal vector positions. */
     val oneEach: Boolean by lazy { owners.indices.all { owners[it] == it } }
 
-    /** The dot product of the stored bytes of vector [at] with the query: the cosine of unit vectors. */
+    /** The dot product of the codes of vector [at] with the query. For unit vectors this is the cosine. */
     fun dot(query: Query, at: Int): Float {
         val products = product(at, query.first) + product(at, query.second) / Query.DEPTH
         return products.toFloat() * scales[at] * query.scale.toFloat()
     }
 
-    /** [dot] with the query's first byte alone, for choosing what [fineDot] ranks. */
+    /** [dot] with the query's first layer only, without its scale, to choose what [fineDot] re-ranks. */
     fun rough(query: Query, at: Int): Float = product(at, query.first).toFloat() * scales[at]
 
-    /** The dot product with everything that is stored. */
+    /** The dot product of codes plus residues with the query's floats: the most precise score. */
     fun fineDot(query: Query, at: Int): Float {
         val begin = at * dim
         val quarters = (dim + 3) / 4
@@ -79,10 +80,10 @@ class VectorSet(val dim: Int, val codes: ByteArray, val scales: FloatArray, val 
         return sum
     }
 
-    /** Positions of all vectors of a photo row. */
+    /** Positions of all vectors of a photo row; empty for a row without a vector. */
     fun of(row: Int): IntRange = if (row >= starts.size - 1) IntRange.EMPTY else starts[row] until starts[row + 1]
 
-    /** The best chunk's score of a photo row, -∞ for one without a vector. */
+    /** A photo's best chunk score, -∞ for a photo without a vector. */
     fun best(query: Query, row: Int): Float {
         var best = Float.NEGATIVE_INFINITY
         for (at in of(row)) best = maxOf(best, dot(query, at))
@@ -90,9 +91,10 @@ class VectorSet(val dim: Int, val codes: ByteArray, val scales: FloatArray, val 
     }
 
     companion object {
-        const val NO_FINE: Byte = 0x99.toByte() // an eighth of a step up and down in turn: for a vector that has no finer digits
+        // Residues of +1/8 and -1/8 of a step in turn, for a vector stored without residues.
+        const val NO_FINE: Byte = 0x99.toByte()
 
-        /** A vector as bytes, its scale, and what the rounding took. A zero vector has scale 0. */
+        /** A vector's codes, scale and residues (in quarters of a step). A zero vector has scale 0. */
         fun quantize(vector: FloatArray): Quantized {
             var most = 0f
             for (x in vector) most = maxOf(most, abs(x))
@@ -111,5 +113,5 @@ class VectorSet(val dim: Int, val codes: ByteArray, val scales: FloatArray, val 
     }
 }
 
-/** One vector as the album keeps it. */
+/** One vector as the album stores it. */
 class Quantized(val scale: Float, val codes: ByteArray, val fine: ByteArray)

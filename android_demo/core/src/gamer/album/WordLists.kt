@@ -1,6 +1,9 @@
 package gamer.album
 
-/** The English word lists that entity extraction and text search share; the same as the reference's (index/entities/words.py). */
+/**
+ * The English word lists that entity extraction and text search share, the same as in
+ * index/entities/words.py.
+ */
 internal object WordLists {
     val STOP: Set<String> = words(
         """
@@ -14,7 +17,9 @@ internal object WordLists {
         """,
     )
 
-    /** Words that stand in memories everywhere and name nothing: common verbs, adverbs, adjectives of praise, words about pictures. */
+    /**
+     * Frequent words that name no entity: common verbs, adverbs, adjectives of praise, words about pictures.
+     */
     private val VAGUE: Set<String> = words(
         """
         able absolutely across actually add added almost along already although always amazing another anyone anything anyway appear appears
@@ -38,7 +43,7 @@ internal object WordLists {
     )
     val NOT_ENTITIES: Set<String> = STOP + VAGUE
 
-    /** Nouns that look like verb forms. */
+    /** Nouns that look like verb forms; other words in -ing and -ed cannot be the last word of a phrase. */
     val NOUNS_IN_ING: Set<String> = words(
         """
         building wedding painting ceiling clothing drawing parking string spring swing railing awning clearing crossing gathering greeting icing

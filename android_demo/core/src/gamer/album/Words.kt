@@ -5,14 +5,17 @@ import gamer.common.PyText
 import gamer.common.all
 import gamer.common.replaced
 
-/** Small word rules of text search and entity extraction. English; other languages pass through unharmed. */
+/**
+ * Word rules for English that text search and entity extraction share. Words of other languages pass
+ * unchanged.
+ */
 object Words {
     internal val WORD = Patterns.of("[^\\W_]+(?:['’\\-][^\\W_]+)*")
     internal val stopWords: Set<String> = WordLists.STOP
     internal val notEntities: Set<String> = WordLists.NOT_ENTITIES
     private val POSSESSIVE = Patterns.of("['’]s$", ignoreCase = true)
 
-    /** A light plural rule for lower-case English words; leaves what it does not know. */
+    /** The singular of a lower-case English word by simple suffix rules; other words are unchanged. */
     fun singular(word: String): String {
         if (word.codePointCount(0, word.length) <= 3 || !word.endsWith("s") || listOf("ss", "us", "is", "'s").any { word.endsWith(it) }) return word
         if (word.endsWith("ies") && word.codePointCount(0, word.length) > 4) return word.dropLast(3) + "y"
@@ -20,19 +23,20 @@ object Words {
         return word.dropLast(1)
     }
 
-    /** The words of a query that can find something: stop words dropped, unless nothing else is left. No repeats, order kept. */
+    /** A query's distinct words, case-folded, in order, without stop words unless nothing else is left. */
     fun queryTerms(text: String): List<String> {
         val words = WORD.all(text).map { PyText.casefold(it) }.distinct()
         return words.filter { it !in WordLists.STOP }.ifEmpty { words }
     }
 
-    /** A lower-case word that is likelier a verb form than the name of something. */
+    /** Whether a lower-case word is more likely a verb form than a noun. */
     fun looksVerbal(word: String): Boolean =
         word.length > 5 && (word.endsWith("ing") || word.endsWith("ed")) && word !in WordLists.NOUNS_IN_ING
 
     /**
-     * The query's terms, each with the other ways in which people and their apps write it, the plain one first: NewYork is also new and york,
-     * and Wolfgang in "Wolfgang Schulz" is also wolfgangschulz.
+     * The query's terms, each with its alternative spellings, the plain one first. User names and tags join
+     * words: NewYork is also searched as new and york, and Wolfgang in "Wolfgang Schulz" also as
+     * wolfgangschulz.
      */
     fun spellings(text: String): List<List<String>> {
         val words = WORD.all(text).map { POSSESSIVE.replaced(it, "") }
@@ -50,7 +54,7 @@ object Words {
 
     private fun startsUpper(word: String): Boolean = word.isNotEmpty() && Character.isUpperCase(word.codePointAt(0))
 
-    /** The parts of a word that is written InOneRun; none for another word. */
+    /** The parts of a word in CamelCase; empty for other words. */
     private fun humps(word: String): List<String> {
         val letters = PyText.codePoints(word)
         val edges = listOf(0) + (1 until letters.size).filter { Character.isLowerCase(letters[it - 1]) && Character.isUpperCase(letters[it]) } + letters.size

@@ -4,11 +4,14 @@ import gamer.common.AlbumError
 import gamer.common.oneLine
 import java.io.File
 
-/** Held from open to close by the one writer of an album: SQLite's exclusive lock of `NAME.lock`. It falls with the process, however that ends. */
+/**
+ * The lock that the one writer of an album holds from open to close: SQLite's exclusive lock on `NAME.lock`.
+ * The operating system drops it when the process dies, however it dies.
+ */
 internal class WriterLock private constructor(private val db: Database, private val file: File) {
     private var isHeld = true
 
-    /** May be called again. */
+    /** Releases the lock; a second call does nothing. */
     fun release() {
         if (!isHeld) return
         isHeld = false
@@ -29,7 +32,9 @@ internal class WriterLock private constructor(private val db: Database, private 
                 db.query("PRAGMA journal_mode=MEMORY")
                 db.query("PRAGMA locking_mode=EXCLUSIVE")
                 db.execute("BEGIN EXCLUSIVE")
-                if (!file.exists()) throw DatabaseError("taken away", DatabaseError.Kind.BUSY) // by the writer before us: the next one would lock another
+                // The previous writer may have deleted the file after we opened it; the next writer would
+                // lock another file.
+                if (!file.exists()) throw DatabaseError("taken away", DatabaseError.Kind.BUSY)
             } catch (error: DatabaseError) {
                 db.close()
                 if (error.kind != DatabaseError.Kind.BUSY) throw AlbumError("$album: cannot be written (${oneLine(error)}); check the folder and the free space")

@@ -8,11 +8,14 @@ import gamer.search.Engine
 import java.io.File
 import java.time.LocalDateTime
 
-/** Times the layers of searches, and each component of the bundle by itself. The first round of everything is not counted. */
+/**
+ * Measures the layers of searches, and each component of the bundle by itself. The first round is not
+ * counted.
+ */
 class Bench(private val engine: Engine) {
     private val manifest = engine.models.manifest
 
-    /** [queries] over all layers, [rounds] times. */
+    /** The times of all layers for [queries], [rounds] times. */
     fun layers(queries: List<String>, rounds: Int, now: LocalDateTime): List<Row> {
         val samples = LinkedHashMap<String, ArrayList<Long>>()
         for (round in 0..rounds) for (query in queries) {
@@ -26,7 +29,10 @@ class Bench(private val engine: Engine) {
         return samples.map { (layer, kept) -> Row(layer, "", kept.toLongArray()) }
     }
 
-    /** The towers, the routed experts, and one refinement's prefill and decoding, [rounds] times each; what the bundle lacks is left out. */
+    /**
+     * The times of the towers, of the router with its experts, and of one refinement's prefill and decoding,
+     * [rounds] times each. Components that the bundle lacks are left out.
+     */
     fun components(rounds: Int): List<Row> {
         val models = engine.models
         val rows = arrayListOf(timed("text_tower", rounds) { models.text.encode("a dog on the beach at sunset") })
@@ -62,7 +68,7 @@ class Bench(private val engine: Engine) {
         })
     }
 
-    /** SHA-256 of the bundle's manifest, which holds those of all its files. */
+    /** SHA-256 of the bundle's manifest, which contains the hashes of all its files. */
     fun bundleSha256(): String = Bundle.digest(File(engine.models.bundle.folder, MANIFEST_NAME)).second
 
     private companion object {

@@ -14,7 +14,7 @@ class Row(val layer: String, val step: String, val samples: LongArray) {
             .put("p50_ns", percentile(0.5)).put("p90_ns", percentile(0.9)).put("samples_ns", JSONArray(samples.toList()))
     }
 
-    /** By linear interpolation between the two nearest samples, as numpy does. */
+    /** A percentile, by linear interpolation between the two nearest samples as in numpy. */
     fun percentile(share: Double): Double {
         val sorted = samples.sortedArray()
         val at = share * (sorted.size - 1)
@@ -24,7 +24,10 @@ class Row(val layer: String, val step: String, val samples: LongArray) {
     }
 }
 
-/** A benchmark in the form of `gamer bench latency`, for `gamer bench device --import`. [thermal]: the platform's word, or null. */
+/**
+ * A benchmark in the form of `gamer bench latency`, for `gamer bench device --import`. [thermal]: the
+ * platform's name of the thermal state, or null.
+ */
 class Measurement(
     private val device: String,
     private val os: String,

@@ -3,10 +3,13 @@ package gamer.bundle
 import org.json.JSONArray
 import org.json.JSONObject
 
-/** A field that does not fit. The message begins with where it stands. */
+/** A JSON value that does not fit its field. The message begins with the field's path. */
 internal class Misfit(message: String) : RuntimeException(message)
 
-/** One JSON object whose fields are all known by name: a missing, unknown or mistyped one is a [Misfit]. [at]: where it stands. */
+/**
+ * One JSON object with a fixed set of fields: a missing, unknown or mistyped field raises [Misfit]. [at]: the
+ * object's path, for messages.
+ */
 internal class Fields(raw: Any?, private val at: String, required: List<String>, optional: List<String> = emptyList()) {
     private val raw: JSONObject = raw as? JSONObject ?: throw wanted(at, at.substringAfterLast('.'), raw)
 
@@ -46,7 +49,7 @@ internal class Fields(raw: Any?, private val at: String, required: List<String>,
     }
 
     companion object {
-        /** The names in an object, in its order. */
+        /** The names of an object's fields, in its order. */
         fun names(of: JSONObject): List<String> = of.keys().asSequence().map { it.toString() }.toList()
 
         fun textOf(raw: Any?, at: String): String = raw as? String ?: throw wanted(at, "str", raw)

@@ -1,6 +1,6 @@
 package gamer.bundle
 
-/** Bytes as lower-case hexadecimal digits, and back. */
+/** Converts bytes to lower-case hexadecimal digits, and back. */
 object Hex {
     fun of(bytes: ByteArray): String {
         val out = StringBuilder(bytes.size * 2)

@@ -2,14 +2,20 @@ package gamer.bundle
 
 import gamer.common.BundleError
 
-/** Schema versions that are read; 1: no fixtures of every component, and parity does not say whose kernels were asked. */
+/**
+ * The schema versions that can be read. Version 1 has fixtures for some components only, and its parity does
+ * not name the kernels.
+ */
 val READABLE = listOf(1, 2)
 const val MANIFEST_NAME = "manifest.json"
 
-/** One input or output of a graph. [shape] holds `Int`s, or `String` names for dimensions that may vary; [dtype] is numpy's name. */
+/**
+ * One input or output of a graph. [shape] holds `Int`s, or `String` names for dimensions that may vary;
+ * [dtype] is numpy's name.
+ */
 data class TensorSpec(val name: String, val shape: List<Any>, val dtype: String)
 
-/** A file that the manifest promises, with its size in bytes and its SHA-256 in lower-case hexadecimal. */
+/** A file named in the manifest, with its size in bytes and its SHA-256 in lower-case hexadecimal. */
 interface Promised {
     val path: String
     val bytes: Long
@@ -17,8 +23,9 @@ interface Promised {
 }
 
 /**
- * How close an artifact's outputs are to the fp32 torch model's on the same inputs: the worst cosine, [minimum], is not below [threshold]; null
- * where it was not run. [kernels]: engine, version and processor features that this holds for, "" in bundles from before it was said.
+ * How close an artifact's outputs are to those of the fp32 torch model on the same inputs. [minimum]: the
+ * worst cosine, not below [threshold]; null where the artifact was not run. [kernels]: the engine, version
+ * and processor features that the figure holds for; "" in bundles from before it was recorded.
  */
 data class Parity(val threshold: Double, val minimum: Double? = null, val kernels: String = "")
 
@@ -35,7 +42,7 @@ data class Artifact(
     val parity: Parity,
 ) : Promised
 
-/** One network of the recipe. [macs] counts multiply-adds on [macsPer]; [trained] is false for random weights. */
+/** One network of the recipe. [macs]: multiply-adds on [macsPer]; [trained]: false for random weights. */
 data class Component(
     val role: String,
     val architecture: String,
@@ -47,13 +54,17 @@ data class Component(
 )
 
 /**
- * Pixels → tensor: shorter side to [resize] (antialiased), centre crop [crop]; (x - mean) / std stands inside the graph. [fit]: "cut", whole
- * pixels of the picture's centre are cut out and resized; "crop", exactly the centre of the whole picture's resize; "squash", both sides
- * become [crop], whatever the picture's shape.
+ * Pixels → tensor: shorter side to [resize] (antialiased), centre crop [crop]; (x - mean) / std is computed
+ * inside the graph. [fit]: "cut", the picture's centre is cut out at pixel borders and resized; "crop",
+ * exactly the centre of the resized picture; "squash", both sides become [crop], whatever the picture's
+ * shape.
  */
 data class Preprocessing(val resize: Int, val crop: Int, val interpolation: String, val mean: Double, val std: Double, val fit: String = "cut")
 
-/** What the decoder needs beside its graph: sizes of the KV cache, rotary base, and the ids that stop generation. [startId]: of an encoder-decoder. */
+/**
+ * The parameters of the decoder that its graph does not hold: sizes of the KV cache, rotary base, and the ids
+ * that stop generation. [startId]: the id that an encoder-decoder's answer begins with.
+ */
 data class Language(
     val layers: Int,
     val kvHeads: Int,
@@ -65,10 +76,13 @@ data class Language(
     val startId: Int? = null,
 )
 
-/** δ of layer 2, ρ of the router (paper Eq. 1), K hits. */
+/** The threshold δ of layer 2, ρ of the router (paper Eq. 1), and the number K of hits. */
 data class Thresholds(val delta: Double, val rho: Double, val k: Int, val deltaFrom: String)
 
-/** The weights of the fused score, in log-odds, by the names of its summands; `here…`: the logistic of "is it in this album at all". */
+/**
+ * The weights of the fused score, in log-odds, by the names of its summands. `here…`: the weights of the
+ * logistic for the probability that the album holds what the query means.
+ */
 data class Ranking(
     val text: Double = 7.6,
     val image: Double = 4.6,
@@ -111,9 +125,9 @@ data class PrefixFile(
 ) : Promised
 
 /**
- * Everything that a bundle promises: `manifest.json`, typed. What only reports read (tools, most of parity) is checked and not kept.
- * [preprocessing]: null without an image tower; [language]: null without a language model. [randomParts]: what was filled with random numbers on
- * demand: such a bundle finds nothing, and searches refuse it.
+ * The content of `manifest.json`, typed. Fields that only reports use (tools, most of parity) are checked but
+ * not stored. [preprocessing]: null without an image tower; [language]: null without a language model.
+ * [randomParts]: the parts that were filled with random numbers on request; searches refuse such a bundle.
  */
 data class Manifest(
     val schemaVersion: Int,
@@ -134,7 +148,7 @@ data class Manifest(
     val ranking: Ranking?,
     val randomParts: List<String>,
 ) {
-    /** The decoder's sizes. Raises [BundleError] for a bundle without a language model. */
+    /** The decoder's parameters. Raises [BundleError] for a bundle without a language model. */
     fun decoder(): Language = language
         ?: throw BundleError("bundle $recipe has no language model: refine fast, or export a recipe that has one")
 
@@ -145,7 +159,7 @@ data class Manifest(
 
     fun component(role: String): Component = only(components.filter { it.role == role }, "component '$role'")
 
-    /** The artifact of [role] for [target]. Raises [BundleError] with the targets that the bundle has. */
+    /** The artifact of [role] for [target]. Raises [BundleError], naming the targets that the bundle has. */
     fun artifact(role: String, target: String): Artifact =
         artifacts.firstOrNull { it.role == role && it.target == target } ?: throw BundleError(
             "bundle has no $target artifact for $role; it holds ${artifacts.map { it.target }.toSortedSet().joinToString(", ")}: " +
@@ -155,7 +169,10 @@ data class Manifest(
     fun prompt(name: String): String = prompts[name]
         ?: throw BundleError("bundle has no prompt '$name'; it holds ${prompts.keys.sorted().joinToString(", ")}: export it again")
 
-    /** The golden arrays of a component by name (`want` is what fp32 torch gave): fixtures/ROLE.NAME.npy, or of its family's. */
+    /**
+     * The golden arrays of a component by name (`want` is the output of fp32 torch): fixtures/ROLE.NAME.npy,
+     * or those of its family.
+     */
     fun golden(role: String): Map<String, DataFile> = files
         .filter { f -> listOf(role, role.substringBefore('_')).any { f.name.startsWith("fixtures/$it.") } && f.name.endsWith(".npy") }
         .associateBy { f -> f.name.split('.').let { it[it.size - 2] } }

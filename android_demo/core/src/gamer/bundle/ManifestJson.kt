@@ -5,9 +5,13 @@ import org.json.JSONException
 import org.json.JSONObject
 import org.json.JSONTokener
 
-/** `manifest.json` → [Manifest]. Raises [BundleError] naming the first field that does not fit: a manifest is hostile input. */
+/**
+ * `manifest.json` → [Manifest]. Manifests are untrusted: raises [BundleError] naming the first field that
+ * does not fit.
+ */
 object ManifestJson {
-    private val HUGE = Regex("(?<=[:,\\[\\s])-?[0-9]+(?:\\.[0-9]+)?[eE]\\+?[0-9]{4,}|(?<=[:,\\[\\s])-?[0-9]+(?:\\.[0-9]+)?[eE]\\+?(?:[4-9][0-9]{2}|3[1-9][0-9])(?![0-9])") // no double, no integer
+    // Numbers that neither a double nor an integer can hold.
+    private val HUGE = Regex("(?<=[:,\\[\\s])-?[0-9]+(?:\\.[0-9]+)?[eE]\\+?[0-9]{4,}|(?<=[:,\\[\\s])-?[0-9]+(?:\\.[0-9]+)?[eE]\\+?(?:[4-9][0-9]{2}|3[1-9][0-9])(?![0-9])")
     private val TOP = listOf(
         "schema_version", "recipe", "quant", "text_encoder", "image_encoder", "dim", "components", "artifacts", "preprocessing", "language",
         "thresholds", "prompts", "files", "licences", "tools",
@@ -133,7 +137,7 @@ object ManifestJson {
         )
     }
 
-    /** Bounds on what a reader allocates by the manifest's word. */
+    /** Bounds on the sizes by which a reader allocates memory. */
     private fun within(m: Manifest) {
         val p = m.preprocessing
         val s = m.language

@@ -7,17 +7,20 @@ import java.nio.ByteBuffer
 import java.nio.ByteOrder
 import java.nio.channels.FileChannel
 
-/** An array of a `.npy` file (numpy's format 1 to 3): little-endian, C order. [bytes] is positioned at the first value. */
+/**
+ * An array of a `.npy` file (numpy's format 1 to 3): little-endian, C order. [bytes] is positioned at the
+ * first value.
+ */
 class Npy(val dtype: String, val shape: IntArray, val bytes: ByteBuffer) {
     private val size: Int get() = shape.fold(1) { a, b -> a * b }
 
-    /** Float32 values, a copy. */
+    /** A copy of the float32 values. */
     fun floats(): FloatArray = FloatArray(size).also { values("<f4", "float32").asFloatBuffer().get(it) }
 
-    /** Int64 values, a copy. */
+    /** A copy of the int64 values. */
     fun longs(): LongArray = LongArray(size).also { values("<i8", "int64").asLongBuffer().get(it) }
 
-    /** Uint8 values, a copy: 255 is -1. */
+    /** A copy of the uint8 values; as a `Byte`, 255 is -1. */
     fun octets(): ByteArray = ByteArray(size).also { values("|u1", "uint8").get(it) }
 
     private fun values(wanted: String, name: String): ByteBuffer {
@@ -31,7 +34,10 @@ class Npy(val dtype: String, val shape: IntArray, val bytes: ByteBuffer) {
         private val SHAPE = Regex("'shape':\\s*\\(([0-9, ]*)\\)")
         private const val MAX_HEADER = 1 shl 16
 
-        /** Mapped, not read: pages come as they are used. Objects (pickle) are refused. */
+        /**
+         * Maps the file into memory, so that its pages are read as they are used. Object arrays (pickle) are
+         * refused.
+         */
         fun map(file: File): Npy = RandomAccessFile(file, "r").use { f ->
             parse(f.channel.map(FileChannel.MapMode.READ_ONLY, 0, f.length()).order(ByteOrder.LITTLE_ENDIAN), file.path)
         }
@@ -53,7 +59,8 @@ class Npy(val dtype: String, val shape: IntArray, val bytes: ByteBuffer) {
             val shape = sides.split(',').map { it.trim() }.filter { it.isNotEmpty() }.map { it.toIntOrNull() ?: no("shape ($sides)") }.toIntArray()
             val size = dtype.drop(2).toIntOrNull() ?: no("dtype $dtype")
             if (dtype[0] !in "<|" || dtype[1] !in "fiub") no("dtype $dtype")
-            // In floating point: sides that no 64 bits hold must not wrap around to the right size.
+            // Computed in floating point: a product of sides that exceeds 64 bits must not wrap around to the
+            // right size.
             if (shape.fold(size.toDouble()) { a, b -> a * b } != bytes.remaining().toDouble()) no("${bytes.remaining()} bytes for shape ($sides)")
             return Npy(dtype, shape, bytes.slice().order(ByteOrder.LITTLE_ENDIAN))
         }

@@ -1,8 +1,9 @@
 package gamer.common
 
 /**
- * The characters whose canonical combining class is not 0 (Unicode 15), which no API here tells: "é" is looked up as "e". A category would
- * not do: the vowel signs of Indian scripts are marks too, and belong to the word.
+ * The characters whose canonical combining class is not 0 (Unicode 15); no API here gives that class. Without
+ * them "é" is looked up as "e". The category Mark would not do: the vowel signs of Indian scripts are marks
+ * too, and belong to the word.
  */
 object CombiningMarks {
     private const val RANGES =

@@ -1,11 +1,12 @@
 package gamer.common
 
 /**
- * A text as one `Char` for each character, so that an offset means here what it means in the reference. Characters beyond the 16-bit plane
- * (emoji, rare letters) are stood in for by characters that the text does not hold; [original] puts them back.
+ * A text with one `Char` for each character, so that offsets equal those of the Python reference. Characters
+ * beyond the 16-bit plane (emoji, rare letters) are replaced by characters that the text does not contain;
+ * [original] restores them.
  */
 class Letters private constructor(val text: String, private val real: Map<Char, Int>) {
-    /** [some] (a piece of [text]) with the characters that were stood in for. */
+    /** [some], a piece of [text], with the replaced characters restored. */
     fun original(some: String): String {
         if (real.isEmpty()) return some
         val out = StringBuilder(some.length + 8)
@@ -19,8 +20,8 @@ class Letters private constructor(val text: String, private val real: Map<Char, 
             val real = LinkedHashMap<Char, Int>()
             val standIn = HashMap<Int, Char>()
             val held = source.toSet()
-            var letter = 0x3400 // CJK letters without case, rarely written
-            var other = 0xE000 // private use: no letter, no space
+            var letter = 0x3400 // rarely written CJK letters, without case
+            var other = 0xE000 // private use: neither letter nor space
             val out = StringBuilder()
             for (cp in PyText.codePoints(source)) {
                 if (cp < 0x10000) {

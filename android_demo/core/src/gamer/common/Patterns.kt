@@ -4,8 +4,8 @@ import java.util.regex.Matcher
 import java.util.regex.Pattern
 
 /**
- * The reference's regular expressions on this platform. `\w`, `\d`, `\s`, `\b` there see all of Unicode in one way, here and on Android in two
- * others, so they are written out as classes. Knows the syntax of patterns; knows no text.
+ * Python's regular expressions in this platform's syntax. Python's `\w`, `\d`, `\s` and `\b` cover Unicode in
+ * their own way, and Java and Android each differ from it, so they are written out as classes.
  */
 object Patterns {
     private const val WORD = "\\p{L}\\p{N}_"
@@ -40,7 +40,7 @@ object Patterns {
         return out.toString()
     }
 
-    /** `[^\W…]`: word characters without those that stand in [rest]. */
+    /** `[^\W…]`: word characters except those in [rest]. */
     private fun wordsBut(rest: String): String {
         val numbers = if ("\\d" in rest) "\\p{Nl}\\p{No}" else "\\p{N}"
         val left = rest.replace("\\d", "")
@@ -59,7 +59,7 @@ object Patterns {
     }
 }
 
-/** The match at the beginning of [text] from [at] on, or null. */
+/** The match that begins at [at] in [text], or null. */
 fun Pattern.matchAt(text: CharSequence, at: Int = 0): Matcher? =
     matcher(text).region(at, text.length).useTransparentBounds(true).useAnchoringBounds(false).takeIf { it.lookingAt() }
 

@@ -3,12 +3,11 @@ package gamer.common
 import java.math.BigDecimal
 import java.math.RoundingMode
 
-/**
- * Text rules that the reference gets from its language and this platform words differently: white space, case folding, quoting, decimals.
- * Knows Unicode; knows nothing of what a text means.
- */
+/** Python's rules for text, where this platform's differ: white space, case folding, quoting, decimals. */
 object PyText {
-    /** White space as `str.isspace` and `str.split` see it (U+001C..U+001F among it, unlike Unicode's White_Space). */
+    /**
+     * White space of `str.isspace` and `str.split`. Unlike Unicode's White_Space it includes U+001C..U+001F.
+     */
     fun isSpace(c: Char): Boolean = when (c.code) {
         in 9..13, in 0x1C..0x20, 0x85, 0xA0, 0x1680, in 0x2000..0x200A, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000 -> true
         else -> false
@@ -31,10 +30,10 @@ object PyText {
 
     fun joined(text: String): String = split(text).joinToString(" ")
 
-    /** Lower case letter by letter, without the rule for a sigma at a word's end. */
+    /** Lower case, letter by letter, without the rule for a sigma at a word's end. */
     fun lower(text: String): String = mapped(text) { lowerOf(it) }
 
-    /** `str.casefold`: for comparing without case ("Straße" as "strasse"). */
+    /** `str.casefold`, to compare texts without case ("Straße" as "strasse"). */
     fun casefold(text: String): String {
         if (isAscii(text)) return lower(text)
         return mapped(text) { if (it == 0x131) "ı" else mapped(upperOf(lowerOf(it))) { u -> lowerOf(u) } }
@@ -58,7 +57,7 @@ object PyText {
         return out.toString()
     }
 
-    /** Letters and numerals of any script (`str.isalnum`). */
+    /** Letters and numbers of any script (`str.isalnum`). */
     fun isAlnum(cp: Int): Boolean = Character.isLetter(cp) || isNumber(cp)
 
     fun isNumber(cp: Int): Boolean = when (Character.getType(cp).toByte()) {
@@ -66,7 +65,10 @@ object PyText {
         else -> false
     }
 
-    /** `str.isprintable` of one character: no control, format, unassigned or separator character, but the plain space. */
+    /**
+     * `str.isprintable` of one character: false for control, format, unassigned and separator characters
+     * except the space.
+     */
     fun isPrintable(cp: Int): Boolean = when (Character.getType(cp).toByte()) {
         Character.CONTROL, Character.FORMAT, Character.SURROGATE, Character.PRIVATE_USE, Character.UNASSIGNED,
         Character.LINE_SEPARATOR, Character.PARAGRAPH_SEPARATOR -> false
@@ -88,7 +90,7 @@ object PyText {
     fun head(text: String, count: Int): String =
         if (text.length <= count || text.codePointCount(0, text.length) <= count) text else text.substring(0, text.offsetByCodePoints(0, count))
 
-    /** The text in quotation marks with escapes, as `repr` writes it. */
+    /** The text in quotation marks with escapes, as Python's `repr` writes it. */
     fun repr(text: String): String {
         val mark = if ('\'' in text && '"' !in text) '"' else '\''
         val out = StringBuilder().append(mark)
@@ -109,7 +111,7 @@ object PyText {
 
     private fun hex(value: Int, width: Int): String = Integer.toHexString(value).padStart(width, '0')
 
-    /** A number with [digits] decimals, halves to even of its exact value, as `format(x, ".2f")`. */
+    /** A number with [digits] decimals, as `format(x, ".2f")`: exact halves are rounded to even. */
     fun fixed(value: Double, digits: Int): String {
         val text = BigDecimal(value).setScale(digits, RoundingMode.HALF_EVEN).toPlainString()
         return if (value < 0 && !text.startsWith("-")) "-$text" else text

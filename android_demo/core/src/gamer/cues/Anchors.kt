@@ -5,12 +5,16 @@ import gamer.cues.Calendar.Companion.EPOCH
 import gamer.cues.Calendar.Companion.msOf
 import java.util.regex.Pattern
 
-/** An event that a time is counted from: "two days after the fireworks". [phrase]: the event's words. [span]: offset and phrase in the query. */
+/**
+ * An event from which a time is counted: "two days after the fireworks". [text]: offset and phrase as the
+ * query has them; [span]: their characters. [phrase]: the event's words.
+ */
 data class Anchor(val text: String, val phrase: String, val offset: Offset, val span: Span)
 
 /**
- * Reads event anchors and moves from the event's days once somebody (the album, or a test's table) has found it. An event that is not found, or
- * that happens too often to be one, leaves the words in the text.
+ * Event anchors. The event's phrase and the offset are read from the query alone; once the event's days are
+ * known (from the album, or a test's table) they become time cues. If the event is not found, or happened on
+ * too many days, its words stay in the text.
  */
 class Anchors(private val tables: CueTables, private val calendar: Calendar, private val offsets: Offsets) {
     private val afterSomething: Rule by lazy { Rule(offsets.words + "\\s+(?<phrase>$WORD(?:\\s+$WORD){0,7})") }
@@ -22,7 +26,10 @@ class Anchors(private val tables: CueTables, private val calendar: Calendar, pri
         )
     }
 
-    /** Offsets from something that is no date, outside the spans [taken] by times; a phrase ends where a cue begins. */
+    /**
+     * The anchors of a query: offsets that a phrase follows rather than a date. [taken]: the spans of the
+     * time cues. An anchor that overlaps one is dropped, and a phrase ends where one begins.
+     */
     fun read(text: String, taken: List<Span>): List<Anchor> {
         val flat = Flat.of(text)
         if (!TRIGGER.matcher(flat).find()) return emptyList()
@@ -43,7 +50,7 @@ class Anchors(private val tables: CueTables, private val calendar: Calendar, pri
 
     private fun Pattern.replaced(text: String, with: String): String = matcher(text).replaceAll(with)
 
-    /** One time cue for each of the event's intervals, moved by the offset. */
+    /** A time cue for each of the event's intervals (at most [MAX_EVENTS]), moved by the offset. */
     fun cuesOf(anchor: Anchor, events: List<Interval>): List<TimeCue> = events.take(MAX_EVENTS).map {
         val moved = moved(it, anchor.offset)
         TimeCue(anchor.text, moved.start, moved.end, anchor.span, "anchor", tables.trust.getValue("anchor"))
@@ -59,7 +66,8 @@ class Anchors(private val tables: CueTables, private val calendar: Calendar, pri
     }
 
     companion object {
-        const val MAX_EVENTS = 5 // an event that happened on more days is a habit, and anchors nothing
+        // Days; what happened more often is a habit, from which no time can be counted.
+        const val MAX_EVENTS = 5
         private const val WORD = "[^\\s,.;:?!()\"]+"
         private val TRIGGER = Pattern.compile("\\b(?:before|after|following|of)\\b")
         private val EDGES = gamer.common.Patterns.of("^(?:the|my|our|a|an)\\s+|\\s+(?:in|on|at|and|or|with|from|of)?\\s*$", ignoreCase = true)

@@ -9,8 +9,10 @@ import gamer.cues.Calendar.Companion.yearDays
 import java.util.regex.Pattern
 
 /**
- * A time expression before ranges are joined: either [fixed] intervals, or a rule that a year makes an interval of. [keep]: characters that stay
- * in the text though understood: "Christmas" is a time and a thing. [exact]: the day itself, for a holiday whose name covers the days around it.
+ * A time expression before ranges are joined: [fixed] intervals, or [yearly], a function from a year to days.
+ * [keep]: characters that stay in the text although understood: "Christmas" is a time and also something that
+ * photos show. [exact]: the holiday's day itself, if its name also covers the days around it: two days after
+ * Christmas is the 27th.
  */
 data class Atom(
     val span: Span,
@@ -22,8 +24,9 @@ data class Atom(
 )
 
 /**
- * Runs the rules of `cue_rules.json` over a query. Patterns see it as lower-case ASCII of the same length ([Flat]), so their spans are spans of
- * the query. Earlier rules win over later ones; ranges and bounds are joined in [Times].
+ * Applies the rules of `cue_rules.json` to a query. Patterns are matched against the query as lower-case
+ * ASCII of the same length ([Flat]), so their spans are spans of the query. Earlier rules take precedence;
+ * [Times] joins atoms into ranges and bounds.
  */
 class Atoms(private val tables: CueTables, private val calendar: Calendar, private val makers: Makers) {
     private val classes: Map<String, Set<String>> = mapOf(
@@ -43,7 +46,7 @@ class Atoms(private val tables: CueTables, private val calendar: Calendar, priva
         tables.holidays.entries.associate { (name, rule) -> key(name) to (calendar.holiday(rule) to calendar.holiday(rule.copy(before = 0, after = 0))) }
     }
 
-    /** The words of a flat text, and the classes that they belong to. */
+    /** The words of a flattened text, and the names of the classes that they belong to. */
     fun present(flat: String): Set<String> {
         val words = WORD.findAll(flat).map { it.value }.toHashSet()
         val found = classes.filterValues { members -> words.any { it in members } }.keys.toHashSet()
@@ -51,7 +54,7 @@ class Atoms(private val tables: CueTables, private val calendar: Calendar, priva
         return found + words
     }
 
-    /** Every time expression, none overlapping another (earlier rules win), in the order of the text. */
+    /** All time expressions, in the order of the text; of overlapping ones that of the earliest rule. */
     fun read(text: String, ctx: TimeContext): List<Atom> {
         val flat = Flat.of(text)
         val held = present(flat)
@@ -65,7 +68,7 @@ class Atoms(private val tables: CueTables, private val calendar: Calendar, priva
 
     private fun rule(pattern: String): Rule = synchronized(compiled) { compiled.getOrPut(pattern) { Rule(standing(pattern)) } }
 
-    /** Standing apart from letters and digits. */
+    /** Extends a pattern so that it matches only between words and numbers. */
     private fun standing(pattern: String): String = "(?<![a-z0-9$#_])" + tables.expand(pattern) + "(?![a-z0-9])"
 
     private fun byRule(rule: RuleText, flat: String, ctx: TimeContext): List<Atom> = rule(rule.pattern).all(flat).mapNotNull { m ->
@@ -73,7 +76,7 @@ class Atoms(private val tables: CueTables, private val calendar: Calendar, priva
             val made = makers.make(rule.make, m, ctx)
             if (made.yearly != null) Atom(m.span, "yearly", yearly = made.yearly) else Atom(m.span, rule.kind, made.fixed)
         } catch (error: NoDate) {
-            null // 31 April, the year 0: no date, so no cue
+            null // not a date (31 April, the year 0), so no cue
         }
     }
 
@@ -83,7 +86,8 @@ class Atoms(private val tables: CueTables, private val calendar: Calendar, priva
         val ahead = "(?:<<sep>>|\\s+in\\s+)(?:(?:19|20)[0-9]{2}|'[0-9]{2})\\b"
         val year = "(?:<<sep>>|\\s+in\\s+)<<named_year>>"
         return "(?<prep>(?:(?:on|at|during|over|for|in|from|of)\\s+(?:the\\s+)?)?)(?<last>last\\s+|this\\s+)?(?<keep>(?<name>$spelt)(?![a-z0-9])" +
-            "<<holiday_things>>(?:\\s+[a-z]+(?=$ahead))?)(?:$year|\\s+(?<lastyear>last\\s+year))?" // "Easter weekend 2011"
+            // The last part is for "Easter weekend 2011".
+            "<<holiday_things>>(?:\\s+[a-z]+(?=$ahead))?)(?:$year|\\s+(?<lastyear>last\\s+year))?"
     }
 
     private fun key(name: String): String = Flat.of(name).filter { it !in " '-" }
@@ -97,7 +101,9 @@ class Atoms(private val tables: CueTables, private val calendar: Calendar, priva
         }
     }
 
-    /** "Christmas 2010", "last Christmas", "Christmas last year", or the holiday of any year. */
+    /**
+     * The atom of "Christmas 2010", "last Christmas", "Christmas last year", or of the holiday in any year.
+     */
     private fun holidayAtom(m: Found, of: (Int) -> Days, ctx: TimeContext): Atom {
         val last = m["last"].orEmpty()
         val year = m["year"]
@@ -111,7 +117,10 @@ class Atoms(private val tables: CueTables, private val calendar: Calendar, priva
         return Atom(m.span, "span", listOf(msOf(days)))
     }
 
-    /** May, March alone: only as the last word, with a capital, not first, and not where a person or an event would stand ("with May"). */
+    /**
+     * The months May and March named alone: accepted only as the query's last word, with a capital letter.
+     * Not as its only word, nor after words that a person or an event follows ("with May").
+     */
     private fun capitalMonths(text: String, flat: String): List<Atom> {
         val out = ArrayList<Atom>()
         for (m in CAPITAL_MONTH.all(flat)) {
@@ -119,14 +128,15 @@ class Atoms(private val tables: CueTables, private val calendar: Calendar, priva
             val before = head.split(' ').filter { it.isNotEmpty() }
             if (before.isEmpty() || !text[m.start].isUpperCase() || !text[m.start + 1].isLowerCase() || flat.substring(m.end).isNotBlank()) continue
             if (NO_MONTH_AFTER.matcher(before.last()).matches()) continue
-            if (text[head.trimEnd().length - before.last().length].isUpperCase()) continue // "the Million Mo March" is an event
+            // "the Million Mo March" is an event.
+            if (text[head.trimEnd().length - before.last().length].isUpperCase()) continue
             val n = tables.months.getValue(m.must("m"))
             out.add(Atom(m.span, "yearly", yearly = { year -> month(year, n) }))
         }
         return out
     }
 
-    /** 2010年5月3日 and its shorter forms, as Chinese and Japanese write dates. */
+    /** Chinese and Japanese dates: 2010年5月3日 and its shorter forms. */
     private fun ideographic(text: String): List<Atom> = IDEOGRAPHIC.all(text).mapNotNull { m ->
         val (y, mo, d) = listOf("y", "m", "d").map { m[it]?.toInt() ?: 0 }
         try {
@@ -157,9 +167,12 @@ class Atoms(private val tables: CueTables, private val calendar: Calendar, priva
     }
 }
 
-/** The query as lower-case ASCII of the same length, so that rules stay simple and spans stay true. */
+/** The query as lower-case ASCII of the same length, so that rules are simple and spans remain valid. */
 object Flat {
-    /** Accented and other Latin letters become "z" (they continue a word), all other characters a space, except dashes and apostrophes. */
+    /**
+     * Accented and other Latin letters (all letters below U+0590) become "z", because they continue a word;
+     * dashes and apostrophes become their ASCII forms, all other characters a space.
+     */
     fun of(text: String): String {
         val out = CharArray(text.length)
         for ((i, c) in text.withIndex()) out[i] = when {

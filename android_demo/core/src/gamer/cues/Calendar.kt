@@ -10,13 +10,19 @@ data class Interval(val start: Long?, val end: Long?)
 /** First and last day, both included, as proleptic Gregorian ordinals (1 January of year 1 is 1). */
 data class Days(val first: Long, val last: Long)
 
-/** What relative words are read against: the wall clock, the album's extent in ms (both included) when known, and its hemisphere. */
+/**
+ * The reference of relative time words. [now]: the wall clock. [extent]: ms of the album's first and last
+ * photo, both included; null if unknown. [southern]: whether seasons are those of the southern hemisphere.
+ */
 class TimeContext(val now: LocalDateTime, val extent: LongRange? = null, val southern: Boolean = false) {
     val today: Long = Calendar.ordinal(now.year, now.monthValue, now.dayOfMonth)
 
     val nowMs: Long = (today - Calendar.EPOCH) * Calendar.DAY_MS + now.toLocalTime().toNanoOfDay() / 1_000_000
 
-    /** The years that the album covers, at most 40 of them, the latest; this year and the last when that is not known. */
+    /**
+     * The years of the album's extent and the year before, at most [Calendar.MAX_INTERVALS] years before the
+     * last. Last year and this year if the extent is unknown.
+     */
     val years: IntRange
         get() {
             if (extent == null) return now.year - 1..now.year
@@ -25,9 +31,12 @@ class TimeContext(val now: LocalDateTime, val extent: LongRange? = null, val sou
         }
 }
 
-/** The calendar that time words are read against: months, seasons, holidays, "n weeks back". Arithmetic on days only; knows no text. */
+/** Calendar arithmetic for time words: months, seasons, holidays, "n weeks ago". */
 class Calendar(private val tables: CueTables) {
-    /** A year → the days that people photograph under the holiday's name. Raises [NoDate] for a year that its table lacks. */
+    /**
+     * A function from a year to the days on which people photograph under the holiday's name. The function
+     * raises [NoDate] for a year that the holiday's table lacks.
+     */
     fun holiday(rule: HolidayRule): (Int) -> Days = { year ->
         val day = namedDay(rule, year) + rule.shift
         Days(day - rule.before, day + rule.after)
@@ -46,7 +55,7 @@ class Calendar(private val tables: CueTables) {
         return ordinal(year, found / 100, found % 100)
     }
 
-    /** "early", "mid", "late": a third of the days. */
+    /** The third of the days that [part] names ("early", "mid", "late"); all of them without a part. */
     fun partOf(days: Days, part: String?): Days {
         if (part.isNullOrEmpty()) return days
         val (low, high) = tables.thirds[part.split(Regex("\\s+")).joinToString(" ")] ?: throw NoDate()
@@ -55,13 +64,19 @@ class Calendar(private val tables: CueTables) {
         return Days(begin, listOf(days.first, days.first + third - 1, days.last - third, days.last)[high])
     }
 
-    /** A season by the months that meteorologists give it; the southern one lies half a year away. */
+    /**
+     * The three months of a meteorological season; a northern winter begins in December of [year]. Southern
+     * seasons lie half a year away.
+     */
     fun season(year: Int, name: String, southern: Boolean = false): Days {
         val first = tables.seasons[name] ?: throw NoDate()
         return months(year, if (southern) first + (if (first < 6) 6 else -6) else first, 3)
     }
 
-    /** The calendar day, week, weekend, month, season or year that lies n back; 0 is the current one. */
+    /**
+     * The calendar day, week, weekend, month, season or year that lies [n] back; 0 is the current one. A
+     * fortnight is the seven days around the day 14 · n days ago.
+     */
     fun unitBack(unit: String, n: Int, ctx: TimeContext): Days = when (unit) {
         "day" -> Days(ctx.today - n, ctx.today - n)
         "week" -> mondayOf(ctx.today).let { Days(it - 7L * n, it - 7L * n + 6) }
@@ -75,7 +90,7 @@ class Calendar(private val tables: CueTables) {
         }
     }
 
-    /** The hours of a part of a day; "night" runs into the next one. */
+    /** The interval of a part of the day, of the entire day for null; "night" ends in the next day. */
     fun daypart(day: Long, part: String?): Interval {
         val start = (day - EPOCH) * DAY_MS
         val (low, high) = if (part == null) listOf(0, 24) else tables.dayparts[part] ?: throw NoDate()
@@ -89,7 +104,7 @@ class Calendar(private val tables: CueTables) {
         const val MAX_INTERVALS = 40
         const val FIRST_YEAR = 1900
         const val LAST_YEAR = 2100
-        private const val LAST_ORDINAL = 3_652_059L // of 9999-12-31
+        private const val LAST_ORDINAL = 3_652_059L // the ordinal of 9999-12-31
 
         fun ordinal(year: Int, month: Int, day: Int): Long = try {
             if (year !in 1..9999) throw NoDate()
@@ -105,10 +120,10 @@ class Calendar(private val tables: CueTables) {
             return if (day in 1..LAST_ORDINAL) dateOf(day).year else if (ms < 0) FIRST_YEAR else LAST_YEAR
         }
 
-        /** Days, both included, as ms, both included. */
+        /** The interval of a range of days. */
         fun msOf(days: Days): Interval = Interval((days.first - EPOCH) * DAY_MS, (days.last + 1 - EPOCH) * DAY_MS - 1)
 
-        /** The days of a month; [m] may run past 12 or below 1, into the next or last years. */
+        /** The days of a month; an [m] above 12 or below 1 counts into the following or earlier years. */
         fun month(year: Int, m: Int): Days {
             val y = year + Math.floorDiv(m - 1, 12)
             val n = Math.floorMod(m - 1, 12) + 1
@@ -119,7 +134,7 @@ class Calendar(private val tables: CueTables) {
 
         fun yearDays(year: Int, count: Int = 1): Days = Days(ordinal(year, 1, 1), ordinal(year + count, 1, 1) - 1)
 
-        /** Easter Sunday of the Gregorian calendar (the anonymous computus). */
+        /** Easter Sunday of the Gregorian calendar, as an ordinal (anonymous Gregorian computus). */
         fun easter(year: Int): Long {
             val a = year % 19
             val b = year / 100
@@ -132,14 +147,17 @@ class Calendar(private val tables: CueTables) {
             return ordinal(year, n / 31, n % 31 + 1)
         }
 
-        /** Easter Sunday of the Julian calendar, as an ordinal of the Gregorian one (Meeus; right for 1900..2099). */
+        /** Easter Sunday of the Julian calendar, as a Gregorian ordinal (Meeus; valid for 1900..2099). */
         fun orthodoxEaster(year: Int): Long {
             val d = (19 * (year % 19) + 15) % 30
             val e = (2 * (year % 4) + 4 * (year % 7) - d + 34) % 7
             return ordinal(year, (d + e + 114) / 31, (d + e + 114) % 31 + 1) + 13
         }
 
-        /** The n-th weekday (Monday 0) of a month; -1 is the last. */
+        /**
+         * The n-th weekday (Monday 0) of a month, as an ordinal; the last one for n = -1. Raises [NoDate] if
+         * the month has fewer.
+         */
         fun nthWeekday(year: Int, m: Int, weekday: Int, n: Int): Long {
             val days = month(year, m)
             if (n < 0) return days.last - Math.floorMod(days.last - 1 - weekday, 7L)
@@ -148,17 +166,17 @@ class Calendar(private val tables: CueTables) {
             return if (day > days.last) throw NoDate() else day
         }
 
-        /** A year → that day of it, and [after] more. */
+        /** A function from a year to the range of that date and the [after] days that follow. */
         fun fixedDay(m: Int, d: Int, after: Int = 0): (Int) -> Days = { year -> ordinal(year, m, d).let { Days(it, it + after) } }
 
-        /** The n-th last occurrence, by year, that is over before today. */
+        /** The n-th last occurrence that ended before today. [of]: the occurrence in a year. */
         fun lastOf(of: (Int) -> Days, ctx: TimeContext, n: Int): Days {
             var year = ctx.now.year + 1
             while (of(year).last >= ctx.today) year--
             return of(year - (n - 1))
         }
 
-        /** This year's occurrence, or the one that today lies in. */
+        /** The occurrence of the year before or after if today lies in it, else this year's. */
         fun currentOf(of: (Int) -> Days, ctx: TimeContext): Days {
             for (step in listOf(-1, 1)) of(ctx.now.year + step).let { if (ctx.today in it.first..it.last) return it }
             return of(ctx.now.year)

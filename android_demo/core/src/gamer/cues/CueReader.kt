@@ -9,12 +9,16 @@ import gamer.common.replaced
 import gamer.cues.Calendar.Companion.DAY_MS
 import java.util.regex.Pattern
 
-/** What a query is read against: the clock, the album's extent and hemisphere, where its photos lie ([near]) and its nights are ([home]). */
+/**
+ * The context in which a query is read. [time]: clock, extent and hemisphere; [near]: the number of the
+ * album's photos in a place, or null if no album is given; [home]: the box of the album's home.
+ */
 class Situation(val time: TimeContext, val near: Near? = null, val home: (() -> Cube?)? = null)
 
 /**
- * Reads the time and the place out of a query and makes the cubes that layer 1 searches (paper section 3.2, layer 1). Deterministic rules of
- * `cue_rules.json`; no network, no model. What was not understood stays in the rest.
+ * Reads time and place from a query and builds the cubes that layer 1 searches (paper section 3.2, layer 1).
+ * Deterministic rules of `cue_rules.json`; no network, no model. Words that were not understood stay in the
+ * rest.
  */
 class CueReader(private val tables: CueTables, gazetteer: Gazetteer?) {
     private val calendar = Calendar(tables)
@@ -27,7 +31,10 @@ class CueReader(private val tables: CueTables, gazetteer: Gazetteer?) {
     private val places: Places? = gazetteer?.let { Places(tables, it) }
     private val homePattern: Pattern by lazy { Patterns.of("(?<!\\w)(?:" + tables.places.home + ")(?!\\w)", ignoreCase = true) }
 
-    /** Reads the first [MAX_QUERY] characters of a query. Spans, texts and the rest are those of the query as it was written. */
+    /**
+     * Reads the cues of a query, from its first [MAX_QUERY] characters. Spans, texts and the rest refer to
+     * the query as written.
+     */
     fun parse(query: String, situation: Situation): Cues {
         val letters = Letters.of(PyText.head(query, MAX_QUERY))
         val text = letters.text
@@ -50,18 +57,24 @@ class CueReader(private val tables: CueTables, gazetteer: Gazetteer?) {
         return original(assembled(draft), letters)
     }
 
-    /** The cues with every anchor that [find] (phrase → the event's intervals, none when unsure) knows turned into times; the others stay text. */
+    /**
+     * Turns the anchors whose event [find] knows into time cues; the words of the others stay in the text.
+     * [find]: from a phrase to the event's intervals, empty if unsure.
+     */
     fun resolve(cues: Cues, find: (String) -> List<Interval>): Cues {
         val found = LinkedHashMap<Anchor, List<TimeCue>>()
         for (anchor in cues.anchors) find(anchor.phrase).let { if (it.isNotEmpty()) found[anchor] = anchors.cuesOf(anchor, it) }
         if (found.isEmpty()) return cues
-        val kept = cues.places.filter { p -> found.keys.none { it.span.start <= p.span.start && p.span.start < it.span.end } } // the event's place is not the photo's
+        // A place within an anchor's words is the event's, not the photo's.
+        val kept = cues.places.filter { p -> found.keys.none { it.span.start <= p.span.start && p.span.start < it.span.end } }
         return rejoined(cues.copy(times = cues.times + found.values.flatten(), places = kept, anchors = cues.anchors.filter { it !in found }))
     }
 
     /**
-     * The cues with what a language model quoted from the query as its time and its place ("" for none), where the rules saw nothing. A quote is
-     * read as if "in" stood before it; one that the query does not hold is dropped. Its words stay in the text: the model may have misread them.
+     * Adds the time and the place that a language model quoted from the query, where the rules read none.
+     * [time], [place]: the quotes, "" if there is none. The rules read each quote as if "in" came before it.
+     * A quote that is not in the query is dropped, so that the model cannot invent one. The quoted words stay
+     * in the rest, since the model may have misread them.
      */
     fun withQuotes(cues: Cues, time: String, place: String, situation: Situation): Cues {
         val letters = Letters.of(cues.query)
@@ -85,7 +98,7 @@ class CueReader(private val tables: CueTables, gazetteer: Gazetteer?) {
         return rejoined(cues.copy(times = newTimes, places = newPlaces, keep = cues.keep + added))
     }
 
-    /** Each word with a capital, the rest of it small. */
+    /** Each word with a capital first letter and the other letters in lower case. */
     private fun title(text: String): String {
         var after = false
         return String(CharArray(text.length) { i ->
@@ -109,14 +122,14 @@ class CueReader(private val tables: CueTables, gazetteer: Gazetteer?) {
         )
     }
 
-    /** "at home", once the album has told where that is. */
+    /** The cue of "at home" in a text, if the album's home is known. */
     private fun atHome(text: String, home: Cube?): List<PlaceCue> {
         val found = homePattern.found(text)
         if (found == null || home == null) return emptyList()
         return listOf(PlaceCue(found.group(), "home", listOf(home), Span(found.start(), found.end()), "home", null, tables.trust.getValue("place")))
     }
 
-    /** Cue span → span grown over the negation before it, for each negated cue. */
+    /** The span of each negated cue → that span extended over the negation before it. */
     private fun negations(text: String, spans: List<Span>): Map<Span, Span> {
         val out = HashMap<Span, Span>()
         var before: Span? = null
@@ -133,7 +146,10 @@ class CueReader(private val tables: CueTables, gazetteer: Gazetteer?) {
         return out
     }
 
-    /** Cubes and rest from the cues. A place where the album has no photo makes no cube; its name, and a time beyond the album, stay text. */
+    /**
+     * Computes `cubes` and `rest` from the cues. A place where the album has no photo makes no cube. Its name
+     * stays in the rest, and so does a time outside the album's extent: a memory may mention them.
+     */
     private fun assembled(cues: Cues): Cues {
         val spans = cues.times.map { it.span } + cues.places.map { it.span } + cues.negatedTimes.map { it.span } + cues.negatedPlaces.map { it.span }
         val negated = negations(cues.query, spans)
@@ -149,11 +165,14 @@ class CueReader(private val tables: CueTables, gazetteer: Gazetteer?) {
         if (times.isEmpty() && places.isEmpty()) return emptyList()
         val boxes: List<Cube> = places.flatMap { it.boxes }.distinct().ifEmpty { listOf(Cube()) }
         val spans = Times.merged(times).ifEmpty { listOf(Interval(null, null)) }
-        // latest first, so that the cap drops the oldest
+        // Latest first, so that the limit drops the oldest.
         return spans.reversed().flatMap { s -> boxes.map { it.copy(start = s.start, end = s.end) } }.take(MAX_CUBES).reversed()
     }
 
-    /** The text without the removed spans (but with the kept ones), spaces and punctuation tidied; the whole text if nothing is left. */
+    /**
+     * The text without the spans [remove], except where [keep] overlaps them; unchanged if no word is left.
+     * Spaces and punctuation are tidied.
+     */
     private fun rest(text: String, remove: List<Span>, keep: List<Span>): String {
         val gone = BooleanArray(text.length)
         for (s in remove) for (i in s.start until minOf(s.end, text.length)) gone[i] = true
@@ -166,7 +185,8 @@ class CueReader(private val tables: CueTables, gazetteer: Gazetteer?) {
         val tail = end?.let { PyText.strip(it.group()) } ?: ""
         var body = if (end != null) left.substring(0, end.start()) else left
         val last = remove.maxOfOrNull { it.end } ?: 0
-        if (WORD.found(text.substring(minOf(last, text.length))) == null) body = DANGLING.replaced(body, "") // do not leave "photos from"
+        // A cue ended the query: do not leave "photos from".
+        if (WORD.found(text.substring(minOf(last, text.length))) == null) body = DANGLING.replaced(body, "")
         body = REPEATED.matcher(body).replaceAll("$1").trim { it in " ,;:-–" }
         return if (WORD.found(body) != null) body + tail else text
     }

@@ -7,9 +7,11 @@ import org.json.JSONException
 import org.json.JSONObject
 
 /**
- * When a holiday is, by one of: [day] (month, day), [nth] (month, weekday, n, -1 the last), [easter] or [orthodox] (days after that Sunday),
- * [weekdayFrom] (month, day, weekday: the first such weekday from that day on), [table] (first days by year). [shift]: days from there to the
- * day itself. [before], [after]: days around it that people photograph under its name.
+ * The date of a holiday, given by exactly one of the first six fields. [day]: (month, day). [nth]: (month,
+ * weekday, n), the last one for n = -1. [easter], [orthodox]: days after Easter Sunday of that calendar.
+ * [weekdayFrom]: (month, day, weekday), the first such weekday on or after that date. [table]: the name of a
+ * table of first days by year. [shift]: days from that date to the holiday itself. [before], [after]: days
+ * around it on which people photograph under its name.
  */
 data class HolidayRule(
     val day: List<Int>,
@@ -23,13 +25,19 @@ data class HolidayRule(
     val after: Int,
 )
 
-/** One rule: the maker's name, the kind of cue, the word classes that a text must hold, and the pattern. */
+/** One rule: its maker's name, the kind of cue, the word classes that a text must contain, the pattern. */
 class RuleText(val make: String, val kind: String, val needs: List<String>, val pattern: String)
 
-/** Hours of the day (past 24: of the next one), and the share of meant photos that fit. */
+/** Hours of the day (above 24: of the next day), and the share of the photos meant by such words that fit. */
 class RecurringHours(val from: Int, val to: Int, val share: Double)
 
-/** Prepositions and such. [strong] and [weak] govern a place; [uncertain] strong ones govern other things too; [wide] mean "near". */
+/**
+ * Prepositions and other words near the name of a place. [strong], [weak]: prepositions that govern a place.
+ * [uncertain]: strong ones that govern other words too. [wide]: those that mean "near". [skip]: words between
+ * preposition and name. [openers]: words before a name that are not part of it, even if capitalised. [inner]:
+ * words inside a name that need no capital. [capitals]: abbreviations that count only in capitals ("US").
+ * [home]: a pattern for "at home".
+ */
 class PlaceWords(
     val strong: Set<String>,
     val weak: Set<String>,
@@ -43,8 +51,9 @@ class PlaceWords(
 )
 
 /**
- * `runtime/cues/cue_rules.json`, typed: the words and rules of the cue reader, one file for Python, Kotlin and Swift. Numbers: months 1..12, weekdays
- * 0 (Monday)..6, hours of the day. Knows the file's shape; nothing of what a rule means.
+ * The content of `runtime/cues/cue_rules.json`, typed: the words and rules of the cue reader, which the
+ * Python, Kotlin and Swift readers share. Months are 1..12, weekdays 0 (Monday)..6, hours 0..24 (above 24: of
+ * the next day).
  */
 class CueTables private constructor(raw: JSONObject) {
     val months: Map<String, Int> = numbers(raw.getJSONObject("months"))
@@ -79,7 +88,7 @@ class CueTables private constructor(raw: JSONObject) {
     }
     val trust: Map<String, Double> = raw.getJSONObject("trust").let { trust -> Fields.names(trust).associateWith { trust.getDouble(it) } }
 
-    /** Month names that are nothing else: no "may", no "jan". */
+    /** Month names that are not also another word or name: "may" and "jan" are missing. */
     private val clearMonths: Set<String> = months.keys.filter { it !in ambiguousMonths && it.length > 3 }.toSet()
     private val named: Map<String, Collection<String>> = mapOf(
         "months" to months.keys, "weekdays" to weekdays.keys, "seasons" to seasons.keys, "numbers" to numbers.keys, "ordinals" to ordinals.keys,
@@ -87,7 +96,10 @@ class CueTables private constructor(raw: JSONObject) {
         "dayparts" to dayparts.keys, "clear_months" to clearMonths, "ambiguous_months" to ambiguousMonths, "holidays" to holidays.keys,
     )
 
-    /** The pattern with its macros and tables written out. Raises [RuntimeFailure] for an unknown name. */
+    /**
+     * The pattern with its macros and tables expanded. Raises [RuntimeFailure] for an unknown name, and for
+     * macros that refer to each other in a circle.
+     */
     fun expand(pattern: String): String {
         var text = pattern
         repeat(DEPTH) {
@@ -115,7 +127,10 @@ class CueTables private constructor(raw: JSONObject) {
         private const val DEPTH = 8
         private val MACRO = java.util.regex.Pattern.compile("<<(\\w+)>>")
 
-        /** [json]: the text of cue_rules.json. Raises [RuntimeFailure] for anything but a rules file of this version. */
+        /**
+         * Parses a rules file. [json]: the text of cue_rules.json. Raises [RuntimeFailure] if it is not one
+         * of this version.
+         */
         fun read(json: String): CueTables = try {
             val raw = JSONObject(json)
             val version = raw.getInt("version")
@@ -125,7 +140,7 @@ class CueTables private constructor(raw: JSONObject) {
             throw RuntimeFailure("cue_rules.json: ${error.message}: install the program again")
         }
 
-        /** Words as a pattern: what is special is quoted, a space is any white space. */
+        /** Words as a pattern: special characters are escaped, a space matches any white space. */
         fun escaped(words: String): String {
             val out = StringBuilder()
             for (c in words) when {

@@ -3,9 +3,11 @@ package gamer.cues
 import gamer.album.Cube
 
 /**
- * What a query says about when and where. [times], [places] narrow the search; [negatedTimes], [negatedPlaces] are to be left out ("not in
- * Paris"). [recurring]: evidence that no cube holds. [anchors]: events that a time is counted from, until they are resolved. [cubes]: times ×
- * places; empty when the query names neither. [rest]: the query without the understood words, never empty unless the query is.
+ * What a query says about time and place. [times], [places]: the cues that narrow the search. [negatedTimes],
+ * [negatedPlaces]: the cues to exclude ("not in Paris"). [recurring]: evidence that a cube cannot express
+ * ("at night", "on Sundays"). [anchors]: events from which a time is counted and that have not yet been
+ * looked up. [cubes]: times × places; empty if the query names neither. [rest]: the query without the
+ * understood words, empty only if the query is.
  */
 data class Cues(
     val times: List<TimeCue> = emptyList(),

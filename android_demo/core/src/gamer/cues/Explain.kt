@@ -3,7 +3,7 @@ package gamer.cues
 import gamer.common.PyText
 import java.time.LocalDate
 
-/** Cues and cubes in words, for the trace. */
+/** Cues and cubes as lines of text, for the trace. */
 object Explain {
     /** "2011-04-25", or "…" for an open end. */
     fun day(ms: Long?): String {

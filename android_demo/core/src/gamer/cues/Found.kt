@@ -3,7 +3,10 @@ package gamer.cues
 import java.util.regex.Matcher
 import java.util.regex.Pattern
 
-/** A pattern that knows which groups it names: asking a matcher for one that it has not is an error on this platform. */
+/**
+ * A pattern with the names of its groups: asking a matcher for a group that it lacks is an error on this
+ * platform.
+ */
 class Rule(text: String) {
     val pattern: Pattern = Pattern.compile(text)
     private val names: Set<String> = GROUP.matcher(text).let { m -> generateSequence { if (m.find()) m.group(1) else null }.toSet() }
@@ -22,7 +25,9 @@ class Rule(text: String) {
     }
 }
 
-/** One match: its text, its place, and its groups by name (null: not there, or no such group). */
+/**
+ * One match: its text, its position, and its groups by name (null if a group took no part or does not exist).
+ */
 class Found(m: Matcher, names: Set<String>) {
     val text: String = m.group()
     val start: Int = m.start()
@@ -46,5 +51,5 @@ data class Span(val start: Int, val end: Int) : Comparable<Span> {
     override fun compareTo(other: Span): Int = compareValuesBy(this, other, { it.start }, { it.end })
 }
 
-/** The words are no date: 31 April, the year 0. */
+/** The words are not a date, such as 31 April or the year 0. */
 class NoDate : RuntimeException()

@@ -23,8 +23,10 @@ class PlaceBox(val south: Double, val north: Double, val west: Double, val east:
 }
 
 /**
- * A city, country or region with its extent. [primary]: the name asked for is the place's own, not an alternate one. [word]: that name is also an
- * English word (Nice, Reading). [given]: that name is also a given name (Florence). [parts]: the boxes of a country with far parts.
+ * A city, country or region with its extent. [primary]: the name asked for is the place's official or usual
+ * English name, not an alternate one. [word]: that name is also an English word (Nice, Reading). [given]:
+ * that name is also a given name (Florence). [parts]: the boxes of a country with distant parts, such as
+ * Hawaii; empty if one box is enough.
  */
 class Place(
     val id: Long,
@@ -40,13 +42,16 @@ class Place(
     val given: Boolean = false,
     val parts: List<PlaceBox> = emptyList(),
 ) {
-    /** The whole extent, one box or several. */
+    /** The place's extent, one box or several. */
     val boxes: List<PlaceBox> get() = parts.ifEmpty { listOf(extent) }
 
     fun contains(lat: Double, lon: Double): Boolean = boxes.any { it.holds(lat, lon) }
 }
 
-/** Reads the gazetteer file: a name → the places of that name, a position → the nearest city. Answers are cached. Calls take turns. */
+/**
+ * Reads the gazetteer file: a name → the places of that name, a position → the nearest city. Answers are
+ * cached. Thread-safe: calls run one at a time.
+ */
 class Gazetteer private constructor(private val db: Database, private val path: File, private val hasParts: Boolean) : AutoCloseable {
     private val cached = object : LinkedHashMap<String, List<Place>>(256, 0.75f, true) {
         override fun removeEldestEntry(eldest: Map.Entry<String, List<Place>>): Boolean = size > CACHED
@@ -54,7 +59,10 @@ class Gazetteer private constructor(private val db: Database, private val path: 
 
     override fun close() = synchronized(this) { db.close() }
 
-    /** The places of that name (case, accents and hyphens do not matter), best first: by population, alternate names at a quarter. */
+    /**
+     * The places of that name, best first: by population, where alternate names count a quarter. Case,
+     * accents and hyphens do not matter.
+     */
     fun lookup(name: String): List<Place> {
         if (name.isEmpty() || name.codePointCount(0, name.length) > 100) return emptyList()
         val folded = fold(name)
@@ -62,7 +70,10 @@ class Gazetteer private constructor(private val db: Database, private val path: 
         return synchronized(this) { cached.getOrPut(folded) { places(folded) } }
     }
 
-    /** The longest run of [words] from its beginning that is a place name: (number of words, its places best first), or null. */
+    /**
+     * The longest run of words at the beginning of [words] that is a place name: (number of words, its places
+     * best first), or null.
+     */
     fun longestMatch(words: List<String>): Pair<Int, List<Place>>? {
         for (length in minOf(MAX_WORDS, words.size) downTo 1) {
             val found = lookup(words.take(length).joinToString(" "))
@@ -75,7 +86,8 @@ class Gazetteer private constructor(private val db: Database, private val path: 
     fun nearest(lat: Double, lon: Double, maxKm: Double = 50.0): Place? = synchronized(this) {
         if (lat.isNaN() || lon.isNaN() || lon.isInfinite() || lat !in -90.0..90.0 || maxKm <= 0) return null
         val x = mod360(lon + 180.0) - 180.0
-        for (reach in if (maxKm > NEARBY_KM) listOf(NEARBY_KM, maxKm) else listOf(maxKm)) { // most photos are close to a city: few rows
+        // Most photos are close to a city, and a small box holds few rows.
+        for (reach in if (maxKm > NEARBY_KM) listOf(NEARBY_KM, maxKm) else listOf(maxKm)) {
             val best = citiesAround(lat, x, reach).map { distanceKm(lat, x, it[1].asReal(), it[2].asReal()) to it[0].asLong() }
                 .minWithOrNull(compareBy({ it.first }, { it.second }))
             if (best != null && best.first <= reach) return place(query("SELECT $COLUMNS FROM places p WHERE p.id = ?", best.second)[0])
@@ -92,7 +104,8 @@ class Gazetteer private constructor(private val db: Database, private val path: 
         val west = lon - dlon
         val east = lon + dlon
         if (west >= -180.0 && east <= 180.0) return query("$sql)", lat - dlat, lat + dlat, west, east)
-        val shift = if (west < -180.0) 360.0 else -360.0 // the box crosses the antimeridian: look on the other side too
+        // The box crosses the antimeridian, so the other side is searched too.
+        val shift = if (west < -180.0) 360.0 else -360.0
         return query("$sql OR lon BETWEEN ? AND ?)", lat - dlat, lat + dlat, west, east, west + shift, east + shift)
     }
 
@@ -125,7 +138,7 @@ class Gazetteer private constructor(private val db: Database, private val path: 
     companion object {
         const val MAX_WORDS = 4
         private const val APPLICATION_ID = 0x476D477A
-        private const val VERSION = 2 // 1 had no parts: its countries are one box each
+        private const val VERSION = 2 // version 1 has no parts: each country is one box
         private const val PRIMARY = 1
         private const val WORD = 2
         private const val GIVEN = 4
@@ -136,7 +149,7 @@ class Gazetteer private constructor(private val db: Database, private val path: 
         private const val COLUMNS = "p.id, p.name, p.kind, p.country_code, p.lat, p.lon, p.south, p.north, p.west, p.east, p.population"
         private val LETTERS = mapOf('ø' to "o", 'ł' to "l", 'đ' to "d", 'ı' to "i", 'æ' to "ae", 'œ' to "oe", 'ð' to "d", 'þ' to "th")
 
-        /** Raises [RuntimeFailure] for a file that is none. */
+        /** Opens a gazetteer. Raises [RuntimeFailure] for a file that is not one. */
         fun open(path: File, opener: DatabaseOpener): Gazetteer {
             if (!path.isFile) throw RuntimeFailure("no gazetteer at $path: export the bundle again")
             val db = try {
@@ -159,9 +172,12 @@ class Gazetteer private constructor(private val db: Database, private val path: 
             }
         }
 
-        /** The form under which names are stored and sought: casefolded, accents and stops stripped, hyphens and whitespace to one space. */
+        /**
+         * The form in which names are stored and looked up: casefolded, without accents, full stops and
+         * apostrophes; hyphens and white space become one space.
+         */
         fun fold(name: String): String {
-            val folded = nfkd(PyText.casefold(nfkd(name))) // "𝑨" is an A only once decomposed
+            val folded = nfkd(PyText.casefold(nfkd(name))) // "𝑨" becomes an A only when decomposed
             val out = StringBuilder()
             for (cp in PyText.codePoints(folded)) {
                 if (cp in CombiningMarks) continue
@@ -186,7 +202,7 @@ class Gazetteer private constructor(private val db: Database, private val path: 
             return 2 * 6371.0 * Math.asin(minOf(1.0, Math.sqrt(up * up + Math.cos(a) * Math.cos(b) * across * across)))
         }
 
-        /** Into [0, 360), as Python's `%`. */
+        /** The value reduced to [0, 360), as by Python's `%`. */
         internal fun mod360(degrees: Double): Double = (degrees % 360.0).let { if (it < 0) it + 360.0 else it }
     }
 }

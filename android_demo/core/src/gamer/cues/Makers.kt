@@ -10,7 +10,7 @@ import gamer.cues.Calendar.Companion.nthWeekday
 import gamer.cues.Calendar.Companion.ordinal
 import gamer.cues.Calendar.Companion.yearDays
 
-/** What a rule makes of its match: fixed intervals, or a function of the year. */
+/** The result of a rule: fixed intervals, or a function from a year to days if the words name no year. */
 class Made(val fixed: List<Interval>, val yearly: ((Int) -> Days)? = null) {
     constructor(days: Days) : this(listOf(msOf(days)))
 
@@ -19,7 +19,10 @@ class Made(val fixed: List<Interval>, val yearly: ((Int) -> Days)? = null) {
     }
 }
 
-/** What each rule of `cue_rules.json` makes of its match and the clock. A maker raises [NoDate] where the words are no date. */
+/**
+ * The makers of `cue_rules.json`: functions that turn the match of a rule into intervals. A maker raises
+ * [NoDate] if the words are not a date.
+ */
 class Makers(private val tables: CueTables, private val calendar: Calendar) {
     fun make(name: String, m: Found, ctx: TimeContext): Made = when (name) {
         "iso" -> dayOf(m.must("y").toInt(), m.must("m").toInt(), m.must("d").toInt())
@@ -38,7 +41,8 @@ class Makers(private val tables: CueTables, private val calendar: Calendar) {
         "half_ago" -> Made(halfAgo(m, ctx))
         "few_ago" -> fewAgo(m, ctx)
         "year_ago_today" -> (ctx.today - 365).let { day -> (if ("time" in m.text) 14 else 1).let { Made(Days(day - it, day + it)) } }
-        "last_unit" -> if (m["unit"] == "day") throw NoDate() else Made(calendar.unitBack(m.must("unit"), 1, ctx)) // the last day of school is not yesterday
+        // "the last day of school" is not yesterday.
+        "last_unit" -> if (m["unit"] == "day") throw NoDate() else Made(calendar.unitBack(m.must("unit"), 1, ctx))
         "before_last" -> Made(calendar.unitBack(m.must("unit"), 2, ctx))
         "this_unit" -> Made(calendar.unitBack(m.must("unit"), 0, ctx))
         "other_day" -> Made(Days(ctx.today - (if ("week" in m.text) 28 else 14), ctx.today - 1))
@@ -50,17 +54,18 @@ class Makers(private val tables: CueTables, private val calendar: Calendar) {
         "today" -> today(m, ctx)
         "last_night" -> Made(listOf(calendar.daypart(ctx.today - 1, "night")))
         "night_before_last" -> Made(listOf(calendar.daypart(ctx.today - 2, "night")))
-        // The paper's Table 9: "last time" is from the earliest photo to now, so that the ranking, not the cube, decides which was last.
+        // From the earliest photo to now (the paper's Table 9): the ranking, not the cube, decides which
+        // photo is the last.
         "last_time" -> Made(listOf(Interval(ctx.extent?.first, ctx.nowMs)))
         "year" -> year(m, ctx)
         "decade" -> decade(m, ctx)
         else -> throw NoDate()
     }
 
-    /** "3", "three", "a couple of". */
+    /** The value of a number in digits or words: "3", "three", "a couple of". */
     fun number(text: String): Int = tables.numbers[words(text)] ?: text.toIntOrNull() ?: throw NoDate()
 
-    /** "2009", "'09": two digits mean the century that does not lie ahead. */
+    /** The year of "2009" or "'09"; two digits mean 20xx up to next year, and 19xx beyond. */
     fun yearNumber(text: String, ctx: TimeContext): Int {
         val y = text.trimStart('\'').toIntOrNull() ?: throw NoDate()
         return if (y > 99) y else y + if (2000 + y <= ctx.now.year + 1) 2000 else 1900
@@ -83,7 +88,7 @@ class Makers(private val tables: CueTables, private val calendar: Calendar) {
         val n = monthOf(m)
         val d = m.must("day").toInt()
         m["year"]?.let { return dayOf(yearNumber(it, ctx), n, d) }
-        ordinal(2000, n, d) // April 31 is no date
+        ordinal(2000, n, d) // raises NoDate for a day such as 31 April
         return Made.each(fixedDay(n, d))
     }
 
@@ -100,7 +105,7 @@ class Makers(private val tables: CueTables, private val calendar: Calendar) {
     private fun monthRange(m: Found): Made {
         val first = monthOf(m)
         val last = monthOf(m, "month2")
-        val over = if (last < first) 12 else 0 // "from November to February" ends in the year after
+        val over = if (last < first) 12 else 0 // "from November to February" ends in the following year
         val year = m["year"]?.toInt()
         val year2 = m["year2"]?.toInt()
         if (year2 != null) {
@@ -111,7 +116,10 @@ class Makers(private val tables: CueTables, private val calendar: Calendar) {
         return Made.each { y -> Days(month(y, first).first, month(y, last + over).last) }
     }
 
-    /** The n-th day, week, weekend, half or weekday of the days; -1 is the last. A month's weeks are counted from its first day. */
+    /**
+     * The n-th day, week, fortnight, half, weekend, weekday or month within [days]; the last one for n = -1.
+     * Weeks are counted from the first of the days. Raises [NoDate] if there are fewer than n.
+     */
     private fun nthIn(days: Days, unit: String, n: Int): Days {
         if (unit in tables.weekdays || unit == "weekend") {
             val start = Calendar.dateOf(days.first)
@@ -126,7 +134,7 @@ class Makers(private val tables: CueTables, private val calendar: Calendar) {
         return if (begin > days.last) throw NoDate() else Days(begin, minOf(days.last, begin + length - 1))
     }
 
-    /** "the first week of June", "last weekend of May 2010", "the last day of 2011". */
+    /** Reads "the first week of June", "last weekend of May 2010", "the last day of 2011". */
     private fun nthOf(m: Found, ctx: TimeContext): Made {
         val n = tables.ordinals[m.must("nth")] ?: throw NoDate()
         val unit = m.must("unit")
@@ -140,7 +148,9 @@ class Makers(private val tables: CueTables, private val calendar: Calendar) {
         val y = yearNumber(m.must("year"), ctx)
         val name = m.must("season")
         val spans = arrayListOf(calendar.season(y, name, ctx.southern))
-        if (name == (if (ctx.southern) "summer" else "winter") && "/" !in m.text) { // people mean the January as often as the December
+        // "winter 2010" (in the south, "summer 2010") means the one that ends in 2010 as often as the one
+        // that begins in it: both are returned.
+        if (name == (if (ctx.southern) "summer" else "winter") && "/" !in m.text) {
             if (ctx.southern) spans.add(calendar.season(y + 1, name, true)) else spans.add(0, calendar.season(y - 1, name))
         }
         return Made(spans.map { msOf(calendar.partOf(it, m["part"])) })
@@ -149,7 +159,8 @@ class Makers(private val tables: CueTables, private val calendar: Calendar) {
     private fun ago(m: Found, ctx: TimeContext): Made {
         val unit = m.must("unit")
         val days = calendar.unitBack(if (unit == "night") "day" else unit, number(m.must("n")), ctx)
-        if (Calendar.dateOf(days.first).year < FIRST_YEAR) throw NoDate() // "999 years ago": nobody took photos
+        // "999 years ago" is before any photo.
+        if (Calendar.dateOf(days.first).year < FIRST_YEAR) throw NoDate()
         return if (unit == "night") Made(listOf(calendar.daypart(days.first, "night"))) else Made(days)
     }
 
@@ -186,7 +197,7 @@ class Makers(private val tables: CueTables, private val calendar: Calendar) {
         val y = m.must("year").toInt()
         val bare = m["part"] == null && m.text.none { it in 'a'..'z' }
         if (bare && (y > ctx.now.year + 1 || (ctx.extent != null && y !in ctx.years && y + 1 !in ctx.years))) {
-            throw NoDate() // "1984" alone, in an album of this century, is a book
+            throw NoDate() // "1984" alone, outside the album's years, is a title and not a date
         }
         return Made(calendar.partOf(yearDays(y), m["part"]))
     }

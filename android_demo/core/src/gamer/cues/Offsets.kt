@@ -5,12 +5,21 @@ import gamer.cues.Calendar.Companion.EPOCH
 import gamer.cues.Calendar.Companion.mondayOf
 import gamer.cues.Calendar.Companion.msOf
 
-/** [count] units (0: a few), [way] -1 before, 1 after, 0 of. [unit]: day, week, weekend, month, year, a weekday or a part of the day. */
+/**
+ * [count] units (0: a few) before ([way] -1) or after (1) something, or a part of it (0). [counted]: whether
+ * the words include a number. [unit]: day, week, weekend, month, year, a weekday or a part of the day.
+ */
 data class Offset(val count: Int, val counted: Boolean, val unit: String, val way: Int, val span: Span)
 
-/** Offsets from something that has a time: "two days after", "the weekend before", "the morning of". Arithmetic on days only. */
+/**
+ * Offsets from something that has a time: "two days after", "the weekend before", "the morning of". All
+ * arithmetic is on days.
+ */
 class Offsets(private val tables: CueTables, private val calendar: Calendar, private val makers: Makers) {
-    /** An offset up to and with its "before", "after", "of": one pattern for dates and events. Groups n, unit, way. */
+    /**
+     * The regular expression of an offset up to its "before", "after" or "following", for dates and events.
+     * Groups: n, unit, way.
+     */
     val words: String = run {
         val numbers = tables.numbers.keys.sortedByDescending { it.length }.joinToString("|") { literal(it) }
         val units = listOf("day", "week", "weekend", "month", "year").map { "${it}s?" } + tables.dayparts.keys + tables.weekdays.keys.filter { it.length > 4 }
@@ -19,16 +28,16 @@ class Offsets(private val tables: CueTables, private val calendar: Calendar, pri
     }
     private val beforeADate = Rule("$words\\s+(?:the\\s+)?$")
 
-    /** Quoted, spaces as they are: a number of several words stands here with one space only. */
+    /** Escaped, with spaces unchanged: in this pattern a number of several words has single spaces. */
     private fun literal(word: String): String = CueTables.escaped(word).replace("\\s+", " ")
 
-    /** The offset whose words end at character [at] of the flat text, or null. */
+    /** The offset whose words end at character [at] of the flattened text, or null. */
     fun read(flat: String, at: Int): Offset? {
         val begin = maxOf(0, at - REACH)
         return beforeADate.first(flat.substring(begin, at))?.let { of(it, begin) }
     }
 
-    /** A match of [words] as an offset; [shift] is where the text that was searched begins. */
+    /** The offset of a match of [words]; [shift]: where the searched text begins in the query. */
     fun of(m: Found, shift: Int = 0): Offset {
         val text = (m["n"] ?: "").split(' ').filter { it.isNotEmpty() }.joinToString(" ")
         val few = text == "a few" || text == "several"
@@ -37,7 +46,10 @@ class Offsets(private val tables: CueTables, private val calendar: Calendar, pri
         return Offset(count, text.isNotEmpty(), unit, if (m["way"] == "before") -1 else 1, Span(m.start + shift, m.end + shift))
     }
 
-    /** An interval moved away from the named one. One week or month without a number is the stretch that touches it. */
+    /**
+     * The interval that lies [offset] before or after [span]; an open [span] is returned as it is. A single
+     * week, month or year is the one directly adjacent to [span].
+     */
     fun shifted(span: Interval, offset: Offset): Interval {
         if (span.start == null || span.end == null) return span
         val first = Math.floorDiv(span.start, DAY_MS) + EPOCH
@@ -46,7 +58,8 @@ class Offsets(private val tables: CueTables, private val calendar: Calendar, pri
         val way = offset.way
         val edge = if (way > 0) last else first
         val unit = offset.unit
-        if (unit in tables.dayparts) return calendar.daypart(edge + way * maxOf(n, 1), unit) // "the night before", "the morning after"
+        // "the night before", "the morning after".
+        if (unit in tables.dayparts) return calendar.daypart(edge + way * maxOf(n, 1), unit)
         tables.weekdays[unit]?.let { weekday -> return weekdayFrom(edge, weekday, way).let { msOf(Days(it, it)) } }
         if (unit == "weekend") {
             val saturday = if (way < 0) mondayOf(first - 1) - 2 else mondayOf(last) + 5 + if (Math.floorMod(last - 1, 7L) < 5) 0 else 7
@@ -65,7 +78,7 @@ class Offsets(private val tables: CueTables, private val calendar: Calendar, pri
         return msOf(Days(middle - length / 2, middle + length / 2))
     }
 
-    /** The next such weekday after a day, or the last before it. */
+    /** The next such weekday after a day, or for a negative [way] the last before it. */
     private fun weekdayFrom(day: Long, weekday: Int, way: Int): Long {
         val step = if (way > 0) Math.floorMod(weekday - (day - 1), 7L) else Math.floorMod((day - 1) - weekday, 7L)
         return day + way * (if (step == 0L) 7L else step)

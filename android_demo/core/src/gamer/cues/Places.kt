@@ -6,19 +6,21 @@ import gamer.common.PyText
 import gamer.common.replaced
 import java.util.regex.Pattern
 
-/** How many of the album's photos lie in a place. */
+/** The number of the album's photos in a place. */
 typealias Near = (Place) -> Int
 
 /**
- * A place that the query names. [boxes]: the place's extent, open in time. [span]: its characters in the query, with the preposition. [kind]:
- * city, region, country or home. [photos]: how many of the album's photos lie there, null when no album was asked; a place without photos cuts
- * nothing: its name stays in the text, where a memory may know it.
+ * A place that the query names. [boxes]: the place's extent, open in time. [span]: its characters in the
+ * query, preposition included. [kind]: city, region, country or home. [photos]: the number of the album's
+ * photos there, null if no album was given. A place without photos does not restrict the search; its name
+ * stays in the text, since a memory may mention it.
  */
 data class PlaceCue(val text: String, val name: String, val boxes: List<Cube>, val span: Span, val kind: String, val photos: Int?, val confidence: Double)
 
 /**
- * Finds the words of a query that name a place, and chooses which place of that name is meant. Rules and a gazetteer, no model. A wrong place
- * hides every photo, a missed one hides none, so doubt means no cue.
+ * Finds the words of a query that name a place, and chooses which place of that name is meant. Rules and a
+ * gazetteer, no model. A wrong place excludes every photo that is meant, a missed place excludes none, so a
+ * doubtful word makes no cue.
  */
 class Places(private val tables: CueTables, private val gazetteer: Gazetteer) {
     private class Token(val text: String, val start: Int, val end: Int) {
@@ -29,12 +31,15 @@ class Places(private val tables: CueTables, private val gazetteer: Gazetteer) {
     private val words = tables.places
     private val certain: Set<String> = words.strong - words.uncertain
 
-    /** What one look at a text knows. [near]: null when no album is asked. */
+    /** One text with its tokens. [near]: null if no album is given. */
     private inner class Look(val text: String, val letters: (String) -> String, val tokens: List<Token>, val near: Near?) {
         val ends: IntArray = runs()
         val shouted: Boolean = tokens.size >= 3 && tokens.all { it.capital || it.text.length <= 3 } && tokens.count { it.capital } >= 3
 
-        /** For each token, the index past the last token that only single spaces or hyphens join to it: names do not cross commas. */
+        /**
+         * For each token, the index after the last token of its run. The tokens of a run are separated by one
+         * or two spaces or hyphens only: names do not cross commas.
+         */
         private fun runs(): IntArray {
             val out = IntArray(tokens.size)
             var end = tokens.size
@@ -48,13 +53,17 @@ class Places(private val tables: CueTables, private val gazetteer: Gazetteer) {
         fun between(i: Int, j: Int): String = if (tokens[i].end < tokens[j].start) text.substring(tokens[i].end, tokens[j].start) else ""
     }
 
-    /** The places that the text names outside the spans already [taken] by times, in order. [letters]: a piece of the text as it was written. */
+    /**
+     * The places that the text names, in its order. [taken]: the spans of other cues, in which no place is
+     * sought. [letters]: restores a piece of the text as it was written.
+     */
     fun find(text: String, taken: List<Span>, near: Near?, letters: (String) -> String = { it }): List<PlaceCue> {
         val look = Look(text, letters, tokens(text, taken), near)
         val cues = ArrayList<PlaceCue>()
         var i = 0
         var lookups = 0
-        var previous = "" // the preposition of the last place, which "in Paris and Rome" lends to the next
+        // The last place's preposition, which in "in Paris and Rome" governs Rome too.
+        var previous = ""
         while (i < look.tokens.size && lookups < MAX_LOOKUPS && cues.size < MAX_PLACES) {
             lookups++
             val token = look.tokens[i]
@@ -86,10 +95,13 @@ class Places(private val tables: CueTables, private val gazetteer: Gazetteer) {
         return out
     }
 
-    /** The word without a possessive: "Paris's" names Paris. */
+    /** The word without a possessive ending: "Paris" of "Paris's". */
     private fun bare(token: Token): String = POSSESSIVE.replaced(token.text, "")
 
-    /** The preposition that governs token i, articles and such skipped, and the index of its token; ("", i) without one. */
+    /**
+     * The preposition that governs token i and the index of its token; ("", i) if there is none. Up to two
+     * articles or adjectives between them are skipped.
+     */
     private fun preposition(look: Look, i: Int): Pair<String, Int> {
         val tokens = look.tokens
         var j = i - 1
@@ -100,15 +112,22 @@ class Places(private val tables: CueTables, private val gazetteer: Gazetteer) {
         return tokens[j].low to j
     }
 
-    /** The place meant: one where the album has photos wins, then the first (most people). With its count of photos. */
+    /**
+     * The place that is meant, and the number of the album's photos there. Places with photos come first,
+     * then those whose primary name it is, then the gazetteer's order (most people first).
+     */
     private fun choose(places: List<Place>, near: Near?): Pair<Place, Int> {
         val counts = places.map { near?.invoke(it) ?: 0 }
-        // Of two with photos an own name beats an alternate one, then the order of the gazetteer stands: 3 photos beat 2 by accident only.
+        // The numbers of photos of two places are not compared: 3 photos against 2 are chance.
         val best = places.indices.minWithOrNull(compareBy({ counts[it] == 0 }, { !places[it].primary }, { it }))!!
         return places[best] to counts[best]
     }
 
-    /** Whether the words count as a place. [alone]: no capitalised neighbour makes it part of a longer name. */
+    /**
+     * Whether the words count as a place. [asked]: whether the album was asked. [prep]: the preposition
+     * before the name, or "". [count]: the number of words in the name. [alone]: no capitalised neighbour
+     * could make the name a part of a longer one.
+     */
     private fun accepts(place: Place, name: String, photos: Int, asked: Boolean, prep: String, capital: Boolean, count: Int, alone: Boolean): Boolean {
         val here = photos > 0
         val big = place.population >= CITY || place.kind != "city"
@@ -116,7 +135,8 @@ class Places(private val tables: CueTables, private val gazetteer: Gazetteer) {
         if (place.word) return capital && (prep in certain || ((prep == "to" || prep == "from") && place.kind == "country"))
         if (place.given) return capital && (prep in certain || (named && here)) && (alone || here)
         if (!place.primary && !(here || (prep in certain && capital && place.population >= TOWN))) return false
-        if (!named && (name.length <= SHORT || (!place.primary && place.population < CITY))) return false // "Cat" is Çat, "Haha" was Hakha
+        // Alone, a name must be well known: "Cat" would be Çat, "Haha" Hakha.
+        if (!named && (name.length <= SHORT || (!place.primary && place.population < CITY))) return false
         if (!capital) {
             if (prep in words.strong || (named && big)) return here || (!asked && place.primary && (place.population >= TOWN || place.kind != "city"))
             return if (here) place.primary && (big || count > 1) else !asked && count > 1 && place.primary && place.population >= METROPOLIS
@@ -131,13 +151,17 @@ class Places(private val tables: CueTables, private val gazetteer: Gazetteer) {
         return outer.kind == "region" && outer.contains(place.lat, place.lon) && (outer.countryCode.isEmpty() || outer.countryCode == place.countryCode)
     }
 
-    /** Read "Paris, Texas": keep the candidates that lie in the country or region named next. With the index past it. */
+    /**
+     * Reads "Paris, Texas": the candidates within the country or region named next, and the index after it.
+     * [places] and [after] unchanged if there is no such name, or none of them lies within it.
+     */
     private fun qualified(look: Look, first: Int, after: Int, places: List<Place>): Pair<List<Place>, Int> {
         val tokens = look.tokens
         if (after >= tokens.size || !QUALIFIES.matcher(look.between(after - 1, after)).matches()) return places to after
         if (isUpper(tokens[after].text)) {
             val whole = gazetteer.lookup(look.letters((first..after).joinToString(" ") { bare(tokens[it]) }))
-            if (whole.isNotEmpty()) return whole to after + 1 // "Washington, DC" is a name of its own
+            // "Washington, DC" is in the gazetteer as one name.
+            if (whole.isNotEmpty()) return whole to after + 1
         }
         val end = minOf(look.ends[after], after + Gazetteer.MAX_WORDS)
         val found = gazetteer.longestMatch((after until end).map { look.letters(bare(tokens[it])) })
@@ -148,7 +172,10 @@ class Places(private val tables: CueTables, private val gazetteer: Gazetteer) {
 
     private fun isUpper(text: String): Boolean = text.any { it.isUpperCase() } && text.none { it.isLowerCase() || it.isTitleCase() }
 
-    /** The place cue that begins at token i and the index past it, or null. */
+    /**
+     * The place cue that begins at token i and the index after it, or null. [lent]: the preposition of the
+     * place before, or "".
+     */
     private fun placeAt(look: Look, i: Int, lent: String): Pair<PlaceCue, Int>? {
         val tokens = look.tokens
         for (length in minOf(look.ends[i], i + Gazetteer.MAX_WORDS) - i downTo 1) {
@@ -174,7 +201,10 @@ class Places(private val tables: CueTables, private val gazetteer: Gazetteer) {
         return null
     }
 
-    /** No capitalised word touches the name: "Paris Hilton" and "Jack London" are people, "Boston Dynamics" is a firm. */
+    /**
+     * Whether no capitalised word is adjacent to the name at tokens i to [after] - 1. "Paris Hilton" and
+     * "Jack London" are people, "Boston Dynamics" is a firm.
+     */
     private fun standsAlone(look: Look, i: Int, after: Int): Boolean {
         val tokens = look.tokens
         if (after < tokens.size && look.ends[i] > after && tokens[after].capital) return false
@@ -214,11 +244,14 @@ class Places(private val tables: CueTables, private val gazetteer: Gazetteer) {
         val NO_NAMES = setOf("the", "and", "or", "not")
         const val MAX_LOOKUPS = 400
         const val MAX_PLACES = 8
-        const val BARE = 250_000 // people: a capitalised name with no preposition
-        const val METROPOLIS = 500_000 // two lower-case words with none
-        const val TOWN = 50_000 // a lower-case name after a place preposition
-        const val CITY = 100_000 // after any other
-        const val SHORT = 3 // letters: a name so short says nothing without a preposition
-        const val NEAR_DEG = 0.27 // "near X" reaches about 30 km further than X
+        // The people that a city needs for its name to count as a place. Without a preposition: capitalised
+        // (BARE), two lower-case words (METROPOLIS). Lower-case: after a preposition of place (TOWN), after
+        // any other (CITY).
+        const val BARE = 250_000
+        const val METROPOLIS = 500_000
+        const val TOWN = 50_000
+        const val CITY = 100_000
+        const val SHORT = 3 // letters; a name this short counts only after a preposition
+        const val NEAR_DEG = 0.27 // degrees by which "near X" extends the box of X: about 30 km
     }
 }

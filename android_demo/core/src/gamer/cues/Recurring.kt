@@ -3,19 +3,22 @@ package gamer.cues
 import gamer.cues.Calendar.Companion.DAY_MS
 
 /**
- * A time that comes back: "on Sundays", "at night", "at 5 pm". Evidence for ranking, never a cut. [kind]: "weekdays" or "hours". [weekdays]:
- * Monday 0. [minutes]: (from, to) of the day, past 1440 into the next one; empty for any. [confidence]: the share of photos meant that fit.
+ * Weekdays or hours of the day that the query names: "on Sundays", "at night", "at 5 pm". They are evidence
+ * for the ranking and exclude no photo. [kind]: "weekdays" or "hours". [weekdays]: Monday is 0; empty for
+ * any. [minutes]: [from, to) in minutes of the day, above 1440 for the next day; empty for any. [confidence]:
+ * the share of the photos meant by such words that fit.
  */
 data class RecurringCue(val text: String, val kind: String, val weekdays: List<Int>, val minutes: List<Int>, val span: Span, val confidence: Double) {
-    /** Whether a wall time in ms fits. */
+    /** Whether a time (ms of wall time) fits. */
     fun holds(ms: Long): Boolean {
-        if (weekdays.isNotEmpty()) return Math.floorMod(Math.floorDiv(ms, DAY_MS) + 3, 7L).toInt() in weekdays // 1970 began on a Thursday
+        // 1970 began on a Thursday.
+        if (weekdays.isNotEmpty()) return Math.floorMod(Math.floorDiv(ms, DAY_MS) + 3, 7L).toInt() in weekdays
         val minute = Math.floorMod(Math.floorDiv(ms, 60_000L), 1440L)
         return (minute >= minutes[0] && minute < minutes[1]) || minute < minutes[1] - 1440
     }
 }
 
-/** Finds weekdays, parts of the day and clock times. The words stay in the text. */
+/** Reads recurring times. Their words stay in the text. */
 class Recurring(private val tables: CueTables, private val atoms: Atoms) {
     private val words: Rule by lazy {
         val days = (tables.weekdays.keys + tables.recurringWeekdays.keys).sortedByDescending { it.length }.joinToString("|")
@@ -25,7 +28,7 @@ class Recurring(private val tables: CueTables, private val atoms: Atoms) {
     private val triggers: Set<String> =
         setOf("weekday") + tables.recurringHours.keys + tables.recurringHours.keys.map { "${it}s" } + tables.recurringWeekdays.keys
 
-    /** Outside the spans already [taken] by times. */
+    /** The weekdays and parts of the day outside the spans [taken] by time cues, and all clock times. */
     fun find(text: String, taken: List<Span>): List<RecurringCue> {
         val flat = Flat.of(text)
         val held = atoms.present(flat)
@@ -45,7 +48,7 @@ class Recurring(private val tables: CueTables, private val atoms: Atoms) {
         }
     }
 
-    /** "at 5 PM", "13:00": half an hour before to an hour and a half after. */
+    /** Clock times ("at 5 PM", "13:00"), each from half an hour before to an hour and a half after. */
     private fun clocks(text: String, flat: String): List<RecurringCue> = CLOCK.all(flat).map { m ->
         var hour = (m["h"] ?: m.must("h2")).toInt()
         val minute = m["m"]?.toInt() ?: 0

@@ -7,17 +7,22 @@ import gamer.cues.Calendar.Companion.yearOf
 import java.util.regex.Pattern
 
 /**
- * One interval that the query names; a month without a year yields several cues with the same span, one per year. [start], [end]: ms, wall time
- * as UTC, both included, null when open. [span]: characters of the query. [confidence]: how often a photo that such words mean lies inside.
+ * One interval that the query names. A month without a year yields several cues with the same span, one per
+ * year. [start], [end]: ms of wall time as UTC, both included, null when open. [span]: the cue's characters
+ * in the query. [confidence]: the share of the photos meant by such words that lie inside; the ranking takes
+ * it as evidence.
  */
 data class TimeCue(val text: String, val start: Long?, val end: Long?, val span: Span, val kind: String, val confidence: Double)
 
-/** The cues, and the spans inside them that stay in the text (holiday names). */
+/** The time cues of a text, and the spans inside them that stay in the text (holiday names). */
 class FoundTimes(val cues: List<TimeCue>, val keep: List<Span>)
 
-/** Joins time expressions into cues: ranges, bounds ("since May"), offsets ("two days after Christmas"). Rules only, no model. */
+/**
+ * Joins time expressions into cues: ranges, bounds ("since May"), offsets ("two days after Christmas"). Rules
+ * only, no model.
+ */
 class Times(private val tables: CueTables, private val atoms: Atoms, private val offsets: Offsets) {
-    /** One atom, or two that a range joins, with the words around it. */
+    /** One atom, or two joined into a range, with the words around it. [used]: the number of atoms. */
     private data class Read(val span: Span, val spans: List<Interval>, val kind: String, val keep: Span? = null, val used: Int = 1)
 
     private val reported: Pattern by lazy { Pattern.compile("\\b(?:" + tables.expand("<<reporting>>") + ")") }
@@ -36,9 +41,11 @@ class Times(private val tables: CueTables, private val atoms: Atoms, private val
             }
         }
         reads = namedDays(flat, reads)
-        // "this weekend, as said on 20260703": the day is when it was said, and the photo's time; the other words count from there.
+        // "this weekend, as said on 20260703": the date is that of the message, and so the photo's; words
+        // such as "this weekend" are relative to it and not to the present day.
         if (reads.any { it.kind == "day" || it.kind == "span" }) reads = reads.filter { it.kind !in DEICTIC }
-        if (reported.matcher(flat).find()) { // "did he ask her for advice this week": the week is that of the asking
+        // "did he ask her for advice this week" means the week when he asked.
+        if (reported.matcher(flat).find()) {
             reads = reads.filter { it.kind !in DEICTIC || !THIS.matcher(flat.substring(it.span.start, it.span.end)).find() }
         }
         val cues = reads.flatMap { r ->
@@ -47,7 +54,7 @@ class Times(private val tables: CueTables, private val atoms: Atoms, private val
         return FoundTimes(cues, reads.mapNotNull { it.keep })
     }
 
-    /** "on Sunday, July 4th": a weekday in front of a date is a part of it. */
+    /** Joins a weekday with the date that follows it: "on Sunday, July 4th". */
     private fun namedDays(flat: String, reads: List<Read>): List<Read> {
         val out = ArrayList<Read>()
         for (read in reads) {
@@ -61,7 +68,9 @@ class Times(private val tables: CueTables, private val atoms: Atoms, private val
 
     private fun slice(text: String, from: Int, to: Int): String = if (from < to) text.substring(from, to) else ""
 
-    /** "from March to May", "between 2008 and 2010"; null when the words between two expressions join nothing. */
+    /**
+     * Reads "from March to May" or "between 2008 and 2010"; null if the words between do not make a range.
+     */
     private fun range(flat: String, atom: Atom, other: Atom, ctx: TimeContext): Read? {
         val (a, b) = atom.span
         val gap = slice(flat, b, other.span.start)
@@ -75,7 +84,10 @@ class Times(private val tables: CueTables, private val atoms: Atoms, private val
 
     private fun at(atom: Atom, year: Int): Interval = msOf(atom.yearly!!(year))
 
-    /** From the start of [a] to the end of [b], a missing year taken from the other; none when that makes no range. */
+    /**
+     * The intervals from the start of [a] to the end of [b]; empty if they make no range. A missing year is
+     * taken from the other expression.
+     */
     private fun joined(a: Atom, b: Atom, ctx: TimeContext): List<Interval> {
         val pairs = ArrayList<Pair<Interval, Interval>>()
         try {
@@ -102,7 +114,10 @@ class Times(private val tables: CueTables, private val atoms: Atoms, private val
 
     private fun ending(last: Interval, first: Interval, b: Atom, y: Int): Interval = if ((last.end ?: 0) >= (first.start ?: 0)) last else at(b, y + 1)
 
-    /** Those of the yearly intervals that the album can hold; the latest that has begun when it is not known or holds none. */
+    /**
+     * The intervals that overlap the album's extent, at most the latest [MAX_INTERVALS]. The latest that has
+     * begun, if the extent is unknown or no interval overlaps it.
+     */
     private fun covered(spans: List<Interval>, ctx: TimeContext): List<Interval> {
         val begun = spans.filter { (it.start ?: 0) <= ctx.nowMs }.ifEmpty { spans.take(1) }
         if (ctx.extent == null) return begun.takeLast(1)
@@ -111,7 +126,7 @@ class Times(private val tables: CueTables, private val atoms: Atoms, private val
     }
 
     private fun everyYear(atom: Atom, ctx: TimeContext): List<Interval> {
-        val spans = ctx.years.mapNotNull { orNull { at(atom, it) } } // 29 February
+        val spans = ctx.years.mapNotNull { orNull { at(atom, it) } } // 29 February of a common year
         if (spans.isNotEmpty()) return covered(spans, ctx)
         for (y in ctx.now.year downTo ctx.now.year - 8) orNull { at(atom, y) }?.let { return listOf(it) }
         return emptyList()
@@ -147,7 +162,8 @@ class Times(private val tables: CueTables, private val atoms: Atoms, private val
         if (atom.kind == "day" && atom.fixed.isNotEmpty()) {
             val from = maxOf(0, a - 40)
             WEEK_OF.first(flat.substring(from, a))?.let { week ->
-                val (before, after) = if (week["unit"] == "week") 1L to 6L else 2L to 2L // a week is named by its first day, or by one within
+                // "the week of" a date: the date is the first day of the week, or a day within it.
+                val (before, after) = if (week["unit"] == "week") 1L to 6L else 2L to 2L
                 val spans = atom.fixed.map { Interval((it.start ?: 0) - before * DAY_MS, (it.end ?: 0) + after * DAY_MS) }
                 return Read(Span(from + week.start, b), spans, "span")
             }
@@ -156,7 +172,7 @@ class Times(private val tables: CueTables, private val atoms: Atoms, private val
         return withBounds(flat, atom, atom.fixed.ifEmpty { everyYear(atom, ctx) }, keep, ctx)
     }
 
-    /** Read the words around an expression: "since", "before", "onwards". */
+    /** Applies the words around an expression: "since", "before", "onwards". */
     private fun withBounds(flat: String, atom: Atom, spans: List<Interval>, keep: Span?, ctx: TimeContext): Read {
         var (a, b) = atom.span
         val inner = LEAD.matcher(flat.substring(a, b)).let { if (it.lookingAt()) it.group().trim() else null }
@@ -169,7 +185,8 @@ class Times(private val tables: CueTables, private val atoms: Atoms, private val
         if (word == "prior to") word = "before"
         if (word.isEmpty() || word == "from" || word == "by" || spans.isEmpty()) return Read(Span(a, b), spans, atom.kind, keep)
         if (outer != null && inner == null) a = outer.start()
-        if (atom.yearly != null && (word == "before" || word == "after")) { // "after Christmas", of whatever year: the two weeks next to it
+        // "after Christmas" or "before Christmas" without a year: the two weeks after or before it.
+        if (atom.yearly != null && (word == "before" || word == "after")) {
             val exact = if (atom.exact != null) everyYear(atom.exact, ctx) else spans
             return Read(Span(a, b), exact.map { nextTo(it, word) }, "yearly", keep)
         }
@@ -191,7 +208,10 @@ class Times(private val tables: CueTables, private val atoms: Atoms, private val
         private val NEXT = Pattern.compile(",?\\s+(?:the\\s+)?")
         private val WEEK_OF = Rule("(?:(?:in|on|during|from)\\s+)?the\\s+(?<unit>week|weekend)\\s+(?:of\\s+)?$")
 
-        /** The cues as one list of intervals: cues of different words are intersected where they meet ("May … 2012"), else united. */
+        /**
+         * The cues as one list of intervals, at most the latest [MAX_INTERVALS]. The intervals of cues with
+         * different spans are intersected if they overlap ("May … 2012"), else united.
+         */
         fun merged(times: List<TimeCue>): List<Interval> {
             var result: List<Interval> = emptyList()
             for (group in times.groupBy { it.span }.values) {

@@ -6,13 +6,15 @@ import kotlin.math.ceil
 import kotlin.math.max
 import kotlin.math.min
 
-/** Pixels → the tensor that an image tower takes. Normalisation stands inside the graph. */
+/** Pixels → the input tensor of an image tower. Normalisation is done inside the graph. */
 object Prepare {
     private val filters = mapOf("bicubic" to Filter.BICUBIC, "bilinear" to Filter.BILINEAR)
 
     private val fits = listOf("cut", "crop", "squash")
 
-    /** Float32 [crop, crop, 3] in 0..255, antialiased. */
+    /**
+     * Float32 [crop, crop, 3] in 0..255, antialiased. Raises [RuntimeFailure] for an unknown filter or fit.
+     */
     fun tensor(pixels: Pixels, spec: Preprocessing): FloatArray {
         val filter = filters[spec.interpolation]
             ?: throw RuntimeFailure("unknown interpolation '${spec.interpolation}'; choose one of: ${filters.keys.joinToString(", ")}")
@@ -22,10 +24,15 @@ object Prepare {
         return cropped(Resize.resize(pixels, spec.crop, spec.crop, filter, box), spec.crop)
     }
 
-    /** What of the picture the crop of its resize shows. The filters look past a box, so that nothing outside it need be resized. */
+    /**
+     * The part of the picture that the centre crop of its resize shows: left, top, right, bottom in pixels of
+     * the picture. The filters also read the pixels next to this box, so that resizing the box alone is
+     * exact.
+     */
     private fun centre(width: Int, height: Int, spec: Preprocessing): FloatArray {
         val short = min(width, height)
-        val wide = (spec.resize.toLong() * width / short).toInt() // rounded down, as Hugging Face's processors do; the margin too
+        // Rounded down, as Hugging Face's processors do; so is the margin.
+        val wide = (spec.resize.toLong() * width / short).toInt()
         val high = (spec.resize.toLong() * height / short).toInt()
         val left = Math.floorDiv(wide - spec.crop, 2)
         val top = Math.floorDiv(high - spec.crop, 2)
@@ -39,7 +46,8 @@ object Prepare {
 
     private fun cut(pixels: Pixels, spec: Preprocessing, filter: Filter): FloatArray {
         val scale = spec.resize.toDouble() / min(pixels.width, pixels.height)
-        // Cut a panorama first: only the centre can survive the crop, and resizing the rest would cost memory without bound.
+        // Cut a panorama first: the crop only shows the centre, and resizing the rest would use unbounded
+        // memory.
         val reach = ceil(spec.crop / scale).toInt() + 2
         val left = max(0, Math.floorDiv(pixels.width - reach, 2))
         val top = max(0, Math.floorDiv(pixels.height - reach, 2))

@@ -3,7 +3,10 @@ package gamer.image
 import kotlin.math.abs
 import kotlin.math.ceil
 
-/** How a picture is made smaller: a kernel and how many source pixels (at scale 1) it reaches to each side. */
+/**
+ * A resize filter: a kernel, and [support], the number of source pixels (at scale 1) that it reads to each
+ * side.
+ */
 enum class Filter(val support: Double) {
     BILINEAR(1.0) {
         override fun at(x: Double): Double = if (abs(x) < 1.0) 1.0 - abs(x) else 0.0
@@ -27,13 +30,14 @@ enum class Filter(val support: Double) {
 }
 
 /**
- * Antialiased resizing as Pillow does it (Resample.c): the kernel grows with the reduction, weights are 22-bit fixed point, rows first, then
- * columns (or the other way round), each rounded to a byte. Bit-exact, so that a photo gets the same vector on a phone as at a desk.
+ * Antialiased resizing, bit for bit as Pillow (Resample.c), so that a photo gets the same vector on a phone
+ * as on a computer. The kernel widens with the reduction, weights are 22-bit fixed point, and rows and
+ * columns are resized one after the other, each rounded to a byte.
  */
 object Resize {
     private const val BITS = 32 - 8 - 2
 
-    /** [from]: the part of [source] that is resized, in pixels, whole or not: left, top, right, bottom. */
+    /** [from]: the part of [source] to resize: left, top, right, bottom in pixels, also fractional. */
     fun resize(source: Pixels, width: Int, height: Int, filter: Filter, from: FloatArray): Pixels {
         val across = width != source.width || from[0] != 0f || from[2] != width.toFloat()
         val down = height != source.height || from[1] != 0f || from[3] != height.toFloat()
@@ -49,7 +53,10 @@ object Resize {
         return if (down) vertical(narrow, height, first, rows) else narrow
     }
 
-    /** Columns go first where the height shrinks by more than twice what the width does (Pillow 13): each pass rounds, so the order shows. */
+    /**
+     * Whether columns are resized first: where the height shrinks by more than twice as much as the width
+     * (Pillow 13). Each pass rounds to bytes, so the order changes the result.
+     */
     private fun isTaller(source: Pixels, width: Int, height: Int): Boolean =
         source.height > height && source.height - height > (source.width - width) * 2
 
@@ -96,7 +103,10 @@ object Resize {
 
     private fun clipped(sum: Int): Byte = (sum shr BITS).coerceIn(0, 255).toByte()
 
-    /** For each output pixel the source pixels from `begin`, `count` of them, and their weights (`size` apart in `values`). */
+    /**
+     * For each output pixel: the first source pixel `begin`, their number `count`, and their weights, which
+     * begin at multiples of `size` in `values`.
+     */
     private class Weights(val size: Int, val begin: IntArray, val count: IntArray, val values: IntArray) {
         companion object {
             fun of(length: Int, from: Float, to: Float, out: Int, filter: Filter): Weights {

@@ -11,12 +11,14 @@ import java.util.regex.Matcher
 import java.util.regex.Pattern
 
 /**
- * Deterministic entity extraction: memory text in, mentions out. Looked for in this order: quoted names, prices, dates, capitalised names, noun-like
- * phrases (runs of words between stop words). A price is a child of the thing it stands next to, as the paper's Chair → 119.
+ * Deterministic entity extraction by rules: memory text in, mentions out. Entities are searched for in this
+ * order: quoted names, prices, dates, capitalised names, noun-like phrases (runs of words between stop
+ * words). A price becomes a child of the nearest thing, as in the paper's example Chair → 119.
  */
 object Entities {
     private const val MAX_MENTIONS = 12
-    private const val MAX_TEXT = 20_000 // characters; a longer memory is a document, and its beginning says what it is about
+    // Characters; a longer memory is a document, and its beginning says what it is about.
+    private const val MAX_TEXT = 20_000
     private const val PRICE_REACH = 48 // characters between a price and the thing it belongs to
     private const val MONTH =
         "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
@@ -47,7 +49,7 @@ object Entities {
 
     private class Span(val start: Int, val end: Int, val text: String)
 
-    /** The key under which mentions are one entity: case, spaces, possessive and the last word's plural are dropped. */
+    /** The key of an entity's spellings: lower case, single spaces, no possessive, last word singular. */
     fun canonical(name: String): String {
         val words = PyText.split(POSSESSIVE.replaced(PyText.casefold(name), ""))
         return if (words.isEmpty()) "" else (words.dropLast(1) + Words.singular(words.last())).joinToString(" ")
@@ -66,7 +68,7 @@ object Entities {
         return size >= 3 && lower !in Words.notEntities && !PyText.codePoints(lower).all { Character.isDigit(it) } && !(lower.endsWith("ly") && size > 5)
     }
 
-    /** One text, and which of its characters are spoken for. */
+    /** One text, and which of its characters are part of an entity already. */
     private class Reading(private val text: String) {
         private val taken = BooleanArray(text.length)
         private val found = ArrayList<Found>()
@@ -91,7 +93,10 @@ object Entities {
             found.add(Found(start, end, name, kind))
         }
 
-        /** Capitalised runs. A single one at a sentence's start is only a name if it speaks ("Anna: ...") or is a name elsewhere. */
+        /**
+         * Takes runs of capitalised words as names. A single word at a sentence's start is a name only if it
+         * is a speaker ("Anna: ...") or is capitalised within a sentence elsewhere in the text.
+         */
         private fun names() {
             val inner = HashSet<String>()
             val kept = ArrayList<Name>()
@@ -101,7 +106,8 @@ object Entities {
                 var start = match.start
                 var name = match.text.trimEnd { it in "’'-" }
                 var atStart = SENTENCE_START.found(text.substring(maxOf(0, start - 8), start)) != null
-                while (' ' in name && isStop(name.substringBefore(' ')) && name.substringAfter(' ').isNotEmpty()) { // "The Golden Gate" → "Golden Gate"
+                // "The Golden Gate" → "Golden Gate".
+                while (' ' in name && isStop(name.substringBefore(' ')) && name.substringAfter(' ').isNotEmpty()) {
                     val rest = name.substringAfter(' ')
                     start = match.start + match.text.indexOf(rest, name.substringBefore(' ').length)
                     name = rest.trimStart { PyText.isSpace(it) }
@@ -119,10 +125,14 @@ object Entities {
             }
         }
 
-        /** Runs of one or two content words; the last two of a longer run, where English puts its head noun. Frequent first, then early. */
+        /**
+         * Takes runs of content words as things: at most the last two words, where English has its head noun.
+         * Frequent phrases come first, then early ones.
+         */
         private fun phrases() {
             val spans = runs().mapNotNull { run ->
-                val kept = run.dropLastWhile { Words.looksVerbal(plain(it.text).lowercase()) } // "line stretching" → "line", but "dining table" stays
+                // "line stretching" → "line", but "dining table" stays.
+                val kept = run.dropLastWhile { Words.looksVerbal(plain(it.text).lowercase()) }
                 kept.takeLast(2).takeIf { it.isNotEmpty() }
             }
             val names = spans.map { span -> (span.dropLast(1).map { it.text.lowercase() } + Words.singular(span.last().text.lowercase())).joinToString(" ") }
@@ -145,7 +155,11 @@ object Entities {
             return runs.filter { it.isNotEmpty() }
         }
 
-        /** Cap, drop repeats, and give each price, and the place beside it, the thing next to it as parent (kept, whatever the cap). */
+        /**
+         * Limits the mentions to MAX_MENTIONS without repeats, and links each price to the thing it belongs
+         * to. The nearest thing becomes the parent of the price and of a place near it; a parent is included
+         * even if the cap would have dropped it.
+         */
         private fun linked(): List<Mention> {
             val chosen = LinkedHashMap<String, Found>()
             for (item in found) {
@@ -159,7 +173,7 @@ object Entities {
                 val parent = neighbour(item) ?: continue
                 parents[item.name] = parent.name
                 if (canonical(parent.name) !in chosen) chosen[canonical(parent.name)] = parent
-                // Where it was bought describes the thing as well: Chair → 119, IKEA.
+                // The shop describes the thing too: Chair → 119, IKEA.
                 for (place in kept) if (place.kind == "place" && isNear(item, place) && place.name !in parents) parents[place.name] = parent.name
             }
             val extra = chosen.values.drop(kept.size)
@@ -169,7 +183,7 @@ object Entities {
             return ordered.map { Mention(it.name, it.kind, parents[it.name].takeIf { parent -> parent in names }) }
         }
 
-        /** In one sentence, and not far. */
+        /** Whether both are in one sentence, at most PRICE_REACH characters apart. */
         private fun isNear(one: Found, other: Found): Boolean {
             val (first, second) = listOf(one, other).sortedBy { it.start }
             return second.start - first.end <= PRICE_REACH && '.' !in between(first.end, second.start)
@@ -177,7 +191,7 @@ object Entities {
 
         private fun between(from: Int, to: Int): String = if (from < to) text.substring(from, to) else ""
 
-        /** The nearest thing in the price's sentence, one before it rather than one after it. */
+        /** The nearest thing in the price's sentence; one before the price is preferred to one after it. */
         private fun neighbour(price: Found): Found? {
             val things = found.filter { it.kind == "thing" }
             val before = things.filter { it.end <= price.start && price.start - it.end <= PRICE_REACH && '.' !in between(it.end, price.start) }

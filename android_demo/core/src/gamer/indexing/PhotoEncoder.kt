@@ -8,9 +8,12 @@ import gamer.image.Pixels
 import gamer.models.ImageCode
 import gamer.models.Models
 
-/** Photos → what the models say of them: image and text vectors, labels, place, mentions. Writes nothing. */
+/** Encodes photos: image and text vectors, labels, place names and mentions. */
 class PhotoEncoder(private val models: Models) {
-    /** [pixels]: upright RGB, null where they cannot be read. Null for a photo that nothing can be said of: no pixels and no memories. */
+    /**
+     * The encoded photo; null if it has neither pixels nor memories. [pixels]: upright RGB, or null if they
+     * cannot be read.
+     */
     fun encode(known: Photo, pixels: Pixels?): Encoded? {
         val code = pixels?.let { models.see(it) }
         if (code == null && known.memories.isEmpty()) return null
@@ -22,10 +25,13 @@ class PhotoEncoder(private val models: Models) {
         return Encoded(photo, vectors, mentions(photo))
     }
 
-    /** Vectors of entity names. */
+    /** The vectors of entity names, for the writer. */
     fun names(names: List<String>): List<FloatArray> = names.map { models.text.encode(it) }
 
-    /** Adds what the device itself knows: labels from the pixels, the place from the position. Each is marked as such. */
+    /**
+     * Adds memories derived on the device: labels from the pixels, the place name from the position. Their
+     * sources are "label" and "place".
+     */
     private fun completed(photo: Photo, code: ImageCode?): Photo {
         val old = photo.memories.filter { it.source !in DERIVED || (it.source == "label" && code == null) }
         val added = ArrayList<Memory>()
@@ -51,8 +57,12 @@ class PhotoEncoder(private val models: Models) {
     }
 
     private companion object {
-        val DERIVED = setOf("label", "place") // memories that the device writes itself; they are no text to search by meaning
-        const val LABEL_FLOOR = 0.10f // below this probability a label is a guess; it stays in the vector and makes no entity
-        const val MAX_CHUNKS = 1024 // of one photo's memories; those of a longer one are found by word only
+        // Sources of memories that are generated at each encoding; they get no text vectors.
+        val DERIVED = setOf("label", "place")
+        // A label of lower probability is a guess: it counts in the image's vector, but gives no memory and
+        // no entity.
+        const val LABEL_FLOOR = 0.10f
+        // Chunks of one photo's memories that are encoded; longer text is matched by its words only.
+        const val MAX_CHUNKS = 1024
     }
 }

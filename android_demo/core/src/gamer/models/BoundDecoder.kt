@@ -5,8 +5,8 @@ import gamer.bundle.Npy
 import gamer.common.RuntimeFailure
 
 /**
- * Drives the ONNX decoder: past and present of each layer are the same memory, so that no token copies the cache. The binding of the one-token
- * step is made once. Knows no tokens, no text and no sampling.
+ * Runs the ONNX decoder. The past and present caches of each layer are the same memory, so that no token
+ * copies the cache. The binding of the one-token step is created once.
  */
 class BoundDecoder(private val session: Session, private val language: Language) : AutoCloseable {
     private val slots = language.maxSeq
@@ -21,11 +21,11 @@ class BoundDecoder(private val session: Session, private val language: Language)
     private val stepHidden = Tensor.of(Tensor.Type.FLOAT32, 1, 1, language.hidden.toLong())
     private val step: Binding = bound(stepEmbed, stepHidden)
 
-    /** The states of the latest [forward]'s tokens, [1, S, H]. They hold until the next one. */
+    /** The hidden states of the tokens of the last [forward], [1, S, H]; valid until the next one. */
     var hidden: Tensor = stepHidden
         private set
 
-    /** Tokens in the cache. */
+    /** The number of tokens in the cache. */
     var past = 0
         private set
 
@@ -34,12 +34,15 @@ class BoundDecoder(private val session: Session, private val language: Language)
         mapOf("logits" to logits, "hidden" to hidden) + cache.mapKeys { "present_${it.key}" },
     )
 
-    /** Slots beyond [past] are never read. */
+    /** Empties the cache. The slots need not be cleared: those beyond [past] are never read. */
     fun reset() {
         past = 0
     }
 
-    /** Takes over a kept cache [layers, 2, KV, P, Dh], in place of everything. */
+    /**
+     * Replaces the cache by a stored one, [layers, 2, KV, P, Dh]. Raises [RuntimeFailure] if its shape does
+     * not fit.
+     */
     fun restore(kept: Npy) {
         val (layers, two, heads, tokens, size) = kept.shape.toList()
         if (layers != language.layers || two != 2 || heads != language.kvHeads || size != language.headDim || tokens > slots) {
@@ -56,7 +59,10 @@ class BoundDecoder(private val session: Session, private val language: Language)
         past = tokens
     }
 
-    /** Embeds [S][H] row by row at positions past… → logits of the last token [V]; [past] grows by S. */
+    /**
+     * Embeddings [S][H], row by row, for the positions from past on → logits of the last token [V]; [past]
+     * grows by S. Raises [RuntimeFailure] if the cache has no room for them.
+     */
     fun forward(embeds: FloatArray): FloatArray {
         val count = embeds.size / language.hidden
         if (past + count > slots) throw RuntimeFailure("${past + count} tokens do not fit the decoder's $slots cache slots: shorten the prompt")

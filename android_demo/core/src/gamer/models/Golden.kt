@@ -11,11 +11,15 @@ import kotlin.math.max
 import kotlin.math.min
 import kotlin.math.sqrt
 
-/** A component's golden inputs and what fp32 torch made of them, by name; runs them by the code that a search runs the component with. */
+/**
+ * A component's golden inputs, and the outputs of fp32 torch for them, by name. The component is run with the
+ * code that a search runs it with.
+ */
 internal class Golden(private val role: String, private val arrays: Map<String, Npy>, private val manifest: Manifest) {
     /**
-     * The least cosine of any golden output with fp32 torch's, of as many as [seconds] allow and at least one. NaN where an output is none.
-     * Raises [BundleError] for fixtures that do not fit the component.
+     * The least cosine of a golden output with that of fp32 torch, over as many outputs as [seconds] allow,
+     * at least one. NaN if an output contains NaN. Raises [BundleError] for fixtures that do not fit the
+     * component.
      */
     fun worstCosine(session: Session, seconds: Double = BUDGET): Double = try {
         val want = array("want").floats()
@@ -25,18 +29,21 @@ internal class Golden(private val role: String, private val arrays: Map<String, 
         var worst = Double.POSITIVE_INFINITY
         replay(session) { got ->
             require(got.isNotEmpty() && got.size % side == 0 && at + got.size <= want.size) { "${got.size} values at $at of ${want.size}" }
-            for (row in 0 until got.size / side) worst = min(worst, cosine(got, row * side, want, at + row * side, side)) // keeps a NaN
+            // `min` returns NaN if one of its arguments is NaN.
+            for (row in 0 until got.size / side) worst = min(worst, cosine(got, row * side, want, at + row * side, side))
             at += got.size
             (System.nanoTime() - begin) / 1e9 <= seconds
         }
         require(at > 0) { "no inputs" }
         worst
-    } catch (error: RuntimeException) { // arrays of other shapes, types or names: whatever stumbles over them first
+    } catch (error: RuntimeException) {
+        // Arrays of other shapes, types or names raise various exceptions, depending on where they are used
+        // first.
         if (error is GamerError) throw error
         throw BundleError("$role: its golden fixtures do not fit it (${error.message?.take(80)}): export the bundle again")
     }
 
-    /** Tells the component's outputs, some rows at a time, until [told] has enough. */
+    /** Passes the component's outputs to [told], some rows at a time, until it returns false. */
     private fun replay(session: Session, told: (FloatArray) -> Boolean) {
         if (role == "llm_encoder" || "cross" in arrays) {
             throw RuntimeFailure("$role: of an encoder-decoder, which this program does not run: refine fast")
@@ -97,11 +104,11 @@ internal class Golden(private val role: String, private val arrays: Map<String, 
     private fun array(name: String): Npy = arrays[name] ?: throw NoSuchElementException("no $name")
 
     companion object {
-        private const val BUDGET = 0.2 // seconds of a component's fixtures
-        private const val PIECE = 4 // tokens of a decoder between two looks at the clock
-        private const val MAX_BYTES = 64L shl 20 // of one golden array
+        private const val BUDGET = 0.2 // seconds for the fixtures of a component
+        private const val PIECE = 4 // tokens of a decoder that are run between two checks of the time
+        private const val MAX_BYTES = 64L shl 20 // bytes of one golden array
 
-        /** The fixtures of [role], each after its hash was checked. Raises [BundleError]. */
+        /** Reads the fixtures of [role] and checks the hash of each. Raises [BundleError]. */
         fun read(bundle: Bundle, role: String): Golden = Golden(
             role,
             bundle.manifest.golden(role).mapValues { (_, file) ->

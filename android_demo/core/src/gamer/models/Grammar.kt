@@ -4,8 +4,9 @@ import gamer.common.PyText
 import gamer.common.RuntimeFailure
 
 /**
- * What a language model may say: a small nondeterministic automaton over bytes, built left to right; [done] ends it. A literal after [spanOf]
- * should not begin with a letter, or a value would not show where it ends.
+ * The texts that a language model may generate, as a nondeterministic automaton over bytes. It is built left
+ * to right; [done] ends it. A literal after [spanOf] should not begin with a letter, or the end of a value
+ * would be ambiguous.
  */
 class Grammar {
     private val next = arrayListOf(HashMap<Int, MutableSet<Int>>())
@@ -35,7 +36,7 @@ class Grammar {
         return this
     }
 
-    /** Nothing, or whole words of one of [texts] just as they stand there, from any word to any later one. */
+    /** Nothing, or consecutive, complete words of one of [texts], unchanged. */
     fun spanOf(texts: List<String>): Grammar {
         val begin = tail
         val end = node()
@@ -54,7 +55,7 @@ class Grammar {
         return this
     }
 
-    /** Nothing may follow. */
+    /** Ends the grammar: no text may follow. */
     fun done(): Grammar {
         accept = tail
         return this
@@ -62,7 +63,7 @@ class Grammar {
 
     fun start(): Set<Int> = closure(setOf(0))
 
-    /** The state after [bytes]; empty when they are not allowed. */
+    /** The state after [bytes]; empty if they are not allowed. */
     fun step(state: Set<Int>, bytes: ByteArray): Set<Int> {
         var at = state
         for (byte in bytes) at = closure(at.flatMap { next[it][byte.toInt() and 0xFF].orEmpty() }.toSet())
@@ -80,7 +81,10 @@ class Grammar {
         return seen
     }
 
-    /** Whether a word may begin or end before a place: anywhere but inside a run of letters of a script that spaces its words. */
+    /**
+     * Whether a word may begin or end at a position: anywhere except inside a run of letters of a script that
+     * separates its words by spaces.
+     */
     private fun boundary(letters: IntArray, place: Int): Boolean =
         place == 0 || place == letters.size || !(spaced(letters[place - 1]) && spaced(letters[place]))
 
@@ -91,14 +95,17 @@ class Grammar {
     }
 }
 
-/** A grammar on its way: what is [allowed] now, [advance] by a token. One per generation. */
+/**
+ * The state of one generation under a grammar: [allowed] gives the tokens that may come next, [advance] takes
+ * one.
+ */
 class Constraint(private val grammar: Grammar, private val vocabulary: Vocabulary) {
     private var state = grammar.start()
 
-    /** Whether what was said so far may stand as it is. */
+    /** Whether the text generated so far is complete according to the grammar. */
     val isComplete: Boolean get() = grammar.accepts(state)
 
-    /** Token ids that may come next, ascending; none when the text is complete and nothing may follow. */
+    /** Token ids that may come next, ascending; empty if the text is complete and nothing may follow. */
     fun allowed(): List<Int> = vocabulary.allowed(grammar, state)
 
     fun advance(token: Int) {

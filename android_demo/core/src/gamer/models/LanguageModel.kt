@@ -5,9 +5,10 @@ import gamer.bundle.Prefix
 import gamer.common.RuntimeFailure
 
 /**
- * What to generate: prompt [ids] after [soft] prompts ([P][H] row by row, if any); at most [maxNew] tokens; stop strings end it and are cut off.
- * [constraint]: what may be said at all. [prefix]: used when the ids begin with its ids and no soft prompt stands before them. [cancelled] is
- * asked before each token.
+ * A request: the prompt's [ids], preceded by the [soft] prompts if given ([P][H], row by row). At most
+ * [maxNew] tokens are generated; a stop string ends the generation and is cut off. [constraint]: the grammar
+ * of the text, or null. [prefix]: used if the ids begin with its ids and there are no soft prompts.
+ * [cancelled]: called before each token.
  */
 class Generate(
     val ids: IntArray,
@@ -20,8 +21,9 @@ class Generate(
 )
 
 /**
- * What was generated: token [ids] without the end token, their [text] up to a stop string, why it [ended] (end, stop, length, full, cancelled,
- * grammar), and times in ns. [computed]: prompt positions that were computed rather than taken from a prefix.
+ * The result of a generation: token [ids] without the end token, their [text] up to a stop string, why it
+ * [ended] (end, stop, length, full, cancelled, grammar), and times in ns. [computed]: the prompt positions
+ * that were computed rather than taken from a prefix.
  */
 class Generated(
     val ids: IntArray,
@@ -33,17 +35,20 @@ class Generated(
     val decodeNs: Long,
 )
 
-/** Token table and decoder together: token ids in, text out, the likeliest token each time. Owns one cache: one generation at a time. */
+/**
+ * Token table and decoder together: greedy decoding of a prompt. There is one cache, so only one generation
+ * may run at a time.
+ */
 class LanguageModel(private val table: Session, private val decoder: BoundDecoder, private val language: Language, private val decode: (IntArray) -> String) {
     private val one: Boolean = table.artifact.inputs[0].shape[0] == 1
 
-    /** Ids → [S][H] row by row. */
+    /** Ids → embeddings [S][H], row by row. */
     fun embed(ids: IntArray): FloatArray {
         if (one && ids.size > 1) return ids.map { embed(intArrayOf(it)) }.fold(FloatArray(0)) { a, b -> a + b }
         return rows(table, LongArray(ids.size) { ids[it].toLong() })
     }
 
-    /** Runs a request to its end; [told] gets each token's id as it comes. */
+    /** Runs a request to its end. [told]: called with each token's id when it is generated. */
     fun generate(request: Generate, told: (Int) -> Unit = {}): Generated {
         val begin = System.nanoTime()
         if (request.ids.isEmpty() && request.soft == null) throw RuntimeFailure("nothing to go on from: the prompt is empty")
@@ -89,7 +94,10 @@ class LanguageModel(private val table: Session, private val decoder: BoundDecode
         return Generated(said.toIntArray(), text, ended.ifEmpty { "length" }, known + computed, computed, first - begin, done - first)
     }
 
-    /** Tokens taken from the prefix. At least one position is always computed: its logits are where the answer begins. */
+    /**
+     * Restores the prefix's cache and returns its number of tokens; 0 if it cannot be used. At least one
+     * position of the prompt is always computed, because the answer begins from its logits.
+     */
     private fun restored(request: Generate): Int {
         val prefix = request.prefix ?: return 0
         val size = prefix.ids.size
@@ -98,7 +106,7 @@ class LanguageModel(private val table: Session, private val decoder: BoundDecode
         return size
     }
 
-    /** The likeliest token that may come, or null when the grammar is complete and leaves nothing to say. */
+    /** The likeliest token allowed, or null if the grammar is complete and allows no more. */
     private fun choose(constraint: Constraint?, logits: FloatArray): Int? {
         if (constraint == null) return logits.indices.maxByOrNull { logits[it] }
         val allowed = constraint.allowed()
@@ -109,7 +117,7 @@ class LanguageModel(private val table: Session, private val decoder: BoundDecode
     }
 
     companion object {
-        /** The rows of the token table for these ids, [S][H] row by row. */
+        /** The rows of the token table for these ids, [S][H], row by row. */
         internal fun rows(table: Session, ids: LongArray): FloatArray =
             table.run(mapOf("ids" to Tensor.longs(ids, ids.size.toLong()))).getValue("embeds").toFloats()
     }

@@ -13,16 +13,25 @@ import gamer.tokens.Tokenizer
 import java.io.File
 import org.json.JSONArray
 
-/** What the image tower says of a photo: embedding [D] (unit length), patches [P][F] row by row, labels as (name, probability), best first. */
+/**
+ * The image tower's output for a photo: embedding [D] of length 1, patches [P][F] row by row, labels as
+ * (name, probability), best first.
+ */
 class ImageCode(val embedding: FloatArray, val patches: Tensor?, val labels: List<Pair<String, Float>>)
 
-/** The DPE's output [P, H] row by row, which experts ran with which weights, and the multiply-adds that routing saved. */
+/**
+ * The DPE's output [P, H] row by row, the experts that ran with their weights, and the multiply-adds that
+ * routing saved.
+ */
 class SoftPrompts(val prompts: FloatArray, val shape: LongArray, val route: Route, val macsSaved: Long)
 
-/** A prompt's token ids, and the shipped cache of its beginning. */
+/** A prompt's token ids, and the shipped cache of its fixed beginning. */
 class Prompt(val ids: IntArray, val prefix: Prefix?)
 
-/** A bundle's models, opened when first needed, after the hashes of their files and their outputs here were checked. Not thread-safe. */
+/**
+ * A bundle's models. Each is opened when first needed, after the hashes of its files and its outputs on this
+ * processor were checked. Not thread-safe.
+ */
 class Models private constructor(
     val bundle: Bundle,
     private val backend: Backend,
@@ -34,14 +43,14 @@ class Models private constructor(
     private val sessions = LinkedHashMap<String, Session>()
     private val prefixes = HashMap<String, Prefix?>()
 
-    /** Why each component that was opened may be trusted here, by role. */
+    /** The result of the self-check of each opened component, by role. */
     val verdicts: Map<String, Verdict> get() = known
     private val known = LinkedHashMap<String, Verdict>()
 
     val text: TextEncoder by lazy { TextEncoder(session("text_tower"), Tokenizer.read(bundle.data("text_tokenizer.json"))) }
     val gazetteer: Gazetteer by lazy { Gazetteer.open(bundle.data("gazetteer.sqlite"), databases) }
     private val labels: List<String> by lazy {
-        // A tower that puts pixels beside words needs no labels between them.
+        // An image tower that shares the text tower's space needs no labels.
         if (!manifest.hasFile("labels.json")) emptyList()
         else JSONArray(bundle.data("labels.json").readText()).let { a -> (0 until a.length()).map { a.getString(it) } }
     }
@@ -54,8 +63,9 @@ class Models private constructor(
     }
 
     /**
-     * The session of a component, loaded on first use, after the hash of its artifact was checked, and its fixtures where it was proven on other
-     * kernels than are here ([SelfCheck]). Raises [RuntimeFailure] when it is wrong here.
+     * The session of a component, loaded on first use. The hash of its artifact is checked first, and its
+     * fixtures are run if its parity was measured on other kernels ([SelfCheck]). Raises [RuntimeFailure] if
+     * its outputs are wrong on this processor.
      */
     fun session(role: String): Session = sessions.getOrPut(role) {
         val (session, verdict) = check.open(bundle, backend, role, threads)
@@ -63,25 +73,31 @@ class Models private constructor(
         session
     }
 
-    /** Backend, threads, arithmetic and what is loaded, for a trace. */
+    /** The backend, threads, arithmetic and loaded components, for a trace. */
     fun describe(): String {
         val loaded = sessions.keys.joinToString(", ") { "$it ${gamer.common.PyText.fixed(manifest.artifact(it, backend.target).bytes / 1e6, 0)}" }
         return "${backend.target}, $threads threads, no affinity, CPU arena; ${arithmetic()}; in memory, MB: ${loaded.ifEmpty { "nothing" }}"
     }
 
-    /** In which arithmetic what is loaded runs, each kind once: "int8, VNNI; int4, VNNI". */
+    /** The arithmetic of the loaded components, each kind once: "int8, VNNI; int4, VNNI". */
     fun arithmetic(): String = sessions.keys.sorted().map { role ->
         Processor.here.arithmetic(manifest.artifact(role, backend.target).quant, verdicts[role]?.units == Units.UNFUSED)
     }.distinct().joinToString("; ").ifEmpty { "nothing computed yet" }
 
-    /** Token ids of the bundle's prompt [name], filled in, and the shipped cache of its beginning. */
+    /**
+     * Token ids of the bundle's prompt [name] with its placeholders filled in, and the shipped cache of its
+     * fixed beginning.
+     */
     fun prompt(name: String, query: String, notes: String = ""): Prompt {
         val ids = Prefixes.encode(llmTokenizer, manifest.prompt(name), query, notes)
         if (name !in prefixes) prefixes[name] = Prefixes.load(bundle, backend.target, name, ids.fixed)
         return Prompt(ids.all, prefixes[name])
     }
 
-    /** Embedding, patches, and the five likeliest labels (first lemma of each; none from a tower without labels). */
+    /**
+     * The embedding, the patches, and the five likeliest labels (first lemma of each; empty for a tower
+     * without labels).
+     */
     fun see(pixels: Pixels): ImageCode {
         val tower = session("image_tower")
         val out = tower.run(towerInput(tower, pixels, manifest))
@@ -92,7 +108,10 @@ class Models private constructor(
     private fun best(probabilities: FloatArray): List<Pair<String, Float>> =
         gamer.album.Rows.descending(probabilities).take(5).map { labels[it].split(",")[0].trim() to probabilities[it] }
 
-    /** Patches [1, P, F] → soft prompts in the LLM's space: the router, then only the experts that Eq. 1 chooses. */
+    /**
+     * Patches [1, P, F] → soft prompts in the LLM's embedding space: runs the router, then only the experts
+     * that Eq. 1 chooses.
+     */
     fun project(patches: Tensor, rho: Double = manifest.thresholds.rho): SoftPrompts {
         val weights = session("dpe_router").run(mapOf("patches" to patches)).getValue("weights").toFloats()
         val route = Routing.choose(weights, rho)
@@ -115,7 +134,7 @@ class Models private constructor(
     }
 
     companion object {
-        /** A picture as the input of an image tower; one that takes bytes resizes in its own graph. */
+        /** A picture as the input of an image tower; a tower that takes bytes resizes in its own graph. */
         internal fun towerInput(tower: Session, pixels: Pixels, manifest: Manifest): Map<String, Tensor> {
             val wanted = tower.artifact.inputs[0]
             if (wanted.dtype == "uint8") return mapOf(wanted.name to Tensor.bytes(pixels.bytes, pixels.height.toLong(), pixels.width.toLong(), 3))
@@ -124,8 +143,9 @@ class Models private constructor(
         }
 
         /**
-         * Checks the hashes of the files that are read here. A bundle of random weights is refused unless [allowRandom]. [cache]: the folder where
-         * verdicts of self-checks are kept; null measures at each opening. [notice] is told, in one line, what a person should know of it.
+         * Opens a bundle and checks the hashes of the files read here. Raises [RuntimeFailure] for a bundle
+         * of random weights unless [allowRandom]. [cache]: the folder for the results of self-checks; null to
+         * measure at each opening. [notice]: called with lines that the user should see.
          */
         fun open(
             folder: File,

@@ -10,28 +10,36 @@ import gamer.bundle.Artifact
 import gamer.common.RuntimeFailure
 import java.io.File
 
-/** ONNX Runtime on the CPU, by its Java API: the same classes on Android and on the JVM. */
+/** ONNX Runtime on the CPU, through its Java API: the same classes on Android and on the JVM. */
 object OrtBackend : Backend {
     override val target = "onnx"
 
-    /** The bridge's, which comes with its library. Where another library was put under it, `gamer.ort` says of which version (`java.sh`). */
+    /**
+     * The version that the Java binding reports, which is that of the library it comes with. If another
+     * library replaces that one, the property `gamer.ort` holds its version (`java.sh`).
+     */
     override val version: String get() = System.getProperty("gamer.ort") ?: environment.version
 
-    // Its usage events are off before anything else is asked of it; those of its loading, by ORT_DISABLE_TELEMETRY in the process's environment.
+    // Usage events are switched off before any other call. Those sent when the library is loaded are switched
+    // off by the environment variable ORT_DISABLE_TELEMETRY.
     private val environment: OrtEnvironment by lazy { OrtEnvironment.getEnvironment().also { it.setTelemetry(false) } }
 
-    /** [Units.UNFUSED]: every operator by itself and convolutions in floats, two to six times slower. */
+    /**
+     * [Units.UNFUSED]: operators are not fused and convolutions run in float, two to six times slower. For
+     * processors on which the fast kernels are wrong.
+     */
     override fun open(path: File, artifact: Artifact, threads: Int, units: Units): Session = try {
-        val runtime = environment // before its options: they would load the library, and leave its events on
+        // Needed before the options are created: creating those would load the library with its events on.
+        val runtime = environment
         OrtSession.SessionOptions().use { options ->
             options.setIntraOpNumThreads(threads)
             options.setInterOpNumThreads(1)
             options.setSessionLogLevel(OrtLoggingLevel.ORT_LOGGING_LEVEL_ERROR)
             options.setCPUArenaAllocator(true)
-            // Operators are short: to wake a sleeping thread for each would cost more than they do.
+            // Operators are short: waking a sleeping thread for each would cost more than the operator.
             options.addConfigEntry("session.intra_op.allow_spinning", if (threads > 1) "1" else "0")
-            // Without VNNI, products of unsigned and signed bytes saturate in 16 bits: this has kernels that do not. Where VNNI is they would cost
-            // up to twice the time, and gain nothing.
+            // Without VNNI, products of unsigned and signed bytes saturate in 16 bits. This option selects
+            // kernels that do not saturate; with VNNI they would gain nothing and take up to twice the time.
             if (Processor.here.saturates) options.addConfigEntry("session.x64quantprecision", "1")
             if (units == Units.UNFUSED) options.setOptimizationLevel(OrtSession.SessionOptions.OptLevel.NO_OPT)
             Opened(runtime.createSession(path.path, options), artifact)
@@ -81,7 +89,7 @@ object OrtBackend : Backend {
     ) : Binding {
         override fun run() {
             try {
-                session.run(inputs, outputs) // the result owns nothing: it is `outputs` again
+                session.run(inputs, outputs) // closing the result is not needed: it only refers to `outputs`
             } catch (error: OrtException) {
                 throw RuntimeFailure("ONNX Runtime failed (${error.message?.lines()?.first()?.take(200)})")
             }

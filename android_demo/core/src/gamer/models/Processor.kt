@@ -4,21 +4,32 @@ import java.io.File
 import java.io.IOException
 
 /**
- * The processor at hand, as far as kernels choose by it, and in which arithmetic a quantized graph runs on it. ONNX Runtime picks its kernels at
- * run time, so one file gives different numbers on different machines: what a component was proven on is named by engine, version and these
- * features. [architecture]: "x86_64", "aarch64", or as the system says. [features]: those that int8 and float kernels choose by, weakest first.
+ * The features of this processor that kernels depend on, and the arithmetic of a quantized graph on it. ONNX
+ * Runtime chooses its kernels at run time, so that the same file gives different numbers on different
+ * machines. A parity figure therefore names the engine, its version and these features. [architecture]:
+ * "x86_64", "aarch64", or the system's name for another one. [features]: the instruction sets by which int8
+ * and float kernels are chosen, weakest first.
  */
 class Processor(val architecture: String, val features: List<String>) {
-    /** "x86_64 sse4.2 avx2": what proofs are compared by. No model's name: two models with equal features run equal kernels. */
+    /**
+     * Architecture and features, such as "x86_64 sse4.2 avx2", by which parity figures are compared. The
+     * model's name is not part of it: two models with equal features run equal kernels.
+     */
     val described: String = (listOf(architecture) + features).joinToString(" ")
 
     /** Whether the fast product of unsigned and signed bytes may overflow its 16 bits here. */
     val saturates: Boolean = architecture == X86 && "vnni" !in features
 
-    /** Who computes here, with ONNX Runtime of [version]: "onnxruntime 1.29.0, x86_64 sse4.2 avx2". A figure of parity holds for exactly this. */
+    /**
+     * Engine, version and processor: "onnxruntime 1.29.0, x86_64 sse4.2 avx2". A parity figure is valid for
+     * this combination only.
+     */
     fun kernels(version: String): String = "onnxruntime $version, $described"
 
-    /** What runs a component of this quantization, for people: "int8, VNNI", "int8, precise AVX2", "int8, dot product of ARM". */
+    /**
+     * The arithmetic that runs a component of this quantization, for display: "int8, VNNI", "int8, precise
+     * AVX2", "int8, dot product of ARM".
+     */
     fun arithmetic(quant: String, unfused: Boolean = false): String = when {
         quant == "fp32" || quant == "fp16" -> quant
         unfused -> "$quant, unfused"
@@ -36,12 +47,14 @@ class Processor(val architecture: String, val features: List<String>) {
         private const val ARM = "aarch64"
         private val WIDEST = listOf("avx512" to "AVX-512", "avx2" to "AVX2", "sse4.2" to "SSE4.2")
 
-        // Our name → sets of the kernel's, each of which is enough. AVX-512 is the part of it that kernels ask for.
+        // Name here → sets of Linux's names; one of the sets is enough. "avx512" means the parts of AVX-512
+        // that kernels require.
         private val X86_FEATURES = listOf(
             "sse4.2" to listOf(setOf("sse4_2")),
             "avx2" to listOf(setOf("avx2")),
             "avx512" to listOf(setOf("avx512f", "avx512bw", "avx512dq", "avx512vl")),
-            "vnni" to listOf(setOf("avx512_vnni"), setOf("avx2", "avx_vnni")), // the latter over 256 bits, of processors without AVX-512
+            // The second set is VNNI for 256 bits, of processors without AVX-512.
+            "vnni" to listOf(setOf("avx512_vnni"), setOf("avx2", "avx_vnni")),
         )
         private val ARM_FEATURES = listOf("neon" to listOf(setOf("asimd")), "dotprod" to listOf(setOf("asimddp")), "sve" to listOf(setOf("sve")))
 
@@ -50,19 +63,19 @@ class Processor(val architecture: String, val features: List<String>) {
             val text = try {
                 File("/proc/cpuinfo").readText()
             } catch (error: IOException) {
-                "" // nothing is known of it, so that fixtures are run
+                "" // no features are known then, so the fixtures are run
             }
             of(System.getProperty("os.arch") ?: "", text)
         }
 
-        /** Of a [machine] ("amd64") with this text of /proc/cpuinfo. */
+        /** The processor of a machine with the name [machine] ("amd64") and this text of /proc/cpuinfo. */
         fun of(machine: String, cpuinfo: String): Processor = when (val name = machine.lowercase()) {
             X86, "amd64" -> Processor(X86, found(X86_FEATURES, cpuinfo, "flags"))
             ARM, "arm64" -> Processor(ARM, found(ARM_FEATURES, cpuinfo, "Features"))
             else -> Processor(name.ifEmpty { "unknown" }, emptyList())
         }
 
-        /** Linux lists for every core what all of them have: the first list is enough. */
+        /** Linux lists the features that all cores share for each core: the first list is enough. */
         private fun found(names: List<Pair<String, List<Set<String>>>>, cpuinfo: String, field: String): List<String> {
             val line = cpuinfo.lineSequence().firstOrNull { it.substringBefore(':').trim() == field } ?: return emptyList()
             val have = line.substringAfter(':').trim().split(' ').toSet()

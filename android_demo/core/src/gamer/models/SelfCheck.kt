@@ -13,20 +13,26 @@ import org.json.JSONException
 import org.json.JSONObject
 
 /**
- * What is known of a component on the kernels at hand, and the [units] of the backend that were chosen for it. [cosine]: the worst of its fixtures,
- * null where none was run. [source]: "export" (the manifest's parity is of these very kernels), "measured" (just now), "remembered" (by an earlier
- * opening), "no fixtures".
+ * The result of a component's self-check on this processor's kernels. [units]: the units of the backend that
+ * were chosen. [cosine]: the worst of its fixtures, null if none was run. [source]: "export" (the manifest's
+ * parity was measured on the same kernels), "measured" (just now), "remembered" (at an earlier opening), "no
+ * fixtures".
  */
 data class Verdict(val role: String, val units: Units, val cosine: Double?, val threshold: Double, val source: String)
 
 /**
- * Proof that travels: a figure of parity holds for a file and for the kernels that computed it. So the first time an engine, a version of it or a
- * processor opens a component that the manifest's parity does not name, its fixtures are run, and the verdict is kept in the folder [cache] (null:
- * nowhere). Below the threshold the backend's slower form is tried, of which [notice] is told in one line; where that fails too, the component is
- * refused with the figure.
+ * Checks components on kernels other than those of the export. A parity figure is valid only for the file and
+ * the kernels with which it was measured. So when an engine, a version of it or a processor first opens a
+ * component whose parity in the manifest names other kernels, the component's fixtures are run. The result is
+ * stored in the folder [cache] (null: not stored). If the cosine is below the threshold, the backend's slower
+ * form is tried, and [notice] is called with one line; if that fails too, the component is refused with an
+ * error that holds the figures.
  */
 internal class SelfCheck(private val cache: File?, private val notice: (String) -> Unit) {
-    /** A component's session, and why it may be trusted here. Raises BundleError for a file that changed since export, [RuntimeFailure]. */
+    /**
+     * Opens a component's session, with the result of its check. Raises BundleError for a file that changed
+     * since export, [RuntimeFailure] if no form of the backend reaches the threshold.
+     */
     fun open(bundle: Bundle, backend: Backend, role: String, threads: Int): Pair<Session, Verdict> {
         val artifact = bundle.manifest.artifact(role, backend.target)
         val path = bundle.checked(artifact)
@@ -46,7 +52,8 @@ internal class SelfCheck(private val cache: File?, private val notice: (String) 
             val session = backend.open(path, artifact, threads, units)
             val cosine = measured(session, golden)
             figures.add("${if (cosine.isNaN()) "nan" else PyText.fixed(cosine, 4)} ${units.said}")
-            if (cosine >= threshold) { // a NaN is not
+            // False for NaN.
+            if (cosine >= threshold) {
                 if (units == Units.UNFUSED) {
                     notice(
                         "$path: $role is wrong on this processor (worst cosine ${figures[0]}, ${plain(threshold)} is wanted): " +
@@ -70,14 +77,16 @@ internal class SelfCheck(private val cache: File?, private val notice: (String) 
         }
     }
 
-    /** Where the verdict is kept, under a name that says file, fixtures and kernels. */
+    /** The file of the result; its name is a hash over the artifact, the fixtures and the kernels. */
     private fun note(artifact: Artifact, fixtures: List<String>, kernels: String): File? {
         val parts = listOf(artifact.sha256) + fixtures.sorted() + kernels
         val name = Hex.of(MessageDigest.getInstance("SHA-256").digest(parts.joinToString("\n").toByteArray())).take(24)
         return cache?.let { File(File(it, "selfcheck"), "$name.json") }
     }
 
-    /** Units and worst cosine of an earlier check that passed; null for none, and for a damaged one: it is measured again. */
+    /**
+     * Units and worst cosine of an earlier check that passed; null if there is none or its file is damaged.
+     */
     private fun remembered(note: File?, threshold: Double): Pair<Units, Double>? {
         if (note == null) return null
         return try {
@@ -89,12 +98,15 @@ internal class SelfCheck(private val cache: File?, private val notice: (String) 
             null
         } catch (error: JSONException) {
             null
-        } catch (error: StackOverflowError) { // brackets without end
+        } catch (error: StackOverflowError) {
+            // JSON with too deeply nested brackets.
             null
         }
     }
 
-    /** Written aside, then renamed; a cache that cannot be written is none. */
+    /**
+     * Written under a temporary name and renamed. If the cache cannot be written, the result is not stored.
+     */
     private fun remember(note: File?, units: Units, cosine: Double) {
         if (note == null) return
         try {
@@ -114,6 +126,6 @@ internal class SelfCheck(private val cache: File?, private val notice: (String) 
     private fun plain(threshold: Double): String = BigDecimal.valueOf(threshold).stripTrailingZeros().toPlainString()
 
     private companion object {
-        const val MOST = 1.001 // no cosine is more, but for rounding
+        const val MOST = 1.001 // a cosine above 1 by more than rounding is an error
     }
 }

@@ -6,7 +6,9 @@ import java.nio.FloatBuffer
 import java.nio.IntBuffer
 import java.nio.LongBuffer
 
-/** An array outside the heap, which a backend reads and writes in place. [shape]: its sides. Values stand row by row. */
+/**
+ * An array outside the Java heap, which a backend reads and writes in place. Values are stored row by row.
+ */
 class Tensor private constructor(val type: Type, val shape: LongArray, val bytes: ByteBuffer) {
     enum class Type(val size: Int) { FLOAT32(4), INT64(8), INT32(4), UINT8(1) }
 

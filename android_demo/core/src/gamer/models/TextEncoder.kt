@@ -5,14 +5,17 @@ import gamer.tokens.Tokenizer
 import kotlin.math.max
 import kotlin.math.sqrt
 
-/** Text → unit vectors, through the bundle's tokenizer and text tower. Long texts become several chunks. */
+/** Text → unit vectors, with the bundle's tokenizer and text tower. Long texts become several chunks. */
 class TextEncoder(private val session: Session, private val tokenizer: Tokenizer) {
     private val maxTokens: Int = fixed(session) ?: MAX_TOKENS
 
-    /** Float32 [D] of length 1; the text is cut at the tower's tokens. One text a run: int8 activations are scaled per run. */
+    /**
+     * Float32 [D] of length 1; the text is cut at the tower's maximum of tokens. One text per run, because
+     * int8 activations are scaled per run.
+     */
     fun encode(text: String): FloatArray = embed(session, tokenizer.encode(text).let { if (it.size > maxTokens) it.copyOf(maxTokens) else it })
 
-    /** A long text as overlapping windows of words (each fits the tower); a short one as it is. */
+    /** A long text as overlapping windows of words, each of which fits the tower; a short text unchanged. */
     fun chunks(text: String): List<String> {
         val parts = PyText.split(text)
         if (parts.size <= WORDS) return listOf(text)
@@ -26,7 +29,7 @@ class TextEncoder(private val session: Session, private val tokenizer: Tokenizer
 
         private fun fixed(session: Session): Int? = session.artifact.inputs[0].shape[1] as? Int
 
-        /** Token ids → unit vector [D]; a tower of fixed shape gets them padded, and no more than it takes. */
+        /** Token ids → unit vector [D]. For a tower of fixed shape they are padded, and cut at its length. */
         internal fun embed(session: Session, ids: IntArray): FloatArray {
             val width = fixed(session) ?: max(1, ids.size)
             val tokens = LongArray(width) { if (it < ids.size) ids[it].toLong() else 0L }

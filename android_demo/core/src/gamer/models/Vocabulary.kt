@@ -4,7 +4,10 @@ import gamer.common.RuntimeFailure
 import gamer.tokens.ByteAlphabet
 import org.json.JSONObject
 
-/** A tokenizer's ordinary tokens as bytes, sorted. Special tokens are not among them: no constrained text can hold one. */
+/**
+ * A tokenizer's ordinary tokens as bytes, sorted. Special tokens are left out: a constrained text cannot
+ * contain them.
+ */
 class Vocabulary private constructor(private val tokens: Map<Int, ByteArray>) {
     private class Node {
         val children = java.util.TreeMap<Int, Node>()
@@ -24,7 +27,10 @@ class Vocabulary private constructor(private val tokens: Map<Int, ByteArray>) {
 
     fun bytesOf(id: Int): ByteArray? = tokens[id]
 
-    /** Ids of all tokens that may follow [state], ascending. Walks the tokens as a trie, only where the automaton goes too. */
+    /**
+     * Ids of all tokens that may follow [state], ascending. The tokens are traversed as a trie, only where
+     * the automaton can follow.
+     */
     fun allowed(grammar: Grammar, state: Set<Int>): List<Int> {
         val found = ArrayList<Int>()
         val todo = arrayListOf(state to root)
@@ -40,7 +46,10 @@ class Vocabulary private constructor(private val tokens: Map<Int, ByteArray>) {
     }
 
     companion object {
-        /** From the text of a tokenizer.json. Raises [RuntimeFailure] for a tokenizer that is not byte-level BPE. */
+        /**
+         * Reads the text of a tokenizer.json. Raises [RuntimeFailure] for a tokenizer that is not byte-level
+         * BPE.
+         */
         fun read(json: String): Vocabulary {
             val raw = JSONObject(json)
             if (raw.optJSONObject("decoder")?.optString("type") != "ByteLevel") {

@@ -12,8 +12,9 @@ import gamer.cues.Days
 import gamer.cues.Interval
 
 /**
- * Finds an event in an album by the words and the vector of its phrase: its days, likeliest first, or none. Sure by words when memories hold every
- * content word of the phrase on a few days; else by vector when one day stands out.
+ * Looks up an event in an album. By words: the days of the photos whose memories hold every content word of
+ * the phrase, if there are at most [Anchors.MAX_EVENTS]. Otherwise by vector: the day of the photo with the
+ * greatest text cosine, if that is at least SURE_COSINE and exceeds that of every other day by SURE_MARGIN.
  */
 class AlbumEvents(private val album: Album, private val encode: (String) -> FloatArray) {
     fun find(phrase: String): List<Interval> = byWords(phrase).ifEmpty { byVector(phrase) }
@@ -39,10 +40,10 @@ class AlbumEvents(private val album: Album, private val encode: (String) -> Floa
         return if (elsewhere == null || scores[best] - elsewhere >= SURE_MARGIN) listOf(day) else emptyList()
     }
 
-    /** The content words, cut so that "wedding" meets "weddings". */
+    /** The content words in the singular, cut to six letters, so that "wedding" matches "weddings". */
     private fun stems(text: String): Set<String> = Words.queryTerms(text).map { PyText.head(Words.singular(it), 6) }.toSet()
 
-    /** Times, likeliest first, as whole days; neighbouring days are one event. */
+    /** Times in ms, likeliest first, as intervals of full days in that order; adjacent days are one event. */
     private fun days(times: List<Long>): List<Interval> {
         val out = ArrayList<LongArray>()
         for (ms in times) {

@@ -4,8 +4,9 @@ import gamer.album.Cube
 import gamer.album.EntityMatch
 
 /**
- * One photo. [takenAt]: ms of wall time as if UTC, to be shown as it is. [score] is comparable within one answer only; [parts] are its summands by
- * name. [probability]: that it is one that is meant.
+ * One photo of an answer. [takenAt]: ms of wall time, as if UTC; show it without converting. [score]:
+ * comparable within one answer only; [parts] are its summands by name. [probability]: that the photo is one
+ * of those meant.
  */
 class Hit(
     val row: Int,
@@ -22,9 +23,11 @@ class Hit(
 )
 
 /**
- * What happened between the query and the hits. [cues]: one line each, as understood. [cubes]: the boxes that the K-D tree was asked for; none: the
- * whole tree. [left]: photos after each layer, the album's size first. [linked]: how many of them a chosen entity node leads to. [milliseconds] by
- * layer; [loadMs]: opening what this query was the first to need. [widened]: no photo of known time and place fits the cues, so all were ranked.
+ * What happened between the query and the hits. [cues]: one line for each cue understood. [cubes]: the boxes
+ * given to the K-D tree; empty: all photos. [left]: number of photos after each layer, the album's size
+ * first. [linked]: how many of them are linked to a chosen entity node. [milliseconds]: by layer. [loadMs]:
+ * opening what this query was the first to need. [widened]: no photo of known time and place fits the cues,
+ * so all were ranked.
  */
 class Trace(
     val query: String,
@@ -45,8 +48,11 @@ class Trace(
     val models: String,
 )
 
-/** Hits, best first, and the trace. [presence]: the probability that the album holds what is meant at all; say so when it is small. */
+/**
+ * The hits, best first, and the trace. [presence]: the probability that the album holds what is meant at all;
+ * tell the user when it is low.
+ */
 class Answer(val hits: List<Hit>, val trace: Trace, val presence: Double) {
-    /** Whether what is meant is likelier not in this album. */
+    /** Whether the album more likely does not hold what is meant. */
     val isDoubtful: Boolean get() = presence < 0.5
 }

@@ -27,8 +27,9 @@ import java.io.File
 import java.time.LocalDateTime
 
 /**
- * A bundle and an album in, `search` out (paper section 3.2). Knows layers and their order; each layer lives elsewhere. Mode "fused" ranks by all
- * that the layers know; "paper" is the paper's form: cube, nodes over δ, then v_Q · v_I alone. Not thread-safe: searches take turns.
+ * Searches an album with the models of a bundle (paper section 3.2). Mode "fused" ranks by the features of
+ * all layers. Mode "paper" follows the paper: the cube, then entity nodes over δ, then v_Q · v_I alone.
+ * Searches run one at a time.
  */
 class Engine(val models: Models, val album: Album, private val rules: CueTables) : AutoCloseable {
     private val ranking: Ranking = models.manifest.ranking ?: Ranking()
@@ -51,7 +52,10 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
         isSouthern = placed.isNotEmpty() && placed.count { it < 0 } * 2 > placed.size
     }
 
-    /** The [k] photos (default: the bundle's K) that [query] means, with the trace. [now]: the person's wall clock, for "last spring". */
+    /**
+     * The [k] photos (default: the bundle's K) that match [query] best, with the trace. [now]: the user's
+     * wall-clock time, from which "last spring" is counted.
+     */
     fun search(query: String, k: Int = models.manifest.thresholds.k, refinedBy: String = "fast", mode: String = "fused", now: LocalDateTime = LocalDateTime.now()): Answer =
         synchronized(this) {
             Request.check(query, k, refinedBy, mode)
@@ -63,7 +67,7 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
         models.close()
     }
 
-    /** One search: what each layer hands to the next. */
+    /** One search, with the results that each layer passes to the next. */
     private inner class Search(private val query: String, private val k: Int, private val refinedBy: String, private val mode: String, private val now: LocalDateTime) {
         private val milliseconds = LinkedHashMap<String, Double>()
         private val left = LinkedHashMap<String, Int>()
@@ -127,7 +131,8 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
 
         private fun inside(cues: Cues): Triple<IntArray, IntArray, Boolean> {
             val cube = album.inCubes(cues.cubes)
-            // A cue that fits no photo was misread or mistaken: ranking all beats showing the undated few.
+            // A cue that fits no photo is misread or wrong: ranking all photos is better than showing only
+            // the few that have no date.
             val widened = cues.cubes.isNotEmpty() && cube.inside.isEmpty()
             val gone = negated(cues)
             val rows = Rows.without(if (widened) every else cube.rows, gone)
@@ -143,7 +148,7 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
         }
     }
 
-    /** Opens what a search needs, once, so that no layer's time holds a file's. */
+    /** Opens what a search needs, once, so that no layer's time includes opening a file. */
     private fun warm(refinedBy: String) {
         if (refinedBy == "llm") models.languageModel
         if (isWarm) return
@@ -158,13 +163,16 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
         isWarm = true
     }
 
-    /** Rows that lie, by known fields, in what the query excludes ("not in Paris"). */
+    /** The photos whose known time or place the query excludes ("not in Paris"). */
     private fun negated(cues: Cues): IntArray {
         val boxes = cues.negatedTimes.map { Cube(it.start, it.end) } + cues.negatedPlaces.flatMap { it.boxes }
         return if (boxes.isEmpty()) IntArray(0) else album.inCubes(boxes).inside
     }
 
-    /** (Q̂, "llm") or (plain, "llm (rejected: reason)"). Asked again, it answers without the model. */
+    /**
+     * (Q̂, "llm"), or ([plain], "llm (rejected: reason)") if the model's answer fails the checks. The answer
+     * is reused for the same query.
+     */
     private fun byModel(query: String, plain: String): Pair<String, String> {
         val context = Context.fitting(names, query)
         return refinements.getOrPut(listOf(query, plain, context.notes()).joinToString("\u0000")) {
@@ -177,14 +185,17 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
         }
     }
 
-    /** The query's vector, and its blend with the vector of a sentence about it. */
+    /** The vector of the query, and its blend with the vector of a sentence that contains it. */
     private fun encoded(text: String): Pair<FloatArray, FloatArray> {
         val plain = models.text.encode(text)
         val sentence = models.text.encode("This photo shows ${text.trimEnd { it in " .?!" }}.")
         return plain to FloatArray(plain.size) { (1 - PHRASED).toFloat() * plain[it] + PHRASED.toFloat() * sentence[it] }
     }
 
-    /** For each photo, how far its best entity node stands over δ, as a share of what is possible. */
+    /**
+     * By row, in 0..1: how similar the photo's best entity node is to the query. Scaled so that δ is 0 and a
+     * similarity of 1 is 1, but at least 0.05 for a linked photo; 0 for all others.
+     */
     private fun linked(matches: List<EntityMatch>, delta: Double): FloatArray {
         val out = FloatArray(album.size)
         for (match in matches) {
@@ -194,7 +205,10 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
         return out
     }
 
-    /** A photo with no vector in a channel gets 0 there: unknown is neither like nor unlike. */
+    /**
+     * By channel: the cosine of [vector] with each row's best vector. 0 where a row has no vector, which is
+     * neutral: neither similar nor dissimilar.
+     */
     private fun cosines(vector: FloatArray, rows: IntArray): Map<String, FloatArray> =
         CHANNELS.filter { it in album.channels() }.associateWith { channel ->
             album.scores(channel, vector, rows).also { s -> for (i in s.indices) if (s[i] == Float.NEGATIVE_INFINITY) s[i] = 0f }
@@ -214,7 +228,10 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
         return out
     }
 
-    /** What the query says of when and where, asked of the album: time and place apart, so that one that is unknown or wrong spares the other. */
+    /**
+     * The query's times and places as separate clues. Looked up one by one, so that an unknown or mistaken
+     * cue does not affect the weight of the others.
+     */
     private fun clues(cues: Cues): List<Clue> {
         val dated = BooleanArray(album.size) { album.time(it) != Space.LOWEST }
         val placed = BooleanArray(album.size) { !album.latitude(it).isNaN() }
@@ -225,13 +242,16 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
         val places = cues.places.filter { it.photos != 0 }
         if (places.isNotEmpty()) out.add(Clue(placed, mask(places.flatMap { it.boxes }), places.maxOf { it.confidence }))
         for (cue in cues.recurring) out.add(Clue(dated, BooleanArray(album.size) { dated[it] && cue.holds(album.time(it)) }, cue.confidence))
-        // A cue that fits no photo was misread or mistaken: it would only favour the photos without a date.
+        // A cue that fits no photo is misread or wrong: it would only favour the photos without a date.
         return out.filter { clue -> clue.inside.any { it } }
     }
 
     private fun mask(boxes: List<Cube>): BooleanArray = Rows.mask(album.inCubes(boxes).inside, album.size)
 
-    /** The rows to score, and how they were found: all, or beyond EXACT_ROWS the best that each layer names, in the cube and outside it. */
+    /**
+     * The rows to score, and how they were chosen, in one line. Up to EXACT_ROWS photos: all of them. Beyond:
+     * the best that each layer proposes, inside the cube and in all of [rows].
+     */
     private fun candidates(words: WordScores, vector: FloatArray, cube: IntArray, rows: IntArray, linked: FloatArray): Pair<IntArray, String> {
         val channels = CHANNELS.filter { it in album.channels() }
         if (rows.size <= EXACT_ROWS) return rows to "exact scan of ${rows.size} photos, channels ${channels.joinToString(" + ").ifEmpty { "none" }}"
@@ -257,7 +277,10 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
         return positive.sortedWith { a, b -> scores[b].compareTo(scores[a]) }.take(CANDIDATES).toIntArray()
     }
 
-    /** Positions in [rows] of the k best, best first; what a person said to prefer goes before what it was preferred to. */
+    /**
+     * Positions in [rows] of the k best, best first. A photo that the user preferred to another is moved
+     * before it, among the best max(k, PREFERRED).
+     */
     private fun order(parts: Map<String, FloatArray>, rows: IntArray, k: Int): IntArray {
         val best = Rows.descending(Ranker.total(parts)).take(maxOf(k, PREFERRED))
         val place = best.associateBy { rows[it] }
@@ -285,20 +308,25 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
 
     companion object {
         private val CHANNELS = listOf("text", "image")
-        private const val EXACT_ROWS = 20_000 // up to here a scan of every photo left costs less than choosing among them
+        // Up to this many photos, scanning all costs less than choosing candidates.
+        private const val EXACT_ROWS = 20_000
         private const val CANDIDATES = 100
-        private const val PREFERRED = 50 // hits among which a person's preferences may change the order
-        private const val NAMES = 500 // the most linked entities that a refinement may choose its context from
+        // The user's preferences may reorder this many of the best, or k if that is more.
+        private const val PREFERRED = 50
+        // Most linked entities; a refinement is shown those of them that fit the query.
+        private const val NAMES = 500
         private const val MAX_NEW = 32
-        private const val PHRASED = 1.0 / 3 // a title reads unlike a memory; a sentence about it stands nearer, and both count
-        // Words that may say when or where though the rules read nothing: worth half a second of the language model.
+        // Memories are sentences, so a sentence embeds nearer to them than a bare title does.
+        private const val PHRASED = 1.0 / 3
+        // Words that may name a time or place that the rules cannot read: they justify asking the language
+        // model, which takes half a second.
         private val HINT = Patterns.of(
             "\\b(?:when|while|during|ago|since|until|before|after|back then|that (?:day|night|week|summer|winter|year))\\b|\\b(?:in|at|near|from) [A-Z]",
         )
 
         /**
-         * Opens both. Raises RuntimeFailure when another encoder made the album's vectors. [rules]: the text of cue_rules.json; [cache]: where the
-         * models keep what they found of themselves.
+         * Opens both. Raises RuntimeFailure when other encoders made the album's vectors. [rules]: the text
+         * of cue_rules.json; [cache]: the folder for the results of the models' self-checks.
          */
         fun open(
             bundle: File,

@@ -5,13 +5,15 @@ import gamer.cues.Calendar.Companion.DAY_MS
 import gamer.cues.Calendar.Companion.HOUR_MS
 
 /**
- * Where the person's home is, learned from where the album's nights are ("at home"): a place of a few hundred metres where photos were taken on
- * many different nights over a long time. A holiday's hotel has its nights in one row.
+ * Learns where the user's home is, for "at home", from the positions of the photos taken at night. A home is
+ * a place of a few hundred metres where photos were taken on many different nights over a long time; the
+ * nights at a holiday's hotel are consecutive.
  */
 object Home {
     private const val CELL_KM = 0.25
     private const val RADIUS_KM = 0.4
-    private const val NIGHT_FROM = 20 // hours: people are at home at nine in the evening more surely than they are asleep
+    // Hours. The evening counts as night: at nine people are more likely to be at home than asleep.
+    private const val NIGHT_FROM = 20
     private const val NIGHT_TO = 7
     private const val MIN_NIGHTS = 5
     private const val MIN_SHARE = 0.15
@@ -20,12 +22,15 @@ object Home {
 
     private class Night(val lat: Double, val lon: Double, val night: Long, val row: Long, val column: Long)
 
-    /** Degrees (NaN unknown) and ms of wall time (the least long unknown), by photo → a box around the home, open in time; null if none stands out. */
+    /**
+     * A box around the home, open in time; null when no place stands out. By photo: degrees, NaN if unknown,
+     * and ms of wall time, the least long if unknown.
+     */
     fun learn(latitudes: DoubleArray, longitudes: DoubleArray, times: LongArray): Cube? {
         val nights = times.indices.filter { !latitudes[it].isNaN() && !longitudes[it].isNaN() && times[it] != Long.MIN_VALUE && isNight(times[it]) }
             .map { night(latitudes[it], longitudes[it], times[it]) }
         if (nights.isEmpty()) return null
-        // One vote a night and cell, however many photos.
+        // One vote per night and cell, however many photos.
         val votes = nights.map { Triple(it.row, it.column, it.night) }.distinct().groupingBy { it.first to it.second }.eachCount()
         val best = votes.keys.sortedWith(compareBy({ it.first }, { it.second })).maxByOrNull { votes.getValue(it) }!!
         val around = nights.filter { maxOf(Math.abs(it.row - best.first), Math.abs(it.column - best.second)) <= 1 }
@@ -37,7 +42,11 @@ object Home {
 
     private fun isNight(ms: Long): Boolean = Math.floorMod(Math.floorDiv(ms, HOUR_MS), 24L).let { it >= NIGHT_FROM || it < NIGHT_TO }
 
-    /** A grid of CELL_KM; columns shrink with latitude, by whole degrees so that neighbours share a grid. The small hours belong to the evening before. */
+    /**
+     * The night of a photo, and its row and column in a grid of cells of CELL_KM. Longitudes are scaled by
+     * the cosine of the latitude rounded to full degrees, so that neighbours share a grid. Hours after
+     * midnight count as the evening before.
+     */
     private fun night(lat: Double, lon: Double, ms: Long): Night {
         val shrink = maxOf(0.05, Math.cos(Math.toRadians(Math.rint(lat))))
         val step = CELL_KM / KM_PER_DEGREE

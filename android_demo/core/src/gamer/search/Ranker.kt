@@ -7,11 +7,15 @@ import kotlin.math.exp
 import kotlin.math.ln
 
 /**
- * A cue that was asked of the album. By row: [known], whether the field is known, and [inside], whether it fits. [trust]: the share of meant
- * photos that lie inside such a cue (cue_rules.json, from the development data).
+ * A cue and the photos of one album that fit it. By row: [known], whether the field is known, and [inside],
+ * whether the photo fits. [trust]: the share of meant photos that lie inside such a cue (cue_rules.json, from
+ * the development data).
  */
 class Clue(private val known: BooleanArray, val inside: BooleanArray, private val trust: Double) {
-    /** For each of [rows]: the log of the likelihood ratio; 0 where the field is unknown, or the cue tells nothing apart. */
+    /**
+     * For each of [rows] the log likelihood ratio. 0 where the field is unknown, and for all rows if [trust]
+     * is not above the cue's share of the album.
+     */
     fun evidence(rows: IntArray): FloatArray {
         val count = known.count { it }
         if (count == 0) return FloatArray(rows.size)
@@ -24,7 +28,10 @@ class Clue(private val known: BooleanArray, val inside: BooleanArray, private va
     }
 }
 
-/** Which rows are messages ([said]), and which stand next to each other in time ([times], ms) without a long silence between. */
+/**
+ * Which rows are chat messages ([said]), and which follow each other in time ([times], ms) without a long
+ * silence.
+ */
 class Conversations(private val times: LongArray, private val said: BooleanArray) {
     private val order: IntArray = times.indices.sortedBy { times[it] }.toIntArray()
     private val place = IntArray(times.size)
@@ -35,13 +42,16 @@ class Conversations(private val times: LongArray, private val said: BooleanArray
             place[order[at]] = at
             if (at == 0) continue
             val before = times[order[at - 1]]
-            // Unknown times are the least long: a difference from one would wrap.
+            // An unknown time is the least long: a difference with it would overflow.
             val silent = before == Long.MIN_VALUE || times[order[at]] - before > SESSION_MS
             session[at] = session[at - 1] + if (silent) 1 else 0
         }
     }
 
-    /** The row [step] places later (earlier when negative) if both are messages of one conversation, else -1. */
+    /**
+     * The row [step] places later (earlier if negative) in time order, if both are messages of the same
+     * conversation, else -1.
+     */
     fun neighbour(row: Int, step: Int): Int {
         val there = place[row] + step
         if (there !in order.indices || session[there] != session[place[row]]) return -1
@@ -50,20 +60,21 @@ class Conversations(private val times: LongArray, private val said: BooleanArray
     }
 
     companion object {
-        const val SESSION_MS = 3 * 3_600_000L // a longer silence ends a conversation
-        val NEAR = intArrayOf(-2, -1, 1, 2) // messages before and after that a message is read with
+        const val SESSION_MS = 3 * 3_600_000L // a conversation ends at a gap longer than this
+        val NEAR = intArrayOf(-2, -1, 1, 2) // offsets of the messages that count as a message's context
     }
 }
 
 /**
- * The default ranking: what each layer knows of a photo, as summands of one score, a log-odds: of the photos that are ranked, one is meant with
- * probability softmax(score). Knows arrays over album rows; no model and no text.
+ * The default ranking: the features of all layers as weighted summands of one score per photo. A score is a
+ * log-odds: among the ranked photos, softmax(score) is the probability that a photo is meant.
  */
 object Ranker {
-    private const val LEAST = -4f // of a cue's evidence, so that no cue outvotes everything else
+    // Bounds of the cues' evidence, so that cues cannot outweigh all other features.
+    private const val LEAST = -4f
     private const val MOST = 6f
 
-    /** For each of [rows]: all clues together, as if they were independent. */
+    /** For each of [rows] the sum of all clues, as if independent, clipped to LEAST..MOST. */
     fun evidence(clues: List<Clue>, rows: IntArray): FloatArray {
         val total = FloatArray(rows.size)
         for (clue in clues) clue.evidence(rows).forEachIndexed { i, value -> total[i] += value }
@@ -71,8 +82,10 @@ object Ranker {
     }
 
     /**
-     * For each of [rows] that is a message: BM25 of the messages around it, summed, and the share of the query's rarity that it and they hold
-     * together. 0 for other photos, which stand for themselves.
+     * How the messages around a message match the query's words, for each of [rows]: (BM25, coverage). BM25
+     * is summed over the neighbours in [Conversations.NEAR]; coverage is the share of the words that the
+     * message and its neighbours hold together, weighted by rarity. Both are 0 for photos that are not
+     * messages.
      */
     fun context(words: WordScores, conversations: Conversations, rows: IntArray): Pair<FloatArray, FloatArray> {
         val around = FloatArray(rows.size)
@@ -93,15 +106,18 @@ object Ranker {
         return around to held
     }
 
-    /** Each feature times its weight, by name: the summands of the score. */
+    /** Each feature times its weight: the summands of the score, by name. */
     fun weighted(features: Map<String, FloatArray>, ranking: Ranking): Map<String, FloatArray> =
         features.mapValues { (name, values) -> ranking.weight(name).toFloat().let { w -> FloatArray(values.size) { values[it] * w } } }
 
-    /** The summands when a query says when or where and nothing else: what else is known of a photo tells how it resembles the word "photo". */
+    /**
+     * The summands for a query of cues only: all but "cue" are zeroed. They would only measure how much a
+     * photo resembles the word "photo".
+     */
     fun byCues(parts: Map<String, FloatArray>): Map<String, FloatArray> =
         parts.mapValues { (name, values) -> if (name == "cue") values else FloatArray(values.size) }
 
-    /** The summands' sum for each ranked row, in float32 and in their order, as the reference adds them. */
+    /** The scores: the sum of the summands for each row, in float32 and in their order, as in Python. */
     fun total(parts: Map<String, FloatArray>): FloatArray {
         val lists = parts.values.toList()
         val out = lists.firstOrNull()?.copyOf() ?: FloatArray(0)
@@ -109,7 +125,7 @@ object Ranker {
         return out
     }
 
-    /** For each ranked row: the probability that it is meant, given that one of them is. */
+    /** Softmax of the scores: each photo's probability given that one of them is meant. */
     fun likelihoods(parts: Map<String, FloatArray>): FloatArray {
         val size = parts.values.firstOrNull()?.size ?: 0
         val total = DoubleArray(size) { i -> parts.values.sumOf { it[i].toDouble() } }
@@ -119,7 +135,10 @@ object Ranker {
         return FloatArray(size) { (odds[it] / sum).toFloat() }
     }
 
-    /** The probability that the album holds what is meant, from the best hit's text cosine, word coverage and cue evidence (logistic). */
+    /**
+     * The probability that the album holds what is meant, by logistic regression. From the best hit's text
+     * cosine, word coverage and cue evidence.
+     */
     fun presence(ranking: Ranking, cosine: Double, coverage: Double, evidence: Double): Double =
         1 / (1 + exp(-(ranking.here + ranking.hereCosine * cosine + ranking.hereCoverage * coverage + ranking.hereCue * evidence)))
 }

@@ -5,15 +5,18 @@ import gamer.common.PyText
 import gamer.common.all
 import gamer.common.replaced
 
-/** What the album knows and the model may see: entity names, most fitting first. */
+/** What the language model is shown of the album: entity names, best match first. */
 class Context(private val names: List<String> = emptyList()) {
-    /** The names that are quoted. What runs to more words than a name has is a sentence that somebody called a name. */
+    /**
+     * The names that are quoted: the first [MAX_NAMES] that are short enough. Text with more words than
+     * MAX_NAME_WORDS is taken for a sentence that was entered as a name.
+     */
     val known: List<String> = names.map { Refine.clean(it, MAX_NAME + 1) }
         .filter { it.isNotEmpty() && it.codePointCount(0, it.length) <= MAX_NAME && PyText.split(it).size <= MAX_NAME_WORDS }.take(MAX_NAMES)
 
     val isNothing: Boolean get() = names.isEmpty()
 
-    /** The quotation for the prompt: one line, cleaned and cut; "" when there is nothing to quote. */
+    /** The notes for the prompt: one line, cleaned and truncated; "" if there is nothing to quote. */
     fun notes(): String = if (known.isEmpty()) "" else "<notes>${known.joinToString(", ")}</notes>\n"
 
     companion object {
@@ -21,7 +24,9 @@ class Context(private val names: List<String> = emptyList()) {
         private const val MAX_NAME = 40
         private const val MAX_NAME_WORDS = 4
 
-        /** The names that share a content word with the query ("Tom" → "Tom Miller"). */
+        /**
+         * The context for a query: the entity names that share a content word with it ("Tom" → "Tom Miller").
+         */
         fun fitting(names: List<String>, query: String): Context {
             val words = Refine.contentWords(query)
             return Context(names.filter { name -> Refine.contentWords(name).any { it in words } }.take(MAX_NAMES))
@@ -30,8 +35,9 @@ class Context(private val names: List<String> = emptyList()) {
 }
 
 /**
- * Layer 2's first half: Q → Q̂. "fast" takes the understood cues and the filler out; "llm" asks the bundle's language model, whose answer is checked:
- * one that drops the query's own content words, or says a word that neither the query nor a name holds, is rejected and the fast one kept.
+ * Refines a query: Q → Q̂, the first half of layer 2. "fast" removes the understood cues and filler words;
+ * "llm" asks the bundle's language model. Its answer is checked: it is rejected, and the fast refinement
+ * used, if it drops content words of the query or adds a word that neither the query nor a name contains.
  */
 object Refine {
     val MODES = listOf("off", "fast", "llm")
@@ -52,19 +58,25 @@ object Refine {
         "the and for with from that this photo picture image photos pictures last time show find where when was were are our his her"
         ).split(' ').toSet()
 
-    /** The query without its cue words (already out of [rest]), its "photos of" and its "that I took"; never empty unless [rest] is. */
+    /**
+     * The query without filler ("photos of", "that I took"); empty only if [rest] is. [rest]: the query
+     * without its cue words.
+     */
     fun fast(rest: String): String {
         val text = SPACE.replaced(TAIL.replaced(FILLER.replaced(rest, ""), " "), " ").trim { it in " ,.;:?!" }
         return text.ifEmpty { rest }
     }
 
-    /** Whether what the cues left of a query names no content ("photos", of "photos from 2019"): every photo is one. */
+    /** Whether [text], a query without its cues, names no content, such as "photos" of "photos from 2019". */
     fun saysNothing(text: String): Boolean = BARE.replaced(text, "").isEmpty()
 
-    /** Lower-cased words of three letters or more, cut to a stem of five, without the commonest. */
+    /** Lower-cased words of at least three letters, cut to a stem of five, without the commonest. */
     fun contentWords(text: String): Set<String> = WORD.all(text.lowercase()).filter { it !in COMMON }.map { PyText.head(it, 5) }.toSet()
 
-    /** One line without control characters, angle brackets and braces (every turn marker and quotation of the prompts has them). */
+    /**
+     * The text as one line of at most [limit] characters, without control characters, <, >, { and }. Every
+     * turn marker and quotation of the prompts contains one of these.
+     */
     fun clean(text: String, limit: Int): String {
         val out = StringBuilder()
         for (cp in PyText.codePoints(PyText.head(text, 4 * limit))) {
@@ -80,10 +92,10 @@ object Refine {
         else -> false
     }
 
-    /** What the model said as one line. */
+    /** The model's answer as one line. */
     fun line(said: String): String = SPACE.replaced(said, " ").trim { it in " \"" }
 
-    /** Why [text] is no refinement of [query]; "" when it is one. */
+    /** Why [text] is not acceptable as a refinement of [query]; "" if it is. */
     fun objection(text: String, query: String, plain: String, context: Context): String {
         val letters = PyText.codePoints(text)
         if (letters.isEmpty() || letters.size > 200 || !letters.all { PyText.isPrintable(it) }) return "no short line of text"

@@ -3,7 +3,7 @@ package gamer.search
 import gamer.common.PyText
 import gamer.common.RuntimeFailure
 
-/** What a search may be asked, checked before anything is opened. */
+/** Checks the arguments of a search before anything is opened. */
 object Request {
     val MODES = listOf("fused", "paper")
     const val MAX_K = 1000

@@ -2,10 +2,13 @@ package gamer.tokens
 
 import org.json.JSONObject
 
-/** A stretch of text, or the id of the added token that stood there. */
+/** A stretch of text, or the id of an added token. */
 internal class Part(val text: String, val id: Int)
 
-/** The tokens that are taken out of a text before anything else sees it, the longest at each place first: `<|im_start|>`, `[SEP]`. */
+/**
+ * The added tokens, such as `<|im_start|>` and `[SEP]`, which are cut out of a text first. At each position
+ * the longest one is taken.
+ */
 internal class AddedTokens(entries: List<JSONObject>) {
     private val ids = HashMap<String, Int>()
     private val contents = HashMap<Int, String>()

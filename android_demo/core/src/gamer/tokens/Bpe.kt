@@ -1,6 +1,9 @@
 package gamer.tokens
 
-/** Byte-pair encoding: the pair that was merged first in training is merged first (Sennrich et al. 2016). CLIP's marks ends of words. */
+/**
+ * Byte-pair encoding: pairs are merged in the order in which training merged them (Sennrich et al. 2016).
+ * CLIP's variant marks the ends of words.
+ */
 internal class Bpe(
     private val vocab: Map<String, Int>,
     merges: List<Pair<String, String>>,
@@ -60,7 +63,10 @@ internal class Bpe(
         return symbols.toArray()
     }
 
-    /** One id a letter; letters without one are unknown, or nothing where no unknown token is named. */
+    /**
+     * One id for each letter. A letter without an id becomes the unknown token, or is dropped if there is
+     * none.
+     */
     private fun symbols(piece: String): IntList {
         val out = IntList(piece.length)
         var i = 0

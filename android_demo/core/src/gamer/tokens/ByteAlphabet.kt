@@ -1,6 +1,9 @@
 package gamer.tokens
 
-/** GPT-2's letters for the 256 bytes: printable Latin-1 stands for itself, the rest is numbered from U+0100 (openai/gpt-2 encoder.py). */
+/**
+ * GPT-2's letters for the 256 bytes: printable Latin-1 characters are used as they are, the other bytes are
+ * numbered from U+0100 on (openai/gpt-2 encoder.py).
+ */
 object ByteAlphabet {
     private val letterOf = CharArray(256)
     private val byteOf = HashMap<Char, Int>()
@@ -19,14 +22,14 @@ object ByteAlphabet {
         return String(CharArray(bytes.size) { letterOf[bytes[it].toInt() and 0xFF] })
     }
 
-    /** The bytes that [letters] stand for, or null if one of them stands for none. */
+    /** The bytes of [letters], or null if a character is not in the alphabet. */
     fun bytes(letters: String): ByteArray? {
         val out = ByteArray(letters.length)
         for (i in letters.indices) out[i] = (byteOf[letters[i]] ?: return null).toByte()
         return out
     }
 
-    /** Letters → text. What is no letter of this alphabet stays as it is: the content of an added token. */
+    /** Letters → text. Characters outside the alphabet are kept: they come from an added token. */
     fun text(letters: String): String {
         val out = java.io.ByteArrayOutputStream(letters.length)
         for (cp in gamer.common.PyText.codePoints(letters)) {

@@ -3,12 +3,12 @@ package gamer.tokens
 import gamer.common.PyText
 import java.text.Normalizer as Unicode
 
-/** Text → text, before it is split. */
+/** Changes a text before it is split. */
 internal fun interface Normalizer {
     fun apply(text: String): String
 }
 
-/** BERT's: no control characters, Chinese characters one by one, no accents, lower case. */
+/** BERT's normalizer: drops control characters, separates Chinese characters, strips accents, lower-cases. */
 internal class BertNormalizer(private val clean: Boolean, private val chinese: Boolean, accents: Boolean?, private val lower: Boolean) : Normalizer {
     private val strip = accents ?: lower
 
@@ -40,7 +40,7 @@ internal class BertNormalizer(private val clean: Boolean, private val chinese: B
             cp in 0x2B920..0x2CEAF || cp in 0xF900..0xFAFF || cp in 0x2F800..0x2FA1F
 }
 
-/** Without the marks that stand above or below other letters. */
+/** Removes the marks that combine with other letters. */
 internal fun stripMarks(text: String): String {
     if (PyText.isAscii(text)) return text
     val out = StringBuilder(text.length)
@@ -48,7 +48,7 @@ internal fun stripMarks(text: String): String {
     return out.toString()
 }
 
-/** Unicode's White_Space. */
+/** The characters of Unicode's White_Space. */
 internal fun isWhite(cp: Int): Boolean = when (cp) {
     in 9..13, 32, 0x85, 0xA0, 0x1680, in 0x2000..0x200A, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000 -> true
     else -> false

@@ -1,6 +1,9 @@
 package gamer.tokens
 
-/** The tokenizers' regular expressions (Oniguruma's syntax) in this platform's: `\s` and `\S` there mean Unicode's White_Space. */
+/**
+ * Translates the tokenizers' regular expressions (Oniguruma's syntax) to this platform's: their `\s` and `\S`
+ * mean Unicode's White_Space.
+ */
 internal object RustRegex {
     const val SPACE = "\\t-\\r\\x20\\x85\\xA0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000"
 

@@ -3,12 +3,12 @@ package gamer.tokens
 import gamer.common.PyText
 import java.util.regex.Pattern
 
-/** Text → the pieces that the model encodes one by one. */
+/** Splits a text into the pieces that the model encodes one by one. */
 internal fun interface Splitter {
     fun split(text: String): List<String>
 }
 
-/** Whitespace is dropped, each punctuation mark stands alone. */
+/** Drops white space; each punctuation mark becomes a piece. */
 internal fun bertSplit(text: String): List<String> {
     val out = ArrayList<String>()
     val word = StringBuilder()
@@ -41,7 +41,7 @@ private fun isPunctuation(cp: Int): Boolean {
     }
 }
 
-/** The matches of [pattern], what stands between them, or both, in order. */
+/** The matches of [pattern], the stretches between them, or both, in order. */
 internal fun cutAt(text: String, pattern: Pattern, keepBetween: Boolean, keepMatches: Boolean): List<String> {
     val out = ArrayList<String>()
     val m = pattern.matcher(text)
@@ -56,7 +56,7 @@ internal fun cutAt(text: String, pattern: Pattern, keepBetween: Boolean, keepMat
     return out
 }
 
-/** GPT-2's: words with the space before them, each byte written as a printable letter. */
+/** GPT-2's: words with the space before them, each byte written as a letter of [ByteAlphabet]. */
 internal class ByteLevel(private val prefixSpace: Boolean, private val useRegex: Boolean) : Splitter {
     override fun split(text: String): List<String> {
         if (text.isEmpty()) return emptyList()

@@ -1,6 +1,6 @@
 package gamer.tokens
 
-/** Special tokens before and after a text's own. */
+/** The special tokens before and after those of a text. */
 internal class Template(private val before: IntArray, private val after: IntArray) {
     val size: Int get() = before.size + after.size
 

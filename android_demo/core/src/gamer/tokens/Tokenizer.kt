@@ -5,9 +5,9 @@ import java.io.File
 import org.json.JSONException
 import org.json.JSONObject
 
-/** A text's pieces → token ids. One for each algorithm: [WordPiece], [Bpe]. */
+/** The tokenizer's model: pieces of text → token ids. Implemented by [WordPiece] and [Bpe]. */
 interface Model {
-    /** Ids of one piece, appended to [out]. */
+    /** Appends the ids of one piece to [out]. */
     fun encode(piece: String, out: IntList)
 
     fun idOf(token: String): Int?
@@ -16,10 +16,11 @@ interface Model {
 }
 
 /**
- * A `tokenizer.json` (the format of Hugging Face's tokenizers) at work: text → ids as the models were trained with, and ids → text.
- * Order: added tokens are cut out, then each part is normalised, split into pieces, and each piece encoded by the model.
+ * A tokenizer read from `tokenizer.json` (the format of Hugging Face's tokenizers): text → ids as the models
+ * were trained with, and ids → text. Added tokens are cut out first; then each part is normalised and split
+ * into pieces, and the model encodes each piece.
  *
- * Not thread-safe: the model keeps a cache.
+ * Not thread-safe: the model has a cache.
  */
 class Tokenizer internal constructor(
     private val model: Model,
@@ -30,7 +31,7 @@ class Tokenizer internal constructor(
     private val decoder: Decoder,
     private val maxLength: Int?,
 ) {
-    /** Token ids of [text], with the special tokens around it that the file asks for. */
+    /** Token ids of [text], with the special tokens around it that the file prescribes. */
     fun encode(text: String, special: Boolean = true): IntArray {
         var ids = body(text)
         val around = if (special) template.size else 0
@@ -50,7 +51,7 @@ class Tokenizer internal constructor(
         return out.toArray()
     }
 
-    /** The text that [ids] stand for; special tokens say nothing. Half a letter's bytes become U+FFFD. */
+    /** The text of [ids], without special tokens. Incomplete UTF-8 sequences become U+FFFD. */
     fun decode(ids: IntArray): String =
         decoder.decode(ids.filter { it !in added.special }.mapNotNull { added.contentOf(it) ?: model.tokenOf(it) })
 
@@ -59,7 +60,10 @@ class Tokenizer internal constructor(
     companion object {
         fun read(file: File): Tokenizer = parse(file.readText(), file.path)
 
-        /** [json]: the text of a tokenizer.json. Raises [RuntimeFailure] naming what it holds that this program does not know. */
+        /**
+         * [json]: the text of a tokenizer.json. Raises [RuntimeFailure], naming the part that is not
+         * supported.
+         */
         fun parse(json: String, where: String = "tokenizer.json"): Tokenizer =
             try {
                 TokenizerJson(JSONObject(json)).tokenizer()
@@ -71,5 +75,5 @@ class Tokenizer internal constructor(
     }
 }
 
-/** A part of a tokenizer.json that this program does not know. */
+/** A part of a tokenizer.json that is not supported. */
 internal class UnknownPart(what: String) : RuntimeException(what)

@@ -5,7 +5,10 @@ import java.util.regex.Pattern
 import org.json.JSONArray
 import org.json.JSONObject
 
-/** Reads the parts of a tokenizer.json. An unknown type is an [UnknownPart], never passed over: it would change ids quietly. */
+/**
+ * Reads the parts of a tokenizer.json. An unknown type raises [UnknownPart], because ignoring it would
+ * silently give other ids.
+ */
 internal class TokenizerJson(private val raw: JSONObject) {
     fun tokenizer(): Tokenizer {
         val model = model(raw.getJSONObject("model"))

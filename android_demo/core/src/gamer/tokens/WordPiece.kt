@@ -1,6 +1,9 @@
 package gamer.tokens
 
-/** Greedy longest pieces from the left; a word with a piece that is not in the vocabulary is the unknown token (Schuster and Nakajima 2012). */
+/**
+ * WordPiece: takes the longest piece of the vocabulary from the left each time. A word that cannot be split
+ * this way becomes the unknown token (Schuster and Nakajima 2012).
+ */
 internal class WordPiece(
     private val vocab: Map<String, Int>,
     unknown: String,
@@ -38,7 +41,7 @@ internal class WordPiece(
     }
 }
 
-/** Words joined again, as tokenizers' WordPiece decoder does. */
+/** Joins the pieces to words, as the WordPiece decoder of Hugging Face's tokenizers does. */
 internal fun wordPieceText(tokens: List<String>, prefix: String, cleanup: Boolean): String =
     tokens.withIndex().joinToString("") { (n, token) ->
         val piece = if (n == 0) token else if (token.startsWith(prefix)) token.substring(prefix.length) else " $token"

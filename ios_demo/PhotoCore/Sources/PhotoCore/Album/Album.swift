@@ -1,8 +1,10 @@
 import Foundation
 
-/// A read-only view of one album file, with the three layers' searches (index/album/album.py). Loads each layer's arrays once, on first use.
+/// A read-only view of one album file, with the searches of its three layers (index/album/album.py). Each
+/// layer's arrays are loaded once, on first use. Queries arrive as vectors; no model is used here. If a
+/// segment is behind or damaged, the rows are scanned.
 ///
-/// Calls may come from any thread: all run under one lock. A segment that is behind or damaged is passed over, and the rows are scanned.
+/// Calls may come from any thread; they run one at a time.
 public final class Album: @unchecked Sendable {
     public let path: String
     public let meta: AlbumMeta
@@ -46,7 +48,7 @@ public final class Album: @unchecked Sendable {
 
     public func row(of photoId: String) throws -> Int? { try load { try $0.first("SELECT row FROM photos WHERE id=?", [.text(photoId)])?[0].integer } }
 
-    /// Wall time by row, in milliseconds as if UTC; the lowest integer where unknown.
+    /// Wall time by row, in ms as if UTC; the lowest integer where unknown.
     public func times() throws -> [Int] { try points().map { $0[2] } }
 
     /// Latitude and longitude in degrees by row, nil where unknown.
@@ -64,7 +66,8 @@ public final class Album: @unchecked Sendable {
 
     // Layer 2: entities
 
-    /// Walks the graph from the entities of `rows`, keeps similarity ≥ `delta`, best first. A match names only photos among `rows`.
+    /// The entities with similarity ≥ `delta` that a traversal reaches from the entities of `rows`, best
+    /// first. A match lists only photos in `rows`.
     public func matchEntities(_ query: [Float], _ rows: [Int], delta: Double, limit: Int = 32) throws -> [EntityMatch] {
         guard let vectors = try entityVectors() else { return [] }
         try check(query, vectors.dim, "entities")
@@ -85,7 +88,7 @@ public final class Album: @unchecked Sendable {
         return out
     }
 
-    /// Names of entities, the most linked first.
+    /// The names of the entities linked to the most photos, most linked first.
     public func entityNames(_ limit: Int) throws -> [String] {
         let roots = try load(Loader.entityRoots), photosOf = try self.photosOf()
         let order = roots.indices.sorted { (-photosOf.of($0).count, $0) < (-photosOf.of($1).count, $1) }.filter { roots[$0] == $0 }
@@ -96,7 +99,8 @@ public final class Album: @unchecked Sendable {
 
     public func channels() throws -> [String] { try dims().keys.sorted { Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) } }
 
-    /// One score for each of `rows` (all photos if nil): the best chunk, minus infinity where there is none in the channel.
+    /// For each of `rows` (all photos if nil) the cosine of its best chunk, minus infinity for a photo
+    /// without a vector in the channel.
     public func scores(_ channel: String, _ query: [Float], _ rows: [Int]? = nil) throws -> [Float] {
         let asked = rows ?? Array(0..<count)
         guard let vectors = try vectors(channel) else { return [Float](repeating: -.infinity, count: asked.count) }
@@ -104,12 +108,12 @@ public final class Album: @unchecked Sendable {
         return vectors.bestOf(VectorQuery(query), asked)
     }
 
-    /// The k best photos. `plan`: nil lets the planner choose.
+    /// The k best photos. `plan`: nil to let the planner choose.
     public func searchVectors(_ channel: String, _ query: [Float], k: Int, rows: [Int]? = nil, plan: Estimate.Plan? = nil) throws -> VectorResult {
         guard let vectors = try vectors(channel) else { return VectorResult(rows: [], scores: [], plan: .exact) }
         try check(query, vectors.dim, channel)
         let filter = rows.map { Set($0).sorted() }
-        // The graph segment is only read when it might be used.
+        // The graph segment is read only if it may be used: loading it costs more than a small scan.
         var known = lock.withLock { graphs[channel] }
         if known == nil && plan != .exact {
             let costs = Estimate(total: vectors.count, left: filter?.count ?? vectors.count, dim: vectors.dim, k: k, hasGraph: true)
@@ -118,19 +122,20 @@ public final class Album: @unchecked Sendable {
         return Nearest.find(vectors, graph: known?.graph, behind: known?.behind ?? [], query: query, k: k, rows: filter, plan: plan)
     }
 
-    /// The query's words, each with the photos whose memories hold it.
+    /// The words of the query, each with the photos whose memories hold it.
     public func words(_ query: Text) throws -> WordScores {
         let owner = try memoryOwner(), asked = Words.spellings(query)
         return try load { try Lexical.lookUp($0, asked, owner, photos: count) }
     }
 
-    /// BM25 of the query's words, any of them: rows, best first.
+    /// The k photos with the highest BM25 for any of the query's words, best first.
     public func searchText(_ query: Text, k: Int) throws -> [Int] {
         let scores = try words(query).bm25()
         return Array(descending(scores).filter { scores[$0] > 0 }.prefix(max(k, 0)))
     }
 
-    /// By row: whether a message is attached, so that the messages just before and after it belong to its meaning.
+    /// By row: whether a chat message is attached. The messages just before and after such a photo belong to
+    /// its meaning.
     public func conversations() throws -> [Bool] {
         let rows = try load { try $0.rows("SELECT DISTINCT photo FROM memories WHERE source = 'chat'").map { $0[0].integer ?? -1 } }
         try load { _ in try Loader.within(rows, count, "memories") }
@@ -141,7 +146,7 @@ public final class Album: @unchecked Sendable {
 
     // Feedback
 
-    /// What was said, entities as the roots that they were merged into.
+    /// The stored preferences. Merged entities are replaced by their root.
     public func preferences() throws -> Preferences {
         let found = try load { try $0.rows("SELECT kind, better, worse FROM preferences ORDER BY kind, better, worse") }
         let roots = found.contains { $0[0].text == "entity" } ? try load(Loader.entityRoots) : []
@@ -152,7 +157,8 @@ public final class Album: @unchecked Sendable {
         return Preferences(photos: pairs("photo"), entities: entities.map { (roots[$0.better], roots[$0.worse]) })
     }
 
-    /// `ranked` (rows that match, best first) with what was preferred before what it was preferred to.
+    /// `ranked` (rows that match, best first), with each preferred photo moved before those it is preferred
+    /// to.
     public func preferred(_ ranked: [Int]) throws -> [Int] {
         let told = try preferences()
         if told.isEmpty { return ranked }
@@ -165,9 +171,9 @@ public final class Album: @unchecked Sendable {
         try load { try $0.rows("SELECT channel, count(*) FROM vectors GROUP BY channel").map { ($0[0].text ?? "", $0[1].integer ?? 0) } }
     }
 
-    // Inside
+    // Loading
 
-    /// A photo that is shown has been read whole and as it was written. Format 1 has nothing to hold it against.
+    /// Checks the values of a photo against their checksum (format 1 stores none). Raises Failure.album.
     private func prove(_ row: Int) throws {
         let wanted = try db.first("SELECT crc FROM photos WHERE row=?", [.integer(row)])?[0] ?? .null
         if !wanted.isNull, wanted.integer != (try Checksum.photo(db, row, try channels())) {
@@ -175,7 +181,8 @@ public final class Album: @unchecked Sendable {
         }
     }
 
-    /// Reads under the lock. Pages that SQLite refuses, and values that no writer wrote, are a damaged file.
+    /// Runs `read` under the lock. A page that SQLite refuses, or a value that no writer wrote, means that
+    /// the file is damaged: Failure.album.
     private func load<T>(_ read: (Database) throws -> T) throws -> T {
         try lock.withLock {
             do { return try read(db) } catch let error as SQLiteError {
@@ -188,7 +195,7 @@ public final class Album: @unchecked Sendable {
 
     private var kept: [String: Any] = [:]
 
-    /// Computed once, under the lock.
+    /// The value of `make`, computed once, under the lock.
     private func once<T>(_ name: String, _ make: () throws -> T) throws -> T {
         try lock.withLock {
             if let found = kept[name] { return found as! T }
@@ -200,7 +207,8 @@ public final class Album: @unchecked Sendable {
 
     private func points() throws -> [[Int]] { try once("points") { try space().points() } }
 
-    /// The tree of the segment with what it is behind in; without a segment that can be used, a tree of all rows.
+    /// The tree of the segment, with the rows for which it is out of date; a tree of all rows if the segment
+    /// cannot be used.
     private func space() throws -> Space {
         try once("space") {
             if let found = try load({ try Segments.load($0, Segments.kdtree, KDTree.version, photos: count) }),
@@ -243,7 +251,8 @@ public final class Album: @unchecked Sendable {
         }
     }
 
-    /// The channel's graph, and the rows that it knows nothing of. A segment that is damaged is not there.
+    /// The channel's graph, and the rows for which it is out of date. A damaged segment is treated as
+    /// missing.
     private func graph(_ channel: String, _ vectors: VectorSet) throws -> (graph: HNSW?, behind: [Int]) {
         try lock.withLock {
             if let known = graphs[channel] { return known }

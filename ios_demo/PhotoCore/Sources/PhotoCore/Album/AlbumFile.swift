@@ -1,6 +1,7 @@
 import Foundation
 
-/// What makes an SQLite file an album, and the errors for files that are none (index/album/schema.py).
+/// Version numbers and header checks of the album file, and the errors for files that are no albums
+/// (index/album/schema.py).
 enum AlbumFile {
     static let applicationId = 0x4741_4D52
     static let version = 2
@@ -8,7 +9,8 @@ enum AlbumFile {
     static let leafIn1 = """
         NOT EXISTS (SELECT 1 FROM main.edges e JOIN main.mentions c ON c.entity = e.child AND c.photo = m.photo WHERE e.parent = m.entity)
         """
-    /// A temporary view goes before a table of the same name, so that the same SQL reads both formats.
+    /// Views that add format 1's missing columns, empty. A temporary view hides a table of the same name, so
+    /// that the same SQL reads both formats.
     private static let viewsOf1 = """
         CREATE TEMP VIEW photos AS SELECT *, NULL AS utc_offset, NULL AS crc FROM main.photos;
         CREATE TEMP VIEW memories AS SELECT *, NULL AS sharing, NULL AS sensitivity FROM main.memories;
@@ -21,7 +23,7 @@ enum AlbumFile {
         CREATE TEMP TABLE changes(photo INTEGER PRIMARY KEY, generation INTEGER);
         """
 
-    /// A connection that writes nothing and keeps one snapshot of the album for as long as it is open. Raises Failure.album.
+    /// A read-only connection that sees one snapshot of the album until it is closed. Raises Failure.album.
     static func openReader(_ path: String) throws -> Database {
         try checkHeader(path)
         do {
@@ -30,7 +32,8 @@ enum AlbumFile {
             try pin(db)
             try checkVersion(path, db)
             return db
-        } catch let error as SQLiteError where error.isClosedToWriting {  // the folder cannot be written, so no reader's index of the log can stand in it
+        } catch let error as SQLiteError where error.isClosedToWriting {
+            // The folder is read-only, so SQLite cannot create the WAL's shared-memory file in it.
             return try openImmutable(path)
         } catch let error as SQLiteError {
             throw damaged(path, "\(error)")
@@ -58,7 +61,8 @@ enum AlbumFile {
     }
 
     private static func checkVersion(_ path: String, _ db: Database) throws {
-        let found = try db.integer("PRAGMA main.user_version")  // the log may be ahead of the header that was checked
+        // Checked again, since the WAL may hold a newer header than the file.
+        let found = try db.integer("PRAGMA main.user_version")
         guard (1...version).contains(found) else { throw tooNew(path, found) }
     }
 
@@ -66,7 +70,7 @@ enum AlbumFile {
         .album("\(path): album format \(found), this program reads up to \(version); update the program")
     }
 
-    /// Raises Failure.album naming the cause if the file's header is not that of an album that this program reads.
+    /// Raises Failure.album with the cause unless the file's header is that of a readable album.
     static func checkHeader(_ path: String) throws {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
@@ -91,7 +95,8 @@ enum AlbumFile {
         guard format <= version else { throw tooNew(path, format) }
         guard format >= 1 else { throw Failure.album("\(path): album format \(format) is not a version that was ever written; build the album again") }
         let page = number(16, 2) == 1 ? 65536 : number(16, 2), whole = page * number(28, 4)
-        guard size >= whole || FileManager.default.fileExists(atPath: path + "-wal") else {  // then the header may be behind the log
+        // With a WAL, the header and the file may be between two states.
+        guard size >= whole || FileManager.default.fileExists(atPath: path + "-wal") else {
             throw Failure.album("\(path): truncated (\(size) of \(whole) bytes); build or copy the album again")
         }
     }

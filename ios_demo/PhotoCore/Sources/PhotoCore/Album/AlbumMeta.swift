@@ -1,4 +1,5 @@
-/// What encoded the album. `delta`: the entity similarity threshold calibrated for `textEncoder`. `dim`: entity vectors' length.
+/// The encoders that an album was built with. `delta`: the entity similarity threshold calibrated for
+/// `textEncoder`. `dim`: entity vectors' length.
 public struct AlbumMeta: Sendable, Equatable {
     public let textEncoder: String
     public let imageEncoder: String
@@ -9,7 +10,7 @@ public struct AlbumMeta: Sendable, Equatable {
         (self.textEncoder, self.imageEncoder, self.dim, self.delta) = (textEncoder, imageEncoder, dim, delta)
     }
 
-    /// Raises Failure.album for a table that lacks or spoils a value.
+    /// Raises Failure.album for a table in which a value is missing or damaged.
     init(_ db: Database, _ path: String) throws {
         var found: [String: String] = [:]
         for row in try db.rows("SELECT key, value FROM meta") { found[row[0].text ?? ""] = AlbumMeta.said(row[1]) }

@@ -1,4 +1,5 @@
-/// The tables that a writer makes, and how format 1 becomes format 2 (index/album/schema.py; FORMAT.md says the same in words).
+/// The statements that create an album's tables, and those that upgrade format 1 to format 2
+/// (index/album/schema.py; FORMAT.md describes the same).
 enum AlbumSchema {
     private static let memories = """
         (id INTEGER PRIMARY KEY, photo INTEGER NOT NULL REFERENCES photos(row), source TEXT NOT NULL, text TEXT NOT NULL, sharing TEXT, sensitivity TEXT)

@@ -1,10 +1,11 @@
 import Foundation
 
-/// Adds photos to an album as the Python writer does (index/album/writer.py): one durable transaction a call, one writer at a time, readers keep the
-/// snapshot that they opened. A process killed between calls loses nothing that was committed.
+/// Adds photos to an album file in place, as the Python writer does (index/album/writer.py). Each call is one
+/// transaction that has reached the disk when it returns, so a killed app loses at most the batch in
+/// progress. There is one writer at a time; readers keep the snapshot that they opened.
 ///
-/// Of the derived segments it builds the K-D tree. A graph stays as it is, behind in what came since, until `gamer index` builds it again: readers
-/// scan what it does not know.
+/// Of the segments, only the K-D tree is built here. The HNSW graph stays as it is until `gamer index`
+/// rebuilds it: searches scan the photos added since, in addition to searching the graph.
 public final class AlbumWriter {
     public let path: String
     public let meta: AlbumMeta
@@ -13,7 +14,7 @@ public final class AlbumWriter {
     private var rows: PhotoRows
     private var generation: Int
 
-    /// Makes an album without photos. Raises Failure.album if something stands there.
+    /// Creates an album without photos. Raises Failure.album if the path exists.
     public static func create(_ path: String, _ meta: AlbumMeta) throws {
         guard !FileManager.default.fileExists(atPath: path) else { throw Failure.album("\(path): stands there already; choose another name") }
         let aside = path + ".partial"
@@ -36,7 +37,7 @@ public final class AlbumWriter {
         }
     }
 
-    /// Opens an album to change it in place; one of format 1 becomes format 2. Raises Failure.album.
+    /// Opens an album to change it in place; one of format 1 is upgraded to format 2. Raises Failure.album.
     public init(_ path: String) throws {
         try AlbumFile.checkHeader(path)
         self.path = path
@@ -64,20 +65,22 @@ public final class AlbumWriter {
 
     deinit { close() }
 
-    /// Ids of the photos that the album holds.
+    /// Ids of the photos in the album.
     public func ids() throws -> Set<String> { Set(try open().rows("SELECT id FROM photos").compactMap { $0[0].text }) }
 
-    /// All of `batch`, or on any error none of it.
+    /// Adds `batch` in one transaction: on any error nothing of it is added.
     public func add(_ batch: [Encoded]) throws {
         try commit { for item in batch { try rows.insert(item, generation: generation + 1) } }
     }
 
-    /// Gives the entity names that have none a vector: with it a query's meaning finds them, not only its words. `encode`: names → unit vectors.
+    /// Encodes the entity names that have no vector yet, so that similarity search finds them. `encode`:
+    /// names → unit vectors.
     public func embed(_ encode: ([String]) throws -> [[Float]]) throws {
         try commit(counts: false) {
             let db = try open()
             let todo = try db.rows("SELECT row, name FROM entities WHERE data IS NULL AND same_as IS NULL ORDER BY row")
-            for start in stride(from: 0, to: todo.count, by: 512) {  // so many at once, that memory stays bounded
+            // Names given to the encoder at once, so that memory stays bounded.
+            for start in stride(from: 0, to: todo.count, by: 512) {
                 let part = todo[start..<min(start + 512, todo.count)]
                 let made = try encode(part.map { $0[1].text ?? "" })
                 guard made.count == part.count, made.allSatisfy({ $0.count == meta.dim && $0.allSatisfy(\.isFinite) }) else {
@@ -96,7 +99,8 @@ public final class AlbumWriter {
         }
     }
 
-    /// Embeds what has no vector yet, builds the K-D tree if it has fallen far behind, and closes.
+    /// Encodes entity names without a vector, rebuilds the K-D tree if it has fallen far behind, and closes
+    /// the album.
     public func finish(_ encode: ([String]) throws -> [[Float]]) throws {
         try embed(encode)
         try commit(counts: false) {
@@ -112,7 +116,7 @@ public final class AlbumWriter {
     }
 
     public func close() {
-        db?.close()  // the last connection folds the log back: a single file again
+        db?.close()  // the last connection to close checkpoints the WAL
         db = nil
         lock.release()
     }
@@ -122,7 +126,8 @@ public final class AlbumWriter {
         return db
     }
 
-    /// `counts`: false for what adds nothing but derived data.
+    /// Runs `change` in a transaction. `counts`: whether the change increments the generation; false if it
+    /// only adds derived data.
     private func commit(counts: Bool = true, _ change: () throws -> Void) throws {
         let db = try open(), dims = rows.dims
         do {
@@ -144,7 +149,7 @@ public final class AlbumWriter {
         if counts { generation += 1 }
     }
 
-    /// Takes the write lock first, waiting for whoever has it.
+    /// A transaction that takes the write lock at its start, waiting for it if need be.
     private static func transaction(_ db: Database, _ change: () throws -> Void) throws {
         try db.run("BEGIN IMMEDIATE")
         do {
@@ -156,7 +161,7 @@ public final class AlbumWriter {
         }
     }
 
-    /// Durable: a commit has reached the disk when it returns.
+    /// Opens a connection whose commits are durable: a commit returns when it has reached the disk.
     private static func openForWriting(_ path: String, _ mode: Database.Mode) throws -> Database {
         let db = try Database(path, mode)
         db.wait(milliseconds: 10_000)

@@ -1,4 +1,5 @@
-/// The CRC-32 over everything that belongs to one photo, or to one entity (FORMAT.md, Checksums).
+/// A CRC-32 over all values of a photo or an entity (FORMAT.md, Checksums), so that a flipped bit in a row is
+/// detected.
 enum Checksum {
     private static let ofAPhoto = [
         "SELECT id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256 FROM photos WHERE row=?",
@@ -8,7 +9,7 @@ enum Checksum {
     private static let vectors = "SELECT channel, chunk, scale, data, fine FROM vectors WHERE channel=? AND photo=? ORDER BY chunk"
     static let entityColumns = "canonical, name, kind, scale, data"
 
-    /// `channels`: the album's, sorted.
+    /// The checksum of the photo in a row. `channels`: the album's, sorted.
     static func photo(_ db: Database, _ row: Int, _ channels: [String]) throws -> Int {
         var crc: UInt32 = 0
         for sql in ofAPhoto { try db.each(sql, [.integer(row)]) { crc = CRC32.of(bytes($0), continuing: crc) } }
@@ -18,7 +19,7 @@ enum Checksum {
 
     static func values(_ values: [Value]) -> Int { Int(CRC32.of(bytes(values))) }
 
-    /// Each with a letter for its type, so that no two lists of values have the same bytes.
+    /// A value's bytes, with a letter for its type, so that different lists of values give different bytes.
     private static func bytes(_ values: [Value]) -> [UInt8] {
         values.flatMap { value -> [UInt8] in
             switch value {

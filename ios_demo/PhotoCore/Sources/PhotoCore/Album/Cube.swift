@@ -1,5 +1,5 @@
-/// A box in space-time (paper section 3.2, layer 1), in wall time: milliseconds as if UTC, degrees WGS 84, both ends included. nil on a side means open.
-/// `west > east` crosses the antimeridian.
+/// A box in space-time (paper section 3.2, layer 1), in wall time: ms as if UTC, degrees WGS 84, bounds
+/// inclusive. A side that is nil is unbounded; `west > east` means that the box crosses the antimeridian.
 public struct Cube: Sendable, Hashable {
     public var start: Int?
     public var end: Int?

@@ -1,9 +1,9 @@
-/// Row → rows, compressed: the neighbours of i are `targets[offsets[i]..<offsets[i + 1]]`, ascending.
+/// Compressed sparse rows (CSR): row i's neighbours are `targets[offsets[i]..<offsets[i + 1]]`, ascending.
 public struct Adjacency: Sendable {
     public let offsets: [Int]
     public let targets: [Int]
 
-    /// From pairs in any order; `count`: how many source rows there are.
+    /// Builds the links from pairs in any order; `count`: the number of source rows.
     public init(_ pairs: [(source: Int, target: Int)], count: Int) {
         let sorted = pairs.sorted { ($0.source, $0.target) < ($1.source, $1.target) }
         var offsets = [Int](repeating: 0, count: count + 1)
@@ -15,10 +15,11 @@ public struct Adjacency: Sendable {
     public func of(_ row: Int) -> ArraySlice<Int> { targets[offsets[row]..<offsets[row + 1]] }
 }
 
-/// Layer 2's walk.
+/// The traversal of the entity graph in layer 2.
 public enum Graph {
-    /// The nodes with similarity ≥ `delta` that the walk reaches: activated ones, then parents and children of kept ones, until none is new. Best
-    /// first; equal similarities in order of row. `edges` holds each relation in both directions.
+    /// The nodes with similarity ≥ `delta` that are reachable from the activated ones through such nodes.
+    /// `edges` holds each relation in both directions. The result is sorted by similarity, best first; equal
+    /// similarities in order of row.
     public static func traverse(_ activated: [Int], similarity: [Float], edges: Adjacency, delta: Double) -> [Int] {
         var kept = [Bool](repeating: false, count: similarity.count)
         let least = Float(delta)

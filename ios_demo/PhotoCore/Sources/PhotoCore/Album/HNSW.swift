@@ -1,15 +1,18 @@
-/// The HNSW segment (FORMAT.md, `hnsw:CHANNEL`): proposes candidates by the cosine of bytes; ranking them is the caller's.
+/// The HNSW segment (FORMAT.md, `hnsw:CHANNEL`): links over the vectors of one channel, without the vectors.
+/// It proposes candidates; the caller ranks them.
 public struct HNSW: Sendable {
     public static let version = 2
 
     private let links: HNSWLinks
-    /// Position in the channel's vectors of each of the graph's vectors, -1 where its photo changed; nil where they are the same.
+    /// The VectorSet position of each graph node, -1 where the photo has changed since; nil if node numbers
+    /// and positions are the same.
     private let places: [Int]?
     private let vectors: VectorSet
 
     public var count: Int { links.count }
 
-    /// `behind`: rows that changed since. Raises Failure.album for bytes that are no graph over the other rows' vectors.
+    /// Opens a segment. `behind`: the photo rows that changed since it was built. Raises Failure.album if the
+    /// bytes are not a graph over the vectors of the other rows.
     public init(bytes raw: [UInt8], vectors: VectorSet, behind: [Int]) throws {
         let bytes = Bytes(raw)
         guard raw.count >= 40, raw.starts(with: Array("GHNS".utf8)) else { throw Failure.album("HNSW segment: not a graph; rebuild the segment") }
@@ -46,7 +49,7 @@ public struct HNSW: Sendable {
         }
     }
 
-    /// Positions of at most `count` near vectors, nearest first.
+    /// VectorSet positions of at most `count` near vectors, nearest first by the cosine of their int8 codes.
     public func candidates(_ query: VectorQuery, _ count: Int) -> [Int] {
         guard count >= 1, self.count > 0 else { return [] }
         let found = walk(query.first, min(count, self.count)).map { links.keys?[$0] ?? $0 }
@@ -59,7 +62,8 @@ public struct HNSW: Sendable {
         static func < (a: Near, b: Near) -> Bool { a.far < b.far }
     }
 
-    /// Greedily from the entry down to level 1, then the best `width` of the lowest level: slots, nearest first.
+    /// Searches greedily from the entry down to level 1, then for the best `width` candidates on the lowest
+    /// level; returns slots, nearest first.
     private func walk(_ query: [Int8], _ width: Int) -> [Int] {
         let norm = Double(VectorSet.product(query, 0, query))
         func far(_ slot: Int) -> Float { distance(query, norm, slot) }
@@ -93,7 +97,8 @@ public struct HNSW: Sendable {
         return best.map(\.slot)
     }
 
-    /// One minus the cosine of bytes; a place that leads nowhere is all zeros, which is near to nothing.
+    /// One minus the cosine of the int8 codes. A node without a current vector counts as zeros, which are
+    /// near to no query.
     private func distance(_ query: [Int8], _ norm: Double, _ slot: Int) -> Float {
         let key = links.keys?[slot] ?? slot, place = places?[key] ?? key
         if place < 0 { return norm == 0 ? 0 : 1 }

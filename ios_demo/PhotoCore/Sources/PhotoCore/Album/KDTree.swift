@@ -1,8 +1,7 @@
-/// An implicit, balanced K-D tree over (latitude, longitude, time): three integer columns and a permutation (FORMAT.md, segment `kdtree`).
-///
-/// Knows integers and boxes; nothing of photos or degrees.
+/// An implicit, balanced K-D tree over (latitude, longitude, time): three integer columns and a permutation,
+/// without pointers (FORMAT.md, segment `kdtree`).
 public struct KDTree: Sendable {
-    /// Integer bounds, both ends included.
+    /// Integer bounds, inclusive.
     public struct Box: Sendable, Equatable {
         public var low: [Int]
         public var high: [Int]
@@ -14,14 +13,14 @@ public struct KDTree: Sendable {
     public static let leaf = 32
     public static let version = 1
 
-    /// Row numbers in tree order, and the points in the same order: [3][n].
+    /// Rows in tree order, and the points in the same order: [3][n], one array for each axis.
     public let order: [Int]
     public let columns: [[Int]]
     public let leaf: Int
 
     public var count: Int { order.count }
 
-    /// The segment's bytes as a tree. Raises Failure.album for anything else.
+    /// Reads a segment. Raises Failure.album for bytes that are not a tree.
     public init(bytes raw: [UInt8]) throws {
         let bytes = Bytes(raw)
         guard raw.count >= 16 else { throw Failure.album("K-D tree segment: shorter than its header; rebuild the segment") }
@@ -40,7 +39,7 @@ public struct KDTree: Sendable {
         guard order.allSatisfy({ $0 >= 0 && $0 < count }) else { throw Failure.album("K-D tree segment: a row number out of range; rebuild the segment") }
     }
 
-    /// A tree of points [n] of (latitude, longitude, time).
+    /// Builds a tree from the points (latitude, longitude, time), in order of row.
     public init(points: [[Int]], leaf: Int = KDTree.leaf) {
         var order = Array(points.indices)
         var stack = [(low: 0, high: order.count, axis: 0)]
@@ -56,7 +55,7 @@ public struct KDTree: Sendable {
         columns = (0..<3).map { axis in order.map { points[$0][axis] } }
     }
 
-    /// The segment's bytes.
+    /// The segment, little-endian: header, then the columns in tree order, then the permutation.
     public func bytes() -> [UInt8] {
         var out = Array("GKDT".utf8) + littleEndian(UInt16(KDTree.version)) + littleEndian(UInt16(leaf)) + littleEndian(UInt64(count))
         out.reserveCapacity(16 + 28 * count)
@@ -65,7 +64,7 @@ public struct KDTree: Sendable {
         return out
     }
 
-    /// Row numbers of the points in any of the boxes, not sorted, each with the number of a box that holds it.
+    /// The rows of the points in any of the boxes, unsorted, each with the index of a box that holds it.
     public func hits(_ boxes: [Box]) -> [(row: Int, box: Int)] {
         var out: [(row: Int, box: Int)] = []
         for (number, box) in boxes.enumerated() {
@@ -77,7 +76,7 @@ public struct KDTree: Sendable {
                 }
                 let mid = (low + high) / 2, value = columns[axis][mid]
                 if holds(box, mid) { out.append((order[mid], number)) }
-                // Equal values may stand on both sides of the middle, so both comparisons include equality.
+                // Equal values may lie on both sides of the middle, so both comparisons include equality.
                 if box.low[axis] <= value { stack.append((low, mid, (axis + 1) % 3)) }
                 if box.high[axis] >= value { stack.append((mid + 1, high, (axis + 1) % 3)) }
             }
@@ -85,17 +84,17 @@ public struct KDTree: Sendable {
         return out
     }
 
-    /// Sorted row numbers of the points in any of the boxes, each once.
+    /// Ascending rows of the points in any of the boxes.
     public func range(_ boxes: [Box]) -> [Int] { Array(Set(hits(boxes).map(\.row))).sorted() }
 
     private func holds(_ box: Box, _ at: Int) -> Bool {
         (0..<3).allSatisfy { columns[$0][at] >= box.low[$0] && columns[$0][at] <= box.high[$0] }
     }
 
-    /// The k nearest points with their distances, nearest first, equal ones in order of row.
+    /// The rows of the k nearest points and their distances, nearest first, ties in order of row.
     ///
-    /// `unit`: what one step on each axis is worth; 0 ignores the axis. `period`: of the second axis, where the ends meet. A point that is lowest
-    /// on an axis that counts is not near.
+    /// `unit`: the distance of one step on each axis; 0 ignores the axis. `period`: the length of the second
+    /// axis if it is circular (longitude), else 0. A point that is unknown on an axis in use is left out.
     public func nearest(_ point: [Int], unit: [Double], k: Int, period: Int = 0) -> [(row: Int, far: Double)] {
         guard k >= 1, unit.contains(where: { $0 > 0 }) else { return [] }
         var found: [(row: Int, far: Double)] = []

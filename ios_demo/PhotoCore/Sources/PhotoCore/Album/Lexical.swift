@@ -1,7 +1,7 @@
 import Foundation
 
-/// One word of a query. `rows`: ascending photo rows that hold it; `bm25`: positive, of the photo's best memory each. `rarity`: its inverse document
-/// frequency over memories.
+/// One word of the query, with the photos that hold it. `rows`: ascending photo rows; `bm25`: positive, of
+/// each photo's best memory. `rarity`: the word's inverse document frequency over memories.
 public struct Word: Sendable {
     public let text: String
     public let rows: [Int]
@@ -11,21 +11,21 @@ public struct Word: Sendable {
     public init(text: String, rows: [Int], bm25: [Float], rarity: Double) { (self.text, self.rows, self.bm25, self.rarity) = (text, rows, bm25, rarity) }
 }
 
-/// All words of a query over the `photos` rows of an album (index/album/lexical.py: BM25 by FTS5, word by word).
+/// All words of a query, over an album of `photos` rows (index/album/lexical.py: BM25 by FTS5, word by word).
 public struct WordScores: Sendable {
     public let words: [Word]
     public let photos: Int
 
     public init(words: [Word], photos: Int) { (self.words, self.photos) = (words, photos) }
 
-    /// By photo: the sum over words; 0 where none is held.
+    /// By row: the sum over words; 0 for a photo that holds none.
     public func bm25() -> [Float] {
         var total = [Float](repeating: 0, count: photos)
         for word in words { for (row, score) in zip(word.rows, word.bm25) { total[row] += score } }
         return total
     }
 
-    /// By photo, in 0..1: the held share of the query's rarity.
+    /// By row, in 0..1: the share of query words that the photo holds, weighted by rarity.
     public func coverage() -> [Float] {
         let whole = words.reduce(0) { $0 + $1.rarity }
         var held = [Float](repeating: 0, count: photos)
@@ -38,8 +38,8 @@ enum Lexical {
     private static let maxWords = 64
     private static let sql = "SELECT rowid, bm25(memories_fts) FROM memories_fts WHERE memories_fts MATCH ? LIMIT ?"
 
-    /// `spellings`: for each word its forms, the plain one first. `owner`: the photo row of each memory id. Common words are left out: vectors know
-    /// them too.
+    /// Looks up each word of a query. `spellings`: for each word its forms, the plain one first. `owner`: the
+    /// photo row of each memory id. Common words are left out, since the vectors cover their meaning.
     static func lookUp(_ db: Database, _ spellings: [[Text]], _ owner: [Int], photos: Int) throws -> WordScores {
         let bound = min(10_000, Int(1_000 + 0.02 * Double(owner.count)))
         var words: [Word] = []
@@ -52,7 +52,8 @@ enum Lexical {
 
     private static func matches(_ db: Database, _ forms: [Text], _ limit: Int) throws -> [(memory: Int, score: Double)] {
         try forms.flatMap { form -> [(memory: Int, score: Double)] in
-            let quoted = "\"" + form.string.replacingOccurrences(of: "\"", with: "\"\"") + "\""  // no word is FTS5 syntax
+            // Quoted, so that no word is read as FTS5 syntax.
+            let quoted = "\"" + form.string.replacingOccurrences(of: "\"", with: "\"\"") + "\""
             return try db.rows(sql, [.text(quoted), .integer(limit)]).map { ($0[0].integer ?? -1, $0[1].real ?? 0) }
         }
     }

@@ -1,11 +1,12 @@
-/// Reads an album's columns into arrays (index/album/loader.py): the seam between SQL and searching. Raises Failure.value for numbers that no writer wrote.
+/// Reads an album's tables into arrays and data classes (index/album/loader.py). Raises Failure.value for
+/// numbers that no writer wrote.
 enum Loader {
     static let photoColumns = "row, id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256"
     private static let point = "SELECT coalesce(lat_e7, ?1), coalesce(lon_e7, ?1), coalesce(taken_at, ?1), coalesce(utc_offset, 0) FROM photos"
 
     static func generation(_ db: Database) throws -> Int { try db.integer("SELECT CAST(value AS INTEGER) FROM meta WHERE key='generation'") }
 
-    /// Rows are 0..n-1, so the last one tells.
+    /// The last row + 1, since rows are 0..n-1.
     static func photoCount(_ db: Database) throws -> Int {
         let count = try db.integer("SELECT coalesce(max(row), -1) + 1 FROM photos")
         let size = try db.integer("PRAGMA page_count") * (try db.integer("PRAGMA page_size"))
@@ -13,7 +14,7 @@ enum Loader {
         return count
     }
 
-    /// (lat_e7, lon_e7, wall time), the lowest integer where unknown, in order of row.
+    /// (lat_e7, lon_e7, wall time ms) of each row, the lowest integer where unknown.
     static func points(_ db: Database) throws -> [[Int]] {
         let found = try db.rows("\(point) ORDER BY row", [.integer(.min)]).map(onTheWall)
         guard found.count == (try photoCount(db)) else { throw Failure.value("photo rows are not 0..n-1") }
@@ -27,7 +28,7 @@ enum Loader {
         }
     }
 
-    /// Cues are wall time, and so are the points.
+    /// Converts the time from UTC to wall time, which is what cues mean.
     private static func onTheWall(_ record: [Value]) throws -> [Int] {
         let numbers = record.compactMap(\.integer)
         guard numbers.count == 4 else { throw Failure.value("a time or place that is no integer") }
@@ -54,7 +55,7 @@ enum Loader {
         return found
     }
 
-    /// Rows of (owner, scale, data, and perhaps fine).
+    /// The vectors in `rows` of (owner, scale, data, and perhaps fine).
     static func vectorSet(_ rows: [[Value]], _ what: String) throws -> VectorSet {
         let dim = rows[0][2].blob?.count ?? 0, width = (dim + 3) / 4
         var codes: [Int8] = [], scales: [Float] = [], owners: [Int] = [], fine: [UInt8] = []
@@ -67,7 +68,7 @@ enum Loader {
             scales.append(Float(scale))
             owners.append(owner)
             guard hasFine else { continue }
-            // Vectors that an older writer wrote have none: an eighth of a step up and down in turn.
+            // Vectors of an older writer have no residues and get +1/8 and -1/8 of a step in turn.
             let digits = row[3].blob ?? [UInt8](repeating: 0x99, count: width)
             guard digits.count == width else { throw Failure.value("fine digits of different lengths") }
             fine += digits
@@ -75,7 +76,8 @@ enum Loader {
         return VectorSet(dim: dim, codes: codes, scales: scales, owners: owners, fine: hasFine ? fine : nil)
     }
 
-    /// The entity that each entity row stands for, itself unless it was merged. Raises Failure.value for aliases in a circle.
+    /// The root entity of each entity row: the row itself unless it was merged. Raises Failure.value if
+    /// aliases form a cycle.
     static func entityRoots(_ db: Database) throws -> [Int] {
         let found = try db.rows("SELECT row, same_as FROM entities ORDER BY row")
         guard found.enumerated().allSatisfy({ $1[0].integer == $0 }) else { throw Failure.value("entity rows are not 0..m-1") }
@@ -93,7 +95,8 @@ enum Loader {
         return roots
     }
 
-    /// Owners are roots, ascending, so that an alias's vector speaks for the entity it was merged with.
+    /// The vectors of all entities. The owners are root entities, ascending, so the vector of a merged name
+    /// counts for the entity that the name was merged into.
     static func entityVectors(_ db: Database) throws -> VectorSet? {
         let rows = try db.rows("SELECT row, scale, data FROM entities WHERE data IS NOT NULL ORDER BY row")
         if rows.isEmpty { return nil }
@@ -102,7 +105,7 @@ enum Loader {
         return try vectorSet(owned.map { [.integer($0.root), $0.row[1], $0.row[2]] }, "entities")
     }
 
-    /// The two columns of a link table as pairs, merged entities as one, each once.
+    /// The two columns of a link table as pairs, without repeats; merged entities are replaced by their root.
     static func pairs(_ db: Database, _ table: String, photos: Int) throws -> [(Int, Int)] {
         let edges = table == "edges"
         let rows = try db.rows(edges ? "SELECT parent, child FROM edges" : "SELECT entity, photo FROM mentions")
@@ -120,7 +123,7 @@ enum Loader {
         }
     }
 
-    /// The photo of each memory id; ids are from 1.
+    /// The photo of each memory id. Ids start at 1; the number of gaps is bounded.
     static func memoryOwners(_ db: Database, _ photos: Int) throws -> [Int] {
         let rows = try db.rows("SELECT id, photo FROM memories ORDER BY id").map { ($0[0].integer ?? -1, $0[1].integer ?? -1) }
         try within(rows.map(\.0), 16 * (rows.count + 1 + photos) + 1024, "memory ids")
@@ -130,7 +133,7 @@ enum Loader {
         return owner
     }
 
-    /// Raises Failure.value unless all lie in 0..limit-1.
+    /// Raises Failure.value unless all numbers lie in 0..limit-1.
     static func within(_ numbers: [Int], _ limit: Int, _ what: String) throws {
         guard numbers.allSatisfy({ $0 >= 0 && $0 < limit }) else { throw Failure.value("\(what) outside 0..\(limit - 1)") }
     }

@@ -1,16 +1,18 @@
-/// `scores`: cosine of the best chunk of each photo, best first. `plan`: what was done.
+/// Photos, best first. `scores`: the cosine of each one's best chunk. `plan`: the plan that was executed.
 public struct VectorResult: Sendable {
     public let rows: [Int]
     public let scores: [Float]
     public let plan: Estimate.Plan
 }
 
-/// The k nearest photos in one channel: by scan or by graph, as the planner chooses, ranked by everything that is stored of a vector.
+/// The k nearest photos in one channel, by exact scan or by graph search, as the planner chooses. Both rank
+/// by int8 codes first, then re-rank the best with the residues.
 ///
-/// A walk that finds too few photos in the filter is not believed: where the filter and the query agree the graph's nearest are elsewhere.
+/// If a graph search leaves too few photos within the filter, an exact scan replaces it: the vectors that the
+/// graph finds nearest may all lie outside a narrow filter.
 public enum Nearest {
-    /// `rows`: the filter, ascending without repeats, or nil. `behind`: rows of which the graph says nothing true; they are scanned on top.
-    /// `plan`: nil lets the planner choose.
+    /// The k best photos. `rows`: the filter, ascending without repeats, or nil. `behind`: rows that changed
+    /// since the graph was built; they are scanned in addition. `plan`: nil to let the planner choose.
     public static func find(
         _ vectors: VectorSet, graph: HNSW?, behind: [Int], query: [Float], k: Int, rows: [Int]? = nil, plan: Estimate.Plan? = nil
     ) -> VectorResult {
@@ -30,10 +32,10 @@ public enum Nearest {
         return ranked(vectors, ready, scan(vectors, ready, k, rows), k, .exact)
     }
 
-    /// More photos are ranked again than are wanted.
+    /// How many photos are re-ranked.
     private static func again(_ k: Int) -> Int { k + max(6, k / 2) }
 
-    /// The photos worth ranking again, ascending.
+    /// The rows of the photos to re-rank, ascending.
     private static func scan(_ vectors: VectorSet, _ query: VectorQuery, _ k: Int, _ rows: [Int]?) -> [Int] {
         if let rows, rows.count <= again(k) { return rows }
         let asked = rows ?? (vectors.oneEach ? Array(0..<vectors.count) : Array(Set(vectors.owners)).sorted())

@@ -1,4 +1,4 @@
-/// A sentence that somebody, or some program, attached to a photo. `source`: chat, social, ocr, caption, note, people, label or place.
+/// A sentence attached to a photo. `source`: chat, social, ocr, caption, note, people, label or place.
 public struct Memory: Sendable, Equatable {
     public let source: String
     public let text: String
@@ -9,12 +9,13 @@ public struct Memory: Sendable, Equatable {
         (self.source, self.text, self.sharing, self.sensitivity) = (source, text, sharing, sensitivity)
     }
 
-    /// Whether the device wrote it itself, anew at each encoding.
+    /// Whether the device derived the memory itself. Such memories are derived again at each encoding.
     public var isDerived: Bool { source == "label" || source == "place" }
 }
 
-/// One photo. `takenAt`: milliseconds UTC, or wall time as if UTC when `tzSource` is "local"; `utcOffset`: whole minutes by which the clock on the wall was
-/// ahead of UTC. `lat`, `lon`: degrees, both or neither.
+/// One photo. `takenAt`: ms since 1970 UTC, or wall time stored as if UTC where `tzSource` is "local".
+/// `utcOffset`: whole minutes by which the clock on the wall was ahead of UTC. `lat`, `lon`: degrees (WGS
+/// 84), both or neither.
 public struct Photo: Sendable, Equatable {
     public var id: String
     public var path: String?
@@ -30,11 +31,12 @@ public struct Photo: Sendable, Equatable {
 
     public init(id: String) { self.id = id }
 
-    /// What the clock on the wall said, as if UTC: what people mean by "at night".
+    /// Local wall-clock time in ms, as if UTC. People mean this time by "at night".
     public var wall: Int? { takenAt.map { $0 + 60_000 * (utcOffset ?? 0) } }
 }
 
-/// An entity found in a memory. `kind`: person, place, thing, price or date. `parent`: what it describes (119 → chair).
+/// An entity found in a memory. `kind`: person, place, thing, price or date. `parent`: what it describes (119
+/// → chair).
 public struct Mention: Sendable, Equatable {
     public let name: String
     public let kind: String
@@ -43,7 +45,8 @@ public struct Mention: Sendable, Equatable {
     public init(_ name: String, _ kind: String, parent: String? = nil) { (self.name, self.kind, self.parent) = (name, kind, parent) }
 }
 
-/// A photo with what the models computed for it: what the writer takes. `vectors`: channel → unit vectors, one a chunk.
+/// A photo with its vectors and mentions, as AlbumWriter takes it. `vectors`: channel → unit vectors, one for
+/// each chunk.
 public struct Encoded: Sendable {
     public let photo: Photo
     public let vectors: [(channel: String, chunks: [[Float]])]

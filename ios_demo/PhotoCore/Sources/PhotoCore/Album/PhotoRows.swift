@@ -1,9 +1,9 @@
-/// The rows of one photo, written (index/album/rows.py): its own, its memories with their index of words, its vectors and mentions. Every function runs
-/// inside the caller's transaction.
+/// Inserts one photo's rows in all tables, with their full-text index entries (index/album/rows.py). Every
+/// function runs inside the caller's transaction.
 struct PhotoRows {
     let db: Database
     let path: String
-    /// Channel → dimensions, grown by the first photo that has a vector in a channel.
+    /// Channel → dimensions; a channel's first vector adds its entry.
     var dims: [String: Int]
 
     func count() throws -> Int { try db.integer("SELECT coalesce(max(row), -1) + 1 FROM photos") }
@@ -13,7 +13,8 @@ struct PhotoRows {
         do { try photo(row, item.photo) } catch let error as SQLiteError where error.isConstraint {
             throw Failure.album("\(path): photo id \(item.photo.id.scalars.quoted) is already in the album; give every photo its own id")
         }
-        if row < (try db.integer("SELECT coalesce(max(rows), 0) FROM segments")) {  // a photo that was removed had this row
+        // A segment may still describe a removed photo that had this row.
+        if row < (try db.integer("SELECT coalesce(max(rows), 0) FROM segments")) {
             try db.rows("INSERT OR REPLACE INTO changes VALUES(?,?)", [.integer(row), .integer(generation)])
         }
         for memory in item.photo.memories {
@@ -61,7 +62,8 @@ struct PhotoRows {
         }
     }
 
-    /// A photo is linked to the leaves that its memories name; a parent is linked to its time and place (leaf 0), and to its children.
+    /// Links a photo to the entities that its memories name (leaf 1), and to their parents (leaf 0). A leaf-0
+    /// link ties the parent to the photo's time and place. Edges link parents to their children.
     private func link(_ row: Int, _ mention: Mention) throws {
         guard let entity = try entityRow(mention.name, mention.kind) else { return }
         try db.rows("INSERT OR IGNORE INTO mentions VALUES(?,?,1)", [.integer(entity), .integer(row)])
@@ -70,7 +72,8 @@ struct PhotoRows {
         try db.rows("INSERT OR REPLACE INTO mentions VALUES(?,?,0)", [.integer(parent), .integer(row)])
     }
 
-    /// The row of a name, made if it is new. Another spelling of a known name becomes its alias, without a vector of its own.
+    /// The entity row of a name, inserted if it is new; nil if the name has no canonical form. A new spelling
+    /// of a known name becomes its alias, without a vector of its own.
     private func entityRow(_ said: String, _ kind: String) throws -> Int? {
         let name = said.scalars.tidied().string, key = Entities.canonical(name.scalars).string
         if key.isEmpty { return nil }

@@ -1,5 +1,5 @@
-/// Chooses between scoring every vector that a filter leaves and walking the graph past those that it does not (index/vectors/planner.py). Costs in
-/// microseconds, set by hand on one x86 core.
+/// The query planner: estimates whether an exact scan or a graph search is faster for a filtered query. The
+/// constants are microseconds, those of index/vectors/planner.py, set by hand on one x86 core.
 public struct Estimate: Sendable, Equatable {
     public enum Plan: String, Sendable { case exact, hnsw }
 
@@ -10,7 +10,7 @@ public struct Estimate: Sendable, Equatable {
     public let hasGraph: Bool
     public var chunks = 1.0
 
-    /// Vectors that a walk would keep in view.
+    /// The candidate-list size (ef) that a graph search would use.
     public var width: Int { min(total, max(76, 2 * k, Int((1.6 * Double(k) * chunks * Double(total) / Double(max(left, 1))).rounded(.up)))) }
 
     public var exactMicroseconds: Double {

@@ -1,8 +1,9 @@
-/// Feedback: "A is better than B". It reorders a ranking where both match, and nothing else (index/album/preferences.py).
+/// Feedback of the form "A is better than B", which reorders a ranking only where both match
+/// (index/album/preferences.py).
 public struct Preferences: Sendable {
     public typealias Pair = (better: Int, worse: Int)
 
-    /// Pairs of photo rows, and of entity rows.
+    /// Pairs (better, worse) of photo rows, and of entity rows.
     public let photos: [Pair]
     public let entities: [Pair]
 
@@ -10,8 +11,8 @@ public struct Preferences: Sendable {
 
     public var isEmpty: Bool { photos.isEmpty && entities.isEmpty }
 
-    /// `ranked` with every better one directly before the first that it is better than, if it stood behind it; the rest keep their order. Pairs that
-    /// contradict each other (a damaged file's) drop and repeat nobody.
+    /// `ranked`, with each better item moved directly before the first item it is better than. Other items
+    /// keep their order. Pairs in a cycle (from a damaged file) neither drop nor repeat an item.
     public static func reorder(_ ranked: [Int], _ pairs: [Pair]) -> [Int] {
         var place: [Int: Int] = [:]
         for (at, row) in ranked.enumerated() { place[row] = at }
@@ -33,7 +34,8 @@ public struct Preferences: Sendable {
         return out
     }
 
-    /// Preferences between entities as pairs of photos. `linked`: photo rows in order, each with the entities it is linked to.
+    /// Preferences between entities as pairs of photos. `linked`: photo rows in the order of the ranking,
+    /// each with the entities it is linked to.
     public static func betweenPhotos(_ entities: [Pair], _ linked: [(row: Int, names: Set<Int>)]) -> [Pair] {
         entities.flatMap { pair -> [Pair] in
             let ours = linked.filter { $0.names.contains(pair.better) && !$0.names.contains(pair.worse) }.map(\.row)

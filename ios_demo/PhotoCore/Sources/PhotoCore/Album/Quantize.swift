@@ -1,9 +1,10 @@
-/// Vectors as signed bytes with one scale each, and a finer digit for ranking again (FORMAT.md, Vectors).
+/// One vector as the album stores it: int8 codes with one scale, and 2-bit residues for re-ranking
+/// (FORMAT.md, Vectors).
 public struct Quantized: Sendable, Equatable {
     /// Component i is about `scale * codes[i]`.
     public let codes: [Int8]
     public let scale: Float
-    /// What the rounding took, as the quarter of a step in which it lies, four to a byte: ceil(d / 4) bytes.
+    /// The rounding errors (residues) in quarters of a step, four to a byte: ceil(d / 4) bytes.
     public let fine: [UInt8]
 
     /// A zero vector has scale 0.

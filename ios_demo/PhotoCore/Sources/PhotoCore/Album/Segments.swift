@@ -1,17 +1,20 @@
-/// Derived segments: blobs that can be rebuilt from the rows, kept with a hash and with what they were built from (index/album/segments.py).
+/// Segments: search structures derived from the rows, stored as blobs with a hash and a generation
+/// (index/album/segments.py). A segment whose bytes do not match its hash is treated as missing, and the
+/// caller scans the rows.
 enum Segments {
     static let kdtree = "kdtree"
 
     static func hnsw(_ channel: String) -> String { "hnsw:\(channel)" }
 
-    /// `behind`: sorted rows, all below the album's number of photos, that the blob says nothing true about.
+    /// A segment that matches its hash. `behind`: ascending rows of existing photos for which the blob is out
+    /// of date or silent.
     struct Segment {
         let blob: [UInt8]
         let rows: Int
         let behind: [Int]
     }
 
-    /// nil for a segment that is missing, of another version, or does not match its hash.
+    /// The segment, or nil if it is missing, damaged or of another version. `photos`: their number now.
     static func load(_ db: Database, _ name: String, _ version: Int, photos: Int) throws -> Segment? {
         guard let found = try db.first("SELECT version, generation, rows, sha256, blob FROM segments WHERE name=?", [.text(name)]),
             found[0].integer == version, let generation = found[1].integer, let rows = found[2].integer, let blob = found[4].blob,
@@ -26,7 +29,8 @@ enum Segments {
         return changed + (rows < photos ? Array(max(0, rows)..<photos) : [])
     }
 
-    /// Whether a segment is missing, or so far behind (more than a twentieth of the photos) that scanning the rest costs more than building it again.
+    /// Whether a segment is missing, or so far behind (more than a twentieth of the photos) that scanning the
+    /// rest costs more than a rebuild.
     static func isDue(_ db: Database, _ name: String, photos: Int) throws -> Bool {
         guard let found = try db.first("SELECT generation, rows FROM segments WHERE name=?", [.text(name)]) else { return true }
         let rows = found[1].integer ?? 0

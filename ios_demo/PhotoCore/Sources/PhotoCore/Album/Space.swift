@@ -1,14 +1,18 @@
 import Foundation
 
-/// What the cubes left: `rows`, sorted, inside some cube or of unknown field; `inside`, sorted, by known fields alone.
+/// `rows`: ascending, inside some cube or not excluded for an unknown field. `inside`: ascending, surely
+/// inside.
 public struct CubeResult: Sendable {
     public let rows: [Int]
     public let inside: [Int]
 }
 
-/// Layer 1's meaning: photos' times and places as tree points, cubes as boxes, and the rule that a cue never drops an unknown field.
+/// Layer 1: maps photos to points of the K-D tree and space-time cubes to boxes. A cue never excludes a photo
+/// for an unknown field: such a field is stored as the lowest integer on its axis, a value that no known
+/// field takes.
 ///
-/// An unknown field is a point at the lowest integer on its axis. Beside the tree stands a small one of `late` rows, which came or changed since.
+/// `tree`: the photos as they were when the segment was built. `late`: rows added or changed since; their
+/// points are in a small tree of their own.
 public struct Space: Sendable {
     public static let e7 = 10_000_000
     private static let metresE7 = 111_320.0 / Double(e7)
@@ -23,13 +27,13 @@ public struct Space: Sendable {
         lateTree = KDTree(points: points)
     }
 
-    /// Degrees as the integers of the file.
+    /// Degrees in the file's unit of 1e-7 degrees.
     public static func e7(_ degrees: Double) -> Int {
         let scaled = (degrees * Double(e7)).rounded(.toNearestOrEven)
         return scaled >= 9.2e18 ? .max : scaled <= -9.2e18 ? .min + 1 : Int(scaled)
     }
 
-    /// (latitude, longitude, time) by row.
+    /// (latitude e7, longitude e7, wall time ms), in order of row.
     public func points() -> [[Int]] {
         var out = [[Int]](repeating: [KDTree.lowest, KDTree.lowest, KDTree.lowest], count: max(count, tree.count))
         for (at, row) in tree.order.enumerated() { out[row] = tree.columns.map { $0[at] } }
@@ -38,7 +42,7 @@ public struct Space: Sendable {
         return out
     }
 
-    /// Rows of which the tree says nothing true.
+    /// True for the rows whose points in `tree` are out of date.
     private var stale: [Bool] {
         var out = [Bool](repeating: false, count: max(count, tree.count))
         for row in late { out[row] = true }
@@ -53,7 +57,7 @@ public struct Space: Sendable {
         return found.filter { !stale[$0.row] } + lateTree.hits(boxes).map { (late[$0.row], $0.box) }
     }
 
-    /// No cubes are the paper's "N/A": every photo.
+    /// The photos in any of the cubes. Empty `cubes` is the paper's "N/A": every photo.
     public func inCubes(_ cubes: [Cube]) -> CubeResult {
         if cubes.isEmpty { return CubeResult(rows: Array(0..<count), inside: Array(0..<count)) }
         let split = cubes.map(Space.boxes)
@@ -62,7 +66,8 @@ public struct Space: Sendable {
             rows: Set(found.map(\.row)).sorted(), inside: Set(found.filter { $0.box < known.count }.map(\.row)).sorted())
     }
 
-    /// The k rows nearest to a place, a time, or both. Raises Failure.album when neither is given, or half a place.
+    /// The k rows nearest to a place, a time, or both, nearest first. Raises Failure.album if neither is
+    /// given, or only half a place.
     public func near(_ k: Int, lat: Double?, lon: Double?, takenAt: Int?, metresAnHour: Double = 1000) throws -> [Int] {
         guard (lat == nil) == (lon == nil), lat != nil || takenAt != nil else {
             throw Failure.album("nearest photos: give a place, a time, or both; a place is a latitude and a longitude")
@@ -79,7 +84,7 @@ public struct Space: Sendable {
 
     private typealias Span = (low: Int, high: Int)
 
-    /// Boxes of photos truly inside, and of photos that the cube cannot judge on some axis and that fit on the others.
+    /// Boxes of photos surely inside, and boxes of photos with unknown fields that fit otherwise.
     private static func boxes(_ cube: Cube) -> (known: [KDTree.Box], beside: [KDTree.Box]) {
         let all: Span = (.min, .max), unknown: Span = (.min, .min)
         let time = cube.hasTime ? span(cube.start, cube.end) : all
@@ -98,10 +103,12 @@ public struct Space: Sendable {
     private static func places(_ cube: Cube) -> [(Span, Span)] {
         let lat = span(cube.south.map { e7($0) }, cube.north.map { e7($0) })
         let west = cube.west.map { e7($0) }, east = cube.east.map { e7($0) }
-        if let west, let east, west > east { return [(lat, span(west, nil)), (lat, span(nil, east))] }  // across the antimeridian
+        // The box crosses the antimeridian.
+        if let west, let east, west > east { return [(lat, span(west, nil)), (lat, span(nil, east))] }
         return [(lat, span(west, east))]
     }
 
-    /// An open end reaches every known value, but not the unknown one.
+    /// Inclusive bounds; an open end covers every known value, but not the lowest integer, which means
+    /// unknown.
     private static func span(_ low: Int?, _ high: Int?) -> Span { (max(low ?? .min + 1, .min + 1), high ?? .max) }
 }

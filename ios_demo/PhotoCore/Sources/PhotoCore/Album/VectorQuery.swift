@@ -1,4 +1,4 @@
-/// A query vector as two layers of bytes: `floats` ≈ scale * (first + second / 254).
+/// A query vector as two int8 layers: `floats` ≈ scale * (first + second / 254).
 public struct VectorQuery: Sendable {
     static let depth = 254.0
 

@@ -1,13 +1,14 @@
-/// One channel in memory: codes [n][dim] in one row, a scale each, and the photo row of each vector, ascending (a photo's chunks stand together).
+/// One channel's vectors in memory. Codes are [n][dim], contiguous, with one scale for each vector; `owners`:
+/// the photo row of each vector, ascending (a photo's chunks are adjacent).
 public struct VectorSet: Sendable {
     public let dim: Int
     public let codes: [Int8]
     public let scales: [Float]
     public let owners: [Int]
     public let fine: [UInt8]?
-    /// The vectors of photo p are starts[p] to starts[p + 1] - 1; as long as the last owner + 2.
+    /// The vectors of photo p are starts[p] to starts[p + 1] - 1. The length is the last owner + 2.
     public let starts: [Int]
-    /// Whether vector i is photo i's only one, so that rows are positions.
+    /// Whether every photo has exactly one vector, so that photo rows equal vector positions.
     public let oneEach: Bool
 
     public var count: Int { scales.count }
@@ -21,21 +22,21 @@ public struct VectorSet: Sendable {
         self.starts = starts
     }
 
-    /// The vectors of a photo; none for a row that has none.
+    /// Positions of all vectors of a photo row; empty for a row without a vector.
     public func positions(of row: Int) -> Range<Int> { row >= 0 && row + 1 < starts.count ? starts[row]..<starts[row + 1] : 0..<0 }
 
-    /// Dot product of the stored bytes of one vector with the query: a cosine of unit vectors.
+    /// The dot product of the codes of one vector with the query. For unit vectors this is the cosine.
     public func dot(_ query: VectorQuery, _ at: Int) -> Float {
         let (a, b) = products(query, at)
         return Float(Double(a) + Double(b) / VectorQuery.depth) * scales[at] * Float(query.scale)
     }
 
-    /// `dot` with the query's first byte alone, without its scale: for choosing what `fineDot` ranks.
+    /// `dot` with the query's first layer only, without the query's scale, to choose what `fineDot` re-ranks.
     public func rough(_ query: VectorQuery, _ at: Int) -> Float {
         Float(VectorSet.product(codes, at * dim, query.first)) * scales[at]
     }
 
-    /// The dot product with everything that is stored.
+    /// The dot product of codes plus residues with the query's floats: the most precise score.
     public func fineDot(_ query: VectorQuery, _ at: Int) -> Float {
         var sum: Float = 0
         let row = at * dim, fineRow = at * ((dim + 3) / 4)
@@ -47,7 +48,7 @@ public struct VectorSet: Sendable {
         return sum * scales[at]
     }
 
-    /// For each of `rows` the best chunk's score by bytes; minus infinity for a photo without a vector.
+    /// For each of `rows` the best chunk's score by codes, minus infinity for a photo without a vector.
     public func bestOf(_ query: VectorQuery, _ rows: [Int]) -> [Float] {
         rows.map { row in positions(of: row).reduce(-Float.infinity) { max($0, dot(query, $1)) } }
     }

@@ -1,5 +1,5 @@
-/// The word lists and small word rules that entity extraction and text search share (index/entities/words.py). English; other languages pass through
-/// unharmed.
+/// English word lists and word rules that entity extraction and text search share (index/entities/words.py).
+/// Words of other languages pass unchanged.
 public enum Words {
     static let word = Pattern(#"[^\W_]+(?:['’\-][^\W_]+)*"#)
 
@@ -16,7 +16,7 @@ public enum Words {
         wouldn't yes you you'd you'll you're you've your yours yourself yourselves
         """)
 
-    /// Words that stand in memories everywhere and name nothing.
+    /// Frequent words that name no entity: common verbs, adverbs, adjectives of praise, words about pictures.
     static let notEntities = stop.union(list(
         """
         able absolutely across actually add added almost along already although always amazing another anyone anything anyway appear appears
@@ -38,7 +38,7 @@ public enum Words {
         within background foreground left-hand right-hand center middle also there here night morning afternoon evening week weekend month
         """))
 
-    /// Nouns that look like verb forms; other words in -ing and -ed do not end a phrase.
+    /// Nouns that look like verb forms; other words in -ing and -ed cannot be the last word of a phrase.
     private static let nounsInIng = list(
         """
         building wedding painting ceiling clothing drawing parking string spring swing railing awning clearing crossing gathering greeting icing
@@ -46,7 +46,7 @@ public enum Words {
         dumpling duckling viking
         """)
 
-    /// A light plural rule for lower-case English words; leaves what it does not know.
+    /// The singular of a lower-case English word by simple suffix rules; other words are unchanged.
     static func singular(_ word: Text) -> Text {
         if word.count <= 3 || ["ss", "us", "is", "'s"].contains(where: { word.has(suffix: $0) }) || !word.has(suffix: "s") { return word }
         if word.has(suffix: "ies") && word.count > 4 { return word.dropLast(3) + ["y"] }
@@ -54,22 +54,23 @@ public enum Words {
         return Array(word.dropLast())
     }
 
-    /// The words of a query that can find something: stop words dropped, unless nothing else is left. No repeats, order kept.
+    /// A query's distinct words, case-folded, in order, without stop words unless nothing else is left.
     public static func queryTerms(_ text: Text) -> [Text] {
         let words = unique(word.all(text).map { $0.whole.casefolded() })
         let kept = words.filter { !stop.contains($0) }
         return kept.isEmpty ? words : kept
     }
 
-    /// A lower-case word that is likelier a verb form than the name of something.
+    /// Whether a lower-case word is more likely a verb form than a noun.
     static func looksVerbal(_ word: Text) -> Bool {
         word.count > 5 && (word.has(suffix: "ing") || word.has(suffix: "ed")) && !nounsInIng.contains(word)
     }
 
     private static let possessive = Pattern("['’]s$", ignoringCase: true)
 
-    /// The query's terms, each with the other ways in which people and their apps write it, the plain one first: NewYork is also new and york, and
-    /// Wolfgang in "Wolfgang Schulz" is also wolfgangschulz.
+    /// The query's terms, each with its alternative spellings, the plain one first. User names and tags join
+    /// words: NewYork is also searched as new and york, and Wolfgang in "Wolfgang Schulz" also as
+    /// wolfgangschulz.
     public static func spellings(_ text: Text) -> [[Text]] {
         let words = word.all(text).map { possessive.replacing($0.whole, with: "") }
         let names = words.map { $0.first?.isUpper == true && !stop.contains($0.casefolded()) ? $0 : [] }
@@ -87,7 +88,7 @@ public enum Words {
         return kept.isEmpty ? out : kept
     }
 
-    /// The parts of a word that is written InOneRun; none for another word.
+    /// The parts of a word in CamelCase; empty for other words.
     private static func humps(_ word: Text) -> [Text] {
         let inner = word.indices.dropFirst().filter { word[$0 - 1].isLower && word[$0].isUpper }
         let starts = [0] + inner + [word.count]

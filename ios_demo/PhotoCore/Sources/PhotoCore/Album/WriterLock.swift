@@ -1,6 +1,7 @@
 import Foundation
 
-/// Held from open to close by the one writer of an album: SQLite's exclusive lock of `NAME.lock`. The system drops it when the process dies.
+/// The lock that the one writer of an album holds from open to close: SQLite's exclusive lock on `NAME.lock`.
+/// The operating system drops it when the process dies, however it dies.
 final class WriterLock {
     private let path: String
     private var db: Database?
@@ -10,7 +11,8 @@ final class WriterLock {
         do {
             let db = try Database(path, .create)
             try db.run("PRAGMA journal_mode=MEMORY; PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE")
-            // The writer before us may have taken the file away between our opening and locking it: the next one would lock another.
+            // The previous writer may have deleted the file after we opened it; the next writer would lock
+            // another file.
             if db.hasMoved { throw WriterLock.taken(album) }
             self.db = db
         } catch let error as SQLiteError {
@@ -24,7 +26,7 @@ final class WriterLock {
         .album("\(album): another program is writing this album; wait until it is done, or stop it")
     }
 
-    /// May be called again.
+    /// Releases the lock; a second call does nothing.
     func release() {
         guard let db else { return }
         try? FileManager.default.removeItem(atPath: path)

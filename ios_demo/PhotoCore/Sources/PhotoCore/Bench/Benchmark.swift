@@ -1,11 +1,12 @@
 import Foundation
 
-/// Latency of each layer and component over many runs, as the measurement file that `gamer bench device --import` reads. No figure without its samples.
+/// Measures the latency of each layer and component over many runs, as the measurement file that `gamer bench
+/// device --import` reads. All samples are in the file.
 public struct Benchmark {
     private let engine: Engine
     private let now: WallClock
     private let runs: Int
-    /// The device's temperature state, where it has one to tell.
+    /// The device's thermal state, if the platform has one.
     public var thermal: () -> String = { "unknown" }
     public var device = "unknown"
     public var progress: (String) -> Void = { _ in }
@@ -16,7 +17,7 @@ public struct Benchmark {
 
     public func measure() throws -> JSON {
         var samples: [(layer: String, step: String, values: [Int])] = Trace.layers.map { ($0, "", []) } + [("all", "", [])]
-        for run in 0...runs {  // the first is not counted
+        for run in 0...runs {  // the first run is not counted
             for query in Benchmark.queries {
                 progress(query)
                 let spent = try engine.search(SearchRequest(query, now: now)).trace.milliseconds.map { Int($0.spent * 1e6) }
@@ -34,7 +35,8 @@ public struct Benchmark {
         ])
     }
 
-    /// Each component on one input: a sentence, a picture with its resize, router and chosen experts, a whole prompt, a token.
+    /// Measures each component on one input: a sentence, a picture with its resize, the router with the
+    /// chosen experts, a prompt, a token.
     private func components() throws -> [(layer: String, step: String, values: [Int])] {
         let models = engine.models, pixels = Pixels(bytes: (0..<(300 * 400 * 3)).map { UInt8(truncatingIfNeeded: $0 &* 37) }, width: 400, height: 300)
         var out = [(layer: "component", step: "text_tower", values: try repeated { _ = try models.text().encode(Benchmark.queries[0]) })]
@@ -59,7 +61,7 @@ public struct Benchmark {
         return out
     }
 
-    /// Nanoseconds of each run after an uncounted one.
+    /// Nanoseconds of each run; one uncounted run comes first.
     private func repeated(_ body: () throws -> Void) throws -> [Int] {
         try body()
         return try (0..<runs).map { _ in
@@ -78,7 +80,7 @@ public struct Benchmark {
         ])
     }
 
-    /// Between neighbours by a straight line, as numpy does.
+    /// A percentile, by linear interpolation between the two nearest samples as in numpy.
     static func percentile(_ sorted: [Double], _ share: Double) -> Double {
         let at = share * Double(sorted.count - 1), low = Int(at)
         return low + 1 < sorted.count ? sorted[low] + (sorted[low + 1] - sorted[low]) * (at - Double(low)) : sorted[low]

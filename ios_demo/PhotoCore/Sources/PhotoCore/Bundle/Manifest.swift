@@ -1,6 +1,6 @@
 import Foundation
 
-/// A size of a tensor: a number, or a name for one that may vary.
+/// One side of a tensor's shape: a number, or a name for a dimension that may vary.
 public enum TensorSize: Sendable, Equatable {
     case fixed(Int)
     case named(String)
@@ -15,11 +15,11 @@ public struct TensorSpec: Sendable {
     public let dtype: String
 }
 
-/// How close an artifact's outputs are to the fp32 torch model's, as far as a device asks.
+/// How close an artifact's outputs are to those of the fp32 torch model on the same inputs.
 ///
-/// `minimum`: the worst input's figure; nil where the target could not be executed. `kernels`: engine, version and processor features
-/// (Processor) that the figures hold for; elsewhere the bundle's fixtures are run again before it is trusted (SelfCheck). "" where that was
-/// not said.
+/// `minimum`: the worst cosine; nil where the artifact was not run. `kernels`: the engine, version and
+/// processor features (Processor) that the figure holds for; elsewhere the bundle's fixtures are run before
+/// the artifact is used (SelfCheck). "" in bundles from before it was recorded.
 public struct Parity: Sendable {
     public let threshold: Double
     public let minimum: Double?
@@ -37,23 +37,24 @@ public struct Artifact: Sendable {
     public let parity: Parity
 }
 
-/// A file that the manifest names, with what it must be.
+/// A file named in the manifest, with its size and SHA-256.
 public struct FileEntry: Sendable {
     public let path: String
     public let bytes: Int
     public let sha256: String
 }
 
-/// A file of the bundle that is no artifact: tokenizer, labels, gazetteer, fixture, notice.
+/// A file of the bundle that is not an artifact: tokenizer, labels, gazetteer, fixture, notice.
 public struct DataFile: Sendable {
     public let name: String
     public let file: FileEntry
 }
 
-/// Pixels → tensor: shorter side to `resize` (antialiased), centre crop `crop`; (x - mean) / std stands inside the graph.
+/// Pixels → tensor: shorter side to `resize` (antialiased), centre crop `crop`; (x - mean) / std is computed
+/// inside the graph.
 ///
-/// `fit`: "cut", whole pixels of the centre are cut out and resized; "crop", exactly the centre of the whole picture's resize; "squash", both sides
-/// become `crop`.
+/// `fit`: "cut", the picture's centre is cut out at pixel borders and resized; "crop", exactly the centre of
+/// the resized picture; "squash", both sides become `crop`, whatever the picture's shape.
 public struct Preprocessing: Sendable {
     public let resize: Int
     public let crop: Int
@@ -65,7 +66,8 @@ public struct Preprocessing: Sendable {
     }
 }
 
-/// What the decoder needs beside its graph: sizes of the KV cache, rotary base, and the ids that stop generation.
+/// The parameters of the decoder that its graph does not hold: sizes of the KV cache, rotary base, and the
+/// ids that stop generation.
 public struct LanguageSpec: Sendable {
     public let layers: Int
     public let kvHeads: Int
@@ -74,11 +76,11 @@ public struct LanguageSpec: Sendable {
     public let maxSeq: Int
     public let ropeTheta: Double
     public let eosIds: [Int]
-    /// What an encoder-decoder's answer begins with; nil for a decoder alone.
+    /// The id that an encoder-decoder's answer begins with; nil for a decoder alone.
     public let startId: Int?
 }
 
-/// δ of layer 2, ρ of the router (paper Eq. 1), K hits.
+/// The threshold δ of layer 2, ρ of the router (paper Eq. 1), and the number K of hits.
 public struct Thresholds: Sendable {
     public let delta: Double
     public let rho: Double
@@ -102,7 +104,7 @@ public struct Component: Sendable {
     public let macs: Int
 }
 
-/// Everything that a bundle promises (runtime/bundle/manifest.py).
+/// The content of a bundle's manifest.json, typed (runtime/bundle/manifest.py).
 public struct Manifest: Sendable {
     public let schemaVersion: Int
     public let recipe: String
@@ -122,10 +124,10 @@ public struct Manifest: Sendable {
     public let prefixes: [PrefixFile]
     public let ranking: RankingWeights?
     public let licences: [String: String]
-    /// What was filled with random numbers: such a bundle finds nothing.
+    /// The parts that were filled with random numbers on request; searches refuse such a bundle.
     public let randomParts: [String]
 
-    /// The decoder's sizes. Raises Failure.bundle for a bundle without a language model.
+    /// The decoder's parameters. Raises Failure.bundle for a bundle without a language model.
     public func decoder() throws -> LanguageSpec {
         guard let language else { throw Failure.bundle("bundle \(recipe) has no language model: use --refine fast, or export a recipe that has one") }
         return language
@@ -139,7 +141,7 @@ public struct Manifest: Sendable {
 
     public func component(_ role: String) throws -> Component { try only(components.filter { $0.role == role }, "component \(role.scalars.quoted)") }
 
-    /// The artifact of `role` for `target`. Raises Failure.bundle with the targets that the bundle has.
+    /// The artifact of `role` for `target`. Raises Failure.bundle, naming the targets that the bundle has.
     public func artifact(_ role: String, _ target: String) throws -> Artifact {
         if let found = artifacts.first(where: { $0.role == role && $0.target == target }) { return found }
         let have = Set(artifacts.map(\.target)).sorted().joined(separator: ", ")
@@ -152,7 +154,8 @@ public struct Manifest: Sendable {
         throw Failure.bundle("bundle has no prompt \(name.scalars.quoted); it holds \(prompts.keys.sorted().joined(separator: ", ")): export it again")
     }
 
-    /// The golden arrays of a component by name (`want` is what fp32 torch gave): fixtures/ROLE.NAME.npy, or of its family's.
+    /// The golden arrays of a component by name (`want` is the output of fp32 torch): fixtures/ROLE.NAME.npy,
+    /// or those of its family.
     public func golden(_ role: String) -> [String: DataFile] {
         let mine = ["fixtures/\(role).", "fixtures/\(role.prefix { $0 != "_" })."]
         let found = files.filter { file in mine.contains { file.name.utf8.starts(with: $0.utf8) } && file.name.hasSuffix(".npy") }

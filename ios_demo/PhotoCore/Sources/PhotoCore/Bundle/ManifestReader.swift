@@ -1,12 +1,13 @@
 import Foundation
 
-/// Reads and checks a bundle's manifest and files, as runtime/bundle/manifest.py does. Runs nothing.
+/// Reads and checks a bundle's manifest and files, as runtime/bundle/manifest.py does.
 public enum ManifestReader {
-    /// 1: no fixtures of every component, and parity does not say whose kernels were asked.
+    /// The schema versions that can be read. Version 1 has fixtures for some components only, and its parity
+    /// does not name the kernels.
     public static let readable = [1, 2]
     public static let name = "manifest.json"
 
-    /// The manifest of a bundle folder, parsed but with no file checked. Raises Failure.bundle.
+    /// The manifest of a bundle folder, parsed, without checking any other file. Raises Failure.bundle.
     public static func read(_ bundle: String) throws -> Manifest {
         let path = "\(bundle)/\(name)"
         guard FileManager.default.fileExists(atPath: path) else {
@@ -16,7 +17,7 @@ public enum ManifestReader {
         return try parse([UInt8](data), where: path)
     }
 
-    /// Raises Failure.bundle naming the first field that does not fit.
+    /// Parses a manifest. Raises Failure.bundle naming the first field that does not fit.
     public static func parse(_ text: [UInt8], where place: String) throws -> Manifest {
         let raw: JSON
         do { raw = try JSON.parse(text) } catch { throw Failure.bundle("\(place): not JSON (\("\(error)".prefix(80)))") }
@@ -35,7 +36,8 @@ public enum ManifestReader {
         }
     }
 
-    /// The path of a file of the bundle, refusing one that leaves it (manifests are hostile input).
+    /// The path of a file of the bundle. Manifests are untrusted: raises Failure.bundle for a path that
+    /// leaves the bundle.
     public static func inside(_ bundle: String, _ relative: String) throws -> String {
         let parts = relative.split(separator: "/", omittingEmptySubsequences: true)
         let path = ([bundle] + parts.map(String.init)).joined(separator: "/")
@@ -70,7 +72,7 @@ public enum ManifestReader {
             var isFolder: ObjCBool = false
             return FileManager.default.fileExists(atPath: "\(folder)/\(name)", isDirectory: &isFolder) && !isFolder.boolValue
         }
-        // Path by path, as the reference sorts them: "a/b" before "a-b".
+        // Sorted path by path, as the Python reference does: "a/b" before "a-b".
         return whole.map { $0.split(separator: "/").map { Array($0.utf8) } }
             .sorted { $0.lexicographicallyPrecedes($1) { $0.lexicographicallyPrecedes($1) } }
             .map { ([folder] + $0.map { String(decoding: $0, as: UTF8.self) }).joined(separator: "/") }
@@ -92,7 +94,7 @@ public enum ManifestReader {
         return path
     }
 
-    /// Checks the files that are no artifacts. Raises Failure.bundle.
+    /// Checks the files that are not artifacts. Raises Failure.bundle.
     public static func checkFiles(_ bundle: String, _ manifest: Manifest) throws {
         for entry in manifest.files { try checkOne(bundle, entry.file) }
     }
@@ -104,7 +106,7 @@ public enum ManifestReader {
         for prefix in manifest.prefixes { try checkOne(bundle, prefix.file) }
     }
 
-    /// Bounds on what a reader allocates by the manifest's word. Raises Failure.value naming the field.
+    /// Bounds on the sizes by which a reader allocates memory. Raises Failure.value naming the field.
     private static func within(_ m: Manifest, _ raw: JSON) throws {
         var bounds: [(String, Int, Int, Int)] = [("thresholds.k", m.thresholds.k, 1, 1000), ("dim", m.dim, 1, 65_536)]
         if let p = m.preprocessing { bounds += [("preprocessing.crop", p.crop, 1, 2048), ("preprocessing.resize", p.resize, p.crop, 4096)] }
@@ -130,7 +132,7 @@ public enum ManifestReader {
     }
 }
 
-/// The typed manifest of a JSON that fits its shape.
+/// Builds the typed manifest from JSON whose shape was checked.
 extension ManifestReader {
     private static func typed(_ raw: JSON) -> Manifest {
         Manifest(

@@ -1,4 +1,5 @@
-/// The shape of the manifest's JSON, and a check against it that names the first field which does not fit, as the reference does.
+/// The shape of the manifest's JSON, and a check that names the first field that does not fit, as the Python
+/// reference does.
 indirect enum Shape: Sendable {
     case int, float, string, bool
     case list(Shape)
@@ -15,7 +16,7 @@ indirect enum Shape: Sendable {
         init(_ name: String, _ shape: Shape, optional: Bool = false) { (self.name, self.shape, isOptional) = (name, shape, optional) }
     }
 
-    /// Raises Failure.value saying where.
+    /// Raises Failure.value naming the field.
     func check(_ raw: JSON, at place: String) throws {
         switch (self, raw) {
         case (.record(_, let fields), .object(let members)):

@@ -1,6 +1,7 @@
 import Foundation
 
-/// A .npy file (numpy's format 1 to 3, no pickle): header and values. Of the kinds of values, those that the file holds.
+/// A .npy file (numpy's format 1 to 3, no pickle). Of the arrays of values, only the one of the file's dtype
+/// is filled.
 public struct NumpyFile: Sendable {
     public let dtype: String
     public let shape: [Int]
@@ -12,7 +13,7 @@ public struct NumpyFile: Sendable {
     private static let order = Pattern(#"'fortran_order':\s*(True|False)"#)
     private static let shapes = Pattern(#"'shape':\s*\(([0-9, ]*)\)"#)
 
-    /// Raises Failure.value for bytes that are no such array. Of float64 just dtype and shape are read.
+    /// Raises Failure.value for bytes that are not such an array. For float64, only dtype and shape are read.
     public init(_ raw: [UInt8]) throws {
         guard raw.count >= 10, raw.starts(with: [0x93] + Array("NUMPY".utf8)) else { throw Failure.value("no .npy magic") }
         let blob = Bytes(raw), wide = raw[6] > 1

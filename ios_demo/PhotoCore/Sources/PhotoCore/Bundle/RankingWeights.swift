@@ -1,8 +1,9 @@
-/// The weights of the fused score (Ranking), in log-odds; a bundle may bring its own.
+/// The weights of the fused score (Ranking), in log-odds; a bundle may have its own.
 ///
-/// text, image: a unit of cosine. words: a unit of BM25. coverage: all of the query's words held. contextWords, contextCoverage: the same of the
-/// messages around a message. entity: a node over δ as similar as can be. cue: a nat of evidence. here…: the logistic that says whether the album
-/// holds what is meant at all.
+/// text, image: per unit of cosine. words: per unit of BM25. coverage: when all of the query's words are
+/// held. contextWords, contextCoverage: the same for the messages around a message. entity: for an entity
+/// node as similar as possible, above δ. cue: per nat of evidence. here…: the weights of the logistic for the
+/// probability that the album holds what the query means.
 public struct RankingWeights: Sendable, Equatable {
     public var text = 7.6
     public var image = 4.6

@@ -1,4 +1,4 @@
-/// Reads little-endian numbers out of a blob. Every read is checked: blobs are hostile input.
+/// Reads little-endian numbers from a blob. Blobs are untrusted, so every read is checked.
 public struct Bytes {
     public let raw: [UInt8]
 
@@ -6,13 +6,13 @@ public struct Bytes {
 
     public var count: Int { raw.count }
 
-    /// The integer at byte `offset`. Raises Failure.value beyond the end.
+    /// The integer at byte `offset`. Raises Failure.value if it extends beyond the end.
     public func integer<T: FixedWidthInteger>(_ type: T.Type, at offset: Int) throws -> T {
         guard offset >= 0, offset + MemoryLayout<T>.size <= raw.count else { throw Failure.value("\(raw.count) bytes end before byte \(offset)") }
         return raw.withUnsafeBytes { T(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: T.self)) }
     }
 
-    /// `count` integers from byte `offset` on.
+    /// `count` integers from byte `offset` on. Raises Failure.value if they extend beyond the end.
     public func integers<T: FixedWidthInteger>(_ type: T.Type, at offset: Int, count: Int) throws -> [T] {
         let size = MemoryLayout<T>.size
         guard offset >= 0, count >= 0, offset <= raw.count, count <= (raw.count - offset) / size else {

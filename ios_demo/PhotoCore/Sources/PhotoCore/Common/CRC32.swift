@@ -1,4 +1,4 @@
-/// zlib's CRC-32, continued from `crc`.
+/// zlib's CRC-32 of the bytes, continued from `crc`.
 public struct CRC32 {
     private static let table: [UInt32] = (0..<256).map { n in
         (0..<8).reduce(UInt32(n)) { c, _ in c & 1 == 1 ? 0xedb8_8320 ^ (c >> 1) : c >> 1 }

@@ -1,4 +1,4 @@
-/// A set of characters of a pattern: ranges and properties, perhaps negated, perhaps blind to case.
+/// A set of characters in a pattern: ranges and properties, optionally negated or case-insensitive.
 struct CharacterClass: Sendable {
     enum Property: Sendable { case word, space, digit, letter, number, whiteSpace, notWord, notSpace, notDigit, notLetter, notNumber, notWhiteSpace }
 
@@ -8,7 +8,7 @@ struct CharacterClass: Sendable {
     var ignoresCase = false
     private var ascii: (UInt64, UInt64) = (0, 0)
 
-    /// Answers for ASCII are looked up; call once the set is complete.
+    /// Fills the lookup table for ASCII; to be called once the set is complete.
     mutating func prepare() {
         ascii = (0, 0)
         for value in UInt32(0)..<128 where holds(Unicode.Scalar(value)!) {
@@ -27,7 +27,7 @@ struct CharacterClass: Sendable {
         var found = listed(letter)
         if !found && ignoresCase {
             var low = letter.simpleLower
-            // The other letters that Python takes for these when it ignores case.
+            // Python also treats these two as s and i when it ignores case.
             if low == "\u{17F}" { low = "s" }
             if low == "\u{131}" { low = "i" }
             found = listed(low) || [letter, low].contains { one in

@@ -1,7 +1,7 @@
 import CSQLite
 import Foundation
 
-/// A value of a row.
+/// A value of a column.
 public enum Value: Sendable, Equatable {
     case null
     case integer(Int)
@@ -26,7 +26,7 @@ public enum Value: Sendable, Equatable {
     public static func optional(_ value: String?) -> Value { value.map(Value.text) ?? .null }
 }
 
-/// What SQLite said when it refused: its result code (extended) and words.
+/// An error of SQLite: its extended result code and message.
 public struct SQLiteError: Error, CustomStringConvertible {
     public let code: Int32
     public let words: String
@@ -37,9 +37,9 @@ public struct SQLiteError: Error, CustomStringConvertible {
     public var isNotWritten: Bool { [SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_IOERR, SQLITE_FULL].contains(code & 0xff) }
 }
 
-/// A connection to one SQLite file: statements in, rows of values out. Knows no table.
+/// A connection to one SQLite file, with a cache of prepared statements.
 ///
-/// One thread at a time: whoever shares it holds a lock.
+/// Not thread-safe: callers that share a connection must hold a lock.
 public final class Database: @unchecked Sendable {
     public enum Mode { case readOnly, readWrite, create, immutable }
 
@@ -80,14 +80,14 @@ public final class Database: @unchecked Sendable {
     public var inTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
     public var lastRow: Int { Int(sqlite3_last_insert_rowid(handle)) }
 
-    /// Whether another file stands now under the name that this connection opened.
+    /// Whether the file of this connection was deleted, or another file now has its name.
     public var hasMoved: Bool {
         var moved: Int32 = 0
         sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved)
         return moved != 0
     }
 
-    /// Several statements without values, one after the other.
+    /// Runs several statements without parameters.
     public func run(_ script: String) throws {
         let code = sqlite3_exec(handle, script, nil, nil, nil)
         guard code == SQLITE_OK else { throw error(code) }
@@ -141,7 +141,7 @@ public final class Database: @unchecked Sendable {
         case .integer(let number): code = sqlite3_bind_int64(statement, at, Int64(number))
         case .real(let number): code = sqlite3_bind_double(statement, at, number)
         case .text(let text):
-            let bytes = Array(text.utf8)  // with its length: a NUL inside does not end it
+            let bytes = Array(text.utf8)  // passed with its length, so that a NUL inside does not end it
             code = bytes.withUnsafeBytes { buffer in
                 sqlite3_bind_text(statement, at, buffer.baseAddress?.assumingMemoryBound(to: CChar.self) ?? Database.empty, Int32(bytes.count), transient)
             }

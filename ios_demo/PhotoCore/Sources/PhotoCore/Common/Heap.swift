@@ -1,4 +1,4 @@
-/// A binary heap: the least item first.
+/// A binary heap that returns the least item first.
 struct Heap<Item: Comparable> {
     private var items: [Item] = []
 

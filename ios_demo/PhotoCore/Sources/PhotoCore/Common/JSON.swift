@@ -1,7 +1,8 @@
 import Foundation
 
-/// A JSON value that keeps what Foundation's reader loses: the order of members, integers apart from fractions, and names that differ in code
-/// points only (a tokenizer's vocabulary has such names). Reads what Python's `json` reads, NaN and Infinity included.
+/// A JSON value that preserves what Foundation's reader loses: the order of members, the difference between
+/// integers and fractions, and names that differ in code points only (a tokenizer's vocabulary has such
+/// names). It reads what Python's `json` reads, including NaN and Infinity.
 public enum JSON: Sendable {
     case null
     case bool(Bool)
@@ -18,7 +19,7 @@ public enum JSON: Sendable {
         public init(_ name: String, _ value: JSON) { (self.name, self.value) = (name, value) }
     }
 
-    /// Raises Failure.value for text that is no JSON, or nested deeper than 500 levels.
+    /// Raises Failure.value for text that is not JSON, or is nested deeper than 500 levels.
     public static func parse(_ text: [UInt8]) throws -> JSON {
         var reader = Reader(text: text)
         reader.space()
@@ -30,7 +31,8 @@ public enum JSON: Sendable {
 
     public static func read(_ path: String) throws -> JSON { try parse([UInt8](Data(contentsOf: URL(fileURLWithPath: path)))) }
 
-    /// The member called `name` (the last one, should there be several); nil if there is none or this is no object.
+    /// The member called `name` (the last one if there are several); nil if there is none or this is not an
+    /// object.
     public subscript(_ name: String) -> JSON? {
         guard case .object(let members) = self else { return nil }
         return members.last { $0.name.utf8.elementsEqual(name.utf8) }?.value
@@ -56,7 +58,7 @@ public enum JSON: Sendable {
         }
     }
 
-    /// What Python calls the type, for messages.
+    /// Python's name of the type, for messages.
     public var typeName: String {
         switch self {
         case .null: return "NoneType"
@@ -182,7 +184,7 @@ private struct Reader {
             let low = try hex()
             if (0xdc00..<0xe000).contains(low) { code = 0x10000 + (code - 0xd800) << 10 + (low - 0xdc00) } else { at = mark }
         }
-        // Half a surrogate pair is no code point of a Swift string; it becomes the replacement character.
+        // Half a surrogate pair cannot be in a Swift string; it becomes the replacement character.
         out += Array(String(Unicode.Scalar(code) ?? "\u{fffd}").utf8)
     }
 

@@ -1,8 +1,9 @@
 import Foundation
 
-/// Values that can say themselves as JSON: for traces and measurements.
+/// Writes JSON values as text, for traces and measurements.
 extension JSON {
-    /// One line; members in their order, text as it is, numbers so that they read back equal.
+    /// The value as one line: members in their order, text unescaped where possible, numbers so that they
+    /// read back equal.
     public var text: String {
         switch self {
         case .null: return "null"

@@ -1,7 +1,9 @@
-/// A regular expression on code points with the meaning that Python's `re` gives it: greedy, leftmost, first branch first.
+/// A regular expression on code points with the semantics of Python's `re`: greedy, leftmost, first branch
+/// first.
 ///
-/// Foundation's engine counts UTF-16 units and draws `\w`, `\b` and `\s` otherwise, and three readers share one table of patterns. This is a small
-/// backtracking machine with its stack on the heap: no input makes it overflow.
+/// Foundation's engine counts UTF-16 units and defines `\w`, `\b` and `\s` differently, but the Python,
+/// Kotlin and Swift cores share one table of patterns. So this is a small backtracking machine. Its stack is
+/// on the heap, so that no input can overflow the call stack.
 public struct Pattern: Sendable {
     enum Step: Sendable {
         case one(Int)
@@ -33,12 +35,13 @@ public struct Pattern: Sendable {
         (steps, sets, slots, groups, names) = (compiler.steps, compiler.sets, compiler.slots, parser.groups, parser.names)
     }
 
-    /// A pattern of this program's own text.
+    /// A pattern that is part of this program; a malformed one is a programming error.
     public init(_ source: String, ignoringCase: Bool = false) {
         do { try self.init(reading: source, ignoringCase: ignoringCase) } catch { preconditionFailure("\(error)") }
     }
 
-    /// The match that begins at `start`, in `text` or the part of it that `range` names (which then is the whole text).
+    /// The match that begins at `start`. `range`: the part of `text` to match against; its ends count as the
+    /// text's ends.
     public func match(_ text: Text, at start: Int? = nil, in range: Range<Int>? = nil) -> Match? {
         let range = range ?? 0..<text.count
         return text.withUnsafeBufferPointer { run($0, range, from: start ?? range.lowerBound, whole: false) }.map { Match(slots: $0, pattern: self, text: text) }
@@ -49,7 +52,7 @@ public struct Pattern: Sendable {
         return text.withUnsafeBufferPointer { run($0, range, from: range.lowerBound, whole: true) }.map { Match(slots: $0, pattern: self, text: text) }
     }
 
-    /// The first match from `start` on.
+    /// The first match at or after `start`.
     public func search(_ text: Text, from start: Int? = nil, in range: Range<Int>? = nil) -> Match? {
         let range = range ?? 0..<text.count
         return text.withUnsafeBufferPointer { letters in
@@ -67,7 +70,7 @@ public struct Pattern: Sendable {
         var at = 0
         while at <= text.count, let found = search(text, from: at) {
             out.append(found)
-            // An empty match may stand right behind another; the next search begins one further.
+            // After an empty match the search goes on one position further.
             at = found.end > found.start ? found.end : found.end + 1
         }
         return out
@@ -89,7 +92,7 @@ public struct Pattern: Sendable {
     }
 }
 
-/// Where a pattern was found, and where each group of it. Offsets are code points of the searched text.
+/// The position of a match and of its groups. Offsets are code points of the searched text.
 public struct Match {
     let slots: [Int]
     let pattern: Pattern
@@ -103,7 +106,7 @@ public struct Match {
     public func span(_ group: Int) -> Range<Int>? { slots[2 * group] < 0 || slots[2 * group + 1] < 0 ? nil : slots[2 * group]..<slots[2 * group + 1] }
     public func span(_ name: String) -> Range<Int>? { pattern.names[name].flatMap(span) }
 
-    /// The text of a group; nil if it took no part, or the pattern has none of the name.
+    /// The text of a group; nil if it took no part in the match or the pattern has no such group.
     public subscript(_ group: Int) -> Text? { span(group).map { Text(text[$0]) } }
     public subscript(_ name: String) -> Text? { span(name).map { Text(text[$0]) } }
 

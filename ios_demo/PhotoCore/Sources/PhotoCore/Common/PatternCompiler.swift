@@ -1,4 +1,4 @@
-/// Writes a pattern's tree as steps of the machine.
+/// Compiles a pattern's tree to the steps of the machine.
 struct PatternCompiler {
     var steps: [Pattern.Step] = []
     var sets: [CharacterClass] = []
@@ -59,7 +59,7 @@ struct PatternCompiler {
         slots += 1
         steps.append(.mark(slot))
         try add(inner)
-        steps.append(.progress(slot))  // a turn that took nothing is the last
+        steps.append(.progress(slot))  // ends the loop if an iteration consumed nothing
         steps.append(.jump(fork))
         steps[fork] = greedy ? .fork(fork + 1, steps.count) : .fork(steps.count, fork + 1)
     }
@@ -77,7 +77,8 @@ struct PatternCompiler {
         return steps.count - 1
     }
 
-    /// How many characters a node takes; a look-behind needs to know.
+    /// The number of characters that a node matches, which a look-behind needs. Raises Failure.value if it
+    /// varies.
     private func width(_ node: PatternNode) throws -> Int {
         switch node {
         case .one: return 1

@@ -1,4 +1,5 @@
-/// Reads a pattern into a tree. The syntax is what cue_rules.json's shared patterns, Python's own and the tokenizers' use.
+/// Parses a pattern to a tree. It knows the syntax used by the patterns in cue_rules.json, by those copied
+/// from the Python code, and by the tokenizers.
 indirect enum PatternNode {
     case one(CharacterClass)
     case sequence([PatternNode])
@@ -18,7 +19,7 @@ struct PatternParser {
     private(set) var names: [String: Int] = [:]
     private(set) var groups = 0
 
-    /// `unicodeSpace`: `\s` is Unicode's White_Space (tokenizers), not Python's.
+    /// `unicodeSpace`: `\s` means Unicode's White_Space (as in tokenizers), not Python's.
     init(_ source: String, ignoringCase: Bool, unicodeSpace: Bool) {
         (self.source, ignoresCase, self.unicodeSpace) = (source.scalars, ignoringCase, unicodeSpace)
     }
@@ -53,7 +54,7 @@ struct PatternParser {
         return node
     }
 
-    /// {m}, {m,}, {m,n}; nil for a brace that stands for itself.
+    /// Reads {m}, {m,} or {m,n}; nil for a brace that is a literal.
     private mutating func braces() -> (Int, Int?)? {
         guard at < source.count, source[at] == "{", let close = source[at...].firstIndex(of: "}") else { return nil }
         let parts = Text(source[(at + 1)..<close]).string.split(separator: ",", omittingEmptySubsequences: false)
@@ -125,7 +126,8 @@ struct PatternParser {
         }
     }
 
-    /// The escape after a backslash, inside a set or outside; returns its character if it is a single one.
+    /// Reads the escape after a backslash, inside or outside a set; returns its character if it is a single
+    /// one.
     @discardableResult
     private mutating func escaped(into set: inout CharacterClass) throws -> UInt32? {
         let letter = source[at]

@@ -1,4 +1,4 @@
-/// The machine that runs a pattern's steps.
+/// The machine that executes a pattern's steps.
 extension Pattern {
     private enum Choice {
         case branch(step: Int, at: Int)
@@ -7,7 +7,8 @@ extension Pattern {
         case restore(slot: Int, value: Int)
     }
 
-    /// The slots of a match that begins at `start` and, if `whole`, ends with the range; nil without one.
+    /// The slots of a match that begins at `start` and, if `whole` is set, extends to the end of the range;
+    /// nil if there is none.
     func run(_ text: UnsafeBufferPointer<Unicode.Scalar>, _ range: Range<Int>, from start: Int, whole: Bool) -> [Int]? {
         var slots = [Int](repeating: -1, count: self.slots)
         guard let end = walk(text, range, step: 0, at: start, whole: whole, &slots) else { return nil }
@@ -44,7 +45,7 @@ extension Pattern {
                 slots[slot] = at
                 step += 1
             case .progress(let slot):
-                // Behind it stands the jump back to the loop; a turn that took nothing goes past it.
+                // The next step jumps back to the loop's start; an iteration that consumed nothing skips it.
                 step += slots[slot] == at ? 2 : 1
             case .look(let end, let width, let negated):
                 let begin = at - (width ?? 0)

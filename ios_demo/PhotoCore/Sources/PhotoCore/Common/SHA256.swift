@@ -1,6 +1,7 @@
 import Foundation
 
-/// SHA-256 (FIPS 180-4), fed piece by piece. Written here because no library with it is on both iOS and Linux without a download.
+/// SHA-256 (FIPS 180-4) over data given in pieces. It is written here because no library that has it is
+/// available on both iOS and Linux without a download.
 public struct SHA256 {
     private static let k: [UInt32] = [
         0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5,
@@ -48,7 +49,7 @@ public struct SHA256 {
         if at < bytes.count { rest.append(contentsOf: bytes[at...]) }
     }
 
-    /// Ends the message; the value is of no use afterwards.
+    /// Completes the digest; the value must not be used afterwards.
     public mutating func hexDigest() -> String {
         let bits = length &* 8
         var tail: [UInt8] = [0x80]

@@ -1,4 +1,4 @@
-/// What Python says of one character.
+/// Python's classification of single characters.
 extension Unicode.Scalar {
     /// `str.isspace`, and `\s` of its regular expressions.
     public var isSpace: Bool {
@@ -17,7 +17,7 @@ extension Unicode.Scalar {
         }
     }
 
-    /// A number of any kind, as the class N of Unicode.
+    /// A number of any kind: Unicode's class N.
     public var isNumber: Bool {
         if isASCII { return (48...57).contains(value) }
         switch properties.generalCategory {
@@ -52,8 +52,8 @@ extension Unicode.Scalar {
     /// Control, format, unassigned (class C) or a separator (class Z).
     public var isOtherOrSeparator: Bool { !isPrintable || value == 32 }
 
-    /// Full case folding. The standard library has none; upper case of lower case, in lower case again, is the same but for dotless i and
-    /// Cherokee, whose small letters fold to the great ones.
+    /// Full case folding, which the standard library lacks. Lower-casing, upper-casing and lower-casing again
+    /// gives the same, except for dotless i and for Cherokee, whose small letters fold to the capital ones.
     public var casefold: Text {
         if isASCII { return [isUpper ? Unicode.Scalar(value + 32)! : self] }
         switch value {
@@ -67,7 +67,7 @@ extension Unicode.Scalar {
             .flatMap { $0.properties.lowercaseMapping.unicodeScalars }
     }
 
-    /// The one lower-case character of this one; itself where lower case takes several.
+    /// The character's lower case if that is a single character, else the character itself.
     var simpleLower: Unicode.Scalar {
         if isASCII { return isUpper ? Unicode.Scalar(value + 32)! : self }
         let mapped = properties.lowercaseMapping.unicodeScalars

@@ -1,7 +1,8 @@
 import Foundation
 
-/// A text as its code points: what the Python reference counts, cuts and compares. A Swift `String` counts grapheme clusters and calls
-/// canonically equivalent texts equal, so that spans and dictionary keys would differ.
+/// A text as its code points, in which the Python reference counts, slices and compares. A Swift `String`
+/// counts grapheme clusters and treats canonically equivalent texts as equal, so spans and dictionary keys
+/// would differ.
 public typealias Text = [Unicode.Scalar]
 
 extension Array where Element == Unicode.Scalar {
@@ -15,13 +16,13 @@ extension Array where Element == Unicode.Scalar {
 
     public var utf8: [UInt8] { Array<UInt8>(string.utf8) }
 
-    /// The code points of `range`, cut to what there is.
+    /// The code points of `range`, clipped to the text.
     public func slice(_ low: Int, _ high: Int) -> Text {
         let a = Swift.max(0, Swift.min(low, count)), b = Swift.max(a, Swift.min(high, count))
         return Array(self[a..<b])
     }
 
-    /// Without the characters that `drop` names, at both ends (Python's `strip`).
+    /// Python's `strip`: the text without the characters for which `drop` is true, at both ends.
     public func stripped(_ drop: (Unicode.Scalar) -> Bool = { $0.isSpace }) -> Text {
         guard let first = firstIndex(where: { !drop($0) }), let last = lastIndex(where: { !drop($0) }) else { return [] }
         return Array(self[first...last])
@@ -40,7 +41,7 @@ extension Array where Element == Unicode.Scalar {
     /// The words between white space.
     public func words() -> [Text] { split { $0.isSpace }.map { Array($0) } }
 
-    /// Words joined by one space each.
+    /// The words, joined by single spaces.
     public func tidied() -> Text { Text.join(words(), " ") }
 
     public static func join(_ parts: [Text], _ between: Unicode.Scalar) -> Text { Array(parts.joined(separator: [between])) }
@@ -52,7 +53,7 @@ extension Array where Element == Unicode.Scalar {
         return count >= end.count && self[(count - end.count)...].elementsEqual(end)
     }
 
-    /// The first place of `part` from `start` on; nil if there is none.
+    /// The first position of `part` at or after `start`; nil if there is none.
     public func find(_ part: Text, from start: Int = 0) -> Int? {
         guard part.count <= count else { return nil }
         if part.isEmpty { return start <= count ? start : nil }
@@ -64,7 +65,7 @@ extension Array where Element == Unicode.Scalar {
         return nil
     }
 
-    /// Python's `str.lower`: full mappings, and a sigma that ends a word is a final one.
+    /// Python's `str.lower`: full mappings; a sigma at a word's end becomes a final sigma.
     public func lowered() -> Text {
         var out = Text()
         out.reserveCapacity(count)
@@ -106,7 +107,7 @@ extension Array where Element == Unicode.Scalar {
         return out
     }
 
-    /// Python's `str.isupper`: something with case, and nothing in lower or title case.
+    /// Python's `str.isupper`: at least one character with case, and none in lower or title case.
     public var isUpper: Bool {
         var cased = false
         for letter in self {
@@ -119,7 +120,7 @@ extension Array where Element == Unicode.Scalar {
     /// Python's `str.isprintable`.
     public var isPrintable: Bool { allSatisfy(\.isPrintable) }
 
-    /// Python's `repr`: how a trace quotes a text.
+    /// Python's `repr`, with which a trace quotes a text.
     public var quoted: String {
         let quote: Unicode.Scalar = contains("'") && !contains("\"") ? "\"" : "'"
         var out = String(quote)

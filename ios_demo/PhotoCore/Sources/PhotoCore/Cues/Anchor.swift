@@ -1,11 +1,12 @@
-/// An event that a time is counted from: "two days after the fireworks" (runtime/cues/anchors.py). `phrase`: the event's words. `span`: offset and phrase.
+/// An event from which a time is counted: "two days after the fireworks" (runtime/cues/anchors.py). `phrase`:
+/// the event's words. `span`: the characters of offset and phrase in the query.
 public struct Anchor: Sendable {
     public let text: String
     public let phrase: String
     public let span: Range<Int>
     let offset: Offset
 
-    /// One time cue for each of the event's intervals, moved by the offset.
+    /// A time cue for each of the event's intervals, moved by the offset.
     func cues(_ events: [Interval], _ tables: CueTables) -> [TimeCue] {
         events.prefix(5).compactMap { event in
             guard let moved = try? moved(event, tables) else { return nil }
@@ -39,7 +40,8 @@ struct AnchorReader: Sendable {
                 + word + #"(?:\s+"# + word + "){0,6})")
     }
 
-    /// Offsets from something that is no date, outside the spans `taken` by times; a phrase ends where a cue begins.
+    /// The anchors of a query: offsets that a phrase follows rather than a date. `taken`: the spans of the
+    /// time cues. An anchor that overlaps one is dropped, and a phrase ends where one begins.
     func find(_ text: Text, taken: [Range<Int>]) -> [Anchor] {
         let flat = AtomReader.flatten(text)
         if AnchorReader.hint.search(flat) == nil { return [] }

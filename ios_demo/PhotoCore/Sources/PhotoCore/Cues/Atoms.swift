@@ -1,7 +1,8 @@
-/// A time expression before ranges are joined.
+/// A time expression before ranges are joined: fixed intervals, or a function from a year to days.
 ///
-/// `keep`: characters that stay in the text though understood: "Christmas" is a time and a thing. `exact`: the day itself, for a holiday whose name
-/// covers the days around it: two days after Christmas is the 27th.
+/// `keep`: characters that stay in the text although understood: "Christmas" is a time and also something
+/// that photos show. `exact`: the holiday's day itself, if its name also covers the days around it: two days
+/// after Christmas is the 27th.
 struct Atom: Sendable {
     let span: Range<Int>
     let kind: String
@@ -11,12 +12,13 @@ struct Atom: Sendable {
 
     var fixed: [Interval] { if case .fixed(let intervals) = made { return intervals } else { return [] } }
     var isYearly: Bool { if case .yearly = made { return true } else { return false } }
-    /// The same as an expression of its exact day, where it has one.
+    /// The same expression for the holiday's day itself, if it has one.
     var exactly: Atom { exact.map { Atom(span: span, kind: kind, made: $0) } ?? self }
 }
 
-/// Runs the rules of `cue_rules.json` over a query (runtime/cues/rules.py). Patterns see the query as lower-case ASCII of the same length, so that
-/// their spans are spans of the query. A rule is tried only when the query holds the words that it needs. Earlier rules win over later ones.
+/// Applies the rules of `cue_rules.json` to a query (runtime/cues/rules.py). Patterns are matched against the
+/// query as lower-case ASCII of the same length, so their spans are spans of the query. A rule is tried only
+/// if the query has the words that it needs. Earlier rules take precedence.
 struct AtomReader: Sendable {
     private let tables: CueTables
     private let classes: [(name: Text, words: Set<Text>)]
@@ -49,8 +51,8 @@ struct AtomReader: Sendable {
         holidayOf = Dictionary(t.holidays.map { (AtomReader.key($0.name), $0.rule) }, uniquingKeysWith: { $1 })
     }
 
-    /// The query as lower-case ASCII of the same length. Accented and other Latin letters become "z" (they continue a word), all other characters a
-    /// space, except dashes and apostrophes.
+    /// The query as lower-case ASCII of the same length. Accented and other Latin letters become "z", because
+    /// they continue a word; dashes and apostrophes become their ASCII forms, all other characters a space.
     static func flatten(_ text: Text) -> Text {
         text.map { letter in
             if letter.isASCII && letter.isPrintable { return letter.casefold[0] }
@@ -64,7 +66,7 @@ struct AtomReader: Sendable {
 
     private static func key(_ name: Text) -> Text { flatten(name).filter { !$0.isSpace && $0 != "'" && $0 != "-" } }
 
-    /// The words of a flat text, and the classes that they belong to.
+    /// The words of a flattened text, and the names of the classes that they belong to.
     func present(_ flat: Text) -> Set<Text> {
         let words = Set(AtomReader.letters.all(flat).map(\.whole))
         var found = words
@@ -73,7 +75,7 @@ struct AtomReader: Sendable {
         return found
     }
 
-    /// Every time expression, none overlapping another, in the order of the text.
+    /// All time expressions, in the order of the text; of overlapping ones that of the earliest rule.
     func atoms(_ text: Text, _ ctx: TimeContext) -> [Atom] {
         let flat = AtomReader.flatten(text), held = present(flat)
         var found = text.contains("年") ? ideographic(text) : []
@@ -110,7 +112,7 @@ struct AtomReader: Sendable {
         }
     }
 
-    /// "Christmas 2010", "last Christmas", "Christmas last year", or the holiday of any year.
+    /// The atom of "Christmas 2010", "last Christmas", "Christmas last year", or of the holiday in any year.
     private func holiday(_ m: Match, _ rule: HolidayRule, _ itself: Bool, _ ctx: TimeContext) throws -> Made {
         let of: @Sendable (Int) throws -> Days = { [tables] in try CueCalendar.holiday(rule, $0, itself: itself, tables) }
         let days: Days
@@ -126,19 +128,21 @@ struct AtomReader: Sendable {
         return .fixed([CueCalendar.interval(days)])
     }
 
-    /// May, March alone: only as the last word, with a capital, not first, and not where a person or an event would stand ("with May").
+    /// The months May and March named alone: accepted only as the query's last word, with a capital letter.
+    /// Not as its only word, nor after words that a person or an event follows ("with May").
     private func capitalMonths(_ text: Text, _ flat: Text) -> [Atom] {
         AtomReader.capitalMonth.all(flat).compactMap { m in
             let head = Array(flat[..<m.start]), before = head.words()
             guard let last = before.last, text[m.start].isUpper, text[m.start + 1].isLower, flat[m.end...].allSatisfy(\.isSpace) else { return nil }
             if AtomReader.person.fullMatch(last) != nil { return nil }
-            if text[head.strippedEnd().count - last.count].isUpper { return nil }  // "the Million Mo March" is an event
+            // "the Million Mo March" is an event.
+            if text[head.strippedEnd().count - last.count].isUpper { return nil }
             guard let n = tables.months[m.whole] else { return nil }
             return Atom(span: m.span, kind: "yearly", made: .yearly { try CueCalendar.month($0, n) })
         }
     }
 
-    /// 2010年5月3日 and its shorter forms, as Chinese and Japanese write dates.
+    /// Chinese and Japanese dates: 2010年5月3日 and its shorter forms.
     private func ideographic(_ text: Text) -> [Atom] {
         AtomReader.ideographic.all(text).compactMap { m in
             let numbers = (1...3).map { m[$0].flatMap { Int($0.string) } ?? 0 }

@@ -1,4 +1,4 @@
-/// Milliseconds of wall time as if UTC, both ends included; nil is open.
+/// Ms of wall time as if UTC, both ends included; nil is open.
 public struct Interval: Sendable, Hashable {
     public var start: Int?
     public var end: Int?
@@ -6,7 +6,7 @@ public struct Interval: Sendable, Hashable {
     public init(_ start: Int?, _ end: Int?) { (self.start, self.end) = (start, end) }
 }
 
-/// First and last day, both included, as proleptic Gregorian ordinals (1 January of the year 1 is day 1).
+/// First and last day, both included, as proleptic Gregorian ordinals (1 January of year 1 is 1).
 struct Days: Sendable, Equatable {
     var first: Int
     var last: Int
@@ -14,10 +14,10 @@ struct Days: Sendable, Equatable {
     init(_ first: Int, _ last: Int) { (self.first, self.last) = (first, last) }
 }
 
-/// The words are no date: 31 April, the year 0. So there is no cue.
+/// The words are not a date, such as 31 April or the year 0. Then there is no cue.
 struct NoDate: Error {}
 
-/// A moment on the person's clock, without a zone: album times are wall times.
+/// A moment of the user's wall clock, without a zone, because album times are wall times.
 public struct WallClock: Sendable, Equatable {
     public let year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int, millisecond: Int
 
@@ -26,7 +26,7 @@ public struct WallClock: Sendable, Equatable {
         (self.minute, self.second, self.millisecond) = (minute, second, millisecond)
     }
 
-    /// "2012-09-20" or "2012-09-20T15:30:00". nil for anything else.
+    /// Reads "2012-09-20" or "2012-09-20T15:30:00"; nil for anything else.
     public init?(_ text: String) {
         let numbers = text.split { !$0.isNumber }.compactMap { Int($0) }
         guard numbers.count >= 3, (try? CueCalendar.ordinal(numbers[0], numbers[1], numbers[2])) != nil else { return nil }
@@ -39,7 +39,8 @@ public struct WallClock: Sendable, Equatable {
     var milliseconds: Int { (ordinal - CueCalendar.epoch) * CueCalendar.dayMs + ((hour * 60 + minute) * 60 + second) * 1000 + millisecond }
 }
 
-/// What relative words are read against: the wall clock, the album's extent in ms (both included) when known, and its hemisphere.
+/// The reference of relative time words. `now`: the wall clock. `extent`: ms of the album's first and last
+/// photo, both included; nil if unknown. `southern`: whether seasons are those of the southern hemisphere.
 struct TimeContext: Sendable {
     let now: WallClock
     let extent: (low: Int, high: Int)?
@@ -48,7 +49,8 @@ struct TimeContext: Sendable {
 
     var today: Int { now.ordinal }
 
-    /// The years that the album covers, the latest 40; this year and the last when that is not known.
+    /// The years of the album's extent and the year before, at most 40 years before the last. Last year and
+    /// this year if the extent is unknown.
     func years() -> ClosedRange<Int> {
         guard let extent else { return (now.year - 1)...now.year }
         let low = max(1900, min(2100, CueCalendar.year(ms: extent.low))), high = max(1900, min(2100, CueCalendar.year(ms: extent.high)))
@@ -56,7 +58,7 @@ struct TimeContext: Sendable {
     }
 }
 
-/// The calendar that time words are read against (runtime/cues/dates.py). Arithmetic on days only.
+/// Calendar arithmetic for time words (runtime/cues/dates.py).
 enum CueCalendar {
     static let dayMs = 86_400_000
     static let epoch = 719_163
@@ -70,7 +72,8 @@ enum CueCalendar {
         month == 2 ? (isLeap(year) ? 29 : 28) : [4, 6, 9, 11].contains(month) ? 30 : 31
     }
 
-    /// The day as an ordinal. Throws NoDate for one that the calendar of the years 1 to 9999 has not.
+    /// The day as an ordinal. Throws NoDate for a day that does not exist or lies outside the years 1 to
+    /// 9999.
     static func ordinal(_ year: Int, _ month: Int, _ day: Int) throws -> Int {
         guard (1...9999).contains(year), (1...12).contains(month), day >= 1, day <= length(year, month) else { throw NoDate() }
         return daysBefore(year) + before[month - 1] + (month > 2 && isLeap(year) ? 1 : 0) + day
@@ -93,7 +96,7 @@ enum CueCalendar {
 
     static func interval(_ days: Days) -> Interval { Interval((days.first - epoch) * dayMs, (days.last + 1 - epoch) * dayMs - 1) }
 
-    /// The days of a month; it may run past 12 or below 1, into the next or last years.
+    /// The days of a month; a month above 12 or below 1 counts into the following or earlier years.
     static func month(_ year: Int, _ month: Int) throws -> Days {
         let year = year + floorDiv(month - 1, 12), month = floorMod(month - 1, 12) + 1
         return Days(try ordinal(year, month, 1), try ordinal(year + month / 12, month % 12 + 1, 1) - 1)
@@ -105,7 +108,7 @@ enum CueCalendar {
 
     static func years(_ year: Int, _ count: Int = 1) throws -> Days { Days(try ordinal(year, 1, 1), try ordinal(year + count, 1, 1) - 1) }
 
-    /// Easter Sunday of the Gregorian calendar (the anonymous computus).
+    /// Easter Sunday of the Gregorian calendar, as an ordinal (anonymous Gregorian computus).
     static func easter(_ year: Int) throws -> Int {
         let a = year % 19, b = year / 100, c = year % 100, d = b / 4, e = b % 4
         let g = (8 * b + 13) / 25, h = (19 * a + b - d - g + 15) % 30
@@ -114,13 +117,14 @@ enum CueCalendar {
         return try ordinal(year, n / 31, n % 31 + 1)
     }
 
-    /// Easter Sunday of the Julian calendar, as a day of the Gregorian one (Meeus; right for 1900..2099).
+    /// Easter Sunday of the Julian calendar, as a Gregorian ordinal (Meeus; valid for 1900..2099).
     static func orthodoxEaster(_ year: Int) throws -> Int {
         let d = (19 * (year % 19) + 15) % 30, e = (2 * (year % 4) + 4 * (year % 7) - d + 34) % 7
         return try ordinal(year, (d + e + 114) / 31, (d + e + 114) % 31 + 1) + 13
     }
 
-    /// The n-th weekday (Monday 0) of a month; -1 is the last.
+    /// The n-th weekday (Monday 0) of a month, as an ordinal; the last one for n = -1. Throws NoDate if the
+    /// month has fewer.
     static func nthWeekday(_ year: Int, _ month: Int, _ weekday: Int, _ n: Int) throws -> Int {
         let days = try self.month(year, month)
         if n < 0 { return days.last - floorMod(days.last - 1 - weekday, 7) }
@@ -129,7 +133,7 @@ enum CueCalendar {
         return day
     }
 
-    /// The days that people photograph under a holiday's name, or the day itself.
+    /// The days on which people photograph under a holiday's name, or the holiday itself.
     static func holiday(_ rule: HolidayRule, _ year: Int, itself: Bool, _ tables: CueTables) throws -> Days {
         let day = try named(rule, year, tables) + rule.shift
         return itself ? Days(day, day) : Days(day - rule.before, day + rule.after)
@@ -148,7 +152,7 @@ enum CueCalendar {
         return try ordinal(year, found / 100, found % 100)
     }
 
-    /// "early", "mid", "late": a third of the days.
+    /// The third of the days that the part names ("early", "mid", "late"); all of them without a part.
     static func part(_ days: Days, _ part: Text?, _ tables: CueTables) throws -> Days {
         guard let part, !part.isEmpty else { return days }
         guard let (low, high) = tables.thirds[part.tidied()] else { throw NoDate() }
@@ -157,7 +161,8 @@ enum CueCalendar {
         return Days(begin, [days.first, days.first + third - 1, days.last - third, days.last][high])
     }
 
-    /// A season by the months that meteorologists give it; the southern one lies half a year away, its summer from the December before.
+    /// The three months of a meteorological season; a northern winter begins in December of the year.
+    /// Southern seasons lie half a year away; a southern summer begins in December of the year before.
     static func season(_ year: Int, _ name: Text, _ ctx: TimeContext) throws -> Days { try season(year, name, southern: ctx.southern, ctx.tables) }
 
     static func season(_ year: Int, _ name: Text, southern: Bool, _ tables: CueTables) throws -> Days {
@@ -165,14 +170,14 @@ enum CueCalendar {
         return try months(year, southern ? first + (first < 6 ? 6 : -6) : first, 3)
     }
 
-    /// The n-th last occurrence, by year, that is over before today.
+    /// The n-th last occurrence that ended before today.
     static func last(_ of: (Int) throws -> Days, _ ctx: TimeContext, _ n: Int) throws -> Days {
         var year = ctx.now.year + 1
         while try of(year).last >= ctx.today { year -= 1 }
         return try of(year - (n - 1))
     }
 
-    /// This year's occurrence, or the one that today lies in.
+    /// The occurrence of the year before or after if today lies in it, else this year's.
     static func current(_ of: (Int) throws -> Days, _ ctx: TimeContext) throws -> Days {
         for step in [-1, 1] {
             let days = try of(ctx.now.year + step)
@@ -183,7 +188,8 @@ enum CueCalendar {
 
     static func monday(_ day: Int) -> Int { day - floorMod(day - 1, 7) }
 
-    /// The calendar day, week, weekend, month, season or year that lies n back; 0 is the current one.
+    /// The calendar day, week, weekend, month, season or year that lies n back; 0 is the current one. A
+    /// fortnight is the seven days around the day 14 · n days ago.
     static func back(_ unit: Text, _ n: Int, _ ctx: TimeContext) throws -> Days {
         switch unit.string {
         case "day": return Days(ctx.today - n, ctx.today - n)
@@ -202,7 +208,7 @@ enum CueCalendar {
         }
     }
 
-    /// The hours of a part of a day; "night" runs into the next one.
+    /// The interval of a part of the day, of the entire day for nil; "night" ends in the next day.
     static func daypart(_ day: Int, _ part: Text?, _ tables: CueTables) throws -> Interval {
         let start = (day - epoch) * dayMs
         var hours = (low: 0, high: 24)

@@ -1,4 +1,5 @@
-/// Reads the time and the place out of a query and makes the cubes that layer 1 searches (runtime/cues/parse.py). Deterministic: no network, no model.
+/// Reads time and place from a query and builds the cubes that layer 1 searches (runtime/cues/parse.py).
+/// Deterministic rules, no network, no model. Words that were not understood stay in the rest.
 public struct CueReader: Sendable {
     static let maxQuery = 2_000
     private static let maxCubes = 40
@@ -28,8 +29,9 @@ public struct CueReader: Sendable {
         anchors = try AnchorReader(tables, times.offsets)
     }
 
-    /// Reads a query's first 2,000 characters. `extent`: ms of the album's first and last photo, both included. `near`: how many of the album's photos lie
-    /// in a place. `home`: where the album's nights are. `southern`: seasons are those of the southern hemisphere.
+    /// Reads the cues of a query, from its first 2,000 characters. `extent`: ms of the album's first and last
+    /// photo, both included. `near`: the number of the album's photos in a place. `home`: the box of the
+    /// album's home. `southern`: seasons are those of the southern hemisphere.
     public func parse(
         _ query: Text, now: WallClock, gazetteer: Gazetteer?, extent: (low: Int, high: Int)? = nil, near: ((Place) -> Int)? = nil,
         home: (() throws -> Cube?)? = nil, southern: Bool = false
@@ -51,8 +53,10 @@ public struct CueReader: Sendable {
         return assembled(draft)
     }
 
-    /// The cues with what a language model quoted from the query as its time and its place ("" for none), where the rules saw nothing. A quote that the
-    /// query does not hold is dropped, so that nothing can be invented; the words of such cues stay in the text.
+    /// Adds the time and the place that a language model quoted from the query, where the rules read none.
+    /// The quotes are "" if there is none. The rules read each quote as if "in" came before it. A quote that
+    /// is not in the query is dropped, so that the model cannot invent one. The quoted words stay in the
+    /// rest, since the model may have misread them.
     public func withQuotes(
         _ cues: Cues, time: Text, place: Text, now: WallClock, gazetteer: Gazetteer?, extent: (low: Int, high: Int)?, near: ((Place) -> Int)?, southern: Bool
     ) throws -> Cues {
@@ -77,7 +81,8 @@ public struct CueReader: Sendable {
         return assembled(out)
     }
 
-    /// The cues with every anchor that `find` (phrase → the event's intervals, none when unsure) knows turned into times; the others stay text.
+    /// Turns the anchors whose event `find` knows into time cues; the words of the others stay in the text.
+    /// `find`: from a phrase to the event's intervals, empty if unsure.
     public func resolve(_ cues: Cues, _ find: (String) throws -> [Interval]) rethrows -> Cues {
         var out = cues, found: [Range<Int>] = []
         out.anchors = []
@@ -91,7 +96,7 @@ public struct CueReader: Sendable {
             }
         }
         if found.isEmpty { return cues }
-        // The event's place is not the photo's.
+        // A place within an anchor's words is the event's, not the photo's.
         out.places.removeAll { place in found.contains { $0.contains(place.span.lowerBound) } }
         return assembled(out)
     }
@@ -100,7 +105,7 @@ public struct CueReader: Sendable {
         PlaceReader(words: tables.places, trust: tables.trust["place"] ?? 1, gazetteer: gazetteer, near: near)
     }
 
-    /// "at home", once the album has told where that is.
+    /// The cue of "at home" in a text, if the album's home is known.
     private func atHome(_ text: Text, _ home: (() throws -> Cube?)?) throws -> [PlaceCue] {
         guard let home, let found = tables.places.home.search(text), let box = try home() else { return [] }
         return [
@@ -108,8 +113,8 @@ public struct CueReader: Sendable {
         ]
     }
 
-    /// Cubes and rest from the cues. A place where the album has no photo makes no cube; its name, and a time that the album does not reach, stay in the
-    /// text, where a memory may know them.
+    /// Computes `cubes` and `rest` from the cues. A place where the album has no photo makes no cube. Its
+    /// name stays in the rest, and so does a time outside the album's extent: a memory may mention them.
     private func assembled(_ cues: Cues) -> Cues {
         var out = cues
         let all = cues.times.map(\.span) + cues.places.map(\.span) + cues.negatedTimes.map(\.span) + cues.negatedPlaces.map(\.span)
@@ -130,14 +135,14 @@ public struct CueReader: Sendable {
         var boxes = Words.unique(places.flatMap(\.boxes)).map(Optional.some), spans = TimeCue.merged(times)
         if boxes.isEmpty { boxes = [nil] }
         if spans.isEmpty { spans = [Interval(nil, nil)] }
-        // Latest first, so that the cap drops the oldest.
+        // Latest first, so that the limit drops the oldest.
         let crossed = spans.reversed().flatMap { when in
             boxes.map { Cube(start: when.start, end: when.end, south: $0?.south, north: $0?.north, west: $0?.west, east: $0?.east) }
         }
         return crossed.prefix(CueReader.maxCubes).reversed()
     }
 
-    /// Cue span → span grown over the negation before it, for each negated cue.
+    /// The span of each negated cue → that span extended over the negation before it.
     private func negations(_ text: Text, _ spans: [Range<Int>]) -> [Range<Int>: Range<Int>] {
         var out: [Range<Int>: Range<Int>] = [:], before: Range<Int>?
         for span in Set(spans).sorted(by: { ($0.lowerBound, $0.upperBound) < ($1.lowerBound, $1.upperBound) }) {
@@ -154,7 +159,8 @@ public struct CueReader: Sendable {
         return out
     }
 
-    /// The text without the removed spans (but with the kept ones), spaces and punctuation tidied; the whole text if nothing is left.
+    /// The text without the spans to remove, except where spans to keep overlap them; unchanged if no word is
+    /// left. Spaces and punctuation are tidied.
     private func rest(_ text: Text, _ remove: [Range<Int>], _ keep: [Range<Int>]) -> Text {
         var gone = [Bool](repeating: false, count: text.count)
         for span in remove { for at in span { gone[at] = true } }
@@ -166,7 +172,8 @@ public struct CueReader: Sendable {
         let end = CueReader.tail.search(left), close = end?.whole.stripped() ?? []
         var body = Array(left[..<(end?.start ?? left.count)])
         let last = remove.map(\.upperBound).max() ?? 0
-        if !text[last...].contains(where: \.isWord) { body = CueReader.dangling.replacing(body, with: "") }  // the cue closed the query: do not leave "photos from"
+        // A cue ended the query: do not leave "photos from".
+        if !text[last...].contains(where: \.isWord) { body = CueReader.dangling.replacing(body, with: "") }
         body = CueReader.repeated.replacing(body) { $0[1] ?? [] }.stripped { " ,;:-–".unicodeScalars.contains($0) }
         return body.contains(where: \.isWord) ? body + close : text
     }

@@ -1,9 +1,12 @@
 import Foundation
 
-/// When a holiday is, by one of: `day` (month, day), `nth` (month, weekday, n, -1 the last), `easter` or `orthodox` (days after that Sunday),
-/// `weekdayFrom` (month, day, weekday: the first such weekday from that day on), `table` (first days by year).
+/// The date of a holiday, given by exactly one of the first six fields. `day`: (month, day). `nth`: (month,
+/// weekday, n), the last one for n = -1. `easter`, `orthodox`: days after Easter Sunday of that calendar.
+/// `weekdayFrom`: (month, day, weekday), the first such weekday on or after that date. `table`: first days by
+/// year.
 ///
-/// `shift`: days from there to the day itself. `before`, `after`: days around it that people photograph under its name.
+/// `shift`: days from that date to the holiday itself. `before`, `after`: days around it on which people
+/// photograph under its name.
 struct HolidayRule: Sendable {
     var day: [Int] = []
     var nth: [Int] = []
@@ -16,7 +19,8 @@ struct HolidayRule: Sendable {
     var after = 0
 }
 
-/// One rule: the maker's name, the kind of cue, the word classes that a text must hold, and its pattern, compiled.
+/// One rule: its maker's name, the kind of cue, the word classes that a text must contain, the compiled
+/// pattern.
 struct CueRule: Sendable {
     let make: String
     let kind: String
@@ -24,9 +28,10 @@ struct CueRule: Sendable {
     let pattern: Pattern
 }
 
-/// The cue reader's words and rules, read from `cue_rules.json`: the one file that Python, Kotlin and Swift share.
+/// The words and rules of the cue reader, read from `cue_rules.json`, which the Python, Kotlin and Swift
+/// readers share.
 ///
-/// Numbers: months 1..12, weekdays 0 (Monday)..6, hours of the day (past 24: of the next one).
+/// Months are 1..12, weekdays 0 (Monday)..6, hours 0..24 (above 24: of the next day).
 public struct CueTables: Sendable {
     static let version = 1
 
@@ -49,7 +54,7 @@ public struct CueTables: Sendable {
     let trust: [String: Double]
     let expander: CueExpander
 
-    /// Raises Failure.runtime for anything but a rules file of this version.
+    /// Parses a rules file. Raises Failure.runtime if it is not one of this version.
     public init(_ path: String) throws {
         do {
             let raw = try JSON.read(path)
@@ -108,7 +113,11 @@ public struct CueTables: Sendable {
     func daypart(_ name: Text) -> (low: Int, high: Int)? { dayparts.first { $0.name == name }.map { ($0.low, $0.high) } }
 }
 
-/// Prepositions and such. `strong` and `weak` govern a place; `uncertain` strong ones govern other things too; `wide` mean "near".
+/// Prepositions and other words near the name of a place. `strong`, `weak`: prepositions that govern a place.
+/// `uncertain`: strong ones that govern other words too. `wide`: those that mean "near". `skip`: words
+/// between preposition and name. `openers`: words before a name that are not part of it, even if capitalised.
+/// `inner`: words inside a name that need no capital. `capitals`: abbreviations that count only in capitals
+/// ("US"). `home`: a pattern for "at home".
 struct PlaceWords: Sendable {
     let strong: Set<Text>, weak: Set<Text>, uncertain: Set<Text>, wide: Set<Text>, skip: Set<Text>, openers: Set<Text>, inner: Set<Text>
     let capitals: Set<Text>
@@ -124,7 +133,8 @@ struct PlaceWords: Sendable {
     }
 }
 
-/// Writes out the macros of the rules file: <<name>> stands for a macro, or for the words of a table, longest first.
+/// Expands the macros of the rules file: <<name>> stands for a macro, or for the words of a table, longest
+/// first.
 struct CueExpander: Sendable {
     private static let macro = Pattern(#"<<(\w+)>>"#)
     private let macros: [String: String]
@@ -137,14 +147,14 @@ struct CueExpander: Sendable {
         for name in ["ambiguous_months", "units", "reporting"] {
             macros[name] = CueExpander.spelt((raw[name]?.array ?? []).compactMap { $0.string?.scalars })
         }
-        // Month names that are nothing else: no "may", no "jan".
+        // Month names that are not also another word or name: "may" and "jan" are missing.
         let ambiguous = Set((raw["ambiguous_months"]?.array ?? []).compactMap { $0.string?.scalars })
         macros["clear_months"] = CueExpander.spelt(months.keys.filter { !ambiguous.contains($0) && $0.count > 3 })
         for member in raw["macros"]?.members ?? [] { macros[member.name] = member.value.string }
         self.macros = macros
     }
 
-    /// Words as one pattern, longest first, spaces of any width.
+    /// Words as one pattern, longest first; a space matches any white space.
     static func spelt(_ words: [Text]) -> String {
         words.sorted { $0.count != $1.count ? $0.count > $1.count : $0.string < $1.string }
             .map { escaped($0).replacingOccurrences(of: "\\ ", with: "\\s+") }.joined(separator: "|")
@@ -155,7 +165,8 @@ struct CueExpander: Sendable {
         word.map { letter in letter.isASCII && !letter.isWord ? "\\" + String(letter) : String(letter) }.joined()
     }
 
-    /// Raises Failure.runtime for an unknown name.
+    /// The pattern with its macros and tables expanded. Raises Failure.runtime for an unknown name, and for
+    /// macros that refer to each other in a circle.
     func expand(_ text: String) throws -> String {
         var text = text.scalars
         for _ in 0..<8 {
@@ -171,6 +182,6 @@ struct CueExpander: Sendable {
         throw Failure.runtime("cue_rules.json: macros that name each other")
     }
 
-    /// A pattern of the rules file, standing apart from letters and digits.
+    /// A pattern of the rules file, compiled so that it matches only between words and numbers.
     func compiled(_ text: String) throws -> Pattern { try Pattern(reading: "(?<![a-z0-9$#_])" + (try expand(text)) + "(?![a-z0-9])") }
 }

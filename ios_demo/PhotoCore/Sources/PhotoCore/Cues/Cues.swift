@@ -1,8 +1,10 @@
-/// What a query says about when and where (runtime/cues/parse.py).
+/// What a query says about time and place (runtime/cues/parse.py).
 ///
-/// `times`, `places`: the cues that narrow the search; negated ones are to be left out. `recurring`: evidence that no cube holds. `anchors`: events that a
-/// time is counted from, until they are resolved. `cubes`: times × places; empty when the query names neither. `rest`: the query without the understood
-/// words, never empty unless the query is. `query`: what was read.
+/// `times`, `places`: the cues that narrow the search; the negated ones are to be excluded ("not in Paris").
+/// `recurring`: evidence that a cube cannot express ("at night", "on Sundays"). `anchors`: events from which
+/// a time is counted and that have not yet been looked up. `cubes`: times × places; empty if the query names
+/// neither. `rest`: the query without the understood words, empty only if the query is. `query`: the text
+/// that was read.
 public struct Cues: Sendable {
     public internal(set) var times: [TimeCue] = []
     public internal(set) var places: [PlaceCue] = []

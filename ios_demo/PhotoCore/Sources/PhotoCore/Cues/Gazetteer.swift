@@ -1,10 +1,11 @@
 import Foundation
 
-/// Reads the gazetteer file: a name → the places of that name, a position → the nearest city (runtime/bundle/gazetteer.py). Read-only, no network.
+/// Reads the gazetteer file: a name → the places of that name, a position → the nearest city
+/// (runtime/bundle/gazetteer.py). Read-only, no network.
 public final class Gazetteer: @unchecked Sendable {
     static let maxWords = 4
     private static let applicationId = 0x476D_477A  // "GmGz"
-    private static let version = 2  // 1 had no parts: its countries are one box each
+    private static let version = 2  // version 1 has no parts: each country is one box
     private static let columns = "p.id, p.name, p.kind, p.country_code, p.lat, p.lon, p.south, p.north, p.west, p.east, p.population"
     private static let kmPerDegree = 111.195
 
@@ -14,7 +15,7 @@ public final class Gazetteer: @unchecked Sendable {
     private let lock = NSLock()
     private var known: [Text: [Place]] = [:]
 
-    /// Raises Failure.runtime for anything but a gazetteer.
+    /// Opens a gazetteer. Raises Failure.runtime for a file that is not one.
     public init(_ path: String) throws {
         self.path = path
         guard FileManager.default.fileExists(atPath: path) else { throw Failure.runtime("no gazetteer at \(path)") }
@@ -34,7 +35,8 @@ public final class Gazetteer: @unchecked Sendable {
         }
     }
 
-    /// The form under which names are stored and sought: casefolded, accents and stops stripped, hyphens and white space to one space.
+    /// The form in which names are stored and looked up: casefolded, without accents, full stops and
+    /// apostrophes; hyphens and white space become one space.
     public static func fold(_ name: Text) -> Text {
         let decomposed = name.string.decomposedStringWithCompatibilityMapping.scalars.casefolded()
         var out = Text()
@@ -56,7 +58,8 @@ public final class Gazetteer: @unchecked Sendable {
         return out.tidied()
     }
 
-    /// The places of that name (case, accents and hyphens do not matter), best first: by population, alternate names at a quarter.
+    /// The places of that name, best first: by population, where alternate names count a quarter. Case,
+    /// accents and hyphens do not matter.
     public func lookup(_ name: Text) throws -> [Place] {
         if name.isEmpty || name.count > 100 { return [] }
         let folded = Gazetteer.fold(name)
@@ -70,7 +73,8 @@ public final class Gazetteer: @unchecked Sendable {
         }
     }
 
-    /// The longest run of words from the beginning that is a place name: how many words, and its places, best first.
+    /// The longest run of words at the beginning that is a place name: the number of words, and its places,
+    /// best first; nil if there is none.
     func longestMatch(_ words: [Text]) throws -> (count: Int, places: [Place])? {
         for length in stride(from: min(Gazetteer.maxWords, words.count), to: 0, by: -1) {
             let found = try lookup(Text.join(Array(words[..<length]), " "))
@@ -111,12 +115,14 @@ public final class Gazetteer: @unchecked Sendable {
         do { return try db.rows(sql, values) } catch { throw Failure.runtime("cannot read the gazetteer \(path): \(error)") }
     }
 
-    /// The city whose centre is nearest to a position in degrees, within `maxKm`; nil on the open sea.
+    /// The city whose centre is nearest to a position in degrees, within `maxKm` kilometres; nil if there is
+    /// none.
     public func nearest(_ lat: Double, _ lon: Double, maxKm: Double = 50) throws -> Place? {
         guard lat.isFinite, lon.isFinite, (-90.0...90.0).contains(lat), maxKm > 0 else { return nil }
         let lon = floorMod(lon + 180, 360) - 180
         return try lock.withLock {
-            for reach in maxKm > 8 ? [8, maxKm] : [maxKm] {  // most photos are close to a city: few rows
+            // Most photos are close to a city, and a small box holds few rows.
+            for reach in maxKm > 8 ? [8, maxKm] : [maxKm] {
                 var best: (far: Double, id: Int)?
                 for row in try citiesAround(lat, lon, reach) {
                     let far = Gazetteer.distance(lat, lon, row[1].real ?? 0, row[2].real ?? 0), id = row[0].integer ?? 0
@@ -130,13 +136,14 @@ public final class Gazetteer: @unchecked Sendable {
         }
     }
 
-    /// (id, lat, lon) of the cities in the box that reaches `km` kilometres each way.
+    /// (id, lat, lon) of the cities in the box that extends `km` kilometres to each side.
     private func citiesAround(_ lat: Double, _ lon: Double, _ km: Double) throws -> [[Value]] {
         let dlat = km / Gazetteer.kmPerDegree, shrink = cos(min(90, abs(lat) + dlat) * .pi / 180)
         let dlon = shrink <= 0.01 ? 180 : min(180, dlat / shrink), west = lon - dlon, east = lon + dlon
         var sql = "SELECT id, lat, lon FROM places WHERE kind = 'city' AND lat BETWEEN ? AND ? AND (lon BETWEEN ? AND ?"
         var bounds = [lat - dlat, lat + dlat, west, east]
-        if dlon < 180 && (west < -180 || east > 180) {  // the box crosses the antimeridian: look on the other side too
+        // The box crosses the antimeridian, so the other side is searched too.
+        if dlon < 180 && (west < -180 || east > 180) {
             let shift: Double = west < -180 ? 360 : -360
             sql += " OR lon BETWEEN ? AND ?"
             bounds += [west + shift, east + shift]

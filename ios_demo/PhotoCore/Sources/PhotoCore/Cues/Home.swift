@@ -1,7 +1,8 @@
 import Foundation
 
-/// Where the person's home is, learned from where the album's nights are (runtime/cues/home.py): a place of a few hundred metres where photos were taken
-/// on many different nights over a long time.
+/// Learns where the user's home is, for "at home", from the positions of the photos taken at night
+/// (runtime/cues/home.py). A home is a place of a few hundred metres where photos were taken on many
+/// different nights over a long time; the nights at a holiday's hotel are consecutive.
 public enum Home {
     private static let cellKm = 0.25, radiusKm = 0.4, kmPerDegree = 111.195, hourMs = 3_600_000, dayMs = 86_400_000
 
@@ -17,14 +18,15 @@ public enum Home {
             guard let position, time != .min else { continue }
             let hour = floorMod(floorDiv(time, hourMs), 24)
             guard hour >= 20 || hour < 7 else { continue }
-            // The small hours belong to the evening before.
+            // Hours after midnight count as the evening before.
             found.append((position.lat, position.lon, floorDiv(time + 4 * hourMs, dayMs), cell(position.lat, position.lon)))
         }
         if found.isEmpty { return nil }
-        var nights: [Cell: Set<Int>] = [:]  // one vote a night and cell, however many photos
+        // One vote per night and cell, however many photos.
+        var nights: [Cell: Set<Int>] = [:]
         for one in found { nights[one.cell, default: []].insert(one.night) }
         let best = nights.keys.sorted().max { nights[$0]!.count < nights[$1]!.count }!
-        // `max` gives the last of equals; the first in order is wanted.
+        // `max` returns the last of equal cells; the first in order is wanted.
         let most = nights[best]!.count, place = nights.keys.sorted().first { nights[$0]!.count == most }!
         let around = found.filter { max(abs($0.cell.row - place.row), abs($0.cell.column - place.column)) <= 1 }
         let own = Set(around.map(\.night)), all = Set(found.map(\.night))
@@ -32,7 +34,8 @@ public enum Home {
         return box(median(around.map(\.lat)), median(around.map(\.lon)))
     }
 
-    /// Row and column of a grid; columns shrink with latitude, by whole degrees so that neighbours share a grid.
+    /// The position's row and column in a grid of square cells. Longitudes are scaled by the cosine of the
+    /// latitude rounded to full degrees, so that neighbours share a grid.
     private static func cell(_ lat: Double, _ lon: Double) -> Cell {
         let shrink = max(0.05, cos(lat.rounded(.toNearestOrEven) * .pi / 180)), step = cellKm / kmPerDegree
         return Cell(row: Int((lat / step).rounded(.down)), column: Int((lon * shrink / step).rounded(.down)))

@@ -1,10 +1,11 @@
-/// What a time expression means before ranges are joined: fixed intervals, or days by year.
+/// The result of a rule: fixed intervals, or a function from a year to days if the words name no year.
 enum Made: Sendable {
     case fixed([Interval])
     case yearly(@Sendable (Int) throws -> Days)
 }
 
-/// What each rule of `cue_rules.json` makes of its match and the clock (runtime/cues/makers.py). Throws NoDate where the words are no date.
+/// The makers of `cue_rules.json`: functions that turn the match of a rule into intervals
+/// (runtime/cues/makers.py). A maker throws NoDate if the words are not a date.
 enum Makers {
     private typealias Cal = CueCalendar
 
@@ -28,7 +29,7 @@ enum Makers {
             let (season, part) = (try text(m, "season"), m["part"])
             return .yearly { try Cal.part(try Cal.season($0, season, ctx), part, ctx.tables) }
         case "last_unit":
-            if m["unit"] == "day".scalars { throw NoDate() }  // the last day of school is not yesterday
+            if m["unit"] == "day".scalars { throw NoDate() }  // "the last day of school" is not yesterday
             return days(try Cal.back(try text(m, "unit"), 1, ctx))
         case "before_last": return days(try Cal.back(try text(m, "unit"), 2, ctx))
         case "this_unit": return days(try Cal.back(try text(m, "unit"), 0, ctx))
@@ -38,7 +39,8 @@ enum Makers {
         case "this_named": return days(try Cal.month(ctx.now.year, try month(m, ctx)))
         case "last_night": return .fixed([try Cal.daypart(ctx.today - 1, "night".scalars, ctx.tables)])
         case "night_before_last": return .fixed([try Cal.daypart(ctx.today - 2, "night".scalars, ctx.tables)])
-        // The paper's Table 9: from the earliest photo to now, so that the ranking, not the cube, decides which was last.
+        // From the earliest photo to now (the paper's Table 9): the ranking, not the cube, decides which
+        // photo is the last.
         case "last_time": return .fixed([Interval(ctx.extent?.low, ctx.now.milliseconds)])
         default: return try relative(name, m, ctx)
         }
@@ -73,14 +75,14 @@ enum Makers {
         }
     }
 
-    /// "3", "three", "a couple of".
+    /// The value of a number in digits or words: "3", "three", "a couple of".
     static func number(_ text: Text, _ tables: CueTables) throws -> Int {
         if let found = tables.numbers[text.tidied()] { return found }
         guard let found = Int(text.stripped().string) else { throw NoDate() }
         return found
     }
 
-    /// "2009", "'09": two digits mean the century that does not lie ahead.
+    /// The year of "2009" or "'09"; two digits mean 20xx up to next year, and 19xx beyond.
     static func year(_ text: Text?, _ ctx: TimeContext) throws -> Int {
         guard let text, let y = Int(text.strippedStart { $0 == "'" }.string) else { throw NoDate() }
         return y > 99 ? y : y + (2000 + y <= ctx.now.year + 1 ? 2000 : 1900)
@@ -117,7 +119,7 @@ enum Makers {
     private static func monthDay(_ m: Match, _ ctx: TimeContext) throws -> Made {
         let (n, d) = (try month(m, ctx), try int(m, "day"))
         if let said = m["year"] { return try day(try year(said, ctx), n, d) }
-        _ = try Cal.ordinal(2000, n, d)  // April 31 is no date
+        _ = try Cal.ordinal(2000, n, d)  // throws NoDate for a day such as 31 April
         return .yearly { let day = try Cal.ordinal($0, n, d); return Days(day, day) }
     }
 
@@ -134,7 +136,7 @@ enum Makers {
 
     private static func monthRange(_ m: Match, _ ctx: TimeContext) throws -> Made {
         let (first, last) = (try month(m, ctx), try month(m, ctx, "month2"))
-        let over = last < first ? 12 : 0  // "from November to February" ends in the year after
+        let over = last < first ? 12 : 0  // "from November to February" ends in the following year
         if m["year2"] != nil {
             let end = try int(m, "year2"), y = m["year"] != nil ? try int(m, "year") : end - (over > 0 ? 1 : 0)
             let found = Days(try Cal.month(y, first).first, try Cal.month(end, last).last)
@@ -148,7 +150,8 @@ enum Makers {
         return .yearly { Days(try Cal.month($0, first).first, try Cal.month($0, last + over).last) }
     }
 
-    /// The n-th day, week, weekend, half or weekday of the days; -1 is the last. A month's weeks are counted from its first day.
+    /// The n-th day, week, fortnight, half, weekend, weekday or month within the days; the last one for n =
+    /// -1. Weeks are counted from the first of the days. Throws NoDate if there are fewer than n.
     private static func nth(_ days: Days, _ unit: Text, _ n: Int, _ tables: CueTables) throws -> Days {
         let (first, last) = (days.first, days.last), name = unit.string
         if tables.weekdays[unit] != nil || name == "weekend" {
@@ -164,7 +167,7 @@ enum Makers {
         return Days(begin, min(last, begin + length - 1))
     }
 
-    /// "the first week of June", "last weekend of May 2010", "the last day of 2011".
+    /// Reads "the first week of June", "last weekend of May 2010", "the last day of 2011".
     private static func nthOf(_ m: Match, _ ctx: TimeContext) throws -> Made {
         guard let n = ctx.tables.ordinals[try text(m, "nth")] else { throw NoDate() }
         let unit = try text(m, "unit"), tables = ctx.tables
@@ -177,7 +180,9 @@ enum Makers {
     private static func seasonYear(_ m: Match, _ ctx: TimeContext) throws -> Made {
         let y = try year(m["year"], ctx), name = try text(m, "season")
         var spans = [try Cal.season(y, name, ctx)]
-        if name == (ctx.southern ? "summer" : "winter").scalars && !m.whole.contains("/") {  // people mean the January as often as the December
+        // "winter 2010" (in the south, "summer 2010") means the one that ends in 2010 as often as the one
+        // that begins in it: both are returned.
+        if name == (ctx.southern ? "summer" : "winter").scalars && !m.whole.contains("/") {
             if ctx.southern {
                 spans.append(try Cal.season(y + 1, name, southern: true, ctx.tables))
             } else {
@@ -190,7 +195,8 @@ enum Makers {
     private static func ago(_ m: Match, _ ctx: TimeContext) throws -> Made {
         let said = try text(m, "unit"), night = said == "night".scalars
         let found = try Cal.back(night ? "day".scalars : said, try number(try text(m, "n"), ctx.tables), ctx)
-        guard try Cal.date(found.first).year >= 1900 else { throw NoDate() }  // "999 years ago": nobody took photos
+        // "999 years ago" is before any photo.
+        guard try Cal.date(found.first).year >= 1900 else { throw NoDate() }
         return night ? .fixed([try Cal.daypart(found.first, "night".scalars, ctx.tables)]) : days(found)
     }
 
@@ -205,7 +211,8 @@ enum Makers {
     private static func wholeYear(_ m: Match, _ ctx: TimeContext) throws -> Made {
         let y = try int(m, "year"), bare = m["part"] == nil && !m.whole.contains { $0.isASCII && $0.isLower }
         let known = ctx.extent == nil || ctx.years().contains(y) || ctx.years().contains(y + 1)
-        if bare && (y > ctx.now.year + 1 || !known) { throw NoDate() }  // "1984" alone, in an album of this century, is a book
+        // "1984" alone, outside the album's years, is a title and not a date.
+        if bare && (y > ctx.now.year + 1 || !known) { throw NoDate() }
         return days(try Cal.part(try Cal.years(y), m["part"], ctx.tables))
     }
 

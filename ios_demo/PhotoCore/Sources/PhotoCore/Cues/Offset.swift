@@ -1,6 +1,8 @@
-/// An offset from something that has a time: "two days after", "the weekend before", "the morning of" (runtime/cues/offsets.py).
+/// An offset from something that has a time: "two days after", "the weekend before", "the morning of"
+/// (runtime/cues/offsets.py).
 ///
-/// `count` units (0: a few), `way` -1 before, 1 after, 0 of. `unit`: day, week, weekend, month, year, a weekday or a part of the day.
+/// `count` units (0: a few) before (`way` -1) or after (1) something, or a part of it (0). `counted`: whether
+/// the words include a number. `unit`: day, week, weekend, month, year, a weekday or a part of the day.
 struct Offset: Sendable {
     let count: Int
     let counted: Bool
@@ -8,13 +10,15 @@ struct Offset: Sendable {
     let way: Int
     let span: Range<Int>
 
-    /// An interval moved away from the named one. One week or month without a number is the stretch that touches it.
+    /// The interval that lies this offset before or after `span`; an open `span` is returned as it is. A
+    /// single week, month or year is the one directly adjacent to `span`.
     func shifted(_ interval: Interval, _ tables: CueTables) throws -> Interval {
         guard let start = interval.start, let end = interval.end else { return interval }
         let first = floorDiv(start, CueCalendar.dayMs) + CueCalendar.epoch, last = floorDiv(end, CueCalendar.dayMs) + CueCalendar.epoch
         let n = count, edge = way > 0 ? last : first
         func days(_ a: Int, _ b: Int) -> Interval { CueCalendar.interval(Days(a, b)) }
-        if tables.daypart(unit) != nil { return try CueCalendar.daypart(edge + way * max(n, 1), unit, tables) }  // "the night before"
+        // "the night before", "the morning after".
+        if tables.daypart(unit) != nil { return try CueCalendar.daypart(edge + way * max(n, 1), unit, tables) }
         if let weekday = tables.weekdays[unit] {
             let step = floorMod(way > 0 ? weekday - (edge - 1) : (edge - 1) - weekday, 7), day = edge + way * (step != 0 ? step : 7)
             return days(day, day)
@@ -36,7 +40,8 @@ struct Offset: Sendable {
     }
 }
 
-/// Reads offsets. One pattern for dates and events, up to and with its "before", "after".
+/// Reads offsets with one regular expression for dates and events, up to its "before", "after" or
+/// "following".
 struct OffsetReader: Sendable {
     private static let reach = 60  // characters before an expression in which an offset may begin
     let words: String
@@ -45,7 +50,8 @@ struct OffsetReader: Sendable {
 
     init(_ tables: CueTables) throws {
         self.tables = tables
-        // Python keeps the table's order among words of one length; none of these is the beginning of another of its length, so any order does.
+        // Python keeps the table's order among words of equal length. None of these is a prefix of another of
+        // its length, so any order gives the same.
         let numbers = tables.numbers.keys.sorted { $0.count != $1.count ? $0.count > $1.count : $0.string < $1.string }.map(CueExpander.escaped)
         let units = ["days?", "weeks?", "weekends?", "months?", "years?"] + tables.dayparts.map { $0.name.string }
             + tables.weekdays.keys.filter { $0.count > 4 }.map(\.string).sorted()
@@ -54,10 +60,10 @@ struct OffsetReader: Sendable {
         beforeADate = try Pattern(reading: words + #"\s+(?:the\s+)?$"#)
     }
 
-    /// The offset whose words end at character `at` of the flat text, or nil.
+    /// The offset whose words end at character `at` of the flattened text, or nil.
     func read(_ flat: Text, _ at: Int) -> Offset? { beforeADate.search(flat, in: max(0, at - OffsetReader.reach)..<at).flatMap(offset) }
 
-    /// A match of `words` as an offset.
+    /// The offset of a match of `words`.
     func offset(_ m: Match) -> Offset? {
         let text = (m["n"] ?? []).tidied(), few = text == "a few".scalars || text == "several".scalars
         guard let said = m["unit"], let count = few ? 0 : try? Makers.number(text.isEmpty ? "1".scalars : text, tables) else { return nil }

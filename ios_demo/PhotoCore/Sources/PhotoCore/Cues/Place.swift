@@ -13,8 +13,10 @@ public struct PlaceBox: Sendable, Equatable {
 
 /// A city, country or region with its extent.
 ///
-/// `isPrimary`: the name asked for is the place's own. `isWord`: it is also an English word (Nice). `isGiven`: it is also a given name (Florence).
-/// `parts`: the boxes of a country with far parts; none when one will do.
+/// `isPrimary`: the name asked for is the place's official or usual English name, not an alternate one.
+/// `isWord`: that name is also an English word (Nice, Reading). `isGiven`: that name is also a given name
+/// (Florence). `parts`: the boxes of a country with distant parts, such as Hawaii; empty if one box is
+/// enough.
 public struct Place: Sendable, Equatable {
     public let id: Int
     public let name: String
@@ -29,7 +31,7 @@ public struct Place: Sendable, Equatable {
     public var isGiven = false
     public var parts: [PlaceBox] = []
 
-    /// The place's whole extent.
+    /// The place's extent, one box or several.
     public var boxes: [PlaceBox] { parts.isEmpty ? [box] : parts }
 
     public func contains(_ lat: Double, _ lon: Double) -> Bool { boxes.contains { $0.contains(lat, lon) } }

@@ -1,6 +1,7 @@
-/// A place that the query names. `boxes`: its extent, open in time. `span`: its characters in the query, with the preposition. `kind`: city, region,
-/// country or home. `photos`: how many of the album's photos lie there, nil when no album was asked. A place without photos cuts nothing: its name
-/// stays in the text, where a memory may know it.
+/// A place that the query names. `boxes`: the place's extent, open in time. `span`: its characters in the
+/// query, preposition included. `kind`: city, region, country or home. `photos`: the number of the album's
+/// photos there, nil if no album was given. A place without photos does not restrict the search; its name
+/// stays in the text, since a memory may mention it.
 public struct PlaceCue: Sendable, Equatable {
     public var text: String
     public let name: String

@@ -1,6 +1,8 @@
-/// Finds the words of a query that name a place, and chooses which place of that name is meant (runtime/cues/places.py).
+/// Finds the words of a query that name a place, and chooses which place of that name is meant
+/// (runtime/cues/places.py).
 ///
-/// A wrong place hides every photo, a missed one hides none, so doubt means no cue.
+/// A wrong place excludes every photo that is meant, a missed place excludes none, so a doubtful word makes
+/// no cue.
 struct PlaceReader {
     typealias Near = (Place) -> Int
 
@@ -23,15 +25,17 @@ struct PlaceReader {
         let end: Int
         let low: Text
         var isCapital: Bool { text.first?.isUpper == true }
-        /// The word without a possessive: "Paris's" names Paris.
+        /// The word without a possessive ending: "Paris" of "Paris's".
         var plain: Text { possessive.replacing(text, with: "") }
     }
 
-    /// The places that the text names outside the spans already `taken` by times, in order.
+    /// The places that the text names, in its order. `taken`: the spans of other cues, in which no place is
+    /// sought.
     func find(_ text: Text, taken: [Range<Int>]) throws -> [PlaceCue] {
         let tokens = tokens(text, taken), ends = runs(text, tokens), shouted = PlaceReader.shouted(tokens)
         var cues: [PlaceCue] = [], at = 0, lookups = 0
-        var previous = Text()  // the preposition of the last place, which "in Paris and Rome" lends to the next
+        // The last place's preposition, which in "in Paris and Rome" governs Rome too.
+        var previous = Text()
         while at < tokens.count, lookups < 400, cues.count < 8 {
             lookups += 1
             let token = tokens[at]
@@ -64,7 +68,8 @@ struct PlaceReader {
         }
     }
 
-    /// For each token, the index past the last token that only single spaces or hyphens join to it: names do not cross commas.
+    /// For each token, the index after the last token of its run. The tokens of a run are separated by one or
+    /// two spaces or hyphens only: names do not cross commas.
     private func runs(_ text: Text, _ tokens: [Token]) -> [Int] {
         var ends = [Int](repeating: tokens.count, count: tokens.count), end = tokens.count
         for at in tokens.indices.reversed() {
@@ -74,12 +79,13 @@ struct PlaceReader {
         return ends
     }
 
-    /// Whether capitals say nothing: All Words Have Them, in a query of three words or more.
+    /// Whether capitals carry no information, because all words of a query of three or more have them.
     private static func shouted(_ tokens: [Token]) -> Bool {
         tokens.count >= 3 && tokens.allSatisfy { $0.text.count <= 3 || $0.isCapital } && tokens.filter(\.isCapital).count >= 3
     }
 
-    /// The preposition that governs token i, articles and such skipped, and the index of its token; ("", i) without one.
+    /// The preposition that governs token i and the index of its token; ("", i) if there is none. Up to two
+    /// articles or adjectives between them are skipped.
     private func preposition(_ text: Text, _ tokens: [Token], _ i: Int) -> (word: Text, at: Int) {
         var j = i - 1
         while j >= 0, words.skip.contains(tokens[j].low), i - j <= 2 { j -= 1 }
@@ -89,10 +95,11 @@ struct PlaceReader {
         return (tokens[j].low, j)
     }
 
-    /// The place meant: one where the album has photos wins, then the first (most people). With its count of photos.
+    /// The place that is meant, and the number of the album's photos there. Places with photos come first,
+    /// then those whose primary name it is, then the gazetteer's order (most people first).
     private func choose(_ places: [Place]) -> (Place, Int) {
         let counts = places.map { near?($0) ?? 0 }
-        // Of two with photos an own name beats an alternate one, then the order of the gazetteer stands: 3 photos beat 2 by accident only.
+        // The numbers of photos of two places are not compared: 3 photos against 2 are chance.
         let best = places.indices.min { a, b in
             let one = (counts[a] == 0 ? 1 : 0, places[a].isPrimary ? 0 : 1, a), other = (counts[b] == 0 ? 1 : 0, places[b].isPrimary ? 0 : 1, b)
             return one < other
@@ -100,14 +107,16 @@ struct PlaceReader {
         return (places[best], counts[best])
     }
 
-    /// Whether the words count as a place. `alone`: no capitalised neighbour makes it part of a longer name.
+    /// Whether the words count as a place. `alone`: no capitalised neighbour could make the name a part of a
+    /// longer one.
     private func accept(_ place: Place, _ name: Text, _ photos: Int, _ prep: Text, _ capital: Bool, _ count: Int, _ alone: Bool) -> Bool {
         let asked = near != nil, big = place.population >= PlaceReader.city || place.kind != "city", certain = words.certain.contains(prep)
         if place.isWord { return capital && (certain || (["to".scalars, "from".scalars].contains(prep) && place.kind == "country")) }
         if place.isGiven { return capital && (certain || (!prep.isEmpty && photos > 0)) && (alone || photos > 0) }
         if !place.isPrimary && !(photos > 0 || (certain && capital && place.population >= PlaceReader.town)) { return false }
         if prep.isEmpty && (name.count <= PlaceReader.short || (!place.isPrimary && place.population < PlaceReader.city)) {
-            return false  // "Cat" is Çat, "Haha" was Hakha: what stands alone must be well known by that name
+            // Alone, a name must be well known: "Cat" would be Çat, "Haha" Hakha.
+            return false
         }
         if !capital {
             if words.strong.contains(prep) || (!prep.isEmpty && big) {
@@ -126,13 +135,15 @@ struct PlaceReader {
         return outer.kind == "region" && outer.contains(place.lat, place.lon) && ["", place.countryCode].contains(outer.countryCode)
     }
 
-    /// Reads "Paris, Texas": keeps the candidates that lie in the country or region named next. With the index past it.
+    /// Reads "Paris, Texas": the candidates within the country or region named next, and the index after it.
+    /// `places` and `after` unchanged if there is no such name, or none of them lies within it.
     private func qualified(_ text: Text, _ tokens: [Token], _ ends: [Int], _ first: Int, _ after: Int, _ places: [Place]) throws -> ([Place], Int) {
         guard after < tokens.count, PlaceReader.comma.fullMatch(text, in: tokens[after - 1].end..<tokens[after].start) != nil else { return (places, after) }
         let name = Text.join(tokens[first...after].map(\.plain), " ")
         if tokens[after].text.isUpper {
             let whole = try gazetteer.lookup(name)
-            if !whole.isEmpty { return (whole, after + 1) }  // "Washington, DC" is a name of its own
+            // "Washington, DC" is in the gazetteer as one name.
+            if !whole.isEmpty { return (whole, after + 1) }
         }
         let next = tokens[after..<min(ends[after], after + Gazetteer.maxWords)].map(\.plain)
         guard let found = try gazetteer.longestMatch(next), tokens[after].isCapital else { return (places, after) }
@@ -142,13 +153,13 @@ struct PlaceReader {
 
     private func boxes(_ place: Place, wide: Bool) -> [Cube] {
         if !wide || place.kind != "city" { return place.boxes.map(\.cube) }
-        let reach = 0.27  // degrees: "near X" reaches about 30 km further than X
+        let reach = 0.27  // degrees by which "near X" extends the box of X: about 30 km
         let grow = min(2.0, reach / max(0.1, 1 - abs(place.lat) / 90)), box = place.box
         let west = floorMod(box.west - grow + 180, 360) - 180, east = floorMod(box.east + grow + 180, 360) - 180
         return [Cube(south: max(-90, box.south - reach), north: min(90, box.north + reach), west: west, east: east)]
     }
 
-    /// The place cue that begins at token i, and the index past it.
+    /// The place cue that begins at token i and the index after it; nil if there is none.
     private func place(_ text: Text, _ tokens: [Token], _ ends: [Int], _ i: Int, _ shouted: Bool, _ lent: Text) throws -> (PlaceCue, Int)? {
         let run = Array(tokens[i..<min(ends[i], i + Gazetteer.maxWords)])
         for length in stride(from: run.count, to: 0, by: -1) {
@@ -176,7 +187,8 @@ struct PlaceReader {
         return nil
     }
 
-    /// No capitalised word touches the name: "Paris Hilton" and "Jack London" are people, "Boston Dynamics" is a firm.
+    /// Whether no capitalised word is adjacent to the name. "Paris Hilton" and "Jack London" are people,
+    /// "Boston Dynamics" is a firm.
     private func standsAlone(_ tokens: [Token], _ ends: [Int], _ i: Int, _ after: Int) -> Bool {
         if after < tokens.count && ends[i] > after && tokens[after].isCapital { return false }
         guard i > 0, ends[i - 1] > i, tokens[i - 1].isCapital else { return true }

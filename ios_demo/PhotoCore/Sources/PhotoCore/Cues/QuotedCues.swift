@@ -1,5 +1,6 @@
-/// What the language model reads out of a query where the rules found nothing (runtime/cues/quoted.py): substrings of the query, "" where it sees none. It
-/// cannot invent: a grammar over the query's own words allows no token that would leave it.
+/// Cues that the language model quotes from a query in which the rules read none (runtime/cues/quoted.py):
+/// substrings of the query, "" where the model quotes nothing. The model cannot invent: a grammar over the
+/// words of the query excludes every token that would leave the query.
 public struct QuotedCues: Sendable {
     public let time: String
     public let place: String
@@ -8,7 +9,7 @@ public struct QuotedCues: Sendable {
     private static let maxNew = 96
     private static let split = Pattern(#"["\\<>{}\x00-\x1f\x7f-\x9f\ufffd]|\s{2,}|[^\S ]"#)
 
-    /// The stretches of the query that may be quoted.
+    /// The parts of the query that may be quoted.
     static func pieces(_ query: Text) -> [Text] {
         let text = query.slice(0, 300)
         var out: [Text] = [], last = 0
@@ -20,7 +21,9 @@ public struct QuotedCues: Sendable {
         return out.map { $0.stripped() }.filter { !$0.isEmpty }
     }
 
-    /// nil when the model did not come to an end, or the query holds no word. Raises Failure.bundle for a bundle without this prompt.
+    /// The quotes that the bundle's language model gives. nil if the query has no word, the prompt does not
+    /// fit the decoder's cache, or the generation stopped before its end. Raises Failure.bundle for a bundle
+    /// without this prompt.
     public static func ask(_ models: Models, _ query: Text) throws -> QuotedCues? {
         let spans = pieces(query)
         if spans.isEmpty { return nil }
@@ -41,7 +44,8 @@ public struct QuotedCues: Sendable {
         return QuotedCues(time: overlap(time, text) ? "" : time, place: overlap(place, text) ? "" : place, text: text)
     }
 
-    /// Whether a time or place is quoted from what is seen, or the other way round: a small model that has no answer repeats the question.
+    /// Whether a time or place contains the text or is part of it. A small model without an answer repeats
+    /// the question.
     private static func overlap(_ value: String, _ text: String) -> Bool {
         !text.isEmpty && (text.scalars.find(value.scalars) != nil || value.scalars.find(text.scalars) != nil)
     }

@@ -1,6 +1,8 @@
-/// A time that comes back: "on Sundays", "at night", "at 5 pm" (runtime/cues/recurring.py). Evidence for ranking, never a cut.
+/// Weekdays or hours of the day that the query names: "on Sundays", "at night", "at 5 pm"
+/// (runtime/cues/recurring.py). They are evidence for the ranking and exclude no photo.
 ///
-/// `weekdays`: Monday 0. `minutes`: from (included) to (not) of the day, past 1440 into the next one; nil for any.
+/// `weekdays`: Monday is 0. `minutes`: [from, to) in minutes of the day, above 1440 for the next day; nil for
+/// any.
 public struct RecurringCue: Sendable, Equatable {
     public let text: String
     public let kind: String
@@ -9,9 +11,10 @@ public struct RecurringCue: Sendable, Equatable {
     public let span: Range<Int>
     public let confidence: Double
 
-    /// Whether a time in ms fits.
+    /// Whether a time (ms of wall time) fits.
     func holds(_ ms: Int) -> Bool {
-        if !weekdays.isEmpty { return weekdays.contains(floorMod(floorDiv(ms, CueCalendar.dayMs) + 3, 7)) }  // 1970 began on a Thursday
+        // 1970 began on a Thursday.
+        if !weekdays.isEmpty { return weekdays.contains(floorMod(floorDiv(ms, CueCalendar.dayMs) + 3, 7)) }
         let minute = floorMod(floorDiv(ms, 60_000), 1440)
         return minute >= minutes[0] && minute < minutes[1] || minute < minutes[1] - 1440
     }
@@ -35,7 +38,7 @@ struct RecurringReader: Sendable {
         triggers = Set(["weekday".scalars] + tables.recurringHours.flatMap { [$0.name, $0.name + ["s"]] } + tables.recurringWeekdays.map(\.name))
     }
 
-    /// Weekdays, parts of the day and clock times outside the spans already `taken` by times.
+    /// The weekdays and parts of the day outside the spans `taken` by time cues, and all clock times.
     func find(_ text: Text, taken: [Range<Int>]) -> [RecurringCue] {
         let flat = AtomReader.flatten(text), held = atoms.present(flat)
         var out = held.isDisjoint(with: triggers) ? [] : named(text, flat, taken)
@@ -55,7 +58,7 @@ struct RecurringReader: Sendable {
         }
     }
 
-    /// "at 5 PM", "13:00": half an hour before to an hour and a half after.
+    /// Clock times ("at 5 PM", "13:00"), each from half an hour before to an hour and a half after.
     private func clocks(_ text: Text, _ flat: Text) -> [RecurringCue] {
         RecurringReader.clock.all(flat).map { m in
             var hour = Int((m["h"] ?? m["h2"] ?? []).string) ?? 0

@@ -1,7 +1,10 @@
-/// One interval that the query names. A month without a year yields several cues with the same span, one per year.
+/// One interval that the query names. A month without a year yields several cues with the same span, one per
+/// year.
 ///
-/// `start`, `end`: ms, wall time as if UTC, both included, nil when open. `span`: the cue's characters in the query. `kind`: day, span, month, season,
-/// year, decade, yearly, holiday, relative, today, weekday, open, last time, anchor. `confidence`: how often a photo that such words mean lies inside.
+/// `start`, `end`: ms of wall time as UTC, both included, nil when open. `span`: the cue's characters in the
+/// query. `kind`: day, span, month, season, year, decade, yearly, holiday, relative, today, weekday, open,
+/// last time, anchor. `confidence`: the share of the photos meant by such words that lie inside; the ranking
+/// takes it as evidence.
 public struct TimeCue: Sendable, Equatable {
     public var text: String
     public let start: Int?
@@ -12,7 +15,8 @@ public struct TimeCue: Sendable, Equatable {
 
     static let deictic: Set<String> = ["today", "relative", "weekday"]
 
-    /// The cues as one list of intervals: cues of different words are intersected where they meet ("May … 2012"), else united.
+    /// The cues as one list of intervals. The intervals of cues with different spans are intersected if they
+    /// overlap ("May … 2012"), else united.
     static func merged(_ times: [TimeCue]) -> [Interval] {
         var spans: [Range<Int>] = [], groups: [Range<Int>: [Interval]] = [:]
         for time in times {

@@ -1,4 +1,5 @@
-/// Joins time expressions into cues: ranges, bounds ("since May"), offsets ("two days after Christmas") (runtime/cues/times.py).
+/// Joins time expressions into cues: ranges, bounds ("since May"), offsets ("two days after Christmas")
+/// (runtime/cues/times.py).
 struct TimeReader: Sendable {
     let tables: CueTables
     let atoms: AtomReader
@@ -21,7 +22,7 @@ struct TimeReader: Sendable {
         reported = try Pattern(reading: #"\b(?:"# + (try tables.expander.expand("<<reporting>>")) + ")")
     }
 
-    /// One expression, or two that a range joins, with the words around it.
+    /// One expression, or two joined into a range, with the words around it.
     private struct Read {
         var span: Range<Int>
         let spans: [Interval]
@@ -44,10 +45,12 @@ struct TimeReader: Sendable {
         }
         reads = namedDays(flat, reads)
         if reads.contains(where: { $0.kind == "day" || $0.kind == "span" }) {
-            // "this weekend, as said on 20260703": the day is when it was said, and the photo's time; the other words count from there.
+            // "this weekend, as said on 20260703": the date is that of the message, and so the photo's; words
+            // such as "this weekend" are relative to it and not to the present day.
             reads.removeAll { TimeCue.deictic.contains($0.kind) }
         }
-        if reported.search(flat) != nil {  // "did he ask her for advice this week": the week is that of the asking
+        // "did he ask her for advice this week" means the week when he asked.
+        if reported.search(flat) != nil {
             reads.removeAll { TimeCue.deictic.contains($0.kind) && TimeReader.this.search(flat, in: $0.span) != nil }
         }
         let cues = reads.flatMap { read in
@@ -59,7 +62,7 @@ struct TimeReader: Sendable {
         return (cues, reads.compactMap(\.keep))
     }
 
-    /// "on Sunday, July 4th": a weekday in front of a date is a part of it.
+    /// Joins a weekday with the date that follows it: "on Sunday, July 4th".
     private func namedDays(_ flat: Text, _ reads: [Read]) -> [Read] {
         var out: [Read] = []
         for read in reads {
@@ -75,7 +78,7 @@ struct TimeReader: Sendable {
         return out
     }
 
-    /// "from March to May", "between 2008 and 2010"; nil when the words between two expressions join nothing.
+    /// Reads "from March to May" or "between 2008 and 2010"; nil if the words between do not make a range.
     private func range(_ flat: Text, _ atom: Atom, _ other: Atom, _ ctx: TimeContext) -> Read? {
         let (a, b) = (atom.span.lowerBound, atom.span.upperBound)
         guard b <= other.span.lowerBound, let gap = TimeReader.join.fullMatch(flat, in: b..<other.span.lowerBound) else { return nil }
@@ -96,7 +99,8 @@ struct TimeReader: Sendable {
             }
         }
         if atom.kind == "day", !atom.fixed.isEmpty, let week = TimeReader.weekOf.search(flat, in: max(0, a - 40)..<a) {
-            let (before, after) = week["unit"] == "week".scalars ? (1, 6) : (2, 2)  // a week is named by its first day, or by one within
+            // "the week of" a date: the date is the first day of the week, or a day within it.
+            let (before, after) = week["unit"] == "week".scalars ? (1, 6) : (2, 2)
             let day = CueCalendar.dayMs
             return Read(span: week.start..<b, spans: atom.fixed.map { Interval(($0.start ?? 0) - before * day, ($0.end ?? 0) + after * day) }, kind: "span")
         }
@@ -104,7 +108,7 @@ struct TimeReader: Sendable {
         return bounded(flat, atom, atom.fixed.isEmpty ? everyYear(atom, ctx) : atom.fixed, keep, ctx)
     }
 
-    /// Reads the words around an expression: "since", "before", "onwards".
+    /// Applies the words around an expression: "since", "before", "onwards".
     private func bounded(_ flat: Text, _ atom: Atom, _ spans: [Interval], _ keep: Range<Int>?, _ ctx: TimeContext) -> Read {
         var (a, b) = (atom.span.lowerBound, atom.span.upperBound)
         let inner = TimeReader.lead.match(flat, in: a..<b), outer = TimeReader.open.search(flat, in: 0..<a)
@@ -116,7 +120,8 @@ struct TimeReader: Sendable {
         if word == "prior to" { word = "before" }
         if ["", "from", "by"].contains(word) || spans.isEmpty { return Read(span: a..<b, spans: spans, kind: atom.kind, keep: keep) }
         if let outer, inner == nil { a = outer.start }
-        if atom.isYearly && (word == "before" || word == "after") {  // "after Christmas", of whatever year: the two weeks next to it
+        // "after Christmas" or "before Christmas" without a year: the two weeks after or before it.
+        if atom.isYearly && (word == "before" || word == "after") {
             let exact = atom.exact != nil ? everyYear(atom.exactly, ctx) : spans
             return Read(span: a..<b, spans: exact.map { nextTo($0, word) }, kind: "yearly", keep: keep)
         }
@@ -145,7 +150,8 @@ struct TimeReader: Sendable {
         return CueCalendar.interval(try of(year))
     }
 
-    /// From the start of `a` to the end of `b`, a missing year taken from the other; none when that makes no range.
+    /// The intervals from the start of `a` to the end of `b`; empty if they make no range. A missing year is
+    /// taken from the other expression.
     private func joined(_ a: Atom, _ b: Atom, _ ctx: TimeContext) -> [Interval] {
         var pairs: [(Interval, Interval)] = []
         do {
@@ -168,7 +174,8 @@ struct TimeReader: Sendable {
         return a.fixed.isEmpty && b.fixed.isEmpty ? covered(spans, ctx) : spans
     }
 
-    /// Those of the yearly intervals that the album can hold; the latest that has begun when it is not known or holds none.
+    /// The intervals that overlap the album's extent. The latest that has begun, if the extent is unknown or
+    /// no interval overlaps it.
     private func covered(_ spans: [Interval], _ ctx: TimeContext) -> [Interval] {
         var begun = spans.filter { ($0.start ?? 0) <= ctx.now.milliseconds }
         if begun.isEmpty { begun = Array(spans.prefix(1)) }
@@ -179,7 +186,7 @@ struct TimeReader: Sendable {
 
     private func everyYear(_ atom: Atom, _ ctx: TimeContext) -> [Interval] {
         if !atom.isYearly { return [] }
-        let spans = ctx.years().compactMap { try? at(atom, $0) }  // not every year has a 29 February
+        let spans = ctx.years().compactMap { try? at(atom, $0) }  // 29 February of a common year
         if !spans.isEmpty { return covered(spans, ctx) }
         for y in stride(from: ctx.now.year, to: ctx.now.year - 9, by: -1) { if let found = try? at(atom, y) { return [found] } }
         return []

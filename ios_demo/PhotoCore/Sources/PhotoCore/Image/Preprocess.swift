@@ -9,17 +9,18 @@ public struct Pixels: Sendable {
     public init(bytes: [UInt8], width: Int, height: Int) { (self.bytes, self.width, self.height) = (bytes, width, height) }
 }
 
-/// Pixels → the tensor that an image tower takes (runtime/models/image.py).
+/// Pixels → the input tensor of an image tower (runtime/models/image.py). Normalisation is done inside the
+/// graph.
 public enum Preprocess {
-    /// A picture as the input of an image tower; one that takes bytes resizes in its own graph.
+    /// A picture as the input of an image tower; a tower that takes bytes resizes in its own graph.
     static func towerInput(_ tower: Artifact, _ pixels: Pixels, _ spec: Preprocessing) throws -> [String: Tensor] {
         let wanted = tower.inputs[0]
         if wanted.dtype == "uint8" { return [wanted.name: .bytes(pixels.bytes, shape: [pixels.height, pixels.width, 3])] }
         return [wanted.name: .float(try prepare(pixels, spec), shape: [1, spec.crop, spec.crop, 3])]
     }
 
-    /// float32 [crop, crop, 3] in 0..255, row by row: antialiased. Normalisation stands inside the graph.
-    /// Raises Failure.runtime for bytes that are no picture or an unknown filter or fit.
+    /// float32 [crop, crop, 3] in 0..255, row by row, antialiased. Raises Failure.runtime for bytes that are
+    /// not a picture, or for an unknown filter or fit.
     public static func prepare(_ pixels: Pixels, _ spec: Preprocessing) throws -> [Float] {
         let (width, height, crop) = (pixels.width, pixels.height, spec.crop)
         guard width > 0, height > 0, pixels.bytes.count == width * height * 3 else {
@@ -40,7 +41,9 @@ public enum Preprocess {
         Resize.rgb(pixels.bytes, width: pixels.width, height: pixels.height, box: box, outWidth: crop, outHeight: crop, filter: filter).map(Float.init)
     }
 
-    /// What of the picture the crop of its resize shows. Rounded down, as Hugging Face's processors do; the margin too.
+    /// The part of the picture that the centre crop of its resize shows. Rounded down, as Hugging Face's
+    /// processors do; so is the margin. The filters also read the pixels next to this box, so that resizing
+    /// the box alone is exact.
     private static func centre(_ width: Int, _ height: Int, _ spec: Preprocessing) -> Resize.Box {
         let short = min(width, height)
         func edges(_ side: Int) -> (Float, Float) {
@@ -54,7 +57,8 @@ public enum Preprocess {
     private static func cut(_ pixels: Pixels, _ spec: Preprocessing, _ filter: Resize.Filter) -> [Float] {
         let (width, height, crop) = (pixels.width, pixels.height, spec.crop)
         let scale = Double(spec.resize) / Double(min(width, height))
-        // Cut a panorama first: only the centre can survive the crop, and resizing the rest would cost memory without bound.
+        // Cut a panorama first: the crop only shows the centre, and resizing the rest would use unbounded
+        // memory.
         let reach = Int((Double(crop) / scale).rounded(.up)) + 2
         let left = max(0, floorDiv(width - reach, 2)), top = max(0, floorDiv(height - reach, 2))
         let right = width - left, bottom = height - top

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Pillow's antialiased resize of 8-bit RGB, bit for bit: coefficients in double precision, then fixed point of 22 bits, rows and
-/// columns one after the other, each rounded to a byte (Pillow's Resample.c).
+/// Antialiased resizing of 8-bit RGB, bit for bit as Pillow (Resample.c): coefficients in double precision,
+/// then 22-bit fixed point, rows and columns one after the other, each rounded to a byte.
 public struct Resize: Sendable {
     public enum Filter: String, Sendable {
         case bicubic, bilinear
@@ -19,7 +19,7 @@ public struct Resize: Sendable {
 
     private static let precision = 22
 
-    /// What each output position takes: from which input position on, with which fixed-point weights.
+    /// For each output position: the first input position, and the fixed-point weights from there on.
     private struct Weights {
         var first: [Int] = []
         var values: [[Int32]] = []
@@ -45,10 +45,10 @@ public struct Resize: Sendable {
         }
     }
 
-    /// Left, top, right, bottom; float32, as Pillow passes them on.
+    /// Left, top, right, bottom; float32, as in Pillow.
     public typealias Box = (left: Float, top: Float, right: Float, bottom: Float)
 
-    /// `box` of `pixels` [height, width, 3] → [outHeight, outWidth, 3].
+    /// Resizes `box` of `pixels` [height, width, 3] to [outHeight, outWidth, 3].
     public static func rgb(
         _ pixels: [UInt8], width: Int, height: Int, box: Box, outWidth: Int, outHeight: Int, filter: Filter
     ) -> [UInt8] {
@@ -56,7 +56,8 @@ public struct Resize: Sendable {
         let down = Weights(size: height, low: box.top, high: box.bottom, out: outHeight, filter: filter)
         let needsAcross = outWidth != width || box.left != 0 || box.right != Float(outWidth)
         let needsDown = outHeight != height || box.top != 0 || box.bottom != Float(outHeight)
-        // Each pass rounds to bytes, so that their order shows. Pillow 13 goes down the columns first where that leaves less to do.
+        // Each pass rounds to bytes, so the order changes the result. Pillow 13 resizes columns first where
+        // that leaves less to do.
         if needsAcross && needsDown && height > outHeight && height - outHeight > 2 * (width - outWidth) {
             let small = vertical(pixels, width: width, offset: 0, down, outHeight)
             return horizontal(small, width: width, rows: 0..<outHeight, across, outWidth)

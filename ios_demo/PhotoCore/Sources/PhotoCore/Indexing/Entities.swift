@@ -1,7 +1,8 @@
-/// Deterministic entity extraction: memory text in, mentions out, the same every time (index/entities/extract.py).
+/// Deterministic entity extraction by rules: memory text in, mentions out (index/entities/extract.py).
 ///
-/// Looked for in this order: quoted names, prices, dates, capitalised names (people, places, things), noun-like phrases. A price is a child of the
-/// thing it stands next to.
+/// Entities are searched for in this order: quoted names, prices, dates, capitalised names (people, places,
+/// things), noun-like phrases (runs of words between stop words). A price becomes a child of the nearest
+/// thing, as in the paper's example Chair → 119.
 public enum Entities {
     private static let maxMentions = 12
     private static let maxText = 20_000
@@ -34,7 +35,7 @@ public enum Entities {
         let kind: String
     }
 
-    /// The key under which mentions are one entity: case, spaces, possessive and the last word's plural are dropped.
+    /// The key of an entity's spellings: lower case, single spaces, no possessive, last word singular.
     public static func canonical(_ name: Text) -> Text {
         var words = possessive.replacing(name.casefolded(), with: "").words()
         if let last = words.last { words[words.count - 1] = Words.singular(last) }
@@ -72,7 +73,8 @@ public enum Entities {
             found.append(Found(start: start, end: end, name: name, kind: kind))
         }
 
-        /// Capitalised runs. A single one at a sentence's start is only a name if it speaks ("Anna: ...") or is a name elsewhere.
+        /// Takes runs of capitalised words as names. A single word at a sentence's start is a name only if it
+        /// is a speaker ("Anna: ...") or is capitalised within a sentence elsewhere in the text.
         mutating func names() {
             var inner = Set<Text>()
             var kept: [(start: Int, end: Int, name: Text, speaks: Bool)] = []
@@ -80,7 +82,8 @@ public enum Entities {
                 var start = match.start, name = match.whole.strippedEnd { "’'-".unicodeScalars.contains($0) }
                 var atStart = Entities.sentenceStart.search(text, in: max(0, start - 8)..<start) != nil
                 var (head, rest) = Entities.partition(name)
-                while !rest.isEmpty && Words.notEntities.contains(Entities.plain(head).casefolded()) {  // "The Golden Gate" → "Golden Gate"
+                // "The Golden Gate" → "Golden Gate".
+                while !rest.isEmpty && Words.notEntities.contains(Entities.plain(head).casefolded()) {
                     start = match.start + (match.whole.find(rest, from: head.count) ?? 0)
                     (name, atStart) = (rest.strippedStart(), false)
                     (head, rest) = Entities.partition(name)
@@ -97,7 +100,8 @@ public enum Entities {
             }
         }
 
-        /// Runs of one or two content words; the last two of a longer run, where English puts its head noun. Frequent first, then early.
+        /// Takes runs of content words as things: at most the last two words, where English has its head
+        /// noun. Frequent phrases come first, then early ones.
         mutating func phrases() {
             var runs: [[Match]] = [[]]
             var last = 0
@@ -143,7 +147,9 @@ public enum Entities {
         return straight.has(suffix: "'s") ? Array(straight.dropLast(2)) : straight
     }
 
-    /// Cap, drop repeats, and give each price, and the place beside it, the thing next to it as parent (which is then kept, whatever the cap).
+    /// Limits the mentions to 12 without repeats, and links each price to the thing it belongs to. The
+    /// nearest thing becomes the parent of the price and of a place near it; a parent is included even if the
+    /// cap would have dropped it.
     private static func linked(_ text: Text, _ found: [Found]) -> [Mention] {
         var keys: [Text] = [], chosen: [Text: Found] = [:]
         func choose(_ key: Text, _ item: Found) {
@@ -162,7 +168,7 @@ public enum Entities {
             guard let parent = neighbour(text, item, found) else { continue }
             parents[item.name] = parent.name
             choose(canonical(parent.name), parent)
-            // Where it was bought describes the thing as well: Chair → 119, IKEA.
+            // The shop describes the thing too: Chair → 119, IKEA.
             for place in kept where place.kind == "place" && isNear(text, item, place) && parents[place.name] == nil { parents[place.name] = parent.name }
         }
         let extra = keys[kept.count...].map { chosen[$0]! }
@@ -175,13 +181,13 @@ public enum Entities {
         }
     }
 
-    /// In one sentence, and not far.
+    /// Whether both are in one sentence and not far apart.
     private static func isNear(_ text: Text, _ one: Found, _ other: Found) -> Bool {
         let (first, second) = one.start <= other.start ? (one, other) : (other, one)
         return second.start - first.end <= priceReach && !text.slice(first.end, second.start).contains(".")
     }
 
-    /// The nearest thing in the price's sentence, one before it rather than one after it.
+    /// The nearest thing in the price's sentence; one before the price is preferred to one after it.
     private static func neighbour(_ text: Text, _ price: Found, _ found: [Found]) -> Found? {
         let things = found.filter { $0.kind == "thing" }
         func close(_ from: Int, _ to: Int) -> Bool { from <= to && to - from <= priceReach && !text.slice(from, to).contains(".") }

@@ -1,15 +1,18 @@
 import Foundation
 
-/// A photo with its pixels → what the models say of it (runtime/indexing/encode.py): vectors, labels, place, mentions. Writes nothing.
+/// Encodes photos: image and text vectors, labels, place names and mentions (runtime/indexing/encode.py).
 public final class PhotoEncoder {
-    private static let labelFloor: Float = 0.10  // below this probability a label is a guess; it stays in the vector and makes no entity
+    // A label of lower probability is a guess: it counts in the image's vector, but gives no memory and no
+    // entity.
+    private static let labelFloor: Float = 0.10
     private static let maxChunks = 1024
 
     private let models: Models
 
     public init(_ models: Models) { self.models = models }
 
-    /// `pixels`: nil when they cannot be had now (in the cloud, deleted): the photo's memories are indexed all the same.
+    /// `pixels`: nil if they cannot be read now (in the cloud, deleted); the photo's memories are still
+    /// indexed.
     public func encode(_ photo: Photo, pixels: Pixels?) throws -> Encoded {
         let code = try pixels.map { try models.see($0) }
         let whole = try completed(photo, code)
@@ -23,13 +26,14 @@ public final class PhotoEncoder {
         return Encoded(whole, vectors: vectors, mentions: PhotoEncoder.mentions(whole))
     }
 
-    /// Vectors of entity names, for the writer.
+    /// The vectors of entity names, for the writer.
     public func names(_ names: [String]) throws -> [[Float]] {
         let encoder = try models.text()
         return try names.map { try encoder.encode($0) }
     }
 
-    /// Adds what the device itself knows: labels from the pixels, the place from the position. Each is marked as such.
+    /// Adds memories derived on the device: labels from the pixels, the place name from the position. Their
+    /// sources are "label" and "place".
     private func completed(_ photo: Photo, _ code: ImageCode?) throws -> Photo {
         var out = photo
         out.memories = photo.memories.filter { !$0.isDerived || ($0.source == "label" && code == nil) }

@@ -1,4 +1,5 @@
-/// What a language model may say: a small automaton over bytes (runtime/models/grammar.py), built left to right.
+/// The texts that a language model may generate, as a nondeterministic automaton over bytes
+/// (runtime/models/grammar.py). It is built left to right.
 public struct Grammar: Sendable {
     public typealias State = Set<Int>
 
@@ -26,7 +27,7 @@ public struct Grammar: Sendable {
     /// Exactly `text`.
     mutating func literal(_ text: String) { tail = path(tail, Array(text.utf8)) }
 
-    /// Nothing, or whole words of one of `texts` just as they stand there, from any word to any later one.
+    /// Nothing, or consecutive, complete words of one of `texts`, unchanged.
     mutating func span(of texts: [Text]) {
         let begin = tail, end = node()
         empty[begin].insert(end)
@@ -41,12 +42,12 @@ public struct Grammar: Sendable {
         tail = end
     }
 
-    /// Nothing may follow.
+    /// Ends the grammar: no text may follow.
     mutating func done() { accept = tail }
 
     func start() -> State { closure([0]) }
 
-    /// The state after `bytes`; empty when they are not allowed.
+    /// The state after `bytes`; empty if they are not allowed.
     func step(_ state: State, _ bytes: [UInt8]) -> State {
         bytes.reduce(state) { state, byte in closure(Set(state.flatMap { next[$0][byte] ?? [] })) }
     }
@@ -60,7 +61,8 @@ public struct Grammar: Sendable {
         return seen
     }
 
-    /// Whether a word may begin or end before text[place]: anywhere but inside a run of letters of a script that spaces its words.
+    /// Whether a word may begin or end at text[place]: anywhere except inside a run of letters of a script
+    /// that separates its words by spaces.
     private static func boundary(_ text: Text, _ place: Int) -> Bool {
         place == 0 || place == text.count || !(spaced(text[place - 1]) && spaced(text[place]))
     }
@@ -84,7 +86,8 @@ struct Vocabulary: Sendable {
         (bytesOf, texts, ids) = (tokens, order.map(\.value), order.map(\.key))
     }
 
-    /// Ids of all tokens that may follow `state`, ascending. Walks the sorted tokens as a trie, only where the automaton goes too.
+    /// Ids of all tokens that may follow `state`, ascending. The sorted tokens are traversed as a trie, only
+    /// where the automaton can follow.
     func allowed(_ grammar: Grammar, _ state: Grammar.State) -> [Int] {
         var found: [Int] = []
         var todo = [(state: state, low: 0, high: texts.count, depth: 0)]
@@ -103,7 +106,7 @@ struct Vocabulary: Sendable {
         return found.sorted()
     }
 
-    /// The first place in low..<high where `before` no longer holds.
+    /// The first position in low..<high where `before` is false.
     private func bound(_ low: Int, _ high: Int, _ before: (Int) -> Bool) -> Int {
         var (low, high) = (low, high)
         while low < high {
@@ -114,7 +117,8 @@ struct Vocabulary: Sendable {
     }
 }
 
-/// A grammar on its way: `allowed` now, `advance` by a token. One per generation.
+/// The state of one generation under a grammar: `allowed` gives the tokens that may come next, `advance`
+/// takes one.
 public final class Constraint {
     private let grammar: Grammar
     private let vocabulary: Vocabulary
@@ -125,12 +129,13 @@ public final class Constraint {
         state = grammar.start()
     }
 
-    /// Whether what was said so far may stand as it is.
+    /// Whether the text generated so far is complete according to the grammar.
     var isComplete: Bool { grammar.accepts(state) }
 
     func allowed() -> [Int] { vocabulary.allowed(grammar, state) }
 
-    /// Raises Failure.runtime for a token that is not allowed: a constraint is never left quietly.
+    /// Takes a token. Raises Failure.runtime for one that is not allowed, so that no text can violate the
+    /// grammar unnoticed.
     func advance(_ token: Int) throws {
         state = grammar.step(state, vocabulary.bytesOf[token] ?? [0xff])
         if state.isEmpty { throw Failure.runtime("token \(token) is not allowed here: the mask was not applied") }

@@ -1,7 +1,8 @@
 import Foundation
 
-/// What a generation ended with: token ids without the end token, their text up to a stop string, and why it ended: an end token, a stop string, the
-/// number of tokens asked for, no cache slot left, or a grammar with nothing to add. `computed`: prompt positions that no prefix gave.
+/// The result of a generation: token ids without the end token, their text up to a stop string, and why it
+/// ended: an end token, a stop string, the maximum of tokens, a full cache, or a complete grammar.
+/// `computed`: the prompt positions that were computed rather than taken from a prefix.
 public struct Generation: Sendable {
     public let ids: [Int]
     public let text: String
@@ -10,7 +11,8 @@ public struct Generation: Sendable {
     public let computed: Int
 }
 
-/// Token table and decoder together: greedy decoding of a prompt (runtime/models/llm.py). It owns one cache, so one generation at a time.
+/// Token table and decoder together: greedy decoding of a prompt (runtime/models/llm.py). There is one cache,
+/// so only one generation may run at a time.
 public final class LanguageModel {
     public let decoder: Decoder
     public let language: LanguageSpec
@@ -21,21 +23,22 @@ public final class LanguageModel {
         (table, self.decoder, self.language, self.decode) = (embed, decoder, language, decode)
     }
 
-    /// ids → [S, H] in one row. The table may take one id a call (fixed-shape targets) or many.
+    /// Ids → embeddings [S, H], row by row. The table may take one id per call (fixed-shape targets) or many.
     public func embed(_ ids: [Int]) throws -> [Float] {
         if table.artifact.inputs[0].shape[0].fixed == 1 && ids.count > 1 { return try ids.flatMap { try embed([$0]) } }
         return try table.run(["ids": .int64(ids.map(Int64.init), shape: [ids.count])])["embeds"]?.floats ?? []
     }
 
-    /// Prefill, decode and stop. `prefix` is used when the ids begin with its ids. `constraint`: what may be said at all. `cancelled` is asked before each token.
-    /// Raises Failure.runtime if the prompt does not fit.
+    /// Runs prefill and decoding to the end. `prefix`: used if the ids begin with its ids. `constraint`: the
+    /// grammar of the text, or nil. `cancelled`: called before each token. Raises Failure.runtime if the
+    /// prompt does not fit.
     public func generate(
         _ ids: [Int], maxNew: Int, stop: [String] = [], prefix: Prefix? = nil, constraint: Constraint? = nil, cancelled: () -> Bool = { false }
     ) throws -> Generation {
         if ids.isEmpty { throw Failure.runtime("nothing to go on from: the prompt is empty") }
         decoder.reset()
         var known = 0
-        // At least one position is always computed: its logits are where the answer begins.
+        // At least one position of the prompt is always computed, because the answer begins from its logits.
         if let prefix, prefix.ids.count < ids.count, ids.starts(with: prefix.ids) {
             try decoder.restore(prefix)
             known = prefix.ids.count
@@ -73,7 +76,7 @@ public final class LanguageModel {
         return Generation(ids: said, text: text, ended: ended, promptTokens: ids.count, computed: ids.count - known)
     }
 
-    /// The likeliest token, or nil when the grammar is complete and leaves nothing to say.
+    /// The likeliest token allowed, or nil if the grammar is complete and allows no more.
     private func choose(_ logits: [Float], _ constraint: Constraint?) throws -> Int? {
         guard let constraint else { return LanguageModel.best(logits, logits.indices) }
         var allowed = constraint.allowed()
@@ -83,7 +86,7 @@ public final class LanguageModel {
         return token
     }
 
-    /// The first of the greatest among `ids`.
+    /// The id with the greatest value; the first of equal ones.
     private static func best(_ logits: [Float], _ ids: some Sequence<Int>) -> Int? {
         var found: Int?
         for id in ids where found == nil || logits[id] > logits[found!] { found = id }

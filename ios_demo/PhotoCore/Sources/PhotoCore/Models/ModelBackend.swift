@@ -1,4 +1,4 @@
-/// One loaded artifact: named tensors in, named tensors out, as its specs have them.
+/// A loaded artifact. Tensors have the names and shapes of the artifact's specs.
 public protocol ModelSession: AnyObject {
     var artifact: Artifact { get }
 
@@ -12,34 +12,36 @@ public protocol Decoder: AnyObject {
 
     func reset()
 
-    /// Embeds [count, hidden] at positions `past`… → logits of the last token, and the hidden states [count, hidden]; `past` grows by `count`.
-    /// Raises Failure.runtime when the cache has no room.
+    /// Embeddings [count, hidden] for the positions from `past` on → logits of the last token, and the hidden
+    /// states [count, hidden]; `past` grows by `count`. Raises Failure.runtime if the cache has no room for
+    /// them.
     func forward(_ embeds: [Float], count: Int) throws -> (logits: [Float], hidden: [Float])
 
-    /// Takes over a kept cache in place of everything in its own.
+    /// Replaces the cache by a stored one.
     func restore(_ prefix: Prefix) throws
 }
 
-/// The processors or kernels that a backend may be told to use, by target (runtime/backends).
+/// The processors or kernels that a backend can be told to use, by target (runtime/backends).
 public enum Units {
-    /// The first is what a backend takes unless told.
+    /// The first of a target's units is its default.
     public static let all = ["onnx": ["fused", "unfused"], "coreml": ["all", "cpu_only", "cpu_and_gpu", "cpu_and_ne"]]
-    /// Slower and closer to the file's arithmetic: for where the first is wrong.
+    /// Slower and closer to the arithmetic that the file describes; used where the default gives wrong
+    /// results.
     public static let fallback = ["onnx": "unfused", "coreml": "cpu_only"]
 }
 
 /// An engine that runs a bundle's artifacts: ONNX Runtime in PhotoORT, Core ML in the app.
 public protocol ModelBackend: Sendable {
-    /// The manifest's name of the target: "onnx", "coreml".
+    /// The target's name in the manifest: "onnx", "coreml".
     var target: String { get }
-    /// Which of Units.all the person chose; the first unless told.
+    /// The units that the user chose from Units.all; the first by default.
     var units: String { get }
-    /// Engine and version, as parity names them: "onnxruntime 1.29.0".
+    /// Engine and version, as parity figures name them: "onnxruntime 1.29.0".
     var engine: String { get }
-    /// In the trace: threads or compute units.
+    /// For the trace: threads or compute units.
     var described: String { get }
 
-    /// Loads an artifact to be run with `units`, which may be others than the person's.
+    /// Loads an artifact to run with `units`, which may differ from those that the user chose.
     func open(_ path: String, _ artifact: Artifact, units: String) throws -> ModelSession
     func decoder(_ session: ModelSession, _ language: LanguageSpec) throws -> Decoder
 }

@@ -1,6 +1,7 @@
 import Foundation
 
-/// What the image tower says of a photo: embedding of length 1, patches [P, F] in one row, the likeliest labels, best first.
+/// The image tower's output for a photo: embedding of length 1, patches [P, F] row by row, the likeliest
+/// labels, best first.
 public struct ImageCode: Sendable {
     public let embedding: [Float]
     public let patches: [Float]
@@ -8,28 +9,31 @@ public struct ImageCode: Sendable {
     public let labels: [(name: String, share: Float)]
 }
 
-/// The DPE's output [P, H] in one row, and which experts ran with which weights.
+/// The DPE's output [P, H] row by row, and the experts that ran with their weights.
 public struct SoftPrompts: Sendable {
     public let prompts: [Float]
     public let shape: [Int]
     public let routing: Routing
 }
 
-/// A bundle's models on one backend, opened when first needed (runtime/models/models.py). One thread at a time.
+/// A bundle's models on one backend. Each is opened when first needed (runtime/models/models.py). Not
+/// thread-safe.
 public final class Models {
     public let bundle: String
     public let manifest: Manifest
     public let backend: ModelBackend
-    /// Why what was opened may be trusted on this processor, by role.
+    /// The result of the self-check of each opened component, by role.
     public private(set) var verdicts: [String: Verdict] = [:]
 
     private let selfCheck: SelfCheck
     private var sessions: [(role: String, session: ModelSession)] = []
     private var prefixes: [String: Prefix?] = [:]
 
-    /// Checks the files that are no artifacts. Raises Failure.bundle for a bundle that is not what it promises.
+    /// Opens a bundle and checks the files that are not artifacts. Raises Failure.bundle for a bundle that is
+    /// not as its manifest says, Failure.runtime for one of random weights.
     ///
-    /// `cache`: the folder in which verdicts of the self-check are kept; nil for no memory. `notice` gets the lines that a person should see.
+    /// `cache`: the folder for the results of self-checks; nil to measure at each opening. `notice`: called
+    /// with lines that the user should see.
     public init(_ bundle: String, _ backend: ModelBackend, cache: String? = nil, notice: @escaping (String) -> Void = Models.say) throws {
         (self.bundle, self.backend) = (bundle, backend)
         manifest = try ManifestReader.read(bundle)
@@ -44,14 +48,16 @@ public final class Models {
         }
     }
 
-    /// A notice on standard error.
+    /// Writes a notice to standard error.
     public static func say(_ line: String) { FileHandle.standardError.write(Data((line + "\n").utf8)) }
 
-    /// The session of a component, loaded on first use, after the hash of its artifact was checked, and its fixtures where it was proven on
-    /// other kernels than are here (SelfCheck). Raises Failure.runtime when it is wrong here.
+    /// The session of a component, loaded on first use. The hash of its artifact is checked first, and its
+    /// fixtures are run if its parity was measured on other kernels (SelfCheck). Raises Failure.runtime if
+    /// its outputs are wrong on this processor.
     public func session(_ role: String) throws -> ModelSession {
         if let at = sessions.firstIndex(where: { $0.role == role }) {
-            sessions.append(sessions.remove(at: at))  // the last used stands last
+            // The session used last is the last of the list.
+            sessions.append(sessions.remove(at: at))
             return sessions[sessions.count - 1].session
         }
         let (made, verdict) = try selfCheck.open(role)
@@ -60,20 +66,21 @@ public final class Models {
         return made
     }
 
-    /// Lets the sessions go that `keep` does not name: a phone has little memory for a language model beside the towers.
+    /// Closes the sessions that are not in `keep`: a phone lacks the memory for a language model beside the
+    /// towers.
     public func release(keeping keep: Set<String> = []) {
         sessions.removeAll { !keep.contains($0.role) }
         if !keep.contains("text_tower") { textEncoder = nil }
         if !keep.contains("llm_decoder") { model = nil }
     }
 
-    /// Backend, allocation, arithmetic and what is loaded, for a trace.
+    /// The backend, arithmetic and loaded components, for a trace.
     public func described() -> String {
         let loaded = sessions.map { String(format: "%@ %.0f", $0.role, Double($0.session.artifact.file.bytes) / 1e6) }.joined(separator: ", ")
         return "\(backend.described); \(arithmetic()); in memory, MB: \(loaded.isEmpty ? "nothing" : loaded)"
     }
 
-    /// In which arithmetic what is loaded runs, each kind once: "int8, VNNI; int4, VNNI".
+    /// The arithmetic of the loaded components, each kind once: "int8, VNNI; int4, VNNI".
     public func arithmetic() -> String {
         var kinds: [String] = []
         for (role, session) in sessions.sorted(by: { $0.role < $1.role }) {
@@ -95,7 +102,8 @@ public final class Models {
     public private(set) lazy var gazetteer = Result { try Gazetteer(try data("gazetteer.sqlite")) }
 
     private lazy var labels = Result { () throws -> [String] in
-        guard manifest.files.contains(where: { $0.name == "labels.json" }) else { return [] }  // a tower that puts pixels beside words needs none
+        // An image tower that shares the text tower's space needs no labels.
+        guard manifest.files.contains(where: { $0.name == "labels.json" }) else { return [] }
         return (try JSON.read(try data("labels.json")).array ?? []).compactMap(\.string)
     }
 
@@ -123,17 +131,19 @@ public final class Models {
         return made
     }
 
-    /// Token ids of the bundle's prompt `name`, filled in, and the shipped cache of its beginning. Raises Failure.bundle.
+    /// Token ids of the bundle's prompt `name` with its placeholders filled in, and the shipped cache of its
+    /// fixed beginning. Raises Failure.bundle.
     public func prompt(_ name: String, query: String, notes: String = "") throws -> (ids: [Int], prefix: Prefix?) {
         let ids = try Prefix.encode(try llmTokenizer.get(), try manifest.prompt(name), query: query, notes: notes)
         if prefixes[name] == nil { prefixes[name] = .some(try Prefix.load(bundle, manifest, target: backend.target, prompt: name, ids: ids.fixed)) }
         return (ids.fixed + ids.rest, prefixes[name] ?? nil)
     }
 
-    /// Path of a data file of the bundle.
+    /// The path of a data file of the bundle, by its name in the manifest.
     public func data(_ name: String) throws -> String { try ManifestReader.inside(bundle, try manifest.file(name).file.path) }
 
-    /// Embedding, patches, the five likeliest labels (first lemma of each; none from a tower without labels).
+    /// The embedding, the patches, and the five likeliest labels (first lemma of each; empty for a tower
+    /// without labels).
     public func see(_ pixels: Pixels) throws -> ImageCode {
         let tower = try session("image_tower")
         let out = try tower.run(try Preprocess.towerInput(tower.artifact, pixels, try manifest.pixels())), shares = out["label_probs"]?.floats ?? []
@@ -146,7 +156,8 @@ public final class Models {
             embedding: TextEncoder.unit(out["embedding"]?.floats ?? []), patches: patches.floats, patchShape: Array(patches.shape.dropFirst()), labels: best)
     }
 
-    /// Patches → soft prompts in the LLM's space: the router, then only the experts that Eq. 1 chooses.
+    /// Patches → soft prompts in the LLM's embedding space: runs the router, then only the experts that Eq. 1
+    /// chooses.
     public func project(_ code: ImageCode, rho: Double? = nil) throws -> SoftPrompts {
         let patches = Tensor.float(code.patches, shape: [1] + code.patchShape)
         let weights = try session("dpe_router").run(["patches": patches])["weights"]?.floats ?? []

@@ -1,18 +1,21 @@
 import Foundation
 
-/// The shipped cache of a prompt's fixed beginning, so that a query costs only its own tokens (runtime/models/prefix.py).
+/// The shipped prefix cache: the decoder's keys and values for a prompt's fixed beginning, so that a query
+/// computes only its own tokens (runtime/models/prefix.py).
 ///
-/// One that was made from other weights, another prompt or another tokenizer is refused, for it would answer another question.
+/// A cache made from other weights, another prompt or another tokenizer is refused, because it would not be
+/// the cache of this prompt.
 public struct Prefix: Sendable {
-    /// Token ids of the beginning.
+    /// Token ids of the fixed beginning.
     public let ids: [Int]
-    /// Keys and values, [layers, 2, KV, ids, Dh] in one row.
+    /// Keys and values, [layers, 2, KV, ids, Dh], row by row.
     public let cache: [Float]
     public let shape: [Int]
 
     private static let place = Pattern(#"\{(query|notes)\}"#)
 
-    /// A prompt template → what never changes, and the rest from the first placeholder on. Raises Failure.bundle for one without {query}.
+    /// A prompt template → its fixed beginning, and the rest from the first placeholder on. Raises
+    /// Failure.bundle for one without {query}.
     public static func split(_ prompt: String) throws -> (fixed: Text, rest: Text) {
         let text = prompt.scalars
         guard let first = place.search(text), text.find("{query}".scalars) != nil else {
@@ -21,15 +24,17 @@ public struct Prefix: Sendable {
         return (Array(text[..<first.start]), Array(text[first.start...]))
     }
 
-    /// Token ids of the fixed part, and of the rest, filled in. Always cut there, so that a cache changes no token; filled in one pass: a placeholder's
-    /// name inside a value stays what it is.
+    /// A prompt's token ids: those of its fixed beginning, and those of the rest with placeholders filled in.
+    /// The two parts are always tokenized apart, so a cache changes no token. Placeholders are filled in one
+    /// pass: the name of one inside a value is not replaced.
     public static func encode(_ tokenizer: Tokenizer, _ prompt: String, query: String, notes: String = "") throws -> (fixed: [Int], rest: [Int]) {
         let (fixed, rest) = try split(prompt)
         let filled = place.replacing(rest) { $0[1] == "query".scalars ? query.scalars : notes.scalars }
         return (tokenizer.encode(fixed), tokenizer.encode(filled))
     }
 
-    /// SHA-256 over what decides a prefix cache: the hashes of the decoder's and the token table's files, and the token ids.
+    /// SHA-256 over all inputs of a cache: the hashes of the decoder's and the token table's files, and the
+    /// token ids.
     public static func madeFrom(decoder: String, embed: String, ids: [Int]) -> String {
         var sha = SHA256()
         for hash in [decoder, embed] { sha.update(unhex(hash)) }
@@ -42,7 +47,8 @@ public struct Prefix: Sendable {
         return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(String(decoding: digits[$0...($0 + 1)], as: UTF8.self), radix: 16) ?? 0 }
     }
 
-    /// The prefix of the prompt called `prompt`, whose fixed ids are `ids`; nil if the bundle has none for this target. Raises Failure.bundle.
+    /// The prefix of the prompt called `prompt`, whose fixed ids are `ids`; nil if the bundle has none for
+    /// this target. Raises Failure.bundle.
     public static func load(_ bundle: String, _ manifest: Manifest, target: String, prompt: String, ids: [Int]) throws -> Prefix? {
         guard let entry = manifest.prefixes.first(where: { $0.prompt == prompt && $0.target == target }) else { return nil }
         let made = madeFrom(

@@ -1,13 +1,14 @@
 import Foundation
 
-/// The processor at hand, as far as kernels choose by it, and in which arithmetic a quantized graph runs on it (runtime/backends/processor.py).
+/// The features of this processor that kernels depend on, and the arithmetic of a quantized graph on it
+/// (runtime/backends/processor.py).
 ///
-/// ONNX Runtime and Core ML pick their kernels at run time, so one file gives different numbers on different machines. What a component was
-/// proven on is therefore named by engine, version and these features.
+/// ONNX Runtime and Core ML choose their kernels at run time, so that the same file gives different numbers
+/// on different machines. A parity figure therefore names the engine, its version and these features.
 public struct Processor: Sendable, Equatable {
     /// "x86_64", "aarch64", or "unknown".
     public let architecture: String
-    /// Those that int8 and float kernels choose by, weakest first.
+    /// The instruction sets by which int8 and float kernels are chosen, weakest first.
     public let features: [String]
 
     public init(architecture: String, features: [String]) { (self.architecture, self.features) = (architecture, features) }
@@ -15,7 +16,7 @@ public struct Processor: Sendable, Equatable {
     /// Whether the fast product of unsigned and signed bytes may overflow its 16 bits here.
     public var saturates: Bool { architecture == "x86_64" && !features.contains("vnni") }
 
-    /// From the text of /proc/cpuinfo.
+    /// The processor described by the text of /proc/cpuinfo.
     public init(architecture: String, cpuinfo: String) {
         let key = architecture == "x86_64" ? "flags" : "Features"
         let line = cpuinfo.split(whereSeparator: \.isNewline).first {
@@ -25,13 +26,14 @@ public struct Processor: Sendable, Equatable {
         self.init(architecture: architecture, flags: Set(flags))
     }
 
-    /// From the names that Linux has for what a processor can.
+    /// The processor with these features, by Linux's names.
     private init(architecture: String, flags: Set<String>) {
         let have = (Processor.known[architecture] ?? []).filter { feature in feature.flags.contains { flags.isSuperset(of: $0) } }
         self.init(architecture: architecture, features: have.map(\.name))
     }
 
-    /// Our name → Linux's, any of these sets. AVX-512 is the part of it that kernels ask for; VNNI may come over 256 bits alone, without AVX-512.
+    /// Name here → sets of Linux's names; one of the sets is enough. "avx512" means the parts of AVX-512 that
+    /// kernels require; "avx_vnni" is VNNI for 256 bits, of processors without AVX-512.
     private static let known: [String: [(name: String, flags: [Set<String>])]] = [
         "x86_64": [
             ("sse4.2", [["sse4_2"]]), ("avx2", [["avx2"]]), ("avx512", [["avx512f", "avx512bw", "avx512dq", "avx512vl"]]),
@@ -40,7 +42,7 @@ public struct Processor: Sendable, Equatable {
         "aarch64": [("neon", [["asimd"]]), ("dotprod", [["asimddp"]]), ("sve", [["sve"]])],
     ]
 
-    /// The processor of this process: an emulated process sees the emulated one.
+    /// The processor of this process; in an emulated process, the emulated one.
     public static let here: Processor = {
         #if arch(x86_64)
             let architecture = "x86_64"
@@ -58,7 +60,7 @@ public struct Processor: Sendable, Equatable {
     }()
 
     #if canImport(Darwin)
-        /// Linux's name → the system's own. An Intel Mac has those of the second row.
+        /// Linux's name → macOS's. An Intel Mac has those of the second row.
         private static let apple: [(flag: String, sysctl: String)] = [
             ("asimd", "hw.optional.arm64"), ("asimddp", "hw.optional.arm.FEAT_DotProd"),
             ("sse4_2", "hw.optional.sse4_2"), ("avx2", "hw.optional.avx2_0"),
@@ -71,13 +73,15 @@ public struct Processor: Sendable, Equatable {
         }
     #endif
 
-    /// "x86_64 sse4.2 avx2": what proofs are compared by.
+    /// Architecture and features, such as "x86_64 sse4.2 avx2", by which parity figures are compared.
     public var described: String { ([architecture] + features).joined(separator: " ") }
 
-    /// Who computes here: "onnxruntime 1.29.0, x86_64 sse4.2 avx2 avx512 vnni". A figure of parity holds for exactly this.
+    /// Engine, version and processor: "onnxruntime 1.29.0, x86_64 sse4.2 avx2 avx512 vnni". A parity figure
+    /// is valid for this combination only.
     public func kernels(engine: String) -> String { "\(engine), \(described)" }
 
-    /// What runs a component of this quantization, for people: "int8, VNNI", "int8, precise AVX2", "int8, dot product of ARM".
+    /// The arithmetic that runs a component of this quantization, for display: "int8, VNNI", "int8, precise
+    /// AVX2", "int8, dot product of ARM".
     public func arithmetic(_ target: String, _ quant: String, unfused: Bool = false) -> String {
         if target != "onnx" { return "\(quant), Core ML" }
         if ["fp32", "fp16"].contains(quant) { return quant }

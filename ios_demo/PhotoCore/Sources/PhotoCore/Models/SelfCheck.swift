@@ -1,8 +1,10 @@
 import Foundation
 
-/// What is known of a component on the kernels at hand, and the units of the backend that were chosen for it.
+/// The result of a component's self-check on this processor's kernels, and the units of the backend that were
+/// chosen.
 public struct Verdict: Sendable, Equatable {
-    /// `export`: the manifest's parity is of these very kernels. `measured`: just now. `remembered`: by an earlier process.
+    /// `export`: the manifest's parity was measured on the same kernels. `measured`: just now. `remembered`:
+    /// by an earlier process.
     public enum Source: String, Sendable {
         case export, measured, remembered
         case noFixtures = "no fixtures"
@@ -10,21 +12,23 @@ public struct Verdict: Sendable, Equatable {
 
     public let role: String
     public let units: String
-    /// The worst of its fixtures; nil where none was run.
+    /// The worst cosine of its fixtures; nil if none was run.
     public let cosine: Double?
     public let threshold: Double
     public let source: Source
 }
 
-/// Proof that travels: a bundle's golden inputs, run here, before a component is trusted on kernels that it was not proven on (runtime/models/selfcheck.py).
+/// Checks components on kernels other than those of the export (runtime/models/selfcheck.py).
 ///
-/// A figure of parity holds for a file and for the kernels that computed it. So the first time an engine, a version of it or a processor opens
-/// a component that the manifest's parity does not name, its fixtures are run (at most `budget` seconds, at least one), and the verdict is kept
-/// in `cache`. Below the threshold the backend's slower form is tried; where that fails too, the component is refused with the figure.
+/// A parity figure is valid only for the file and the kernels with which it was measured. So when an engine,
+/// a version of it or a processor first opens a component whose parity in the manifest names other kernels,
+/// the component's fixtures are run (for at most `budget` seconds, at least one). The result is stored in
+/// `cache`. If the cosine is below the threshold, the backend's slower form is tried; if that fails too, the
+/// component is refused with an error that holds the figures.
 struct SelfCheck {
-    /// Seconds of a component's fixtures.
+    /// Seconds for the fixtures of a component.
     static let budget = 0.2
-    /// Tokens of a decoder between two looks at the clock.
+    /// Tokens of a decoder that are run between two checks of the time.
     static let piece = 4
     /// Bytes of one golden array.
     static let maxGolden = 64 << 20
@@ -32,12 +36,12 @@ struct SelfCheck {
     let bundle: String
     let manifest: Manifest
     let backend: ModelBackend
-    /// nil: no memory.
+    /// nil: results are not stored.
     let cache: String?
     let notice: (String) -> Void
 
-    /// A component's session on the backend, and why it may be trusted here.
-    /// Raises Failure.bundle for a file that changed since export, Failure.runtime where no form of the backend reaches the threshold here.
+    /// Opens a component's session, with the result of its check. Raises Failure.bundle for a file that
+    /// changed since export, Failure.runtime if no form of the backend reaches the threshold.
     func open(_ role: String) throws -> (session: ModelSession, verdict: Verdict) {
         let artifact = try manifest.artifact(role, backend.target), path = try ManifestReader.checkOne(bundle, artifact.file)
         let here = Processor.here.kernels(engine: backend.engine), threshold = artifact.parity.threshold
@@ -56,7 +60,8 @@ struct SelfCheck {
         for rung in [units] + (isFirst ? [Units.fallback[backend.target]].compactMap { $0 } : []) {
             let session = try backend.open(path, artifact, units: rung), cosine = try worstCosine(session, arrays)
             figures.append("\(cosine.isNaN ? "nan" : String(format: "%.4f", cosine)) \(rung)")
-            guard cosine >= threshold else { continue }  // a NaN is not
+            // False for NaN.
+            guard cosine >= threshold else { continue }
             if rung != units {
                 let wanted = String(format: "%g", threshold)
                 notice("\(path): \(role) is wrong on this processor (worst cosine \(figures[0]), \(wanted) is wanted): running it \(rung), slower")
@@ -69,8 +74,9 @@ struct SelfCheck {
         throw Failure.runtime("\(path): \(found): export with --quant none, or use another --backend")
     }
 
-    /// The least cosine of any golden output with fp32 torch's, of as many as the budget allows and at least one. NaN where an output is none.
-    /// Raises Failure.bundle for fixtures that do not fit the component.
+    /// The least cosine of a golden output with that of fp32 torch, over as many outputs as the budget
+    /// allows, at least one. NaN if an output contains NaN. Raises Failure.bundle for fixtures that do not
+    /// fit the component.
     private func worstCosine(_ session: ModelSession, _ golden: [String: NumpyFile]) throws -> Double {
         let role = session.artifact.role
         do {
@@ -106,15 +112,15 @@ struct SelfCheck {
         return product / max(left.squareRoot() * right.squareRoot(), 1e-12)
     }
 
-    // MARK: what is remembered
+    // MARK: stored results
 
-    /// Where the verdict is kept: under a name that says file, fixtures and kernels.
+    /// The file of the result; its name is a hash over the artifact, the fixtures and the kernels.
     private func note(_ artifact: Artifact, _ golden: [String: DataFile], _ kernels: String) -> String? {
         let parts = [artifact.file.sha256] + golden.values.map(\.file.sha256).sorted() + [kernels]
         return cache.map { "\($0)/selfcheck/\(SHA256.hex(Array(parts.joined(separator: "\n").utf8)).prefix(24)).json" }
     }
 
-    /// An earlier check that passed; nil for none, and for a damaged one: it is measured again.
+    /// The result of an earlier check that passed; nil if there is none or its file is damaged.
     private func remembered(_ note: String?, _ threshold: Double) -> (units: String, cosine: Double)? {
         guard let note, let raw = try? JSON.read(note), let units = raw["units"]?.string, let cosine = raw["cosine"]?.double,
             Units.all[backend.target]?.contains(units) ?? units.isEmpty, threshold <= cosine, cosine <= 1.001
@@ -122,7 +128,7 @@ struct SelfCheck {
         return (units, cosine)
     }
 
-    /// Written aside, then renamed; a cache that cannot be written is none.
+    /// Written atomically. If the cache cannot be written, the result is not stored.
     private func remember(_ note: String?, _ units: String, _ cosine: Double) {
         guard let note else { return }
         let place = URL(fileURLWithPath: note)
@@ -131,9 +137,10 @@ struct SelfCheck {
     }
 }
 
-/// What a component is asked, and by the code that a search asks it with.
+/// Runs a component's golden inputs with the code that a search runs it with.
 extension SelfCheck {
-    /// The outputs of case 0, 1, …, in this order: [n, D] in one row each.
+    /// The number of golden cases, and the outputs of one of them, [n, D] row by row. Cases are run in order
+    /// from 0 on.
     private typealias Cases = (count: Int, run: (Int) throws -> [Float])
 
     private func cases(_ session: ModelSession, _ golden: [String: NumpyFile]) throws -> Cases {
@@ -192,7 +199,7 @@ extension SelfCheck {
 }
 
 extension NumpyFile {
-    /// Row `at` along the first side; none of an array that holds values of another kind.
+    /// Row `at` along the first dimension; empty for an array of values of another kind.
     fileprivate func row<T>(_ at: Int, of values: [T]) -> [T] {
         let size = shape.dropFirst().reduce(1, *)
         return (at + 1) * size <= values.count ? Array(values[(at * size)..<((at + 1) * size)]) : []

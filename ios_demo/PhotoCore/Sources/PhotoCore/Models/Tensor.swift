@@ -1,4 +1,4 @@
-/// Numbers with a shape, row by row: what goes into a model and comes out.
+/// An input or output of a model: numbers, row by row, with a shape.
 public enum Tensor: Sendable {
     case float([Float], shape: [Int])
     case int64([Int64], shape: [Int])
@@ -10,6 +10,6 @@ public enum Tensor: Sendable {
         }
     }
 
-    /// The values of a float tensor; none of another.
+    /// The values of a float tensor; empty for another type.
     public var floats: [Float] { if case .float(let values, _) = self { return values } else { return [] } }
 }

@@ -1,4 +1,4 @@
-/// Text → unit vectors, through the bundle's tokenizer and text tower (runtime/models/text.py).
+/// Text → unit vectors, with the bundle's tokenizer and text tower (runtime/models/text.py).
 public final class TextEncoder {
     private let session: ModelSession
     private let tokenizer: Tokenizer
@@ -9,11 +9,11 @@ public final class TextEncoder {
         maxTokens = TextEncoder.fixed(session) ?? 128
     }
 
-    /// One vector, each text cut at `maxTokens`. One text a call: int8 activations are scaled per call, so that in a batch a text's vector would depend
-    /// on its neighbours.
+    /// A vector of length 1; the text is cut at `maxTokens`. One text per call: int8 activations are scaled
+    /// per call, so in a batch a text's vector would depend on the other texts.
     public func encode(_ text: String) throws -> [Float] { try TextEncoder.embed(session, Array(tokenizer.encode(text).prefix(maxTokens))) }
 
-    /// Token ids → unit vector; a tower of fixed shape gets them padded, and no more than it takes.
+    /// Token ids → unit vector. For a tower of fixed shape they are padded, and cut at its length.
     static func embed(_ session: ModelSession, _ ids: [Int]) throws -> [Float] {
         let width = fixed(session) ?? max(1, ids.count)
         var tokens = [Int64](repeating: 0, count: width), mask = tokens
@@ -31,7 +31,7 @@ public final class TextEncoder {
         return vector.map { $0 / safe }
     }
 
-    /// A long text as overlapping windows of words (each fits the tower); a short one as it is.
+    /// A long text as overlapping windows of words, each of which fits the tower; a short text unchanged.
     public static func chunks(_ text: Text, words: Int = 80, overlap: Int = 16) -> [Text] {
         let parts = text.words()
         if parts.count <= words { return [text] }

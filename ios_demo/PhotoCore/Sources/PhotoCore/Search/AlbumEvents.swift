@@ -1,16 +1,19 @@
-/// Finds an event in an album by the words and the vector of its phrase (runtime/cues/anchors.py): its days, likeliest first, or none when unsure.
+/// Looks up an event in an album by the words and the vector of its phrase (runtime/cues/anchors.py): its
+/// days, likeliest first; empty if unsure.
 struct AlbumEvents {
     let album: Album
     let encode: (String) throws -> [Float]
 
-    private static let maxEvents = 5  // an event that happened on more days is a habit, and anchors nothing
+    // Days; what happened more often is a habit, from which no time can be counted.
+    private static let maxEvents = 5
 
     func find(_ phrase: String) throws -> [Interval] {
         let found = try byWords(phrase.scalars)
         return found.isEmpty ? try byVector(phrase) : found
     }
 
-    /// Sure when memories hold every content word of the phrase on at most five days.
+    /// The days of the photos whose memories hold every content word of the phrase, if there are at most
+    /// five.
     private func byWords(_ phrase: Text) throws -> [Interval] {
         let wanted = AlbumEvents.stems(phrase)
         if wanted.isEmpty { return [] }
@@ -24,7 +27,7 @@ struct AlbumEvents {
         return days.count <= AlbumEvents.maxEvents ? days : []
     }
 
-    /// Sure when one day stands out.
+    /// The day of the photo with the greatest text cosine, if it clearly exceeds that of every other day.
     private func byVector(_ phrase: String) throws -> [Interval] {
         guard try album.channels().contains("text") else { return [] }
         let times = try album.times()
@@ -36,10 +39,10 @@ struct AlbumEvents {
         return Double(scores[best] - next) >= 0.05 ? [day] : []
     }
 
-    /// The content words, cut so that "wedding" meets "weddings".
+    /// The content words in the singular, cut to six letters, so that "wedding" matches "weddings".
     private static func stems(_ text: Text) -> Set<Text> { Set(Words.queryTerms(text).map { Array(Words.singular($0).prefix(6)) }) }
 
-    /// Times, likeliest first, as whole days; neighbouring days are one event.
+    /// Times in ms, likeliest first, as intervals of full days in that order; adjacent days are one event.
     private static func days(_ times: [Int]) -> [Interval] {
         var out: [Days] = []
         for ms in times {

@@ -1,5 +1,6 @@
-/// One photo. `takenAt`: wall time in ms as if UTC. `score` is comparable within one answer only; `parts` are its summands. `probability`: that it is one
-/// that is meant.
+/// One photo of an answer. `takenAt`: ms of wall time, as if UTC; show it without converting. `score`:
+/// comparable within one answer only; `parts` are its summands by name. `probability`: that the photo is one
+/// of those meant.
 public struct Hit: Sendable {
     public let row: Int
     public let photo: Photo
@@ -10,8 +11,9 @@ public struct Hit: Sendable {
     public let matched: [String]
 }
 
-/// What happened between the query and the hits (runtime/search/answer.py). `left`: photos after each layer, the album's size first. `milliseconds` by layer;
-/// `loadMs`: opening what this query was the first to need, outside the layers.
+/// What happened between the query and the hits (runtime/search/answer.py). `left`: number of photos after
+/// each layer, the album's size first. `milliseconds`: by layer. `loadMs`: opening what this query was the
+/// first to need, which counts for no layer.
 public struct Trace: Sendable {
     public static let layers = ["cube", "kdtree", "refine", "graph", "vectors"]
 
@@ -33,7 +35,8 @@ public struct Trace: Sendable {
     public let models: String
 }
 
-/// Hits, best first, and the trace. `presence`: the probability that the album holds what is meant at all; say so when it is small.
+/// The hits, best first, and the trace. `presence`: the probability that the album holds what is meant at
+/// all; tell the user when it is low.
 public struct Answer: Sendable {
     public let hits: [Hit]
     public let trace: Trace
@@ -43,7 +46,7 @@ public struct Answer: Sendable {
 }
 
 extension Answer {
-    /// As `gamer search --json` prints it.
+    /// The answer in the form of `gamer search --json`.
     public var json: JSON {
         let t = trace
         let cubes = t.cubes.map { cube -> JSON in

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A cue that was asked of the album: by row whether the field is known, and whether it fits. `trust`: the share of meant photos that lie inside such
-/// a cue.
+/// A cue and the photos of one album that fit it: by row whether the field is known, and whether the photo
+/// fits. `trust`: the share of meant photos that lie inside such a cue.
 public struct Clue: Sendable {
     public let known: [Bool]
     public let inside: [Bool]
@@ -9,7 +9,8 @@ public struct Clue: Sendable {
 
     public init(known: [Bool], inside: [Bool], trust: Double) { (self.known, self.inside, self.trust) = (known, inside, trust) }
 
-    /// For each of `rows` the log of the likelihood ratio; 0 where the field is unknown, or the cue tells nothing apart.
+    /// For each of `rows` the log likelihood ratio. 0 where the field is unknown, and for all rows if `trust`
+    /// is not above the cue's share of the album.
     public func evidence(_ rows: [Int]) -> [Float] {
         let count = known.filter { $0 }.count
         if count == 0 { return rows.map { _ in 0 } }
@@ -19,7 +20,8 @@ public struct Clue: Sendable {
         return rows.map { known[$0] ? (inside[$0] ? fits : misses) : 0 }
     }
 
-    /// All clues together, as if they were independent, bounded so that no cue outvotes everything else.
+    /// For each of `rows` the sum of all clues, as if independent, clipped so that cues cannot outweigh all
+    /// other features.
     public static func evidence(_ clues: [Clue], _ rows: [Int]) -> [Float] {
         var total = [Float](repeating: 0, count: rows.count)
         for clue in clues { for (at, worth) in clue.evidence(rows).enumerated() { total[at] += worth } }

@@ -1,4 +1,5 @@
-/// Which rows are messages, and which stand next to each other in time without a long silence between (runtime/search/ranking.py).
+/// Which rows are chat messages, and which follow each other in time without a long silence
+/// (runtime/search/ranking.py).
 public struct Conversations: Sendable {
     public static let near = [-2, -1, 1, 2]
     private static let silence = 3 * 3_600_000
@@ -22,15 +23,17 @@ public struct Conversations: Sendable {
         (self.said, self.order, self.place, self.session) = (said, order, place, session)
     }
 
-    /// The row `step` places later (earlier when negative), if both are messages of one conversation.
+    /// The row `step` places later (earlier if negative) in time order, if both are messages of the same
+    /// conversation.
     public func neighbour(_ row: Int, _ step: Int) -> Int? {
         let there = place[row] + step
         guard order.indices.contains(there), session[there] == session[place[row]] else { return nil }
         return said[row] && said[order[there]] ? order[there] : nil
     }
 
-    /// For each of `rows` that is a message: BM25 of the messages around it, summed, and the share of the query's rarity that it and they hold together.
-    /// 0 for other photos, which stand for themselves.
+    /// How the messages around a message match the query's words, for each of `rows`: BM25 and coverage. BM25
+    /// is summed over the neighbours; coverage is the share of the words that the message and its neighbours
+    /// hold together, weighted by rarity. Both are 0 for photos that are not messages.
     public func context(_ words: WordScores, _ rows: [Int]) -> (words: [Float], coverage: [Float]) {
         var around = [Float](repeating: 0, count: rows.count), held = around
         if words.words.isEmpty || rows.isEmpty { return (around, held) }

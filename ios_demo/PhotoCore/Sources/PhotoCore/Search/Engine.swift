@@ -1,6 +1,7 @@
 import Foundation
 
-/// How a search is asked for. `k`: nil for the bundle's. `now`: the person's wall clock, for "last spring".
+/// The options of one search. `k`: nil for the bundle's K. `now`: the user's wall-clock time, from which
+/// "last spring" is counted.
 public struct SearchRequest: Sendable {
     public var query: String
     public var k: Int?
@@ -10,7 +11,7 @@ public struct SearchRequest: Sendable {
 
     public init(_ query: String, now: WallClock) { (self.query, self.now) = (query, now) }
 
-    /// Raises Failure.runtime for an empty or absurdly long query, k out of bounds, or an unknown mode.
+    /// Raises Failure.runtime for an empty or overlong query, k out of bounds, or an unknown mode.
     public func check(k: Int) throws {
         let text = query.scalars
         if text.allSatisfy(\.isSpace) { throw Failure.runtime("the query is empty: say what is in the photo") }
@@ -22,10 +23,11 @@ public struct SearchRequest: Sendable {
     }
 }
 
-/// A bundle and an album in, answers out (runtime/search/engine.py, paper section 3.2). Knows layers and their order; each layer lives elsewhere.
+/// Searches an album with the models of a bundle (runtime/search/engine.py, paper section 3.2).
 ///
-/// Mode "fused" ranks by all that the layers know: a cue is evidence there, and only a "not" removes a photo. Mode "paper" is the paper's form: cube,
-/// nodes over δ, then v_Q · v_I alone. One search at a time.
+/// Mode "fused" ranks by the features of all layers: a cue only counts as evidence, and the only photos
+/// removed are those that the query excludes ("not in Paris"). Mode "paper" follows the paper: the cube, then
+/// entity nodes over δ, then v_Q · v_I alone. Searches run one at a time.
 public final class Engine {
     public let models: Models
     public let album: Album
@@ -40,13 +42,16 @@ public final class Engine {
     private lazy var home = Home.learn(positions, times)
 
     static let channels = ["text", "image"]
-    private static let exactRows = 20_000  // up to here a scan of every photo left costs less than choosing among them
+    // Up to this many photos, scanning all costs less than choosing candidates.
+    private static let exactRows = 20_000
     private static let candidates = 100
-    private static let preferred = 50  // hits among which a person's preferences may change the order
+    // The user's preferences may reorder this many of the best, or k if that is more.
+    private static let preferred = 50
     private static let hint = Pattern(
         #"\b(?:when|while|during|ago|since|until|before|after|back then|that (?:day|night|week|summer|winter|year))\b|\b(?:in|at|near|from) [A-Z]"#)
 
-    /// `rules`: the path of cue_rules.json. Raises Failure when the bundle's encoders did not make the album's vectors.
+    /// Opens the engine. `rules`: the path of cue_rules.json. Raises Failure when other encoders made the
+    /// album's vectors.
     public init(_ models: Models, _ album: Album, rules: String) throws {
         (self.models, self.album) = (models, album)
         for (ours, theirs) in [(models.manifest.textEncoder, album.meta.textEncoder), (models.manifest.imageEncoder, album.meta.imageEncoder)] where ours != theirs {
@@ -73,7 +78,8 @@ public final class Engine {
         let every = Array(0..<album.count)
         let (rows, all, widened) = try clock("kdtree") { () throws -> ([Int], [Int], Bool) in
             let cube = try album.inCubes(cues.cubes)
-            // A cue that fits no photo was misread or mistaken: ranking all beats showing the undated few.
+            // A cue that fits no photo is misread or wrong: ranking all photos is better than showing only
+            // the few that have no date.
             let widened = !cues.cubes.isEmpty && cube.inside.isEmpty, gone = try negated(cues)
             return ((widened ? every : cube.rows).filter { !gone.contains($0) }, every.filter { !gone.contains($0) }, widened)
         }
@@ -119,7 +125,7 @@ public final class Engine {
         return Answer(hits: hits, trace: trace, presence: rounded(here, 4))
     }
 
-    /// Opens what a search needs, once, so that no layer's time holds a file's.
+    /// Opens what a search needs, once, so that no layer's time includes opening a file.
     private func warm(_ refinedBy: String) throws {
         if refinedBy == "llm" { _ = try models.languageModel() }
         if isWarm { return }
@@ -151,10 +157,10 @@ public final class Engine {
         return try reader.resolve(cues, events.find)
     }
 
-    /// How many of the album's photos lie in a place.
+    /// The number of the album's photos in a place.
     private func near(_ place: Place) -> Int { positions.filter { $0.map { place.contains($0.lat, $0.lon) } ?? false }.count }
 
-    /// Rows that lie, by known fields, in what the query excludes ("not in Paris").
+    /// The photos whose known time or place the query excludes ("not in Paris").
     private func negated(_ cues: Cues) throws -> Set<Int> {
         let boxes = cues.negatedTimes.map { Cube(start: $0.start, end: $0.end) } + cues.negatedPlaces.flatMap(\.boxes)
         return boxes.isEmpty ? [] : Set(try album.inCubes(boxes).inside)
@@ -170,7 +176,8 @@ public final class Engine {
         return try Refine.byModel(models, query, plain, context)
     }
 
-    /// The query's vector, and its blend with the vector of a sentence about it: a title reads unlike a memory, a sentence stands nearer, both count.
+    /// The vector of the query, and its blend with the vector of a sentence that contains it: memories are
+    /// sentences, so a sentence embeds nearer to them than a bare title does.
     private func encode(_ text: Text) throws -> (plain: [Float], phrased: [Float]) {
         let encoder = try models.text(), plain = try encoder.encode(text.string)
         let sentence = try encoder.encode("This photo shows \(text.strippedEnd { " .?!".unicodeScalars.contains($0) }.string).")
@@ -178,7 +185,8 @@ public final class Engine {
         return (plain, zip(plain, sentence).map { rest * $0 + share * $1 })
     }
 
-    /// For each photo, how far its best entity node stands over δ, as a share of what is possible.
+    /// By row, in 0..1: how similar the photo's best entity node is to the query. Scaled so that δ is 0 and a
+    /// similarity of 1 is 1, but at least 0.05 for a linked photo; 0 for all others.
     private static func linked(_ matches: [EntityMatch], _ photos: Int, _ delta: Double) -> [Float] {
         var out = [Float](repeating: 0, count: photos)
         for match in matches {
@@ -190,7 +198,8 @@ public final class Engine {
 
     // Layer 3
 
-    /// What the query says of when and where, asked of the album: time and place apart, so that one that is unknown or wrong spares the other.
+    /// The query's times and places as separate clues. Looked up one by one, so that an unknown or mistaken
+    /// cue does not affect the weight of the others.
     private func clues(_ cues: Cues) throws -> [Clue] {
         let dated = times.map { $0 != .min }, placed = positions.map { $0 != nil }
         var out: [Clue] = []
@@ -203,7 +212,7 @@ public final class Engine {
             out.append(Clue(known: placed, inside: try mask(places.flatMap(\.boxes)), trust: places.map(\.confidence).max()!))
         }
         out += cues.recurring.map { cue in Clue(known: dated, inside: times.map { $0 != .min && cue.holds($0) }, trust: cue.confidence) }
-        // A cue that fits no photo was misread or mistaken: it would only favour the photos without a date.
+        // A cue that fits no photo is misread or wrong: it would only favour the photos without a date.
         return out.filter { $0.inside.contains(true) }
     }
 
@@ -213,7 +222,8 @@ public final class Engine {
         return out
     }
 
-    /// The rows to score, and how they were found: all of them, or in a large album the best that each layer names, in the cube and outside it.
+    /// The rows to score, and how they were chosen, in one line. In a small album all rows; in a large one
+    /// the best that each layer proposes, inside the cube and in all of the rows.
     private func candidates(_ words: WordScores, _ vector: [Float], _ cube: [Int], _ rows: [Int], _ linked: [Float]) throws -> ([Int], String) {
         let have = try album.channels(), channels = Engine.channels.filter(have.contains)
         if rows.count <= Engine.exactRows {
@@ -238,13 +248,14 @@ public final class Engine {
         return descending(positive.map { scores[$0] }).prefix(candidates).map { positive[$0] }
     }
 
-    /// A photo with no vector in a channel gets 0 there: unknown is neither like nor unlike.
+    /// By channel: the cosine with each row's best vector. 0 where a row has no vector, which is neutral:
+    /// neither similar nor dissimilar.
     private func cosines(_ vector: [Float], _ rows: [Int]) throws -> Ranking.Parts {
         let have = try album.channels()
         return try Engine.channels.filter(have.contains).map { ($0, try album.scores($0, vector, rows).map { $0.isFinite ? $0 : 0 }) }
     }
 
-    /// What the layers know of each of `rows`, unweighted, by the names of the weights.
+    /// The features of each of `rows`, unweighted, by the names of the weights.
     private func features(_ words: WordScores, _ vector: [Float], _ rows: [Int], _ linked: [Float], _ clues: [Clue]) throws -> Ranking.Parts {
         let around = talk.context(words, rows), bm25 = words.bm25(), coverage = words.coverage()
         return try cosines(vector, rows) + [
@@ -253,7 +264,8 @@ public final class Engine {
         ]
     }
 
-    /// Positions in `rows` of the k best, best first; what a person said to prefer goes before what it was preferred to.
+    /// Positions in `rows` of the k best, best first. A photo that the user preferred to another is moved
+    /// before it.
     private func order(_ parts: Ranking.Parts, _ rows: [Int], _ k: Int) throws -> [Int] {
         let best = descending(Ranking.total(parts)).prefix(max(k, Engine.preferred))
         let place = Dictionary(uniqueKeysWithValues: best.map { (rows[$0], $0) })

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Cues and cubes in words, for the trace (runtime/search/explain.py).
+/// Cues and cubes as lines of text, for the trace (runtime/search/explain.py).
 public enum Explain {
     /// "2011-04-25", or "…" for an open end.
     public static func day(_ ms: Int?) -> String {

@@ -1,9 +1,9 @@
 import Foundation
 
-/// What each layer knows of a photo, as summands of one score (runtime/search/ranking.py). A score is a log-odds: of the photos that are ranked, one is meant
-/// with probability softmax(score).
+/// The features of all layers as weighted summands of one score per photo (runtime/search/ranking.py). A
+/// score is a log-odds: among the ranked photos, softmax(score) is the probability that a photo is meant.
 public struct Ranking: Sendable {
-    /// Summands by name, in the order in which they are added; one value for each ranked row.
+    /// The summands by name, in the order in which they are added; one value for each ranked row.
     public typealias Parts = [(name: String, values: [Float])]
 
     public static func weighted(_ features: Parts, _ weights: RankingWeights) -> Parts {
@@ -13,7 +13,8 @@ public struct Ranking: Sendable {
         }
     }
 
-    /// The summands when a query says when or where and nothing else: what else is known of a photo tells how it resembles the word "photo".
+    /// The summands for a query of cues only: all but "cue" are zeroed. They would only measure how much a
+    /// photo resembles the word "photo".
     public static func byCues(_ parts: Parts) -> Parts {
         parts.map { part in (part.name, part.name == "cue" ? part.values : [Float](repeating: 0, count: part.values.count)) }
     }
@@ -24,7 +25,7 @@ public struct Ranking: Sendable {
         return sum
     }
 
-    /// For each ranked row the probability that it is meant, given that one of them is.
+    /// Softmax of the scores: each photo's probability given that one of them is meant.
     public static func likelihoods(_ parts: Parts) -> [Float] {
         var total = [Double](repeating: 0, count: parts.first?.values.count ?? 0)
         for part in parts { for at in total.indices { total[at] += Double(part.values[at]) } }
@@ -33,7 +34,8 @@ public struct Ranking: Sendable {
         return odds.map { Float($0 / sum) }
     }
 
-    /// The probability that the album holds what is meant, from the best hit's cosine, word coverage and cue evidence.
+    /// The probability that the album holds what is meant, by logistic regression. From the best hit's
+    /// cosine, word coverage and cue evidence.
     public static func presence(_ weights: RankingWeights, cosine: Double, coverage: Double, cue: Double) -> Double {
         1 / (1 + exp(-(weights.here + weights.hereCosine * cosine + weights.hereCoverage * coverage + weights.hereCue * cue)))
     }

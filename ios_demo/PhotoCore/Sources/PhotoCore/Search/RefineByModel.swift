@@ -1,5 +1,5 @@
 extension Refine {
-    /// Q̂ and "llm", or `plain` and "llm (rejected: reason)".
+    /// (Q̂, "llm"), or (`plain`, "llm (rejected: reason)") if the model's answer fails the checks.
     static func byModel(_ models: Models, _ query: Text, _ plain: Text, _ context: Context) throws -> (Text, String) {
         let (ids, prefix) = try models.prompt("refine", query: clean(query, 300).string, notes: context.notes())
         if ids.count + maxNew > (try models.manifest.decoder().maxSeq) { return (plain, "llm (rejected: the query is too long)") }

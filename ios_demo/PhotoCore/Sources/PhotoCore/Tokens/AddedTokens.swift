@@ -1,4 +1,5 @@
-/// Tokens that are found in the text before it is cut: end marks, turn marks. The longest at the leftmost place wins.
+/// The added tokens, such as end and turn marks, which are cut out of a text first. At each position the
+/// longest one is taken.
 struct AddedTokens: Sendable {
     struct Token: Sendable {
         let id: Int
@@ -10,7 +11,7 @@ struct AddedTokens: Sendable {
         let stripsRight: Bool
     }
 
-    /// A stretch of text, or a token that stood there.
+    /// A stretch of text, or an added token.
     enum Piece {
         case text(Text)
         case token(Int)
@@ -36,7 +37,7 @@ struct AddedTokens: Sendable {
         }.sorted { $0.content.count > $1.content.count }
     }
 
-    /// The text with its tokens taken out and the rest normalised.
+    /// The text with its added tokens cut out and the rest normalised.
     func pieces(_ text: Text, _ normalizer: Normalizer) -> [Piece] {
         cut(text, raw).flatMap { piece -> [Piece] in
             guard case .text(let part) = piece else { return [piece] }

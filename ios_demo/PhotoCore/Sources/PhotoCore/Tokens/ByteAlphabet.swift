@@ -1,4 +1,5 @@
-/// GPT-2's letters for the 256 bytes: printable Latin-1 stands for itself, the rest is numbered from U+0100 on.
+/// GPT-2's letters for the 256 bytes: printable Latin-1 characters are used as they are, the other bytes are
+/// numbered from U+0100 on.
 enum ByteAlphabet {
     static let letters: [Unicode.Scalar] = {
         let plain = Set([33...126, 161...172, 174...255].flatMap { $0 })
@@ -12,10 +13,10 @@ enum ByteAlphabet {
 
     static let bytes: [Unicode.Scalar: UInt8] = Dictionary(uniqueKeysWithValues: letters.enumerated().map { ($1, UInt8($0)) })
 
-    /// A text as the letters of its UTF-8.
+    /// The UTF-8 bytes of a text, written as letters.
     static func spell(_ text: Text) -> Text { text.utf8.map { letters[Int($0)] } }
 
-    /// The bytes that letters stand for; nil if one is no letter of the alphabet.
+    /// The bytes of the letters; nil if a character is not in the alphabet.
     static func unspell(_ token: Text) -> [UInt8]? {
         var out: [UInt8] = []
         for letter in token {

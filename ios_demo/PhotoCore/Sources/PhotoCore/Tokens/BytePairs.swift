@@ -1,4 +1,5 @@
-/// The byte-pair model: a word's letters are joined pair by pair, the pair of lowest rank first, the leftmost of equals.
+/// Byte-pair encoding: the letters of a word are merged pair by pair, the pair of lowest rank first, the
+/// leftmost of equal ones.
 struct BytePairs: Sendable {
     private struct Pair: Hashable {
         let left: Int

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a tokenizer does to a text before it is cut (tokenizer.json's `normalizer`).
+/// Changes a text before it is split (tokenizer.json's `normalizer`).
 indirect enum Normalizer: Sendable {
     case none
     case all([Normalizer])
@@ -8,7 +8,7 @@ indirect enum Normalizer: Sendable {
     case replace(Pattern, with: Text)
     case bert(clean: Bool, chinese: Bool, strip: Bool, lower: Bool)
 
-    /// Raises Failure.value for a kind that this reader does not know.
+    /// Raises Failure.value for a kind that is not supported.
     init(_ raw: JSON?) throws {
         guard let raw, let type = raw["type"]?.string else {
             self = .none
@@ -53,7 +53,7 @@ indirect enum Normalizer: Sendable {
         }
     }
 
-    /// Letter by letter: unlike Python's, a final sigma is a sigma.
+    /// Lower case, letter by letter; unlike Python's, without the rule for a sigma at a word's end.
     private static func lower(_ text: Text) -> Text { text.flatMap { $0.properties.lowercaseMapping.unicodeScalars } }
 
     private static func clean(_ text: Text) -> Text {

@@ -1,4 +1,4 @@
-/// How a tokenizer cuts a normalised text into words (tokenizer.json's `pre_tokenizer`).
+/// Splits a normalised text into words (tokenizer.json's `pre_tokenizer`).
 indirect enum PreTokenizer: Sendable {
     case none
     case all([PreTokenizer])
@@ -91,7 +91,7 @@ indirect enum PreTokenizer: Sendable {
         return out
     }
 
-    /// GPT-2's cut: 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
+    /// GPT-2's pattern: 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
     private static func words(_ text: Text) -> [Text] {
         var out: [Text] = [], at = 0
         while at < text.count {
@@ -121,7 +121,7 @@ indirect enum PreTokenizer: Sendable {
         }
         var end = at
         while end < text.count, text[end].properties.isWhitespace { end += 1 }
-        // The last blank before a word goes with the word.
+        // The last space before a word belongs to the word.
         return end < text.count && end - at > 1 ? end - 1 : end
     }
 }

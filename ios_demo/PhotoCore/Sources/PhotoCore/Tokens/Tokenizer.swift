@@ -1,6 +1,7 @@
 import Foundation
 
-/// A tokenizer.json: text → token ids and back. Byte-level BPE, CLIP's BPE and WordPiece, as Hugging Face's tokenizers run them.
+/// A tokenizer read from tokenizer.json: text → token ids and back. Byte-level BPE, CLIP's BPE and WordPiece,
+/// as Hugging Face's tokenizers run them.
 public struct Tokenizer: Sendable {
     private enum Model: Sendable {
         case wordPiece(WordPiece)
@@ -25,7 +26,7 @@ public struct Tokenizer: Sendable {
     private let special: Set<Int>
     private let isByteLevel: Bool
 
-    /// Raises Failure.runtime for a file that is no tokenizer that this reader knows.
+    /// Raises Failure.runtime for a file that is not a tokenizer, or has a part that is not supported.
     public init(_ path: String) throws {
         do { try self.init(raw: try JSON.read(path)) } catch { throw Failure.runtime("\(path): not a tokenizer (\(error)): export the bundle again") }
     }
@@ -50,7 +51,7 @@ public struct Tokenizer: Sendable {
         texts = Dictionary(names, uniquingKeysWith: { $1 })
     }
 
-    /// Token ids with the tokenizer's own marks around them, cut at its length.
+    /// Token ids with the tokenizer's special tokens around them, cut at its length.
     public func encode(_ text: String) -> [Int] { encode(text.scalars) }
 
     public func encode(_ text: Text, marks: Bool = true) -> [Int] {
@@ -66,7 +67,8 @@ public struct Tokenizer: Sendable {
         return marks ? head + ids + tail : ids
     }
 
-    /// What ids say, special tokens left out. Byte-level tokenizers only: half a letter's bytes become the replacement character.
+    /// The text of the ids, without special tokens. Byte-level tokenizers only; incomplete UTF-8 sequences
+    /// become the replacement character.
     public func decode(_ ids: [Int]) -> String {
         var bytes: [UInt8] = []
         for id in ids where !special.contains(id) {
@@ -76,7 +78,8 @@ public struct Tokenizer: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Ordinary tokens of a byte-level vocabulary as bytes. Raises Failure.runtime for a tokenizer of another kind.
+    /// The ordinary tokens of a byte-level vocabulary as bytes. Raises Failure.runtime for a tokenizer of
+    /// another kind.
     public func byteTokens() throws -> [Int: [UInt8]] {
         guard isByteLevel, case .bytePairs(let model) = model else {
             throw Failure.runtime("constrained output needs a byte-level BPE tokenizer: this model's is of another kind")
@@ -87,7 +90,7 @@ public struct Tokenizer: Sendable {
         return out
     }
 
-    /// The ids before and behind a single text.
+    /// The special ids before and after those of a single text.
     private static func marks(_ raw: JSON?) throws -> ([Int], [Int]) {
         guard let raw, let type = raw["type"]?.string else { return ([], []) }
         switch type {

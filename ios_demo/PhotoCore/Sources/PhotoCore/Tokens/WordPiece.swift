@@ -1,4 +1,5 @@
-/// The WordPiece model: a word is cut into the longest pieces of the vocabulary, from its beginning; a word that cannot be cut is unknown.
+/// WordPiece: takes the longest piece of the vocabulary from the left each time. A word that cannot be split
+/// this way becomes the unknown token.
 struct WordPiece: Sendable {
     let vocab: [Text: Int]
     let unknown: Int

@@ -6,16 +6,19 @@ import android.content.Context
 import android.content.pm.PackageManager.PERMISSION_GRANTED
 import android.os.Build
 
-/** Which photos the person lets the app see. Knows Android's permissions of each version; asks only when told to. */
+/**
+ * The photos that the user lets the app see, by the permissions of each Android version. Only `ask` requests
+ * a permission.
+ */
 enum class Access {
     ALL,
 
-    /** From Android 14: some photos that the person chose; asking again lets them choose others. */
+    /** From Android 14: some photos that the user chose; asking again lets the user choose others. */
     CHOSEN,
     NONE;
 
     companion object {
-        // Names newer than the platform that this is compiled against.
+        // These names are newer than the platform that the app is compiled against.
         private const val IMAGES = "android.permission.READ_MEDIA_IMAGES"
         private const val CHOSEN_IMAGES = "android.permission.READ_MEDIA_VISUAL_USER_SELECTED"
         private const val LOCATION = "android.permission.ACCESS_MEDIA_LOCATION"
@@ -28,7 +31,9 @@ enum class Access {
             else -> NONE
         }
 
-        /** Whether positions may be read out of the pictures: without it MediaStore hands them out blanked. */
+        /**
+         * Whether positions may be read from the pictures; without this permission MediaStore removes them.
+         */
         fun places(context: Context): Boolean = Build.VERSION.SDK_INT < 29 || granted(context, LOCATION)
 
         fun ask(activity: Activity) {

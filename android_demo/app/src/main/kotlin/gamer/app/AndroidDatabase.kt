@@ -15,7 +15,7 @@ import gamer.album.DatabaseError
 import gamer.album.DatabaseOpener
 import java.io.File
 
-/** The core's SQLite, by the phone's own. */
+/** The core's database interface, implemented with Android's SQLite. */
 class AndroidDatabase private constructor(private val db: SQLiteDatabase) : Database {
     override fun query(sql: String, vararg values: Any?): List<Array<Any?>> = translated {
         val factory = SQLiteDatabase.CursorFactory { _, driver, table, query ->
@@ -30,7 +30,8 @@ class AndroidDatabase private constructor(private val db: SQLiteDatabase) : Data
     }
 
     override fun execute(sql: String, vararg values: Any?): Unit = translated {
-        // execSQL refuses statements that give rows, such as pragmas; rawQuery runs them only when the rows are asked for.
+        // execSQL refuses statements that return rows, such as pragmas; rawQuery runs a statement only when
+        // its rows are read.
         if (sql.trimStart().startsWith("PRAGMA", ignoreCase = true)) {
             query(sql, *values)
         } else {
@@ -65,7 +66,7 @@ class AndroidDatabase private constructor(private val db: SQLiteDatabase) : Data
         override fun writer(path: File, create: Boolean): Database =
             opened(path, if (create) SQLiteDatabase.CREATE_IF_NECESSARY or SQLiteDatabase.OPEN_READWRITE else SQLiteDatabase.OPEN_READWRITE)
 
-        /** No corruption handler of Android's: the default one deletes the file. */
+        /** Without Android's default corruption handler, which deletes the file. */
         private fun opened(path: File, flags: Int): Database = translated {
             AndroidDatabase(SQLiteDatabase.openDatabase(path.path, null, flags or SQLiteDatabase.NO_LOCALIZED_COLLATORS) { })
         }

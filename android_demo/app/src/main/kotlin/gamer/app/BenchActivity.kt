@@ -49,7 +49,7 @@ class BenchActivity : Activity() {
                 val made = Measurement(measured, "${Build.MANUFACTURER} ${Build.MODEL}", "Android ${Build.VERSION.RELEASE}", Thermal(before, Thermal.now(this)))
                 json = made.json().toString(1)
                 (made.lines() + "thermal $before" + "backend ${measured.backend}" + "bundle ${measured.bundleSha256.take(12)}").joinToString("\n")
-            } catch (error: Exception) { // one line for the person
+            } catch (error: Exception) {
                 error.message ?: error.javaClass.simpleName
             }
             runOnUiThread { report.text = text; share.isEnabled = json != null }

@@ -15,10 +15,13 @@ import gamer.search.Hit
 import java.security.MessageDigest
 import java.util.Locale
 
-/** Opens the core over the phone's files: ONNX Runtime, the phone's SQLite, the shared rules of cues. Each throws an error of one line. */
+/**
+ * Opens the core with ONNX Runtime, Android's SQLite and the cue rules in the app's assets. Each function
+ * throws errors with a message of one line.
+ */
 object Cores {
     init {
-        // ONNX Runtime reads it as it is loaded, which only what is opened here does.
+        // ONNX Runtime reads the variable when it is loaded, which happens only in the functions below.
         Os.setenv("ORT_DISABLE_TELEMETRY", "1", true)
     }
 
@@ -26,7 +29,7 @@ object Cores {
         Files(context).run { Engine.open(bundle, album, rules(context), OrtBackend, AndroidDatabase, threads(), context.cacheDir) }, Files(context),
     )
 
-    /** Models, and the album to write into: the one that is there, else a new one. */
+    /** Opens the models, and the album to write to; creates the album if there is none. */
     fun index(context: Context): Indexing = Files(context).run {
         val models = Models.open(bundle, OrtBackend, AndroidDatabase, threads(), cache = context.cacheDir)
         val meta = models.manifest.run { AlbumMeta(textEncoder, imageEncoder, dim, thresholds.delta) }
@@ -35,18 +38,21 @@ object Cores {
 
     private fun rules(context: Context): String = context.assets.open("cue_rules.json").use { it.readBytes().toString(Charsets.UTF_8) }
 
-    /** The phone's fast cores are about half of all, and a search is over before the others would help. */
+    /**
+     * Half of the processors, because about half of a phone's cores are fast; a search ends before the others
+     * would help.
+     */
     private fun threads(): Int = (Runtime.getRuntime().availableProcessors() / 2).coerceIn(1, 4)
 }
 
-/** Searches, and measures searches. One thread at a time. */
+/** Runs and measures searches. Not thread-safe. */
 class Finder(private val engine: Engine, private val files: Files) : AutoCloseable {
     fun search(query: String): Found {
         val answer = engine.search(query)
         return Found(answer.hits.map(::shown), answer.presence, trace(answer))
     }
 
-    /** Runs the queries over all layers, [rounds] times, after one round that is not counted. Nanoseconds by layer. */
+    /** Runs the queries [rounds] times after one uncounted round. Returns nanoseconds by layer. */
     fun measure(queries: List<String>, rounds: Int, progress: (Int) -> Unit): Measured {
         val samples = LAYERS.associateWith { ArrayList<Long>() }
         val whole = ArrayList<Long>()
@@ -92,17 +98,20 @@ class Finder(private val engine: Engine, private val files: Files) : AutoCloseab
     }
 }
 
-/** Photos on their way into the album, one transaction a batch. */
+/** Encodes photos and adds them to the album, one transaction per batch. */
 class Indexing(private val models: Models, private val writer: AlbumWriter) : AutoCloseable {
     private val encoder = PhotoEncoder(models)
 
-    /** Ids of the photos that the album holds already: an interrupted run goes on after them. */
+    /** Ids of the photos already in the album; an interrupted run continues with the others. */
     val known: Set<String> = writer.known().toSet()
 
-    /** Photos of which nothing can be said are left out, and tried again in the next run. */
+    /**
+     * Adds the photos that can be encoded. Those with neither pixels nor memories are left out and tried
+     * again in the next run.
+     */
     fun add(batch: List<Pair<Photo, Pixels?>>) = writer.add(batch.mapNotNull { (photo, pixels) -> encoder.encode(photo, pixels) })
 
-    /** Encodes the names of new entities, and builds the segments that searches use. */
+    /** Encodes the names of new entities, and rebuilds the K-D tree if it is due. */
     fun finish() = writer.finish(encoder::names)
 
     override fun close() {

@@ -3,7 +3,7 @@ package gamer.app
 import android.content.Context
 import java.io.File
 
-/** Where the bundle and the album lie on the phone: the app's own folder, into which `adb push` can write. */
+/** The paths of the bundle and the album: in the app's own folder, into which `adb push` can write. */
 class Files(context: Context) {
     private val home: File = context.getExternalFilesDir(null) ?: context.filesDir
     val bundle = File(home, "bundle")

@@ -12,9 +12,9 @@ import gamer.image.Pixels
 import java.util.concurrent.atomic.AtomicBoolean
 
 /**
- * Indexes the phone's photos in the background, a batch at a time, each committed by itself. The album is the only memory: whoever is killed, the next
- * run lists the photos again and goes on with those that the album does not hold. The scheduler starts it again when the system stopped it, and after
- * a restart of the phone.
+ * Indexes the phone's photos in the background, committing each batch. No state is stored besides the album:
+ * after an interruption, the next run lists the photos again and continues with those that the album lacks.
+ * The scheduler restarts the job after the system stopped it, and after a restart of the phone.
  */
 class IndexJob : JobService() {
     private val stopped = AtomicBoolean()
@@ -24,7 +24,8 @@ class IndexJob : JobService() {
         Thread({
             val again = try {
                 !run()
-            } catch (error: Exception) { // the job must end, whatever failed; what was committed stays
+            } catch (error: Exception) {
+                // Whatever failed, the job must be reported as finished; committed batches stay.
                 Log.e(TAG, "indexing stopped: ${error.message}", error)
                 Progress.failed(this, error.message ?: error.javaClass.simpleName)
                 false
@@ -34,13 +35,13 @@ class IndexJob : JobService() {
         return true
     }
 
-    /** The system wants its processor back: true asks for another turn. */
+    /** Called when the system needs the processor; returning true asks for another run. */
     override fun onStopJob(parameters: JobParameters): Boolean {
         stopped.set(true)
         return true
     }
 
-    /** Whether everything is in the album. */
+    /** Indexes the photos that the album lacks. Returns false if the job was stopped before its end. */
     private fun run(): Boolean {
         val files = Files(this)
         if (!files.hasBundle() || Access.of(this) == Access.NONE) return true
@@ -62,7 +63,10 @@ class IndexJob : JobService() {
         return true
     }
 
-    /** MediaStore knows the moment, not the zone: the phone's own is taken, for most photos are from home. */
+    /**
+     * The photo and its pixels. MediaStore stores the moment but no zone: the phone's zone is used, since
+     * most photos are taken at home.
+     */
     private fun taken(shot: Shot, store: PhotoStore, pictures: Pictures): Pair<Photo, Pixels?> {
         val own = store.particulars(shot)
         val offset = shot.takenAt?.let(store::offsetMinutes)
@@ -70,7 +74,8 @@ class IndexJob : JobService() {
         val photo = Photo(shot.key, shot.uri.toString(), shot.takenAt, zone, own.lat, own.lon, utcOffset = offset)
         val pixels = try {
             pictures.pixels(shot, own.turn)
-        } catch (error: Exception) { // one picture that no codec reads must not end the run; it is tried again in the next
+        } catch (error: Exception) {
+            // A picture that cannot be decoded must not end the run; it is tried again in the next one.
             Log.w(TAG, "${shot.uri}: not read (${error.message})")
             null
         }
@@ -82,7 +87,7 @@ class IndexJob : JobService() {
         private const val ID = 7
         private const val BATCH = 16
 
-        /** Starts it soon; a job that is already there is left as it is. */
+        /** Starts the job soon; does nothing if it is already scheduled. */
         fun schedule(context: Context) {
             val scheduler = context.getSystemService(Context.JOB_SCHEDULER_SERVICE) as JobScheduler
             if (scheduler.allPendingJobs.any { it.id == ID }) return

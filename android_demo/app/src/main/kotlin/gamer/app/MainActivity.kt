@@ -17,7 +17,10 @@ import android.widget.LinearLayout
 import android.widget.TextView
 import java.util.concurrent.Executors
 
-/** Search: a line to write in, a grid of what was found, and above it what is missing before anything can be found. */
+/**
+ * The search screen: an input line, a grid of hits, and above it a message about what is still needed for a
+ * search.
+ */
 class MainActivity : Activity() {
     private val work = Executors.newSingleThreadExecutor()
     private val screen = Handler(Looper.getMainLooper())
@@ -25,7 +28,7 @@ class MainActivity : Activity() {
     private lateinit var action: Button
     private lateinit var line: EditText
     private lateinit var grid: GridView
-    private var finder: Finder? = null // opened, used and closed by `work` alone
+    private var finder: Finder? = null // used on the thread of `work` only
     private var last: Found? = null
     private var visible = false
 
@@ -87,7 +90,7 @@ class MainActivity : Activity() {
         show()
     }
 
-    /** What is missing, if anything; else how far indexing is. Once a second while it is seen. */
+    /** Shows what is still needed, or the progress of indexing; once a second while the screen is visible. */
     private fun watch() {
         if (!visible) return
         show()
@@ -122,13 +125,13 @@ class MainActivity : Activity() {
         state.text = "Searching…"
         work.execute {
             try {
-                // Opened anew: the job may have added photos since.
+                // Opened again for each search, because the job may have added photos since.
                 finder?.close()
                 val opened = Cores.search(this)
                 finder = opened
                 val found = opened.search(query)
                 screen.post { shown(found) }
-            } catch (error: Exception) { // one line for the person; the core's errors say what to do
+            } catch (error: Exception) {
                 screen.post { last = null; state.text = error.message ?: error.javaClass.simpleName }
             }
         }

@@ -5,7 +5,7 @@ import kotlin.math.sqrt
 import org.json.JSONArray
 import org.json.JSONObject
 
-/** A benchmark as JSON, in the form of `gamer bench latency`, for `gamer bench device --import`. Arithmetic on samples; knows no screen. */
+/** A benchmark as JSON, in the form of `gamer bench latency`, for `gamer bench device --import`. */
 class Measurement(private val measured: Measured, private val device: String, private val os: String, private val thermal: Thermal) {
     fun json(): JSONObject = JSONObject()
         .put("schema", "gamer-latency/1")
@@ -30,7 +30,7 @@ class Measurement(private val measured: Measured, private val device: String, pr
     }
 
     companion object {
-        /** By linear interpolation between the two nearest samples, as numpy does. */
+        /** A percentile, by linear interpolation between the two nearest samples as in numpy. */
         fun percentile(samples: LongArray, share: Double): Double {
             val sorted = samples.sortedArray()
             val at = share * (sorted.size - 1)

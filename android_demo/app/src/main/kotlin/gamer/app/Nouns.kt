@@ -2,7 +2,9 @@ package gamer.app
 
 class FoundPhoto(val id: String, val path: String?, val probability: Double, val memory: String?, val why: String)
 
-/** [here]: the probability that the album holds what is meant at all. [trace]: one paragraph a layer. */
+/**
+ * [here]: the probability that the album holds what is meant at all. [trace]: one paragraph for each layer.
+ */
 class Found(val photos: List<FoundPhoto>, val here: Double, val trace: List<String>)
 
 /** [models]: SHA-256 by role. [samples]: nanoseconds by layer. */

@@ -10,7 +10,10 @@ import android.widget.BaseAdapter
 import android.widget.ImageView
 import java.util.concurrent.Executors
 
-/** The pictures of the photos that were found, read beside the screen's thread. A memory without a picture is an empty square. */
+/**
+ * Shows the pictures of the hits, which are loaded on a background thread. A hit without a picture is an
+ * empty square.
+ */
 class PhotoGrid(private val context: Context, private val photos: List<FoundPhoto>) : BaseAdapter() {
     private val pictures = Pictures(PhotoStore(context))
 

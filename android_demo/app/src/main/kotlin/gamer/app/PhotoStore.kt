@@ -12,14 +12,20 @@ import java.util.TimeZone
 
 /** A photo as MediaStore lists it. `takenAt`: ms UTC, or null. */
 class Shot(val id: Long, val uri: Uri, val takenAt: Long?, val modified: Long) {
-    /** The photo's id in the album. What it shows may be edited in place, so the time of the change belongs to it. */
+    /**
+     * The photo's id in the album. It includes the time of modification, because a picture may be edited in
+     * place.
+     */
     val key: String get() = "media:$id:$modified"
 }
 
-/** A picture's own words about where it was taken, and how it must be turned. */
+/**
+ * Position and orientation from a picture's EXIF header. [turn]: degrees clockwise by which it must be
+ * rotated.
+ */
 class Particulars(val lat: Double?, val lon: Double?, val turn: Int)
 
-/** The phone's photos, newest first. Knows MediaStore; knows nothing of albums and models. */
+/** The phone's photos in MediaStore, newest first. */
 class PhotoStore(private val context: Context) {
     private val resolver: ContentResolver get() = context.contentResolver
 
@@ -37,22 +43,26 @@ class PhotoStore(private val context: Context) {
         return out
     }
 
-    /** Minutes by which the phone's clock is ahead of UTC at that moment: MediaStore keeps no zone, and most photos are from home. */
+    /**
+     * Minutes by which the phone's clock was ahead of UTC at that moment. MediaStore stores no zone, and most
+     * photos are taken at home.
+     */
     fun offsetMinutes(at: Long): Int = TimeZone.getDefault().getOffset(at) / 60_000
 
     fun particulars(shot: Shot): Particulars = try {
-        // ExifInterface(InputStream), newer than the platform that this is compiled against.
+        // ExifInterface(InputStream) is newer than the platform that the app is compiled against.
         original(shot).use { read(ExifInterface::class.java.getConstructor(InputStream::class.java).newInstance(it)) }
-    } catch (error: Exception) { // the codecs of vendors throw what they like; a photo without particulars is still a photo
+    } catch (error: Exception) {
+        // Vendors' codecs throw various exceptions; the photo is indexed without these details.
         Particulars(null, null, 0)
     }
 
     fun open(shot: Shot): InputStream = resolver.openInputStream(shot.uri) ?: throw java.io.IOException("${shot.uri}: gone")
 
-    /** The file with its position in it, if the person allows that. */
+    /** The file with its position, if the user allows it. */
     private fun original(shot: Shot): InputStream {
         if (Build.VERSION.SDK_INT < 29 || !Access.places(context)) return open(shot)
-        // MediaStore.setRequireOriginal, newer than the platform that this is compiled against.
+        // MediaStore.setRequireOriginal is newer than the platform that the app is compiled against.
         val uri = shot.uri.buildUpon().appendQueryParameter("requireOriginal", "1").build()
         return resolver.openInputStream(uri) ?: open(shot)
     }

@@ -5,7 +5,10 @@ import android.graphics.BitmapFactory
 import android.graphics.Matrix
 import gamer.image.Pixels
 
-/** Photos → pixels, in bounded memory: what is larger than needed is decoded at a half, a quarter…, as long as the short side stays above [LEAST]. */
+/**
+ * Decodes photos to pixels in bounded memory: large pictures are decoded at 1/2, 1/4 … of their size, as long
+ * as the short side stays at least [LEAST].
+ */
 class Pictures(private val store: PhotoStore) {
     fun bitmap(shot: Shot, turn: Int, least: Int = LEAST): Bitmap? {
         val bounds = BitmapFactory.Options().apply { inJustDecodeBounds = true }
@@ -39,6 +42,7 @@ class Pictures(private val store: PhotoStore) {
     }
 
     private companion object {
-        const val LEAST = 512 // twice what the image towers take, so that the antialiased resize still sees detail
+        // Pixels: twice the input of the image towers, to leave detail for the antialiased resize.
+        const val LEAST = 512
     }
 }

@@ -2,7 +2,10 @@ package gamer.app
 
 import android.content.Context
 
-/** How far indexing is, kept in the app's preferences, so that the screen and a job in another process life tell the same. */
+/**
+ * The progress of indexing. It is stored in the app's preferences, because the job may run in an earlier or
+ * later process than the screen.
+ */
 class Progress(val done: Int, val total: Int, val failure: String?) {
     override fun toString(): String = when {
         failure != null -> "Indexing stopped: $failure"

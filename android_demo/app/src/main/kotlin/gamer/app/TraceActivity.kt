@@ -6,7 +6,7 @@ import android.os.Bundle
 import android.widget.ScrollView
 import android.widget.TextView
 
-/** Lines of text: the trace of a search, or why a photo was found. */
+/** Shows lines of text: the trace of a search, or the reasons for a hit. */
 class TraceActivity : Activity() {
     override fun onCreate(saved: Bundle?) {
         super.onCreate(saved)
