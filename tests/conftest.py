@@ -1,5 +1,5 @@
-"""What many tests share: where the bundle and the shared data are, and a visible reason where they
-are not.
+"""Fixtures that many tests share: where the bundle and the shared data are, and a skip that gives its reason
+where they are missing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import pytest
 from gamer.runtime.telemetry import opt_out
 from tests.paths import ROOT
 
-opt_out()  # before any test loads a library of its own accord, and for the processes that it starts
+opt_out()  # before any test loads a library; processes that a test starts inherit it
 
 
 @pytest.fixture(scope="session")

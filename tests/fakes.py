@@ -1,4 +1,4 @@
-"""Fakes of models: what needs an answer and no network. One set, for every room's tests."""
+"""Fake models for tests that need an answer but no trained network: one set for the tests of every room."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class FakeText:
 
 
 def fake_models(name: str = "made-up") -> Models:
-    """What indexing and a search ask of a bundle. A picture's vector is made of its mean colour."""
+    """The parts of a bundle that indexing and a search use. A picture's vector depends on its mean colour."""
     thresholds = SimpleNamespace(delta=0.6, k=5)
 
     def encode_image(pixels: Any) -> ImageCode:

@@ -1,4 +1,4 @@
-"""Where the tests' files are, seen from any room."""
+"""The repository's root and the golden files, for the tests of every room."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The walls of the house: which way imports run, what the wheel holds, and that a search never
-wakes torch.
-"""
+"""The architecture: which way imports run, what the wheel holds, and that a search never loads torch."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ from tests.paths import ROOT
 
 ROOMS = ("index", "runtime", "export", "bench")  # lowest first: a room imports itself and those before it
 HEAVY = {"torch", "torchao", "executorch", "coremltools", "transformers", "onnxscript"}
-# What a search by text has no use for, and would pay for at each start.
+# Modules that a search by text does not need and that would slow down each start.
 IDLE = {f"gamer.runtime.models.{name}" for name in ("llm", "decoder", "grammar", "image")} | {
     "gamer.index.entities.extract",
     "gamer.index.album.writer",
@@ -44,7 +42,7 @@ def modules(room: str) -> list[Path]:
 
 
 @pytest.mark.parametrize("room", ROOMS)
-def test_imports_point_one_way(room: str) -> None:
+def test_a_room_imports_only_itself_and_the_rooms_below_it(room: str) -> None:
     allowed = ROOMS[: ROOMS.index(room) + 1]
     for path in modules(room):
         for name, level in imports(path):
@@ -55,7 +53,7 @@ def test_imports_point_one_way(room: str) -> None:
 
 
 @pytest.mark.parametrize("room", ["index", "runtime", "bench"])
-def test_only_export_knows_torch(room: str) -> None:
+def test_only_export_imports_torch_and_the_other_heavy_libraries(room: str) -> None:
     for path in modules(room):
         for name, level in imports(path):
             assert level > 0 or name.split(".")[0] not in HEAVY, f"{path}: imports {name}"
@@ -88,7 +86,7 @@ def graph(unit: Callable[[str], str]) -> dict[str, set[str]]:
 
 
 def folder_of(name: str) -> str:
-    """The room within a room ("gamer.index.album"); a module that stands in none is a unit of its own."""
+    """The folder of a room that holds the module ("gamer.index.album"), or the module itself if none does."""
     parts = name.split(".")
     inside = len(parts) > 2 and (ROOT.joinpath(*parts[1:3])).is_dir()
     return ".".join(parts[:3]) if inside else name
@@ -96,13 +94,13 @@ def folder_of(name: str) -> str:
 
 @pytest.mark.parametrize("unit", [str, folder_of], ids=["modules", "folders"])
 def test_nothing_imports_itself_in_a_circle(unit: Callable[[str], str]) -> None:
-    # A room's menu imports what it shows; nothing in the room imports the menu.
+    # A room's own `__init__` is left out: it imports what the room offers; nothing in the room imports it.
     edges = {name: others for name, others in graph(unit).items() if name.count(".") > 1}
     tuple(graphlib.TopologicalSorter(edges).static_order())  # raises CycleError with the circle
 
 
 def test_no_string_names_a_room_above() -> None:
-    """What the import statements cannot say, an import by name must not."""
+    """An import by name must not reach a room that an import statement may not reach."""
     for room in ROOMS:
         above = tuple(f"gamer.{other}" for other in ROOMS[ROOMS.index(room) + 1 :])
         for path in modules(room):
@@ -111,8 +109,8 @@ def test_no_string_names_a_room_above() -> None:
                     assert not node.value.startswith(above), f"{path}: {node.value}"
 
 
-def test_torch_is_loaded_by_name_in_its_backend_alone() -> None:
-    """ExecuTorch's Python runtime takes torch's tensors; nothing else outside export/ may reach for them."""
+def test_only_the_backends_import_a_heavy_library_by_name() -> None:
+    """ExecuTorch's Python runtime takes torch's tensors; nothing else outside export/ may import torch."""
     for room in ("index", "runtime", "bench"):
         for path in modules(room):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -121,13 +119,13 @@ def test_torch_is_loaded_by_name_in_its_backend_alone() -> None:
                     and isinstance(node.func, (ast.Name, ast.Attribute))
                     and "import_module" in ast.dump(node.func)
                 ):
-                    named = next(iter(node.args), None)
-                    heavy = isinstance(named, ast.Constant) and str(named.value).split(".")[0] in HEAVY
+                    argument = next(iter(node.args), None)
+                    heavy = isinstance(argument, ast.Constant) and str(argument.value).split(".")[0] in HEAVY
                     assert not heavy or path.parent.name == "backends", path
 
 
 def test_every_folder_of_modules_is_a_package() -> None:
-    """setuptools takes the folders that hold an `__init__.py`: one without would vanish from the wheel."""
+    """setuptools takes only folders with an `__init__.py`: the others would be missing from the wheel."""
     for room in ROOMS:
         assert (ROOT / "src" / "gamer" / room).resolve() == ROOT / room
         for path in modules(room):
@@ -135,7 +133,7 @@ def test_every_folder_of_modules_is_a_package() -> None:
 
 
 @pytest.mark.slow
-def test_wheel_holds_every_module(tmp_path: Path) -> None:
+def test_the_wheel_holds_every_module_and_the_data_files(tmp_path: Path) -> None:
     subprocess.run(
         [sys.executable, "-m", "build", "--wheel", "--outdir", str(tmp_path), str(ROOT)],
         check=True,
@@ -156,7 +154,7 @@ def test_wheel_holds_every_module(tmp_path: Path) -> None:
     } <= names
 
 
-def test_no_eval_no_pickle_no_shell() -> None:
+def test_no_module_uses_eval_exec_pickle_or_a_shell() -> None:
     for room in ROOMS:
         for path in modules(room):
             tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -173,8 +171,8 @@ def test_no_eval_no_pickle_no_shell() -> None:
 
 
 @pytest.mark.slow
-def test_search_wakes_no_torch_and_no_network(bundle: Path, sample_album: Path) -> None:
-    """In a process of its own, with sockets forbidden: the whole of a search on the ONNX backend."""
+def test_a_search_loads_no_torch_and_opens_no_socket(bundle: Path, sample_album: Path) -> None:
+    """A whole search on the ONNX backend, in a separate process where sockets are forbidden."""
     code = f"""
 import socket, sys
 def refuse(*a, **k): raise AssertionError("a socket was opened")

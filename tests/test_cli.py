@@ -1,6 +1,4 @@
-"""The command through the shell: help worth reading, exit codes 2 and 1, one clear line, JSON where a machine
-reads.
-"""
+"""The `gamer` command as a process: its help, exit codes 1 and 2 with a one-line message, and its JSON."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ def gamer(*args: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
         (("index", "build"), ("JSONL", "--bundle", "HEIC")),
     ],
 )
-def test_help(args: tuple[str, ...], words: tuple[str, ...]) -> None:
+def test_help_lists_the_commands_and_the_options(args: tuple[str, ...], words: tuple[str, ...]) -> None:
     done = gamer(*args, "--help")
     assert done.returncode == 0
     for word in words:
@@ -45,7 +43,7 @@ def test_help(args: tuple[str, ...], words: tuple[str, ...]) -> None:
         ("index", "build", "somewhere"),
     ],
 )
-def test_wrong_arguments_exit_2_and_say_why(args: tuple[str, ...]) -> None:
+def test_wrong_arguments_exit_2_with_one_line_that_points_to_the_help(args: tuple[str, ...]) -> None:
     done = gamer(*args)
     assert done.returncode == 2
     assert len(done.stderr.strip().splitlines()) == 1 and "(see gamer" in done.stderr
@@ -70,14 +68,14 @@ def test_a_failed_job_exits_1_with_one_line(args: tuple[str, ...]) -> None:
     assert len(done.stderr.strip().splitlines()) == 1 and done.stderr.startswith("gamer ")
 
 
-def test_a_file_that_is_no_album_is_named(tmp_path: Path) -> None:
+def test_a_file_that_is_no_album_is_named_in_the_error_and_left_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "notes.gamer"
     path.write_text("hello")
     done = gamer("index", "stats", str(path))
     assert done.returncode == 1 and "notes.gamer" in done.stderr and path.read_text() == "hello"
 
 
-def test_export_of_an_unknown_recipe_and_target() -> None:
+def test_export_of_an_unknown_recipe_or_target_exits_2_and_lists_the_known_ones() -> None:
     pytest.importorskip("torch", reason="needs the export extra")
     done = gamer("export", "gamer-9000", "-o", "x")
     assert done.returncode == 2 and "pocket" in done.stderr
@@ -86,10 +84,8 @@ def test_export_of_an_unknown_recipe_and_target() -> None:
 
 
 @pytest.mark.slow
-def test_from_jsonl_to_answer(bundle: Path, tmp_path: Path) -> None:
-    """A line that does not fit is reported with its number; the rest is built, searched, explained, and
-    verified.
-    """
+def test_a_jsonl_is_indexed_searched_explained_and_verified(bundle: Path, tmp_path: Path) -> None:
+    """A line that does not fit the format is reported with its number; the other lines are indexed."""
     source = tmp_path / "mine.jsonl"
     lines = [
         {
@@ -113,7 +109,7 @@ def test_from_jsonl_to_answer(bundle: Path, tmp_path: Path) -> None:
     assert "mine.jsonl:3" in built.stderr and "mine.jsonl:5" in built.stderr
     strict = gamer("index", "build", str(source), "-b", str(bundle), "-o", str(album), "--strict", "--json")
     assert strict.returncode == 1 and json.loads(strict.stdout)["photos"] == 3
-    found = gamer(
+    searched = gamer(
         "search",
         str(album),
         "coffee in spring 2026",
@@ -125,8 +121,8 @@ def test_from_jsonl_to_answer(bundle: Path, tmp_path: Path) -> None:
         "--now",
         "2026-11-21",
     )
-    answer = json.loads(found.stdout)
-    # "d" has no time: the cue says nothing of it. "b" has one, and it lies outside: that speaks against it.
+    answer = json.loads(searched.stdout)
+    # "d" has no time, so the cue does not change its score. "b" has a time outside the cue, which lowers it.
     assert [hit["id"] for hit in answer["hits"]] == ["a", "d", "b"]
     assert (
         answer["hits"][0]["parts"]["cue"]
@@ -148,7 +144,9 @@ def test_from_jsonl_to_answer(bundle: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_album_with_nothing_to_take_fails_and_leaves_nothing(bundle: Path, tmp_path: Path) -> None:
+def test_indexing_a_folder_without_a_readable_photo_fails_and_writes_no_file(
+    bundle: Path, tmp_path: Path
+) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "broken.jpg").write_bytes(b"\xff\xd8\xff")
     done = gamer(
@@ -159,6 +157,6 @@ def test_an_album_with_nothing_to_take_fails_and_leaves_nothing(bundle: Path, tm
 
 
 @pytest.mark.slow
-def test_verify_hashes(bundle: Path) -> None:
+def test_verify_with_hashes_only_accepts_the_exported_bundle(bundle: Path) -> None:
     done = gamer("verify", str(bundle), "--hashes-only", "--json")
     assert done.returncode == 0 and json.loads(done.stdout)["recipe"] == "pocket"

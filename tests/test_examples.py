@@ -1,4 +1,4 @@
-"""The scripts of examples/ do what their first lines say, as a stranger would run them."""
+"""The scripts in examples/ do what their first lines say, run as a new user would run them."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def run(name: str, *arguments: str, cwd: Path) -> str:
 
 def imports(name: str) -> set[str]:
     tree = ast.parse((EXAMPLES / name).read_text(encoding="utf-8"))
-    found = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    return found | {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    modules = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    return modules | {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
 
 
 @pytest.mark.slow
-def test_a_folder_is_exported_for_indexed_and_searched_from_python(tmp_path: Path) -> None:
+def test_the_export_example_indexes_a_folder_and_ranks_the_cat_first(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="needs the export extra")
     from gamer.export.components import fixtures
 
@@ -49,7 +49,7 @@ def test_a_folder_is_exported_for_indexed_and_searched_from_python(tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_a_bundle_is_read_without_this_project(bundle: Path, tmp_path: Path) -> None:
+def test_the_bundle_example_compares_sentences_without_importing_gamer(bundle: Path, tmp_path: Path) -> None:
     assert not any(name.startswith("gamer") for name in imports("bundle_without_gamer.py"))
     printed = run(
         "bundle_without_gamer.py", str(bundle), "my cat", "a bowl of soup", "a cat on the sofa", cwd=tmp_path
@@ -59,7 +59,9 @@ def test_a_bundle_is_read_without_this_project(bundle: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_an_album_is_read_with_the_standard_library_alone(sample_album: Path, tmp_path: Path) -> None:
+def test_the_album_example_searches_with_the_standard_library_alone(
+    sample_album: Path, tmp_path: Path
+) -> None:
     assert imports("album_with_sqlite.py") <= sys.stdlib_module_names | {"__future__"}
     printed = run("album_with_sqlite.py", str(sample_album), "espresso", cwd=tmp_path)
     assert printed.startswith("coffee: 2026-")

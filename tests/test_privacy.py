@@ -1,9 +1,8 @@
-"""Nothing phones home: every command under strace, which sees native threads too. No socket but loopback's,
-no file outside what was named.
+"""Commands run under strace, which sees native threads too: they open no socket except on loopback, and write
+no file outside the folders they were given.
 
-A trace holds every socket call and every file opened for writing, by any thread or child. The first test
-makes a program that does both, so that a tracer that sees nothing cannot pass for a program that does
-nothing.
+A trace holds every socket call and every file opened for writing, by any thread or child. The first test runs
+a program that does both, so that a tracer that sees nothing is not mistaken for a program that does nothing.
 """
 
 from __future__ import annotations
@@ -49,9 +48,9 @@ def environment(home: Path) -> dict[str, str]:
     command gets none of that.
     """
     dropped = ("ORT_", "HF_", "XDG_", "RAY_", "DO_NOT_TRACK", "TORCH")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
     scratch = str(home.parent / "temporary")
-    return kept | {
+    return inherited | {
         "HOME": str(home),
         "TMPDIR": scratch,
         "SQLITE_TMPDIR": scratch,
@@ -68,28 +67,28 @@ def strace(log: Path) -> list[str]:
 
 
 def calls(log: Path) -> list[str]:
-    """The calls of a trace, in one line each: strace tears one in two where another thread's call comes
+    """The calls of a trace, one line each: strace splits a call in two where another thread's call comes
     between.
     """
     begun: dict[str, str] = {}
-    whole = []
+    complete = []
     for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
         thread, call = line.split(maxsplit=1) if line[:1].isdigit() else ("", line)
         if call.endswith(UNFINISHED):
             begun[thread] = call.removesuffix(UNFINISHED)
         elif resumed := RESUMED.match(call):
-            whole.append(begun.pop(thread, "") + resumed[1])
+            complete.append(begun.pop(thread, "") + resumed[1])
         else:
-            whole.append(call)
-    return whole + list(begun.values())
+            complete.append(call)
+    return complete + list(begun.values())
 
 
 def offences(log: Path, folders: Sequence[Path]) -> list[str]:
-    """Calls of a trace that reach for the network, or write outside `folders`."""
-    found = []
+    """Calls of a trace that use the network, or write outside `folders`."""
+    offending = []
     for call in calls(log):
         if NETWORK.search(call):
-            found.append(call[:200])
+            offending.append(call[:200])
         match = WRITES.search(call)
         if match is None or "= -1" in match[2]:
             continue
@@ -97,25 +96,25 @@ def offences(log: Path, folders: Sequence[Path]) -> list[str]:
         path = Path(match[1])
         inside = any(path.resolve().is_relative_to(folder.resolve()) for folder in folders)
         if writing and not inside and not str(path).startswith(DEVICES):
-            found.append(call[:200])
-    return found
+            offending.append(call[:200])
+    return offending
 
 
 def traced(command: Sequence[str], home: Path, folders: Sequence[Path], seconds: int = 300) -> list[str]:
-    """What the command did that it should not have; `folders` beside the temporary one are those it was
-    given. Fails where the command does.
+    """The offences of a command, which may write to `folders` and to the temporary folder. Fails where the
+    command fails.
     """
     log = home.parent / "trace"
     done = subprocess.run(
         [*strace(log), *command], capture_output=True, text=True, timeout=seconds, env=environment(home)
     )
     assert done.returncode == 0, done.stderr
-    found = offences(log, [home.parent / "temporary", *folders])
+    offending = offences(log, [home.parent / "temporary", *folders])
     assert list(home.rglob("*")) == [], "something was left in the person's home"
-    return found
+    return offending
 
 
-def test_the_tracer_sees_a_thread_that_calls_home(home: Path) -> None:
+def test_the_tracer_sees_a_thread_connect_and_a_file_written_to_the_home(home: Path) -> None:
     code = """
 import pathlib, socket, threading
 def call():
@@ -125,13 +124,15 @@ pathlib.Path.home().joinpath("deviceid").write_text("me")
 """
     log = home.parent / "trace"
     subprocess.run([*strace(log), sys.executable, "-S", "-c", code], check=True, env=environment(home))
-    found = offences(log, [home.parent / "temporary"])
-    assert [call.split("(")[0] for call in found] == ["socket", "connect", "openat"] and "deviceid" in found[
-        2
-    ]
+    offending = offences(log, [home.parent / "temporary"])
+    assert [call.split("(")[0] for call in offending] == [
+        "socket",
+        "connect",
+        "openat",
+    ] and "deviceid" in offending[2]
 
 
-def test_a_call_that_strace_tore_in_two_is_judged_by_its_result(tmp_path: Path) -> None:
+def test_a_call_that_strace_splits_in_two_is_judged_by_its_result(tmp_path: Path) -> None:
     log = tmp_path / "trace"
     log.write_text(
         '11 mkdir("/old", 0777 <unfinished ...>\n12 mkdir("/new", 0777 <unfinished ...>\n'
@@ -150,7 +151,9 @@ def test_a_call_that_strace_tore_in_two_is_judged_by_its_result(tmp_path: Path) 
     [[], ["--refine", "llm"], ["--backend", "executorch"], ["--mode", "paper", "--explain"]],
     ids=" ".join,
 )
-def test_a_search_is_silent(bundle: Path, sample_album: Path, home: Path, more: list[str]) -> None:
+def test_a_search_uses_no_network_and_writes_only_beside_its_album(
+    bundle: Path, sample_album: Path, home: Path, more: list[str]
+) -> None:
     album = home.parent / "albums" / "a.gamer"
     album.parent.mkdir()
     shutil.copy(sample_album, album)
@@ -165,7 +168,7 @@ def test_a_search_is_silent(bundle: Path, sample_album: Path, home: Path, more: 
 
 
 @pytest.mark.slow
-def test_building_changing_and_checking_an_album_is_silent(
+def test_index_commands_use_no_network_and_write_only_in_the_folder_of_the_album(
     bundle: Path, sample_album: Path, home: Path
 ) -> None:
     out = home.parent / "albums"
@@ -187,7 +190,7 @@ def test_building_changing_and_checking_an_album_is_silent(
 
 
 @pytest.mark.slow
-def test_an_export_to_all_targets_is_silent(home: Path) -> None:
+def test_an_export_to_all_targets_uses_no_network_and_writes_only_its_output(home: Path) -> None:
     out = home.parent / "out"
     out.mkdir()
     command = [
@@ -230,7 +233,7 @@ assert models.verdicts["text_tower"].source == "measured"
 
 
 @pytest.mark.slow
-def test_the_server_listens_on_loopback_and_calls_nobody(
+def test_the_server_listens_on_loopback_and_connects_to_nothing(
     bundle: Path, sample_album: Path, home: Path
 ) -> None:
     pytest.importorskip("fastapi", reason="needs the serve extra")
@@ -270,13 +273,15 @@ def test_the_server_listens_on_loopback_and_calls_nobody(
     finally:
         os.killpg(server.pid, signal.SIGINT)
         server.communicate(timeout=30)
-    # Its own socket, bound to loopback, and answers on connections that others opened.
-    own = re.compile(
+    # Allowed: its own socket, bound to loopback, and answers on connections that clients opened.
+    allowed = re.compile(
         r"socket\(AF_INET6?, "
         rf"SOCK_STREAM|bind\(.*sin_port=htons\({port}\), "
         r'sin_addr=inet_addr\("127\.0\.0\.1"\)|sendto\(.*, NULL, 0'
     )
-    assert [call for call in offences(log, [home.parent / "temporary", albums]) if not own.search(call)] == []
+    assert [
+        call for call in offences(log, [home.parent / "temporary", albums]) if not allowed.search(call)
+    ] == []
     assert not re.search(r"\bconnect\(\d+.*AF_INET", log.read_text(errors="replace")), (
         "a server connects to nobody"
     )

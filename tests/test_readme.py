@@ -1,5 +1,5 @@
-"""The README is short, its snippet runs, and what it links to is there; the documentation builds without a
-network.
+"""The README is short, its snippet runs, and the files that it links to exist; the documentation builds and
+loads nothing from other hosts.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ def test_the_readme_has_at_most_150_lines() -> None:
 
 
 @pytest.mark.parametrize("page", [*PAGES, *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name)
-def test_what_a_page_links_to_is_there(page: Path) -> None:
+def test_every_file_that_a_page_links_to_exists(page: Path) -> None:
     generated = {"benchmarks.md"}
     for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8")):
         assert target in generated or (page.parent / target).exists(), f"{page.name}: {target}"
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "docs" / "bundle.md"], ids=lambda page: page.name)
-def test_a_file_that_a_page_names_is_there(page: Path) -> None:
+def test_every_file_that_a_page_names_exists(page: Path) -> None:
     named = r"`((?:index|runtime|export|bench|tests|tools|src|android_demo|ios_demo)/[\w/.-]+\.\w+)"
     for path in re.findall(named, page.read_text(encoding="utf-8")):
         assert (ROOT / path).exists(), f"{page.name}: {path}"
 
 
 @pytest.mark.slow
-def test_the_readmes_python_runs(bundle: Path, sample_album: Path) -> None:
+def test_the_python_in_the_readme_runs_and_finds_the_cat(bundle: Path, sample_album: Path) -> None:
     (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     assert len(code.splitlines()) <= 11
     code = code.replace("out/pocket", str(bundle)).replace("out/album.gamer", str(sample_album))
@@ -49,7 +49,7 @@ def test_the_readmes_python_runs(bundle: Path, sample_album: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_documentation_is_built_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
+def test_the_documentation_builds_and_its_pages_load_nothing_from_other_hosts(tmp_path: Path) -> None:
     pytest.importorskip("material", reason="needs the docs extra")
     command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(tmp_path / "site")]
     environment = os.environ | {"PYTHONPATH": str(ROOT), "NO_MKDOCS_2_WARNING": "1"}
@@ -67,7 +67,7 @@ def test_the_documentation_is_built_and_loads_nothing_from_elsewhere(tmp_path: P
         assert not re.search(r"url\(\s*['\"]?(?:https?:)?//", sheet.read_text(encoding="utf-8")), sheet
 
 
-def test_the_benchmarks_page_holds_what_the_result_files_hold() -> None:
+def test_the_benchmarks_page_shows_our_recall_and_names_its_result_files() -> None:
     pytest.importorskip("mkdocs", reason="needs the docs extra")
     from tools.docs import benchmarks
 
@@ -79,7 +79,7 @@ def test_the_benchmarks_page_holds_what_the_result_files_hold() -> None:
         assert f"bench/results/{name}.json" in page
 
 
-def test_the_readmes_figures_are_those_of_their_files() -> None:
+def test_the_readmes_figures_are_those_of_the_result_files() -> None:
     results = ROOT / "bench" / "results"
 
     def load(name: str) -> Any:

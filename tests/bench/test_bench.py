@@ -1,4 +1,4 @@
-"""Metrics against the shared scorer's own numbers, the data sets, the sample."""
+"""Metrics compared with the shared scorer's numbers, the data sets, and the sample."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from gamer.bench.retrieval import datasets, metrics
 
 
-def test_scores_by_hand() -> None:
+def test_scores_are_those_computed_by_hand() -> None:
     s = metrics.score(["a", "x", "b", "y", "z", "c"], ["a", "b", "c", "d"])
     assert (s.recall5, s.recall10, s.mrr10) == (0.5, 0.75, 1.0)
     assert s.map5 == pytest.approx((1 + 2 / 3) / 2) and s.map5_std == pytest.approx((1 + 2 / 3) / 4)
@@ -25,17 +25,17 @@ def test_scores_by_hand() -> None:
 
 
 @given(st.lists(st.sampled_from("abcdefgh"), max_size=15), st.sets(st.sampled_from("abcdefgh"), min_size=1))
-def test_scores_are_shares_and_grow_with_depth(ranked: list[str], relevant: set[str]) -> None:
+def test_scores_lie_between_0_and_1_and_grow_with_depth(ranked: list[str], relevant: set[str]) -> None:
     s = metrics.score(ranked, sorted(relevant))
     assert all(0 <= v <= 1 for v in (s.recall5, s.map5, s.map5_std, s.recall10, s.mrr10))
     assert s.recall5 <= s.recall10 and s.map5_std <= s.map5 + 1e-12
 
 
-def test_our_scores_are_the_scorers(shared_data: Path, tmp_path: Path) -> None:
+def test_our_scores_equal_those_of_the_shared_scorer(shared_data: Path, tmp_path: Path) -> None:
     folder = shared_data / "camroll-mpr"
-    found = datasets.queries(folder, "u3")
+    queries = datasets.queries(folder, "u3")
     corpus = [row["id"] for row in datasets.read_jsonl(folder / "u3.corpus.jsonl.gz")]
-    run = {q.id: (corpus[n : n + 7] + list(q.relevant))[-10:] for n, q in enumerate(found)}
+    run = {q.id: (corpus[n : n + 7] + list(q.relevant))[-10:] for n, q in enumerate(queries)}
     (tmp_path / "run.json").write_text(json.dumps(run))
     command = [
         sys.executable,
@@ -49,13 +49,13 @@ def test_our_scores_are_the_scorers(shared_data: Path, tmp_path: Path) -> None:
     theirs = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)[
         "camroll-mpr"
     ]["per_user"]["u3"]
-    ours = metrics.mean([metrics.score(run[q.id], q.relevant) for q in found])
+    ours = metrics.mean([metrics.score(run[q.id], q.relevant) for q in queries])
     assert ours.recall5 == pytest.approx(theirs["recall@5"]) and ours.map5 == pytest.approx(theirs["map@5"])
     assert ours.mrr10 == pytest.approx(theirs["mrr@10"])
 
 
 @pytest.mark.parametrize("text", ["", "[1]", '{"id": "a"}', "{not json", None])
-def test_a_corpus_that_does_not_fit_is_named(tmp_path: Path, text: str | None) -> None:
+def test_a_malformed_corpus_is_named_in_the_error(tmp_path: Path, text: str | None) -> None:
     import gzip
 
     path = tmp_path / "u.corpus.jsonl.gz"
@@ -66,21 +66,21 @@ def test_a_corpus_that_does_not_fit_is_named(tmp_path: Path, text: str | None) -
         datasets.write_album(tmp_path, "u", tmp_path / "out.jsonl")
 
 
-def test_the_sample_says_what_it_is(tmp_path: Path) -> None:
+def test_the_sample_holds_19_photos_and_its_module_says_what_it_made_up(tmp_path: Path) -> None:
     pytest.importorskip("skimage", reason="needs the bench extra")
     from gamer.bench import sample
     from gamer.index import Photo, scan
 
     assert sample.write(tmp_path / "s.jsonl") == 19
-    found = list(scan(tmp_path / "s.jsonl"))
-    assert all(isinstance(item, Photo) for item in found) and "for the sample" in (sample.__doc__ or "")
+    items = list(scan(tmp_path / "s.jsonl"))
+    assert all(isinstance(item, Photo) for item in items) and "invented" in (sample.__doc__ or "")
 
 
 @pytest.mark.slow
-def test_a_development_user_builds_searches_and_scores(
+def test_a_development_users_album_beats_the_packaged_bm25_baseline(
     bundle: Path, shared_data: Path, tmp_path: Path
 ) -> None:
-    """The smallest user of camroll-mpr, end to end, held to the packaged BM25 baseline."""
+    """The smallest user of camroll-mpr, end to end, compared with the packaged BM25 baseline."""
     from gamer.runtime.indexing.build import build
     from gamer.runtime.models.models import Models
     from gamer.runtime.search.engine import Engine

@@ -15,24 +15,24 @@ from tests.paths import GOLDEN
 MANIFEST = GOLDEN / "manifest_v1.json"
 
 
-def test_every_artifact_is_a_row(tmp_path: Path) -> None:
+def test_every_artifact_is_a_row_of_the_table(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_bytes(MANIFEST.read_bytes())
-    manifest, found = mf.read(tmp_path), exports.read([tmp_path])
-    assert len(found.rows) == len(manifest.artifacts)
-    row, artifact = found.rows[0], manifest.artifacts[0]
+    manifest, table = mf.read(tmp_path), exports.read([tmp_path])
+    assert len(table.rows) == len(manifest.artifacts)
+    row, artifact = table.rows[0], manifest.artifacts[0]
     assert (row.bytes, row.quant, row.target) == (artifact.bytes, artifact.quant, artifact.target)
     assert row.share_of_fp32 == pytest.approx(
         artifact.bytes / manifest.component(row.role).parameters / 4, abs=1e-4
     )
-    exports.save(found, tmp_path / "e.json")
+    exports.save(table, tmp_path / "e.json")
     assert (
         len(json.loads((tmp_path / "e.json").read_text())["rows"])
-        == len(found.rows)
-        == len(exports.sheet(found).rows)
+        == len(table.rows)
+        == len(exports.sheet(table).rows)
     )
 
 
-def test_what_several_bundles_have_stands_once(tmp_path: Path) -> None:
+def test_an_artifact_that_several_bundles_share_is_listed_once(tmp_path: Path) -> None:
     raw = json.loads(MANIFEST.read_text())
     for n, artifact in enumerate(raw["artifacts"]):
         artifact["sha256"] = f"{n + 1:064x}"
@@ -41,15 +41,15 @@ def test_what_several_bundles_have_stands_once(tmp_path: Path) -> None:
     for name, manifest in (("a", raw), ("b", changed)):
         (tmp_path / name).mkdir()
         (tmp_path / name / "manifest.json").write_text(json.dumps(manifest))
-    found = exports.read([tmp_path / "a", tmp_path / "b"])
-    assert len(found.rows) == len(raw["artifacts"]) + 1
-    assert [row.also for row in found.rows] == [
+    table = exports.read([tmp_path / "a", tmp_path / "b"])
+    assert len(table.rows) == len(raw["artifacts"]) + 1
+    assert [row.also for row in table.rows] == [
         (),
         *[("other",)] * (len(raw["artifacts"]) - 1),
         (),
-    ] and found.rows[-1].recipe == "other"
+    ] and table.rows[-1].recipe == "other"
 
 
-def test_what_is_no_bundle_is_said(tmp_path: Path) -> None:
+def test_a_folder_without_a_manifest_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BundleError, match=r"no manifest\.json here"):
         exports.read([tmp_path])

@@ -1,5 +1,5 @@
-"""The model's bench: each engine is asked for the same tokens, the loss is the textbook's, and a peer that is
-missing is named.
+"""The bench of language models: each engine gets the same tokens, the loss is the textbook's, and a missing
+peer is named.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gamer.bench.retrieval.datasets import DatasetError
 
 
 class Counter:
-    """Answers the next number; remembers what it was given."""
+    """An engine that answers each token with the next number and records what it was given."""
 
     name, weights = "counter", "none"
 
@@ -32,25 +32,27 @@ class Counter:
         return token + 1
 
 
-def test_every_engine_does_the_same_work() -> None:
+def test_every_engine_gets_the_same_tokens() -> None:
     runners = [Counter(), Counter()]
-    found = llm._speeds(runners, [7, 8], 3, 2, lambda text: None)
+    speeds = llm._speeds(runners, [7, 8], 3, 2, lambda text: None)
     assert all(r.given == [[7, 8, 100, 101, 102]] * 3 for r in runners)  # one pass warms up
-    assert [len(s.prefill_samples) for s in found] == [2, 2] and all(s.decode_tps > 0 for s in found)
+    assert [len(s.prefill_samples) for s in speeds] == [2, 2] and all(s.decode_tps > 0 for s in speeds)
 
 
-def test_the_loss_is_the_textbooks() -> None:
+def test_the_loss_is_the_negative_logarithm_of_the_softmax() -> None:
     scores = np.log(np.array([[0.7, 0.2, 0.1], [0.1, 0.1, 0.8]])) + np.array([[500.0], [-500.0]])
     np.testing.assert_allclose(llm._loss(scores, np.array([0, 1])), -np.log([0.7, 0.1]))
 
 
-def test_the_prose_is_long_enough(bundle: Path) -> None:
+def test_the_prose_is_longer_than_five_prompts(bundle: Path) -> None:
     from gamer.runtime.models.models import Models
 
     assert len(Models.open(bundle).llm_tokenizer.encode(llm.prose()).ids) > 5 * llm.PROMPT
 
 
-def test_a_missing_peer_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_peer_is_named_with_the_command_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setitem(sys.modules, "llama_cpp", None)
     with pytest.raises(DatasetError, match="pip install llama-cpp-python"):
         llm.LlamaRunner(tmp_path / "none.gguf", 1, 64)

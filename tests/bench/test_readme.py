@@ -1,4 +1,4 @@
-"""What bench/README.md tells people to write works as it stands there, and is short."""
+"""The code blocks of bench/README.md are short and work as they are written there."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ def blocks(title: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_baseline_is_added(bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_documented_baseline_can_be_added_and_measured(
+    bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     code, line = blocks("Add a baseline")
     assert len((code + line).splitlines()) < 30
     (tmp_path / "newest.py").write_text(code, encoding="utf-8")
@@ -38,27 +40,27 @@ def test_a_baseline_is_added(bundle: Path, tmp_path: Path, monkeypatch: pytest.M
     assert spec is not None and spec.loader is not None
     newest = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(newest)
-    said = re.fullmatch(r'    "newest": Baseline\(newest\.rank, "(.*)"\),\n', line)
-    assert said is not None
-    monkeypatch.setitem(methods.METHODS, "newest", Baseline(newest.rank, said[1]))
+    entry = re.fullmatch(r'    "newest": Baseline\(newest\.rank, "(.*)"\),\n', line)
+    assert entry is not None
+    monkeypatch.setitem(methods.METHODS, "newest", Baseline(newest.rank, entry[1]))
     folder = write(tmp_path / "small")
-    # The command's choices were read before the test added one: what the command calls is asked instead.
+    # The command's choices were read before the test added a method, so the function behind it is called.
     from gamer.bench.retrieval.quality import evaluate
 
-    found, runs = evaluate(bundle, folder, ("ours", "newest"), "ours", 1, tmp_path / "cache", print)
-    assert [row.method for row in found.methods] == ["ours", "newest"] and found.methods[1].what == said[1]
+    result, runs = evaluate(bundle, folder, ("ours", "newest"), "ours", 1, tmp_path / "cache", print)
+    assert [row.method for row in result.methods] == ["ours", "newest"] and result.methods[1].what == entry[1]
     assert (
         runs["newest"]["ann-q4"][0] == "ann7"
     )  # "boats in the harbour": two photos say harbour, and this is the newer one
 
 
 @pytest.mark.slow
-def test_a_data_set_is_added(bundle: Path, tmp_path: Path) -> None:
+def test_the_documented_data_set_can_be_added_and_measured(bundle: Path, tmp_path: Path) -> None:
     (code,) = blocks("Add a data set")
     assert len(code.splitlines()) < 30
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, timeout=60)
     command = ["quality", str(tmp_path / "my-set"), "-b", str(bundle), "--output", str(tmp_path / "q.json")]
     done = CliRunner().invoke(bench, command)
     assert done.exit_code == 0, done.output
-    found = json.loads((tmp_path / "q.json").read_text(encoding="utf-8"))
-    assert found["dataset"] == "my-set" and found["methods"][0]["scores"]["recall5"]["mean"] == 1.0
+    result = json.loads((tmp_path / "q.json").read_text(encoding="utf-8"))
+    assert result["dataset"] == "my-set" and result["methods"][0]["scores"]["recall5"]["mean"] == 1.0

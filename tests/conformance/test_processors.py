@@ -1,5 +1,5 @@
-"""The least of `make processors`: bundle and fixtures on AVX2 without VNNI, where int8 products saturate
-unless precise kernels are asked for.
+"""The smallest part of `make processors`: bundle and fixtures on AVX2 without VNNI, where int8 products
+saturate unless precise kernels are requested.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def emulator() -> table.Kind:
 
 
 @pytest.mark.slow
-def test_the_bundle_and_the_fixtures_are_the_same_without_vnni(
+def test_the_bundle_and_the_fixtures_pass_on_avx2_without_vnni(
     emulator: table.Kind, bundle: Path, tmp_path: Path
 ) -> None:
     row = table.run(emulator, bundle, tmp_path, ROOT / "tools/conformance/processors/probe.py", seconds=600)
@@ -69,11 +69,11 @@ def test_the_bundle_and_the_fixtures_are_the_same_without_vnni(
 
 
 @pytest.mark.slow
-def test_golden_fixtures_see_saturating_kernels_and_the_exact_form_is_taken(
+def test_the_self_check_detects_saturating_kernels_and_uses_the_unfused_graph(
     emulator: table.Kind, bundle: Path, tmp_path: Path
 ) -> None:
-    """Without the precise kernels: the check fails on the fast ones, passes on the unfused ones, and says so
-    in one line.
+    """Without the precise kernels the check fails on the fast ones, passes on the unfused ones, and reports
+    it in one line.
     """
     command, environment = emulator.command(tmp_path)
     settings = {**os.environ, **environment, "GAMER_CACHE": str(tmp_path / "cache")}
@@ -81,17 +81,17 @@ def test_golden_fixtures_see_saturating_kernels_and_the_exact_form_is_taken(
         [*command, "-c", SATURATING, str(bundle)], capture_output=True, text=True, timeout=600, env=settings
     )
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found["fast"] < 0.95 < 0.98 < min(found["precise"], found["unfused"])
+    result = json.loads(done.stdout)
+    assert result["fast"] < 0.95 < 0.98 < min(result["precise"], result["unfused"])
     assert (
-        found["units"] == "unfused" and found["here"] >= found["unfused"] - 1e-6
-    )  # of fewer inputs, for the clock ends it
+        result["units"] == "unfused" and result["here"] >= result["unfused"] - 1e-6
+    )  # the self-check stops after a time limit, so it may use fewer inputs
     (line,) = (line for line in done.stderr.splitlines() if "image_tower" in line)
     assert "wrong on this processor" in line and "unfused, slower" in line
 
 
 @pytest.mark.slow
-def test_avx512_without_vnni_is_run_where_the_processor_has_avx512(bundle: Path, tmp_path: Path) -> None:
+def test_the_bundle_and_the_fixtures_pass_on_avx512_without_vnni(bundle: Path, tmp_path: Path) -> None:
     kind = next(kind for kind in table.KINDS if kind.name == "x86-64, AVX-512")
     try:
         row = table.run(kind, bundle, tmp_path, ROOT / "tools/conformance/processors/probe.py", seconds=600)
@@ -101,7 +101,7 @@ def test_avx512_without_vnni_is_run_where_the_processor_has_avx512(bundle: Path,
     assert not [problem for suite in row["suites"].values() for problem in suite["failures"]]
 
 
-def test_segments_of_an_elf_file_place_an_address_in_the_file() -> None:
+def test_only_loaded_segments_of_an_elf_file_are_listed_with_their_addresses() -> None:
     header = bytearray(64)
     struct.pack_into("<Q", header, 32, 64)
     struct.pack_into("<HH", header, 54, 56, 2)

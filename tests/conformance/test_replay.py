@@ -1,5 +1,5 @@
-"""The committed fixtures are what the reference says now, a plain second reading agrees, and the comparison
-notices what it should.
+"""The committed fixtures hold what the reference gives now, plain second implementations agree with them, and
+the comparison notices what it should.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from tools.conformance.plain import opinion_of
 from tools.conformance.replay import differences, replay
 from tools.conformance.table import Tally, absent, cases_of
 
-LARGEST = 1_500_000  # bytes of all fixtures together: they are cloned by everybody
+LARGEST = 1_500_000  # bytes of all fixtures together: everyone who clones the repository downloads them
 
 
-def test_every_committed_case_passes_again() -> None:
+def test_every_committed_case_passes_when_it_is_replayed() -> None:
     failed = [line for line in replay(COMMITTED) if line[2] != "pass"]
     assert not failed, failed[:5]
 
@@ -31,7 +31,7 @@ def test_fixtures_stay_small_and_every_suite_has_cases_and_errors_where_it_can_f
 
 
 @pytest.mark.parametrize("name", ["kdtree", "graph", "vectors", "hnsw", "routing", "album"])
-def test_the_second_opinion_is_given_and_would_object(name: str) -> None:
+def test_a_second_implementation_answers_and_the_comparison_notices_a_wrong_value(name: str) -> None:
     suite, opinion = read(COMMITTED / f"{name}.json"), opinion_of(name)
     assert opinion is not None
     given = [
@@ -61,7 +61,7 @@ def test_the_second_opinion_is_given_and_would_object(name: str) -> None:
         (1.0, True, True),
     ],
 )
-def test_floats_agree_within_the_tolerance_and_all_else_exactly(
+def test_floats_are_compared_within_the_tolerance_and_all_else_exactly(
     wanted: object, found: object, differ: bool
 ) -> None:
     assert bool(list(differences(wanted, found, 0.01))) == differ
@@ -86,7 +86,7 @@ def test_missing_tools_are_named_by_the_command_that_installs_them(
     )
 
 
-def test_another_format_and_two_cases_of_one_name_are_refused(tmp_path: Path) -> None:
+def test_a_fixture_of_another_format_or_with_two_cases_of_one_name_is_refused(tmp_path: Path) -> None:
     path = Suite("x", (Case("a", {}, 1),)).write(tmp_path)
     assert read(path).cases[0].out == 1
     path.write_text(path.read_text().replace(f'"format": {FORMAT}', '"format": 99'))

@@ -1,4 +1,4 @@
-"""What several of this room's tests compare with."""
+"""The reference that several tests of this room compare with."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import pytest
 
 @pytest.fixture(scope="session")
 def mobileclip_reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Checkpoints and answers of timm's and open_clip's own MobileCLIP, made in a process of their own; see
+    """Checkpoints and answers of timm's and open_clip's own MobileCLIP, written by a separate process; see
     mobileclip_reference.py.
     """
-    for package in ("timm", "open_clip", "ftfy"):  # looked for, not imported: see there
+    for package in ("timm", "open_clip", "ftfy"):  # looked for, not imported: see that file
         if importlib.util.find_spec(package) is None:
             pytest.skip(f"needs {package}: the dev extra, and requirements-weights.txt")
     folder, script = (

@@ -1,4 +1,4 @@
-"""What the user asks of an export: sources by part, rules for tensors, and the way through the manifest and
+"""What the user requests of an export: sources by part, rules for tensors, and the way into the manifest and
 back.
 """
 
@@ -49,12 +49,12 @@ def test_a_path_with_an_equals_sign_is_a_path() -> None:
         ({"executorch_backend": "cuda"}, "choose one of: xnnpack, coreml, vulkan"),
     ],
 )
-def test_what_no_export_can_follow_is_said(change: dict[str, object], message: str) -> None:
+def test_an_impossible_setting_is_refused_with_the_reason(change: dict[str, object], message: str) -> None:
     with pytest.raises(ExportError, match=message):
         Settings(**({"recipe": "pocket"} | change))  # type: ignore[arg-type]
 
 
-def test_settings_survive_the_manifest() -> None:
+def test_settings_are_read_back_from_the_manifest_unchanged() -> None:
     asked = Settings(
         "gamer-gpt2-xl",
         "int4",
@@ -72,17 +72,19 @@ def test_settings_survive_the_manifest() -> None:
         "vulkan",
     )
     assert from_strings(asked.to_strings()) == asked
-    assert from_strings({"recipe": "pocket"}) == Settings("pocket")  # a bundle from before there were any
+    assert from_strings({"recipe": "pocket"}) == Settings(
+        "pocket"
+    )  # a bundle that is older than the settings
     with pytest.raises(ExportError, match="cannot be followed"):
         from_strings(asked.to_strings() | {"group_size": "many"})
 
 
-def test_a_manifest_tells_nothing_of_the_machine(tmp_path: Path) -> None:
-    told = Settings("llm", sources=(("llm", str(tmp_path)),)).to_strings()
-    assert told["sources"] == f"llm={tmp_path.name}"
+def test_a_manifest_stores_only_the_last_part_of_a_local_path(tmp_path: Path) -> None:
+    strings = Settings("llm", sources=(("llm", str(tmp_path)),)).to_strings()
+    assert strings["sources"] == f"llm={tmp_path.name}"
 
 
-def test_keep_rules() -> None:
+def test_keep_rules_are_parsed_and_malformed_ones_are_refused() -> None:
     assert parse_keep("embed,head=int8") == (("embed", "int8"), ("head", "int8")) and parse_keep("") == ()
     for wrong in ("embed", "embed=int5", "=int8", "a b=int8"):
         with pytest.raises(ExportError, match="--keep embed,head=int8"):
@@ -99,7 +101,7 @@ def test_every_quantization_that_a_recipe_can_give_has_a_threshold() -> None:
                     assert given == quant or quant != "fp32"
 
 
-def test_a_checkpoint_says_what_it_is() -> None:
+def test_the_model_type_of_a_checkpoint_chooses_the_recipe() -> None:
     assert recipe_for({"model_type": "siglip"}) == "towers" and recipe_for({"model_type": "qwen2"}) == "llm"
 
 
@@ -114,10 +116,10 @@ def test_a_checkpoint_says_what_it_is() -> None:
     ],
 )
 def test_a_plan_knows_the_published_sizes(recipe: str, role: str, parameters: int) -> None:
-    found = plan.parameters(
+    counted = plan.parameters(
         Settings(recipe, sources=tuple((p, "random") for p in RECIPES[recipe].parts() if p != "dpe"))
     )
-    assert found[role] == pytest.approx(parameters, rel=1e-4)
+    assert counted[role] == pytest.approx(parameters, rel=1e-4)
 
 
 def test_a_plan_needs_less_at_fewer_bits() -> None:

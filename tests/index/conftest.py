@@ -1,4 +1,4 @@
-"""What the index tests share: small albums of made-up vectors, and the way to the shared data."""
+"""What the index tests share: small albums of made-up vectors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def unit(array: FloatArray) -> FloatArray:
 
 
 def name_vectors(names: Sequence[str]) -> FloatArray:
-    """A vector a name, always the same for the same name."""
+    """A vector for each name, always the same for the same name."""
     return np.stack(
         [
             unit(np.random.default_rng(list(name.encode())).standard_normal(DIM).astype(np.float32))

@@ -1,4 +1,4 @@
-"""`gamer doctor` through the shell: one screen for people, one object for machines, and an exit code."""
+"""`gamer doctor` run as a process: one screen for people, one JSON object for programs, and an exit code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def doctor(*arguments: str, cache: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_without_a_bundle_it_tells_of_the_machine(tmp_path: Path) -> None:
+def test_doctor_without_a_bundle_describes_the_machine(tmp_path: Path) -> None:
     done = doctor(cache=tmp_path)
     assert done.returncode == 0, done.stderr
     for word in (
@@ -37,12 +37,12 @@ def test_without_a_bundle_it_tells_of_the_machine(tmp_path: Path) -> None:
         "gamer doctor BUNDLE",
     ):
         assert word in done.stdout
-    found = json.loads(doctor("--json", cache=tmp_path).stdout)
-    assert found["sqlite_fts5"] and found["components"] == [] and found["processor"]["features"]
+    report = json.loads(doctor("--json", cache=tmp_path).stdout)
+    assert report["sqlite_fts5"] and report["components"] == [] and report["processor"]["features"]
 
 
 @pytest.mark.slow
-def test_a_bundle_is_shown_component_by_component(bundle: Path, tmp_path: Path) -> None:
+def test_doctor_shows_a_bundle_component_by_component(bundle: Path, tmp_path: Path) -> None:
     done = doctor(str(bundle), cache=tmp_path)
     assert done.returncode == 0, done.stderr
     rows = {
@@ -52,15 +52,15 @@ def test_a_bundle_is_shown_component_by_component(bundle: Path, tmp_path: Path) 
     }
     assert len(rows) == 8 and "int8, " in rows["image_tower"] and "int4, " in rows["llm_decoder"]
     assert "MB for all of the bundle" in done.stdout and "Worst cosine with torch" in done.stdout
-    found = json.loads(doctor(str(bundle), "--json", cache=tmp_path).stdout)
+    report = json.loads(doctor(str(bundle), "--json", cache=tmp_path).stdout)
     assert (
-        all(c["here"] >= c["threshold"] and not c["problem"] for c in found["components"])
-        and found["needs_mb"] > 170
+        all(c["here"] >= c["threshold"] and not c["problem"] for c in report["components"])
+        and report["needs_mb"] > 170
     )
 
 
 @pytest.mark.slow
-def test_a_damaged_component_is_red_and_the_exit_code_says_so(bundle: Path, tmp_path: Path) -> None:
+def test_doctor_names_a_damaged_component_and_exits_1(bundle: Path, tmp_path: Path) -> None:
     copy = tmp_path / "bundle"
     shutil.copytree(bundle, copy, ignore=shutil.ignore_patterns("executorch", "coreml"))
     data = bytearray((copy / "onnx" / "dpe_router.onnx").read_bytes())

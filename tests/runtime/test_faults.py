@@ -1,6 +1,4 @@
-"""Faults and quiet: what is wrong is said in one line that names the file and what to do, and no search ever
-opens a socket.
-"""
+"""A fault is reported in one line that names the file and what to do, and no search ever opens a socket."""
 
 from __future__ import annotations
 
@@ -34,7 +32,7 @@ def gamer(
 
 @pytest.fixture
 def broken(bundle: Path, tmp_path: Path) -> Path:
-    """A copy of the bundle with what a search reads, to be damaged."""
+    """A copy of the files of the bundle that a search reads, for the test to damage."""
     copy = tmp_path / "bundle"
     shutil.copytree(
         bundle,
@@ -76,7 +74,7 @@ FAULTS: list[tuple[str, Callable[[Path], None], tuple[str, ...]]] = [
 
 
 @pytest.mark.parametrize(("name", "damage", "says"), FAULTS, ids=[f"{f[0]}-{f[1].__name__}" for f in FAULTS])
-def test_a_faulty_bundle_is_one_clear_line(
+def test_a_faulty_bundle_fails_the_search_with_one_line_that_names_the_fault(
     broken: Path, sample_album: Path, name: str, damage: Callable[[Path], None], says: tuple[str, ...]
 ) -> None:
     damage(broken / name)
@@ -88,7 +86,7 @@ def test_a_faulty_bundle_is_one_clear_line(
         assert words in lines[0]
 
 
-def test_an_album_of_another_version_is_one_clear_line(
+def test_an_album_of_a_newer_version_fails_the_search_with_one_line_that_names_it(
     bundle: Path, sample_album: Path, tmp_path: Path
 ) -> None:
     newer = tmp_path / "newer.gamer"
@@ -100,8 +98,8 @@ def test_an_album_of_another_version_is_one_clear_line(
     assert "newer.gamer" in done.stderr and "99" in done.stderr and "update the program" in done.stderr
 
 
-def test_a_photo_moved_away_is_still_found_and_said_to_be_gone(bundle: Path, tmp_path: Path) -> None:
-    """The album answers from its rows; the path is a promise that the disk may have broken since."""
+def test_a_photo_moved_away_is_still_found_and_reported_as_missing(bundle: Path, tmp_path: Path) -> None:
+    """The album answers from its rows; the file may no longer be at the path that a row names."""
     from PIL import Image
 
     from gamer.runtime.indexing.build import build
@@ -129,7 +127,7 @@ def test_a_photo_moved_away_is_still_found_and_said_to_be_gone(bundle: Path, tmp
     ],
     ids=["too long", "blank", "controls alone", "100,000 characters", "controls"],
 )
-def test_odd_queries_through_the_shell(
+def test_odd_queries_are_answered_or_refused_without_printing_control_characters(
     bundle: Path, sample_album: Path, query: str, says: str | None
 ) -> None:
     done = gamer("search", str(sample_album), query, "-b", str(bundle), "--explain")
@@ -139,8 +137,6 @@ def test_odd_queries_through_the_shell(
     else:
         assert done.returncode == 1 and says in done.stderr and len(done.stderr.strip().splitlines()) == 1
 
-
-# No network, ever.
 
 BARRED = """
 import socket
@@ -163,7 +159,9 @@ def refuse(*_: object, **__: object) -> None:
     raise AssertionError("a socket was opened")
 
 
-def test_no_socket_in_process(bundle: Path, sample_album: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_in_this_process_opens_no_socket(
+    bundle: Path, sample_album: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(socket.socket, "__init__", refuse)
     for name in ("create_connection", "getaddrinfo", "gethostbyname"):
         monkeypatch.setattr(socket, name, refuse)
@@ -175,8 +173,8 @@ def test_no_socket_in_process(bundle: Path, sample_album: Path, monkeypatch: pyt
     engine.close()
 
 
-def test_no_socket_in_the_command(bundle: Path, sample_album: Path, tmp_path: Path) -> None:
-    """The whole process, from its first import, with sockets refused by sitecustomize."""
+def test_the_search_command_opens_no_socket(bundle: Path, sample_album: Path, tmp_path: Path) -> None:
+    """sitecustomize refuses sockets in the whole process, from its first import."""
     (tmp_path / "sitecustomize.py").write_text(BARRED)
     paths = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
     env = {**os.environ, "PYTHONPATH": paths}
@@ -191,9 +189,9 @@ def test_no_socket_in_the_command(bundle: Path, sample_album: Path, tmp_path: Pa
         assert done.returncode == 0, done.stderr
 
 
-def test_no_network_namespace(bundle: Path, sample_album: Path) -> None:
-    """In a kernel namespace without any interface, where the system allows one: native code cannot reach out
-    either.
+def test_a_search_works_in_a_kernel_namespace_without_network(bundle: Path, sample_album: Path) -> None:
+    """The namespace has no network interface, so that native code cannot reach the network either; skipped
+    where the system allows no such namespace.
     """
     unshare = shutil.which("unshare")
     if unshare is None or subprocess.run([unshare, "-rn", "true"], capture_output=True).returncode:
@@ -211,7 +209,7 @@ def test_no_network_namespace(bundle: Path, sample_album: Path) -> None:
     assert done.returncode == 0 and "rocket" in done.stdout, done.stderr
 
 
-def test_another_encoder_is_refused_with_the_command_that_encodes_again(
+def test_a_bundle_with_another_encoder_is_refused_with_the_command_that_encodes_again(
     broken: Path, sample_album: Path
 ) -> None:
     rename(broken / "manifest.json")

@@ -1,5 +1,5 @@
-"""The count of exported graphs: against plain loops, torch's counter, closed formulas and the shapes that
-ONNX Runtime really makes.
+"""The work counted in exported graphs, compared with plain loops, torch's counter, closed formulas and the
+shapes that ONNX Runtime computes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ onnx = pytest.importorskip("onnx", reason="needs the bench extra")
 from onnx import TensorProto, helper, numpy_helper
 
 from gamer.bench.cost import counting, flops, formulas, graph
-from gamer.bench.cost.dims import dims_of
 from gamer.bench.cost.nodes import MS, GraphError
 
 F = TensorProto.FLOAT
@@ -51,7 +50,7 @@ def macs(path: Path, dims: dict[str, int] | None = None, past: int = 0) -> int:
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.integers(1, 5), max_size=2), st.integers(1, 6), st.integers(1, 6), st.integers(1, 6))
-def test_a_matrix_product_is_its_loops(
+def test_a_matrix_product_has_the_multiply_adds_of_plain_loops(
     tmp_path_factory: pytest.TempPathFactory, lead: list[int], m: int, k: int, n: int
 ) -> None:
     path = save(
@@ -69,7 +68,7 @@ def test_a_matrix_product_is_its_loops(
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(1, 3), st.integers(1, 3), st.integers(1, 3), st.integers(1, 2), st.integers(3, 8))
-def test_a_convolution_is_its_loops(
+def test_a_convolution_has_the_multiply_adds_of_plain_loops(
     tmp_path_factory: pytest.TempPathFactory, groups: int, inner: int, outer: int, stride: int, size: int
 ) -> None:
     weight = np.ones((groups * outer, inner, 3, 3), np.float32)
@@ -116,7 +115,7 @@ def attention(path: Path, heads: int, kv: int, width: int, hidden: int, slots: i
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(1, 9), st.integers(0, 20), st.integers(1, 3), st.integers(1, 2))
-def test_grouped_attention_is_the_formula(
+def test_grouped_attention_has_the_multiply_adds_of_the_formula(
     tmp_path_factory: pytest.TempPathFactory, tokens: int, past: int, kv: int, share: int
 ) -> None:
     heads, width, hidden = kv * share, 16, 64
@@ -126,7 +125,7 @@ def test_grouped_attention_is_the_formula(
     assert llm.prompt(tokens, past) == sum(llm.token(past + n + 1) for n in range(tokens))
 
 
-def test_of_a_cache_only_what_is_filled_moves(tmp_path: Path) -> None:
+def test_only_the_filled_part_of_a_cache_counts_as_memory_traffic(tmp_path: Path) -> None:
     path = attention(tmp_path / "a.onnx", 4, 2, 16, 64, 64)
     near, far = (works(path, {"tokens": 1}, past)[1].activation_bytes for past in (3, 13))
     assert far - near == 10 * 2 * 2 * 16 * 4  # positions × key and value × heads × width × float
@@ -134,7 +133,7 @@ def test_of_a_cache_only_what_is_filled_moves(tmp_path: Path) -> None:
     assert four_bits.weight_bytes == 128 * 2 * (16 + 4) and four_bits.parameters == 128 * 64
 
 
-def test_an_unknown_operator_is_named(tmp_path: Path) -> None:
+def test_an_unknown_operator_is_named_in_the_error(tmp_path: Path) -> None:
     path = save(tmp_path / "u.onnx", [helper.make_node("Det", ["x"], ["y"])], {"x": [2, 2]}, {})
     with pytest.raises(GraphError, match="Det"):
         works(path)
@@ -145,7 +144,7 @@ def test_an_unknown_operator_is_named(tmp_path: Path) -> None:
         works(path)
 
 
-def test_what_cannot_be_known_is_said(tmp_path: Path) -> None:
+def test_a_graph_that_cannot_be_counted_is_refused_with_the_reason(tmp_path: Path) -> None:
     path = save(tmp_path / "d.onnx", [helper.make_node("Relu", ["x"], ["y"])], {"x": ["frames", 2]}, {})
     with pytest.raises(GraphError, match="--dim frames=N"):
         works(path)
@@ -160,7 +159,7 @@ def test_what_cannot_be_known_is_said(tmp_path: Path) -> None:
 
 @given(st.binary(max_size=300))
 @settings(max_examples=60, deadline=None)
-def test_bytes_of_a_stranger_are_refused_or_counted(
+def test_a_damaged_model_file_is_refused_or_counted(
     tmp_path_factory: pytest.TempPathFactory, tail: bytes
 ) -> None:
     """A damaged file raises GraphError and nothing else."""
@@ -177,8 +176,8 @@ def test_bytes_of_a_stranger_are_refused_or_counted(
         assert all(w.macs >= 0 for w in works(path))
 
 
-def test_a_dequantized_weight_is_read_as_it_is_stored(tmp_path: Path) -> None:
-    """And what only a QuantizeLinear reads is written in 8 bits."""
+def test_a_dequantized_weight_counts_the_bytes_that_it_is_stored_in(tmp_path: Path) -> None:
+    """A tensor that only a QuantizeLinear reads is written in 8 bits."""
     nodes = [
         helper.make_node("DequantizeLinear", ["w8", "s", "z"], ["w"]),
         helper.make_node("MatMul", ["x", "w"], ["y"]),
@@ -198,17 +197,17 @@ def test_a_dequantized_weight_is_read_as_it_is_stored(tmp_path: Path) -> None:
     assert quantize.activation_bytes == 0 and quantize.arithmetic == 3 * 8
 
 
-def test_clip_l_and_qwen_are_as_known() -> None:
-    """CLIP-ViT-L/14 is 81 G multiply-adds at 224 pixels, Qwen2-1.5B holds 1.54 G matrix weights (one each a
-    token, head included).
+def test_the_formulas_give_the_known_sizes_of_clip_l_and_qwen() -> None:
+    """CLIP-ViT-L/14 takes 81 G multiply-adds at 224 pixels. Qwen2-1.5B holds 1.54 G matrix weights, head
+    included, and each takes one multiply-add for a token.
     """
     assert formulas.CLIP_L_IMAGE.macs() / 1e9 == pytest.approx(81.0, abs=0.1)
     assert formulas.QWEN2_1B5.token(0) / 1e9 == pytest.approx(1.54, abs=0.01)
-    found = formulas.candidates()
-    assert [c.off for c in found] == sorted(c.off for c in found)
+    candidates = formulas.candidates()
+    assert [c.off for c in candidates] == sorted(c.off for c in candidates)
     assert all(
         min(abs(c.giga_macs - 32.1), abs(c.giga_flops - 32.1)) / 32.1 == pytest.approx(c.off, abs=2e-3)
-        for c in found
+        for c in candidates
     )
 
 
@@ -253,7 +252,7 @@ def torch_macs(module: Any, x: Any) -> int:
 
 @pytest.mark.parametrize("name", ["vit", "expert"])
 @pytest.mark.parametrize("how", ["fp32", "fp16", "int8", "dynamo"])
-def test_a_graph_counts_as_torch_and_as_the_formula(
+def test_a_graph_has_the_multiply_adds_of_torchs_counter_and_of_the_formula(
     networks: Any, tmp_path: Path, name: str, how: str
 ) -> None:
     module, x = networks[name]
@@ -298,7 +297,7 @@ def export(module: Any, x: Any, path: Path, dynamo: bool) -> None:
 
 
 def real_shapes(path: Path, feeds: dict[str, Any]) -> dict[str, tuple[int, ...]]:
-    """The shapes that ONNX Runtime makes, with every tensor of the graph as an output."""
+    """The shapes that ONNX Runtime computes, with every tensor of the graph as an output."""
     import onnxruntime as ort
 
     model = onnx.load(path)
@@ -314,8 +313,8 @@ def real_shapes(path: Path, feeds: dict[str, Any]) -> dict[str, tuple[int, ...]]
 
 
 @pytest.mark.slow
-def test_the_bundles_graphs_count_as_torch_counted_its_modules(bundle: Path) -> None:
-    """Every component to the last multiply-add.
+def test_the_bundles_graphs_have_the_multiply_adds_that_torch_counted(bundle: Path) -> None:
+    """Every component except the language model, to the last multiply-add.
 
     The decoder's int4 graph has more: products with block sums, and columns for them.
     """
@@ -325,14 +324,14 @@ def test_the_bundles_graphs_count_as_torch_counted_its_modules(bundle: Path) -> 
     for component in manifest.components:
         if component.role.startswith("llm"):
             continue
-        dims = dims_of(128, 0, {})
+        dims = graph.dims_of(128, 0, {})
         assert flops.cost(bundle, manifest, component.role, "", "", dims).macs == component.macs, (
             component.role
         )
 
 
 @pytest.mark.slow
-def test_flops_through_the_shell(bundle: Path, tmp_path: Path) -> None:
+def test_bench_flops_writes_components_operators_and_the_routing_sweep(bundle: Path, tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-m",
@@ -347,16 +346,16 @@ def test_flops_through_the_shell(bundle: Path, tmp_path: Path) -> None:
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    whole = json.loads((tmp_path / "f.json").read_text())
-    assert "{" not in done.stdout and {c["name"] for c in whole["components"]} >= {
+    result = json.loads((tmp_path / "f.json").read_text())
+    assert "{" not in done.stdout and {c["name"] for c in result["components"]} >= {
         "image_tower",
         "text_tower",
         "llm_prefill",
         "llm_decode",
     }
-    decode = next(c for c in whole["components"] if c["name"] == "llm_decode")
+    decode = next(c for c in result["components"] if c["name"] == "llm_decode")
     assert sum(w["macs"] for w in decode["operators"]) == decode["macs"] > 0.9 * decode["parameters"]
-    sweep = [(r["experts"], r["macs"]) for r in whole["routing"]]
+    sweep = [(r["experts"], r["macs"]) for r in result["routing"]]
     assert sweep == sorted(sweep) and sweep[0][0] >= 1 and sweep[-1][0] == 3
     assert "Table 1: 32.1 G" in done.stdout
     refused = subprocess.run([*command, "--dim", "x"], capture_output=True, text=True, timeout=60)

@@ -1,5 +1,5 @@
-"""Profiles read back, nodes that ran mapped to the layers and work of the exported graph, and fallbacks
-named.
+"""Profiles are read, the nodes that ran are mapped to the layers and the work of the exported graph, and
+fallbacks are named.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ HERE = Ceilings(2, RATES, 5.0, 10.0, 100.0, 1.0, 1.0, 0.0, {})
         ("Gelu_token_0", ""),
     ],
 )
-def test_a_name_says_its_layer(name: str, layer: str) -> None:
+def test_the_layer_is_read_from_the_name_of_a_node(name: str, layer: str) -> None:
     assert ops.layer_of(name) == layer
 
 
@@ -43,15 +43,15 @@ def node(name: str, us: float, at: float, op: str = "MatMul") -> dict[str, Any]:
     return {"cat": "Node", "name": f"{name}_kernel_time", "ts": at, "dur": us, "args": {"op_name": op}}
 
 
-def test_a_profile_is_the_median_of_its_last_runs() -> None:
+def test_a_profile_gives_the_median_of_its_last_runs() -> None:
     events = [{"cat": "Session", "name": "model_run", "ts": 100.0 * n, "dur": 50.0 + n} for n in range(4)]
     events += [node("a", 1000.0, 5.0)]  # the first run is a warm-up
     events += [node("a", us, 100.0 * n + 5) for n, us in ((1, 10.0), (2, 30.0), (3, 20.0))]
     events += [node("b", 5.0, 100.0 * n + 40) for n in (1, 2, 3)] + [
         node("b", 5.0, 100.0 * n + 45) for n in (1, 2, 3)
     ]  # twice a run
-    whole, found = ops.read_profile(events, 3)
-    assert whole == 52.0 and {n.name: n.us for n in found} == {"a": 20.0, "b": 10.0}
+    total, nodes = ops.read_profile(events, 3)
+    assert total == 52.0 and {n.name: n.us for n in nodes} == {"a": 20.0, "b": 10.0}
 
 
 def saved(path: Path, nodes: list[Any], weights: dict[str, Any]) -> Graph:
@@ -69,7 +69,7 @@ def saved(path: Path, nodes: list[Any], weights: dict[str, Any]) -> Graph:
     return graph.read(path, {})
 
 
-def test_fused_nodes_take_the_work_of_those_they_stand_for(tmp_path: Path) -> None:
+def test_fused_nodes_take_the_work_of_the_nodes_they_replace(tmp_path: Path) -> None:
     nodes = [
         helper.make_node("MatMul", ["x", "w"], ["/l.0/y"], name="/l.0/MatMul"),
         helper.make_node("MatMul", ["/l.0/y", "v"], ["/l.1/y"], name="/l.1/MatMul"),
@@ -84,17 +84,17 @@ def test_fused_nodes_take_the_work_of_those_they_stand_for(tmp_path: Path) -> No
         Ran(n, "FusedMatMul", "", us, 0, 0, "")
         for n, us in (("/l.0/MatMul/MatMulScaleFusion/", 10.0), ("/l.1/z_nchwc", 20.0), ("Gelu", 5.0))
     ]
-    found = {n.name: n for n in ops.assign(ran, works, exported)}
+    assigned = {n.name: n for n in ops.assign(ran, works, exported)}
     assert (
-        found["/l.0/MatMul/MatMulScaleFusion/"].macs == 4 * 8 * 16
-        and found["/l.1/z_nchwc"].macs == 4 * 16 * 16
+        assigned["/l.0/MatMul/MatMulScaleFusion/"].macs == 4 * 8 * 16
+        and assigned["/l.1/z_nchwc"].macs == 4 * 16 * 16
     )
-    assert found["Gelu"].layer == "l.1"  # of the node before it
+    assert assigned["Gelu"].layer == "l.1"  # of the node before it
     assert (
-        found[ops.UNTAKEN].macs == 4 * 16 * 16
-    )  # nothing that ran is called after the third product: said, not lost
-    assert sum(n.macs for n in found.values()) == sum(w.macs for w in works)
-    layers = {g.name: g for g in ops.groups(list(found.values()), lambda n: n.layer, HERE, False)}
+        assigned[ops.UNTAKEN].macs == 4 * 16 * 16
+    )  # no node that ran is named after the third product: its work is reported, not lost
+    assert sum(n.macs for n in assigned.values()) == sum(w.macs for w in works)
+    layers = {g.name: g for g in ops.groups(list(assigned.values()), lambda n: n.layer, HERE, False)}
     assert (
         layers["l.1"].times == 2
         and layers["l.1"].us == 25
@@ -105,7 +105,7 @@ def test_fused_nodes_take_the_work_of_those_they_stand_for(tmp_path: Path) -> No
     ) == pytest.approx(1)
 
 
-def test_slower_kernels_have_a_reason(tmp_path: Path) -> None:
+def test_each_slower_kernel_is_reported_with_its_reason(tmp_path: Path) -> None:
     nodes = [
         helper.make_node("DynamicQuantizeLinear", ["x"], ["xq", "xs", "xz"], name="/q"),
         helper.make_node("MatMulInteger", ["xq", "w8", "xz"], ["i"], name="/a/MatMul_quant"),
@@ -118,16 +118,16 @@ def test_slower_kernels_have_a_reason(tmp_path: Path) -> None:
         tmp_path / "m.onnx", nodes, {"w8": np.ones((8, 8), np.int8), "w": np.ones((8, 8), np.float32)}
     )
     ran = [Ran(n.name, n.op, "", 1.0, 0, 0, "") for n in exported.nodes]
-    found = {
+    reasons = {
         f.kernel + f.why[:40]: f.times
         for f in fallbacks.find(ops.assign(ran, counting.count(exported), exported), exported)
     }
-    assert len(found) == 3 and sum("MatMulfloat in a quantized graph" in key for key in found) == 2
-    assert any(key.startswith("MatMulIntegernot fused") for key in found)
+    assert len(reasons) == 3 and sum("MatMulfloat in a quantized graph" in key for key in reasons) == 2
+    assert any(key.startswith("MatMulIntegernot fused") for key in reasons)
 
 
 @pytest.mark.slow
-def test_ops_through_the_shell(bundle: Path, tmp_path: Path) -> None:
+def test_bench_ops_assigns_every_multiply_add_to_a_node_that_ran(bundle: Path, tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-m",
@@ -145,9 +145,9 @@ def test_ops_through_the_shell(bundle: Path, tmp_path: Path) -> None:
         [*command, "image_tower", "llm_decode"], capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
-    found = json.loads((tmp_path / "o.json").read_text())
+    result = json.loads((tmp_path / "o.json").read_text())
     counted = {c["role"]: c["macs"] for c in json.loads((bundle / "manifest.json").read_text())["components"]}
-    image, decode = found["tables"]
+    image, decode = result["tables"]
     assert sum(n["macs"] for n in image["nodes"]) == counted["image_tower"] and ops.UNTAKEN not in {
         n["name"] for n in image["nodes"]
     }

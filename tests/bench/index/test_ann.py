@@ -1,4 +1,4 @@
-"""gamer bench ann on a few vectors: recall against a plain sort, every way inside its filter, what is
+"""`gamer bench ann` on a few vectors: recall against a plain sort, the size of each filter, and what is
 reported as fastest.
 """
 
@@ -18,7 +18,7 @@ from gamer.index import FloatArray, RowArray
 
 
 class Fixed:
-    """A peer whose answers are known: the first rows that pass, or none."""
+    """A peer whose answers are known: the ten nearest rows that pass the filter, or only five of them."""
 
     name, version, how, indexsize = "fixed", "1", "", 0
 
@@ -49,17 +49,19 @@ def test_effort_rises_until_the_recall_is_reached(share: float) -> None:
     )
 
 
-def test_a_run_reports_the_fastest_that_reach_the_recall(tmp_path: Path) -> None:
+def test_a_run_reports_the_fastest_settings_that_reach_the_recall(tmp_path: Path) -> None:
     x, q = ann.clustered(1200, 64, 12)
-    found = ann.measure("clustered", x, q, ["usearch"], tmp_path, lambda text: None)
-    ours = [run for run in found.fastest if run.algorithm == "gamer"]
+    result = ann.measure("clustered", x, q, ["usearch"], tmp_path, lambda text: None)
+    ours = [run for run in result.fastest if run.algorithm == "gamer"]
     assert {run.selectivity for run in ours} == set(ann.SELECTIVITIES) and all(
-        run.knn >= ann.RECALL for run in found.fastest
+        run.knn >= ann.RECALL for run in result.fastest
     )
-    assert found.built[0].bytes_per_vector < 64 + 16 + 8 + 110 and found.file_bytes > found.built[0].indexsize
+    assert (
+        result.built[0].bytes_per_vector < 64 + 16 + 8 + 110 and result.file_bytes > result.built[0].indexsize
+    )
 
 
-def test_the_command_writes_json(tmp_path: Path) -> None:
+def test_bench_ann_writes_json_and_refuses_an_unknown_peer(tmp_path: Path) -> None:
     out = tmp_path / "ann.json"
     done = CliRunner().invoke(
         bench, ["ann", "-n", "300", "--dim", "16", "-q", "10", "--peer", "usearch", "--output", str(out)]

@@ -1,4 +1,4 @@
-"""gamer bench index on one small album."""
+"""`gamer bench index` on one small album."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from gamer.bench.index import growth
 from gamer.index import Album
 
 
-def test_ranks_stay_in_their_limit_and_fall() -> None:
+def test_ranks_stay_below_their_limit_and_higher_ranks_are_rarer() -> None:
     ranks = growth._ranks(np.random.default_rng(0), (20_000, 3), 500)
     counts = np.bincount(ranks.reshape(-1), minlength=500)
     assert counts.size == 500 and counts[:50].sum() > counts[50:100].sum() > counts[400:450].sum() > 0
 
 
-def test_an_album_is_measured_and_left_as_it_was(bundle: Path, tmp_path: Path) -> None:
+def test_bench_index_measures_an_album_and_leaves_it_intact(bundle: Path, tmp_path: Path) -> None:
     out, svg = tmp_path / "index.json", tmp_path / "index.svg"
     args = [
         "index",

@@ -1,5 +1,5 @@
-"""Noise and change: runs of one machine agree, a slower one is found, a bound is a bound, and strangers'
-files are refused.
+"""Comparing two latency runs: noise is no change, a slower run is recognised, a slowdown within the bound is
+no regression, and malformed files are refused.
 """
 
 from __future__ import annotations
@@ -71,17 +71,17 @@ def compared(
     )
 
 
-def test_noise_is_no_change(tmp_path: Path) -> None:
-    """Twenty rows of two runs of the same: none is called a change, stalls or not."""
-    found = compared(
+def test_noise_with_stalls_is_not_called_a_change(tmp_path: Path) -> None:
+    """Two runs of the same work, with twenty rows each: no row is called a change, with stalls or without."""
+    result = compared(
         {f"r{n}": noisy(n) for n in range(20)}, {f"r{n}": noisy(100 + n) for n in range(20)}, 0.0, tmp_path
     )
-    assert [c.verdict for c in found.changes] == ["same"] * 20 and not found.regressions
+    assert [c.verdict for c in result.changes] == ["same"] * 20 and not result.regressions
 
 
-def test_processes_that_differ_are_no_change(tmp_path: Path) -> None:
-    """Five processes a run, each with a speed of its own: sample by sample the two runs differ beyond doubt,
-    process by process they do not; and a true change beyond what processes differ by is still found."""
+def test_a_difference_between_processes_is_not_called_a_change(tmp_path: Path) -> None:
+    """Each run has five processes of different speeds. Compared sample by sample the two runs differ clearly,
+    compared process by process they do not. A true change beyond the processes' spread is still found."""
     random = np.random.default_rng(0)
 
     def processes(scale: float) -> list[int]:
@@ -91,7 +91,7 @@ def test_processes_that_differ_are_no_change(tmp_path: Path) -> None:
             for x in random.standard_normal(20)
         ]
 
-    def told(x: dict[str, Any], launches: list[int]) -> dict[str, Any]:
+    def with_launches(x: dict[str, Any], launches: list[int]) -> dict[str, Any]:
         return x | {"rows": [row | {"launches": launches} for row in x["rows"]]}
 
     a, b = (
@@ -101,7 +101,7 @@ def test_processes_that_differ_are_no_change(tmp_path: Path) -> None:
     wrong = []
     for launches in ([], [20] * 5):
         left, right = (
-            imported.read(saved(tmp_path / f"{name}.json", told(x, launches)))
+            imported.read(saved(tmp_path / f"{name}.json", with_launches(x, launches)))
             for name, x in (("a", a), ("b", b))
         )
         verdicts = [c.verdict for c in compare.compare(left, right, 0.0).changes]
@@ -109,16 +109,16 @@ def test_processes_that_differ_are_no_change(tmp_path: Path) -> None:
         wrong.append(sum(v != "same" for v in verdicts[1:]))
     assert wrong[1] <= 1 < wrong[0]
     with pytest.raises(RuntimeFailure, match=r"rows\[0\]\.launches"):
-        imported.read(saved(tmp_path / "c.json", told(a, [1])))
+        imported.read(saved(tmp_path / "c.json", with_launches(a, [1])))
 
 
-def test_a_regression_is_beyond_the_bound(tmp_path: Path) -> None:
+def test_only_a_slowdown_beyond_the_bound_is_a_regression(tmp_path: Path) -> None:
     a, b = (
         {"x": noisy(1), "y": noisy(2), "few": [1, 2]},
         {"x": noisy(3, 1.3), "y": noisy(4, 0.5), "few": [9, 9], "new": noisy(5)},
     )
-    found = compared(a, b, 0.10, tmp_path)
-    x, y, few = found.changes
+    result = compared(a, b, 0.10, tmp_path)
+    x, y, few = result.changes
     assert (
         (x.verdict, x.regression) == ("slower", True)
         and x.low <= x.ratio <= x.high
@@ -127,19 +127,19 @@ def test_a_regression_is_beyond_the_bound(tmp_path: Path) -> None:
     assert (
         (y.verdict, y.regression) == ("faster", False)
         and few.verdict == "too few samples"
-        and found.only_b == ("component: new",)
+        and result.only_b == ("component: new",)
     )
     within = compared(a, b, 0.50, tmp_path).changes[0]
     assert (within.verdict, within.regression) == ("slower", False)
 
 
-def test_a_stall_alone_is_no_regression(tmp_path: Path) -> None:
+def test_stalls_alone_are_no_regression(tmp_path: Path) -> None:
     stalled = noisy(1)
     stalled[:10] = [50_000_000] * 10
     assert not compared({"x": noisy(2)}, {"x": stalled}, 0.05, tmp_path).regressions
 
 
-def test_exit_codes_are_for_ci(tmp_path: Path) -> None:
+def test_compare_exits_1_on_a_regression_and_2_on_a_malformed_bound(tmp_path: Path) -> None:
     a, slow = (
         saved(tmp_path / "a.json", run({"x": noisy(1)})),
         saved(tmp_path / "b.json", run({"x": noisy(2, 2.0)}, "Pixel 9")),
@@ -154,7 +154,7 @@ def test_exit_codes_are_for_ci(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "value"), [("10%", 0.1), ("0.25", 0.25), (" 5 % ", 0.05)])
-def test_a_bound_is_a_share(text: str, value: float) -> None:
+def test_a_bound_is_read_from_a_percentage_or_a_share(text: str, value: float) -> None:
     assert compare.share(text) == pytest.approx(value)
 
 
@@ -169,7 +169,9 @@ def test_a_bound_is_a_share(text: str, value: float) -> None:
         {"rows": [{"layer": 1}]},
     ],
 )
-def test_what_does_not_fit_is_named(tmp_path: Path, change: dict[str, object]) -> None:
+def test_a_malformed_result_is_refused_by_the_name_of_its_file(
+    tmp_path: Path, change: dict[str, object]
+) -> None:
     with pytest.raises(RuntimeFailure, match=r"b\.json"):
         imported.read(saved(tmp_path / "b.json", run({"x": [1, 2]}) | change))
 
@@ -182,14 +184,14 @@ JUNK = st.recursive(
 
 @settings(max_examples=100, deadline=None)
 @given(JUNK, st.sampled_from(["n", "avg_ns", "p50_ns", "samples_ns", "layer", "step"]))
-def test_a_strange_row_is_refused_or_read(
+def test_a_row_with_an_odd_value_is_refused_or_read_as_integers(
     tmp_path_factory: pytest.TempPathFactory, value: object, name: str
 ) -> None:
     raw = run({"x": [1, 2]})
     raw["rows"][0][name] = value
     path = saved(tmp_path_factory.mktemp("i") / "x.json", raw)
     try:
-        found = imported.read(path)
+        result = imported.read(path)
     except RuntimeFailure:
         return
-    assert all(type(s) is int for s in found.rows[0].samples_ns) and found.rows[0].p50_ns >= 0
+    assert all(type(s) is int for s in result.rows[0].samples_ns) and result.rows[0].p50_ns >= 0

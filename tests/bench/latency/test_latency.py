@@ -1,4 +1,4 @@
-"""The statistics of timings, the stopwatch that changes no result, and a whole run through the shell.
+"""The statistics of timings, the stopwatch that changes no result, and whole runs of `gamer bench latency`.
 
 No time is asserted.
 """
@@ -31,29 +31,25 @@ NOW = datetime(2026, 11, 21)
 ROUNDS = st.lists(st.lists(st.integers(1, 10**9), min_size=1, max_size=5), min_size=1, max_size=12)
 
 
-def test_timing_statistics() -> None:
-    found = samples.timing("x", "y", range(1, 101))
-    assert found.avg_ns == 50.5 and found.p50_ns == 50.5 and found.p99_ns == pytest.approx(99.01)
-    assert len(found.samples_ns) == 100
+def test_a_timing_holds_its_mean_median_99th_percentile_and_samples() -> None:
+    timing = samples.timing("x", "y", range(1, 101))
+    assert timing.avg_ns == 50.5 and timing.p50_ns == 50.5 and timing.p99_ns == pytest.approx(99.01)
+    assert len(timing.samples_ns) == 100
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(ROUNDS, min_size=1, max_size=4))
 def test_a_median_lies_in_its_interval(launches: list[list[list[int]]]) -> None:
-    found = samples.row("cube", "", "search", launches)
+    row = samples.row("cube", "", "search", launches)
     flat = [s for rounds in launches for part in rounds for s in part]
-    assert found.n == len(flat) == len(found.samples_ns) == sum(found.launches) and found.p50_ns == np.median(
-        flat
-    )
-    assert 0 < found.p50_low_ns <= found.p50_ns * (1 + 1e-9) and found.p50_ns <= found.p50_high_ns * (
-        1 + 1e-9
-    )
-    assert found.p50_ns <= found.p90_ns <= found.p95_ns <= found.p99_ns
+    assert row.n == len(flat) == len(row.samples_ns) == sum(row.launches) and row.p50_ns == np.median(flat)
+    assert 0 < row.p50_low_ns <= row.p50_ns * (1 + 1e-9) and row.p50_ns <= row.p50_high_ns * (1 + 1e-9)
+    assert row.p50_ns <= row.p90_ns <= row.p95_ns <= row.p99_ns
 
 
-def test_an_interval_knows_that_rounds_differ() -> None:
-    """Two speeds of the machine, a round each: drawn one by one, a hundred samples would look sure of a
-    median that half the rounds deny.
+def test_the_interval_of_a_median_widens_where_rounds_differ() -> None:
+    """The machine has two speeds that alternate by round: drawn one by one, the samples would give a narrow
+    interval that half of the rounds contradict.
     """
     rounds = [[100] * 10 if turn % 2 else [200] * 10 for turn in range(6)]
     low, high = samples.median_interval(rounds)
@@ -62,9 +58,9 @@ def test_an_interval_knows_that_rounds_differ() -> None:
     assert steady == (101, 101)
 
 
-def test_an_interval_holds_the_true_median_as_often_as_it_says() -> None:
-    """Rounds with a shift of their own, as a busy machine's: over 200 runs the 95 % interval misses in at
-    most a tenth.
+def test_an_interval_misses_the_true_median_in_at_most_a_tenth_of_runs() -> None:
+    """Each round has its own shift, as on a busy machine: the 95 % interval misses the true median in at most
+    a tenth of 200 runs.
     """
     random, missed = np.random.default_rng(0), 0
     for _ in range(200):
@@ -77,9 +73,9 @@ def test_an_interval_holds_the_true_median_as_often_as_it_says() -> None:
     assert missed <= 20
 
 
-def test_another_run_lies_where_the_interval_says() -> None:
-    """Processes with a speed of their own, rounds with one, samples with one: of 200 pairs of runs at most a
-    tenth of the second medians lie outside the first's interval."""
+def test_nine_of_ten_second_medians_lie_in_the_interval_of_the_first_run() -> None:
+    """Each process, round and sample has its own speed: of 200 pairs of runs, at most a tenth of the second
+    medians lie outside the first run's interval."""
     pytest.importorskip("scipy", reason="needs the bench extra")
     random, missed = np.random.default_rng(0), 0
 
@@ -101,12 +97,12 @@ def test_another_run_lies_where_the_interval_says() -> None:
     assert missed <= 20
 
 
-def test_a_share_is_of_pairs() -> None:
+def test_a_share_is_computed_from_pairs_of_samples() -> None:
     share, low, high = samples.share_interval([102, 204, 306], [100, 200, 300])
     assert share == pytest.approx(0.02) and low == pytest.approx(0.02) and high == pytest.approx(0.02)
 
 
-def test_what_cannot_be_read_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_machine_state_that_cannot_be_read_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(machine_state, "CPU", tmp_path)
     monkeypatch.setattr(machine_state, "ZONES", tmp_path / "none")
     nothing = machine_state.read()
@@ -127,7 +123,7 @@ def test_what_cannot_be_read_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     )
 
 
-def test_output_is_for_people_and_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_are_written_as_csv_json_json_lines_and_markdown(capsys: pytest.CaptureFixture[str]) -> None:
     sheet = tables.Sheet("T", ("name", "ms"), (("a|b", "1.50"), ("c", None)))
     records: list[tables.Record] = [{"name": "a|b", "samples_ns": [1, 2]}, {"name": 'c,"d', "samples_ns": []}]
     for form in tables.FORMATS:
@@ -191,19 +187,26 @@ def test_a_measured_process_that_fails_says_why(monkeypatch: pytest.MonkeyPatch,
 
 @pytest.mark.slow
 def test_rounds_are_shared_out_among_processes(bundle: Path) -> None:
-    said = list[str]()
-    found = launch.measure(launch.Job(str(bundle), "", "onnx", 1, "fast", (), "", 0, 3, 0.0), 2, said.append)
-    assert [[len(row.rounds) for row in one.rows if row.step == "text_tower"] for one in found] == [[2], [1]]
-    assert said == [
+    messages = list[str]()
+    results = launch.measure(
+        launch.Job(str(bundle), "", "onnx", 1, "fast", (), "", 0, 3, 0.0), 2, messages.append
+    )
+    assert [[len(row.rounds) for row in one.rows if row.step == "text_tower"] for one in results] == [
+        [2],
+        [1],
+    ]
+    assert messages == [
         "process 1 of 2, round 1 of 2",
         "process 1 of 2, round 2 of 2",
         "process 2 of 2, round 1 of 1",
     ]
-    assert all(one.peak_rss_mb > 0 and not one.bare for one in found)
+    assert all(one.peak_rss_mb > 0 and not one.bare for one in results)
 
 
 @pytest.mark.slow
-def test_latency_and_report_through_the_shell(bundle: Path, sample_album: Path, tmp_path: Path) -> None:
+def test_bench_latency_writes_layers_steps_components_and_a_report(
+    bundle: Path, sample_album: Path, tmp_path: Path
+) -> None:
     command = [
         sys.executable,
         "-m",
@@ -231,15 +234,15 @@ def test_latency_and_report_through_the_shell(bundle: Path, sample_album: Path, 
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found == json.loads((tmp_path / "l.json").read_text())
-    layers = {row["layer"]: row for row in found["rows"] if not row["step"]}
+    result = json.loads(done.stdout)
+    assert result == json.loads((tmp_path / "l.json").read_text())
+    layers = {row["layer"]: row for row in result["rows"] if not row["step"]}
     assert list(layers) == ["cube", "kdtree", "refine", "graph", "vectors", "all", "search"]
     assert layers["search"]["avg_ns"] > layers["all"]["avg_ns"] > layers["refine"]["avg_ns"]
     assert {("cube", "cue parse"), ("refine", "text tower"), ("answer", "rows of hits")} <= {
-        (row["layer"], row["step"]) for row in found["rows"]
+        (row["layer"], row["step"]) for row in result["rows"]
     }
-    components = {row["step"]: row for row in found["rows"] if row["layer"] == "component"}
+    components = {row["step"]: row for row in result["rows"] if row["layer"] == "component"}
     wanted = {
         "image_tower",
         "text_tower",
@@ -256,8 +259,8 @@ def test_latency_and_report_through_the_shell(bundle: Path, sample_album: Path, 
     )
     counted = json.loads((bundle / "manifest.json").read_text())["components"]
     assert components["image_tower"]["macs"] == next(c["macs"] for c in counted if c["role"] == "image_tower")
-    assert found["cold"]["all_ms"] > found["cold"]["first_ms"] > 0 and found["overhead"]["pairs"] == 4
-    assert {m["model_sha256"] for m in found["models"]} and found["before"].keys() == found["after"].keys()
+    assert result["cold"]["all_ms"] > result["cold"]["first_ms"] > 0 and result["overhead"]["pairs"] == 4
+    assert {m["model_sha256"] for m in result["models"]} and result["before"].keys() == result["after"].keys()
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "my cat &lt;b&gt;&amp;" in page and "<b>&amp;" not in page
     # Self-contained: no script, nothing fetched.
@@ -265,7 +268,7 @@ def test_latency_and_report_through_the_shell(bundle: Path, sample_album: Path, 
 
 
 @pytest.mark.slow
-def test_components_alone_need_no_album(bundle: Path) -> None:
+def test_bench_latency_without_an_album_measures_components_only(bundle: Path) -> None:
     command = [
         sys.executable,
         "-m",

@@ -40,12 +40,12 @@ ADD = Work("a", "Add", "elementwise", 0, 2_000_000, 0, 0, 0)
 
 
 def test_an_operator_takes_the_longer_of_its_arithmetic_and_its_bytes() -> None:
-    """10⁹ multiply-adds at 10 G a second; 10⁹ bytes at 10 GB a second; the larger wins, and which one is
-    said.
+    """10⁹ multiply-adds at 10 G a second; 10⁹ bytes at 10 GB a second; the longer time counts, and the result
+    names its bound.
     """
     assert roofline.predict([product(10**9, 8)], HERE, 1e9).seconds == pytest.approx(0.1 + 1e-6)
-    found = roofline.predict([product(10**8, 10**9)], HERE, 1e6)
-    assert found.seconds == pytest.approx(0.1 + 1e-6) and found.bound == "memory of products"
+    predicted = roofline.predict([product(10**8, 10**9)], HERE, 1e6)
+    assert predicted.seconds == pytest.approx(0.1 + 1e-6) and predicted.bound == "memory of products"
     assert roofline.predict([product(10**8, 10**9)], HERE, 2e9).seconds == pytest.approx(
         0.01 + 1e-6
     )  # within the cache
@@ -68,7 +68,7 @@ def test_an_operator_takes_the_longer_of_its_arithmetic_and_its_bytes() -> None:
     st.sampled_from(["fp32", "fp16", "int8", "int4", "depthwise"]),
     st.integers(1, 1000),
 )
-def test_more_work_never_takes_less(macs: int, weights: int, precision: str, rows: int) -> None:
+def test_more_work_never_takes_less_time(macs: int, weights: int, precision: str, rows: int) -> None:
     one, more = product(macs, weights, precision, rows), product(2 * macs, 2 * weights, precision, rows)
     assert roofline.predict([more], HERE, 1e6).seconds >= roofline.predict([one], HERE, 1e6).seconds > 0
 
@@ -84,17 +84,17 @@ def runs(factor: float) -> list[device.Run]:
     return out
 
 
-def test_calibration_finds_the_factor_and_tests_it_on_what_it_has_not_seen() -> None:
+def test_calibration_finds_the_factor_and_tests_it_on_components_it_has_not_seen() -> None:
     factors, checked = device.calibrate(runs(1.0), HERE)
     assert factors[:2] == pytest.approx((1.0, 1.0), abs=0.01) and all(abs(c.error) < 1e-6 for c in checked)
     factors, checked = device.calibrate(runs(2.0), HERE)
     assert factors[:2] == pytest.approx((2.0, 2.0), abs=0.05)
     assert all(c.error == pytest.approx(-0.5) and abs(c.calibrated_error) < 0.1 for c in checked)
     one_wrong = [*runs(1.0)[:3], replace(runs(1.0)[3], best_ms=1e6)]
-    assert device.calibrate(one_wrong, HERE)[1][3].calibrated_error < -0.9  # its own time may not excuse it
+    assert device.calibrate(one_wrong, HERE)[1][3].calibrated_error < -0.9  # fitted without its own time
 
 
-def test_a_phone_of_twice_the_peak_takes_half() -> None:
+def test_rates_are_scaled_by_the_peak_and_the_bandwidth_of_a_phone() -> None:
     phone = replace(
         devices.load()[0], cpu_fp32_gmacs=40.0, cpu_int8_gmacs=160.0, bandwidth_gbs=20 / device.STREAM_SHARE
     )
@@ -110,19 +110,19 @@ def test_a_phone_of_twice_the_peak_takes_half() -> None:
     assert [device.energy(x) for x in (0.05, 0.5, 5, 50)] == ["A", "B", "C", "D"]
 
 
-def test_the_profiles_are_of_eight_phones_and_more_with_sources() -> None:
-    found = devices.load()
+def test_the_profiles_describe_at_least_eight_phones_with_sources() -> None:
+    profiles = devices.load()
     assert (
-        len(found) >= 8
-        and {p.year for p in found} == set(range(2021, 2027))
-        and {p.os for p in found} == {"Android", "iOS"}
+        len(profiles) >= 8
+        and {p.year for p in profiles} == set(range(2021, 2027))
+        and {p.os for p in profiles} == {"Android", "iOS"}
     )
     assert all(
-        p.sources and p.cpu_int8_gmacs > p.cpu_fp32_gmacs and p.app_memory_gb < p.memory_gb for p in found
+        p.sources and p.cpu_int8_gmacs > p.cpu_fp32_gmacs and p.app_memory_gb < p.memory_gb for p in profiles
     )
-    assert devices.choose(found, ["pixel 8"])[0].soc == "Google Tensor G3"
+    assert devices.choose(profiles, ["pixel 8"])[0].soc == "Google Tensor G3"
     with pytest.raises(RuntimeFailure, match=r"choose from: Pixel 6"):
-        devices.choose(found, ["Nokia 3310"])
+        devices.choose(profiles, ["Nokia 3310"])
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,9 @@ def test_the_profiles_are_of_eight_phones_and_more_with_sources() -> None:
         ({"npu_int8_gmacs": True}, "npu"),
     ],
 )
-def test_a_profile_that_does_not_fit_is_named(tmp_path: Path, change: dict[str, object], said: str) -> None:
+def test_a_malformed_device_profile_is_named_in_the_error(
+    tmp_path: Path, change: dict[str, object], said: str
+) -> None:
     raw = json.loads(devices.PROFILES.read_text())
     (tmp_path / "d.json").write_text(json.dumps([raw[0], raw[1] | change]))
     with pytest.raises(RuntimeFailure, match=f"profile 1: .*{said}"):
@@ -151,8 +153,8 @@ def readme(heading: str, language: str) -> str:
     return text.split(f"### {heading}\n", 1)[1].split(f"```{language}\n", 1)[1].split("```", 1)[0]
 
 
-def test_the_documented_profile_is_one(tmp_path: Path) -> None:
-    """As a person would: the block is run, in fewer than 30 lines, and the file that it writes is read."""
+def test_the_documented_device_profile_can_be_loaded(tmp_path: Path) -> None:
+    """The block in bench/README.md has fewer than 30 lines. It is run, and the file it writes is read."""
     code = readme("Add a device profile", "python")
     assert len(code.splitlines()) < 30
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, timeout=60)
@@ -162,17 +164,17 @@ def test_the_documented_profile_is_one(tmp_path: Path) -> None:
     )
 
 
-def test_the_documented_export_is_read(tmp_path: Path) -> None:
+def test_the_documented_export_of_the_demo_apps_is_read(tmp_path: Path) -> None:
     (tmp_path / "app.json").write_text(readme("What the demo apps export", "json"))
-    found = imported.read(tmp_path / "app.json")
-    assert found.device == "Pixel 8" and found.rows[0].samples_ns == (18000000, 20000000)
+    result = imported.read(tmp_path / "app.json")
+    assert result.device == "Pixel 8" and result.rows[0].samples_ns == (18000000, 20000000)
 
 
 def task(name: str, bundle: str, ms: float, megabytes: float, fits: bool = True) -> device.Task:
     return device.Task("P", bundle, name, ms, 0.1, "B", megabytes, fits)
 
 
-def test_a_budget_takes_the_smallest_loss_that_fits() -> None:
+def test_a_budget_ranks_the_smallest_loss_that_fits_first() -> None:
     rules, llm = budget.QUERIES
     tasks = [
         task(rules, "small", 10, 80),
@@ -181,22 +183,24 @@ def test_a_budget_takes_the_smallest_loss_that_fits() -> None:
         task(llm, "large", 9000, 2000),
     ]
     lost = {("small", rules): 0.02, ("small", llm): 0.02, ("large", rules): 0.001, ("large", llm): 0.001}
-    found = budget.choices(tasks, budget.parse("3s,1.5GB"), lost)
-    assert [(c.bundle, c.task, c.fits) for c in found] == [
+    choices = budget.choices(tasks, budget.parse("3s,1.5GB"), lost)
+    assert [(c.bundle, c.task, c.fits) for c in choices] == [
         ("large", rules, True),
         ("small", llm, True),
         ("small", rules, True),
         ("large", llm, False),
     ]
-    assert found[-1].why == "9.0 s, 2000 MB"
+    assert choices[-1].why == "9.0 s, 2000 MB"
     assert [c.fits for c in budget.choices(tasks[:1], budget.parse("5 ms, 90MB"), lost)] == [False]
     with pytest.raises(ValueError, match="wanted"):
         budget.parse("soon")
 
 
 @pytest.mark.slow
-def test_device_through_the_shell(bundle: Path, tmp_path: Path) -> None:
-    """With a profile of one's own and an app's measurements beside it, as bench/README.md says."""
+def test_bench_device_predicts_a_profiled_phone_and_shows_an_apps_measurement(
+    bundle: Path, tmp_path: Path
+) -> None:
+    """With the user's own profile and an app's measurements, as bench/README.md describes."""
     (tmp_path / "mine.json").write_text(
         json.dumps([json.loads(devices.PROFILES.read_text())[0] | {"name": "My phone"}])
     )
@@ -245,17 +249,17 @@ def test_device_through_the_shell(bundle: Path, tmp_path: Path) -> None:
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    found = json.loads((tmp_path / "o.json").read_text())
+    result = json.loads((tmp_path / "o.json").read_text())
     assert not done.stdout.rstrip().endswith("}") and "Within the budget" in done.stdout
-    assert {c["component"] for c in found["checked"]} >= {
+    assert {c["component"] for c in result["checked"]} >= {
         "image_tower",
         "text_tower",
         "llm_prefill",
         "llm_decode",
     }
-    assert [o["measured_ms"] for o in found["outlooks"] if o["component"] == "text_tower"] == [4.0]
-    assert {c["device"] for c in found["choices"]} == {"My phone"} and all(
-        o["cpu_ms"] > 0 and o["memory_mb"] > 0 for o in found["outlooks"]
+    assert [o["measured_ms"] for o in result["outlooks"] if o["component"] == "text_tower"] == [4.0]
+    assert {c["device"] for c in result["choices"]} == {"My phone"} and all(
+        o["cpu_ms"] > 0 and o["memory_mb"] > 0 for o in result["outlooks"]
     )
     refused = subprocess.run([*command, "--device", "Nokia"], capture_output=True, text=True, timeout=60)
     assert (

@@ -1,5 +1,5 @@
-"""The report in a headless Chromium at a phone's width, every plot drawn from made-up results; and strangers'
-files.
+"""The report in a headless Chromium at a phone's width, with every plot drawn from made-up results, and the
+refusal of files that are no results.
 
 $GAMER_SHOTS names a folder for the pictures, for a person to look at.
 """
@@ -122,13 +122,13 @@ def others() -> list[dict[str, Any]]:
         "routing": [],
         "candidates": [],
     }
-    sure = {
+    scores = {
         "recall5": {"mean": 0.9, "low": 0.88, "high": 0.92},
         "map5": {"mean": 0.8, "low": 0.7, "high": 0.9},
     }
     methods = [
-        {"method": "ours", "scores": sure, "p50_ms": 10.0},
-        {"method": EVIL, "scores": sure, "p50_ms": 1.0},
+        {"method": "ours", "scores": scores, "p50_ms": 10.0},
+        {"method": EVIL, "scores": scores, "p50_ms": 1.0},
     ]
     quality = {"dataset": "lihua", "bundle": "pocket int8", "reference": "ours", "methods": methods}
     p95 = {"p95_ms": 2.0}
@@ -180,9 +180,9 @@ def page(tmp_path: Path) -> Path:
     return tmp_path / "r.html"
 
 
-def test_the_readmes_table_is_made_of_results(tmp_path: Path) -> None:
-    """Time from the latency run where it has the row, else from the operators' own; the shares are what can
-    be computed by hand.
+def test_the_readmes_table_is_computed_from_result_files(tmp_path: Path) -> None:
+    """The time comes from the latency run where it has the row, else from the profile of the operators; the
+    expected shares are computed by hand.
     """
     (tmp_path / "o.json").write_text(json.dumps(operators()))
     (tmp_path / "l.json").write_text(json.dumps(latency()))
@@ -209,7 +209,7 @@ def test_the_readmes_table_is_made_of_results(tmp_path: Path) -> None:
     assert nothing.exit_code == 1 and "bench ops" in nothing.output
 
 
-def test_a_page_of_everything_is_self_contained(tmp_path: Path) -> None:
+def test_a_report_of_every_result_is_self_contained_and_escapes_html(tmp_path: Path) -> None:
     text = page(tmp_path).read_text(encoding="utf-8")
     assert text.count("<svg") == 6  # layers, roofline, quality by time and by size, growth, phones
     assert EVIL not in text and "&lt;script&gt;" in text
@@ -218,7 +218,7 @@ def test_a_page_of_everything_is_self_contained(tmp_path: Path) -> None:
     )
 
 
-def test_on_a_phone_nothing_runs_out_of_the_page(tmp_path: Path) -> None:
+def test_a_report_fits_the_width_of_a_phone_in_light_and_in_dark(tmp_path: Path) -> None:
     sys.path.insert(0, str(ROOT / "tests" / "runtime" / "serve"))
     chrome = pytest.importorskip("chrome", reason="needs websockets")
     binary = chrome.find()
@@ -233,7 +233,7 @@ def test_on_a_phone_nothing_runs_out_of_the_page(tmp_path: Path) -> None:
             assert tab.ask(
                 "[...document.querySelectorAll('svg')].every(s => s.getBoundingClientRect().width > 300)"
             )
-            # Nothing of a drawing lies outside its frame, and no text is smaller than a person reads.
+            # No part of a drawing lies outside its frame, and no text is too small to read.
             outside = "b.right > f.right + 2 || b.bottom > f.bottom + 2 || b.left < f.left - 2"
             children = (
                 f"[...s.children].filter(c => {{ const b = c.getBoundingClientRect(); return {outside} "
@@ -255,7 +255,7 @@ def test_on_a_phone_nothing_runs_out_of_the_page(tmp_path: Path) -> None:
         assert not tab.complaints()
 
 
-def test_what_is_no_result_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_no_result_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     for text in ("", "[]", "{}", '{"a": 1}', "[" * 100_000):
         path.write_text(text)
@@ -269,10 +269,10 @@ def test_what_is_no_result_is_refused(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.floats(1e-6, 1e9), min_size=1, max_size=20), st.booleans())
-def test_an_axis_holds_its_values(values: list[float], log: bool) -> None:
-    found = plots.axis("x", values, log)
-    assert found.low <= min(values) * (1 + 1e-9) and found.high >= max(values) * (1 - 1e-9)
-    assert 1 <= len(found.ticks()) <= 16 and all(
-        found.low - 1e-9 <= t * (1 + 1e-9) and t <= found.high * (1 + 1e-9) for t in found.ticks()
+def test_an_axis_covers_its_values_with_1_to_16_ticks(values: list[float], log: bool) -> None:
+    axis = plots.axis("x", values, log)
+    assert axis.low <= min(values) * (1 + 1e-9) and axis.high >= max(values) * (1 - 1e-9)
+    assert 1 <= len(axis.ticks()) <= 16 and all(
+        axis.low - 1e-9 <= t * (1 + 1e-9) and t <= axis.high * (1 + 1e-9) for t in axis.ticks()
     )
-    assert all(0 <= found.at(v, 0, 100) <= 100 for v in values)
+    assert all(0 <= axis.at(v, 0, 100) <= 100 for v in values)

@@ -1,5 +1,5 @@
-"""Ablations switch the engine that is shipped, and put it back; a composed album is the one it was taken
-from; tables hold what was measured.
+"""Ablations switch layers of the shipped engine off for one search; a composed album answers as the album it
+was taken from; tables hold what was measured.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from gamer.index import Album
 from tests.bench.retrieval.data_sets import QUERIES, write
 
 
-def test_some_queries_are_spread_and_never_too_many() -> None:
+def test_a_choice_of_queries_starts_at_the_first_and_never_exceeds_its_limit() -> None:
     queries = [datasets.Query(str(n), "q", ("a",), "") for n in range(103)]
     for most in (1, 7, 50, 103, 500):
-        found = ablation.some(queries, most)
-        assert 0 < len(found) <= most and found[0].id == "0"
+        chosen = ablation.some(queries, most)
+        assert 0 < len(chosen) <= most and chosen[0].id == "0"
     assert len(ablation.some(queries, 500)) == 103
 
 
-def test_recall_by_k_is_macro() -> None:
+def test_recall_by_k_gives_each_user_the_same_weight() -> None:
     one = quality.AskedUser("a", 1, (quality.Asked("1", "a", 2, {"m": (1, 4)}),), {}, {})
     two = quality.AskedUser("b", 1, (quality.Asked("2", "b", 1, {"m": ()}),) * 3, {}, {})
     assert ablation.recall_by_k([one, two], "m") == {"1": 0.25, "2": 0.25, "3": 0.25, "5": 0.5, "10": 0.5}
@@ -41,13 +41,13 @@ def user(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Use
 
     folder = tmp_path_factory.mktemp("ablation")
     models = Models.open(bundle)
-    found = User("ann", album_of(write(folder / "set"), "ann", models, folder, print), models, folder)
-    yield found
-    found.close()
+    opened = User("ann", album_of(write(folder / "set"), "ann", models, folder, print), models, folder)
+    yield opened
+    opened.close()
 
 
 @pytest.mark.slow
-def test_each_variant_takes_its_layer_away_and_changes_no_later_search(user: User) -> None:
+def test_each_variant_switches_its_layer_off_and_changes_no_later_search(user: User) -> None:
     engine, query = user.engine, "lighthouse in August 2020"
     before = engine.search(query, 8, now=datetime(2021, 1, 1)).hits
 
@@ -69,11 +69,11 @@ def test_each_variant_takes_its_layer_away_and_changes_no_later_search(user: Use
     assert answer.trace.left["graph"] == 8
     assert engine.search(query, 8, now=datetime(2021, 1, 1)).hits == before
     cosine, node = (search(variants[name])[1]["cosine"] for name in ("paper", "paper, no layer 3"))
-    assert cosine != node and 0 <= node <= 1.01  # vectors of bytes: one with itself may be a little over one
+    assert cosine != node and 0 <= node <= 1.01  # int8 vectors: a vector with itself may be slightly over one
 
 
 @pytest.mark.slow
-def test_a_composed_album_answers_as_the_one_it_was_taken_from(user: User, tmp_path: Path) -> None:
+def test_a_composed_album_answers_as_the_album_it_was_taken_from(user: User, tmp_path: Path) -> None:
     photos, names = compose.take(user.path, user.models)
     copy = tmp_path / "copy.gamer"
     assert compose.write(copy, photos, names, user.models, user.path) == len(photos) == len(user.album)
@@ -97,10 +97,10 @@ def test_a_composed_album_answers_as_the_one_it_was_taken_from(user: User, tmp_p
 
 
 @pytest.mark.slow
-def test_rows_by_stock_sqlite_are_the_albums_own(user: User) -> None:
-    found, query = album_rows.vectors(user.path, "text"), user.vector("a boat")
+def test_vectors_and_entities_read_with_plain_sqlite_match_the_albums(user: User) -> None:
+    text_vectors, query = album_rows.vectors(user.path, "text"), user.vector("a boat")
     best = np.full(len(user.album), -np.inf, np.float32)
-    np.maximum.at(best, found.owners, found.floats @ query)
+    np.maximum.at(best, text_vectors.owners, text_vectors.floats @ query)
     assert np.allclose(best, user.album.scores("text", query), atol=1e-3)
     graph = album_rows.entities(user.path)
     assert set(user.album.entity_names(1000)) == set(graph.names) and not len(
@@ -110,7 +110,9 @@ def test_rows_by_stock_sqlite_are_the_albums_own(user: User) -> None:
 
 
 @pytest.mark.slow
-def test_the_commands_measure_and_draw(bundle: Path, tmp_path: Path) -> None:
+def test_bench_ablation_measures_every_variant_and_bench_paper_prints_the_tables(
+    bundle: Path, tmp_path: Path
+) -> None:
     folder, results = write(tmp_path / "small"), tmp_path / "results"
     command = [
         "ablation",
@@ -129,13 +131,13 @@ def test_the_commands_measure_and_draw(bundle: Path, tmp_path: Path) -> None:
         [*command, "--sizes", "10,100", "--queries", "3", "--output", str(results / "ablation-small.json")],
     )
     assert done.exit_code == 0, done.output
-    found = json.loads((results / "ablation-small.json").read_text())
-    assert [row["name"] for row in found["fused"]] == list(ablation.VARIANTS) and found["queries"] == 6
-    assert [size["photos"] for size in found["sizes"]] == [10, 16] and len(found["bundles"]) == 2
-    assert found["bundles"][0]["recall5"]["ours"] == pytest.approx(found["fused"][0]["recall"]["5"])
-    experts = [row["experts"] for row in found["rho"]]
+    result = json.loads((results / "ablation-small.json").read_text())
+    assert [row["name"] for row in result["fused"]] == list(ablation.VARIANTS) and result["queries"] == 6
+    assert [size["photos"] for size in result["sizes"]] == [10, 16] and len(result["bundles"]) == 2
+    assert result["bundles"][0]["recall5"]["ours"] == pytest.approx(result["fused"][0]["recall"]["5"])
+    experts = [row["experts"] for row in result["rho"]]
     assert experts == sorted(experts) and experts[-1] == 3
-    assert set(found["fused"][0]["scores"]) == set(metrics.METRICS)
+    assert set(result["fused"][0]["scores"]) == set(metrics.METRICS)
     text = CliRunner().invoke(bench, ["paper", "--results", str(results)])
     assert text.exit_code == 0, text.output
     for part in (
@@ -157,7 +159,9 @@ def test_the_commands_measure_and_draw(bundle: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [None, "{", "{}"])
-def test_results_that_are_not_ours_are_named(tmp_path: Path, text: str | None) -> None:
+def test_missing_or_malformed_ablation_results_are_named_in_the_error(
+    tmp_path: Path, text: str | None
+) -> None:
     if text is not None:
         (tmp_path / "ablation-x.json").write_text(text)
     done = CliRunner().invoke(bench, ["paper", "--results", str(tmp_path)])

@@ -1,5 +1,5 @@
-"""Each baseline does what its name says: BM25 is the data sets' own to the fourth digit, a fusion its
-formula, graphs are walked as drawn by hand.
+"""Each baseline does what its name says: BM25 has the data sets' published recall to the fourth digit, fusion
+follows its formula, and graphs are walked as computed by hand.
 """
 
 from __future__ import annotations
@@ -34,38 +34,38 @@ from tests.bench.retrieval.data_sets import QUERIES, write
 
 
 @pytest.mark.parametrize(("dataset", "user"), [("camroll-mpr", "u3"), ("locomo", "conv-30")])
-def test_bm25_is_the_data_sets_own(shared_data: Path, dataset: str, user: str) -> None:
+def test_bm25_has_the_recall_that_the_data_set_publishes(shared_data: Path, dataset: str, user: str) -> None:
     pytest.importorskip("bm25s", reason="needs the bench extra")
     rows = list(datasets.read_jsonl(shared_data / dataset / f"{user}.corpus.jsonl.gz"))
     index = bm25.Index.of([row["text"] for row in rows])
-    found = []
+    per_query = []
     for query in datasets.queries(shared_data / dataset, user):
         scores = index.scores(query.text)
         ranked = [rows[at]["id"] for at in np.argsort(-scores, kind="stable")[:10] if scores[at] > 0]
-        found.append(metrics.score(ranked, query.relevant))
+        per_query.append(metrics.score(ranked, query.relevant))
     theirs = json.loads((shared_data / "baselines.json").read_text())["results"][dataset]["bm25"]["all"][
         "per_user_recall@5"
     ][user]
-    assert metrics.mean(found).recall5 == pytest.approx(theirs, abs=5e-5)
+    assert metrics.mean(per_query).recall5 == pytest.approx(theirs, abs=5e-5)
 
 
-def test_bm25_of_nothing() -> None:
+def test_bm25_scores_zero_without_a_common_word() -> None:
     pytest.importorskip("bm25s", reason="needs the bench extra")
     assert bm25.Index.of(["", "the"]).scores("cat").tolist() == [0, 0]
     assert bm25.Index.of(["a cat", ""]).scores("the dog").tolist() == [0, 0]
 
 
 @given(some.lists(some.lists(some.sampled_from("abcdefgh"), unique=True, max_size=8), min_size=1, max_size=3))
-def test_fusion_is_the_sum_of_reciprocal_ranks(lists: list[list[str]]) -> None:
+def test_fusion_ranks_by_the_sum_of_reciprocal_ranks(lists: list[list[str]]) -> None:
     def worth(photo: str) -> float:
         return sum(1 / (60 + ranked.index(photo) + 1) for ranked in lists if photo in ranked)
 
-    found = rrf.fused(lists)
-    assert set(found) == {photo for ranked in lists for photo in ranked}
-    assert all(worth(a) >= worth(b) - 1e-15 for a, b in pairwise(found))
+    fused = rrf.fused(lists)
+    assert set(fused) == {photo for ranked in lists for photo in ranked}
+    assert all(worth(a) >= worth(b) - 1e-15 for a, b in pairwise(fused))
 
 
-def test_a_moment_is_written_out() -> None:
+def test_the_time_and_the_place_of_a_photo_are_written_out_as_words() -> None:
     at = int(datetime(2026, 2, 14, 18, 20, tzinfo=UTC).timestamp() * 1000)
     assert st.written(
         Photo("a", taken_at=at, memories=(Memory("place", "Amsterdam, NL"), Memory("note", "private")))
@@ -73,7 +73,7 @@ def test_a_moment_is_written_out() -> None:
     assert st.written(Photo("a")) == ""
 
 
-def test_a_sentence_is_asked_for_once_and_survives_a_torn_line(tmp_path: Path) -> None:
+def test_a_sentence_is_written_once_and_a_cut_line_of_the_cache_is_written_again(tmp_path: Path) -> None:
     asked: list[str] = []
 
     def writer(query: str) -> str:
@@ -95,21 +95,24 @@ def drawn(
 ) -> entity_graph.EntityGraph:
     sparse = pytest.importorskip("scipy.sparse", reason="needs the bench extra")
     m = len(vectors)
-    joined, held = np.zeros((m, m)), np.zeros((m, photos))
+    linked, mentioned = np.zeros((m, m)), np.zeros((m, photos))
     for a, b in links:
-        joined[a, b] = joined[b, a] = 1
+        linked[a, b] = linked[b, a] = 1
     for a, b in mentions:
-        held[a, b] = 1
+        mentioned[a, b] = 1
     return entity_graph.EntityGraph(
-        tuple("abcdefgh"[:m]), np.array(vectors, np.float32), sparse.csr_array(held), sparse.csr_array(joined)
+        tuple("abcdefgh"[:m]),
+        np.array(vectors, np.float32),
+        sparse.csr_array(mentioned),
+        sparse.csr_array(linked),
     )
 
 
-def test_activation_walks_two_steps_and_fades() -> None:
+def test_activation_spreads_two_steps_and_fades() -> None:
     path = drawn([(0, 1), (1, 2), (2, 3)], [], [[1.0]] * 4, 1)
     first = minirag.activation(path, np.array([1, 0, 0, 0], np.float32))
-    # 0 → 1 gets half; of that, halved again and shared by 1's two joints, a quarter's half comes to 2 and
-    # back to 0; 3 is too far.
+    # Node 1 gets half. Half of that, shared by its two neighbours, is an eighth for node 2 and an eighth back
+    # for node 0; node 3 is too far.
     assert first == pytest.approx([1 + 0.125, 0.5, 0.125, 0])
 
 
@@ -120,7 +123,7 @@ def test_communities_are_the_two_cliques() -> None:
     assert graphrag._louvain(graph) == [[0, 1, 2], [3, 4, 5]]
 
 
-def test_the_registry_says_what_each_is() -> None:
+def test_the_registry_lists_every_method_with_a_description() -> None:
     assert list(METHODS) == ["ours", "ours-paper", *BASELINES] and all(
         method.what for method in METHODS.values()
     )
@@ -134,30 +137,30 @@ def user(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Use
 
     folder = tmp_path_factory.mktemp("baselines")
     models = Models.open(bundle)
-    found = User("ann", album_of(write(folder / "set"), "ann", models, folder, print), models, folder)
-    yield found
-    found.close()
+    opened = User("ann", album_of(write(folder / "set"), "ann", models, folder, print), models, folder)
+    yield opened
+    opened.close()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in METHODS if name not in ("image", "st")])
-def test_every_method_finds_plain_things(user: User, name: str) -> None:
+def test_every_text_method_ranks_six_of_eight_plain_things_in_its_top_3(user: User, name: str) -> None:
     wanted = [f"ann{n}" for n in range(len(QUERIES))]
-    found = [METHODS[name].rank(user, query) for query in QUERIES]
-    assert all(len(set(ranked)) == len(ranked) and set(ranked) <= set(user.ids) for ranked in found)
-    assert sum(want in ranked[:3] for want, ranked in zip(wanted, found, strict=True)) >= 6
-    assert METHODS[name].rank(user, QUERIES[0]) == found[0]
+    rankings = [METHODS[name].rank(user, query) for query in QUERIES]
+    assert all(len(set(ranked)) == len(ranked) and set(ranked) <= set(user.ids) for ranked in rankings)
+    assert sum(want in ranked[:3] for want, ranked in zip(wanted, rankings, strict=True)) >= 6
+    assert METHODS[name].rank(user, QUERIES[0]) == rankings[0]
 
 
 @pytest.mark.slow
-def test_time_as_text_finds_a_named_month_and_no_photo_finds_no_image(user: User) -> None:
+def test_time_as_text_finds_a_named_month_and_image_search_needs_image_vectors(user: User) -> None:
     assert st.rank(user, "anything from August 2020")[0] == "ann6" and st.rank(user, "a cat") == []
     with pytest.raises(NotApplicable, match="image"):
         METHODS["image"].rank(user, "cat")
 
 
 @pytest.mark.slow
-def test_coarse_vectors_as_long_as_the_whole_rank_as_the_whole(
+def test_coarse_vectors_of_full_length_rank_as_dense_vectors(
     user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reminisce, "COARSE", 384)
@@ -168,7 +171,7 @@ def test_coarse_vectors_as_long_as_the_whole_rank_as_the_whole(
 
 
 @pytest.mark.slow
-def test_a_vector_is_computed_once_and_charged_to_who_uses_it_again(user: User) -> None:
+def test_a_vector_is_computed_once_and_its_time_charged_to_a_later_use(user: User) -> None:
     user.forget_vectors()
     before = user.charged_ns
     first = user.vector("a boat")
@@ -177,7 +180,7 @@ def test_a_vector_is_computed_once_and_charged_to_who_uses_it_again(user: User) 
 
 
 @pytest.mark.slow
-def test_image_only_finds_by_pixels(bundle: Path, sample_album: Path) -> None:
+def test_the_image_method_finds_a_photo_by_its_pixels(bundle: Path, sample_album: Path) -> None:
     from gamer.runtime.models.models import Models
 
     user = User("sample", sample_album, Models.open(bundle))

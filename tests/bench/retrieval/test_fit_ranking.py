@@ -1,5 +1,5 @@
-"""Fitting the ranking: what is known to matter gets the weight, recall counts what there is to find, and one
-user's data is held out whole.
+"""Fitting the ranking: the feature that is known to matter gets the weight, recall counts every relevant
+photo, and all data of a user is held out together.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SIZE = len(fit_ranking.FITTED)
 
 
 def choice(user: str, rng: np.random.Generator, telling: int, dataset: str = "d") -> fit_ranking.Choice:
-    """Ten candidates, one meant; only feature `telling` tells it apart."""
+    """Ten candidates of which one is meant; only feature `telling` distinguishes it."""
     features = rng.normal(0, 1, (10, SIZE)).astype(np.float32)
     meant = np.zeros(10, np.bool_)
     meant[int(rng.integers(10))] = True
@@ -25,7 +25,7 @@ def choice(user: str, rng: np.random.Generator, telling: int, dataset: str = "d"
     return fit_ranking.Choice(dataset, user, features, meant, 1)
 
 
-def test_the_feature_that_tells_gets_the_weight() -> None:
+def test_the_feature_that_distinguishes_gets_the_largest_weight() -> None:
     rng = np.random.default_rng(0)
     choices = [choice(f"u{n % 4}", rng, telling=2) for n in range(200)]
     weights = fit_ranking._weights(choices)
@@ -36,7 +36,7 @@ def test_the_feature_that_tells_gets_the_weight() -> None:
     assert fit_ranking._cross_validated(choices)["d"] > 0.85
 
 
-def test_recall_is_macro_over_users_and_counts_what_cannot_be_found() -> None:
+def test_recall_weighs_users_equally_and_counts_photos_that_are_no_candidates() -> None:
     features = np.zeros((6, SIZE), np.float32)
     features[:, 0] = np.arange(6)
     first, last = np.arange(6) == 5, np.arange(6) == 0
@@ -49,15 +49,15 @@ def test_recall_is_macro_over_users_and_counts_what_cannot_be_found() -> None:
 
 def test_presence_is_fitted_only_where_there_are_foreign_queries() -> None:
     rng = np.random.default_rng(1)
-    own = [(float(x), 1.0, 0.0) for x in rng.normal(0.6, 0.1, 50)]
+    own_queries = [(float(x), 1.0, 0.0) for x in rng.normal(0.6, 0.1, 50)]
     foreign = [(float(x), 0.2, 0.0) for x in rng.normal(0.2, 0.1, 50)]
-    found = fit_ranking._here({"d": own, "d elsewhere": foreign})
-    assert set(found) == set(fit_ranking.HERE) and found["here_cosine"] > 0
-    assert fit_ranking._here({"d": own}) == {}
+    weights = fit_ranking._here({"d": own_queries, "d elsewhere": foreign})
+    assert set(weights) == set(fit_ranking.HERE) and weights["here_cosine"] > 0
+    assert fit_ranking._here({"d": own_queries}) == {}
 
 
 @pytest.mark.slow
-def test_the_command_fits_a_data_set(bundle: Path, tmp_path: Path) -> None:
+def test_bench_fit_fits_a_data_set_and_leaves_out_each_feature_in_turn(bundle: Path, tmp_path: Path) -> None:
     import gzip
 
     from gamer.bench.cli.bench import bench
@@ -91,6 +91,6 @@ def test_the_command_fits_a_data_set(bundle: Path, tmp_path: Path) -> None:
         ["fit", str(folder), "-b", str(bundle), "--cache", str(tmp_path / "albums"), "--output", str(out)],
     )
     assert done.exit_code == 0, done.output
-    found = json.loads(out.read_text(encoding="utf-8"))
-    assert found["queries"] == {"set": 14} and found["trained"]["set"] == 1.0
-    assert [step["without"] for step in found["steps"]] == list(fit_ranking.FITTED)
+    result = json.loads(out.read_text(encoding="utf-8"))
+    assert result["queries"] == {"set": 14} and result["trained"]["set"] == 1.0
+    assert [step["without"] for step in result["steps"]] == list(fit_ranking.FITTED)

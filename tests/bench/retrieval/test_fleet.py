@@ -1,5 +1,5 @@
-"""A fleet's figures follow from its users' files, whoever made them: one after the other here, or on Ray,
-which listens on loopback alone.
+"""A fleet's figures are computed from its users' files, whether the local engine or Ray wrote them; Ray
+listens on loopback only.
 """
 
 from __future__ import annotations
@@ -34,48 +34,50 @@ from tests.bench.retrieval.data_sets import write
 
 @given(st.integers(0, 10**6), st.integers(0, 10**5), st.integers(1, 20))
 @settings(max_examples=40)
-def test_a_made_up_user_is_the_same_everywhere_and_has_answers(seed: int, number: int, photos: int) -> None:
-    made = synthetic.make(seed, number, photos)
-    assert made == synthetic.make(seed, number, photos)
-    rows = [json.loads(line) for line in made.lines]
+def test_a_synthetic_user_is_reproducible_and_each_query_has_its_answers(
+    seed: int, number: int, photos: int
+) -> None:
+    user = synthetic.make(seed, number, photos)
+    assert user == synthetic.make(seed, number, photos)
+    rows = [json.loads(line) for line in user.lines]
     ids = {row["id"] for row in rows}
     assert len(ids) == photos == len(rows)
-    for query in made.queries:
+    for query in user.queries:
         assert query.relevant and set(query.relevant) <= ids
         places = [name for name, *_ in synthetic.PLACES if query.text.endswith(f" in {name}")]
-        for row in rows:  # what an answer must hold
+        for row in rows:  # an answer lies at the place that its query names
             if places and row["id"] in query.relevant:
                 assert (row["lat"], row["lon"]) in [
                     place[1:] for place in synthetic.PLACES if place[0] == places[0]
                 ]
 
 
-def test_made_up_users_differ_and_are_albums(tmp_path: Path) -> None:
+def test_synthetic_users_differ_and_can_be_scanned_as_photos(tmp_path: Path) -> None:
     one, other = synthetic.make(0, 1, 8), synthetic.make(0, 2, 8)
     assert one.lines != other.lines and synthetic.make(1, 1, 8).lines != one.lines
     synthetic.write(one, tmp_path / "a.jsonl")
-    found = list(scan(tmp_path / "a.jsonl"))
-    assert len(found) == 8 and all(
-        isinstance(item, Photo) and item.lat is not None and item.memories for item in found
+    scanned = list(scan(tmp_path / "a.jsonl"))
+    assert len(scanned) == 8 and all(
+        isinstance(item, Photo) and item.lat is not None and item.memories for item in scanned
     )
 
 
-def test_the_plan_is_the_mean_times_the_users(tmp_path: Path) -> None:
+def test_the_plan_multiplies_the_mean_user_by_the_number_of_users(tmp_path: Path) -> None:
     jobs = [fleet.Job(name, None, "") for name in ("a", "b")]
     for job, seconds in zip(jobs, (1.0, 3.0), strict=True):
         asked = AskedUser(job.name, 10, (Asked("q", job.name, 1, {"ours": (1,)}),), {"ours": 1.0}, {})
         result = fleet.UserResult("k", asked, seconds, 0.5, 1_000_000)
         (tmp_path / f"{job.name}.json").write_text(json.dumps(asdict(result)))
-    found = fleet.summed(
+    total = fleet.summed(
         jobs, fleet.FleetSettings("b", str(tmp_path), ("ours",)), "local", 1, 2, 4.0, 36_000, ""
     )
-    assert (found.plan.core_seconds_per_user, found.plan.core_seconds_per_photo, found.users_per_second) == (
+    assert (total.plan.core_seconds_per_user, total.plan.core_seconds_per_photo, total.users_per_second) == (
         2.5,
         0.25,
         0.5,
     )
-    assert found.plan.hours == {"2": 12.5, "16": 1.56, "128": 0.2} and found.plan.albums_gb == 36.0
-    assert found.methods[0].scores["recall5"].mean == 1.0 and (found.photos, found.queries) == (20, 2)
+    assert total.plan.hours == {"2": 12.5, "16": 1.56, "128": 0.2} and total.plan.albums_gb == 36.0
+    assert total.methods[0].scores["recall5"].mean == 1.0 and (total.photos, total.queries) == (20, 2)
     (tmp_path / "b.json").write_text('{"key": "k", "asked": {')
     with pytest.raises(DatasetError, match="no result of b"):
         fleet.summed(jobs, fleet.FleetSettings("b", str(tmp_path), ("ours",)), "local", 1, 2, 4.0, 1, "")
@@ -89,7 +91,9 @@ def test_the_plan_is_the_mean_times_the_users(tmp_path: Path) -> None:
         (("--engine", "spark"), "spark"),
     ],
 )
-def test_wrong_arguments(tmp_path: Path, options: tuple[str, ...], said: str) -> None:
+def test_wrong_fleet_arguments_exit_2_and_name_the_fault(
+    tmp_path: Path, options: tuple[str, ...], said: str
+) -> None:
     done = CliRunner().invoke(
         bench, ["fleet", "-b", str(tmp_path), "--results", str(tmp_path / "r"), *options]
     )
@@ -97,16 +101,16 @@ def test_wrong_arguments(tmp_path: Path, options: tuple[str, ...], said: str) ->
 
 
 def results(folder: Path) -> dict[str, object]:
-    """Every user's file without what is time."""
-    found = {path.stem: fleet.read(path) for path in sorted(folder.glob("*.json"))}
+    """Every user's result without its times."""
+    files = {path.stem: fleet.read(path) for path in sorted(folder.glob("*.json"))}
     return {
-        name: (one.key, replace(one.asked, milliseconds={})) for name, one in found.items() if one is not None
+        name: (one.key, replace(one.asked, milliseconds={})) for name, one in files.items() if one is not None
     }
 
 
 def listening_beyond_loopback() -> list[str]:
-    """Addresses, as the kernel writes them, on which this process or one below it listens beyond
-    127.0.0.1.
+    """Addresses other than loopback, as the kernel writes them, on which this process or a descendant
+    listens.
     """
     ours, parents = {os.getpid()}, {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
@@ -138,20 +142,20 @@ def listening_beyond_loopback() -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_run_goes_on_where_it_stopped_and_another_setting_is_another_result(
+def test_a_run_continues_where_it_stopped_and_another_setting_starts_anew(
     bundle: Path, tmp_path: Path
 ) -> None:
     jobs = fleet.jobs_of([write(tmp_path / "small")], 2, 7, 6)
     assert [job.name for job in jobs] == ["small-ann", "small-bob", "made-7-00000", "made-7-00001"]
     how = fleet.FleetSettings(str(bundle), str(tmp_path / "r"), ("dense",))
-    told: list[str] = []
+    progress: list[str] = []
 
     def run(settings: fleet.FleetSettings) -> int:
         return ENGINES["local"](
-            jobs, settings, 1, None, lambda count, total, name: told.append(f"{count}/{total} {name}")
+            jobs, settings, 1, None, lambda count, total, name: progress.append(f"{count}/{total} {name}")
         )
 
-    assert run(how) == 4 and told[-1] == "4/4 made-7-00001"
+    assert run(how) == 4 and progress[-1] == "4/4 made-7-00001"
     first = results(tmp_path / "r")
     assert len(first) == 4 and run(how) == 0
     (tmp_path / "r" / "made-7-00001.json").write_text('{"torn')
@@ -162,28 +166,32 @@ def test_a_run_goes_on_where_it_stopped_and_another_setting_is_another_result(
 
 
 @pytest.mark.slow
-def test_ray_gives_what_local_gives_on_loopback_alone(bundle: Path, tmp_path: Path) -> None:
+def test_ray_gives_the_results_of_the_local_engine_and_listens_on_loopback_only(
+    bundle: Path, tmp_path: Path
+) -> None:
     if find_spec("ray") is None:  # importing it here would fix its settings
         pytest.skip("needs the fleet extra")
     jobs = fleet.jobs_of([write(tmp_path / "small")], 4, 0, 8)
-    heard: list[str] = []
+    addresses: list[str] = []
 
-    def told(count: int, total: int, name: str) -> None:
+    def look_at_sockets(count: int, total: int, name: str) -> None:
         if "ray" in sys.modules and count == 1 and Path("/proc/net/tcp").exists():
-            heard.extend(listening_beyond_loopback())
+            addresses.extend(listening_beyond_loopback())
 
     how = fleet.FleetSettings(str(bundle), "", ("ours", "dense", "bm25"))
     done = {
-        engine: run(jobs, replace(how, results=str(tmp_path / engine)), 2, None, told)
+        engine: run(jobs, replace(how, results=str(tmp_path / engine)), 2, None, look_at_sockets)
         for engine, run in ENGINES.items()
     }
-    assert done == {"local": 6, "ray": 6} and heard == []
+    assert done == {"local": 6, "ray": 6} and addresses == []
     ours = results(tmp_path / "local")
     assert len(ours) == 6 and ours == results(tmp_path / "ray")
 
 
 @pytest.mark.slow
-def test_an_existing_cluster_does_users_and_names_one_that_fails(bundle: Path, tmp_path: Path) -> None:
+def test_an_existing_ray_cluster_measures_users_and_names_one_that_fails(
+    bundle: Path, tmp_path: Path
+) -> None:
     if find_spec("ray") is None:
         pytest.skip("needs the fleet extra")
     with cluster(tmp_path) as address:
@@ -239,7 +247,7 @@ TOKEN = {
 
 @contextmanager
 def cluster(folder: Path) -> Iterator[str]:
-    """A Ray cluster of one machine, as `ray start` makes it, on loopback; ended by its own process."""
+    """A Ray cluster of one machine on loopback, started by `ray start` and stopped by ending that process."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

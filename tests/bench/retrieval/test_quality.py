@@ -1,5 +1,5 @@
-"""`gamer bench quality`: the data's own scorer gives its numbers, and its file holds all that they follow
-from.
+"""`gamer bench quality` gives the numbers of the data sets' own scorer, and its file holds everything that
+they are computed from.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from tests.bench.retrieval.data_sets import write
 
 
 @given(st.lists(st.sampled_from("abcdefgh"), max_size=15), st.sets(st.sampled_from("abcdefgh"), min_size=1))
-def test_places_hold_all_that_scores_need(ranked: list[str], relevant: set[str]) -> None:
-    found = metrics.places(ranked, sorted(relevant))
+def test_places_hold_everything_that_the_scores_need(ranked: list[str], relevant: set[str]) -> None:
+    places = metrics.places(ranked, sorted(relevant))
     unique = list(dict.fromkeys(ranked))
-    assert found == tuple(n for n, i in enumerate(unique[:10], 1) if i in relevant)
-    assert metrics.recall(found, len(relevant), 3) == len(set(unique[:3]) & relevant) / len(relevant)
-    assert metrics.from_places(found, len(relevant)) == metrics.score(ranked, sorted(relevant))
+    assert places == tuple(n for n, i in enumerate(unique[:10], 1) if i in relevant)
+    assert metrics.recall(places, len(relevant), 3) == len(set(unique[:3]) & relevant) / len(relevant)
+    assert metrics.from_places(places, len(relevant)) == metrics.score(ranked, sorted(relevant))
 
 
 def asked(user: str, places: list[dict[str, tuple[int, ...]]]) -> quality.AskedUser:
-    queries = tuple(quality.Asked(f"{user}{n}", user, 1, found) for n, found in enumerate(places))
+    queries = tuple(quality.Asked(f"{user}{n}", user, 1, hits) for n, hits in enumerate(places))
     return quality.AskedUser(user, 9, queries, {"ours": 1.0, "bm25": 1.0, "dense": 1.0}, {})
 
 
-def test_judging_is_macro_over_users_and_corrects_for_the_number_of_methods() -> None:
+def test_judging_weighs_users_equally_and_corrects_for_the_number_of_methods() -> None:
     miss: tuple[int, ...] = ()
     first = asked("a", [{"ours": (1,), "bm25": miss, "dense": (1,)}] * 30)
     second = asked(
@@ -53,7 +53,9 @@ def test_judging_is_macro_over_users_and_corrects_for_the_number_of_methods() ->
 
 
 @pytest.mark.parametrize("options", [("-m", "bm26"), ("-m", "bm25", "--reference", "ours")])
-def test_a_method_that_is_not_there_is_a_wrong_argument(tmp_path: Path, options: tuple[str, ...]) -> None:
+def test_an_unknown_method_or_reference_exits_2_and_names_the_methods(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
     done = CliRunner().invoke(bench, ["quality", str(tmp_path), "-b", str(tmp_path), *options])
     assert done.exit_code == 2 and ("bm25" in done.output)
 
@@ -77,13 +79,13 @@ def test_the_scorer_gives_the_same_numbers_and_the_file_can_be_judged_again(
     command += ["--output", str(tmp_path / "q.json"), *(word for name in names for word in ("-m", name))]
     done = CliRunner().invoke(bench, command)
     assert done.exit_code == 0, done.output
-    found = json.loads((tmp_path / "q.json").read_text())
-    assert found["skipped"] == {"image": "no image vectors in these albums"} and found["command"].startswith(
-        "gamer bench quality small -b"
-    )
-    asked_again = tuple(quality.asked_from(one) for one in found["users"])
+    result = json.loads((tmp_path / "q.json").read_text())
+    assert result["skipped"] == {"image": "no image vectors in these albums"} and result[
+        "command"
+    ].startswith("gamer bench quality small -b")
+    asked_again = tuple(quality.asked_from(one) for one in result["users"])
     again = quality.judge(asked_again, ["ours", "bm25", "rrf"], "ours")
-    assert json.loads(json.dumps([asdict(row) for row in again])) == found["methods"]
+    assert json.loads(json.dumps([asdict(row) for row in again])) == result["methods"]
     for row in again:
         scorer = [
             sys.executable,
@@ -107,26 +109,26 @@ def test_the_scorer_gives_the_same_numbers_and_the_file_can_be_judged_again(
 
 
 @pytest.mark.slow
-def test_an_interrupted_run_goes_on_and_another_command_does_not_take_its_parts(
+def test_an_interrupted_run_continues_and_another_command_ignores_its_parts(
     bundle: Path, tmp_path: Path
 ) -> None:
     folder, parts = write(tmp_path / "small"), tmp_path / "parts"
 
     def run(*names: str) -> quality.Quality:
         return quality.evaluate(
-            bundle, folder, names, names[0], 1, tmp_path / "cache", said.append, "", parts
+            bundle, folder, names, names[0], 1, tmp_path / "cache", messages.append, "", parts
         )[0]
 
-    said: list[str] = []
+    messages: list[str] = []
     first = run("dense", "image")
-    assert said[-1] == "bob: asking" and len(list(parts.glob("*.json"))) == 2
+    assert messages[-1] == "bob: asking" and len(list(parts.glob("*.json"))) == 2
     (parts / "small-bob.json").write_text("{")
-    said.clear()
+    messages.clear()
     again = run("dense", "image")
     assert (
-        said == ["bob: asking"]
+        messages == ["bob: asking"]
         and again.users[0] == first.users[0]
         and again.methods[0].scores == first.methods[0].scores
     )
-    said.clear()
-    assert [row.method for row in run("dense", "bm25").methods] == ["dense", "bm25"] and len(said) == 2
+    messages.clear()
+    assert [row.method for row in run("dense", "bm25").methods] == ["dense", "bm25"] and len(messages) == 2

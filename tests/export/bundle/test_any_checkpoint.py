@@ -1,4 +1,4 @@
-"""A real person's checkpoint, as Hugging Face saves it, through the whole exporter: every architecture, every
+"""A user's own checkpoint, as Hugging Face saves it, through the whole exporter: every architecture, every
 target, and a search with it.
 """
 
@@ -49,7 +49,9 @@ def settings(name: str, folder: Path, quant: str = "int8") -> Settings:
 
 
 @pytest.mark.parametrize("name", tiny.TINY)
-def test_every_architecture_for_onnx(name: str, tmp_path: Path, export: Export) -> None:
+def test_a_checkpoint_of_every_architecture_exports_to_onnx_and_passes_parity(
+    name: str, tmp_path: Path, export: Export
+) -> None:
     manifest = export(settings(name, tmp_path), tmp_path / "out")
     mf.check(tmp_path / "out", mf.read(tmp_path / "out"))
     assert all(a.parity.status == "passed" and a.quant == "int8" for a in manifest.artifacts)
@@ -58,24 +60,26 @@ def test_every_architecture_for_onnx(name: str, tmp_path: Path, export: Export) 
     if manifest.language is not None:
         models = Models.open(tmp_path / "out")
         ids = tuple(models.llm_tokenizer.encode("a red boat").ids)
-        said = models.language_model.generate(Request(ids, 4))
-        assert said.ended in ENDS and said.prompt_tokens == len(ids)
+        generated = models.language_model.generate(Request(ids, 4))
+        assert generated.ended in ENDS and generated.prompt_tokens == len(ids)
 
 
 @pytest.mark.parametrize("target", ["executorch", "coreml"])
 @pytest.mark.parametrize("name", ["clip", "gemma3"])
-def test_the_other_targets(name: str, target: str, tmp_path: Path, export: Export) -> None:
+def test_a_clip_and_a_language_model_export_to_executorch_and_coreml(
+    name: str, target: str, tmp_path: Path, export: Export
+) -> None:
     manifest = export(settings(name, tmp_path), tmp_path / "out", (target,))
     assert all(a.target == target and a.parity.minimum is not None for a in manifest.artifacts)
 
 
 @pytest.mark.parametrize("quant", ["fp32", "fp16", "int4"])
-def test_quantizations_of_a_tower(
+def test_a_clip_exports_in_each_quantization(
     quant: str, tmp_path: Path, export: Export, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from gamer.export import recipe
 
-    if quant == "int4":  # 32 numbers a row are one block: a tower this small is as rough as that
+    if quant == "int4":  # a row of 32 numbers is one block: a tower this small loses more than a real one
         monkeypatch.setitem(
             recipe.THRESHOLDS, "int4", {**recipe.THRESHOLDS["int4"], "image_tower": recipe.Threshold(0.9)}
         )
@@ -86,7 +90,7 @@ def test_quantizations_of_a_tower(
     }
 
 
-def test_photos_are_found_by_ones_own_clip(tmp_path: Path, export: Export) -> None:
+def test_photos_are_indexed_and_searched_with_a_users_own_clip(tmp_path: Path, export: Export) -> None:
     export(settings("clip", tmp_path), tmp_path / "out")
     rng, photos = np.random.default_rng(0), tmp_path / "photos"
     photos.mkdir()
@@ -100,7 +104,7 @@ def test_photos_are_found_by_ones_own_clip(tmp_path: Path, export: Export) -> No
         engine.search("a boat", refined_by="llm")
 
 
-def test_random_weights_are_marked_and_refused(
+def test_random_weights_are_marked_and_refused_unless_they_are_allowed(
     tmp_path: Path, export: Export, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from gamer.export.checkpoints import catalogue as named
@@ -116,7 +120,9 @@ def test_random_weights_are_marked_and_refused(
     assert Models.open(tmp_path / "out", allow_random=True).manifest == manifest
 
 
-def test_weights_that_the_config_does_not_fit_leave_nothing_behind(tmp_path: Path, export: Export) -> None:
+def test_weights_that_do_not_fit_the_config_are_refused_and_leave_no_output(
+    tmp_path: Path, export: Export
+) -> None:
     asked = settings("qwen2", tmp_path)
     config = tmp_path / "qwen2" / "config.json"
     config.write_text(json.dumps(json.loads(config.read_text()) | {"intermediate_size": 128}))
@@ -128,7 +134,7 @@ def test_weights_that_the_config_does_not_fit_leave_nothing_behind(tmp_path: Pat
     assert not (tmp_path / "out").exists()
 
 
-def test_an_architecture_that_is_not_known_is_named(tmp_path: Path, export: Export) -> None:
+def test_an_unknown_architecture_is_named_in_the_error(tmp_path: Path, export: Export) -> None:
     asked = settings("qwen2", tmp_path)
     config = tmp_path / "qwen2" / "config.json"
     config.write_text(json.dumps(json.loads(config.read_text()) | {"model_type": "mamba"}))

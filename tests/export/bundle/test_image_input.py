@@ -1,5 +1,5 @@
-"""`--image-input any` and `--keep` through the whole exporter: a tower that takes bytes, proven on
-photographs, sees what a prepared one sees.
+"""`--image-input any` and `--keep` through the whole exporter: a tower that takes bytes is compared on
+photographs and gives the vector of one that takes prepared pixels.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from tests.export import tiny
 pytestmark = pytest.mark.slow
 
 
-def test_both_forms_of_a_tower_see_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tower_on_bytes_gives_the_vector_of_a_tower_on_prepared_pixels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(write, "_run", lambda tasks, jobs, report: [write.run_task(task) for task in tasks])
     source = str(tiny.TINY["clip"](tmp_path / "clip"))
     asked = {

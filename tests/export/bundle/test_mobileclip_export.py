@@ -50,14 +50,14 @@ SHALLOW: dict[str, Any] = {
 }
 
 
-def test_a_published_directory_goes_through(
+def test_a_published_mobileclip_directory_exports_and_matches_its_golden_vectors(
     mobileclip_reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Tasks in this process: a worker takes longer to start than these towers to export.
     monkeypatch.setattr(write, "_run", lambda tasks, jobs, report: [write.run_task(task) for task in tasks])
     source = tmp_path / "MobileCLIP-OpenCLIP"
     shutil.copytree(mobileclip_reference / "branched", source)
-    # Smaller photos: convolutions take any, and the vocabulary here is as small as the text tower.
+    # Smaller photos, because convolutions take any size, and a vocabulary as small as the text tower here.
     (source / "tokenizer.json").write_text(tiny.tokenizer("<begin>", "<end>"), encoding="utf-8")
     config = source / "open_clip_config.json"
     config.write_text(config.read_text().replace('"image_size": 256', '"image_size": 128'))
@@ -73,31 +73,33 @@ def test_a_published_directory_goes_through(
         "bilinear",
         (255.0,) * 3,
     )
-    found = Models.open(tmp_path / "out")
+    models = Models.open(tmp_path / "out")
     golden = np.load(tmp_path / "out" / "fixtures" / "image_tower.want.npy")
     pixels = np.load(tmp_path / "out" / "fixtures" / "image_tower.pixels.npy").astype(np.float32)
     close = (
         golden
         @ np.concatenate(
-            [found.session("image_tower").run({"pixels": x[None]})["embedding"] for x in pixels]
+            [models.session("image_tower").run({"pixels": x[None]})["embedding"] for x in pixels]
         ).T
     )
-    # A photo is itself, and is not another.
+    # Each photo's vector is nearest to its own golden vector.
     assert (close.argmax(1) == np.arange(len(golden))).all() and close.diagonal().min() > 0.98
 
 
 @pytest.mark.parametrize(
     ("quant", "target"), [("fp16", "onnx"), ("int4", "onnx"), ("int4", "coreml"), ("fp32", "executorch")]
 )
-def test_the_other_targets(quant: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shallow_towers_export_for_each_target_in_its_quantization(
+    quant: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(catalogue, "config", lambda name: json.loads(json.dumps(SHALLOW)))
     settings = Settings("mobileclip-s0", quant, (("image", "random:1"), ("text", "random:1")))
     (tmp_path / "records").mkdir()
-    made = [write.run_task(task).artifact for task in write.tasks(settings, (target,), str(tmp_path))]
-    assert {a.role: a.quant for a in made} == dict.fromkeys(
+    artifacts = [write.run_task(task).artifact for task in write.tasks(settings, (target,), str(tmp_path))]
+    assert {a.role: a.quant for a in artifacts} == dict.fromkeys(
         ("image_tower", "text_tower"), "int8" if quant == "int4" else quant
     )
-    assert all(a.parity.status == "passed" and a.parity.minimum is not None for a in made)
+    assert all(a.parity.status == "passed" and a.parity.minimum is not None for a in artifacts)
 
 
 def test_convolutions_of_single_channels_stay_in_floats_on_executorch() -> None:
@@ -105,7 +107,7 @@ def test_convolutions_of_single_channels_stay_in_floats_on_executorch() -> None:
     spec, x = (TensorSpec("x", (1, 8, 6, 6), "float32"),), torch.randn(1, 8, 6, 6)
     item = ExportModule("image_tower", ConvMlp(8, 2).eval(), (x,), spec, spec, {}, "", "", False, "image")
     graph = to_executorch._static_int8(item, [(x.numpy(),)]).graph
-    # Of each convolution: whether it sees single channels, whether its input was quantized.
+    # For each convolution: whether it works on single channels, and whether its input was quantized.
     kinds = [
         (bool(n.args[6:] and n.args[6] > 1), "dequantize" in str(n.args[0].target))
         for n in graph.nodes

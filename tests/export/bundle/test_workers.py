@@ -1,5 +1,5 @@
-"""Worker processes: results as they come, the first failure ends the rest at once, and none outlives its
-parent.
+"""Worker processes: results come as they are ready, the first failure ends the other workers, and none
+outlives its parent.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ pytest.importorskip("torch", reason="needs the export extra")
 from gamer.export.bundle import workers
 from gamer.export.errors import ExportError
 
-SLOW = 60.0  # seconds that nobody waits for
+SLOW = 60.0  # seconds; no test waits that long
 
 
 def job(task: tuple[str, str]) -> str:
@@ -38,24 +38,26 @@ def job(task: tuple[str, str]) -> str:
     return f"{what} by {os.getpid()}"
 
 
-def test_results_come_with_their_tasks_and_chatter_goes_to_the_log(tmp_path: Path) -> None:
+def test_results_come_with_their_tasks_and_printed_text_goes_to_the_log(tmp_path: Path) -> None:
     tasks = [(str(n), str(tmp_path)) for n in range(5)]
-    found = dict(workers.run(job, tasks, 2, str(tmp_path / "log")))
-    assert {task: text.split(" by ")[0] for task, text in found.items()} == {task: task[0] for task in tasks}
-    assert len({text.split(" by ")[1] for text in found.values()}) <= 2
+    results = dict(workers.run(job, tasks, 2, str(tmp_path / "log")))
+    assert {task: text.split(" by ")[0] for task, text in results.items()} == {
+        task: task[0] for task in tasks
+    }
+    assert len({text.split(" by ")[1] for text in results.values()}) <= 2
     assert (tmp_path / "log").read_text().count("chatter") == 5
 
 
-def test_one_job_at_a_time_is_a_process_each(tmp_path: Path) -> None:
-    found = dict(workers.run(job, [("a", str(tmp_path)), ("b", str(tmp_path))], 1, str(tmp_path / "log")))
-    assert len({text.split(" by ")[1] for text in found.values()}) == 2
+def test_with_one_job_at_a_time_each_task_has_its_own_process(tmp_path: Path) -> None:
+    results = dict(workers.run(job, [("a", str(tmp_path)), ("b", str(tmp_path))], 1, str(tmp_path / "log")))
+    assert len({text.split(" by ")[1] for text in results.values()}) == 2
 
 
 @pytest.mark.parametrize(
     ("task", "says"),
     [("fails", "cosine 0.5"), ("dies", "a worker was killed"), ("odd", "RuntimeError: first line$")],
 )
-def test_a_failure_is_said_at_once_and_ends_the_others(tmp_path: Path, task: str, says: str) -> None:
+def test_a_failure_is_raised_and_ends_the_other_workers(tmp_path: Path, task: str, says: str) -> None:
     tasks = [("slow", str(tmp_path)), (task, str(tmp_path)), ("slow", str(tmp_path))]
     with pytest.raises(ExportError, match=says):
         list(workers.run(job, tasks if task == "fails" else tasks[1:], 2, str(tmp_path / "log")))

@@ -1,4 +1,4 @@
-"""The exporter: one small component for real on every target, what a failure leaves behind, and what an
+"""The exporter: one small component exported to every target, what a failure leaves behind, and what an
 interrupted export keeps.
 """
 
@@ -36,7 +36,7 @@ def task(folder: Path, target: str, role: str = "dpe_router") -> bundle.Task:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["onnx", "executorch", "coreml"])
-def test_one_component_for_real(tmp_path: Path, target: str) -> None:
+def test_one_component_exports_to_each_target_with_its_digest_and_parity(tmp_path: Path, target: str) -> None:
     artifact = bundle.run_task(task(tmp_path, target)).artifact
     assert mf.digest(tmp_path / artifact.path) == (artifact.bytes, artifact.sha256)
     assert artifact.parity.minimum is not None and artifact.parity.minimum >= artifact.parity.threshold
@@ -46,31 +46,33 @@ def test_one_component_for_real(tmp_path: Path, target: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["onnx", "executorch", "coreml"])
-def test_a_token_table_with_scales_for_parts_of_a_row(
+def test_a_token_table_with_a_scale_for_each_group_stays_close_on_each_target(
     tmp_path: Path, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Int8Embedding, "OUTLIER", 0.0)
-    found = bundle.run_task(task(tmp_path, target, "llm_embed")).artifact
+    artifact = bundle.run_task(task(tmp_path, target, "llm_embed")).artifact
     assert (
-        found.parity.minimum is not None
-        and found.parity.minimum > 0.9999
-        and found.bytes < 1.16 * 49152 * 576
+        artifact.parity.minimum is not None
+        and artifact.parity.minimum > 0.9999
+        and artifact.bytes < 1.16 * 49152 * 576
     )
 
 
 @pytest.mark.slow
-def test_a_finished_part_is_kept_and_a_changed_one_is_not(tmp_path: Path) -> None:
+def test_a_finished_artifact_is_kept_and_a_changed_one_is_not(tmp_path: Path) -> None:
     wanted = task(tmp_path, "onnx")
     assert bundle._finished(wanted) is None
-    made = bundle.run_task(wanted)
-    assert bundle._finished(wanted) == made
+    result = bundle.run_task(wanted)
+    assert bundle._finished(wanted) == result
     half = tmp_path / "onnx" / "partial-7-dpe_expert_0.onnx"
     half.write_bytes(b"what a killed worker left")
     (tmp_path / "onnx" / "tmpabc").mkdir()
     (tmp_path / "onnx" / "tmpabc" / "graph.onnx").write_bytes(b"more of it")
-    bundle._sweep([wanted, replace(wanted, role="dpe_expert_0")], {wanted: made})
-    assert [p.relative_to(tmp_path).as_posix() for p in (tmp_path / "onnx").iterdir()] == [made.artifact.path]
-    (tmp_path / made.artifact.path).write_bytes(b"cut short")
+    bundle._sweep([wanted, replace(wanted, role="dpe_expert_0")], {wanted: result})
+    assert [p.relative_to(tmp_path).as_posix() for p in (tmp_path / "onnx").iterdir()] == [
+        result.artifact.path
+    ]
+    (tmp_path / result.artifact.path).write_bytes(b"cut short")
     assert bundle._finished(wanted) is None
 
 
@@ -89,8 +91,8 @@ def test_parity_below_its_threshold_fails_with_the_figure_and_leaves_nothing(
 
 
 @pytest.mark.slow
-def test_another_models_artifact_does_not_pass_for_this_one(tmp_path: Path) -> None:
-    """Expert 1's file under expert 0's name: same shapes, same bytes count, another function."""
+def test_the_artifact_of_another_component_fails_parity(tmp_path: Path) -> None:
+    """Expert 1's file under expert 0's name: same shapes, same number of bytes, another function."""
     artifact = bundle.run_task(task(tmp_path, "onnx", "dpe_expert_1")).artifact
     item = components.build(POCKET, "dpe_expert_0", "fp32")
     with pytest.raises(ExportError, match="worst cosine"):
@@ -103,7 +105,7 @@ def test_another_models_artifact_does_not_pass_for_this_one(tmp_path: Path) -> N
         )
 
 
-def test_targets_are_parsed_and_named() -> None:
+def test_targets_are_parsed_and_an_unknown_target_lists_the_choices() -> None:
     assert bundle.parse_targets("coreml, onnx") == ("onnx", "coreml")
     with pytest.raises(ExportError, match="choose from: onnx, executorch, coreml"):
         bundle.parse_targets("onnx,tflite")
@@ -111,7 +113,7 @@ def test_targets_are_parsed_and_named() -> None:
         bundle.parse_targets(" , ")
 
 
-def test_parts_are_named_and_what_needs_another_says_so() -> None:
+def test_parts_are_parsed_and_a_part_that_needs_another_names_it() -> None:
     assert Settings("pocket", parts=("image", "text")).chosen.parts() == ("image", "text")
     assert components.roles(Settings("pocket", parts=("text",))) == ("text_tower",)
     for parts, says in (
@@ -131,10 +133,10 @@ def test_parts_are_named_and_what_needs_another_says_so() -> None:
 
 
 @pytest.mark.slow
-def test_a_bundle_of_some_parts_is_added_to_and_keeps_what_it_had(
+def test_exporting_another_target_keeps_the_artifacts_that_a_bundle_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Text first, for a first answer; then another target: the file that was proven stays, byte for byte,
+    """The text tower is exported to one target and then to another: the first artifact stays, byte for byte,
     with its time of export.
     """
     monkeypatch.setattr(
@@ -156,13 +158,13 @@ def test_a_bundle_of_some_parts_is_added_to_and_keeps_what_it_had(
     ) == first.artifacts[0]
     assert both.golden("text_tower").keys() == {"ids", "mask", "want"}
     mf.check(tmp_path / "out", both)
-    said: list[str] = []
+    messages: list[str] = []
     assert bundle.export(
-        text, ("onnx",), tmp_path / "out", 1, lambda what, _: said.append(what)
-    ) == both and said == ["up to date"]
+        text, ("onnx",), tmp_path / "out", 1, lambda what, _: messages.append(what)
+    ) == both and messages == ["up to date"]
     shutil.rmtree(
         tmp_path / "out" / "coreml"
-    )  # damaged: written anew, and a target that was not asked for before is added to what stands
+    )  # a damaged target is written anew, and a target that was not asked for before is added
     shutil.rmtree(tmp_path / "out")
     only = bundle.export(text, ("coreml",), tmp_path / "out", 1, lambda *_: None)
     (tmp_path / "out.partial" / "records").mkdir(parents=True)
@@ -182,7 +184,7 @@ def test_a_bundle_of_some_parts_is_added_to_and_keeps_what_it_had(
     ]
 
 
-def test_a_bundle_names_no_weights_to_fetch_and_no_pickle_to_run() -> None:
+def test_verify_takes_neither_sources_of_weights_nor_trust_from_the_bundle() -> None:
     golden = mf.from_json((GOLDEN / "manifest_v2.json").read_text(encoding="utf-8"), "golden")
     hostile = replace(
         golden, settings={**POCKET.to_strings(), "sources": "llm=evil/repo", "trust_pickle": "True"}
@@ -202,7 +204,7 @@ def test_an_unknown_recipe_lists_the_choices() -> None:
 
 @pytest.mark.parametrize("manifest", [None, '{"name": "my web app"}', "golden"])
 def test_a_directory_that_is_no_bundle_is_left_alone(tmp_path: Path, manifest: str | None) -> None:
-    """No manifest, somebody else's, and a true one with a stranger's file beside it."""
+    """Without a manifest, with that of another program, and with a true one beside a file of the user's."""
     if manifest:
         golden = GOLDEN / "manifest_v1.json"
         (tmp_path / "manifest.json").write_text(
@@ -215,7 +217,7 @@ def test_a_directory_that_is_no_bundle_is_left_alone(tmp_path: Path, manifest: s
 
 
 @pytest.mark.slow
-def test_the_exported_bundle_holds_what_the_readme_says(bundle: Path) -> None:
+def test_the_exported_bundle_holds_each_component_for_each_target_above_its_parity(bundle: Path) -> None:
     manifest = mf.read(bundle)
     mf.check(bundle, manifest)
     assert {(a.role, a.target) for a in manifest.artifacts} == {
@@ -230,7 +232,7 @@ def test_the_exported_bundle_holds_what_the_readme_says(bundle: Path) -> None:
 
 
 @pytest.mark.slow
-def test_verify_measures_again(bundle: Path) -> None:
+def test_verify_measures_the_parity_of_the_manifest_again(bundle: Path) -> None:
     manifest = mf.read(bundle)
     few = replace(
         manifest, artifacts=tuple(a for a in manifest.artifacts if a.role in ("dpe_router", "text_tower"))

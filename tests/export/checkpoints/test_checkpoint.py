@@ -1,4 +1,4 @@
-"""Checkpoints of every kind behind one interface, and what is said of those that cannot be read."""
+"""Checkpoints of every kind behind one interface, and the errors for those that cannot be read."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ def qwen2(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_directory_gives_tensors_by_name_and_shape(qwen2: Path) -> None:
-    found = open_checkpoint(None, str(qwen2))
+    checkpoint = open_checkpoint(None, str(qwen2))
     assert (
-        found.config["model_type"] == "qwen2"
-        and found.weights.source == "local:qwen2"
-        and found.weights.trained
+        checkpoint.config["model_type"] == "qwen2"
+        and checkpoint.weights.source == "local:qwen2"
+        and checkpoint.weights.trained
     )
-    assert found.weights.get(Q, 64, 64).dtype == torch.float32
+    assert checkpoint.weights.get(Q, 64, 64).dtype == torch.float32
     assert (
-        not found.weights.has("lm_head.weight")
-        and found.tokenizer is not None
-        and "<|im_start|>" in found.tokenizer()
+        not checkpoint.weights.has("lm_head.weight")
+        and checkpoint.tokenizer is not None
+        and "<|im_start|>" in checkpoint.tokenizer()
     )
     with pytest.raises(ExportError, match=r"local:qwen2: no tensor model\.layers\.7"):
-        found.weights.get("model.layers.7.self_attn.q_proj.weight", 64, 64)
+        checkpoint.weights.get("model.layers.7.self_attn.q_proj.weight", 64, 64)
     with pytest.raises(
         ExportError, match=r"q_proj\.weight has shape \[64, 64\], the architecture wants \[32, 64\]"
     ):
-        found.weights.get(Q, 32, 64)
+        checkpoint.weights.get(Q, 32, 64)
 
 
-def test_random_weights_are_the_same_on_every_machine_and_of_the_true_architecture() -> None:
+def test_random_weights_depend_on_seed_and_name_and_are_scaled_by_architecture() -> None:
     one, two, other = RandomWeights(7), RandomWeights(7), RandomWeights(8)
     assert torch.equal(one.get(Q, 64, 32), two.get(Q, 64, 32)) and not torch.equal(
         one.get(Q, 64, 32), other.get(Q, 64, 32)
@@ -63,11 +63,11 @@ def test_random_weights_are_the_same_on_every_machine_and_of_the_true_architectu
     )
     assert RandomWeights(7, table=0.5).get(table, 256, 256).std() == pytest.approx(0.5, rel=0.02)
     assert RandomWeights(7, head=64).get(queries, 256, 256).std() == pytest.approx(1 / 128, rel=0.02)
-    found = open_checkpoint("qwen2-1.5b", "random:7")
-    assert isinstance(found.weights, RandomWeights) and (
-        found.weights.depth,
-        found.weights.head,
-        found.weights.table,
+    qwen2 = open_checkpoint("qwen2-1.5b", "random:7")
+    assert isinstance(qwen2.weights, RandomWeights) and (
+        qwen2.weights.depth,
+        qwen2.weights.head,
+        qwen2.weights.table,
     ) == (28, 1, 1.0)
     gemma, t5 = (open_checkpoint(name, "random:7").weights for name in ("gemma3-1b", "flan-t5-xl"))
     assert isinstance(gemma, RandomWeights) and (gemma.table, gemma.depth, gemma.sandwich) == (
@@ -83,9 +83,9 @@ def test_random_weights_are_the_same_on_every_machine_and_of_the_true_architectu
         assert 1 + float(gemma.get(f"model.layers.0.{norm}.weight", 4)[0]) == pytest.approx(scale)
     assert isinstance(t5, RandomWeights) and t5.head == 64
     assert (
-        found.config["num_hidden_layers"] == 28
-        and found.weights.source == "random:7"
-        and not found.weights.trained
+        qwen2.config["num_hidden_layers"] == 28
+        and qwen2.weights.source == "random:7"
+        and not qwen2.weights.trained
     )
 
 
@@ -107,7 +107,7 @@ def test_every_model_has_a_configuration(name: str) -> None:
         ),
     ],
 )
-def test_what_is_not_there_is_said_in_one_line(
+def test_a_missing_checkpoint_is_reported_in_one_line(
     source: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
@@ -116,7 +116,7 @@ def test_what_is_not_there_is_said_in_one_line(
     assert "\n" not in str(error.value)
 
 
-def test_random_needs_an_architecture() -> None:
+def test_random_weights_need_a_recipe() -> None:
     with pytest.raises(ExportError, match="name a recipe"):
         open_checkpoint(None, "random")
 
@@ -139,14 +139,14 @@ def test_safetensors_are_preferred_and_the_pickle_beside_them_is_never_opened(
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", "[" * 100_000, '{"model_type": NaN'])
-def test_a_config_that_is_none_is_named(tmp_path: Path, text: str) -> None:
+def test_a_malformed_config_is_named_in_the_error(tmp_path: Path, text: str) -> None:
     (tmp_path / "config.json").write_text(text)
     (tmp_path / "model.safetensors").write_bytes(b"")
     with pytest.raises(ExportError, match=r"config\.json: not"):
         open_checkpoint(None, str(tmp_path))
 
 
-def test_a_directory_without_what_it_needs(tmp_path: Path) -> None:
+def test_a_directory_without_a_config_or_weights_is_refused_by_what_is_missing(tmp_path: Path) -> None:
     with pytest.raises(ExportError, match=r"no config\.json"):
         open_checkpoint(None, str(tmp_path))
     (tmp_path / "config.json").write_text("{}")
@@ -155,7 +155,7 @@ def test_a_directory_without_what_it_needs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cut", [0, 4, 100, 5000])
-def test_a_cut_safetensors_file_is_no_checkpoint(qwen2: Path, tmp_path: Path, cut: int) -> None:
+def test_a_cut_safetensors_file_is_refused(qwen2: Path, tmp_path: Path, cut: int) -> None:
     (tmp_path / "config.json").write_bytes((qwen2 / "config.json").read_bytes())
     (tmp_path / "model.safetensors").write_bytes((qwen2 / "model.safetensors").read_bytes()[:cut])
     with pytest.raises(ExportError, match="not a whole safetensors file"):
@@ -163,17 +163,17 @@ def test_a_cut_safetensors_file_is_no_checkpoint(qwen2: Path, tmp_path: Path, cu
 
 
 @pytest.mark.parametrize("data", [b"", b"GGUF", b"GGUF" + b"\xff" * 200, b"not at all"])
-def test_a_file_that_is_no_gguf(tmp_path: Path, data: bytes) -> None:
+def test_a_file_that_is_no_whole_gguf_is_refused(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "x.gguf").write_bytes(data)
     with pytest.raises(ExportError, match="not a whole GGUF file"):
         open_checkpoint("smollm2-135m", str(tmp_path / "x.gguf"))
 
 
 def test_a_gguf_gives_hugging_faces_names_and_keys() -> None:
-    found = open_checkpoint("smollm2-135m")
+    checkpoint = open_checkpoint("smollm2-135m")
     packaged = catalogue.config("smollm2-135m")
-    assert {key: found.config[key] for key in packaged if key != "rms_norm_eps"} == {
+    assert {key: checkpoint.config[key] for key in packaged if key != "rms_norm_eps"} == {
         k: v for k, v in packaged.items() if k != "rms_norm_eps"
     }
-    assert found.weights.get(Q, 576, 576).std() > 0
-    assert json.loads(found.tokenizer() if found.tokenizer else "")["model"]["type"] == "BPE"
+    assert checkpoint.weights.get(Q, 576, 576).std() > 0
+    assert json.loads(checkpoint.tokenizer() if checkpoint.tokenizer else "")["model"]["type"] == "BPE"

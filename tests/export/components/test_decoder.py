@@ -1,4 +1,4 @@
-"""The decoder three ways on one tiny random model: transformers' Llama, our torch step, our ONNX graph."""
+"""The torch step and the ONNX graph of one tiny random decoder agree; and how its weights are quantized."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def table() -> FloatArray:
 
 
 def on_the_grid(step: DecoderStep) -> DecoderStep:
-    """The model with weights that were 4-bit quantized before, as a Q4_1 file's are."""
+    """The model with weights that were quantized to 4 bits before, as those of a Q4_1 file are."""
     changed = copy.deepcopy(step)
     for layer in changed.layers:
         for linear in (layer.qkv, layer.out, layer.gate_up, layer.down):
@@ -83,7 +83,7 @@ def onnx_session(step: DecoderStep, quant: str, path: Path) -> object:
 
 
 @pytest.mark.parametrize(("quant", "least"), [("fp32", 0.99999), ("int8", 0.995), ("int4", 0.99)])
-def test_onnx_decodes_and_prefills_like_the_step(
+def test_the_onnx_graph_decodes_and_prefills_like_the_torch_step(
     step: DecoderStep, table: FloatArray, tmp_path: Path, quant: str, least: float
 ) -> None:
     if quant == "int4":
@@ -101,7 +101,7 @@ def test_onnx_decodes_and_prefills_like_the_step(
         assert (ours == best).all()
 
 
-def test_the_cache_has_an_end(step: DecoderStep, table: FloatArray, tmp_path: Path) -> None:
+def test_a_full_cache_refuses_another_token(step: DecoderStep, table: FloatArray, tmp_path: Path) -> None:
     decoder = open_decoder(onnx_session(step, "fp32", tmp_path / "d.onnx"), LANGUAGE)  # type: ignore[arg-type]
     decoder.forward(table[:24])
     with pytest.raises(RuntimeFailure, match="25 tokens do not fit"):
@@ -109,7 +109,9 @@ def test_the_cache_has_an_end(step: DecoderStep, table: FloatArray, tmp_path: Pa
 
 
 @pytest.mark.parametrize("kind", ["torch", "onnx"])
-def test_a_kept_cache_restores(step: DecoderStep, table: FloatArray, tmp_path: Path, kind: str) -> None:
+def test_a_saved_cache_is_restored_and_one_of_another_shape_is_refused(
+    step: DecoderStep, table: FloatArray, tmp_path: Path, kind: str
+) -> None:
     decoder: Decoder = torch_decoder(step)
     if kind == "onnx":
         decoder = open_decoder(onnx_session(step, "fp32", tmp_path / "d.onnx"), LANGUAGE)  # type: ignore[arg-type]
@@ -117,16 +119,16 @@ def test_a_kept_cache_restores(step: DecoderStep, table: FloatArray, tmp_path: P
     want = decoder.forward(rows)[0].copy()
     decoder.reset()
     decoder.forward(rows[:4])
-    kept = decoder.keep()
-    assert kept.shape == (2, 2, 2, 4, 16)
-    decoder.forward(table[[8, 8, 8]])  # what comes after is forgotten
-    decoder.restore(kept)
+    saved = decoder.keep()
+    assert saved.shape == (2, 2, 2, 4, 16)
+    decoder.forward(table[[8, 8, 8]])  # `restore` drops these
+    decoder.restore(saved)
     assert decoder.past == 4
     np.testing.assert_allclose(decoder.forward(rows[4:])[0], want, rtol=2e-4, atol=2e-4)
     wrongs: tuple[Any, ...] = (
-        kept[:1],
-        kept.astype(np.float64),
-        kept[0],
+        saved[:1],
+        saved.astype(np.float64),
+        saved[0],
         np.zeros((2, 2, 2, 25, 16), np.float32),
     )
     for wrong in wrongs:
@@ -134,7 +136,9 @@ def test_a_kept_cache_restores(step: DecoderStep, table: FloatArray, tmp_path: P
             decoder.restore(wrong)
 
 
-def test_every_position_can_be_scored(step: DecoderStep, table: FloatArray, tmp_path: Path) -> None:
+def test_the_scores_of_all_positions_are_those_of_one_token_at_a_time(
+    step: DecoderStep, table: FloatArray, tmp_path: Path
+) -> None:
     decoder = open_decoder(onnx_session(step, "fp32", tmp_path / "d.onnx"), LANGUAGE)  # type: ignore[arg-type]
     assert isinstance(decoder, BoundDecoder)
     rows = table[[5, 9, 1, 33]]
@@ -144,7 +148,9 @@ def test_every_position_can_be_scored(step: DecoderStep, table: FloatArray, tmp_
         np.testing.assert_allclose(decoder.forward(row[None])[0], want, rtol=2e-4, atol=2e-4)
 
 
-def test_the_steps_decoder_generates(step: DecoderStep, table: FloatArray) -> None:
+def test_the_torch_step_generates_until_its_length_or_an_end_token(
+    step: DecoderStep, table: FloatArray
+) -> None:
     class Table:
         artifact = Artifact(
             "llm_embed",
@@ -170,14 +176,14 @@ def test_the_steps_decoder_generates(step: DecoderStep, table: FloatArray) -> No
     assert stopped.ids == free.ids[: free.ids.index(free.ids[2])] and stopped.ended == "end"
 
 
-def test_blocks_quantize_to_half_a_step() -> None:
+def test_quantized_blocks_err_by_at_most_half_a_step() -> None:
     matrix = np.random.default_rng(0).standard_normal((8, 64)).astype(np.float32)
     codes, scales = block_codes.quantize_blocks(matrix)
     back = (codes.astype(np.float32) - 128) * scales[..., None]
     assert np.abs(back.reshape(8, 64) - matrix).max() <= scales.max() / 2 + 1e-6
 
 
-def test_a_q4_1_matrix_gets_its_own_codes_back() -> None:
+def test_a_q4_1_matrix_is_quantized_to_its_original_codes() -> None:
     """GGUF's Q4_1: half-precision scale and minimum, codes that reach both ends of the grid, as min-max
     quantization gives them.
     """
@@ -187,23 +193,23 @@ def test_a_q4_1_matrix_gets_its_own_codes_back() -> None:
     scale = random.uniform(0.001, 0.1, (6, 3, 1)).astype(np.float16).astype(np.float32)
     minimum = (-scale * random.uniform(-2, 17, (6, 3, 1))).astype(np.float16).astype(np.float32)
     matrix = (codes * scale + minimum).reshape(6, 96)
-    found = block_codes.affine_blocks(matrix)
-    assert (found.codes == codes).all()
-    np.testing.assert_allclose(found.whole(), matrix, atol=1e-6)
+    blocks = block_codes.affine_blocks(matrix)
+    assert (blocks.codes == codes).all()
+    np.testing.assert_allclose(blocks.whole(), matrix, atol=1e-6)
     inside = (minimum <= 0) & (minimum + 15 * scale >= 0)
-    assert (np.abs(found.rest) <= 0.51 * scale[..., 0])[inside[..., 0]].all()
+    assert (np.abs(blocks.rest) <= 0.51 * scale[..., 0])[inside[..., 0]].all()
 
 
-def test_the_searched_blocks_beat_the_plain_ones() -> None:
+def test_searched_blocks_have_a_smaller_error_than_plain_ones() -> None:
     matrix = np.random.default_rng(4).standard_normal((16, 64)).astype(np.float32)
-    found = block_codes.nearest_blocks(matrix)
+    searched = block_codes.nearest_blocks(matrix)
     plain = block_codes.affine_blocks(matrix)
     rounded = plain._replace(rest=np.zeros_like(plain.rest)).whole()
-    assert not found.rest.any() and found.codes.max() <= 15 and found.zeros.max() <= 15
-    assert np.square(found.whole() - matrix).sum() < np.square(rounded - matrix).sum()
+    assert not searched.rest.any() and searched.codes.max() <= 15 and searched.zeros.max() <= 15
+    assert np.square(searched.whole() - matrix).sum() < np.square(rounded - matrix).sum()
 
 
-def test_a_second_four_bits_hold_what_the_first_miss() -> None:
+def test_a_second_four_bits_store_the_error_of_the_first() -> None:
     rest = np.random.default_rng(8).standard_normal((16, 64)).astype(np.float32)
     coarse = block_codes.nearest_blocks(rest).whole()
     fine = block_codes.nearest_blocks(rest - coarse).whole()
@@ -211,16 +217,16 @@ def test_a_second_four_bits_hold_what_the_first_miss() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 4, 5])
-def test_nibbles_pack_low_half_first(count: int) -> None:
+def test_nibbles_are_packed_low_half_first(count: int) -> None:
     codes = np.random.default_rng(1).integers(0, 16, (3, count)).astype(np.uint8)
     packed = block_codes.pack_nibbles(codes)
     assert packed.shape == (3, (count + 1) // 2)
     assert all((packed[r, n // 2] >> 4 * (n % 2)) & 15 == codes[r, n] for r in range(3) for n in range(count))
 
 
-def test_int4_is_the_matrix_product_of_the_blocks(tmp_path: Path) -> None:
-    """The correction by block sums restores what a whole zero point misses: held to numpy on blocks far from
-    zero.
+def test_an_int4_layer_gives_the_matrix_product_with_its_blocks(tmp_path: Path) -> None:
+    """The correction by block sums restores what an integer zero point misses: compared with numpy on blocks
+    far from zero.
     """
     import onnxruntime as ort
 
@@ -233,17 +239,17 @@ def test_int4_is_the_matrix_product_of_the_blocks(tmp_path: Path) -> None:
     x = (random.standard_normal((1, 5, 64)) + 1.0).astype(np.float32)
     got = ort.InferenceSession(str(path), providers=["CPUExecutionProvider"]).run(None, {"x": x})[0]
     want = x @ block_codes.affine_blocks(weight).whole().T
-    # int8 activations and the 4-bit rest are what is left of the error.
+    # The remaining error comes from the int8 activations and the 4-bit rest.
     assert np.abs(got - want).max() < 0.015 * np.abs(want).max()
 
 
-def test_the_int8_table_gives_its_rows_back() -> None:
+def test_the_int8_token_table_errs_by_at_most_half_a_step() -> None:
     weight = torch.randn(10, 16)
     ids = torch.tensor([3, 3, 9])
     assert (Int8Embedding(weight)(ids) - weight[ids]).abs().max() <= weight.abs().max() / 254 + 1e-6
 
 
-def test_a_number_that_stands_out_does_not_set_the_scale_of_its_whole_row() -> None:
+def test_an_outlier_does_not_set_the_scale_of_its_whole_row() -> None:
     torch.manual_seed(0)
     weight, ids = torch.randn(10, 1024), torch.tensor([3, 3, 9])
     assert Int8Embedding(weight).groups == 1

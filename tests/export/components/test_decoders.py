@@ -1,5 +1,5 @@
-"""Every family of decoders held to transformers' own model: the step and the ONNX graph, prompt at once and
-token by token.
+"""Every family of decoders compared with transformers' own model: the torch step and the ONNX graph, with the
+prompt at once and token by token.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tests.export.tiny_llms import (
 )
 
 DECODERS = [family for family in FAMILIES if "t5" not in family]
-SAID = ids(20)
+TOKENS = ids(20)
 SCHEMES = [
     (Scheme("fp16"), 0.99999),
     (Scheme("int8"), 0.995),
@@ -44,15 +44,15 @@ SCHEMES = [
 
 
 def reference(family: str) -> tuple[FloatArray, FloatArray, dict[str, Any], DictWeights]:
-    """(logits [S, V], hidden states [S, H]) of transformers' model on SAID; configuration and weights."""
+    """(logits [S, V], hidden states [S, H]) of transformers' model on TOKENS; configuration and weights."""
     model, config, weights = tiny(family)
     with torch.no_grad():
-        out = model(torch.tensor([SAID]), output_hidden_states=True)
+        out = model(torch.tensor([TOKENS]), output_hidden_states=True)
     return out.logits[0].numpy(), out.hidden_states[-1][0].numpy(), config, weights
 
 
 def rows(config: dict[str, Any], weights: DictWeights) -> FloatArray:
-    return np.asarray(decoders.embed(config, weights, "fp32").module.get_buffer("rows").numpy()[SAID])
+    return np.asarray(decoders.embed(config, weights, "fp32").module.get_buffer("rows").numpy()[TOKENS])
 
 
 def bound(item: Any, language: Language, scheme: Scheme, path: Path) -> BoundDecoder:
@@ -63,7 +63,7 @@ def bound(item: Any, language: Language, scheme: Scheme, path: Path) -> BoundDec
 
 
 @pytest.mark.parametrize("family", DECODERS)
-def test_the_step_is_transformers_model(family: str) -> None:
+def test_the_torch_step_gives_the_states_of_transformers(family: str) -> None:
     logits, hidden, config, weights = reference(family)
     language = decoders.language(config, SLOTS)
     decoder = torch_decoder(decoders.decoder(config, weights, SLOTS), language)
@@ -73,7 +73,7 @@ def test_the_step_is_transformers_model(family: str) -> None:
 
 
 @pytest.mark.parametrize("family", DECODERS)
-def test_the_onnx_graph_is_transformers_model(family: str, tmp_path: Path) -> None:
+def test_the_onnx_graph_gives_the_states_of_transformers(family: str, tmp_path: Path) -> None:
     logits, hidden, config, weights = reference(family)
     language = decoders.language(config, SLOTS)
     decoder = bound(decoders.decoder(config, weights, SLOTS), language, Scheme("fp32"), tmp_path / "d.onnx")
@@ -89,9 +89,11 @@ def test_the_onnx_graph_is_transformers_model(family: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("family", DECODERS)
 @pytest.mark.parametrize(("scheme", "least"), SCHEMES)
-def test_quantized_graphs_stay_close(family: str, scheme: Scheme, least: float, tmp_path: Path) -> None:
-    """int4 on weights that lie on its grid: what is left is the activations' 8 bits. The grid itself is the
-    business of the block codes.
+def test_quantized_graphs_stay_close_to_the_torch_step(
+    family: str, scheme: Scheme, least: float, tmp_path: Path
+) -> None:
+    """For int4 the weights lie on its grid, so that the error comes from the 8-bit activations. The grid
+    itself is tested with the block codes.
     """
     _, _, config, weights = reference(family)
     language = decoders.language(config, SLOTS)
@@ -115,8 +117,10 @@ def test_quantized_graphs_stay_close(family: str, scheme: Scheme, least: float, 
         ("llama", {"rope_parameters": {"rope_theta": 1e4}}),
     ],
 )
-def test_what_a_family_does_otherwise_matters(family: str, left_out: dict[str, Any]) -> None:
-    """The comparison above would see it: with one of these left out, the states are others."""
+def test_changing_what_is_special_to_a_family_changes_the_states(
+    family: str, left_out: dict[str, Any]
+) -> None:
+    """The comparisons above would notice an omission: with one of these changed, the states differ."""
     _, hidden, config, weights = reference(family)
     changed = config | left_out
     decoder = torch_decoder(decoders.decoder(changed, weights, SLOTS), decoders.language(changed, SLOTS))
@@ -134,7 +138,7 @@ def test_what_a_family_does_otherwise_matters(family: str, left_out: dict[str, A
         ("gpt2", ("ln_1.bias",)),
     ],
 )
-def test_every_stored_vector_matters(family: str, parts: tuple[str, ...]) -> None:
+def test_zeroing_a_stored_vector_changes_the_states(family: str, parts: tuple[str, ...]) -> None:
     _, hidden, config, weights = reference(family)
     flat = DictWeights(
         {n: torch.zeros_like(t) if any(p in n for p in parts) else t for n, t in weights.state.items()}
@@ -154,7 +158,7 @@ def test_gemmas_scale_is_in_the_table_and_not_in_the_tied_head() -> None:
     ("quant", "kind", "off"),
     [("fp32", torch.float32, 0.0), ("fp16", torch.float16, 5e-4), ("int4", torch.int8, 4e-3)],
 )
-def test_the_table_is_held_as_asked(quant: str, kind: Any, off: float) -> None:
+def test_the_token_table_is_stored_in_the_type_of_its_quantization(quant: str, kind: Any, off: float) -> None:
     _, config, weights = tiny("llama")
     table, stored = (
         decoders.embed(config, weights, quant).module,
@@ -183,7 +187,7 @@ def test_the_table_is_held_as_asked(quant: str, kind: Any, off: float) -> None:
         ({"rope_parameters": [1]}, "cannot be read"),
     ],
 )
-def test_what_is_not_supported_is_named(change: dict[str, Any], said: str) -> None:
+def test_an_unsupported_configuration_is_named_in_the_error(change: dict[str, Any], said: str) -> None:
     _, config, weights = tiny("llama")
     with pytest.raises(ExportError, match=said):
         decoders.decoder(config | change, weights, SLOTS)
@@ -196,13 +200,13 @@ def test_what_is_not_supported_is_named(change: dict[str, Any], said: str) -> No
         ({"sliding_window": None}, "no sliding_window"),
     ],
 )
-def test_a_window_that_cannot_be_is_named(change: dict[str, Any], said: str) -> None:
+def test_an_impossible_attention_window_is_named_in_the_error(change: dict[str, Any], said: str) -> None:
     _, config, weights = tiny("gemma3")
     with pytest.raises(ExportError, match=said):
         decoders.decoder(config | change, weights, SLOTS)
 
 
-def test_gpt2_has_no_more_positions_than_it_learned() -> None:
+def test_gpt2_is_refused_more_positions_than_it_learned() -> None:
     _, config, weights = tiny("gpt2")
     with pytest.raises(ExportError, match="64 positions are wanted, the model has learned 48"):
         decoders.decoder(config, weights, 64)
@@ -211,7 +215,9 @@ def test_gpt2_has_no_more_positions_than_it_learned() -> None:
 @pytest.mark.parametrize(
     ("scheme", "said"), [(("int4", 128), "64 columns are no multiple of group size 128")]
 )
-def test_a_group_that_does_not_divide_is_named(scheme: tuple[str, int], said: str, tmp_path: Path) -> None:
+def test_a_group_size_that_does_not_fit_is_named_and_no_file_written(
+    scheme: tuple[str, int], said: str, tmp_path: Path
+) -> None:
     _, config, weights = tiny("llama")
     item = decoders.decoder(config, weights, SLOTS)
     with pytest.raises(ExportError, match=said):
@@ -223,8 +229,8 @@ def test_a_group_that_does_not_divide_is_named(scheme: tuple[str, int], said: st
         Scheme("int4", 20)
 
 
-def test_large_weights_lie_beside_the_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """More than one file can hold: a directory, and the same answers."""
+def test_large_weights_are_written_beside_the_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights too large for one file are written into a directory, and the answers stay the same."""
     from gamer.export.onnx import graph
 
     _, hidden, config, weights = reference("qwen2")
@@ -240,19 +246,19 @@ def test_large_weights_lie_beside_the_graph(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("family", list(FAMILIES))
-def test_sizes_need_no_weights(family: str) -> None:
+def test_sizes_computed_without_weights_match_the_modules(family: str) -> None:
     _, config, weights = tiny(family)
     sizes = {size.role: size for size in decoders.shapes(config, SLOTS)}
-    made = [decoders.decoder(config, weights, SLOTS), decoders.embed(config, weights, "fp32")]
-    made += [decoders.encoder(config, weights, SLOTS)] if "t5" in family else []
-    for item in made:
-        told = item.describe()
-        assert (sizes[item.role].parameters, sizes[item.role].macs) == (told.parameters, told.macs)
-    assert len(sizes) == len(made)
+    modules = [decoders.decoder(config, weights, SLOTS), decoders.embed(config, weights, "fp32")]
+    modules += [decoders.encoder(config, weights, SLOTS)] if "t5" in family else []
+    for item in modules:
+        described = item.describe()
+        assert (sizes[item.role].parameters, sizes[item.role].macs) == (described.parameters, described.macs)
+    assert len(sizes) == len(modules)
 
 
 @pytest.mark.parametrize("family", list(FAMILIES))
-def test_random_numbers_fill_every_family(family: str) -> None:
+def test_random_weights_give_every_family_finite_outputs(family: str) -> None:
     _, config, _ = tiny(family)
     item = decoders.decoder(config, RandomWeights(3), SLOTS)
     assert not item.trained and item.source == "random:3"

@@ -1,5 +1,5 @@
-"""MobileCLIP's towers against timm's and open_clip's own models in every published layout, branched and
-folded; S0's text tower by hand.
+"""MobileCLIP's towers compared with timm's and open_clip's own models in every published layout, branched and
+folded; S0's text tower compared with one written out here.
 """
 
 from __future__ import annotations
@@ -48,34 +48,34 @@ APPLE_S0: dict[str, Any] = {
 
 
 @pytest.mark.slow
-def test_towers_are_timms_and_open_clips(mobileclip_reference: Path) -> None:
+def test_the_towers_give_the_vectors_of_timm_and_open_clip(mobileclip_reference: Path) -> None:
     answers = load_file(mobileclip_reference / "answers.safetensors")
     ids = answers["ids"]
     mask = torch.ones_like(ids)
     mask[0, 5:], mask[2, 12:] = 0, 0
     for layout in ("branched", "folded", "apple"):
-        found = open_checkpoint(None, str(mobileclip_reference / layout))
+        checkpoint = open_checkpoint(None, str(mobileclip_reference / layout))
         image, text = (
-            image_tower(found.config, found.weights, found.processor),
-            text_tower(found.config, found.weights),
+            image_tower(checkpoint.config, checkpoint.weights, checkpoint.processor),
+            text_tower(checkpoint.config, checkpoint.weights),
         )
         with torch.no_grad():
             embedding, patches = image.module(answers["pixels"])
-            # Whatever stands behind a text's end is read as the filling that the reference has there.
+            # Any ids after the end of a text, 7 here, are read as the padding that the reference has there.
             vectors = text.module(ids * mask + 7 * (1 - mask), mask)
         assert (patches - answers["patches"]).abs().max() < 5e-6 * answers["patches"].abs().max(), layout
         assert (embedding - answers["unbiased" if layout == "apple" else "image"]).abs().max() < 1e-6, layout
         assert (vectors - answers["text"]).abs().max() < 1e-6, layout
-        assert patches.shape[1:] == features(found.config) and text.inputs[0].shape == ("batch", 24)
+        assert patches.shape[1:] == features(checkpoint.config) and text.inputs[0].shape == ("batch", 24)
         assert not any(isinstance(part, nn.BatchNorm2d) for part in image.module.modules())
-    # The two photos, and the layouts' two heads, are told apart: agreement says something.
+    # The two photos and the layouts' two heads give different vectors, so the agreement means something.
     assert (answers["patches"][0] - answers["patches"][1]).abs().max() > 0.01 and (
         answers["image"] - answers["unbiased"]
     ).abs().max() > 1e-3
 
 
 @pytest.mark.slow
-def test_the_tokenizer_is_open_clips(mobileclip_reference: Path) -> None:
+def test_the_tokenizer_gives_the_ids_of_open_clip(mobileclip_reference: Path) -> None:
     tokenizer = Tokenizer.from_str(clip_bpe.tokenizer())
     tokenizer.enable_truncation(77)
     tokenizer.enable_padding(length=77, pad_id=0)
@@ -84,8 +84,8 @@ def test_the_tokenizer_is_open_clips(mobileclip_reference: Path) -> None:
 
 
 class Layers:
-    """S0's text tower as published, from torch's own parts, with what training keeps apart kept apart; its
-    tensors by Apple's names.
+    """S0's text tower as published, built of torch's own layers with the branches and norms of training not
+    folded; its tensors have Apple's names.
     """
 
     def __init__(self, width: int, layers: int) -> None:
@@ -189,33 +189,33 @@ class Layers:
 
 
 def apple_s0(folder: Path) -> Layers:
-    """A checkpoint in Apple's layout with S0's text tower; of the image tower only what says that it is
-    there.
-    """
+    """A checkpoint in Apple's layout with S0's text tower; of the image tower only the configuration."""
     folder.mkdir()
-    made = Layers(32, 2)
+    tower = Layers(32, 2)
     (folder / "mobileclip_s0.json").write_text(json.dumps(APPLE_S0))
     save_file(
-        {name: x.contiguous() for name, x in made.tensors.items()}, folder / "mobileclip_s0.safetensors"
+        {name: x.contiguous() for name, x in tower.tensors.items()}, folder / "mobileclip_s0.safetensors"
     )
-    return made
+    return tower
 
 
-def test_s0s_text_tower_is_the_published_one(tmp_path: Path) -> None:
-    made = apple_s0(tmp_path / "s0")
-    found = open_checkpoint(None, str(tmp_path / "s0"))
-    assert found.config["text_config"]["mixers"] is True and recipe_for(found.config) == "mobileclip"
+def test_the_text_tower_of_s0_gives_the_vectors_of_one_built_of_torchs_layers(tmp_path: Path) -> None:
+    reference = apple_s0(tmp_path / "s0")
+    checkpoint = open_checkpoint(None, str(tmp_path / "s0"))
+    assert (
+        checkpoint.config["text_config"]["mixers"] is True and recipe_for(checkpoint.config) == "mobileclip"
+    )
     ids = torch.randint(1, 58, (3, 20), generator=torch.Generator().manual_seed(5))
     mask = torch.ones_like(ids)
     for row, end in enumerate((3, 19, 8)):
         ids[row, end], ids[row, end + 1 :], mask[row, end + 1 :] = 59, 0, 0
     with torch.no_grad():
-        tower, want = text_tower(found.config, found.weights), made(ids)
+        tower, want = text_tower(checkpoint.config, checkpoint.weights), reference(ids)
         assert (tower.module(ids, mask) - want).abs().max() < 3e-6
     assert (want[0] - want[1]).abs().max() > 0.05
 
 
-def test_what_apple_calls_tensors() -> None:
+def test_tensor_names_are_translated_to_those_of_apple() -> None:
     names = AppleNames(RandomWeights(0), 4, True).named
     for ours, theirs in {
         "visual.trunk.stem.1.conv_scale.bn.bias": "patch_embed.1.rbr_scale.bn.bias",
@@ -275,8 +275,8 @@ def test_pixels_are_prepared_as_published(tmp_path: Path) -> None:
         "interpolation": "bicubic",
         "resize_mode": "squash",
     }
-    found = open_checkpoint(None, str(open_clip(tmp_path, {}, steps)))
-    spec = preprocessing(found.config, found.processor)
+    checkpoint = open_checkpoint(None, str(open_clip(tmp_path, {}, steps)))
+    spec = preprocessing(checkpoint.config, checkpoint.processor)
     assert (spec.interpolation, spec.fit, spec.channel_mean) == ("bicubic", "squash", (127.5, 127.5, 127.5))
 
 
@@ -316,24 +316,30 @@ def open_clip(folder: Path, changed: dict[str, Any], steps: dict[str, Any] | Non
         ({"text_cfg": [1]}, "text_cfg is no object"),
     ],
 )
-def test_another_tower_is_refused_by_its_name(changed: dict[str, Any], says: str, tmp_path: Path) -> None:
+def test_an_unsupported_tower_is_refused_in_one_line_that_names_it(
+    changed: dict[str, Any], says: str, tmp_path: Path
+) -> None:
     with pytest.raises(ExportError, match=says) as raised:
         shapes(open_checkpoint(None, str(open_clip(tmp_path, changed))).config)
     assert "\n" not in str(raised.value) and len(str(raised.value)) < 250
 
 
-def test_a_checkpoint_that_is_none_is_told_so(tmp_path: Path) -> None:
-    found = open_checkpoint(None, str(open_clip(tmp_path, {})))
+def test_an_incomplete_mobileclip_checkpoint_is_refused(tmp_path: Path) -> None:
+    checkpoint = open_checkpoint(None, str(open_clip(tmp_path, {})))
     for tower in (image_tower, text_tower):
         with pytest.raises(ExportError, match="no MobileCLIP checkpoint, or not whole"):
-            tower(found.config, found.weights)
+            tower(checkpoint.config, checkpoint.weights)
 
 
-def test_apples_one_file_is_enough_for_the_named_recipe(tmp_path: Path) -> None:
+def test_a_single_weights_file_of_apple_is_enough_for_the_named_recipe(tmp_path: Path) -> None:
     apple_s0(tmp_path / "s0")
     (tmp_path / "s0" / "mobileclip_s0.json").unlink()
-    found = open_checkpoint("mobileclip-s0", str(tmp_path / "s0"))
-    assert found.config == S0 and found.licence.startswith("Apple") and found.tokenizer is not None
+    checkpoint = open_checkpoint("mobileclip-s0", str(tmp_path / "s0"))
+    assert (
+        checkpoint.config == S0
+        and checkpoint.licence.startswith("Apple")
+        and checkpoint.tokenizer is not None
+    )
     with pytest.raises(ExportError, match=r"no config\.json"):
         open_checkpoint(None, str(tmp_path / "s0"))
     # Published as a pickle: refused unless trusted by name.

@@ -1,5 +1,5 @@
-"""T5 held to transformers' own model: encoder, cross-attention, relative positions, and what the language
-model says with them.
+"""T5 compared with transformers' own model: encoder, cross-attention, relative positions, and the tokens that
+the language model generates.
 """
 
 from __future__ import annotations
@@ -35,17 +35,19 @@ from tests.export.tiny_llms import (
     torch_session,
 )
 
-READ, SAID = ids(23), ids(20)
+PROMPT, ANSWER = ids(23), ids(20)
 FAMILIES = ("t5", "flan-t5")
 
 
 @lru_cache(maxsize=2)
 def reference(family: str) -> tuple[Any, dict[str, Any], DictWeights, FloatArray]:
-    """transformers' results for READ and SAID, configuration, weights, the token table."""
+    """transformers' results for PROMPT and ANSWER, configuration, weights, the token table."""
     model, config, weights = tiny(family)
     with torch.no_grad():
         out = model(
-            input_ids=torch.tensor([READ]), decoder_input_ids=torch.tensor([SAID]), output_hidden_states=True
+            input_ids=torch.tensor([PROMPT]),
+            decoder_input_ids=torch.tensor([ANSWER]),
+            output_hidden_states=True,
         )
     return (
         out,
@@ -82,7 +84,9 @@ def items(family: str) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("both_ways", [True, False])
 @pytest.mark.parametrize(("buckets", "distance"), [(32, 128), (8, 12), (16, 100)])
-def test_buckets_are_transformers_at_every_distance(both_ways: bool, buckets: int, distance: int) -> None:
+def test_position_buckets_are_those_of_transformers_at_every_distance(
+    both_ways: bool, buckets: int, distance: int
+) -> None:
     from transformers.models.t5.modeling_t5 import T5Attention
 
     offsets = np.arange(-700, 700)
@@ -93,54 +97,56 @@ def test_buckets_are_transformers_at_every_distance(both_ways: bool, buckets: in
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_encoder_and_step_are_transformers_model(family: str) -> None:
+def test_the_encoder_and_the_torch_step_give_the_states_of_transformers(family: str) -> None:
     want, _, _, table = reference(family)
     decoder = through_torch(family)
     np.testing.assert_allclose(
-        decoder.read(table[READ]), want.encoder_last_hidden_state[0].numpy(), atol=1e-4
+        decoder.read(table[PROMPT]), want.encoder_last_hidden_state[0].numpy(), atol=1e-4
     )
-    logits, hidden = decoder.forward(table[SAID])
+    logits, hidden = decoder.forward(table[ANSWER])
     np.testing.assert_allclose(logits, want.logits[0, -1].numpy(), atol=5e-4)
     np.testing.assert_allclose(hidden, want.decoder_hidden_states[-1][0].numpy(), atol=2e-4)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_onnx_graphs_are_transformers_model(family: str, tmp_path: Path) -> None:
+def test_the_onnx_graphs_give_the_states_of_transformers(family: str, tmp_path: Path) -> None:
     want, config, _, table = reference(family)
     decoder = through_onnx(config, items(family), Scheme("fp32"), tmp_path)
     np.testing.assert_allclose(
-        decoder.read(table[READ]), want.encoder_last_hidden_state[0].numpy(), atol=2e-4
+        decoder.read(table[PROMPT]), want.encoder_last_hidden_state[0].numpy(), atol=2e-4
     )
     hidden = want.decoder_hidden_states[-1][0].numpy()
-    np.testing.assert_allclose(decoder.forward(table[SAID])[1], hidden, atol=2e-4)
-    np.testing.assert_allclose(measure.teacher_force(decoder, table[SAID])[0], hidden, atol=2e-4)
+    np.testing.assert_allclose(decoder.forward(table[ANSWER])[1], hidden, atol=2e-4)
+    np.testing.assert_allclose(measure.teacher_force(decoder, table[ANSWER])[0], hidden, atol=2e-4)
     decoder.reset()
-    parts = [decoder.forward(table[SAID[at : at + 7]])[1].copy() for at in range(0, 20, 7)]
+    parts = [decoder.forward(table[ANSWER[at : at + 7]])[1].copy() for at in range(0, 20, 7)]
     np.testing.assert_allclose(np.concatenate(parts), hidden, atol=2e-4)
     assert isinstance(decoder.inner, BoundDecoder)
     decoder.reset()
-    np.testing.assert_allclose(decoder.inner.score(table[SAID]), want.logits[0].numpy(), atol=1e-3)
+    np.testing.assert_allclose(decoder.inner.score(table[ANSWER]), want.logits[0].numpy(), atol=1e-3)
 
 
 @pytest.mark.parametrize(
     ("scheme", "least"), [(Scheme("fp16"), 0.9999), (Scheme("int8"), 0.99), (Scheme("int4"), 0.98)]
 )
 @pytest.mark.parametrize("family", FAMILIES)
-def test_quantized_graphs_stay_close(family: str, scheme: Scheme, least: float, tmp_path: Path) -> None:
-    """int4 on weights that lie on its grid: what is left is the activations' 8 bits."""
+def test_quantized_graphs_stay_close_to_the_torch_model(
+    family: str, scheme: Scheme, least: float, tmp_path: Path
+) -> None:
+    """For int4 the weights lie on its grid, so that the error comes from the 8-bit activations."""
     _, config, _, table = reference(family)
-    made = items(family)
+    modules = items(family)
     if scheme.quant == "int4":
-        for item in made:
+        for item in modules:
             on_the_grid(item.module, scheme.group)
     plain = EncoderDecoder(
-        torch_session(made[1]),
-        torch_decoder(made[0], decoders.language(config, SLOTS)),
+        torch_session(modules[1]),
+        torch_decoder(modules[0], decoders.language(config, SLOTS)),
         decoders.language(config, SLOTS),
     )
-    decoder = through_onnx(config, made, scheme, tmp_path)
-    assert measure.cosines(decoder.read(table[READ]), plain.read(table[READ])).min() >= least
-    assert measure.cosines(decoder.forward(table[SAID])[1], plain.forward(table[SAID])[1]).min() >= least
+    decoder = through_onnx(config, modules, scheme, tmp_path)
+    assert measure.cosines(decoder.read(table[PROMPT]), plain.read(table[PROMPT])).min() >= least
+    assert measure.cosines(decoder.forward(table[ANSWER])[1], plain.forward(table[ANSWER])[1]).min() >= least
 
 
 @pytest.mark.parametrize(
@@ -151,19 +157,19 @@ def test_quantized_graphs_stay_close(family: str, scheme: Scheme, least: float, 
         "EncDecAttention.v",
     ],
 )
-def test_positions_and_the_encoder_matter(part: str) -> None:
+def test_zeroing_positions_or_values_of_the_encoder_changes_the_states(part: str) -> None:
     want, config, weights, table = reference("t5")
     flat = DictWeights({n: torch.zeros_like(t) if part in n else t for n, t in weights.state.items()})
     language = decoders.language(config, SLOTS)
     step = torch_decoder(decoders.decoder(config, flat, SLOTS), language)
     decoder = EncoderDecoder(torch_session(decoders.encoder(config, flat, SLOTS)), step, language)
-    decoder.read(table[READ])
-    assert np.abs(decoder.forward(table[SAID])[1] - want.decoder_hidden_states[-1][0].numpy()).max() > 0.01
+    decoder.read(table[PROMPT])
+    assert np.abs(decoder.forward(table[ANSWER])[1] - want.decoder_hidden_states[-1][0].numpy()).max() > 0.01
 
 
 @pytest.mark.parametrize("kind", ["torch", "onnx"])
-def test_the_language_model_says_what_transformers_says(kind: str, tmp_path: Path) -> None:
-    """A second prompt is read anew: nothing of the first one's keys stays."""
+def test_the_language_model_generates_the_tokens_of_transformers(kind: str, tmp_path: Path) -> None:
+    """A second prompt is read from the start: no keys of the first one remain."""
     _, config, _, table = reference("flan-t5")
     decoder = (
         through_torch("flan-t5")
@@ -172,32 +178,32 @@ def test_the_language_model_says_what_transformers_says(kind: str, tmp_path: Pat
     )
     lm = LanguageModel(Table(table), decoder, decoders.language(config, SLOTS))
     model, _, _ = tiny("flan-t5")
-    for prompt in (READ, READ[:9], READ):
+    for prompt in (PROMPT, PROMPT[:9], PROMPT):
         with torch.no_grad():
-            said = model.generate(
+            expected = model.generate(
                 torch.tensor([prompt]),
                 max_new_tokens=8,
                 do_sample=False,
                 decoder_start_token_id=0,
                 eos_token_id=1,
             )
-        made = lm.generate(Request(tuple(prompt), 8))
-        assert list(made.ids) == [i for i in said[0, 1:].tolist() if i != 1]
-        assert made.prompt_tokens == len(prompt)
-    soft = lm.generate(Request(tuple(READ[9:]), 8, soft=table[READ[:9]]))
-    assert soft.ids == lm.generate(Request(tuple(READ), 8)).ids and soft.prompt_tokens == len(READ)
+        generated = lm.generate(Request(tuple(prompt), 8))
+        assert list(generated.ids) == [i for i in expected[0, 1:].tolist() if i != 1]
+        assert generated.prompt_tokens == len(prompt)
+    soft = lm.generate(Request(tuple(PROMPT[9:]), 8, soft=table[PROMPT[:9]]))
+    assert soft.ids == lm.generate(Request(tuple(PROMPT), 8)).ids and soft.prompt_tokens == len(PROMPT)
 
 
-def test_it_reads_before_it_answers() -> None:
+def test_t5_refuses_to_answer_without_a_prompt_and_a_prompt_that_is_too_long() -> None:
     _, _, _, table = reference("t5")
     decoder = through_torch("t5")
     with pytest.raises(RuntimeFailure, match="read a prompt before"):
-        decoder.forward(table[SAID])
+        decoder.forward(table[ANSWER])
     with pytest.raises(RuntimeFailure, match="33 tokens do not fit"):
         decoder.read(table[ids(33)])
 
 
-def test_another_feed_forward_is_named() -> None:
+def test_an_unsupported_feed_forward_is_named_in_the_error() -> None:
     _, config, weights, _ = reference("t5")
     with pytest.raises(ExportError, match="feed_forward_proj 'gelu' is not supported"):
         decoders.decoder(config | {"feed_forward_proj": "gelu"}, weights, SLOTS)

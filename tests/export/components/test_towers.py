@@ -1,5 +1,5 @@
-"""CLIP's and SigLIP's towers against transformers' own models, made from tiny configs with a seed:
-embeddings, patch features, odd configs.
+"""CLIP's and SigLIP's towers compared with transformers' own models of tiny configs with a seed: embeddings,
+patch features, and unsupported configs.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ SIGLIP: dict[str, Any] = {
 }
 
 
-class Held:
+class StateDictWeights:
     """A state dict behind the Weights interface."""
 
     source, trained = "held", True
@@ -62,16 +62,16 @@ class Held:
 
 
 def model(config: dict[str, Any]) -> Any:
-    """transformers' model of a config, with weights that differ everywhere: its own start has zero biases and
-    unit norms.
+    """transformers' model of a config, with weights that differ everywhere: it initialises its biases with
+    zeros and its norms with ones.
     """
     torch.manual_seed(1)
     kind = {
         "clip": (transformers.CLIPConfig, transformers.CLIPModel),
         "siglip": (transformers.SiglipConfig, transformers.SiglipModel),
     }
-    of, made = kind[config["model_type"]]
-    out = made(of(**{k: v for k, v in config.items() if k != "model_type"})).eval()
+    config_class, model_class = kind[config["model_type"]]
+    out = model_class(config_class(**{k: v for k, v in config.items() if k != "model_type"})).eval()
     with torch.no_grad():
         for parameter in out.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.05)
@@ -83,9 +83,9 @@ def _pixels(count: int) -> Tensor:
 
 
 @pytest.mark.parametrize("config", [CLIP, SIGLIP], ids=["clip", "siglip"])
-def test_the_image_tower_is_transformers(config: dict[str, Any]) -> None:
+def test_the_image_tower_gives_the_embedding_and_patches_of_transformers(config: dict[str, Any]) -> None:
     reference, pixels = model(config), _pixels(3)
-    tower = image_tower(config, Held(reference.state_dict()))
+    tower = image_tower(config, StateDictWeights(reference.state_dict()))
     spec = preprocessing(config)
     values = ((pixels - torch.tensor(spec.channel_mean)) / torch.tensor(spec.channel_std)).permute(0, 3, 1, 2)
     with torch.no_grad():
@@ -98,31 +98,31 @@ def test_the_image_tower_is_transformers(config: dict[str, Any]) -> None:
         torch.Size(features(config)),
         tower.outputs[0].shape[1:],
     )
-    # 30 pixels hold three patches of eight a side: what is left over is left out.
+    # 30 pixels hold three patches of eight on a side; the six pixels left over are ignored.
     assert features(config) == (9, 32)
 
 
 def _ids(rows: int) -> Tensor:
     ids = torch.randint(3, 58, (rows, 12), generator=torch.Generator().manual_seed(3))
     for row, end in enumerate((4, 11, 7)):
-        ids[row, end:] = 59  # CLIP pads with its end
+        ids[row, end:] = 59  # CLIP pads with its end token
     return ids
 
 
 @pytest.mark.parametrize("eos", [59, 2], ids=["eos", "legacy"])
-def test_the_clip_text_tower_is_transformers(eos: int) -> None:
+def test_the_clip_text_tower_gives_the_vectors_of_transformers(eos: int) -> None:
     config = {**CLIP, "text_config": {**CLIP["text_config"], "eos_token_id": eos}}
     reference, ids = model(config), _ids(3)
     mask = torch.ones_like(ids)
     mask[0, 5:] = 0
     mask[2, 8:] = 0
-    tower = text_tower(config, Held(reference.state_dict())).module
+    tower = text_tower(config, StateDictWeights(reference.state_dict())).module
     with torch.no_grad():
         want = torch.nn.functional.normalize(
             reference.get_text_features(input_ids=ids, attention_mask=mask).pooler_output, dim=-1
         )
         assert (tower(ids, mask) - want).abs().max() < 2e-6
-        # A padded text is the text alone.
+        # Padding does not change the vector of a text.
         assert (tower(ids[:1, :5], mask[:1, :5]) - want[:1]).abs().max() < 2e-6
         # A text that was cut before its end is pooled where argmax finds the first of equals.
         cut = torch.full((1, 6), 7)
@@ -130,10 +130,10 @@ def test_the_clip_text_tower_is_transformers(eos: int) -> None:
         assert (tower(cut, torch.ones_like(cut)) - want).abs().max() < 2e-6
 
 
-def test_the_siglip_text_tower_is_transformers_and_reads_padding_as_the_reference_does() -> None:
+def test_the_siglip_text_tower_gives_the_vectors_of_transformers_on_padded_texts() -> None:
     reference, ids = model(SIGLIP), _ids(3)
     ids[0, 5:], ids[2, 8:] = 1, 1
-    tower = text_tower(SIGLIP, Held(reference.state_dict()))
+    tower = text_tower(SIGLIP, StateDictWeights(reference.state_dict()))
     mask = torch.ones_like(ids)
     mask[0, 5:] = 0
     mask[2, 8:] = 0
@@ -145,10 +145,10 @@ def test_the_siglip_text_tower_is_transformers_and_reads_padding_as_the_referenc
 
 
 @pytest.mark.parametrize("config", [CLIP, SIGLIP], ids=["clip", "siglip"])
-def test_sizes_are_known_without_weights(config: dict[str, Any]) -> None:
+def test_sizes_computed_without_weights_match_the_towers(config: dict[str, Any]) -> None:
     weights = RandomWeights(0)
-    made = (image_tower(config, weights), text_tower(config, weights))
-    for size, tower in zip(shapes(config), made, strict=True):
+    towers = (image_tower(config, weights), text_tower(config, weights))
+    for size, tower in zip(shapes(config), towers, strict=True):
         assert (size.role, size.parameters) == (tower.role, sum(p.numel() for p in tower.module.parameters()))
         assert size.architecture == tower.architecture and not tower.trained
     for name, size in zip(("vision_model", "text_model"), shapes(config), strict=True):
@@ -157,15 +157,14 @@ def test_sizes_are_known_without_weights(config: dict[str, Any]) -> None:
             for n, p in model(config).named_parameters()
             if n.startswith((name, name.replace("_model", "_projection").replace("vision", "visual")))
         )
-        # What is constant is kept as a constant: the class token lies in its position; SigLIP's query is
-        # multiplied with its matrix.
+        # Constants are folded: the class token into its position, SigLIP's query into its matrix.
         folded = {("clip", "vision_model"): 32, ("siglip", "vision_model"): 32 * 32 + 32}.get(
             (config["model_type"], name), 0
         )
         assert size.parameters == ours - folded
 
 
-def test_configs_may_leave_out_what_the_library_knows() -> None:
+def test_entries_missing_in_a_config_take_the_defaults_of_transformers() -> None:
     for kind, of in (("clip", transformers.CLIPConfig()), ("siglip", transformers.SiglipConfig())):
         empty, full = {"model_type": kind}, of.to_dict()
         assert shapes(empty) == shapes(full)
@@ -198,7 +197,9 @@ def test_configs_may_leave_out_what_the_library_knows() -> None:
         ({"model_type": "siglip", "vision_config": {"vision_use_head": False}}, "vision_use_head"),
     ],
 )
-def test_an_odd_config_is_one_line_that_names_it(change: dict[str, Any], says: str) -> None:
+def test_an_unsupported_config_is_refused_in_one_line_that_names_the_entry(
+    change: dict[str, Any], says: str
+) -> None:
     with pytest.raises(ExportError, match=says.replace("[", r"\[")) as raised:
         shapes({"model_type": "clip", **change})
     assert "\n" not in str(raised.value) and len(str(raised.value)) < 250
@@ -246,6 +247,8 @@ def test_preprocessing_follows_the_processor() -> None:
         ({"size": {"longest_edge": 224}}, "size"),
     ],
 )
-def test_a_processor_that_does_something_else_is_refused(processor: dict[str, Any], says: str) -> None:
+def test_an_unsupported_setting_of_the_processor_is_named_in_the_error(
+    processor: dict[str, Any], says: str
+) -> None:
     with pytest.raises(ExportError, match=says):
         preprocessing({"model_type": "clip"}, processor)

@@ -1,4 +1,4 @@
-"""Every operation that the MIL interpreter knows, against torch: a program of that one operation is built,
+"""Every operation that the MIL interpreter knows, compared with torch: one program of all cases is built,
 saved, read back and run.
 """
 
@@ -27,7 +27,7 @@ def normal(*shape: int) -> Any:
     return RNG.standard_normal(shape).astype(np.float32)
 
 
-def whole(low: int, high: int, *shape: int) -> Any:
+def integers(low: int, high: int, *shape: int) -> Any:
     return RNG.integers(low, high, shape).astype(np.int32)
 
 
@@ -47,12 +47,12 @@ def binary(op: str, want: Callable[..., Any], *inputs: Any) -> Case:
 
 
 def compare(op: str, want: Callable[..., Any]) -> Case:
-    x = whole(0, 3, 4, 5)
+    x = integers(0, 3, 4, 5)
     return Case(
         op,
         lambda x, y: mb.cast(x=getattr(mb, op)(x=x, y=y), dtype="int32"),
         lambda x, y: want(x, y).int(),
-        (x, whole(0, 3, 4, 5)),
+        (x, integers(0, 3, 4, 5)),
     )
 
 
@@ -62,7 +62,7 @@ def logic(op: str, want: Callable[..., Any]) -> Case:
             x=getattr(mb, op)(x=mb.cast(x=x, dtype="bool"), y=mb.cast(x=y, dtype="bool")), dtype="int32"
         )
 
-    return Case(op, build, lambda x, y: want(x != 0, y != 0).int(), (whole(0, 2, 9), whole(0, 2, 9)))
+    return Case(op, build, lambda x, y: want(x != 0, y != 0).int(), (integers(0, 2, 9), integers(0, 2, 9)))
 
 
 def unary(op: str, want: Callable[..., Any], x: Any = None, **given: Any) -> Case:
@@ -121,11 +121,11 @@ def conv(rank: int, more: str, groups: int = 1, bias: bool = True, **given: Any)
 
 
 def same(kind: str) -> Case:
-    """Even kernels and strides put the odd row behind (same) or before (same_lower)."""
+    """With even kernels and strides the odd row of padding lies behind (same) or before (same_lower)."""
     weight = normal(3, 2, 4, 4)
 
     def want(x: Any) -> Any:
-        # 7 → 4 at stride 2 with kernel 4: 3 rows in all
+        # 7 → 4 at stride 2 with kernel 4 needs 3 rows of padding
         less, more = (1, 2) if kind == "same" else (2, 1)
         return F.conv2d(F.pad(x, (less, more, less, more)), torch.from_numpy(weight), stride=2)
 
@@ -165,14 +165,19 @@ def masked(x: Any, **axes: Any) -> Any:
 
 CASES: list[Case] = [
     binary("add", torch.add),
-    binary("add", torch.add, whole(-9, 9, 3), whole(-9, 9, 3)),
+    binary("add", torch.add, integers(-9, 9, 3), integers(-9, 9, 3)),
     binary("sub", torch.sub),
     binary("mul", torch.mul),
     binary("real_div", torch.div),
     binary("floor_div", lambda x, y: torch.floor(x / y)),
-    binary("floor_div", lambda x, y: torch.div(x, y, rounding_mode="floor"), whole(-9, 9, 8), whole(1, 4, 8)),
+    binary(
+        "floor_div",
+        lambda x, y: torch.div(x, y, rounding_mode="floor"),
+        integers(-9, 9, 8),
+        integers(1, 4, 8),
+    ),
     binary("mod", torch.remainder),
-    binary("mod", torch.remainder, whole(-9, 9, 8), whole(1, 4, 8)),
+    binary("mod", torch.remainder, integers(-9, 9, 8), integers(1, 4, 8)),
     binary("pow", torch.pow, positive(), normal(3, 5)),
     binary("maximum", torch.maximum),
     binary("minimum", torch.minimum),
@@ -189,7 +194,7 @@ CASES: list[Case] = [
         "logical_not",
         lambda x: mb.cast(x=mb.logical_not(x=mb.cast(x=x, dtype="bool")), dtype="int32"),
         lambda x: (x == 0).int(),
-        (whole(0, 2, 9),),
+        (integers(0, 2, 9),),
     ),
     unary("identity", lambda x: x),
     unary("abs", torch.abs),
@@ -237,12 +242,12 @@ CASES: list[Case] = [
         (normal(9) * 5,),
         "truncates",
     ),
-    Case("cast", lambda x: mb.cast(x=x, dtype="fp32"), lambda x: x.float(), (whole(-9, 9, 5),)),
+    Case("cast", lambda x: mb.cast(x=x, dtype="fp32"), lambda x: x.float(), (integers(-9, 9, 5),)),
     Case(
         "select",
         lambda c, a, b: mb.select(cond=mb.cast(x=c, dtype="bool"), a=a, b=b),
         lambda c, a, b: torch.where(c != 0, a, b),
-        (whole(0, 2, 3, 4), normal(3, 4), normal(3, 4)),
+        (integers(0, 2, 3, 4), normal(3, 4), normal(3, 4)),
     ),
     Case("reshape", lambda x: mb.reshape(x=x, shape=[4, -1]), lambda x: x.reshape(4, -1), (normal(2, 3, 4),)),
     Case(
@@ -383,7 +388,7 @@ CASES: list[Case] = [
         lambda x: F.one_hot(x.long(), 4).permute(0, 2, 1).int() * 3 - 1,
         (INDICES,),
     ),
-    Case("shape", lambda x: mb.add(x=x, y=mb.shape(x=x)), lambda x: x + 3, (whole(0, 5, 3),)),
+    Case("shape", lambda x: mb.add(x=x, y=mb.shape(x=x)), lambda x: x + 3, (integers(0, 5, 3),)),
     *reduce("reduce_sum", lambda x, axes, keep: x.sum(axes, keep)),
     *reduce("reduce_mean", lambda x, axes, keep: x.mean(axes, keep)),
     *reduce("reduce_max", lambda x, axes, keep: x.amax(axes, keep)),
@@ -608,8 +613,8 @@ def updated(x: Any, update: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> list[list[Any]]:
-    """One program of all cases, as it is built (no pass runs), saved, and interpreted from the file: the
-    outputs of each case.
+    """The outputs of each case: one program of all cases, built without any pass, saved, and interpreted from
+    the file.
     """
     names = [[f"in_{n}_{i}" for i in range(len(c.inputs))] for n, c in enumerate(CASES)]
     arrays = {
@@ -617,8 +622,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> list[list[Any]]:
     }
     specs = {name: mb.placeholder(shape=x.shape, dtype=KINDS[str(x.dtype)]) for name, x in arrays.items()}
     with Function(specs, opset_version=ct.target.iOS18) as main:
-        made = [c.build(*[main.inputs[name] for name in many]) for many, c in zip(names, CASES, strict=True)]
-        groups = [list(m) if isinstance(m, tuple | list) else [m] for m in made]
+        built = [c.build(*[main.inputs[name] for name in many]) for many, c in zip(names, CASES, strict=True)]
+        groups = [list(m) if isinstance(m, tuple | list) else [m] for m in built]
         main.set_outputs([v for group in groups for v in group])
     program = Program()
     program.add_function("main", main)
@@ -633,8 +638,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> list[list[Any]]:
     model.save(str(package))
     interpreter = Interpreter(package)
     out = interpreter.run({name: torch.from_numpy(x) for name, x in arrays.items()})
-    found = iter([out[name].numpy() for name in interpreter.program.outputs])
-    return [[next(found) for _ in group] for group in groups]
+    outputs = iter([out[name].numpy() for name in interpreter.program.outputs])
+    return [[next(outputs) for _ in group] for group in groups]
 
 
 @pytest.mark.slow
@@ -650,5 +655,5 @@ def test_an_operation_computes_what_torch_computes(number: int, results: list[li
         assert got.dtype == w.numpy().dtype
 
 
-def test_no_operation_is_untested() -> None:
+def test_every_operation_of_the_interpreter_has_a_case() -> None:
     assert {c.op for c in CASES} | STATE_OPS == set(OPS)

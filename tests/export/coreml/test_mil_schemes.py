@@ -1,5 +1,5 @@
-"""What the Core ML writer writes, in every quantization, evaluated from the file: a small decoder whose
-activations fp16 cannot square.
+"""The files of the Core ML writer in every quantization, evaluated: a small decoder whose activations
+overflow fp16 when they are squared.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SHAPE = DecoderShape(
     rope_theta=1e4,
 )
 SLOTS = 8
-LANGUAGE: Any = None  # the writer asks nothing of it
+LANGUAGE: Any = None  # the writer does not use it
 # scheme → (least cosine, the operation that its weights come from)
 SCHEMES = {
     "fp32": (0.999999, "const"),
@@ -64,7 +64,7 @@ def item() -> ExportModule:
     ]
     sizes += [(f"past_{x}.{n}", cache) for n in range(SHAPE.layers) for x in "kv"]
     example = tuple(torch.randn(size) for _, size in sizes)
-    # A residual stream as language models have it: its squares are beyond 65,504.
+    # A residual stream as large as in language models: its squares are beyond 65,504.
     example[0].mul_(3000.0)
     example[3].zero_()[3] = 1.0
     example[4].zero_()[..., 4:] = -1e4
@@ -81,7 +81,7 @@ def cosine(got: Any, want: Any) -> float:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("quant", SCHEMES)
-def test_a_decoder_in_every_scheme_is_the_torch_module(
+def test_a_decoder_in_every_scheme_stays_close_to_the_torch_module(
     item: ExportModule, quant: str, tmp_path: Path
 ) -> None:
     least, source = SCHEMES[quant]
@@ -96,7 +96,7 @@ def test_a_decoder_in_every_scheme_is_the_torch_module(
     assert source in {o.type for o in read(tmp_path / "d.mlpackage").operations}
 
 
-def test_an_unknown_scheme_lists_the_known(item: ExportModule, tmp_path: Path) -> None:
+def test_an_unknown_scheme_lists_the_known_ones(item: ExportModule, tmp_path: Path) -> None:
     with pytest.raises(
         ExportError, match="no quantization 'int3'; choose one of: fp32, fp16, int8, int4, pal6, pal4"
     ):
@@ -104,7 +104,7 @@ def test_an_unknown_scheme_lists_the_known(item: ExportModule, tmp_path: Path) -
 
 
 class Tower(nn.Module):  # type: ignore[misc]
-    """The parts that are told apart by name: a table, the first product, one in the middle, the last."""
+    """The parts that are distinguished by name: a table, the first product, one in the middle, the last."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -140,40 +140,40 @@ def test_each_weight_gets_the_quantization_that_its_name_asks_for(
     to_coreml.write(
         tower, "int4", LANGUAGE, [], tmp_path / "t.mlpackage", TargetOptions(keep=(("mlp", "pal4"),))
     )
-    made = {
+    weights = {
         o.outputs[0].name: o
         for o in read(tmp_path / "t.mlpackage").operations
         if "_weight" in o.outputs[0].name
     }
     kinds = {
         name.split("_weight")[0][2:]: o.type
-        for name, o in made.items()
+        for name, o in weights.items()
         if name.endswith(("fp16", "quantized", "palettized"))
     }
     blocks, lut = "constexpr_blockwise_shift_scale", "constexpr_lut_to_dense"
     assert kinds == {"table": blocks, "patch": "const", "mlp": lut, "middle": blocks, "project": blocks}
-    assert {name.split("_weight")[0][2:] for name, o in made.items() if "offset" in o.inputs} == {"middle"}, (
-        "the others are int8, around zero"
-    )
+    assert {name.split("_weight")[0][2:] for name, o in weights.items() if "offset" in o.inputs} == {
+        "middle"
+    }, "the others are int8, around zero"
     got = Interpreter(tmp_path / "t.mlpackage").run({"ids": tower.example[0]})["embedding"].numpy()
     assert cosine(got, tower.module(*tower.example).detach().numpy()) > 0.99
 
 
-def test_blocks_are_nearer_than_between_each_blocks_extremes() -> None:
+def test_nearest_blocks_have_a_smaller_error_than_blocks_between_their_extremes() -> None:
     from coremltools.optimize.coreml._quantization_passes import linear_quantize_weights as theirs
 
     matrix = np.random.default_rng(1).standard_normal((64, 128)).astype(np.float32)
     block_weights.register()
-    found = theirs.blockwise_compress_by_dtype(matrix, "uint4", "LINEAR", [1, 32])
-    ours = block_weights.nearest(matrix, found, 32)
-    errors = [np.square(theirs.decompress(params) - matrix).mean() for params in (ours, found)]
+    plain = theirs.blockwise_compress_by_dtype(matrix, "uint4", "LINEAR", [1, 32])
+    ours = block_weights.nearest(matrix, plain, 32)
+    errors = [np.square(theirs.decompress(params) - matrix).mean() for params in (ours, plain)]
     assert errors[0] < 0.95 * errors[1]
     assert [getattr(ours, part).dtype for part in ("data", "scale", "offset")] == [
-        getattr(found, part).dtype for part in ("data", "scale", "offset")
+        getattr(plain, part).dtype for part in ("data", "scale", "offset")
     ]
 
 
-def test_executorch_leaves_in_floats_what_is_kept(tower: ExportModule) -> None:
+def test_executorch_leaves_weights_that_keep_names_in_floats(tower: ExportModule) -> None:
     asked = to_executorch.quantized(tower, "int8", [], TargetOptions(keep=(("middle", "fp32"),)))
     plain = {
         name
@@ -186,7 +186,7 @@ def test_executorch_leaves_in_floats_what_is_kept(tower: ExportModule) -> None:
 
 
 @pytest.mark.parametrize("bits", [4, 6])
-def test_a_palette_is_at_least_as_close_as_even_steps_and_indices_are_the_nearest(bits: int) -> None:
+def test_a_palette_is_closer_than_even_steps_and_its_indices_are_the_nearest(bits: int) -> None:
     values = np.random.default_rng(1).standard_t(4, (16, 300)).astype(np.float32)
     lut, indices = palette(values, bits)
     flat = values.reshape(-1)

@@ -1,5 +1,5 @@
-"""State and compressed constants of the MIL interpreter, and what it refuses: over saved packages, one small
-one for all.
+"""State and compressed constants of the MIL interpreter, and what it refuses, on saved packages; most tests
+share one small package.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ pytestmark = pytest.mark.slow
 
 def save(build: Any, inputs: dict[str, Any], folder: Path) -> Path:
     with Function(inputs, opset_version=ct.target.iOS18) as main:
-        made = build(**main.inputs)
-        main.set_outputs(list(made) if isinstance(made, tuple) else [made])
+        outputs = build(**main.inputs)
+        main.set_outputs(list(outputs) if isinstance(outputs, tuple) else [outputs])
     program = Program()
     program.add_function("main", main)
     model = ct.convert(
@@ -52,9 +52,7 @@ def save(build: Any, inputs: dict[str, Any], folder: Path) -> Path:
 
 
 def quantized() -> dict[str, tuple[Any, Any]]:
-    """name → (the constant's operation, what it stands for), for every way in which a weight is
-    compressed.
-    """
+    """name → (the constant's operation, its values), for every way in which a weight is compressed."""
     side = (SIDE, SIDE)
     int8, int4 = RNG.integers(-127, 128, side).astype(np.int8), RNG.integers(-8, 8, side).astype(np.int8)
     uint4 = RNG.integers(0, 16, side).astype(np.uint8)
@@ -63,7 +61,7 @@ def quantized() -> dict[str, tuple[Any, Any]]:
     )
     wide = np.repeat(block, 8, 1)
     i4, u4 = (types.np_int4_dtype, types.np_uint4_dtype)
-    made = {
+    constants = {
         "int8": (lambda: mb.constexpr_blockwise_shift_scale(data=int8, scale=channel), int8 * channel),
         "int4": (lambda: mb.constexpr_blockwise_shift_scale(data=int4.astype(i4), scale=block), int4 * wide),
         "uint4": (
@@ -76,11 +74,11 @@ def quantized() -> dict[str, tuple[Any, Any]]:
         lut = RNG.standard_normal((4, 1, 1 << bits, 1)).astype(np.float32)
         narrow = indices.astype(types.nptype_from_builtin(types.string_to_builtin(f"uint{bits}")))
         want = np.stack([lut[row // 6, 0, indices[row], 0] for row in range(SIDE)])
-        made[name] = (partial(mb.constexpr_lut_to_dense, indices=narrow, lut=lut), want)
+        constants[name] = (partial(mb.constexpr_lut_to_dense, indices=narrow, lut=lut), want)
     vectors = RNG.integers(0, 4, (SIDE, SIDE // 2)).astype(np.uint8)
     pairs = RNG.standard_normal((1, 1, 4, 2)).astype(np.float32)
     two = vectors.astype(types.nptype_from_builtin(types.uint2))
-    made["vector"] = (
+    constants["vector"] = (
         lambda: mb.constexpr_lut_to_dense(indices=two, lut=pairs, vector_axis=1),
         pairs[0, 0][vectors].reshape(side),
     )
@@ -89,8 +87,8 @@ def quantized() -> dict[str, tuple[Any, Any]]:
     dense = np.zeros(side, np.float32)
     dense[mask == 1] = values
     bit = mask.astype(types.nptype_from_builtin(types.uint1))
-    made["sparse"] = (lambda: mb.constexpr_sparse_to_dense(nonzero_data=values, mask=bit), dense)
-    return made
+    constants["sparse"] = (lambda: mb.constexpr_sparse_to_dense(nonzero_data=values, mask=bit), dense)
+    return constants
 
 
 QUANTIZED = quantized()
@@ -107,8 +105,8 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("kept_bytes", [0, 1 << 20])
-def test_compressed_weights_are_what_their_bytes_say(package: Path, kept_bytes: int) -> None:
-    """Whether they are kept, or expanded anew at each use."""
+def test_compressed_weights_expand_to_the_values_that_they_stand_for(package: Path, kept_bytes: int) -> None:
+    """Whether the expanded values are kept, or computed again at each use."""
     interpreter = Interpreter(package, kept_bytes)
     for _ in range(2):
         out = interpreter.run({"x": torch.eye(SIDE)})
@@ -116,7 +114,7 @@ def test_compressed_weights_are_what_their_bytes_say(package: Path, kept_bytes: 
             np.testing.assert_allclose(out[f"by_{name}"].numpy(), want, rtol=1e-6, atol=1e-6, err_msg=name)
 
 
-def test_a_state_lives_from_call_to_call_until_it_is_reset(tmp_path: Path) -> None:
+def test_a_state_persists_between_calls_until_it_is_reset(tmp_path: Path) -> None:
     def build(x: Any, total: Any) -> Any:
         summed = mb.add(x=mb.cast(x=x, dtype="fp16"), y=mb.read_state(input=total))
         return mb.cast(x=mb.coreml_update_state(state=total, value=summed), dtype="fp32", name="out")
@@ -152,19 +150,19 @@ def test_sub_byte_elements_are_unpacked_as_coremltools_packs_them(tmp_path: Path
     from coremltools.libmilstoragepython import _BlobStorageWriter
 
     writer = _BlobStorageWriter(str(tmp_path / "w.bin"))
-    made = []
+    records = []
     for name in ("INT4", "UINT1", "UINT2", "UINT3", "UINT4", "UINT6"):
         kind = DTYPES[name]
         low = -(1 << kind.bits - 1) if kind.signed else 0
         values = RNG.integers(low, low + (1 << kind.bits), 61).astype(np.int8 if kind.signed else np.uint8)
-        made.append((kind, values, getattr(writer, f"write_{name.lower()}_data")(values)))
+        records.append((kind, values, getattr(writer, f"write_{name.lower()}_data")(values)))
     del writer
-    for kind, values, offset in made:
+    for kind, values, offset in records:
         assert Blob(tmp_path / "w.bin").read(offset, kind, (61,)).tolist() == values.tolist()
 
 
 @given(st.binary(min_size=3, max_size=40), st.sampled_from([d for d in DTYPES.values() if d.bits < 8]))
-def test_unpacking_is_reading_bits_one_by_one(raw: bytes, kind: Any) -> None:
+def test_unpacking_gives_what_reading_bit_by_bit_gives(raw: bytes, kind: Any) -> None:
     count = len(raw) * 8 // kind.bits
     bits = [byte >> place & 1 for byte in raw for place in range(8)]
     want = [sum(bits[n * kind.bits + place] << place for place in range(kind.bits)) for n in range(count)]
@@ -204,7 +202,7 @@ def rewrite(package: Path, change: Any) -> None:
     (package / MODEL).write_bytes(model.SerializeToString())
 
 
-def test_what_is_unknown_is_named(copy: Path) -> None:
+def test_an_unknown_operation_is_named(copy: Path) -> None:
     def rename(model: Any) -> None:
         next(o for o in operations(model) if o.type == "matmul").type = "frobnicate"
 
@@ -216,8 +214,8 @@ def test_what_is_unknown_is_named(copy: Path) -> None:
 
 def test_an_unknown_parameter_is_named(copy: Path) -> None:
     def add(model: Any) -> None:
-        found = next(o for o in operations(model) if o.type == "matmul")
-        found.inputs["sharpness"].CopyFrom(found.inputs["x"])
+        operation = next(o for o in operations(model) if o.type == "matmul")
+        operation.inputs["sharpness"].CopyFrom(operation.inputs["x"])
 
     rewrite(copy, add)
     refused(copy, "operation matmul → by_int8: parameter sharpness")
@@ -231,7 +229,7 @@ def test_an_unknown_element_type_is_named(copy: Path) -> None:
     refused(copy, "FLOAT8E4M3FN")
 
 
-def test_a_shape_that_is_not_what_comes_out_is_refused_before_it_is_made(copy: Path) -> None:
+def test_a_declared_shape_that_differs_from_the_computed_one_is_refused(copy: Path) -> None:
     def change(model: Any) -> None:
         next(o for o in operations(model) if o.type == "matmul").outputs[0].type.tensorType.dimensions[
             0
@@ -265,7 +263,7 @@ def test_a_weight_file_outside_the_package_is_refused(copy: Path) -> None:
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(at=st.floats(0, 1), value=st.binary(min_size=8, max_size=8), cut=st.booleans(), weights=st.booleans())
-def test_damage_anywhere_is_one_line_or_no_harm(
+def test_a_damaged_package_runs_or_is_refused_in_one_line(
     package: Path, tmp_path: Path, at: float, value: bytes, cut: bool, weights: bool
 ) -> None:
     copy = tmp_path / "damaged.mlpackage"

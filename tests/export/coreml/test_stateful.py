@@ -1,5 +1,5 @@
-"""A Core ML decoder that keeps its cache in states of the program: held to torch token by token, through the
-driver that parity uses.
+"""A Core ML decoder that keeps its cache in states of the program, compared with torch token by token through
+the driver that parity uses.
 """
 
 from __future__ import annotations
@@ -53,25 +53,29 @@ def made(
 
 
 @pytest.mark.slow
-def test_every_token_is_torchs_and_so_is_a_second_sequence(made: tuple[Any, Language, Any, Any]) -> None:
+def test_the_states_of_every_token_match_torch_in_a_second_sequence_too(
+    made: tuple[Any, Language, Any, Any],
+) -> None:
     item, language, table, program = made
-    decoder, held = open_decoder(program, language), THRESHOLDS["fp16"]["llm_decoder"]
+    decoder, threshold = open_decoder(program, language), THRESHOLDS["fp16"]["llm_decoder"]
     for sequence in (FIRST, SECOND):
         want, best = measure.teacher_force(torch_decoder(item, language), table[sequence])
         got, ours = measure.teacher_force(decoder, table[sequence])
-        assert measure.cosines(got, want).min() >= held.cosine
-        # Of two tokens that torch finds as likely, fp16 may choose the other.
+        assert measure.cosines(got, want).min() >= threshold.cosine
+        # Where torch finds two tokens equally likely, fp16 may choose the other one.
         logits, row = want @ item.module.head.weight.detach().numpy().T, np.arange(len(best))
         assert (logits[row, best] - logits[row, ours]).max() < 0.01 * logits.std()
-    # Without the reset, the first sequence would still be seen.
+    # Without the reset, the first sequence would still affect the second.
     decoder.reset()
     decoder.forward(table[FIRST])
     stale = [decoder.forward(table[[token]])[1][-1] for token in SECOND]
-    assert measure.cosines(np.stack(stale), want).min() < held.cosine
+    assert measure.cosines(np.stack(stale), want).min() < threshold.cosine
 
 
 @pytest.mark.slow
-def test_the_cache_does_not_cross_over(made: tuple[Any, Language, Any, Any]) -> None:
+def test_the_cache_is_no_input_or_output_but_an_fp16_state_of_the_program(
+    made: tuple[Any, Language, Any, Any],
+) -> None:
     _, language, table, program = made
     assert [t.name for t in program.artifact.inputs] == ["embeds", "cos", "sin", "place", "mask"]
     assert [t.name for t in program.artifact.outputs] == ["logits", "hidden"]
@@ -88,24 +92,26 @@ def test_the_cache_does_not_cross_over(made: tuple[Any, Language, Any, Any]) -> 
 
 
 @pytest.mark.slow
-def test_a_prefix_restores(made: tuple[Any, Language, Any, Any]) -> None:
-    """A cache that the same program kept, and one that torch computed."""
+def test_a_saved_prefix_is_restored_and_one_of_another_shape_is_refused(
+    made: tuple[Any, Language, Any, Any],
+) -> None:
+    """A cache that the same program saved, and one that torch computed."""
     item, language, table, program = made
     decoder, plain = open_decoder(program, language), torch_decoder(item, language)
     decoder.reset()
     want = np.stack([decoder.forward(table[[token]])[1][-1] for token in FIRST])
     decoder.reset()
     decoder.forward(table[FIRST[:6]])
-    kept = decoder.keep()
+    saved = decoder.keep()
     plain.forward(table[FIRST[:6]])
-    np.testing.assert_allclose(kept, plain.keep(), atol=0.03)
-    decoder.forward(table[SECOND])  # what comes after is forgotten
-    for cache in (kept, plain.keep()):
+    np.testing.assert_allclose(saved, plain.keep(), atol=0.03)
+    decoder.forward(table[SECOND])  # `restore` drops these
+    for cache in (saved, plain.keep()):
         decoder.restore(cache)
         assert decoder.past == 6
         assert measure.cosines(decoder.forward(table[FIRST[6:]])[1], want[6:]).min() > 0.9999
     with pytest.raises(RuntimeFailure, match="does not fit the decoder"):
-        decoder.restore(kept[:1])
+        decoder.restore(saved[:1])
     with pytest.raises(ExportError, match=r"no state past_q_0 of shape \[2\]"):
         program.set_states({"past_q_0": np.zeros(2, np.float32)})
 
@@ -114,7 +120,9 @@ def test_a_prefix_restores(made: tuple[Any, Language, Any, Any]) -> None:
 @pytest.mark.parametrize(
     ("family", "quant"), [("llama", "fp32"), ("qwen2", "int8"), ("gemma3", "int4"), ("gpt2", "fp16")]
 )
-def test_states_give_what_tensors_give(family: str, quant: str, tmp_path: Path) -> None:
+def test_a_cache_in_states_gives_what_a_cache_in_tensors_gives(
+    family: str, quant: str, tmp_path: Path
+) -> None:
     """The same weights in the same quantization: only the cache is rounded, to fp16."""
     _, config, weights = tiny(family, 2)
     language, item = decoders.language(config, SLOTS), decoders.decoder(config, weights, SLOTS)
@@ -127,7 +135,7 @@ def test_states_give_what_tensors_give(family: str, quant: str, tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_an_encoder_decoder_keeps_its_own_cache_and_takes_the_encoders(tmp_path: Path) -> None:
+def test_an_encoder_decoder_keeps_its_own_cache_and_is_given_that_of_the_encoder(tmp_path: Path) -> None:
     _, config, weights = tiny("flan-t5", 1)
     language, item = decoders.language(config, SLOTS), decoders.decoder(config, weights, SLOTS)
     table = decoders.embed(config, weights, "fp32").module.get_buffer("rows").numpy()
@@ -143,21 +151,26 @@ def test_an_encoder_decoder_keeps_its_own_cache_and_takes_the_encoders(tmp_path:
     ) == 2
 
 
-def test_the_step_keeps_what_the_host_would_have_kept() -> None:
+def test_the_step_stores_the_cache_that_the_driver_would_store() -> None:
     """In torch alone: the buffers after some tokens are the cache of the driver that passes it in and out."""
     _, config, weights = tiny("gemma3", 2)
     language, item = decoders.language(config, SLOTS), decoders.decoder(config, weights, SLOTS)
-    table, own = decoders.embed(config, weights, "fp32").module.get_buffer("rows").numpy(), stateful(item)
-    assert own.module.step is item.module and len(own.example) == len(own.inputs) == 8
+    table, with_states = (
+        decoders.embed(config, weights, "fp32").module.get_buffer("rows").numpy(),
+        stateful(item),
+    )
+    assert with_states.module.step is item.module and len(with_states.example) == len(with_states.inputs) == 8
     plain, driver = torch_decoder(item, language), torch_decoder(item, language)
     _, want = plain.forward(table[FIRST])
     for n, token in enumerate(FIRST):
         given = {"embeds": table[[token]], **driver._where()}
-        _, hidden = measure.TorchSession(own).run(given).values()
+        _, hidden = measure.TorchSession(with_states).run(given).values()
         driver.past += 1
         np.testing.assert_allclose(hidden[0], want[n], rtol=1e-5, atol=1e-5)
     buffers = [
-        own.module.get_buffer(f"past_{x}_{n}").numpy()[:, : len(FIRST)] for n in range(2) for x in "kv"
+        with_states.module.get_buffer(f"past_{x}_{n}").numpy()[:, : len(FIRST)]
+        for n in range(2)
+        for x in "kv"
     ]
     np.testing.assert_allclose(
         np.stack(buffers).reshape(plain.keep().shape), plain.keep(), rtol=1e-5, atol=1e-5
@@ -166,6 +179,6 @@ def test_the_step_keeps_what_the_host_would_have_kept() -> None:
 
 def test_a_decoder_without_a_cache_of_any_kind_is_refused() -> None:
     _, config, weights = tiny("llama", 1)
-    language, own = decoders.language(config, SLOTS), stateful(decoders.decoder(config, weights, SLOTS))
+    language, item = decoders.language(config, SLOTS), stateful(decoders.decoder(config, weights, SLOTS))
     with pytest.raises(RuntimeFailure, match="keeps no states"):
-        StepDecoder(torch_session(own), language)
+        StepDecoder(torch_session(item), language)

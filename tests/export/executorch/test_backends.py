@@ -1,5 +1,5 @@
-"""ExecuTorch for Core ML and Vulkan on a system that has neither: what can be evaluated is held to torch, the
-rest is said not to have run.
+"""ExecuTorch for Core ML and Vulkan on a system that has neither: what can be evaluated is compared with
+torch, the rest is reported as not run.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from gamer.runtime.models.decoder import open_decoder
 from tests.export import tiny as checkpoints
 from tests.export.tiny_llms import SLOTS, ids, tiny, torch_decoder
 
-SAID = ids(9)
+TOKENS = ids(9)
 LANGUAGE = Language(1, 1, 2, 2, 1, 0.0, ())
 X = TensorSpec("x", (2, 8), "float32")
 Export = Callable[..., mf.Manifest]
@@ -74,17 +74,19 @@ def small(module: Any) -> ExportModule:
     ("family", "quant", "least"),
     [("llama", "fp32", 0.99999), ("gemma3", "fp16", 0.999), ("qwen2", "int4", 0.95)],
 )
-def test_core_mls_delegate_is_the_same_model(family: str, quant: str, least: float, tmp_path: Path) -> None:
-    """Evaluated out of the .pte file itself, token by token."""
+def test_the_core_ml_delegate_gives_the_states_of_torch(
+    family: str, quant: str, least: float, tmp_path: Path
+) -> None:
+    """Evaluated from the .pte file itself, token by token."""
     _, config, weights = tiny(family, 1)
     language, item = decoders.language(config, SLOTS), decoders.decoder(config, weights, SLOTS)
     table = decoders.embed(config, weights, "fp32").module.get_buffer("rows").numpy()
-    _, want = torch_decoder(item, language).forward(table[SAID])
+    _, want = torch_decoder(item, language).forward(table[TOKENS])
     artifact = written(item, quant, "coreml", tmp_path / "d.pte")
     program = pte.read(tmp_path / "d.pte")
     assert program.backends == ("CoreMLBackend",) and len(program.calls) == 1 and not program.left
     _, hidden = open_decoder(delegate.open_delegate(tmp_path / "d.pte", artifact), language).forward(
-        table[SAID]
+        table[TOKENS]
     )
     assert measure.cosines(hidden, want).min() >= least
 
@@ -98,7 +100,9 @@ def export(monkeypatch: pytest.MonkeyPatch) -> Export:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("backend", "quant"), [("coreml", "int8"), ("vulkan", "fp16")])
-def test_a_tower_for_another_backend(backend: str, quant: str, tmp_path: Path) -> None:
+def test_a_tower_for_core_ml_passes_parity_and_one_for_vulkan_is_reported_as_not_run(
+    backend: str, quant: str, tmp_path: Path
+) -> None:
     source = str(checkpoints.clip(tmp_path / "clip"))
     asked = Settings("towers", "int8", (("image", source), ("text", source)), executorch_backend=backend)
     (task,) = [t for t in write.tasks(asked, ("executorch",), str(tmp_path)) if t.role == "image_tower"]
@@ -119,16 +123,16 @@ def test_a_tower_for_another_backend(backend: str, quant: str, tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_a_language_model_for_vulkan(tmp_path: Path, export: Export) -> None:
-    """4-bit matrices are one delegate; nothing here runs them, so the bundle has no prefix of theirs."""
+def test_a_language_model_for_vulkan_is_one_delegate_without_prefixes(tmp_path: Path, export: Export) -> None:
+    """The 4-bit matrices are one delegate; nothing here runs it, so the bundle has no prefixes of it."""
     asked = Settings(
         "llm", "int4", (("llm", str(checkpoints.qwen2(tmp_path / "qwen2"))),), executorch_backend="vulkan"
     )
     manifest = export(asked, tmp_path / "out")
     decoder = manifest.artifact("llm_decoder", "executorch")
     assert decoder.quant == "8da4w" and not manifest.prefixes
-    said = decoder.parity.executed_by
-    assert said.startswith(
+    report = decoder.parity.executed_by
+    assert report.startswith(
         "loads as 1 × VulkanBackend, nothing left to portable kernels; torch runs what was delegated with "
         "cosine ≥ 0.9"
     )
@@ -136,7 +140,7 @@ def test_a_language_model_for_vulkan(tmp_path: Path, export: Export) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["xnnpack", "coreml"])
-def test_operators_outside_are_named(backend: str, tmp_path: Path) -> None:
+def test_operators_outside_the_delegate_are_named(backend: str, tmp_path: Path) -> None:
     artifact = written(small(Outside()), "fp32", backend, tmp_path / "a.pte")
     program = pte.read(tmp_path / "a.pte")
     assert list(program.left) == ["aten::asinh.out"]
@@ -147,7 +151,7 @@ def test_operators_outside_are_named(backend: str, tmp_path: Path) -> None:
             delegate.open_delegate(tmp_path / "a.pte", artifact)
 
 
-def test_what_no_backend_takes_runs_as_it_is(tmp_path: Path) -> None:
+def test_an_operator_that_no_backend_takes_runs_without_a_delegate(tmp_path: Path) -> None:
     class Alone(nn.Module):  # type: ignore[misc]
         def forward(self, x: Any) -> Any:
             return torch.asinh(x)
@@ -164,7 +168,9 @@ def test_what_no_backend_takes_runs_as_it_is(tmp_path: Path) -> None:
     ("backend", "quant", "said"),
     [("vulkan", "int8", "fp32, fp16, 8da4w"), ("coreml", "8da4w", "fp32, fp16, int8, int4, pal6, pal4")],
 )
-def test_what_a_backend_has_not_is_said(backend: str, quant: str, said: str, tmp_path: Path) -> None:
+def test_a_quantization_that_a_backend_lacks_is_refused_with_the_choices(
+    backend: str, quant: str, said: str, tmp_path: Path
+) -> None:
     with pytest.raises(
         ExportError, match=f"ExecuTorch for {backend} has no '{quant}'; choose one of: {said}"
     ):
@@ -172,7 +178,7 @@ def test_what_a_backend_has_not_is_said(backend: str, quant: str, said: str, tmp
     assert not list(tmp_path.iterdir())
 
 
-def test_a_refusal_is_one_line(tmp_path: Path) -> None:
+def test_a_module_that_cannot_be_lowered_is_refused_in_one_line(tmp_path: Path) -> None:
     class Branches(nn.Module):  # type: ignore[misc]
         def forward(self, x: Any) -> Any:
             return x if x.sum() > 0 else -x
@@ -198,7 +204,7 @@ def test_half_precision_rounds_every_result_and_overflows() -> None:
         assert not half(x * 300).isfinite().all() or (half(x * 300) == 0).all()
 
 
-def test_a_folder_unfolds_as_it_was(tmp_path: Path) -> None:
+def test_a_flattened_folder_unfolds_to_the_same_files(tmp_path: Path) -> None:
     files = {"a/b/weight.bin": b"\x00\xff}]" * 40, "metadata.json": b"{}"}
     for name, data in files.items():
         (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -223,13 +229,15 @@ def test_a_folder_unfolds_as_it_was(tmp_path: Path) -> None:
         [],
     ],
 )
-def test_a_hostile_folder_does_not(nodes: list[Any], tmp_path: Path) -> None:
+def test_a_hostile_flattened_folder_is_refused_and_writes_nothing_outside(
+    nodes: list[Any], tmp_path: Path
+) -> None:
     with pytest.raises(ExportError, match="does not unfold") as caught:
         pte.unfold(b"x" + json.dumps({"nodes": nodes}).encode()[::-1], tmp_path / "in")
     assert "\n" not in str(caught.value) and {p.name for p in tmp_path.iterdir()} <= {"in"}
 
 
-def test_what_is_no_program_is_said(tmp_path: Path) -> None:
+def test_a_file_that_is_no_executorch_program_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.pte").write_bytes(b"\x00" * 64)
     with pytest.raises(ExportError, match=r"a\.pte: not an ExecuTorch program"):
         pte.read(tmp_path / "a.pte")

@@ -1,5 +1,5 @@
-"""Our torch modules against the libraries that they stand for, at tiny size, and the shapes that they
-promise.
+"""Our torch modules compared at tiny size with the libraries that they stand for, and the shapes of their
+outputs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from gamer.export.networks.dpe import Expert, Router
 from gamer.export.networks.efficientnet_lite import FEATURES, ConseTower, EfficientNetLite0
 
 
-def test_the_sentence_encoder_is_transformers_bert() -> None:
+def test_the_sentence_encoder_gives_the_vectors_of_transformers_bert() -> None:
     transformers = pytest.importorskip("transformers")
     config = transformers.BertConfig(
         vocab_size=50,
@@ -36,12 +36,12 @@ def test_the_sentence_encoder_is_transformers_bert() -> None:
         want = torch.nn.functional.normalize((states * weights).sum(1) / weights.sum(1), dim=-1)
         got = ours(ids, mask)
     assert (got - want).abs().max() < 1e-5
-    # A padded text and the same text alone are the same sentence.
+    # Padding does not change the vector of a text.
     with torch.no_grad():
         assert (ours(ids[:1, :5], mask[:1, :5]) - got[:1]).abs().max() < 1e-5
 
 
-def test_folding_batch_norms_changes_nothing() -> None:
+def test_folding_batch_norms_does_not_change_the_outputs() -> None:
     torch.manual_seed(1)
     network = EfficientNetLite0().eval()
     for module in network.modules():
@@ -70,7 +70,7 @@ def test_conse_is_the_weighted_mean_of_the_ten_likeliest_labels() -> None:
         assert (embedding[row] - want).abs().max() < 1e-5
 
 
-def test_the_experts_and_the_router_have_their_shapes() -> None:
+def test_experts_and_router_have_their_shapes_and_the_routers_weights_sum_to_1() -> None:
     patches = torch.randn(1, 49, 32)
     with torch.no_grad():
         weights = Router(32, 16, 3)(patches)

@@ -1,5 +1,5 @@
-"""`--opset`: every writer's graph says the set that was asked for, computes what it computes at the least,
-and what cannot be is refused.
+"""`--opset`: every writer's graph declares the requested operator set and computes what it computes at the
+lowest one; a set outside the range is refused.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def graphs(opset: int, folder: Path) -> Iterator[tuple[Path, tuple[TensorSpec, .
 def given(specs: tuple[TensorSpec, ...]) -> dict[str, NDArray[Any]]:
     """The same numbers for the same inputs: three tokens, two rows, a picture of 20 by 30."""
     sizes = {"batch": 2, "tokens": 3, "source": 3, "wanted": 1, "height": 20, "width": 30}
-    found: dict[str, NDArray[Any]] = {}
+    arrays: dict[str, NDArray[Any]] = {}
     for spec in specs:
         shape = [sizes[d] if isinstance(d, str) else d for d in spec.shape]
         numbers = (
@@ -69,14 +69,14 @@ def given(specs: tuple[TensorSpec, ...]) -> dict[str, NDArray[Any]]:
             if spec.dtype == "float32"
             else np.ones(shape)
         )
-        found[spec.name] = numbers.astype(spec.dtype)
+        arrays[spec.name] = numbers.astype(spec.dtype)
     lengths = {"seqlens_k": [2], "total_seq_len": [3], "last": [2]}
-    return found | {
-        name: np.array(value, found[name].dtype) for name, value in lengths.items() if name in found
+    return arrays | {
+        name: np.array(value, arrays[name].dtype) for name, value in lengths.items() if name in arrays
     }
 
 
-def test_every_graph_is_the_same_at_the_least_and_the_greatest(tmp_path: Path) -> None:
+def test_every_graph_computes_the_same_at_the_lowest_and_the_highest_opset(tmp_path: Path) -> None:
     assert GREATEST >= 23
     for (least, specs), (most, _) in zip(
         graphs(OPSET, tmp_path / "least"), graphs(GREATEST, tmp_path / "most"), strict=True
@@ -91,8 +91,8 @@ def test_every_graph_is_the_same_at_the_least_and_the_greatest(tmp_path: Path) -
 
 
 def unchanged(op: str) -> bool:
-    """Whether an operator's inputs, and the defaults of its attributes, are at the greatest set what they are
-    at the least.
+    """Whether an operator has the same inputs and defaults of its attributes at the highest set as at the
+    lowest.
     """
     old, new = (onnx.defs.get_schema(op, opset, "") for opset in (OPSET, GREATEST))
     defaults = [
@@ -109,7 +109,7 @@ def unchanged(op: str) -> bool:
 
 
 @pytest.mark.parametrize("opset", [0, OPSET - 1, GREATEST + 1, 10**9])
-def test_another_set_is_refused_in_one_line(opset: int) -> None:
+def test_an_opset_outside_the_range_is_refused_in_one_line(opset: int) -> None:
     asked = Settings("clip-vit-b32", sources=(("image", "random"), ("text", "random")), opset=opset)
     with pytest.raises(
         ExportError,
@@ -120,4 +120,4 @@ def test_another_set_is_refused_in_one_line(opset: int) -> None:
         r"choose between$",
     ):
         limits.check(asked, ("onnx", "coreml"))
-    limits.check(asked, ("coreml",))  # which has none
+    limits.check(asked, ("coreml",))  # Core ML has no opset

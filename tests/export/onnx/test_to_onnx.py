@@ -1,5 +1,5 @@
-"""Towers through ONNX Runtime in every quantization, against the torch module: cosine, bytes, operators,
-mixtures, any batch, odd requests.
+"""Towers through ONNX Runtime in every quantization, compared with the torch module: cosine, bytes,
+operators, mixtures, any batch, unsupported requests.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ TOWERS = [(CLIP, "image"), (CLIP, "text"), (SIGLIP, "image"), (SIGLIP, "text")]
 NAMES = ["clip-image", "clip-text", "siglip-image", "siglip-text"]
 # Worst cosine of an embedding, and most bytes of the fp32 file's. The towers are narrow and random: trained
 # wide ones lose less.
-HELD = {"fp32": (0.999999, 1.0), "fp16": (0.9999, 0.56), "int8": (0.998, 0.40), "int4": (0.95, 0.34)}
+LIMITS = {"fp32": (0.999999, 1.0), "fp16": (0.9999, 0.56), "int8": (0.998, 0.40), "int4": (0.95, 0.34)}
 
 
 def tower(config: dict[str, Any], kind: str) -> ExportModule:
@@ -83,7 +83,7 @@ def inputs(item: ExportModule, rows: int) -> dict[str, NDArray[Any]]:
 
 
 def run(path: Path, given: dict[str, NDArray[Any]], plain: bool = False) -> list[NDArray[np.float32]]:
-    """By the runtime's own options, or ONNX Runtime's, whose byte products saturate on some processors."""
+    """With the runtime's own options, or ONNX Runtime's, whose byte products saturate on some processors."""
     file = path / "model.onnx" if path.is_dir() else path
     options = ort.SessionOptions() if plain else session_options(1)
     return list(ort.InferenceSession(str(file), options, providers=["CPUExecutionProvider"]).run(None, given))
@@ -99,22 +99,22 @@ def operators(path: Path) -> Counter[str]:
     return Counter(node.op_type for node in onnx.load(str(path)).graph.node)
 
 
-@pytest.mark.parametrize("quant", HELD)
+@pytest.mark.parametrize("quant", LIMITS)
 @pytest.mark.parametrize(("config", "kind"), TOWERS, ids=NAMES)
-def test_a_tower_is_itself_in_every_quantization(
+def test_a_tower_in_every_quantization_stays_close_to_torch_and_within_its_size(
     config: dict[str, Any], kind: str, quant: str, tmp_path: Path
 ) -> None:
     item, path = tower(config, kind), tmp_path / "tower.onnx"
     specs = write(item, quant, NO_LANGUAGE, [], path)
     assert specs == (item.inputs, item.outputs) and [p.name for p in tmp_path.iterdir()] == ["tower.onnx"]
     onnx.checker.check_model(str(path))
-    cosine, share = HELD[quant]
+    cosine, share = LIMITS[quant]
     for rows in (1, 3):
         given = inputs(item, rows)
         for spec, got, want in zip(item.outputs, run(path, given), reference(item, given), strict=True):
             assert got.shape == want.shape and got.dtype == spec.dtype
             assert cosines(got, want).min() >= cosine, spec.name
-    # Of the weights; the graph itself is a third of so small a file.
+    # A share of the weights' bytes: the graph itself is a third of so small a file.
     weights = sum(p.numel() * 4 for p in item.module.parameters())
     assert path.stat().st_size <= share * weights + 60_000
     assert operators(path)["MultiHeadAttention"] == (3 if kind == "image" else 2) + (
@@ -129,11 +129,11 @@ def test_every_matrix_but_the_first_is_quantized_and_the_last_never_below_8_bits
 ) -> None:
     item = tower(CLIP, "image")
     write(item, quant, NO_LANGUAGE, [], tmp_path / "tower.onnx")
-    found = operators(tmp_path / "tower.onnx")
-    assert (found["MatMulInteger"], found["MatMulNBits"], found["MatMul"]) == counts
+    by_operator = operators(tmp_path / "tower.onnx")
+    assert (by_operator["MatMulInteger"], by_operator["MatMulNBits"], by_operator["MatMul"]) == counts
 
 
-def test_a_mixture_follows_its_rules(tmp_path: Path) -> None:
+def test_keep_rules_choose_the_quantization_of_each_matrix(tmp_path: Path) -> None:
     item, path = tower(CLIP, "text"), tmp_path / "tower.onnx"
     write(
         item,
@@ -145,8 +145,8 @@ def test_a_mixture_follows_its_rules(tmp_path: Path) -> None:
             keep=(("project", "int8"), ("mlp", "fp16"), ("embed", "fp32"), ("qkv", "fp32")), group=64
         ),
     )
-    found = operators(path)
-    assert (found["MatMulInteger"], found["MatMulNBits"], found["MatMul"]) == (1, 2, 6)
+    by_operator = operators(path)
+    assert (by_operator["MatMulInteger"], by_operator["MatMulNBits"], by_operator["MatMul"]) == (1, 2, 6)
     given = inputs(item, 2)
     assert cosines(run(path, given)[0], reference(item, given)[0]).min() > 0.98
     sizes = {t.name: (t.data_type, list(t.dims)) for t in onnx.load(str(path)).graph.initializer}
@@ -155,7 +155,7 @@ def test_a_mixture_follows_its_rules(tmp_path: Path) -> None:
     assert sizes["encoder.layers.1.mlp.up.weight/half"] == (onnx.TensorProto.FLOAT16, [128, 256])
 
 
-def test_quantized_matrices_stand_in_a_half_precision_graph(tmp_path: Path) -> None:
+def test_a_half_precision_graph_can_hold_quantized_matrices(tmp_path: Path) -> None:
     item, path = tower(CLIP, "text"), tmp_path / "tower.onnx"
     write(
         item,
@@ -170,7 +170,7 @@ def test_quantized_matrices_stand_in_a_half_precision_graph(tmp_path: Path) -> N
     assert operators(path)["MatMulInteger"] == 4
 
 
-def test_odd_requests_are_one_line(tmp_path: Path) -> None:
+def test_an_unsupported_quantization_or_group_is_refused_and_writes_nothing(tmp_path: Path) -> None:
     item = tower(CLIP, "image")
     with pytest.raises(ExportError, match=r"project\.weight: 128 columns are no multiple of group size 96"):
         write(
@@ -186,7 +186,7 @@ def test_odd_requests_are_one_line(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_weights_of_more_than_one_file_lie_beside_the_graph(
+def test_weights_too_large_for_one_file_are_written_beside_the_graph(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gamer.export.onnx.graph.INSIDE", 1000)
@@ -198,7 +198,7 @@ def test_weights_of_more_than_one_file_lie_beside_the_graph(
     assert cosines(run(path, given)[0], reference(item, given)[0]).min() > 0.998
 
 
-def test_what_is_no_attention_stays(tmp_path: Path) -> None:
+def test_nodes_that_are_no_attention_are_not_fused(tmp_path: Path) -> None:
     class Softmaxes(nn.Module):  # type: ignore[misc]
         def forward(self, x: Any) -> Any:
             return torch.softmax(x @ x.transpose(-1, -2) * 0.5, dim=-1) @ x
@@ -230,8 +230,8 @@ def test_a_tower_takes_bytes_of_any_size(config: dict[str, Any], quant: str, tmp
         photo = np.ascontiguousarray(scene[:height, :width])
         got = run(path, {"image": photo})
         want = reference(item, {"pixels": prepare(photo, spec)})
-        # A line of 100:1 is cut to its middle first, which shifts its few pixels.
-        least = 0.95 if width / height > 16 else HELD[quant][0] - 2e-4
+        # A line of 100:1 is cropped to its middle first, which shifts its few pixels.
+        least = 0.95 if width / height > 16 else LIMITS[quant][0] - 2e-4
         assert [g.shape for g in got] == [w.shape for w in want]
         assert cosines(got[0], want[0]).min() >= least, (height, width)
 
@@ -242,12 +242,12 @@ def test_photographs_are_prepared_in_the_graph_as_by_pillow(tmp_path: Path) -> N
             return pixels * 1.0
 
     spec = preprocessing({"model_type": "clip"})
-    whole: tuple[int | str, ...] = ("batch", 224, 224, 3)
+    shape: tuple[int | str, ...] = ("batch", 224, 224, 3)
     item = replace(tower(CLIP, "image"), module=Bare(), example=(torch.zeros(1, 224, 224, 3),))
     item = replace(
         item,
-        inputs=(TensorSpec("pixels", whole, "float32"),),
-        outputs=(TensorSpec("prepared", whole, "float32"),),
+        inputs=(TensorSpec("pixels", shape, "float32"),),
+        outputs=(TensorSpec("prepared", shape, "float32"),),
     )
     write(item, "fp32", NO_LANGUAGE, [], tmp_path / "m.onnx", TargetOptions(resize=spec))
     session = ort.InferenceSession(str(tmp_path / "m.onnx"), providers=["CPUExecutionProvider"])
@@ -258,7 +258,7 @@ def test_photographs_are_prepared_in_the_graph_as_by_pillow(tmp_path: Path) -> N
             assert off.mean() < 0.02 and off.max() <= 12, (name, off.mean(), off.max())
 
 
-def test_a_panorama_of_bytes_has_a_bound(tmp_path: Path) -> None:
+def test_an_extreme_panorama_gives_finite_vectors_and_a_cut_fit_is_refused(tmp_path: Path) -> None:
     item = tower(CLIP, "image")
     write(item, "fp32", NO_LANGUAGE, [], tmp_path / "m.onnx", TargetOptions(resize=preprocessing(CLIP)))
     embedding, _ = run(tmp_path / "m.onnx", {"image": np.zeros((2, 60_000, 3), np.uint8)})

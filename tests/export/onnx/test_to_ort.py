@@ -37,7 +37,7 @@ from tests.export.onnx.test_to_onnx import CLIP, NO_LANGUAGE, inputs, run, tower
 from tests.export.tiny_llms import SLOTS, artifact, torch_decoder
 from tests.export.tiny_llms import tiny as tiny_llm
 
-# What every build of ONNX Runtime has, whatever its processor: com.microsoft.nchwc is x86's alone.
+# The domains that every build of ONNX Runtime has on any processor: com.microsoft.nchwc is on x86 only.
 PORTABLE = {"ai.onnx", "com.microsoft"}
 
 
@@ -47,7 +47,9 @@ def domains(text: str) -> set[str]:
 
 @pytest.mark.parametrize("quant", ["fp32", "fp16", "int8", "int4"])
 @pytest.mark.parametrize("kind", ["image", "text"])
-def test_a_tower_is_the_same_in_either_format(kind: str, quant: str, tmp_path: Path) -> None:
+def test_a_tower_gives_the_same_vectors_in_onnx_and_in_ort_format(
+    kind: str, quant: str, tmp_path: Path
+) -> None:
     item, folder = tower(CLIP, kind), tmp_path / "ort"
     given = inputs(item, 3)
     folder.mkdir()
@@ -82,16 +84,18 @@ def test_convolutions_in_int8_are_fused_for_any_processor(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("quant", ["fp32", "int8", "int4"])
-def test_a_decoder_keeps_its_cache_in_place(quant: str, tmp_path: Path) -> None:
-    """The binding of past and present to one memory, prompt at once and token by token, beside the ONNX file
-    and torch.
+def test_a_decoder_with_a_bound_cache_gives_the_same_in_onnx_and_ort_format(
+    quant: str, tmp_path: Path
+) -> None:
+    """Past and present are bound to one memory: the prompt at once and token by token, compared with the ONNX
+    file and with torch.
     """
     _, config, weights = tiny_llm("qwen2")
     language, embeds = (
         decoders.language(config, SLOTS),
         np.random.default_rng(0).normal(0, 1, (9, 64)).astype(np.float32),
     )
-    said = {}
+    states = {}
     for writer, name in ((to_onnx, "d.onnx"), (to_ort, "d.ort")):
         item = decoders.decoder(config, weights, SLOTS)
         specs = writer.write(item, quant, language, [], tmp_path / name)
@@ -99,17 +103,19 @@ def test_a_decoder_keeps_its_cache_in_place(quant: str, tmp_path: Path) -> None:
             open_session("onnx", tmp_path / name, artifact(item.role, *specs), 1), language
         )
         assert isinstance(decoder, BoundDecoder)
-        whole = decoder.forward(embeds)[1].copy()
+        at_once = decoder.forward(embeds)[1].copy()
         np.testing.assert_allclose(
-            measure.teacher_force(decoder, embeds)[0], whole, atol=2e-2 if quant != "fp32" else 1e-4
+            measure.teacher_force(decoder, embeds)[0], at_once, atol=2e-2 if quant != "fp32" else 1e-4
         )
-        said[name] = whole
-    np.testing.assert_allclose(said["d.ort"], said["d.onnx"], atol=1e-5)
+        states[name] = at_once
+    np.testing.assert_allclose(states["d.ort"], states["d.onnx"], atol=1e-5)
     reference = torch_decoder(decoders.decoder(config, weights, SLOTS), language).forward(embeds)[1]
-    assert measure.cosines(said["d.ort"], reference).min() > (0.9999 if quant == "fp32" else 0.95)
+    assert measure.cosines(states["d.ort"], reference).min() > (0.9999 if quant == "fp32" else 0.95)
 
 
-def test_weights_beside_a_graph_go_into_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weights_beside_a_graph_are_put_into_the_ort_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     item = tower(CLIP, "text")
     given = inputs(item, 2)
     to_onnx.write(item, "fp32", NO_LANGUAGE, [], tmp_path / "one.onnx")
@@ -121,7 +127,7 @@ def test_weights_beside_a_graph_go_into_the_file(tmp_path: Path, monkeypatch: py
     )
 
 
-def test_more_than_a_file_holds_is_said_and_leaves_nothing(
+def test_a_component_too_large_for_an_ort_file_is_refused_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(to_ort, "MAX_BYTES", 100_000)
@@ -147,7 +153,7 @@ def large(quant: str, form: str = "ort", **more: Any) -> Settings:
     )
 
 
-def test_a_plan_says_what_no_ort_file_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_refuses_a_component_too_large_for_an_ort_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(to_ort, "MAX_BYTES", 300_000_000)
     full, small = (
         Settings("clip-vit-b32", quant, (("image", "random"), ("text", "random")), onnx_format="ort")
@@ -159,7 +165,9 @@ def test_a_plan_says_what_no_ort_file_can_hold(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(("quant", "more"), [("fp16", {}), ("int8", {"keep": (("head", "fp16"),)})])
-def test_halves_that_would_double_in_the_file_are_refused(quant: str, more: dict[str, Any]) -> None:
+def test_fp16_weights_that_would_become_fp32_in_an_ort_file_are_refused(
+    quant: str, more: dict[str, Any]
+) -> None:
     with pytest.raises(
         ExportError,
         match="fp16 weights would become fp32 in an ORT file: choose "
@@ -170,7 +178,7 @@ def test_halves_that_would_double_in_the_file_are_refused(quant: str, more: dict
     limits.check(large(quant, "onnx", **more), TARGETS)
 
 
-def test_the_operators_are_those_of_all_files_in_the_builds_own_words(tmp_path: Path) -> None:
+def test_the_required_operators_are_written_as_the_build_of_onnx_runtime_reads_them(tmp_path: Path) -> None:
     item = tower(CLIP, "image")
     for quant in ("fp32", "int4"):
         to_ort.write(item, quant, NO_LANGUAGE, [], tmp_path / f"{quant}.ort")
@@ -180,7 +188,7 @@ def test_the_operators_are_those_of_all_files_in_the_builds_own_words(tmp_path: 
     assert sum(len(ops) for by in read.values() for ops in by.values()) > 15
 
 
-def test_a_count_of_an_ort_file_says_what_to_count_instead(tmp_path: Path) -> None:
+def test_counting_an_ort_file_is_refused_with_what_to_export_instead(tmp_path: Path) -> None:
     (tmp_path / "t.ort").write_bytes(b"")
     with pytest.raises(
         GraphError,
@@ -226,10 +234,10 @@ def test_a_bundle_of_ort_files_is_verified_and_runs(
     if name == "clip":
         assert models.encode_image(np.zeros((40, 50, 3), np.uint8)).embedding.shape == (manifest.dim,)
     else:
-        said = models.language_model.generate(
+        generated = models.language_model.generate(
             Request(tuple(models.llm_tokenizer.encode("a red boat").ids), 4)
         )
-        assert said.prompt_tokens > 0 and (name == "t5" or manifest.prefixes)
+        assert generated.prompt_tokens > 0 and (name == "t5" or manifest.prefixes)
     (out / manifest.artifacts[0].path).write_bytes(b"\x00" * 8)
     with pytest.raises(BundleError, match=r"\.ort"):
         mf.check(out, manifest)

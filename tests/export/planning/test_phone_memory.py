@@ -1,5 +1,5 @@
-"""`--device-profile`: which targets a phone has, which components fit what one app may take, and what the
-command says and returns.
+"""`--device-profile`: which targets a phone has, which components fit into the memory of one app, and what
+the command prints and returns.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def test_an_artifact_fits_where_its_target_runs_and_memory_holds_it() -> None:
     ] == [True, False]
 
 
-def test_a_decoder_brings_its_cache() -> None:
+def test_a_decoder_needs_memory_for_its_cache() -> None:
     assert phone_memory.cache_bytes(LANGUAGE) == 2 * 28 * 2 * 128 * 512 * 4
     with_cache, without = (
         phone_memory.fits(PIXEL, [planned(role, "onnx", 0)], LANGUAGE)[0].bytes
@@ -61,7 +61,7 @@ def test_a_component_cannot_run_only_where_none_of_its_artifacts_can() -> None:
     assert phone_memory.cannot(phone_memory.fits(small, rows[:1], None)) == ("llm_decoder",)
 
 
-def test_every_profile_is_of_a_known_system() -> None:
+def test_every_profile_is_of_a_known_operating_system() -> None:
     assert {p.os for p in devices.load()} <= set(phone_memory.RUNS)
 
 
@@ -72,19 +72,19 @@ def dry(*arguments: str) -> tuple[int, str, str]:
     return done.exit_code, done.stdout, done.stderr
 
 
-def test_a_dry_run_says_what_fits_and_fails_where_nothing_does() -> None:
-    code, said, _ = dry("--device-profile", "pixel 6", "--json")
-    found = json.loads(said)
-    assert code == 0 and {(f["target"], f["runs"]) for f in found["fits"]} == {
+def test_a_dry_run_reports_what_fits_and_fails_where_a_component_cannot_run() -> None:
+    code, printed, _ = dry("--device-profile", "pixel 6", "--json")
+    result = json.loads(printed)
+    assert code == 0 and {(f["target"], f["runs"]) for f in result["fits"]} == {
         ("onnx", True),
         ("executorch", True),
         ("coreml", False),
     }
-    assert [f["bytes"] - phone_memory.RUNTIME_BYTES for f in found["fits"]] == [
-        a["bytes"] for a in found["artifacts"]
+    assert [f["bytes"] - phone_memory.RUNTIME_BYTES for f in result["fits"]] == [
+        a["bytes"] for a in result["artifacts"]
     ]
-    code, said, wrong = dry("--device-profile", "Pixel 6", "--targets", "coreml")
-    assert code == 1 and "not on Android" in said and wrong.count("\n") == 1
+    code, printed, wrong = dry("--device-profile", "Pixel 6", "--targets", "coreml")
+    assert code == 1 and "not on Android" in printed and wrong.count("\n") == 1
     assert wrong.startswith("gamer export: Pixel 6 cannot run image_tower, text_tower: choose fewer bits")
     code, _, wrong = dry("--device-profile", "Nokia 3310")
     assert code == 1 and "unknown device 'Nokia 3310'; choose from: Pixel 6" in wrong

@@ -1,5 +1,5 @@
-"""`--calibrate`: one's own photographs in the place of the packaged ones, hostile folders, and what makes a
-part out of date.
+"""`--calibrate`: the user's photographs instead of the packaged ones, hostile folders, and what makes an
+artifact out of date.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SPEC = Preprocessing(SIDE, SIDE, "bilinear", 0.0, 1.0)
 
 @pytest.fixture
 def album(tmp_path: Path) -> Path:
-    """Dim pictures, JPEG and PNG, in folders; and what is no picture."""
+    """Dim pictures, JPEG and PNG, in folders, and a file that is no picture."""
     folder = tmp_path / "my photos"
     (folder / "2024" / "may").mkdir(parents=True)
     rng = np.random.default_rng(5)
@@ -52,17 +52,17 @@ def with_conv(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gamer.export.components.components.preprocessing", lambda settings: SPEC)
 
 
-def test_a_persons_own_photographs_take_the_place_of_the_packaged(
+def test_the_users_photographs_replace_the_packaged_ones_for_int8(
     album: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_conv(monkeypatch)
     asked = Settings("pocket", calibrate=str(album))
     for target in ("onnx", "executorch"):
-        found = calibration.samples(asked, convolutions(), target, "int8")
+        samples = calibration.samples(asked, convolutions(), target, "int8")
         assert (
-            len(found) == 9
-            and found[0][0].shape == (1, SIDE, SIDE, 3)
-            and max(x.max() for (x,) in found) < 80
+            len(samples) == 9
+            and samples[0][0].shape == (1, SIDE, SIDE, 3)
+            and max(x.max() for (x,) in samples) < 80
         )
         assert len(calibration.samples(Settings("pocket"), convolutions(), target, "int8")) == 16
     for target, quant in (("coreml", "int8"), ("onnx", "fp32")):
@@ -70,9 +70,9 @@ def test_a_persons_own_photographs_take_the_place_of_the_packaged(
 
 
 @pytest.mark.parametrize("target", ["onnx", pytest.param("executorch", marks=pytest.mark.slow)])
-def test_the_ranges_are_those_of_the_photographs(target: str, tmp_path: Path) -> None:
-    """Faint samples have small activations: what they calibrate is nearer to torch on faint pictures, and
-    cuts strong ones off.
+def test_activation_ranges_come_from_the_photographs(target: str, tmp_path: Path) -> None:
+    """Faint samples have small activations: a tower calibrated with them is nearer to torch on faint pictures
+    and clips strong ones.
     """
     pictures: dict[str, list[Any]] = {
         "strong": list(SAMPLES),
@@ -97,7 +97,9 @@ def test_the_ranges_are_those_of_the_photographs(target: str, tmp_path: Path) ->
     )
 
 
-def test_a_folder_is_read_evenly_and_within_bounds(album: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_photographs_are_chosen_evenly_and_within_bounds(
+    album: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     every = calibration.chosen(album)
     assert len(every) == 9 and every == calibration.chosen(album)
     monkeypatch.setattr(calibration, "MOST", 5)
@@ -106,7 +108,7 @@ def test_a_folder_is_read_evenly_and_within_bounds(album: Path, monkeypatch: pyt
     assert set(calibration.chosen(album)) < set(every[:6])
 
 
-def test_what_cannot_be_read_is_passed_over(album: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_files_pipes_and_links_are_skipped(album: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_conv(monkeypatch)
     for n, bad in enumerate(
         (b"", b"\xff\xd8\xff" + b"0" * 99, b"MZ" * 50, Path(calibration.chosen(album)[0]).read_bytes()[:60])
@@ -121,7 +123,9 @@ def test_what_cannot_be_read_is_passed_over(album: Path, monkeypatch: pytest.Mon
     )
 
 
-def test_a_folder_without_photographs_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_without_enough_photographs_is_refused_with_their_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with_conv(monkeypatch)
     with pytest.raises(ExportError, match=r"nowhere: no folder of photographs to calibrate with"):
         calibration.chosen(tmp_path / "nowhere")
@@ -137,7 +141,7 @@ def test_a_folder_without_photographs_is_said(tmp_path: Path, monkeypatch: pytes
         )
 
 
-def test_photographs_that_nothing_asks_for_are_refused(album: Path) -> None:
+def test_photographs_that_no_tower_is_calibrated_with_are_refused(album: Path) -> None:
     asked = Settings("pocket", "fp32", calibrate=str(album))
     delegated = Settings("pocket", calibrate=str(album), executorch_backend="coreml")
     for settings, targets in (
@@ -154,7 +158,7 @@ def test_photographs_that_nothing_asks_for_are_refused(album: Path) -> None:
         calibration.samples(Settings("pocket", calibrate=str(album)), tower(CLIP, "image"), "onnx", "int8")
 
 
-def test_another_photograph_makes_the_parts_out_of_date_and_the_manifest_tells_the_name_alone(
+def test_a_new_photograph_changes_the_fingerprint_and_only_the_folders_name_is_stored(
     album: Path,
 ) -> None:
     asked = Settings("pocket", calibrate=str(album))

@@ -53,13 +53,13 @@ def test_an_album_returns_what_was_written(album_path: Path) -> None:
             album.row_of("cat.jpg")
 
 
-def test_a_cue_never_drops_an_unknown_field(album_path: Path) -> None:
+def test_a_cue_never_drops_a_photo_whose_time_or_place_is_unknown(album_path: Path) -> None:
     """Rows: 0 time and place, 1 time only, 2 place only, 3 neither."""
     with Album.open(album_path) as album:
 
         def cut(*wanted: Cube) -> tuple[list[int], list[int]]:
-            found = album.in_cubes(wanted)
-            return found.rows.tolist(), found.inside.tolist()
+            selected = album.in_cubes(wanted)
+            return selected.rows.tolist(), selected.inside.tolist()
 
         assert cut() == ([0, 1, 2, 3], [0, 1, 2, 3])
         assert cut(Cube(start=0, end=2_000)) == ([0, 2, 3], [0])
@@ -79,7 +79,7 @@ FIELD = st.one_of(st.none(), st.integers(-3, 3))
     st.lists(st.tuples(FIELD, FIELD), min_size=1, max_size=12),
     st.tuples(FIELD, FIELD, FIELD, FIELD, FIELD, FIELD),
 )
-def test_cubes_follow_the_rule_in_plain_words(
+def test_cubes_select_what_the_written_out_rule_selects(
     fields: list[tuple[int | None, int | None]], sides: tuple[int | None, ...]
 ) -> None:
     from gamer.index.space import cubes, kdtree
@@ -93,7 +93,7 @@ def test_cubes_follow_the_rule_in_plain_words(
     )
     start, end, south, north, west, east = sides
     tree.how = "walk"
-    found = cubes.Space.of(tree, len(fields), np.empty(0, np.int64), np.empty((0, 3), np.int64)).in_cubes(
+    selected = cubes.Space.of(tree, len(fields), np.empty(0, np.int64), np.empty((0, 3), np.int64)).in_cubes(
         [Cube(start, end, south, north, west, east)]
     )
     rows, inside = [], []
@@ -109,7 +109,7 @@ def test_cubes_follow_the_rule_in_plain_words(
             rows.append(row)
             if not (timed and t is None) and not (placed and p is None):
                 inside.append(row)
-    assert (found.rows.tolist(), found.inside.tolist()) == (rows, inside)
+    assert (selected.rows.tolist(), selected.inside.tolist()) == (rows, inside)
 
 
 def _fits_longitude(lon: int, west: int | None, east: int | None) -> bool:
@@ -118,7 +118,7 @@ def _fits_longitude(lon: int, west: int | None, east: int | None) -> bool:
     return (west is None or west <= lon) and (east is None or lon <= east)
 
 
-def test_entities(album_path: Path) -> None:
+def test_entities_are_matched_by_vector_within_the_given_photos(album_path: Path) -> None:
     with Album.open(album_path) as album:
         everything = np.arange(4)
         assert album.entity_names(3)[0] in {"beaches", "Anna"}
@@ -135,11 +135,15 @@ def test_entities(album_path: Path) -> None:
         assert album.activate(np.array([3])).tolist() == []
 
 
-def test_vector_search(album_path: Path) -> None:
+def test_vector_search_finds_the_nearest_chunk_of_the_given_photos(album_path: Path) -> None:
     with Album.open(album_path) as album:
         query = name_vectors(["anna"])[0]  # the second chunk of photo 0
-        found = album.search_vectors("text", query, 2)
-        assert found.plan == "exact" and found.rows[0] == 0 and found.scores[0] == pytest.approx(1, abs=0.02)
+        nearest = album.search_vectors("text", query, 2)
+        assert (
+            nearest.plan == "exact"
+            and nearest.rows[0] == 0
+            and nearest.scores[0] == pytest.approx(1, abs=0.02)
+        )
         scores = album.scores("text", query)
         assert np.isneginf(scores[3]) and np.isfinite(scores[:3]).all()
         assert np.array_equal(album.scores("text", query, np.array([3, 0])), scores[[3, 0]])
@@ -162,10 +166,10 @@ def test_graph_search_agrees_with_the_scan(build_album: BuildAlbum) -> None:
             assert by_graph.rows.tolist() == by_scan.rows.tolist()
 
 
-def test_text_search(album_path: Path) -> None:
+def test_text_search_ranks_by_words_and_takes_hostile_queries(album_path: Path) -> None:
     with Album.open(album_path) as album:
-        found = album.search_text("dogs on the beach", 5)
-        assert found.rows.tolist() == [2, 1] and (found.scores > 0).all()
+        ranked = album.search_text("dogs on the beach", 5)
+        assert ranked.rows.tolist() == [2, 1] and (ranked.scores > 0).all()
         assert album.search_text("dogs on the beach", 5, np.array([1])).rows.tolist() == [1]
         for hostile in (
             '" OR NEAR(',
@@ -181,7 +185,7 @@ def test_text_search(album_path: Path) -> None:
         assert album.search_text("", 5).rows.size == 0
 
 
-def test_duplicate_id_rolls_the_batch_back(tmp_path: Path) -> None:
+def test_a_duplicate_id_rolls_the_batch_back(tmp_path: Path) -> None:
     path = tmp_path / "a.gamer"
     with AlbumWriter.create(path, META) as writer:
         writer.add(SAMPLE[:1])
@@ -193,7 +197,7 @@ def test_duplicate_id_rolls_the_batch_back(tmp_path: Path) -> None:
         assert len(album) == 4 and album.generation == 2 and album.verify() == []
 
 
-def test_photos_behind_a_segment_are_found(album_path: Path) -> None:
+def test_photos_added_after_a_segment_was_built_are_found(album_path: Path) -> None:
     more = Encoded(
         Photo("new.jpg", taken_at=9_000, memories=(Memory("note", "a new lamp"),)),
         {"text": name_vectors(["lamp"])},
@@ -210,7 +214,7 @@ def test_photos_behind_a_segment_are_found(album_path: Path) -> None:
     assert sorted(p.name for p in album_path.parent.iterdir()) == ["album.gamer"]
 
 
-def test_a_damaged_segment_is_ignored(album_path: Path) -> None:
+def test_a_damaged_segment_is_ignored_and_reported_by_verify(album_path: Path) -> None:
     db = sqlite3.connect(album_path)
     db.execute("UPDATE segments SET blob = zeroblob(length(blob)) WHERE name='kdtree'")
     db.commit()
@@ -220,7 +224,7 @@ def test_a_damaged_segment_is_ignored(album_path: Path) -> None:
         assert album.verify() == ["segment kdtree: bytes do not match their hash"]
 
 
-def test_failed_build_leaves_nothing(tmp_path: Path) -> None:
+def test_a_failed_build_leaves_no_file(tmp_path: Path) -> None:
     path = tmp_path / "a.gamer"
     with pytest.raises(RuntimeError), AlbumWriter.create(path, META) as writer:
         writer.add(SAMPLE)
@@ -231,7 +235,7 @@ def test_failed_build_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_killed_build_leaves_nothing_under_the_name(tmp_path: Path) -> None:
+def test_a_killed_build_leaves_no_album_and_does_not_block_the_next_build(tmp_path: Path) -> None:
     path = tmp_path / "a.gamer"
     code = (
         "import sys, time; from pathlib import Path; from gamer.index import *\n"
@@ -247,13 +251,15 @@ def test_killed_build_leaves_nothing_under_the_name(tmp_path: Path) -> None:
             AlbumWriter.create(path, META)
         os.kill(process.pid, signal.SIGTERM if os.name == "nt" else signal.SIGKILL)
     assert not path.exists()
-    with AlbumWriter.create(path, META) as writer:  # the ruins are no obstacle
+    with AlbumWriter.create(path, META) as writer:  # the killed build's files do not matter
         writer.add(SAMPLE)
         writer.finish(name_vectors)
     assert [p.name for p in tmp_path.iterdir()] == ["a.gamer"]
 
 
-def test_files_that_are_no_album(album_path: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_no_album_is_refused_in_one_line_with_the_reason(
+    album_path: Path, tmp_path: Path
+) -> None:
     def refuse(name: str, content: bytes | None, words: str) -> None:
         path = tmp_path / name
         if content is not None:
@@ -318,8 +324,8 @@ def test_a_lock_on_a_deleted_file_does_not_count(album_path: Path, monkeypatch: 
     storage.WriterLock(album_path).release()
 
 
-class _Watched:
-    """An album's lock that notes what was computed between taking and letting go of it."""
+class _RecordingLock:
+    """An album's lock that records which attributes were computed while it was held."""
 
     def __init__(self, album: Album) -> None:
         self._lock, self._album, self._depth = threading.RLock(), album, 0
@@ -345,12 +351,12 @@ class _Watched:
 
 
 @pytest.mark.parametrize("call", ["photo", "words", "match", "links", "names", "conversations"])
-def test_nothing_is_cached_under_the_lock(album_path: Path, call: str) -> None:
-    """Python 3.11 computes a cached property under its own lock: taken in two orders, two readers would wait
-    for each other for ever.
+def test_no_cached_property_is_computed_under_the_lock(album_path: Path, call: str) -> None:
+    """Python 3.11 computes a cached property under a lock of its own: two readers that took the two locks in
+    different orders would wait for each other for ever.
     """
     with Album.open(album_path) as album:
-        album._file.lock = watched = _Watched(album)  # type: ignore[assignment]
+        album._file.lock = watched = _RecordingLock(album)  # type: ignore[assignment]
         calls: dict[str, Callable[[], object]] = {
             "photo": lambda: album.photo(0),
             "words": lambda: album.words("beach"),
@@ -363,7 +369,7 @@ def test_nothing_is_cached_under_the_lock(album_path: Path, call: str) -> None:
         assert watched.inside == set()
 
 
-def test_import_is_light() -> None:
+def test_importing_the_index_loads_no_heavy_library() -> None:
     code = (
         "import sys, gamer.index; heavy = ('PIL', 'usearch', 'pillow_heif', 'torch', 'onnxruntime'); "
         "print([m for m in heavy if m in sys.modules])"

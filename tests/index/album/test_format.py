@@ -1,4 +1,4 @@
-"""FORMAT.md, read by a program that has nothing but Python's own library: if this breaks, a port breaks."""
+"""An album read by FORMAT.md with Python's standard library only: if a test breaks, a port breaks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.index.conftest import DIM, SAMPLE, BuildAlbum, name_vectors
 
 
 def value_bytes(value: int | float | str | bytes | None) -> bytes:
-    """FORMAT.md, Checksums."""
+    """The bytes of a value in a checksum: FORMAT.md, Checksums."""
     if value is None:
         return b"n"
     if isinstance(value, int):
@@ -23,7 +23,7 @@ def value_bytes(value: int | float | str | bytes | None) -> bytes:
     return (b"t" if isinstance(value, str) else b"b") + struct.pack("<q", len(data)) + data
 
 
-def test_header_and_rows(album_path: Path) -> None:
+def test_the_header_and_the_rows_are_what_the_page_says(album_path: Path) -> None:
     head = album_path.read_bytes()[:100]
     assert struct.unpack_from(">I", head, 68) == (0x47414D52,) and struct.unpack_from(">I", head, 60) == (2,)
     db = sqlite3.connect(album_path)
@@ -69,7 +69,7 @@ def test_header_and_rows(album_path: Path) -> None:
     db.close()
 
 
-def test_vectors_are_scaled_bytes(album_path: Path) -> None:
+def test_vectors_are_scaled_bytes_refined_by_two_bits(album_path: Path) -> None:
     db = sqlite3.connect(album_path)
     rows = db.execute(
         "SELECT photo, chunk, scale, data, fine FROM vectors WHERE channel='text' ORDER BY photo, chunk"
@@ -87,7 +87,7 @@ def test_vectors_are_scaled_bytes(album_path: Path) -> None:
         assert max(abs(a - float(b)) for a, b in zip(finer, expected, strict=True)) <= scale * 0.126
 
 
-def test_tree_is_what_the_page_says(build_album: BuildAlbum) -> None:
+def test_the_kd_tree_is_what_the_page_says(build_album: BuildAlbum) -> None:
     from gamer.index import Encoded, Photo
 
     many = [
@@ -137,9 +137,9 @@ def test_tree_is_what_the_page_says(build_album: BuildAlbum) -> None:
         ranges += [(lo, mid, depth + 1), (mid + 1, hi, depth + 1)]
 
 
-def test_graph_is_what_the_page_says(build_album: BuildAlbum) -> None:
-    """Walked with nothing but the page: from any vector all others are reached along the lowest level's
-    links.
+def test_the_hnsw_graph_is_what_the_page_says(build_album: BuildAlbum) -> None:
+    """Walked as the page describes: from the entry at least 295 of 300 vectors are reached along the links of
+    the lowest level.
     """
     from gamer.index import Encoded, Photo
 
@@ -171,7 +171,7 @@ def test_graph_is_what_the_page_says(build_album: BuildAlbum) -> None:
     assert len(reached) >= 295
 
 
-def test_checksums_of_photos_are_made_from_the_page_alone(album_path: Path) -> None:
+def test_checksums_of_photos_and_entities_are_what_the_page_says(album_path: Path) -> None:
     db = sqlite3.connect(album_path)
     columns = "id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256"
     for row, crc in db.execute("SELECT row, crc FROM photos").fetchall():

@@ -1,5 +1,5 @@
-"""The committed albums of both versions, read with nothing but Python's own library, and opened by this
-program. If one breaks, a promise broke.
+"""The committed albums of both versions, read with Python's standard library only, and opened by this
+program. If a test breaks, a promise of the format is broken.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def version(request: pytest.FixtureRequest) -> int:
 
 @pytest.fixture
 def golden(version: int, tmp_path: Path) -> Path:
-    """A copy: a reader of a WAL file makes files beside it."""
+    """A copy, because a reader of a WAL file writes files beside it."""
     return Path(shutil.copy(GOLDEN / f"album_v{version}.gamer", tmp_path / "golden.gamer"))
 
 
@@ -45,7 +45,7 @@ def stock(golden: Path) -> Iterator[sqlite3.Connection]:
         yield db
 
 
-def test_header(golden: Path, version: int) -> None:
+def test_the_header_names_its_application_version_and_journal_mode(golden: Path, version: int) -> None:
     head = golden.read_bytes()[:100]
     assert struct.unpack_from(">I", head, 68) == (0x47414D52,) and struct.unpack_from(">I", head, 60) == (
         version,
@@ -53,7 +53,9 @@ def test_header(golden: Path, version: int) -> None:
     assert head[18:20] == (b"\x01\x01" if version == 1 else b"\x02\x02")  # WAL
 
 
-def test_vectors_and_scores(stock: sqlite3.Connection, version: int) -> None:
+def test_the_best_chunk_of_scaled_bytes_gives_the_photo_that_is_meant(
+    stock: sqlite3.Connection, version: int
+) -> None:
     """Components are scale times a signed byte; the best chunk is the photo's score."""
     (query,) = name_vectors(["anna" if version == 1 else "doctor"]).tolist()
     scores: dict[str, float] = {}
@@ -71,7 +73,7 @@ def test_vectors_and_scores(stock: sqlite3.Connection, version: int) -> None:
 
 
 def usable(db: sqlite3.Connection, version: int, name: str) -> tuple[bytes, set[int]]:
-    """A segment's bytes and the photos that it is behind in, by the page's rules."""
+    """A segment's bytes and the rows of the photos that it does not cover, by the rules of FORMAT.md."""
     (photos,) = db.execute("SELECT count(*) FROM photos").fetchone()
     rows = "rows" if version > 1 else str(photos)
     generation, covered, digest, blob = db.execute(
@@ -87,12 +89,12 @@ def usable(db: sqlite3.Connection, version: int, name: str) -> tuple[bytes, set[
 
 
 def walk(blob: bytes, low: tuple[int, ...], high: tuple[int, ...]) -> list[int]:
-    """The tree as FORMAT.md describes it, one box."""
+    """The rows inside one box, by walking the tree as FORMAT.md describes it."""
     magic, _, leaf, n = struct.unpack_from("<4sHHQ", blob)
     assert magic == b"GKDT"
     columns = [struct.unpack_from(f"<{n}q", blob, 16 + 8 * n * axis) for axis in range(3)]
     order = struct.unpack_from(f"<{n}i", blob, 16 + 24 * n)
-    found, ranges = [], [(0, n, 0)]
+    rows, ranges = [], [(0, n, 0)]
     while ranges:
         start, end, depth = ranges.pop()
         here = range(start, end)
@@ -103,15 +105,15 @@ def walk(blob: bytes, low: tuple[int, ...], high: tuple[int, ...]) -> list[int]:
                 ranges.append((start, middle, depth + 1))
             if high[axis] >= columns[axis][middle]:
                 ranges.append((middle + 1, end, depth + 1))
-        found += [order[at] for at in here if all(low[a] <= columns[a][at] <= high[a] for a in range(3))]
-    return found
+        rows += [order[at] for at in here if all(low[a] <= columns[a][at] <= high[a] for a in range(3))]
+    return rows
 
 
 @pytest.mark.parametrize(
     "span",
     [(0, 10_000), (-19_800_000, 10_000_000), (1_300_000_000_000, 1_303_000_000_000), (UNKNOWN, UNKNOWN)],
 )
-def test_tree_and_what_it_is_behind_in(
+def test_the_tree_and_the_photos_it_does_not_cover_give_every_photo_of_a_span(
     stock: sqlite3.Connection, golden: Path, version: int, span: tuple[int, int]
 ) -> None:
     blob, behind = usable(stock, version, "kdtree")
@@ -130,7 +132,7 @@ def test_tree_and_what_it_is_behind_in(
             assert set(album.in_cubes([Cube(*span)]).inside.tolist()) == inside
 
 
-def test_graph_of_entities(stock: sqlite3.Connection, version: int) -> None:
+def test_entities_link_photos_under_their_merged_names(stock: sqlite3.Connection, version: int) -> None:
     same_as = "same_as" if version > 1 else "NULL"
     pointers = dict(stock.execute(f"SELECT row, {same_as} FROM entities"))
     assert sorted(pointers) == list(range(len(pointers)))
@@ -160,7 +162,7 @@ def test_graph_of_entities(stock: sqlite3.Connection, version: int) -> None:
         assert dict(leaves) == {"chair": 0, "119 euros": 1, "IKEA": 1}
 
 
-def test_words(stock: sqlite3.Connection) -> None:
+def test_the_full_text_index_finds_a_memory_by_its_words(stock: sqlite3.Connection) -> None:
     sql = """SELECT p.id FROM memories_fts f
         JOIN memories m ON m.id = f.rowid JOIN photos p ON p.row = m.photo
         WHERE memories_fts MATCH '"dogs" OR "running"' ORDER BY bm25(memories_fts)"""
@@ -168,7 +170,9 @@ def test_words(stock: sqlite3.Connection) -> None:
     assert stock.execute("SELECT count(*) FROM memories WHERE id < 1").fetchone() == (0,)
 
 
-def test_labels(stock: sqlite3.Connection, golden: Path, version: int) -> None:
+def test_sharing_and_sensitivity_labels_are_stored_with_photos_and_memories(
+    stock: sqlite3.Connection, golden: Path, version: int
+) -> None:
     at_home = "sharing IS 'low' OR sensitivity IS 'high'"
     assert stock.execute(f"SELECT id FROM photos WHERE {at_home}").fetchall() == [("beach.jpg",)]
     if version > 1:
@@ -177,7 +181,9 @@ def test_labels(stock: sqlite3.Connection, golden: Path, version: int) -> None:
         ]
 
 
-def test_preferences(stock: sqlite3.Connection, version: int) -> None:
+def test_version_2_stores_preferences_between_photos_and_entities(
+    stock: sqlite3.Connection, version: int
+) -> None:
     if version == 1:
         assert stock.execute("SELECT count(*) FROM sqlite_schema WHERE name='preferences'").fetchone() == (0,)
         return
@@ -189,7 +195,7 @@ def test_preferences(stock: sqlite3.Connection, version: int) -> None:
     assert stock.execute(sql).fetchall() == [("dog", "chair")]
 
 
-def test_checksums(stock: sqlite3.Connection, version: int) -> None:
+def test_checksums_of_version_2_cover_photos_and_entities(stock: sqlite3.Connection, version: int) -> None:
     if version == 1:
         return
     for row, crc in stock.execute("SELECT row, crc FROM photos").fetchall():
@@ -252,15 +258,15 @@ def test_sqlite_vec_searches_an_album_in_plain_sql(golden: Path) -> None:
     sql = """SELECT p.id, vec_distance_cosine(vec_int8(v.data), vec_int8(?)) AS d
         FROM vectors v JOIN photos p ON p.row = v.photo
         WHERE v.channel = 'text' ORDER BY d"""
-    found: list[Any] = db.execute(sql, (codes.tobytes(),)).fetchall()
+    distances: list[Any] = db.execute(sql, (codes.tobytes(),)).fetchall()
     db.close()
     with Album.open(golden) as album:
         ours = album.search_vectors("text", query, 10)
         best = {
             album.photo(int(row)).id: float(score) for row, score in zip(ours.rows, ours.scores, strict=True)
         }
-    assert found[0][0] == "dog.jpg"
+    assert distances[0][0] == "dog.jpg"
     for photo, score in best.items():
-        assert min(float(d) for other, d in found if other == photo) == pytest.approx(
+        assert min(float(d) for other, d in distances if other == photo) == pytest.approx(
             1 - score, abs=0.02
-        )  # ours takes the query unrounded
+        )  # our search does not round the query

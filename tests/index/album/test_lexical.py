@@ -1,4 +1,4 @@
-"""Words of a query in memories: against FTS5's own OR query, other spellings, common words, hostile ones."""
+"""Words of a query in memories: FTS5's own OR query, other spellings, common words, hostile queries."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def album_of(path: Path, texts: list[str]) -> Album:
     return Album.open(path)
 
 
-def test_the_sum_over_words_is_fts5s_own_bm25(make: Make) -> None:
+def test_the_sum_over_the_words_is_the_bm25_of_fts5(make: Make) -> None:
     album = make(TEXTS)
     ours = album.words("dog beach rain").bm25
     rows = apsw.Connection(str(album.path)).execute(
@@ -66,7 +66,7 @@ def test_the_sum_over_words_is_fts5s_own_bm25(make: Make) -> None:
     ),
     st.data(),
 )
-def test_each_words_bm25_is_fts5s_also_of_phrases_and_of_long_memories(
+def test_the_bm25_of_each_word_and_phrase_is_that_of_fts5_in_long_memories_too(
     texts: list[list[str]], data: st.DataObject
 ) -> None:
     long = data.draw(st.integers(0, len(texts) - 1))
@@ -88,10 +88,10 @@ def test_each_words_bm25_is_fts5s_also_of_phrases_and_of_long_memories(
         album.close()
 
 
-def test_coverage_weighs_rare_words_more_and_counts_words_that_nobody_wrote(make: Make) -> None:
+def test_coverage_weighs_rare_words_more_and_counts_words_that_no_memory_has(make: Make) -> None:
     album = make(TEXTS)
-    held = album.words("rain beach").coverage
-    assert held[3] == pytest.approx(1.0) and 0 < held[0] < 0.5 and held[4] == 0
+    coverage = album.words("rain beach").coverage
+    assert coverage[3] == pytest.approx(1.0) and 0 < coverage[0] < 0.5 and coverage[4] == 0
     assert album.words("beach zeppelin").coverage.max() < 0.5
 
 
@@ -105,7 +105,7 @@ def test_coverage_weighs_rare_words_more_and_counts_words_that_nobody_wrote(make
         ("TIRION'S bench", 2),
     ],
 )
-def test_names_are_found_however_they_are_run_together(make: Make, query: str, row: int) -> None:
+def test_names_are_found_written_as_one_word_or_as_two(make: Make, query: str, row: int) -> None:
     assert int(np.argmax(make(TEXTS).words(query).coverage)) == row
 
 
@@ -127,6 +127,6 @@ def test_spellings_keep_the_plain_word_first() -> None:
     "query",
     ['" OR 1=1 --', "NEAR(a b)", "\x00", "a" * 5000, "word " * 500, "🐈", "memories_fts:x", "-dog", "*"],
 )
-def test_no_query_is_syntax(make: Make, query: str) -> None:
+def test_no_query_is_read_as_fts5_syntax(make: Make, query: str) -> None:
     scores = make(TEXTS).words(query)
     assert scores.bm25.shape == (5,) and np.isfinite(scores.coverage).all()

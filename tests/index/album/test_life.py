@@ -1,5 +1,5 @@
-"""An album that lives: any order of changes against a plain dict, entities merged and split, preferences,
-labels, what leaves and what stays.
+"""Changes of an album: any order of them compared with a plain dict, entities merged and split, preferences,
+labels, and what an export leaves out.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ PHOTOS = st.builds(
 
 
 def encoded(photo: Photo) -> Encoded:
-    """What the photo's memories and id give: one vector of words, one mention of each word."""
+    """The photo with a vector of its id, and a vector and a mention of the word in its memory."""
     words = [memory.text.split()[1] for memory in photo.memories]
     vectors = {"image": name_vectors([photo.id])} | ({"text": name_vectors(words)} if words else {})
     return Encoded(photo, vectors, tuple(Mention(word, "thing") for word in words))
 
 
-class Life(RuleBasedStateMachine):
-    """Photos by id; which words are merged with which; better-than pairs without circles."""
+class AlbumChanges(RuleBasedStateMachine):
+    """The album beside a plain model of it: photos by id, and better-than pairs without circles."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -148,16 +148,16 @@ class Life(RuleBasedStateMachine):
                     p.id for p in self.photos.values() if p.wall is not None and start <= p.wall <= end
                 }
             for word in WORDS:
-                said = {
+                expected = {
                     p.id for p in self.photos.values() if any(word in memory.text for memory in p.memories)
                 }
-                assert {shown[row].id for row in album.search_text(word, 20).rows.tolist()} == said
+                assert {shown[row].id for row in album.search_text(word, 20).rows.tolist()} == expected
                 near = album.scores("text", name_vectors([word])[0])
-                assert {photo for photo, row in rows.items() if near[row] > 0.9} == said
+                assert {photo for photo, row in rows.items() if near[row] > 0.9} == expected
             for photo in list(rows)[:3]:
                 for plan in ("auto", "exact"):
-                    found = album.search_vectors("image", name_vectors([photo])[0], 1, plan=plan)
-                    assert [shown[row].id for row in found.rows.tolist()] == [photo]
+                    nearest = album.search_vectors("image", name_vectors([photo])[0], 1, plan=plan)
+                    assert [shown[row].id for row in nearest.rows.tolist()] == [photo]
 
     def teardown(self) -> None:
         if hasattr(self, "writer"):
@@ -166,14 +166,14 @@ class Life(RuleBasedStateMachine):
         self.folder.cleanup()
 
 
-Life.TestCase.settings = settings(max_examples=12, stateful_step_count=25, deadline=None)
-TestLife = Life.TestCase
+AlbumChanges.TestCase.settings = settings(max_examples=12, stateful_step_count=25, deadline=None)
+TestAlbumChanges = AlbumChanges.TestCase
 
 
 # Preferences
 
 
-def test_reordering_lifts_the_better_and_nothing_else() -> None:
+def test_reordering_moves_up_preferred_items_and_nothing_else() -> None:
     assert reorder([1, 2, 3, 4], []) == [1, 2, 3, 4]
     assert reorder([1, 2, 3, 4], [(4, 2)]) == [1, 4, 2, 3]
     assert reorder([1, 2, 3, 4], [(2, 4), (9, 1), (3, 8)]) == [1, 2, 3, 4]
@@ -183,7 +183,7 @@ def test_reordering_lifts_the_better_and_nothing_else() -> None:
     assert reorder(chain, [(i + 1, i) for i in chain[:-1]]) == chain[::-1]
 
 
-def test_preference_between_entities_orders_their_photos(album_path: Path) -> None:
+def test_a_preference_between_entities_orders_their_photos(album_path: Path) -> None:
     with AlbumWriter.extend(album_path) as writer:
         writer.prefer("Dog", "chairs")  # dog.jpg is of the one, chair.jpg of the other
         with pytest.raises(AlbumError, match="same entity"):
@@ -204,8 +204,8 @@ def test_preference_between_entities_orders_their_photos(album_path: Path) -> No
 def photos_of(path: Path, name: str) -> set[str]:
     with Album.open(path) as album:
         assert album.verify() == []
-        found = album.match_entities(name_vectors([name])[0], np.arange(len(album)), 0.95)
-        return {album.photo(row).id for match in found for row in match.photos}
+        matches = album.match_entities(name_vectors([name])[0], np.arange(len(album)), 0.95)
+        return {album.photo(row).id for match in matches for row in match.photos}
 
 
 def test_splitting_undoes_merging(album_path: Path) -> None:
@@ -225,20 +225,20 @@ def test_splitting_undoes_merging(album_path: Path) -> None:
         == everything
     )
     with AlbumWriter.extend(album_path) as writer:
-        assert writer.split("dog") == ["dog"]  # and Anna stays with the dog
+        assert writer.split("dog") == ["dog"]  # Anna stays merged with the dog
     assert photos_of(album_path, "chair") == {"chair.jpg"} and photos_of(album_path, "Anna") == {
         "dog.jpg",
         "beach.jpg",
     }
     with AlbumWriter.extend(album_path) as writer:
         assert writer.split("dog") == ["Anna"]
-        assert writer.split("beaches") == ["beach"]  # taken for one by its plural
+        assert writer.split("beaches") == ["beach"]  # merged as singular and plural
         with pytest.raises(AlbumError, match="no alias"):
             writer.split("dog")
     assert photos_of(album_path, "beaches") == {
         "beach.jpg",
         "dog.jpg",
-    }  # "beach" starts with the same vector, and its own photo
+    }  # "beach" starts with the same vector and its own photo
     with Album.open(album_path) as album:
         assert [
             len(match.photos)
@@ -246,7 +246,7 @@ def test_splitting_undoes_merging(album_path: Path) -> None:
         ] == [1, 1]
 
 
-def test_names_whose_vectors_agree_are_merged_but_not_prices_numbers_or_what_was_split(
+def test_names_with_equal_vectors_are_merged_but_no_prices_numbers_or_split_names(
     build_album: BuildAlbum,
 ) -> None:
     names = (
@@ -270,7 +270,7 @@ def test_names_whose_vectors_agree_are_merged_but_not_prices_numbers_or_what_was
             writer.merge_similar(1.5)
 
 
-def test_compacting_drops_what_nobody_mentions(album_path: Path) -> None:
+def test_compacting_drops_entities_that_no_photo_or_preference_has(album_path: Path) -> None:
     with AlbumWriter.extend(album_path) as writer:
         writer.prefer("IKEA", "Anna")
         writer.remove(["chair.jpg"])
@@ -283,7 +283,7 @@ def test_compacting_drops_what_nobody_mentions(album_path: Path) -> None:
         assert album.stats().aliases == 1 and album.stats().edges == 0
 
 
-# What leaves and what stays
+# What an export leaves out
 
 SECRETS = ("SECRET one", "SECRET two", "SECRET three", "SECRET four")
 LABELLED = (
@@ -312,7 +312,9 @@ LABELLED = (
 )
 
 
-def test_what_is_marked_never_leaves(build_album: BuildAlbum, tmp_path: Path) -> None:
+def test_marked_photos_and_memories_are_left_out_of_exports_and_prompts(
+    build_album: BuildAlbum, tmp_path: Path
+) -> None:
     path = build_album(LABELLED)
     with Album.open(path) as album:
         done = export_jsonl(album, tmp_path / "out.jsonl")
@@ -327,17 +329,23 @@ def test_what_is_marked_never_leaves(build_album: BuildAlbum, tmp_path: Path) ->
             export_jsonl(album, tmp_path / "no" / "out.jsonl")
 
 
-def test_an_export_of_everything_is_the_album_again(build_album: BuildAlbum, tmp_path: Path) -> None:
+def test_an_export_of_everything_scans_back_to_the_same_photos_without_labels(
+    build_album: BuildAlbum, tmp_path: Path
+) -> None:
     with Album.open(build_album(LABELLED)) as album:
         export_jsonl(album, tmp_path / "all.jsonl", everything=True)
         photos = album.photos(range(4))
-    found = [photo for photo in scan(tmp_path / "all.jsonl") if isinstance(photo, Photo)]
-    assert found == [replace(p, memories=tuple(m for m in p.memories if m.source != "label")) for p in photos]
+    scanned = [photo for photo in scan(tmp_path / "all.jsonl") if isinstance(photo, Photo)]
+    assert scanned == [
+        replace(p, memories=tuple(m for m in p.memories if m.source != "label")) for p in photos
+    ]
 
 
 @pytest.mark.parametrize("sharing", [None, "low", "high"])
 @pytest.mark.parametrize("sensitivity", [None, "low", "high"])
-def test_may_leave(sharing: Level | None, sensitivity: Level | None) -> None:
+def test_low_sharing_or_high_sensitivity_keeps_a_photo_or_memory_from_leaving(
+    sharing: Level | None, sensitivity: Level | None
+) -> None:
     stays = sharing == "low" or sensitivity == "high"
     memory = Memory("note", "x", sharing, sensitivity)
     assert may_leave(memory) is may_leave(Photo("p", sharing=sharing, sensitivity=sensitivity)) is not stays
@@ -349,7 +357,9 @@ def test_may_leave(sharing: Level | None, sensitivity: Level | None) -> None:
 # The commands
 
 
-def test_commands(album_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_index_commands_change_check_and_export_an_album(
+    album_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     def run(command: object, *args: str, code: int = 0) -> dict[str, object]:
         with pytest.raises(SystemExit) as ended:
             command([str(album_path), *args, "--json"])  # type: ignore[operator]

@@ -1,5 +1,5 @@
-"""The graph over entity nodes: what a scan of all of them finds, also after names came, were merged and were
-taken apart; and when it is damaged.
+"""The graph over entity nodes finds what a scan of all nodes finds, also after names were added, merged and
+split; a damaged graph is ignored.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ TOPICS = RNG.standard_normal((25, DIM))
 
 
 def embed(names: Sequence[str]) -> FloatArray:
-    """Near its topic, the same for the same name."""
+    """A vector near the topic of each name, always the same for the same name."""
     rows = [
         TOPICS[hash_of(name) % 25] + 0.5 * np.random.default_rng(hash_of(name)).standard_normal(DIM)
         for name in names
     ]
-    found = np.array(rows, np.float32).reshape(-1, DIM)
-    return np.asarray(found / np.linalg.norm(found, axis=1, keepdims=True), np.float32)
+    vectors = np.array(rows, np.float32).reshape(-1, DIM)
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
 
 
 def hash_of(name: str) -> int:
@@ -53,8 +53,8 @@ def album(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "a.gamer"
 
 
-def found(path: Path, by_graph: bool) -> list[list[tuple[str, float]]]:
-    """For each topic the matches. Every node is asked for when no graph may be used."""
+def topic_matches(path: Path, by_graph: bool) -> list[list[tuple[str, float]]]:
+    """The matches of each topic. Where the graph may not be used, every node is compared."""
     with Album.open(path) as album, pytest.MonkeyPatch.context() as patched:
         if not by_graph:
             patched.setattr(entity_vectors, "GRAPH_FROM", 10**9)
@@ -68,8 +68,8 @@ def found(path: Path, by_graph: bool) -> list[list[tuple[str, float]]]:
         return out
 
 
-def test_the_graph_finds_what_a_scan_finds(album: Path) -> None:
-    every, walked = found(album, False), found(album, True)
+def test_the_graph_finds_99_percent_of_what_a_scan_finds_and_nothing_else(album: Path) -> None:
+    every, walked = topic_matches(album, False), topic_matches(album, True)
     assert sum(map(len, every)) > 200
     missed = sum(len(set(a) - set(b)) for a, b in zip(every, walked, strict=True))
     assert missed <= 0.01 * sum(map(len, every)) and all(
@@ -77,14 +77,14 @@ def test_the_graph_finds_what_a_scan_finds(album: Path) -> None:
     )
 
 
-def test_names_that_came_were_merged_or_taken_apart_since_are_found(album: Path) -> None:
+def test_names_added_merged_or_split_after_the_graph_was_built_are_found(album: Path) -> None:
     with AlbumWriter.extend(album) as writer:
         writer.add(photos(PHOTOS, 9))
         writer.merge("kite 5", "boat 7")
         writer.merge("kite 8", "kite 9")
         writer.split("kite 9")
         writer.finish(embed)
-    every, walked = found(album, False), found(album, True)
+    every, walked = topic_matches(album, False), topic_matches(album, True)
     assert any(name == "kite 305" for matches in walked for name, _ in matches)
     assert not any(name == "boat 7" for matches in walked for name, _ in matches)
     assert sum(len(set(a) ^ set(b)) for a, b in zip(every, walked, strict=True)) <= 0.01 * sum(
@@ -92,28 +92,28 @@ def test_names_that_came_were_merged_or_taken_apart_since_are_found(album: Path)
     )
 
 
-def test_the_segment_is_what_the_page_says(album: Path) -> None:
-    """FORMAT.md, read with Python's own library: entity rows where a channel's graph has photos."""
+def test_the_entity_segment_is_what_the_page_says(album: Path) -> None:
+    """Read by FORMAT.md with Python's standard library: entity rows where a channel's graph has photos."""
     with AlbumWriter.extend(album) as writer:  # a merged name keeps its vector, and its place
         writer.merge("kite 5", "boat 7")
         writer.finish(embed)
     db = sqlite3.connect(album)
     (blob,) = db.execute("SELECT blob FROM segments WHERE name = 'entities'").fetchone()
-    held = [int(data is not None) for (data,) in db.execute("SELECT data FROM entities ORDER BY row")]
+    has_vector = [int(data is not None) for (data,) in db.execute("SELECT data FROM entities ORDER BY row")]
     db.close()
     magic, version, dim, vectors, rows, engine = struct.unpack_from("<4sHHQQ16s", blob)
     assert (magic, version, dim, vectors, rows, engine.rstrip(b"\0")) == (
         b"GHNS",
         2,
         DIM,
-        sum(held),
-        len(held),
+        sum(has_vector),
+        len(has_vector),
         b"usearch",
     )
-    assert list(struct.unpack_from(f"<{rows}H", blob, 40)) == held
+    assert list(struct.unpack_from(f"<{rows}H", blob, 40)) == has_vector
 
 
-def test_a_low_threshold_is_answered_by_a_scan(album: Path) -> None:
+def test_a_threshold_below_all_similarities_matches_every_entity(album: Path) -> None:
     with Album.open(album) as opened:
         query = embed(["kite 1"])[0]
         everything = opened.match_entities(query, np.arange(PHOTOS), -1.0, 10**6)
@@ -122,7 +122,7 @@ def test_a_low_threshold_is_answered_by_a_scan(album: Path) -> None:
 
 @pytest.mark.parametrize("blob", [b"", b"GHNS", b"x" * 900])
 def test_a_segment_that_is_no_graph_is_ignored(album: Path, blob: bytes) -> None:
-    every = found(album, False)
+    every = topic_matches(album, False)
     db = apsw.Connection(str(album))
     db.execute(
         "UPDATE segments SET blob = ?, sha256 = ? WHERE name = 'entities'",

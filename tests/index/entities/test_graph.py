@@ -16,10 +16,10 @@ def names(text: str) -> dict[str, str]:
     return {mention.name: mention.kind for mention in extract(text)}
 
 
-def test_price_belongs_to_the_thing_beside_it() -> None:
-    found = extract("We bought a wooden chair for $119 at IKEA.")
-    assert Mention("$119", "price", "wooden chair") in found
-    assert Mention("IKEA", "place", "wooden chair") in found  # the paper's Chair → 119, IKEA
+def test_a_price_or_a_place_belongs_to_the_thing_in_its_sentence() -> None:
+    mentions = extract("We bought a wooden chair for $119 at IKEA.")
+    assert Mention("$119", "price", "wooden chair") in mentions
+    assert Mention("IKEA", "place", "wooden chair") in mentions  # the paper's Chair → 119, IKEA
     assert Mention("IKEA", "place") in extract("We bought a chair for $119. Then we had lunch at IKEA.")
 
 
@@ -37,7 +37,7 @@ def test_price_belongs_to_the_thing_beside_it() -> None:
         ("Im Sommer waren wir in München.", "München", "place"),
     ],
 )
-def test_finds(text: str, name: str, kind: str) -> None:
+def test_extraction_finds_a_name_and_its_kind(text: str, name: str, kind: str) -> None:
     assert names(text).get(name) == kind
 
 
@@ -45,7 +45,7 @@ def test_common_words_are_no_entities() -> None:
     assert names("This is really just a very nice photo. They are here. I may go.") == {}
 
 
-def test_merging() -> None:
+def test_spellings_of_a_name_share_one_canonical_form() -> None:
     assert canonical("Red Chairs") == canonical("red  chair") == "red chair"
     assert canonical("Anna's") == "anna"
     assert canonical("glass") == "glass"
@@ -54,16 +54,16 @@ def test_merging() -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(st.text(max_size=300))
-def test_any_text(text: str) -> None:
-    found = extract(text)
-    assert found == extract(text)
-    assert len(found) <= MAX_MENTIONS
-    keys = [canonical(mention.name) for mention in found]
+def test_extraction_of_any_text_is_bounded_repeatable_and_without_duplicates(text: str) -> None:
+    mentions = extract(text)
+    assert mentions == extract(text)
+    assert len(mentions) <= MAX_MENTIONS
+    keys = [canonical(mention.name) for mention in mentions]
     assert len(set(keys)) == len(keys)
-    assert all(m.parent is None or m.parent in {other.name for other in found} for m in found)
+    assert all(m.parent is None or m.parent in {other.name for other in mentions} for m in mentions)
 
 
-def test_walk_starts_at_activated_and_passes_only_kept_nodes() -> None:
+def test_the_walk_starts_at_activated_nodes_and_passes_only_similar_ones() -> None:
     # 0 - 1 - 2 - 3 and 4 alone; 2 is below the threshold, so 3 is out of reach; 4 is similar but not
     # activated.
     pairs = np.array([(0, 1), (1, 2), (2, 3)], np.int64)

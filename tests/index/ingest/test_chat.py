@@ -40,7 +40,7 @@ def test_a_line_of_each_form_is_parsed(line: str, when: str) -> None:
     assert chat.parse(line) == (chat.Message(ms(when), "Anna", "Prosit!", None),)
 
 
-def test_day_and_month_are_told_apart_by_the_whole_log() -> None:
+def test_day_and_month_are_distinguished_by_the_whole_log() -> None:
     assert [m.wall for m in chat.parse("1/2/23, 10:00 - A: x\n1/13/23, 10:00 - A: y")] == [
         ms("2023-01-02T10:00"),
         ms("2023-01-13T10:00"),
@@ -56,7 +56,7 @@ def test_day_and_month_are_told_apart_by_the_whole_log() -> None:
     ]
 
 
-def test_lines_that_go_on_system_lines_and_placeholders() -> None:
+def test_continued_lines_are_joined_and_system_lines_and_placeholders_dropped() -> None:
     log = "1/1/23, 10:00 - Messages are end-to-end encrypted.\n1/1/23, 10:01 - A: one\ntwo\n"
     log += "1/1/23, 10:02 - A: <Media omitted>\n1/1/23, 10:03 - B added C\n"
     assert [(m.name, m.text) for m in chat.parse(log)] == [("A", "one\ntwo")]
@@ -76,7 +76,9 @@ def test_lines_that_go_on_system_lines_and_placeholders() -> None:
         ("DSC_1.HEIC", "DSC_1.HEIC", ""),
     ],
 )
-def test_attachments(body: str, name: str, text: str) -> None:
+def test_an_attachment_gives_the_name_of_its_file_and_the_text_beside_it(
+    body: str, name: str, text: str
+) -> None:
     (message,) = chat.parse(f"1/1/23, 10:00 - A: {body}")
     assert (message.picture, message.text) == (name, text)
 
@@ -89,7 +91,7 @@ def test_attachments(body: str, name: str, text: str) -> None:
         r" ?-? ?[A:. ]{0,6}\n?){0,5}"
     )
 )
-def test_no_text_makes_it_raise(text: str) -> None:
+def test_no_text_makes_the_parser_of_chats_raise(text: str) -> None:
     messages = chat.parse(text)
     assert [m.wall for m in messages] == sorted(m.wall for m in messages)
     for photo in Talk("log.txt", messages).rest():
@@ -101,19 +103,21 @@ def test_no_text_makes_it_raise(text: str) -> None:
     st.lists(st.tuples(st.integers(0, 10_000), st.booleans()), max_size=40),
     st.lists(st.integers(0, 10_000), max_size=5),
 )
-def test_nothing_is_lost(minutes: list[tuple[int, bool]], photos: list[int]) -> None:
+def test_every_message_is_in_a_photos_memory_or_in_a_row_of_its_own(
+    minutes: list[tuple[int, bool]], photos: list[int]
+) -> None:
     """Every message is in a memory of some photo or in a row of its own, never in both."""
     messages = [chat.Message(60_000 * at, "A", f"word{i}", None) for i, (at, _) in enumerate(sorted(minutes))]
     talk = Talk("log.txt", messages)
-    told = "\n".join(m.text for at in photos for m in talk.of("x.jpg", 60_000 * at)).split()
+    with_photos = "\n".join(m.text for at in photos for m in talk.of("x.jpg", 60_000 * at)).split()
     rest = [word for photo in talk.rest() for word in photo.memories[0].text.split()]
     for message in messages:
         near = any(abs(message.wall - 60_000 * at) <= WINDOW for at in photos)
-        assert (message.text in told) + (message.text in rest) == 1
+        assert (message.text in with_photos) + (message.text in rest) == 1
         assert near or message.text in rest
 
 
-def test_a_folder_with_its_chat(tmp_path: Path) -> None:
+def test_messages_of_a_chat_go_to_the_photos_that_they_came_with_or_near(tmp_path: Path) -> None:
     tags = Image.Exif()
     tags.get_ifd(0x8769)[0x9003] = "2023:12:31 21:00:00"
     Image.new("RGB", (8, 8)).save(tmp_path / "near.jpg", exif=tags)
@@ -142,11 +146,11 @@ def test_a_folder_with_its_chat(tmp_path: Path) -> None:
     st.text(alphabet="ab. :/<>\n?jpgJPEeif-", max_size=80)
     | st.sampled_from(["see IMG-1.jpg.png x", "a.jpgb.jpg", ".jpg", "x.heic (file attached)"])
 )
-def test_a_pictures_name_is_what_its_whole_pattern_finds(body: str) -> None:
+def test_the_name_of_a_picture_is_what_the_plain_pattern_finds(body: str) -> None:
     """The plain pattern takes quadratic time; the search from the endings finds the same names."""
-    whole = re.search(r"([^\s<>:\"/\\|?*]{1,200}\.(?:jpe?g|png|webp|heic|heif|tiff?))", body, re.I)
-    assert chat._picture(body) == (whole[0] if whole else None)
+    plain = re.search(r"([^\s<>:\"/\\|?*]{1,200}\.(?:jpe?g|png|webp|heic|heif|tiff?))", body, re.I)
+    assert chat._picture(body) == (plain[0] if plain else None)
 
 
-def test_a_long_run_of_letters_is_cut_where_the_pattern_would_cut_it() -> None:
+def test_a_long_name_is_cut_where_the_plain_pattern_would_cut_it() -> None:
     assert chat._picture("x" * 300 + ".jpg") == "x" * 200 + ".jpg" and chat._picture("x" * 20_000) is None

@@ -25,7 +25,11 @@ XMP = """<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?><x:xmpmeta xmln
 <dc:subject><rdf:Bag><rdf:li>river</rdf:li><rdf:li>summer</rdf:li></rdf:Bag></dc:subject>
 <Iptc4xmpExt:PersonInImage><rdf:Bag><rdf:li>Anna</rdf:li></rdf:Bag></Iptc4xmpExt:PersonInImage>
 </rdf:Description></rdf:RDF></x:xmpmeta><?xpacket end="w"?>""".encode()
-SAID = (Memory("caption", "Großmutter am Fluss"), Memory("note", "river, summer"), Memory("people", "Anna"))
+MEMORIES = (
+    Memory("caption", "Großmutter am Fluss"),
+    Memory("note", "river, summer"),
+    Memory("people", "Anna"),
+)
 
 
 def picture() -> Image.Image:
@@ -33,9 +37,9 @@ def picture() -> Image.Image:
 
 
 def photo(folder: Path) -> Photo:
-    (found,) = scan(folder)
-    assert isinstance(found, Photo)
-    return found
+    (item,) = scan(folder)
+    assert isinstance(item, Photo)
+    return item
 
 
 def iptc(*sets: tuple[int, int, bytes]) -> bytes:
@@ -68,16 +72,16 @@ def test_an_xmp_packet_is_read_from_every_format(tmp_path: Path, name: str) -> N
         picture().save(path, tiffinfo=tags)
     else:
         picture().save(path, xmp=XMP)
-    found = photo(tmp_path)
-    assert found.memories == SAID
-    assert found.wall == datetime(2021, 7, 3, 18, 20, tzinfo=UTC).timestamp() * 1000
+    result = photo(tmp_path)
+    assert result.memories == MEMORIES
+    assert result.wall == datetime(2021, 7, 3, 18, 20, tzinfo=UTC).timestamp() * 1000
 
 
 def test_an_xmp_packet_is_read_from_heic(tmp_path: Path) -> None:
     heif = pytest.importorskip("pillow_heif")
     heif.register_heif_opener()
     picture().resize((64, 64)).save(tmp_path / "a.heic", xmp=XMP)
-    assert photo(tmp_path).memories == SAID
+    assert photo(tmp_path).memories == MEMORIES
 
 
 @pytest.mark.parametrize(
@@ -104,7 +108,7 @@ def test_the_same_caption_in_three_places_is_one_memory(tmp_path: Path) -> None:
     exif[0x9003] = "2020:01:02 03:04:05"
     jpeg_with(tmp_path / "a.jpg", iptc((2, 5, b"The river"), (2, 120, b"The river")), exif)
     (tmp_path / "a.xmp").write_bytes(XMP.replace("Großmutter am Fluss".encode(), b"The river"))
-    assert photo(tmp_path).memories == (Memory("caption", "The river"), *SAID[1:])
+    assert photo(tmp_path).memories == (Memory("caption", "The river"), *MEMORIES[1:])
 
 
 @pytest.mark.parametrize(
@@ -125,14 +129,16 @@ def test_texts_that_cameras_write_are_no_captions(tmp_path: Path, junk: str) -> 
     assert photo(tmp_path).memories == ()
 
 
-def test_a_caption_that_speaks_of_a_camera_stays(tmp_path: Path) -> None:
+def test_a_caption_that_mentions_a_camera_is_kept(tmp_path: Path) -> None:
     jpeg_with(tmp_path / "a.jpg", iptc((2, 120, b"Ben with his first digital camera")))
     assert photo(tmp_path).memories == (Memory("caption", "Ben with his first digital camera"),)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=300), st.booleans())
-def test_no_bytes_cost_the_photo(tmp_path_factory: pytest.TempPathFactory, data: bytes, packet: bool) -> None:
+def test_no_bytes_in_a_packet_lose_the_photo(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes, packet: bool
+) -> None:
     folder = tmp_path_factory.mktemp("hostile")
     marker = b"http://ns.adobe.com/xap/1.0/\x00" if packet else b"Photoshop 3.0\x008BIM\x04\x04\x00\x00"
     segment = (
@@ -145,14 +151,14 @@ def test_no_bytes_cost_the_photo(tmp_path_factory: pytest.TempPathFactory, data:
     assert photo(folder).id
 
 
-def test_an_entity_bomb_is_not_unfolded(tmp_path: Path) -> None:
+def test_an_entity_bomb_is_not_expanded(tmp_path: Path) -> None:
     bomb = b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><x>&b;</x>'
     picture().save(tmp_path / "a.jpg", xmp=bomb)
     assert photo(tmp_path).memories == ()
 
 
-def test_only_short_texts_are_taken_for_a_cameras_own() -> None:
-    """A description of 20,000 dots is a caption like any other: the cameras' pattern is never asked of it."""
+def test_only_short_texts_are_taken_for_texts_of_a_camera() -> None:
+    """A description of 20,000 dots is a caption like any other: the cameras' pattern is not tried on it."""
     from gamer.index.ingest.photo_metadata import memories_of
 
     assert memories_of("", "." * 20_000, (), ()) == (Memory("caption", "." * 20_000),)

@@ -1,4 +1,4 @@
-"""Folders and album JSONL: the shared photos against their manifest, and inputs that do not fit."""
+"""Folders and album JSONL: the shared photos compared with their manifest, and inputs that do not fit."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from gamer.index.ingest import exif
 from gamer.index.ingest.moment import moment_of, to_millis
 
 
-def test_shared_photos_against_the_manifest(shared_data: Path) -> None:
+def test_the_shared_photos_are_read_as_their_manifest_says(shared_data: Path) -> None:
     folder = shared_data / "photos"
     files = json.loads((folder / "manifest.json").read_text())["files"]
-    found = list(scan(folder))
-    photos = {item.id: item for item in found if isinstance(item, Photo)}
-    skipped = {Path(item.where).name for item in found if isinstance(item, Skip)}
-    assert [item.id for item in found if isinstance(item, Photo)] == sorted(photos)
+    items = list(scan(folder))
+    photos = {item.id: item for item in items if isinstance(item, Photo)}
+    skipped = {Path(item.where).name for item in items if isinstance(item, Skip)}
+    assert [item.id for item in items if isinstance(item, Photo)] == sorted(photos)
     for expected in files:
         name, state = expected["file"], expected["expect"]
         if state == "unreadable":
@@ -36,7 +36,7 @@ def test_shared_photos_against_the_manifest(shared_data: Path) -> None:
             with pytest.raises(IngestError, match=name):
                 load_pixels(folder / name)
             continue
-        if "silent-loss" in expected["tags"]:  # the decoder would not say a word
+        if "silent-loss" in expected["tags"]:  # the decoder would report nothing
             with pytest.raises(IngestError, match="cut off after 60000"):
                 load_pixels(folder / name)
             continue
@@ -55,7 +55,7 @@ def _same_time_and_place(photo: Photo, expected: dict[str, Any]) -> None:
         assert photo.taken_at == int(
             datetime.fromisoformat(expected["timestamp"]).replace(tzinfo=UTC).timestamp() * 1000
         ), photo.id
-    else:  # the manifest is wall time
+    else:  # the manifest holds wall time
         wall = datetime.fromisoformat(expected["timestamp"]).replace(tzinfo=UTC).timestamp() * 1000
         assert photo.wall == wall and photo.utc_offset is not None and photo.utc_offset % 15 == 0, photo.id
     if expected["lat"] is None:
@@ -65,14 +65,14 @@ def _same_time_and_place(photo: Photo, expected: dict[str, Any]) -> None:
         assert photo.lon == pytest.approx(expected["lon"], abs=2e-6), photo.id
 
 
-def test_orientation_gives_the_same_upright_picture(shared_data: Path) -> None:
+def test_all_eight_orientations_give_the_same_upright_picture(shared_data: Path) -> None:
     pictures = [
         load_pixels(shared_data / "photos" / f"landscape_{i}.jpg").astype(np.int64) for i in range(1, 9)
     ]
     assert all(np.abs(picture - pictures[0]).mean() < 25 for picture in pictures)
 
 
-def test_folder(tmp_path: Path) -> None:
+def test_a_folder_gives_its_pictures_and_a_skip_with_a_reason_for_the_rest(tmp_path: Path) -> None:
     (tmp_path / "b" / "ünï").mkdir(parents=True)
     Image.new("RGB", (8, 6), "red").save(tmp_path / "b" / "ünï" / "x.png")
     Image.new("RGBA", (8, 6), (0, 0, 0, 0)).save(tmp_path / "a.WEBP")
@@ -82,15 +82,15 @@ def test_folder(tmp_path: Path) -> None:
     (tmp_path / ".hidden.jpg").write_bytes(b"")
     (tmp_path / "b" / "loop").symlink_to(tmp_path, target_is_directory=True)
     (tmp_path / "dangling.jpg").symlink_to(tmp_path / "nowhere")
-    found = list(scan(tmp_path))
-    assert [item.id for item in found if isinstance(item, Photo)] == ["a.WEBP", "b/ünï/x.png"]
-    reasons = {Path(item.where).name: item.reason for item in found if isinstance(item, Skip)}
+    items = list(scan(tmp_path))
+    assert [item.id for item in items if isinstance(item, Photo)] == ["a.WEBP", "b/ünï/x.png"]
+    reasons = {Path(item.where).name: item.reason for item in items if isinstance(item, Skip)}
     assert set(reasons) == {"c.jpg", "clip.mp4", "loop", "dangling.jpg"}
     assert all("\n" not in reason for reason in reasons.values())
     assert (load_pixels(tmp_path / "a.WEBP") > 250).all()  # transparency over white
 
 
-def test_sources_that_are_neither(tmp_path: Path) -> None:
+def test_a_source_that_is_neither_folder_nor_jsonl_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("")
     for source in (tmp_path / "x.csv", tmp_path / "missing"):
         with pytest.raises(IngestError):
@@ -154,7 +154,9 @@ ZERO = IFDRational(0, 0)
         ({}, None),
     ],
 )
-def test_positions(gps: dict[int, Any], expected: tuple[float, float] | None) -> None:
+def test_a_gps_position_is_read_and_an_impossible_one_is_none(
+    gps: dict[int, Any], expected: tuple[float, float] | None
+) -> None:
     assert exif.position(Tags(gps)) == (None if expected is None else pytest.approx(expected))
 
 
@@ -173,7 +175,9 @@ def test_positions(gps: dict[int, Any], expected: tuple[float, float] | None) ->
         ({"original": "1700:01:01 12:00:00"}, None),
     ],
 )
-def test_times(times: dict[str, Any], expected: tuple[str, str] | None) -> None:
+def test_the_time_is_read_from_the_first_valid_tag(
+    times: dict[str, Any], expected: tuple[str, str] | None
+) -> None:
     moment = exif.taken_at(Tags({}, **times))
     assert (moment and (datetime.fromtimestamp(moment.ms / 1000, UTC).isoformat(), moment.tz)) == expected
 
@@ -193,15 +197,15 @@ def test_times(times: dict[str, Any], expected: tuple[str, str] | None) -> None:
         (0.0, -30.0, "2021-01-11T15:00:00", "2021-01-11T17:00:00"),  # the Atlantic: nautical
     ],
 )
-def test_the_zone_of_the_position(lat: float, lon: float, local: str, utc: str) -> None:
-    found = moment_of(datetime.fromisoformat(local), (lat, lon))
-    assert found is not None and found.tz == "position"
-    assert found.ms == to_millis(datetime.fromisoformat(utc)) and found.wall == to_millis(
+def test_a_local_time_gets_the_zone_of_its_position(lat: float, lon: float, local: str, utc: str) -> None:
+    moment = moment_of(datetime.fromisoformat(local), (lat, lon))
+    assert moment is not None and moment.tz == "position"
+    assert moment.ms == to_millis(datetime.fromisoformat(utc)) and moment.wall == to_millis(
         datetime.fromisoformat(local)
     )
 
 
-def test_exif_object_that_always_raises() -> None:
+def test_an_exif_object_that_always_raises_gives_no_time_and_no_position() -> None:
     class Hostile:
         def __iter__(self) -> None:
             raise RuntimeError
@@ -244,7 +248,9 @@ BAD: list[tuple[bytes, str]] = [
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_jsonl(tmp_path: Path, packed: bool) -> None:
+def test_a_jsonl_gives_its_photos_and_a_skip_with_a_reason_for_each_bad_line(
+    tmp_path: Path, packed: bool
+) -> None:
     picture = Image.new("RGB", (4, 4))
     tags = Image.Exif()
     tags[0x0132] = "2020:01:01 12:00:00"
@@ -267,7 +273,7 @@ def test_jsonl(tmp_path: Path, packed: bool) -> None:
         assert any(part in skip.reason for part in reason.split("|")), (skip, reason)
 
 
-def test_a_memorys_own_labels(tmp_path: Path) -> None:
+def test_a_memory_keeps_its_own_labels_and_an_unknown_label_is_a_skip(tmp_path: Path) -> None:
     line = {
         "id": "1",
         "memories": [
@@ -288,10 +294,10 @@ def test_a_memorys_own_labels(tmp_path: Path) -> None:
     assert isinstance(skip, Skip) and '"sharing"' in skip.reason
 
 
-def test_truncated_gzip_is_a_skip(tmp_path: Path) -> None:
+def test_a_truncated_gzip_ends_in_a_skip(tmp_path: Path) -> None:
     path = tmp_path / "album.jsonl.gz"
     path.write_bytes(
         gzip.compress(b"\n".join(json.dumps({**GOOD, "id": str(i)}).encode() for i in range(5000)))[:-200]
     )
-    found = list(scan(path))
-    assert isinstance(found[-1], Skip) and "cannot be read further" in found[-1].reason
+    items = list(scan(path))
+    assert isinstance(items[-1], Skip) and "cannot be read further" in items[-1].reason

@@ -1,5 +1,5 @@
-"""What is wrong with files in real life, and what somebody might do on purpose: each a Skip with its reason,
-in bounded memory.
+"""Files that are damaged in real life or made hostile on purpose: each is a Skip with its reason, in bounded
+memory.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SUFFIXES = ("jpg", "png", "webp", "tiff", "heic")
 
 
 def gradient(width: int = 96, height: int = 64) -> Image.Image:
-    """Bright on the left, so that a turn shows."""
+    """Bright on the left, so that a rotation is visible."""
     return Image.fromarray(np.tile(np.linspace(255, 0, width, dtype=np.uint8)[None, :, None], (height, 1, 3)))
 
 
@@ -42,8 +42,8 @@ def exif(orientation: int = 1) -> Image.Exif:
     return tags
 
 
-# HEIC turns in its own boxes and pillow-heif writes none: the shared photos show that the tag beside them is
-# not obeyed a second time.
+# HEIC has its rotation in boxes of its own, which pillow-heif does not write: the shared photos show that the
+# tag beside them is not applied a second time.
 @pytest.mark.parametrize(
     ("suffix", "orientation"), [*((s, o) for s in SUFFIXES[:-1] for o in (1, 3, 6, 8)), ("heic", 1)]
 )
@@ -70,19 +70,21 @@ def test_each_format_is_turned_upright_once(tmp_path: Path, suffix: str, orienta
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.6, 0.97])
-def test_a_file_that_was_cut_is_never_taken_silently(tmp_path: Path, suffix: str, share: float) -> None:
-    whole = tmp_path / f"whole.{suffix}"
+def test_a_cut_picture_is_refused_in_every_format(tmp_path: Path, suffix: str, share: float) -> None:
+    complete = tmp_path / f"whole.{suffix}"
     noise = np.random.default_rng(0).integers(0, 255, (300, 400, 3), dtype=np.uint8)
-    Image.fromarray(noise).save(whole, exif=exif())
+    Image.fromarray(noise).save(complete, exif=exif())
     path = tmp_path / f"cut.{suffix}"
-    path.write_bytes(whole.read_bytes()[: int(whole.stat().st_size * share)])
+    path.write_bytes(complete.read_bytes()[: int(complete.stat().st_size * share)])
     with pytest.raises(IngestError, match=rf"cut\.{suffix}"):
         load_pixels(path)
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=200))
-def test_no_boxes_make_the_heif_reader_fail(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+def test_any_heif_boxes_are_accepted_or_refused_in_one_line(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes
+) -> None:
     path = tmp_path_factory.getbasetemp() / "boxes.heic"
     path.write_bytes(
         struct.pack(">I4sI4sI", 24, b"ftyp", 0, b"heic", 0)[:20]
@@ -97,7 +99,7 @@ def test_no_boxes_make_the_heif_reader_fail(tmp_path_factory: pytest.TempPathFac
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
-def test_flipped_bytes_give_a_photo_or_a_skip(
+def test_a_picture_with_flipped_bytes_gives_a_photo_or_a_skip(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     folder = tmp_path_factory.getbasetemp() / "flipped"
@@ -112,18 +114,18 @@ def test_flipped_bytes_give_a_photo_or_a_skip(
     path = folder / f"p.{suffix}"
     path.write_bytes(raw)
     try:
-        for found in scan(folder):
-            if isinstance(found, Photo):
+        for item in scan(folder):
+            if isinstance(item, Photo):
                 assert load_pixels(path).ndim == 3
             else:
-                assert "\n" not in found.reason
+                assert "\n" not in item.reason
     except IngestError as error:
         assert "\n" not in str(error)
     finally:
         path.unlink()
 
 
-def test_names_links_pipes_and_folders_that_cannot_be_read(
+def test_odd_names_are_read_and_links_pipes_and_closed_folders_are_skipped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = [
@@ -157,9 +159,9 @@ def test_names_links_pipes_and_folders_that_cannot_be_read(
         return scandir(path)
 
     monkeypatch.setattr(os, "scandir", refusing)
-    found = list(scan(tmp_path))
-    assert sorted(item.id for item in found if isinstance(item, Photo)) == sorted(names)
-    reasons = {Path(item.where).name: item.reason for item in found if isinstance(item, Skip)}
+    items = list(scan(tmp_path))
+    assert sorted(item.id for item in items if isinstance(item, Photo)) == sorted(names)
+    reasons = {Path(item.where).name: item.reason for item in items if isinstance(item, Skip)}
     assert set(reasons) == {
         "closed",
         "loop",
@@ -176,39 +178,39 @@ def test_sidecars_that_are_no_files_do_not_hold_the_scan_up(tmp_path: Path) -> N
     gradient().save(tmp_path / "a.jpg")
     os.mkfifo(tmp_path / "a.jpg.xmp")
     (tmp_path / "a.jpg.json").symlink_to("/dev/zero")
-    found = list(scan(tmp_path))
-    assert [item.reason for item in found if isinstance(item, Skip)] == [
+    items = list(scan(tmp_path))
+    assert [item.reason for item in items if isinstance(item, Skip)] == [
         "this sidecar is not used: not a regular file"
     ] * 2
-    assert [item.id for item in found if isinstance(item, Photo)] == ["a.jpg"]
+    assert [item.id for item in items if isinstance(item, Photo)] == ["a.jpg"]
 
 
-def test_folders_without_end(tmp_path: Path) -> None:
+def test_a_folder_of_300_levels_is_skipped_with_its_reason(tmp_path: Path) -> None:
     deep = tmp_path.joinpath(*["d"] * 300)
     deep.mkdir(parents=True)
     gradient().save(tmp_path / "top.png")
     gradient().save(deep / "bottom.png")
-    found = list(scan(tmp_path))
-    assert [item.id for item in found if isinstance(item, Photo)] == ["top.png"]
-    assert ["deep" in item.reason for item in found if isinstance(item, Skip)] == [True]
+    items = list(scan(tmp_path))
+    assert [item.id for item in items if isinstance(item, Photo)] == ["top.png"]
+    assert ["deep" in item.reason for item in items if isinstance(item, Skip)] == [True]
 
 
 def test_a_number_beyond_floats_is_a_skip(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(
         '{"id": "a", "memories": [{"source": "note", "text": "x"}], "lat": 1' + "0" * 400 + ', "lon": 1}\n'
     )
-    (found,) = scan(tmp_path / "a.jsonl")
-    assert isinstance(found, Skip) and "degrees" in found.reason
+    (item,) = scan(tmp_path / "a.jsonl")
+    assert isinstance(item, Skip) and "degrees" in item.reason
 
 
-def test_lists_in_lists_take_no_longer_than_their_size() -> None:
+def test_five_hundred_nested_lists_in_xmp_give_their_keyword_once() -> None:
     head = (
         '<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#" '
         'xmlns:d="http://purl.org/dc/elements/1.1/">'
     )
     item = "<r:Description><d:subject><r:Bag><r:li>kite</r:li>", "</r:Bag></d:subject></r:Description>"
-    said = xmp.parse((head + item[0] * 500 + item[1] * 500 + "</r:RDF>").encode())
-    assert said.memories == (Memory("note", "kite"),)
+    parsed = xmp.parse((head + item[0] * 500 + item[1] * 500 + "</r:RDF>").encode())
+    assert parsed.memories == (Memory("note", "kite"),)
 
 
 def test_logs_of_too_many_messages_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,7 +225,7 @@ def test_logs_of_too_many_messages_are_refused(tmp_path: Path, monkeypatch: pyte
 
 
 def _blank_png(path: Path, width: int, height: int, *, short: bool = False) -> None:
-    """Written row by row: the picture is larger than the test's own memory should be."""
+    """Written row by row, because the picture is larger than the memory that the test should take."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
@@ -240,8 +242,8 @@ def _blank_png(path: Path, width: int, height: int, *, short: bool = False) -> N
 @pytest.mark.skipif(
     not Path("/proc/self/status").exists(), reason="a process's peak memory is read from /proc"
 )
-def test_the_largest_pictures_and_the_bombs_fit_in_a_gigabyte(tmp_path: Path) -> None:
-    """Each is decoded or refused, in a process of its own that says how much memory it took."""
+def test_the_largest_pictures_and_bombs_are_handled_in_a_gigabyte(tmp_path: Path) -> None:
+    """Each is decoded or refused in a separate process, which reports its peak memory."""
     _blank_png(tmp_path / "108-megapixels.png", 12_000, 9_000)
     _blank_png(tmp_path / "bomb.png", 30_000, 30_000, short=True)
     _blank_png(tmp_path / "just-too-large.png", 14_000, 9_000)
@@ -271,7 +273,7 @@ print("peak", re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text
     assert done.returncode == 0, done.stderr
     lines = {line.split(" ")[0]: line.split(" ", 1)[1] for line in done.stdout.splitlines()}
     assert int(lines.pop("peak")) < 1_000_000, done.stdout
-    assert {name for name, said in lines.items() if "refused" in said or "skipped" in said} == {
+    assert {name for name, outcome in lines.items() if "refused" in outcome or "skipped" in outcome} == {
         "bomb.png",
         "just-too-large.png",
         "too-large.webp",

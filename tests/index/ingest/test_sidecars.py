@@ -1,6 +1,6 @@
 """Sidecars: XMP in both spellings, Takeout's JSON under its many names, osxphotos' JSON.
 
-Whatever they hold, a photo comes out or a Skip.
+Whatever a sidecar holds, the result is a photo or a Skip.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ def picture(path: Path, taken: str | None = None) -> Path:
 
 
 def only(folder: Path) -> Photo:
-    (found,) = scan(folder)
-    assert isinstance(found, Photo), found
-    return found
+    (item,) = scan(folder)
+    assert isinstance(item, Photo), item
+    return item
 
 
 @pytest.mark.parametrize("name", ["p.xmp", "p.jpg.xmp", "P.JPG.XMP"])
@@ -125,7 +125,7 @@ def test_a_hostile_sidecar_is_a_skip_beside_its_photo(tmp_path: Path, data: byte
 
 @settings(max_examples=150, deadline=None)
 @given(st.binary(max_size=400) | st.text(max_size=400).map(lambda t: t.encode("utf-8", "surrogatepass")))
-def test_no_bytes_make_a_parser_raise_anything_else(data: bytes) -> None:
+def test_any_bytes_are_parsed_or_refused_in_one_line(data: bytes) -> None:
     for parse in (xmp.parse, sidecar_json.parse):
         try:
             assert isinstance(parse(data), PhotoMetadata | None)
@@ -151,14 +151,14 @@ NAMESPACES = (
 
 @settings(max_examples=150, deadline=None)
 @given(st.dictionaries(FIELDS, st.from_regex(r"[-+0-9.,:TNSEWZ ]{0,30}", fullmatch=True)))
-def test_no_values_in_wellformed_xmp_make_it_raise(fields: dict[str, str]) -> None:
+def test_no_values_in_wellformed_xmp_make_the_parser_raise(fields: dict[str, str]) -> None:
     values = "".join(f"<{name}>{value}</{name}>" for name, value in fields.items())
     rdf = (
         '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">'
         f"<rdf:Description {NAMESPACES}>{values}</rdf:Description></rdf:RDF>"
     )
-    said = xmp.parse(rdf.encode())
-    assert said.position is None or (abs(said.position[0]) <= 90 and abs(said.position[1]) <= 180)
+    metadata = xmp.parse(rdf.encode())
+    assert metadata.position is None or (abs(metadata.position[0]) <= 90 and abs(metadata.position[1]) <= 180)
 
 
 JSON = st.recursive(
@@ -188,9 +188,9 @@ KEYS = st.sampled_from(
     st.dictionaries(KEYS, JSON | st.dictionaries(KEYS, JSON) | st.lists(st.dictionaries(KEYS, JSON))),
     st.booleans(),
 )
-def test_no_values_in_wellformed_json_make_it_raise(found: dict[str, Any], listed: bool) -> None:
-    said = sidecar_json.parse(json.dumps([found] if listed else found).encode())
-    for memory in said.memories if said else ():
+def test_no_values_in_wellformed_json_make_the_parser_raise(found: dict[str, Any], listed: bool) -> None:
+    metadata = sidecar_json.parse(json.dumps([found] if listed else found).encode())
+    for memory in metadata.memories if metadata else ():
         memory.text.encode("utf-8")
         assert memory.text and "\x00" not in memory.text
 
@@ -228,7 +228,7 @@ def test_takeout_sidecars_are_read(tmp_path: Path) -> None:
         ("2021:08:14 18:11:40", 345),  # Kathmandu's
         ("2021:08:14 04:26:41", -480),  # a second late
         ("2021:08:14 12:26:40", 0),
-        ("2021:08:14 12:35:40", None),  # no zone is nine minutes ahead: somebody set the time right
+        ("2021:08:14 12:35:40", None),  # no zone is nine minutes ahead: somebody corrected the time
         ("2001:01:01 00:00:00", None),  # nor years behind
         (None, None),
     ],
@@ -255,7 +255,7 @@ def test_takeouts_instant_has_the_wall_clock_of_another_sources_place(tmp_path: 
     )  # Vienna, summer time
 
 
-def test_takeout_without_a_place_or_with_zeros_has_none(tmp_path: Path) -> None:
+def test_takeout_with_a_place_and_a_time_of_zero_gives_neither(tmp_path: Path) -> None:
     picture(tmp_path / "p.jpg")
     (tmp_path / "p.jpg.json").write_text(
         json.dumps({**TAKEOUT, "geoDataExif": {}, "photoTakenTime": {"timestamp": "0"}})
@@ -292,7 +292,7 @@ def test_takeouts_sidecar_names_are_matched(pictures: list[str], sidecar: str, o
 
 
 @pytest.mark.parametrize("twin", ["a-edited.jpg", "a-bearbeitet.jpg", "a-edited(1).jpg", "a(1)-edited.jpg"])
-def test_an_edited_twin_shares_its_originals_sidecar(twin: str) -> None:
+def test_an_edited_copy_shares_the_sidecar_of_its_original(twin: str) -> None:
     sidecar = "a.jpg.supplemental-metadata(1).json" if "(1)" in twin else "a.jpg.supplemental-metadata.json"
     assert Sidecars(Path("x"), [twin, sidecar]).json_of(twin) == Path("x") / sidecar
 
@@ -307,7 +307,7 @@ def test_an_edited_twin_shares_its_originals_sidecar(twin: str) -> None:
         "a.jpg.supplemental-metadata(2).json",
     ],
 )
-def test_a_strangers_sidecar_is_left_alone(other: str) -> None:
+def test_a_sidecar_of_another_photo_is_not_used(other: str) -> None:
     assert Sidecars(Path("x"), ["a.jpg", "a(1).jpg", other]).json_of("a.jpg") is None
 
 

@@ -1,4 +1,4 @@
-"""The tree against a numpy mask over the same columns."""
+"""The K-D tree compared with a numpy mask over the same columns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gamer.index import AlbumError, Box, KDTree
 from gamer.index.space.cubes import Space
 from gamer.index.space.kdtree import HIGHEST, LOWEST, How, Int64Array, build
 
-# Few distinct values, so that ties are the rule; and the extremes.
+# Few distinct values, so that ties are common, and the extremes.
 VALUES = st.one_of(
     st.integers(-5, 5), st.sampled_from([LOWEST, HIGHEST, LOWEST + 1]), st.integers(-(2**62), 2**62)
 )
@@ -34,7 +34,9 @@ def by_mask(points: Int64Array, boxes: list[Box]) -> Int64Array:
 
 @settings(max_examples=150, deadline=None)
 @given(POINTS, BOXES, st.integers(1, 8), WAYS)
-def test_range_equals_mask(points: Int64Array, boxes: list[Box], leaf: int, how: How) -> None:
+def test_a_range_gives_the_rows_of_a_numpy_mask(
+    points: Int64Array, boxes: list[Box], leaf: int, how: How
+) -> None:
     tree = KDTree.from_bytes(build(points, leaf).to_bytes())
     tree.how = how
     assert np.array_equal(tree.range(boxes), by_mask(points, boxes))
@@ -56,7 +58,7 @@ NEAR = st.integers(-180, 180)
     st.integers(0, 12),
     WAYS,
 )
-def test_nearest_equals_sorting(
+def test_nearest_gives_the_rows_that_sorting_by_distance_gives(
     points: Int64Array, at: tuple[int, int, int], unit: tuple[float, float, float], k: int, how: How
 ) -> None:
     tree = build(points, 4)
@@ -66,18 +68,20 @@ def test_nearest_equals_sorting(
     far = np.sqrt(((apart * unit) ** 2).sum(axis=1))
     known = np.flatnonzero(~((points == LOWEST) & (np.array(unit) > 0)).any(axis=1))
     wanted = known[np.lexsort((known, far[known]))][:k]
-    rows, found = tree.nearest(at, unit, k, 360)
+    rows, distances = tree.nearest(at, unit, k, 360)
     assert (
-        np.allclose(found, far[wanted], rtol=1e-9)
-        and np.allclose(far[rows], found)
+        np.allclose(distances, far[wanted], rtol=1e-9)
+        and np.allclose(far[rows], distances)
         and len(set(rows.tolist())) == len(wanted)
     )
 
 
 @settings(max_examples=60, deadline=None)
 @given(POINTS, BOXES, st.data())
-def test_late_points_are_found_too(points: Int64Array, boxes: list[Box], data: st.DataObject) -> None:
-    """A tree that is behind, with the rows that changed, came and went since, answers as a new one."""
+def test_points_added_after_the_tree_was_built_are_found_too(
+    points: Int64Array, boxes: list[Box], data: st.DataObject
+) -> None:
+    """An old tree with the rows that changed, were added or removed since answers as a new tree."""
     before = data.draw(POINTS)
     late = np.array(
         [
@@ -92,7 +96,7 @@ def test_late_points_are_found_too(points: Int64Array, boxes: list[Box], data: s
     assert np.array_equal(space.points(), points)
 
 
-def test_nearest_photos_cross_the_antimeridian_and_skip_the_stale() -> None:
+def test_nearest_photos_lie_across_the_antimeridian_and_at_current_positions() -> None:
     def at(lon: float, hour: int) -> list[int]:
         return [0, round(lon * 1e7), hour * 3_600_000]
 
@@ -105,7 +109,7 @@ def test_nearest_photos_cross_the_antimeridian_and_skip_the_stale() -> None:
         space.near(1, 0.0, None, None, 1000)
 
 
-def test_large_tree_visits_few() -> None:
+def test_a_walk_in_a_tree_of_50000_points_visits_fewer_than_5000() -> None:
     points = np.random.default_rng(0).integers(-(10**9), 10**9, (50_000, 3))
     box = Box((0, 0, 0), (10**8, 10**8, 10**8))
     tree = build(points)
@@ -115,7 +119,7 @@ def test_large_tree_visits_few() -> None:
     assert np.array_equal(np.flatnonzero(marked), by_mask(points, [box]))
 
 
-def test_each_box_goes_its_own_way() -> None:
+def test_each_box_is_searched_in_the_way_that_suits_its_size() -> None:
     points = np.random.default_rng(0).integers(-(10**9), 10**9, (60_000, 3))
     month, city, corner = (
         Box((LOWEST, LOWEST, 0), (HIGHEST, HIGHEST, 10**6)),

@@ -1,5 +1,5 @@
-"""Graph and scan against float arithmetic over the same vectors: filters, chunks, changed photos, engines,
-damage.
+"""Graph and scan compared with float arithmetic over the same vectors: filters, chunks, changed photos,
+engines, damage.
 """
 
 from __future__ import annotations
@@ -61,17 +61,17 @@ def exact(vectors: VectorSet, query: FloatArray, k: int, rows: RowArray | None =
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("share", [1.0, 0.3, 0.02])
-def test_recall(engine: str, share: float) -> None:
+def test_hnsw_finds_99_of_100_nearest_neighbours_with_and_without_a_filter(engine: str, share: float) -> None:
     vectors, x = clustered(4000)
     graph = hnsw.load(hnsw.build(vectors, 4000, engine), vectors, NONE)
     assert graph.engine == engine
-    rng, found = np.random.default_rng(1), 0
+    rng, hits = np.random.default_rng(1), 0
     for query in x[:40]:
         rows = None if share == 1 else np.flatnonzero(rng.random(4000) < share)
         got = nearest(vectors, graph, NONE, query, 10, rows, "hnsw")
         assert rows is None or np.isin(got.rows, rows).all()
-        found += np.intersect1d(got.rows, exact(vectors, query, 10, rows)).size
-    assert found >= 0.99 * 400
+        hits += np.intersect1d(got.rows, exact(vectors, query, 10, rows)).size
+    assert hits >= 0.99 * 400
 
 
 @settings(max_examples=60, deadline=None)
@@ -81,7 +81,9 @@ def test_recall(engine: str, share: float) -> None:
     st.integers(0, 5),
     st.sampled_from(["auto", "hnsw", "exact"]),
 )
-def test_nothing_outside_the_filter(rows: list[int], k: int, seed: int, plan: str) -> None:
+def test_a_filtered_search_fills_its_result_from_inside_the_filter_alone(
+    rows: list[int], k: int, seed: int, plan: str
+) -> None:
     owners = np.sort(np.random.default_rng(3).integers(0, 400, 900))
     vectors, x = CHUNKED
     assert np.array_equal(vectors.owners, owners)
@@ -99,7 +101,7 @@ CHUNKED_GRAPH = hnsw.load(hnsw.build(CHUNKED[0], 401), CHUNKED[0], NONE)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_photos_that_changed_or_came_later_are_scanned_on_top(engine: str) -> None:
+def test_photos_that_changed_or_came_later_are_scanned_beside_the_graph(engine: str) -> None:
     vectors, x = clustered(1500)
     blob = hnsw.build(
         replace(vectors, codes=vectors.codes[:1400], owners=vectors.owners[:1400]), 1400, engine
@@ -127,7 +129,7 @@ def test_photos_that_changed_or_came_later_are_scanned_on_top(engine: str) -> No
     assert not np.isin(graph.candidates(Query(x[3]), 300), np.arange(50)).any()
 
 
-def test_the_links_do_not_repeat_the_vectors() -> None:
+def test_a_graph_and_its_vectors_take_at_most_1100_bytes_per_vector() -> None:
     vectors, _ = clustered(3000, 768)
     blob = hnsw.build(vectors, 3000)
     assert vectors.fine is not None
@@ -138,7 +140,7 @@ def test_the_links_do_not_repeat_the_vectors() -> None:
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_damaged_links_are_refused_or_harmless(engine: str, data: st.DataObject) -> None:
-    """The engines believe what they read: no byte of a blob may make them read elsewhere."""
+    """The engines do not check what they read, so no byte of a blob may make them read outside it."""
     vectors, x = clustered(300, 16)
     blob = bytearray(BLOBS.setdefault(engine, hnsw.build(vectors, 300, engine)))
     for at in data.draw(st.lists(st.integers(0, len(blob) - 1), min_size=1, max_size=8)):
@@ -155,12 +157,12 @@ def test_damaged_links_are_refused_or_harmless(engine: str, data: st.DataObject)
 BLOBS: dict[str, bytes] = {}
 
 
-def test_unknown_engine_lists_the_choices() -> None:
+def test_an_unknown_engine_lists_the_choices() -> None:
     with pytest.raises(AlbumError, match="usearch, hnswlib"):
         hnsw.build(clustered(10)[0], 10, "annoy")
 
 
-def test_planner_counts_what_the_filter_leaves() -> None:
+def test_the_planner_scans_small_selections_and_walks_the_graph_for_large_ones() -> None:
     assert Estimate(6_000, 60, 768, 10, True).plan == "exact"
     assert Estimate(10**6, 10**6, 768, 10, False).plan == "exact"
     assert Estimate(10**6, 10**6, 384, 10, True).plan == "hnsw"
@@ -171,7 +173,7 @@ def test_planner_counts_what_the_filter_leaves() -> None:
     assert "1000 of 1000000 vectors" in str(few)
 
 
-def test_the_result_says_what_the_planner_expected() -> None:
+def test_a_result_holds_the_estimate_of_the_planner() -> None:
     vectors, x = clustered(1000)
     got = nearest(vectors, None, NONE, x[0], 10)
     assert got.plan == "exact" and got.estimate == Estimate(1000, 1000, 96, 10, False)
@@ -191,14 +193,14 @@ def test_an_album_keeps_the_engine_that_its_writer_was_given(engine: str, tmp_pa
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_a_graph_whose_parts_are_cut_off_gives_what_it_reaches(name: str) -> None:
+def test_a_graph_with_unreachable_parts_gives_the_vectors_that_it_reaches(name: str) -> None:
     """Hundreds of equal vectors link among themselves only: hnswlib raises where fewer can be reached than
     are asked for.
     """
     codes = np.repeat(np.random.default_rng(0).integers(-127, 127, (3, 16)).astype(np.int8), 400, axis=0)
     engine = engines.engine(name)
-    found = engine.load(engine.build(codes), codes).nearest(codes[0], 1000)
-    assert len(found) and len(set(found.tolist())) == len(found) and (codes[found[0]] == codes[0]).all()
+    rows = engine.load(engine.build(codes), codes).nearest(codes[0], 1000)
+    assert len(rows) and len(set(rows.tolist())) == len(rows) and (codes[rows[0]] == codes[0]).all()
 
 
 def test_a_runtime_that_is_loaded_after_the_graph_engine_does_not_crash() -> None:

@@ -1,4 +1,4 @@
-"""Quantisation's error and the scan against float arithmetic; positions against a loop."""
+"""The error of quantisation and the scan compared with float arithmetic; positions compared with a loop."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def vector_set(owners: list[int], dim: int = 24, seed: int = 0) -> VectorSet:
     return VectorSet(codes, scales, np.array(owners, np.int64), residue(x, codes, scales))
 
 
-def test_quantize_keeps_direction() -> None:
+def test_quantized_vectors_keep_their_direction() -> None:
     x = unit(RNG.standard_normal((200, 768)).astype(np.float32))
     back = dequantize(*quantize(x))
     cosine = (x * unit(back)).sum(axis=1)
@@ -37,12 +37,12 @@ def test_the_finer_digit_leaves_a_quarter_of_the_error(dim: int) -> None:
     assert (np.abs(dequantize(codes, scales, fine) - x) <= scales[:, None] * (1 / 8 + 1e-4)).all()
 
 
-def test_a_vector_without_finer_digits_stays_where_it_was() -> None:
+def test_missing_finer_digits_move_a_component_by_an_eighth_and_their_sum_by_zero() -> None:
     assert np.abs(parts_of(np.frombuffer(NO_FINE * 12, np.uint8)[None], 48)).max() == 0.125
     assert parts_of(np.frombuffer(NO_FINE * 12, np.uint8)[None], 48).sum() == 0
 
 
-def test_quantize_zero_and_extremes() -> None:
+def test_zero_and_extreme_vectors_have_the_expected_codes_and_scales() -> None:
     codes, scales = quantize(np.array([[0, 0], [1, -1], [1e-30, 0]], np.float32))
     assert codes.tolist() == [[0, 0], [127, -127], [127, 0]]
     assert scales[0] == 0 and scales[1] == np.float32(1 / 127)
@@ -73,8 +73,8 @@ def test_scores_equal_float_arithmetic(owners: list[int], rows: list[int], seed:
     assert np.allclose(vectors.fine_dot(Query(query), at), fine @ query, atol=5e-3)
 
 
-def test_a_query_loses_nothing() -> None:
-    """Two bytes deep: what is left is the rounding of the stored vectors alone."""
+def test_a_query_adds_no_error_to_that_of_the_stored_vectors() -> None:
+    """A query has two bytes per component: the only error left is the rounding of the stored vectors."""
     x = unit(RNG.standard_normal((500, 768)).astype(np.float32))
     codes, scales = quantize(x)
     vectors = VectorSet(codes, scales, np.arange(500))

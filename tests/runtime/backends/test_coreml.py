@@ -1,5 +1,5 @@
 """The Core ML backend: names, numbers, refusals, and the whole engine through it, with the MIL interpreter
-where Core ML would stand.
+in place of Core ML.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ def artifact(
     outputs: dict[str, tuple[Any, str]],
     path: str = "a.mlpackage",
 ) -> Artifact:
-    given, made = (
+    input_specs, output_specs = (
         tuple(TensorSpec(n, shape, dtype) for n, (shape, dtype) in side.items()) for side in (inputs, outputs)
     )
-    return Artifact(role, "coreml", "fp16", path, 0, "", given, made, Parity("", "", 0.0), 0.0)
+    return Artifact(role, "coreml", "fp16", path, 0, "", input_specs, output_specs, Parity("", "", 0.0), 0.0)
 
 
 def step(inputs: list[str], outputs: list[str]) -> Artifact:
@@ -44,8 +44,8 @@ def step(inputs: list[str], outputs: list[str]) -> Artifact:
     )
 
 
-def names(found: Artifact) -> tuple[list[str], list[str]]:
-    return [t.name for t in found.inputs], [t.name for t in found.outputs]
+def names(item: Artifact) -> tuple[list[str], list[str]]:
+    return [t.name for t in item.inputs], [t.name for t in item.outputs]
 
 
 PAST, CROSS = ([f"{kind}_{x}.{n}" for n in (0, 1) for x in "kv"] for kind in ("past", "cross"))
@@ -60,13 +60,13 @@ RELATIVE = [*LEARNED, "buckets", "cross_mask"]
 
 @pytest.mark.parametrize("head", [LEARNED, ROTATED, LOCAL, RELATIVE])
 @pytest.mark.parametrize("states", [False, True])
-def test_a_step_gets_the_names_of_the_other_backends(head: list[str], states: bool) -> None:
-    """Whatever the program calls them: by place, with the cache as inputs or in states."""
+def test_the_tensors_of_a_step_get_the_names_of_the_other_backends(head: list[str], states: bool) -> None:
+    """Whatever the program calls them: by position, with the cache as inputs or in states."""
     wanted = [*head, *([] if states else PAST), *(CROSS if head is RELATIVE else [])]
-    found = coreml_backend.shared_names(
+    renamed = coreml_backend.shared_names(
         step([f"given_{n}" for n in range(len(wanted))], FRESH[:2] if states else FRESH)
     )
-    assert names(found) == (
+    assert names(renamed) == (
         wanted,
         ["logits", "hidden"] if states else ["logits", "hidden", "k.0", "v.0", "k.1", "v.1"],
     )
@@ -82,7 +82,7 @@ def test_a_step_that_fits_no_decoder_is_refused(inputs: int, fresh: list[str]) -
 
 
 class Fixed:
-    """A program without states that keeps what it was given, and always gives the same."""
+    """A program without states that stores its inputs and always gives the same result."""
 
     def run(self, inputs: dict[str, Array]) -> dict[str, Array]:
         self.seen = inputs
@@ -97,7 +97,7 @@ class Fixed:
 
 
 def test_numbers_are_cast_to_what_the_program_declares() -> None:
-    """Token ids are 64 bits to the drivers; results may be handed over wider than they were computed."""
+    """The drivers' token ids have 64 bits; results may come in a wider type than they were computed in."""
     program = Fixed()
     session = coreml_backend.shared(
         program, artifact("llm_embed", {"ids": ((1,), "int32")}, {"embeds": ((1, 4), "float16")})
@@ -114,7 +114,7 @@ def test_numbers_are_cast_to_what_the_program_declares() -> None:
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="a Mac has Core ML")
 @pytest.mark.parametrize("backend", ["coreml", "coreml:cpu_and_ne"])
-def test_other_systems_refuse_it_in_one_line(backend: str, tmp_path: Path) -> None:
+def test_other_systems_refuse_the_core_ml_backend_in_one_line(backend: str, tmp_path: Path) -> None:
     for refused in (
         lambda: Models.open(tmp_path, backend),
         lambda: open_session(backend, tmp_path, step(["embeds"], FRESH[:2]), 1),
@@ -126,7 +126,7 @@ def test_other_systems_refuse_it_in_one_line(backend: str, tmp_path: Path) -> No
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="a Mac has Core ML")
-def test_the_command_refuses_it_in_one_line(tmp_path: Path) -> None:
+def test_the_search_command_refuses_the_core_ml_backend_in_one_line(tmp_path: Path) -> None:
     from click.testing import CliRunner
 
     from gamer.runtime.cli.search import search
@@ -155,7 +155,7 @@ def test_unknown_backends_and_units_are_listed(backend: str) -> None:
     ]
 
 
-def test_a_mac_without_coremltools_hears_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mac_without_coremltools_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(backends.PLATFORMS, "coreml", (sys.platform, "this system"))
     monkeypatch.setitem(sys.modules, "coremltools", None)
     with pytest.raises(RuntimeFailure, match=r"needs coremltools: pip install 'gamer-on-device\[coreml\]'"):
@@ -198,7 +198,7 @@ def written(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("half", [np.float16, np.float32])
-def test_a_package_runs_on_the_units_that_were_named(
+def test_a_package_runs_on_the_compute_units_that_were_chosen(
     mac: Any, package: tuple[Path, Artifact], half: Any
 ) -> None:
     mac.half_out = half
@@ -212,7 +212,9 @@ def test_a_package_runs_on_the_units_that_were_named(
 
 
 @pytest.mark.slow
-def test_what_core_ml_refuses_is_one_line(mac: Any, package: tuple[Path, Artifact], tmp_path: Path) -> None:
+def test_what_core_ml_refuses_is_reported_in_one_line(
+    mac: Any, package: tuple[Path, Artifact], tmp_path: Path
+) -> None:
     session = open_session("coreml:cpu_and_ne", *package, 1)
     with pytest.raises(
         RuntimeFailure,
@@ -229,7 +231,7 @@ def test_what_core_ml_refuses_is_one_line(mac: Any, package: tuple[Path, Artifac
     with (
         pytest.warns(RuntimeWarning, match="no such operation"),
         refusal,
-    ):  # to coremltools a model that does not load is a warning
+    ):  # coremltools warns of a model that does not load
         open_session("coreml", *package, 1)
     for text in (b"", b"\xff" * 64):
         (tmp_path / "no.mlpackage").write_bytes(text)
@@ -243,8 +245,8 @@ def test_what_core_ml_refuses_is_one_line(mac: Any, package: tuple[Path, Artifac
     ("family", "cache"), [("gemma3", "tensors"), ("gpt2", "state"), ("flan-t5", "tensors")]
 )
 def test_every_family_decodes_as_torch_does(mac: Any, family: str, cache: str, tmp_path: Path) -> None:
-    """Names by place, fp16 results, the cache kept here or in Core ML's states; a T5's encoder beside its
-    decoder.
+    """Names by position, fp16 results, the cache stored here or in Core ML's states; a T5's encoder beside
+    its decoder.
     """
     from gamer.export.components import decoders
     from gamer.export.coreml.stateful import inputs_of, outputs_of
@@ -253,28 +255,30 @@ def test_every_family_decodes_as_torch_does(mac: Any, family: str, cache: str, t
     from tests.export.tiny_llms import SLOTS, ids, tiny, torch_decoder, torch_session
 
     _, config, weights = tiny(family, 2)
-    language, made = decoders.language(config, SLOTS), [decoders.decoder(config, weights, SLOTS)]
+    language, items = decoders.language(config, SLOTS), [decoders.decoder(config, weights, SLOTS)]
     if family == "flan-t5":
-        made.append(decoders.encoder(config, weights, SLOTS))
-    sessions = [open_session("coreml", *written(item, "fp16", language, tmp_path, cache), 1) for item in made]
-    for session, item in zip(sessions, made, strict=True):
+        items.append(decoders.encoder(config, weights, SLOTS))
+    sessions = [
+        open_session("coreml", *written(item, "fp16", language, tmp_path, cache), 1) for item in items
+    ]
+    for session, item in zip(sessions, items, strict=True):
         sides = (item.inputs, item.outputs) if cache == "tensors" else (inputs_of(item), outputs_of(item))
         assert names(session.artifact) == tuple([t.name for t in side] for side in sides)
     assert isinstance(sessions[0], StateSession) == (cache == "state")
     table = np.asarray(decoders.embed(config, weights, "fp32").module.get_buffer("rows").numpy())
-    decoder, plain = open_decoder(sessions[0], language, *sessions[1:]), torch_decoder(made[0], language)
+    decoder, plain = open_decoder(sessions[0], language, *sessions[1:]), torch_decoder(items[0], language)
     if isinstance(decoder, EncoderDecoder):
-        reference = EncoderDecoder(torch_session(made[1]), plain, language)
+        reference = EncoderDecoder(torch_session(items[1]), plain, language)
         assert measure.cosines(decoder.read(table[ids(13)]), reference.read(table[ids(13)])).min() > 0.999
     else:
         assert isinstance(decoder, StepDecoder)
     got, want = decoder.forward(table[ids(9)]), plain.forward(table[ids(9)])
     assert measure.cosines(got[1], want[1]).min() > 0.999
     assert np.argmax(got[0]) == np.argmax(want[0]) and got[0].dtype == np.float32
-    kept = decoder.keep()
+    saved = decoder.keep()
     after = decoder.forward(table[[5]])[0].copy()
     decoder.forward(table[[6]])
-    decoder.restore(kept)
+    decoder.restore(saved)
     np.testing.assert_array_equal(decoder.forward(table[[5]])[0], after)
 
 
@@ -297,8 +301,10 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
 
 
 @pytest.mark.slow
-def test_a_mac_proves_with_both(mac: Any, exported: tuple[Path, Any]) -> None:
-    """`gamer export` and `gamer verify` where there is a Core ML: it and the interpreter, each held to the
+def test_on_a_mac_export_and_verify_measure_core_ml_and_the_interpreter(
+    mac: Any, exported: tuple[Path, Any]
+) -> None:
+    """Where there is a Core ML, `gamer export` and `gamer verify` hold both it and the interpreter to the
     threshold.
     """
     from gamer.export.cli import parity_text
@@ -321,7 +327,7 @@ def test_a_mac_proves_with_both(mac: Any, exported: tuple[Path, Any]) -> None:
 
 
 @pytest.mark.slow
-def test_a_prefix_is_made_and_used_where_core_ml_runs(
+def test_a_prefix_is_written_and_used_only_where_core_ml_runs(
     mac: Any, exported: tuple[Path, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from gamer.export.bundle import prefixes
@@ -330,19 +336,19 @@ def test_a_prefix_is_made_and_used_where_core_ml_runs(
     folder = tmp_path / "out"
     shutil.copytree(exported[0], folder)
     manifest = replace(mf.read(folder), prompts={"refine": "Say: {query}."})
-    made = prefixes.write(folder, manifest)
-    assert [(p.prompt, p.target) for p in made] == [("refine", "coreml")]
-    models = Models(folder, replace(manifest, prefixes=made), "coreml:cpu_only", 1)
-    ids, kept = models.prompt("refine", "my cat")
-    assert kept is not None and kept.ids == ids[: made[0].tokens] and len(kept.ids) > 4
-    with_it, without = (models.language_model.generate(Request(ids, 6, prefix=p)) for p in (kept, None))
-    assert with_it.ids == without.ids and with_it.computed == without.computed - len(kept.ids)
+    stored = prefixes.write(folder, manifest)
+    assert [(p.prompt, p.target) for p in stored] == [("refine", "coreml")]
+    models = Models(folder, replace(manifest, prefixes=stored), "coreml:cpu_only", 1)
+    ids, prefix = models.prompt("refine", "my cat")
+    assert prefix is not None and prefix.ids == ids[: stored[0].tokens] and len(prefix.ids) > 4
+    with_it, without = (models.language_model.generate(Request(ids, 6, prefix=p)) for p in (prefix, None))
+    assert with_it.ids == without.ids and with_it.computed == without.computed - len(prefix.ids)
     monkeypatch.setitem(backends.PLATFORMS, "coreml", ("another", "another system"))
     assert prefixes.write(folder, manifest) == ()
 
 
 @pytest.mark.slow
-def test_bench_latency_times_it(
+def test_bench_latency_measures_the_core_ml_backend(
     mac: Any, exported: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from click.testing import CliRunner
@@ -355,12 +361,12 @@ def test_bench_latency_times_it(
         latency, ["-b", str(exported[0]), "--backend", "coreml:cpu_only", "-r", "1", "-w", "0", "--json"]
     )
     assert done.exit_code == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found["backend"] == "coreml:cpu_only" and {m["role"] for m in found["models"]} == {
+    result = json.loads(done.stdout)
+    assert result["backend"] == "coreml:cpu_only" and {m["role"] for m in result["models"]} == {
         "llm_embed",
         "llm_decoder",
     }
-    assert {row["step"] for row in found["rows"]} >= {
+    assert {row["step"] for row in result["rows"]} >= {
         "llm_embed",
         "llm_prefill",
         "llm_decode",
@@ -382,11 +388,11 @@ def cosine(a: Array, b: Array) -> float:
 
 
 @pytest.mark.slow
-def test_photos_are_seen_and_found_as_on_onnx(
+def test_photos_are_encoded_and_found_through_core_ml_as_on_onnx(
     mac: Any, pocket: tuple[Models, Models], bundle: Path, sample_album: Path, tmp_path: Path
 ) -> None:
     """Towers and experts photo by photo; searches of the sample album; an album built through the backend.
-    int8 in both, computed otherwise.
+    Both sides are int8, computed differently.
     """
     from gamer.index import load_pixels
     from gamer.runtime.indexing.build import build
@@ -400,7 +406,7 @@ def test_photos_are_seen_and_found_as_on_onnx(
         seen, there = (models.encode_image(load_pixels(Path(str(path)))) for models in pocket)
         assert cosine(seen.embedding, there.embedding) > 0.97 and seen.labels[0][0] == there.labels[0][0]
         assert seen.embedding.dtype == seen.patches.dtype == np.float32
-        # The experts of both on the same patches: routing must not hang on how the tower was quantized.
+        # The experts of both get the same patches: routing must not depend on how the tower was quantized.
         mine, theirs = (models.project(there.patches) for models in pocket)
         assert mine.experts == theirs.experts and mine.macs_saved == theirs.macs_saved
         assert cosine(mine.prompts, theirs.prompts) > 0.98
@@ -420,31 +426,31 @@ def test_photos_are_seen_and_found_as_on_onnx(
     rows = [{"id": f"p{n}", "path": path} for n, path in enumerate(photos.values())]
     (tmp_path / "bare.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
     assert build(tmp_path / "bare.jsonl", ours, tmp_path / "bare.gamer").seen == 3
-    found = Engine.over(ours, tmp_path / "bare.gamer").search("a cup of coffee").hits[0]
-    assert list(photos)[int(found.id[1:])] == "coffee"
+    best = Engine.over(ours, tmp_path / "bare.gamer").search("a cup of coffee").hits[0]
+    assert list(photos)[int(best.id[1:])] == "coffee"
     assert {units for _, units in mac.loaded} == {"CPU_AND_NE"}
 
 
 @pytest.mark.slow
-def test_the_language_model_answers_as_on_onnx(pocket: tuple[Models, Models]) -> None:
-    """Decoder with its cache, and a prefix made by the backend itself: int8 weights here, 4-bit layers on
+def test_the_language_model_answers_through_core_ml_as_on_onnx(pocket: tuple[Models, Models]) -> None:
+    """Decoder with its cache, and a prefix computed by the backend itself: int8 weights here, 4-bit layers on
     ONNX.
     """
     from gamer.runtime.models.llm import Prefix, Request
 
     ours, onnx = pocket
     ids = tuple(onnx.llm_tokenizer.encode("The capital of France is Paris. The capital of Italy is").ids)
-    states, said = [], []
+    states, answers = [], []
     for models in pocket:
         lm = models.language_model
         lm.decoder.reset()
         logits, hidden = lm.decoder.forward(lm.embed(ids))
         states.append((logits.copy(), hidden.copy()))
-        said.append(lm.generate(Request(ids, 4)))
-    assert said[0].text == said[1].text and "Rome" in said[0].text
+        answers.append(lm.generate(Request(ids, 4)))
+    assert answers[0].text == answers[1].text and "Rome" in answers[0].text
     assert cosine(states[0][1], states[1][1]) > 0.95 and np.corrcoef(states[0][0], states[1][0])[0, 1] > 0.95
     lm = ours.language_model
     lm.decoder.reset()
     lm.decoder.forward(lm.embed(ids[:8]))
     again = lm.generate(Request(ids, 4, prefix=Prefix(ids[:8], lm.decoder.keep())))
-    assert again.ids == said[0].ids and again.computed == len(ids) - 8
+    assert again.ids == answers[0].ids and again.computed == len(ids) - 8

@@ -1,4 +1,4 @@
-"""Event anchors: what is read, what an offset does to an event's days, and how an album is asked for the
+"""Event anchors: what is read, what an offset does to an event's days, and how an album is searched for the
 event.
 """
 
@@ -54,7 +54,7 @@ READ = [
 
 
 @pytest.mark.parametrize(("query", "phrase", "span", "rest"), READ, ids=[r[0] for r in READ])
-def test_an_anchor_waits_for_its_event_and_moves_from_it(
+def test_an_anchor_becomes_a_time_at_its_offset_from_the_event(
     query: str, phrase: str, span: str, rest: str
 ) -> None:
     cues = parse(query, NOW, None)
@@ -64,9 +64,13 @@ def test_an_anchor_waits_for_its_event_and_moves_from_it(
         anchor.phrase.removeprefix("my ") == phrase.removeprefix("my ")
         and query[slice(*anchor.span)] == anchor.text
     )
-    found = resolve(cues, lambda said: (day(2025, 7, 4),) if said == anchor.phrase else ())
-    assert shown(found) == [span] and [t.kind for t in found.times] == ["anchor"] and found.anchors == ()
-    assert found.rest == rest and found.cubes[0].start == found.times[0].start
+    resolved = resolve(cues, lambda event: (day(2025, 7, 4),) if event == anchor.phrase else ())
+    assert (
+        shown(resolved) == [span]
+        and [t.kind for t in resolved.times] == ["anchor"]
+        and resolved.anchors == ()
+    )
+    assert resolved.rest == rest and resolved.cubes[0].start == resolved.times[0].start
 
 
 @pytest.mark.parametrize(
@@ -123,7 +127,7 @@ def album(tmp_path: Path) -> Album:
     return Album.open(tmp_path / "events.gamer")
 
 
-def test_an_album_knows_its_events(album: Album) -> None:
+def test_an_album_finds_an_event_by_its_words_or_by_its_vector(album: Album) -> None:
     """By words when they name few days, by vector when one day stands out, and else not at all."""
     nowhere, wedding = np.full(4, 0.5, np.float32), np.array([0.1, 0.1, 0.1, 0.98], np.float32)
     assert AlbumEvents(album, lambda _: nowhere)("fireworks") == (day(2025, 7, 4),)

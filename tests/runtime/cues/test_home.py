@@ -1,4 +1,4 @@
-"""Home is where the nights are: many of them, over many weeks; a hotel's fortnight is no home."""
+"""Home is where many nights over many weeks were spent; a fortnight in a hotel is no home."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_nights_over_months_are_a_home() -> None:
     assert home.north - home.south < 0.02 and not home.south < OFFICE[0] < home.north and not home.has_time
 
 
-def test_the_small_hours_belong_to_the_evening_before() -> None:
+def test_the_small_hours_count_as_the_evening_before() -> None:
     assert learn_home(*joined(taken(HOME, range(0, 300, 10), 1), taken(HOTEL, range(3), 22))) is not None
 
 
@@ -66,7 +66,9 @@ def test_the_small_hours_belong_to_the_evening_before() -> None:
     ],
     ids=["hotel", "days only", "four nights", "nothing", "no positions", "no times"],
 )
-def test_too_little_is_no_home(photos: tuple[NDArray[np.float64], NDArray[np.int64]]) -> None:
+def test_too_few_nights_or_no_data_give_no_home(
+    photos: tuple[NDArray[np.float64], NDArray[np.int64]],
+) -> None:
     assert learn_home(*photos) is None
 
 
@@ -74,7 +76,9 @@ def test_too_little_is_no_home(photos: tuple[NDArray[np.float64], NDArray[np.int
 @given(
     hnp.arrays(np.int64, 30, elements=st.integers(-(2**62), 2**62)), st.floats(-90, 90), st.floats(-180, 180)
 )
-def test_any_times_and_places(times: NDArray[np.int64], lat: float, lon: float) -> None:
+def test_any_times_and_places_give_no_home_or_one_around_the_place(
+    times: NDArray[np.int64], lat: float, lon: float
+) -> None:
     home = learn_home(np.tile([lat, lon], (30, 1)), times)
     assert home is None or (
         home.south is not None and home.north is not None and home.south <= lat <= home.north

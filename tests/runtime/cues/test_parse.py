@@ -155,7 +155,9 @@ TIMES = [
 
 
 @pytest.mark.parametrize(("query", "intervals", "rest"), TIMES, ids=[t[0] for t in TIMES])
-def test_times(query: str, intervals: str, rest: str | None) -> None:
+def test_a_time_in_a_query_becomes_its_intervals_and_leaves_the_rest(
+    query: str, intervals: str, rest: str | None
+) -> None:
     cues = parse(query, NOW, None, EXTENT)
     assert shown(cues) == intervals.split()
     assert rest is None or parse(query, NOW, None).rest == rest
@@ -163,7 +165,7 @@ def test_times(query: str, intervals: str, rest: str | None) -> None:
 
 
 def test_a_date_that_the_album_does_not_reach_stays_in_the_text() -> None:
-    """A memory may speak of 1961; no photo of the album is from then."""
+    """A memory may mention 1961, but no photo of the album is from then."""
     cues = parse("the wall in August 1961", NOW, None, EXTENT)
     assert cues.rest == "the wall in August 1961" and [t.kind for t in cues.times] == ["month"]
     assert parse("lunch yesterday", NOW, None, EXTENT).rest == "lunch"
@@ -199,12 +201,12 @@ def test_a_date_that_the_album_does_not_reach_stays_in_the_text() -> None:
         "",
     ],
 )
-def test_no_time(query: str) -> None:
+def test_words_that_only_look_like_times_are_not_read_as_times(query: str) -> None:
     cues = parse(query, NOW, None, EXTENT)
     assert cues.times == () and cues.cubes == () and cues.rest == query
 
 
-def test_kinds_say_what_was_read() -> None:
+def test_each_time_has_the_kind_that_was_read() -> None:
     def kinds(query: str) -> list[str]:
         return [t.kind for t in parse(query, NOW, None).times]
 
@@ -225,7 +227,7 @@ def test_kinds_say_what_was_read() -> None:
     assert all(0 < t.confidence <= 1 for t in parse("in May 2011 or last summer", NOW, None).times)
 
 
-def test_southern_seasons() -> None:
+def test_southern_seasons_have_their_own_months() -> None:
     assert shown(parse("beach in the summer of 2011", NOW, None, EXTENT, southern=True)) == [
         "20101201-20110228",
         "20111201-20120229",
@@ -246,7 +248,7 @@ RECURRING = [
 
 
 @pytest.mark.parametrize(("query", "fits", "others"), RECURRING, ids=[r[0] for r in RECURRING])
-def test_times_that_come_back_are_evidence_and_cut_nothing(
+def test_recurring_times_are_evidence_and_make_no_cube(
     query: str, fits: list[tuple[int, ...]], others: list[tuple[int, ...]]
 ) -> None:
     cues = parse(query, NOW, None, EXTENT)
@@ -261,7 +263,7 @@ def test_times_that_come_back_are_evidence_and_cut_nothing(
     ] * len(others)
 
 
-def test_without_an_extent_a_month_is_the_latest() -> None:
+def test_without_an_extent_a_month_is_the_latest_one() -> None:
     assert shown(parse("my son in May", NOW, None)) == ["20260501-20260531"]
     assert shown(parse("my son in October", NOW, None)) == ["20251001-20251031"]
     assert shown(parse("family at Christmas", NOW, None)) == ["20251220-20251227"]
@@ -272,7 +274,7 @@ def test_a_zone_does_not_shift_the_wall_clock() -> None:
     assert parse("today", aware, None) == parse("today", NOW, None)
 
 
-def test_cues_that_meet_are_intersected_and_others_united() -> None:
+def test_cues_that_overlap_are_intersected_and_others_are_united() -> None:
     assert [c.start for c in parse("photos from 2011 of my son in May", NOW, None, EXTENT).cubes] == [
         ms(2011, 5, 1)
     ]
@@ -282,12 +284,12 @@ def test_cues_that_meet_are_intersected_and_others_united() -> None:
     ]
 
 
-def test_cap() -> None:
+def test_the_number_of_cubes_is_capped_at_the_latest_ones() -> None:
     cues = parse("my son in May", NOW, None, (ms(1901, 1, 1), ms(2026, 1, 1)))
     assert len(cues.cubes) == MAX_CUBES and cues.cubes[-1].end == ms(2025, 6, 1) - 1
 
 
-def test_negated_time() -> None:
+def test_a_negated_time_makes_no_cube_and_leaves_the_rest() -> None:
     cues = parse("beach but not in 2010", NOW, None, EXTENT)
     assert cues.times == () and cues.cubes == () and cues.rest == "beach"
     assert [t.text for t in cues.negated_times] == ["in 2010"]
@@ -322,7 +324,9 @@ PLACES = [
 
 
 @pytest.mark.parametrize(("query", "places", "rest"), PLACES, ids=[p[0] for p in PLACES])
-def test_places(gazetteer: Gazetteer, query: str, places: str, rest: str | None) -> None:
+def test_a_place_in_a_query_is_found_and_leaves_the_rest(
+    gazetteer: Gazetteer, query: str, places: str, rest: str | None
+) -> None:
     cues = parse(query, NOW, gazetteer)
     assert ",".join(f"{p.name} {p.place.country_code}" for p in cues.places if p.place) == places
     assert rest is None or cues.rest == rest
@@ -361,12 +365,12 @@ def test_places(gazetteer: Gazetteer, query: str, places: str, rest: str | None)
         "at work",
     ],
 )
-def test_no_place(gazetteer: Gazetteer, query: str) -> None:
+def test_words_that_only_look_like_places_are_not_read_as_places(gazetteer: Gazetteer, query: str) -> None:
     cues = parse(query, NOW, gazetteer)
     assert cues.places == () and cues.rest == query
 
 
-def test_the_albums_own_places_win(gazetteer: Gazetteer) -> None:
+def test_the_places_of_the_album_win(gazetteer: Gazetteer) -> None:
     def texan(place: Place) -> int:
         return 12 if place.contains(33.66, -95.55) else 0
 
@@ -402,14 +406,14 @@ def test_names_that_are_words_are_no_places_even_if_the_album_was_there(
     assert parse(query, NOW, gazetteer, near=lambda _: 9).places == ()
 
 
-def test_a_place_without_photos_cuts_nothing_and_stays_in_the_text(gazetteer: Gazetteer) -> None:
+def test_a_place_without_photos_makes_no_cube_and_stays_in_the_text(gazetteer: Gazetteer) -> None:
     cues = parse("sunset in Venice in May 2010", NOW, gazetteer, EXTENT, lambda _: 0)
     assert [(p.name, p.photos) for p in cues.places] == [("Venice", 0)] and cues.rest == "sunset in Venice"
     (cube,) = cues.cubes
     assert cube.has_time and not cube.has_place
 
 
-def test_a_country_is_all_its_boxes(gazetteer: Gazetteer) -> None:
+def test_a_country_is_searched_in_all_its_boxes(gazetteer: Gazetteer) -> None:
     cues = parse("beach in the US in 2010", NOW, gazetteer, EXTENT)
     assert len(cues.cubes) == len(cues.places[0].boxes) > 1 and len({c.west for c in cues.cubes}) == len(
         cues.cubes
@@ -422,11 +426,11 @@ HOME = Cube(south=48.1, north=48.2, west=11.5, east=11.6)
 @pytest.mark.parametrize(
     "query", ["cat at home", "cat at my place", "cat in our house", "cat around our own garden flat"]
 )
-def test_home_is_a_place_once_the_album_told_where(query: str) -> None:
+def test_home_is_a_place_once_the_album_knows_where_it_is(query: str) -> None:
     without = parse(query, NOW, None, home=lambda: None)
     assert without.places == () and without.rest == query
     cues = parse(query, NOW, None, home=lambda: HOME)
-    if "garden" in query:  # not the home's own words
+    if "garden" in query:  # more than the words for home
         assert cues.places == ()
     else:
         assert (
@@ -437,7 +441,7 @@ def test_home_is_a_place_once_the_album_told_where(query: str) -> None:
     assert parse("cat, not at home", NOW, None, home=lambda: HOME).negated_places[0].boxes == (HOME,)
 
 
-def test_negated_places(gazetteer: Gazetteer) -> None:
+def test_negated_places_are_kept_apart_from_the_others(gazetteer: Gazetteer) -> None:
     cues = parse("beach not in Spain or Portugal", NOW, gazetteer)
     assert cues.places == () and cues.cubes == () and cues.rest == "beach"
     assert [p.name for p in cues.negated_places] == ["Spain", "Portugal"]
@@ -462,12 +466,14 @@ def test_quotes_of_a_language_model_are_read_by_the_rules_and_invent_nothing(gaz
     query, context = "my dog paris may", TimeContext(NOW, EXTENT)
     cues = parse(query, NOW, gazetteer, EXTENT, lambda _: 0)
     assert cues.times == () and cues.places == ()
-    found = with_quotes(cues, "may", "paris", context, gazetteer, lambda _: 3)
-    assert [t.text for t in found.times] == ["may"] * 4 and [(p.text, p.name) for p in found.places] == [
+    quoted = with_quotes(cues, "may", "paris", context, gazetteer, lambda _: 3)
+    assert [t.text for t in quoted.times] == ["may"] * 4 and [(p.text, p.name) for p in quoted.places] == [
         ("paris", "Paris")
     ]
     assert (
-        found.rest == query and len(found.cubes) == 4 and all(c.has_time and c.has_place for c in found.cubes)
+        quoted.rest == query
+        and len(quoted.cubes) == 4
+        and all(c.has_time and c.has_place for c in quoted.cubes)
     )
     assert with_quotes(cues, "June 2011", "London", context, gazetteer) == cues  # not the query's words
     assert (
@@ -479,12 +485,12 @@ def test_quotes_of_a_language_model_are_read_by_the_rules_and_invent_nothing(gaz
     assert with_quotes(read, "dog", "dog", context, gazetteer) == read  # the rules come first
 
 
-def test_cross_product(gazetteer: Gazetteer) -> None:
+def test_two_places_and_two_years_make_four_cubes(gazetteer: Gazetteer) -> None:
     cues = parse("in Paris and Rome in 2010 or 2012", NOW, gazetteer, EXTENT)
     assert len(cues.cubes) == 4 and len(set(cues.cubes)) == 4
 
 
-def test_spans_are_the_text(gazetteer: Gazetteer) -> None:
+def test_the_span_of_a_cue_is_its_text_in_the_query(gazetteer: Gazetteer) -> None:
     query = "Ünïcödé İİ cats near Zürich on 25 April 2011"
     cues = parse(query, NOW, gazetteer)
     assert [query[a:b] for a, b in [t.span for t in cues.times] + [p.span for p in cues.places]] == [
@@ -586,7 +592,9 @@ PIECES = st.lists(
 @example(query="\ud800 in Paris\0 2010", extent=None)
 @example(query="29 February", extent=(0, 0))
 @example(query="in May", extent=(10**30, -(10**30)))
-def test_any_text(gazetteer: Gazetteer, query: str, extent: tuple[int, int] | None) -> None:
+def test_any_text_gives_bounded_repeatable_cues_whose_spans_are_its_text(
+    gazetteer: Gazetteer, query: str, extent: tuple[int, int] | None
+) -> None:
     for near in (None, lambda place: place.id % 2):
         cues = parse(query, NOW, gazetteer, extent, near)
         assert bool(cues.rest) == bool(query)
@@ -606,5 +614,5 @@ def test_any_text(gazetteer: Gazetteer, query: str, extent: tuple[int, int] | No
 
 @settings(deadline=None)
 @given(now=st.datetimes(), query=st.sampled_from([t[0] for t in TIMES]))
-def test_any_clock(now: datetime, query: str) -> None:
+def test_no_present_time_makes_the_parser_raise(now: datetime, query: str) -> None:
     parse(query, now, None)

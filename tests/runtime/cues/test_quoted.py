@@ -1,4 +1,4 @@
-"""Cues by the language model: whatever it says, each value is a substring of the query."""
+"""Cues by the language model: whatever it answers, each value is a substring of the query."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BYTES = Vocabulary({i: bytes([i]) for i in range(256)})
 
 
 def models(seed: int, most: int = 10_000) -> tuple[Models, list[str]]:
-    """A model that says any allowed byte at random, and the queries that it was asked."""
+    """A model that answers with random allowed bytes, and the queries that it was asked."""
     asked: list[str] = []
 
     def prompt(name: str, query: str) -> tuple[tuple[int, ...], None]:
@@ -45,39 +45,37 @@ def models(seed: int, most: int = 10_000) -> tuple[Models, list[str]]:
 
 @settings(max_examples=200)
 @given(st.text(max_size=60) | st.text('ab"\\<>{}\n é犬', max_size=40), st.integers(0, 100))
-def test_nothing_is_invented(query: str, seed: int) -> None:
+def test_every_value_is_a_substring_of_the_query(query: str, seed: int) -> None:
     double, asked = models(seed)
-    found = cues_by_llm(double, query)
-    if found is None:
+    cues = cues_by_llm(double, query)
+    if cues is None:
         assert not pieces(query)
         return
-    assert all(value in query for value in (found.time, found.place, found.text))
-    assert not found.text or not any(
-        v and (v in found.text or found.text in v) for v in (found.time, found.place)
-    )
+    assert all(value in query for value in (cues.time, cues.place, cues.text))
+    assert not cues.text or not any(v and (v in cues.text or cues.text in v) for v in (cues.time, cues.place))
     assert not set('"\\<>{}\n') & set(asked[0])
 
 
-def test_the_usual_reading_is_in_the_grammar() -> None:
+def test_the_grammar_accepts_the_usual_reading_and_no_other_words() -> None:
     built = grammar('my dog in Paris, "last" summer')
-    said = '{"time":"summer","place":"Paris","text":"my dog"}'
-    assert built.accepts(built.step(built.start(), said.encode()))
+    answer = '{"time":"summer","place":"Paris","text":"my dog"}'
+    assert built.accepts(built.step(built.start(), answer.encode()))
     assert not built.step(built.start(), b'{"time":"winter')
     assert not built.step(built.start(), b'{"place"')
 
 
-def test_half_an_answer_is_none() -> None:
+def test_an_incomplete_answer_gives_no_cues() -> None:
     assert cues_by_llm(models(0, most=9)[0], "my dog in Paris") is None
 
 
 @pytest.mark.slow
-def test_the_bundles_model_quotes(bundle: object) -> None:
+def test_the_bundles_model_quotes_words_of_the_query(bundle: object) -> None:
     from pathlib import Path
 
     opened = Models.open(Path(str(bundle)))
     query = "the picnic by the old mill when grandma visited"
     try:
-        found = cues_by_llm(opened, query)
+        cues = cues_by_llm(opened, query)
     except BundleError as error:
         pytest.skip(str(error))
-    assert found is not None and all(value in query for value in (found.time, found.place, found.text))
+    assert cues is not None and all(value in query for value in (cues.time, cues.place, cues.text))

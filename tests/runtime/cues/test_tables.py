@@ -65,12 +65,14 @@ def test_patterns_stay_in_the_syntax_that_java_and_icu_share() -> None:
         ("black friday", 2024, (11, 29), (11, 29)),
     ],
 )
-def test_holidays(name: str, year: int, first: tuple[int, int], last: tuple[int, int]) -> None:
+def test_a_holiday_falls_on_its_known_days(
+    name: str, year: int, first: tuple[int, int], last: tuple[int, int]
+) -> None:
     days = holiday(tables().holidays[name])(year)
     assert tuple(date.fromordinal(d) for d in days) == (date(year, *first), date(year, *last))
 
 
-def test_every_holiday_can_be_reckoned() -> None:
+def test_every_holiday_has_one_rule_that_gives_days_of_every_year() -> None:
     for rule in tables().holidays.values():
         ways = [
             bool(rule.day),
@@ -86,9 +88,9 @@ def test_every_holiday_can_be_reckoned() -> None:
             assert low <= high < low + 45 and abs(date.fromordinal(low).year - year) <= 1
 
 
-def test_moon_tables_are_whole_and_move_by_the_moon() -> None:
-    """A year's first day stands for it: an Islamic feast that comes twice in a year leaves the next table
-    entry two lunar years away.
+def test_moon_tables_have_every_year_and_whole_lunar_years_between_entries() -> None:
+    """A table has one day of each year, the first: after a year in which an Islamic feast comes twice, the
+    next entry is two lunar years later.
     """
     for days in tables().tables.values():
         assert sorted(days) == list(range(min(days), max(days) + 1))
@@ -97,7 +99,7 @@ def test_moon_tables_are_whole_and_move_by_the_moon() -> None:
         assert all(min(abs(gap - moons * 29.53) for moons in (12, 13, 24)) < 3 for gap in gaps)
 
 
-def test_the_fifth_monday_is_not_always_there() -> None:
+def test_a_fifth_monday_that_a_month_lacks_is_an_error() -> None:
     assert nth_weekday(2026, 6, 0, 5) == date(2026, 6, 29).toordinal()
     with pytest.raises(ValueError):
         nth_weekday(2026, 2, 0, 5)
@@ -120,13 +122,13 @@ def _changed(**changes: Any) -> str:
         _changed(tables={"x": {"year": 1}}),
     ],
 )
-def test_a_spoilt_file_is_one_clear_line(text: str) -> None:
+def test_a_damaged_rules_file_is_refused_in_one_line_that_names_it(text: str) -> None:
     with pytest.raises(RuntimeFailure, match=r"cue_rules\.json") as caught:
         read(text)
     assert "\n" not in str(caught.value)
 
 
-def test_macros_that_lead_nowhere_are_refused() -> None:
+def test_unknown_macros_and_macros_that_name_each_other_are_refused() -> None:
     with pytest.raises(RuntimeFailure, match="no macro"):
         tables().expand("<<nothing>>")
     loop = read(_changed(macros={**json.loads(RAW)["macros"], "a": "<<b>>", "b": "<<a>>"}))

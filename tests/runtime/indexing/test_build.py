@@ -1,5 +1,5 @@
-"""Albums that follow a folder through its life: built, interrupted, added to, moved about, edited, thinned
-out, encoded anew. With made-up models.
+"""Albums that follow the changes of a folder: built, interrupted, extended, moved, edited, pruned, encoded
+again. With fake models.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ DIM = 8
 
 
 class Counting(Encoder):
-    """Remembers what it encoded; `stop_after` batches it is interrupted."""
+    """An encoder that records what it encoded and is interrupted after `stop_after` batches."""
 
     def __init__(self, models: Models, stop_after: int = 1_000) -> None:
         super().__init__(models)
@@ -95,7 +95,7 @@ def test_an_unchanged_folder_is_not_encoded_again(album: Path, folder: Path) -> 
     assert album.read_bytes() == before
 
 
-def test_new_edited_moved_and_deleted(album: Path, folder: Path) -> None:
+def test_new_edited_moved_and_deleted_pictures_are_recognised(album: Path, folder: Path) -> None:
     with AlbumWriter.extend(album) as writer:
         writer.prefer("1.png", "2.png")
         row = {known.id: row for row, known in enumerate(writer.known())}
@@ -103,7 +103,7 @@ def test_new_edited_moved_and_deleted(album: Path, folder: Path) -> None:
     (folder / "trip").mkdir()
     (folder / "2.png").rename(folder / "trip" / "2.png")
     stamp = (folder / "3.png").stat()
-    picture(folder / "3.png", (1, 2, 3))  # edited, and the clock turned back as exiftool -P does
+    picture(folder / "3.png", (1, 2, 3))  # edited, with the old time put back as exiftool -P does
     os.utime(folder / "3.png", ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
     (folder / "4.png").unlink()  # deleted
     picture(folder / "1.png", (9, 9, 9))  # new, under the name of one that moved
@@ -116,7 +116,7 @@ def test_new_edited_moved_and_deleted(album: Path, folder: Path) -> None:
         folder / "trip" / "2.png"
     )
     assert photos["3.png"].memories == (Memory("label", "thing of colour 010203"),)
-    assert "4.png" in photos  # nothing vanishes unasked
+    assert "4.png" in photos  # nothing is removed without --prune
     with Album.open(album) as opened:
         assert all(opened.row_of(photo_id) == row[photo_id] for photo_id in row)
     done, encoded = add(album, folder, prune=True)
@@ -124,7 +124,7 @@ def test_new_edited_moved_and_deleted(album: Path, folder: Path) -> None:
     assert set(contents(album)) == set(photos) - {"4.png"}
 
 
-def test_a_sidecar_that_came_later_and_what_was_written_before(album: Path, folder: Path) -> None:
+def test_a_later_sidecar_is_merged_with_what_the_album_holds_of_the_photo(album: Path, folder: Path) -> None:
     secret = Memory("note", "Anna's surprise", sensitivity="high")
     with Album.open(album) as opened:
         stored = opened.photo(opened.row_of("0.png"))
@@ -141,7 +141,7 @@ def test_a_sidecar_that_came_later_and_what_was_written_before(album: Path, fold
     assert add(album, folder)[1] == []
 
 
-def test_a_chat_that_goes_on_grows_its_memory(album: Path, folder: Path) -> None:
+def test_later_messages_of_a_chat_extend_its_memory(album: Path, folder: Path) -> None:
     log = folder / "chat.txt"
     log.write_text("2024-05-01 10:00 Anna: see you\n")
     assert add(album, folder)[0].added == 1
@@ -160,7 +160,7 @@ def test_a_picture_that_became_unreadable_keeps_its_row(album: Path, folder: Pat
     assert contents(album)["0.png"].memories
 
 
-def test_pruning_an_unmounted_disk_is_refused(album: Path, folder: Path) -> None:
+def test_pruning_a_folder_whose_pictures_are_all_gone_is_refused(album: Path, folder: Path) -> None:
     for path in folder.iterdir():
         path.unlink()
     with pytest.raises(RuntimeFailure, match="mounted"):
@@ -168,14 +168,14 @@ def test_pruning_an_unmounted_disk_is_refused(album: Path, folder: Path) -> None
     assert len(contents(album)) == 5 and len(add(album, folder)[0].missing) == 5
 
 
-def test_two_folders_with_the_same_names(album: Path, tmp_path: Path) -> None:
+def test_pictures_of_one_name_in_two_folders_are_two_photos(album: Path, tmp_path: Path) -> None:
     picture(tmp_path / "other" / "0.png", (200, 200, 200))
     done, _ = add(album, tmp_path / "other")
     assert done.added == 1 and done.missing == () and len(contents(album)) == 6
 
 
 @pytest.mark.parametrize("stop_after", [0, 1, 2])
-def test_an_interrupted_build_goes_on(
+def test_an_interrupted_build_continues_and_encodes_no_picture_twice(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop_after: int
 ) -> None:
     monkeypatch.setattr(build, "BATCH", 2)
@@ -195,7 +195,7 @@ def test_an_interrupted_build_goes_on(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.gamer", "photos"]
 
 
-def test_what_an_interrupted_build_of_another_folder_left_does_not_get_in(
+def test_leftovers_of_a_build_of_another_folder_are_not_used(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(build, "BATCH", 2)
@@ -207,7 +207,7 @@ def test_what_an_interrupted_build_of_another_folder_left_does_not_get_in(
 
 
 def test_a_killed_add_keeps_what_was_committed(album: Path, folder: Path, tmp_path: Path) -> None:
-    """In a process of its own, killed in the middle as by a power cut."""
+    """A separate process ends in the middle without any clean-up, as in a power cut."""
     for i in range(20):
         picture(folder / "more" / f"{i}.png", (7, i * 9, 200))
     code = f"""
@@ -227,7 +227,7 @@ t.build.add(Path({str(album)!r}), Path({str(folder)!r}), t.fake_models(), progre
     assert len(encoded) == again.added == 25 - left and len(contents(album)) == 25
 
 
-def test_update_with_another_encoder_keeps_what_people_said(
+def test_an_update_with_another_encoder_replaces_the_album_at_once_and_keeps_merges(
     album: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(build, "BATCH", 2)
@@ -240,7 +240,7 @@ def test_update_with_another_encoder_keeps_what_people_said(
     before = album.read_bytes()
     with pytest.raises(KeyboardInterrupt):
         build.update(album, other, encoder=Counting(other, 1))
-    assert album.read_bytes() == before  # readers have the old one until the new one is whole
+    assert album.read_bytes() == before  # readers have the old one until the new one is complete
     second = Counting(other)
     done = build.update(album, other, encoder=second)
     assert (done.photos, done.renewed, len(second.encoded)) == (5, True, 3)
@@ -252,7 +252,7 @@ def test_update_with_another_encoder_keeps_what_people_said(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.gamer", "photos"]
 
 
-def test_an_interrupted_update_forgets_nothing_that_was_said_since(
+def test_an_update_after_an_interrupted_one_keeps_preferences_made_in_between(
     album: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(build, "BATCH", 2)
@@ -270,7 +270,7 @@ def test_an_interrupted_update_forgets_nothing_that_was_said_since(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.gamer", "photos"]
 
 
-def test_an_update_is_no_continuation_of_an_interrupted_build(
+def test_an_update_does_not_continue_an_interrupted_build(
     album: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(build, "BATCH", 2)
@@ -284,7 +284,7 @@ def test_an_update_is_no_continuation_of_an_interrupted_build(
         assert len(opened.preferences().photos) == 1
 
 
-def test_nobody_writes_to_an_album_that_is_being_renewed(album: Path) -> None:
+def test_an_album_cannot_be_written_while_it_is_being_updated(album: Path) -> None:
     other = fake_models("another")
 
     class Meanwhile(Encoder):
@@ -296,7 +296,7 @@ def test_nobody_writes_to_an_album_that_is_being_renewed(album: Path) -> None:
     assert build.update(album, other, encoder=Meanwhile(other)).photos == 5
 
 
-def test_update_of_named_photos(album: Path, folder: Path) -> None:
+def test_an_update_of_named_photos_encodes_only_those(album: Path, folder: Path) -> None:
     picture(folder / "0.png", (1, 1, 1))
     encoder = Counting(fake_models())
     done = build.update(album, fake_models(), ["0.png"], encoder=encoder)
@@ -304,10 +304,10 @@ def test_update_of_named_photos(album: Path, folder: Path) -> None:
     assert contents(album)["0.png"].memories == (Memory("label", "thing of colour 010101"),)
 
 
-def test_an_update_without_the_disk_keeps_what_the_album_knew(
+def test_an_update_without_its_pictures_keeps_the_rows_or_is_refused(
     album: Path, folder: Path, tmp_path: Path
 ) -> None:
-    """The same encoders: every row stays, with its vectors and labels. Others: nothing is begun."""
+    """With the same encoders every row stays, with its vectors and labels; with others nothing is begun."""
 
     def rows() -> list[tuple[object, ...]]:
         with contextlib.closing(sqlite3.connect(album)) as db:
@@ -315,17 +315,17 @@ def test_an_update_without_the_disk_keeps_what_the_album_knew(
                 "SELECT photo, channel, chunk, scale, data FROM vectors ORDER BY 1, 2, 3"
             ).fetchall()
 
-    before, said = rows(), contents(album)
+    before, photos = rows(), contents(album)
     folder.rename(tmp_path / "unmounted")
     done = build.update(album, fake_models(), encoder=Counting(fake_models()))
-    assert (done.photos, len(done.skips)) == (0, 5) and rows() == before and contents(album) == said
+    assert (done.photos, len(done.skips)) == (0, 5) and rows() == before and contents(album) == photos
     other = fake_models("another")
     with pytest.raises(RuntimeFailure, match=r"none of its 5 pictures is there .* is the disk mounted"):
         build.update(album, other, encoder=Counting(other))
     assert rows() == before and sorted(path.name for path in tmp_path.iterdir()) == ["a.gamer", "unmounted"]
 
 
-def test_people_are_mentioned_whole(tmp_path: Path) -> None:
+def test_the_full_name_of_a_person_is_one_entity(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(
         '{"id": "1", "memories": [{"source": "people", "text": "van der Berg, 李小龙"}]}\n'
     )
@@ -334,7 +334,9 @@ def test_people_are_mentioned_whole(tmp_path: Path) -> None:
         assert sorted(opened.entity_names(10)) == ["van der Berg", "李小龙"]
 
 
-def test_a_photo_with_a_book_of_memories_is_indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_photo_with_many_memories_keeps_their_words_and_some_vectors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(encoding, "MAX_CHUNKS", 3)
     memories = [{"source": "note", "text": f"page {i} of a book"} for i in range(9)]
     (tmp_path / "a.jsonl").write_text(json.dumps({"id": "1", "memories": memories}) + "\n")
@@ -352,8 +354,8 @@ HASHES = st.sampled_from(HASHES_ALL)
 @settings(max_examples=500, deadline=None)
 @given(st.dictionaries(PATHS, HASHES), st.dictionaries(PATHS, HASHES))
 def test_a_row_is_claimed_once_and_ids_stay_unique(before: dict[str, str], after: dict[str, str]) -> None:
-    """Against the meaning: an unchanged file is the same; a content that is still somewhere keeps its row;
-    the rest is edited, new or missing.
+    """Compared with the definition: an unchanged file is the same; content that is still somewhere keeps its
+    row; the rest is edited, new or missing.
     """
     known = [Known(path[-1], path, content) for path, content in before.items()]
     reconciler = Reconciler(known, lambda path: path in after)
@@ -390,7 +392,7 @@ def test_a_row_is_claimed_once_and_ids_stay_unique(before: dict[str, str], after
         assert gone.path not in after
 
 
-def test_merging_loses_nothing_and_settles() -> None:
+def test_merging_a_scan_with_a_stored_photo_loses_nothing_and_is_stable() -> None:
     stored = Photo(
         "1",
         "/p",
@@ -400,8 +402,8 @@ def test_merging_loses_nothing_and_settles() -> None:
         2.0,
         (Memory("note", "mine", sharing="low"), Memory("chat", "A: hi"), Memory("label", "cat")),
     )
-    found = Photo("1", "/p", None, memories=(Memory("note", "mine"), Memory("chat", "A: hi\nB: ho")))
-    merged = together(found, stored)
+    scanned = Photo("1", "/p", None, memories=(Memory("note", "mine"), Memory("chat", "A: hi\nB: ho")))
+    merged = together(scanned, stored)
     assert merged.memories == (Memory("note", "mine", sharing="low"), Memory("chat", "A: hi\nB: ho"))
     assert (merged.taken_at, merged.lat, merged.lon) == (5, 1.0, 2.0)
-    assert differs(merged, stored) and not differs(together(found, merged), merged)
+    assert differs(merged, stored) and not differs(together(scanned, merged), merged)

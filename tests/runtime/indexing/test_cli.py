@@ -1,4 +1,4 @@
-"""`gamer index build | add | update` through the shell, with the real models and real files."""
+"""`gamer index build | add | update` run as processes, with the real models and real files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def picture(path: Path, shade: int) -> None:
     Image.new("RGB", (64, 48), (shade, 255 - shade, 128)).save(path)
 
 
-def test_a_folder_through_its_life(bundle: Path, tmp_path: Path) -> None:
+def test_a_folder_is_indexed_searched_extended_pruned_and_updated(bundle: Path, tmp_path: Path) -> None:
     folder, album = tmp_path / "Фото", tmp_path / "a.gamer"
     for i in range(4):
         picture(folder / f"{i}.jpg", i * 60)
@@ -41,8 +41,8 @@ def test_a_folder_through_its_life(bundle: Path, tmp_path: Path) -> None:
     assert built.returncode == 0 and "4 photos indexed" in built.stdout and "clip.mp4" in built.stderr, (
         built.stderr
     )
-    found = json.loads(gamer("search", album, "red lamp", "-b", bundle, "--json", "-k", "1").stdout)
-    assert found["hits"][0]["id"] == "0.jpg"
+    answer = json.loads(gamer("search", album, "red lamp", "-b", bundle, "--json", "-k", "1").stdout)
+    assert answer["hits"][0]["id"] == "0.jpg"
     (folder / "trip").mkdir()
     (folder / "0.jpg").rename(folder / "trip" / "0.jpg")
     (folder / "3.jpg").unlink()
@@ -64,7 +64,7 @@ def test_a_folder_through_its_life(bundle: Path, tmp_path: Path) -> None:
     assert gamer("index", "add", album, folder, "-b", bundle, "--strict").returncode == 1  # the video
 
 
-def test_errors_are_one_line(bundle: Path, tmp_path: Path) -> None:
+def test_each_error_of_the_index_commands_is_one_line(bundle: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for args in (
         ("add", tmp_path / "none.gamer", tmp_path / "empty", "-b", bundle),
@@ -81,7 +81,7 @@ def test_errors_are_one_line(bundle: Path, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["empty"]
 
 
-def test_a_build_that_is_interrupted_says_so_and_goes_on(bundle: Path, tmp_path: Path) -> None:
+def test_an_interrupted_build_says_how_to_continue_and_continues(bundle: Path, tmp_path: Path) -> None:
     for i in range(400):
         picture(tmp_path / "photos" / f"{i:03}.jpg", i % 250)
     out = tmp_path / "a.gamer"
@@ -97,10 +97,10 @@ def test_a_build_that_is_interrupted_says_so_and_goes_on(bundle: Path, tmp_path:
         "-o",
         str(out),
     ]
-    # A shell starts what runs in its background deaf to SIGINT, and what that starts as well.
-    hears = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    # A shell starts background processes with SIGINT ignored, and their children inherit that.
+    default_sigint = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     running = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hears
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=default_sigint
     )
     building = tmp_path / "a.gamer.building-wal"
     deadline = time.monotonic() + 120
@@ -111,16 +111,16 @@ def test_a_build_that_is_interrupted_says_so_and_goes_on(bundle: Path, tmp_path:
     ):
         time.sleep(0.02)
     running.send_signal(signal.SIGINT)
-    _, said = running.communicate(timeout=120)
-    assert running.returncode == 130 and "run the same command again to go on" in said and not out.exists()
+    _, errors = running.communicate(timeout=120)
+    assert running.returncode == 130 and "run the same command again to go on" in errors and not out.exists()
     done = json.loads(gamer("index", "build", tmp_path / "photos", "-b", bundle, "-o", out, "--json").stdout)
     assert done["photos"] == 400 and done["resumed"] >= 64 and done["seen"] == 400 - done["resumed"]
     assert json.loads(gamer("index", "verify", out, "--json").stdout)["clean"]
 
 
 def test_a_build_stays_within_a_gigabyte(bundle: Path, tmp_path: Path) -> None:
-    """The models, a picture of 108 megapixels and damaged ones, in one process; the most that any child of
-    this test took is looked at.
+    """The models, a picture of 108 megapixels and damaged ones, in one process; the peak memory of any child
+    of this test is measured.
     """
     Image.new("RGB", (12_000, 9_000), (90, 120, 30)).save(tmp_path / "108.png", compress_level=1)
     Image.new("L", (16_320, 12_240), 90).save(tmp_path / "200.jpg")
@@ -140,7 +140,9 @@ print(done.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
     assert peak < 1_000_000, f"{peak} kB"
 
 
-def test_the_language_model_is_asked_once(bundle: Path, tmp_path: Path) -> None:
+def test_an_update_takes_the_answers_of_the_language_model_from_the_cache(
+    bundle: Path, tmp_path: Path
+) -> None:
     source = tmp_path / "a.jsonl"
     source.write_text(
         '{"id": "1", "memories": '
@@ -149,7 +151,7 @@ def test_the_language_model_is_asked_once(bundle: Path, tmp_path: Path) -> None:
     first = gamer("index", "build", source, "-b", bundle, "-o", tmp_path / "a.gamer", "--extract", "llm")
     assert first.returncode == 0, first.stderr
     cache = tmp_path / "a.gamer.extract"
-    kept = cache.read_bytes()
+    answers = cache.read_bytes()
     again = gamer("index", "update", tmp_path / "a.gamer", "-b", bundle, "--extract", "llm")
     assert again.returncode == 0, again.stderr
-    assert cache.read_bytes() == kept
+    assert cache.read_bytes() == answers

@@ -49,7 +49,7 @@ def worth(path: Path, labels: tuple[tuple[str, float], ...] = ()) -> bool:
     return worth_reading(path, np.asarray(Image.open(path).convert("RGB")), labels)
 
 
-def test_what_auto_reads(tmp_path: Path) -> None:
+def test_auto_reads_screens_tags_and_menus_and_no_plain_photographs(tmp_path: Path) -> None:
     plain = saved(photograph(), tmp_path / "a.jpg", "Canon")
     assert not worth(plain) and not worth(saved(photograph(), tmp_path / "forwarded.jpg"))
     assert worth(plain, (("menu", 0.4),)) and not worth(plain, (("menu", 0.05), ("tabby", 0.9)))
@@ -58,12 +58,14 @@ def test_what_auto_reads(tmp_path: Path) -> None:
     assert worth(saved(price_tag(photograph()), tmp_path / "c.jpg", "Canon"))
 
 
-def test_an_unknown_mode() -> None:
+def test_an_unknown_mode_lists_the_choices() -> None:
     with pytest.raises(RuntimeFailure, match="auto, all, off"):
         TextReader("some")
 
 
-def test_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_is_read_without_a_network_and_only_where_the_mode_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("rapidocr", reason="needs the ocr extra")
 
     def refuse(*_: object, **__: object) -> None:

@@ -1,5 +1,5 @@
-"""The token mask against brute force: a token is allowed exactly when the text so far and its bytes begin
-some sentence of the grammar.
+"""The token mask compared with brute force: a token is allowed exactly when the text so far and its bytes
+begin some sentence of the grammar.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ def sentences(text: str) -> set[bytes]:
 
 
 @pytest.mark.parametrize("text", ["ab", "a b", "ab c ab", "é ab", "b b b"])
-def test_the_mask_is_exact(text: str) -> None:
+def test_the_mask_allows_exactly_the_tokens_that_continue_a_sentence(text: str) -> None:
     """Every reachable state: all texts that tokens can build are walked."""
     grammar, language = quoted(text), sentences(text)
-    todo, seen, said = [(grammar.start(), b"")], set[bytes](), set[bytes]()
+    todo, seen, accepted = [(grammar.start(), b"")], set[bytes](), set[bytes]()
     while todo:
         state, so_far = todo.pop()
         if so_far in seen:
@@ -62,9 +62,9 @@ def test_the_mask_is_exact(text: str) -> None:
         }, so_far
         assert grammar.accepts(state) == (so_far in language)
         if grammar.accepts(state):
-            said.add(so_far)
+            accepted.add(so_far)
         todo += [(grammar.step(state, WORDS[i]), so_far + WORDS[i]) for i in allowed]
-    assert said == {s for s in language if buildable(s)}
+    assert accepted == {s for s in language if buildable(s)}
 
 
 def buildable(sentence: bytes) -> bool:
@@ -91,13 +91,13 @@ def after(grammar: Grammar, text: str) -> State:
         ("café au lait", ["café au", "lait"], ["caf", "é"]),
     ],
 )
-def test_a_span_is_whole_words(source: str, inside: list[str], outside: list[str]) -> None:
+def test_a_span_consists_of_whole_words(source: str, inside: list[str], outside: list[str]) -> None:
     grammar = Grammar().span_of([source]).literal('"').done()
     assert all(grammar.accepts(after(grammar, f'{text}"')) for text in ["", source, *inside])
     assert not any(after(grammar, f'{text}"') for text in outside)
 
 
-def test_a_constraint_is_never_left() -> None:
+def test_a_token_outside_the_constraint_is_an_error() -> None:
     constraint = Constraint(quoted("ab"), VOCABULARY)
     constraint.advance(WORDS.index(b'"'))
     assert not constraint.complete
@@ -116,7 +116,7 @@ def test_a_byte_level_vocabulary_is_read_without_its_special_tokens() -> None:
         Vocabulary.read(json.dumps(raw | {"decoder": {"type": "Metaspace"}}))
 
 
-def test_all_tokens_of_a_free_state_are_found() -> None:
+def test_a_state_without_limits_allows_all_tokens() -> None:
     """The walk over sorted tokens drops none where the automaton allows any byte."""
     random = np.random.default_rng(1)
     tokens = {i: bytes(random.integers(97, 100, random.integers(1, 6)).tolist()) for i in range(300)}

@@ -1,4 +1,4 @@
-"""Preprocessing against the plain form: resize the whole picture, then crop its centre."""
+"""Preprocessing compared with the plain form: resize the whole picture, then crop its centre."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def plain(
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(1, 700), st.integers(1, 700))
-def test_every_size_gives_the_crop(width: int, height: int) -> None:
+def test_a_picture_of_any_size_gives_a_crop_of_the_right_shape_and_range(width: int, height: int) -> None:
     pixels = np.random.default_rng(width * 1000 + height).integers(0, 256, (height, width, 3), np.uint8)
     out = prepare(pixels, SPEC)
     assert out.shape == (1, 224, 224, 3) and out.dtype == np.float32
@@ -35,7 +35,7 @@ def test_every_size_gives_the_crop(width: int, height: int) -> None:
 
 
 @pytest.mark.parametrize("size", [(300, 400), (512, 512), (640, 427)])
-def test_cutting_first_is_resizing_the_whole_and_then_cropping(size: tuple[int, int]) -> None:
+def test_cutting_first_gives_what_resizing_the_whole_picture_first_gives(size: tuple[int, int]) -> None:
     y, x = np.mgrid[0 : size[0], 0 : size[1]]
     pixels = np.stack([128 + 90 * np.sin(x / 31), 128 + 90 * np.cos(y / 23), (x + y) % 256], axis=-1).astype(
         np.uint8
@@ -50,32 +50,32 @@ def test_cutting_first_is_resizing_the_whole_and_then_cropping(size: tuple[int, 
     st.sampled_from([(64, 64), (80, 64)]),
     st.sampled_from(["bicubic", "bilinear"]),
 )
-def test_crop_is_the_whole_resized_and_its_centre_cut(
+def test_crop_gives_the_centre_of_the_resized_picture(
     width: int, height: int, sizes: tuple[int, int], method: str
 ) -> None:
     resize, crop = sizes
-    # No value so near to black or white that bicubic overshoots: which pass clips first depends on the size
-    # asked for.
+    # No value so near to black or white that bicubic overshoots: which pass clips first depends on the
+    # requested size.
     pixels = np.random.default_rng(width * 1000 + height).integers(64, 192, (height, width, 3), np.uint8)
     filters = {"bicubic": Image.Resampling.BICUBIC, "bilinear": Image.Resampling.BILINEAR}
     size = [int(resize * side / min(width, height)) for side in (width, height)]
-    whole = np.asarray(Image.fromarray(pixels).resize((size[0], size[1]), filters[method]), np.float32)
+    resized = np.asarray(Image.fromarray(pixels).resize((size[0], size[1]), filters[method]), np.float32)
     x, y = (size[0] - crop) // 2, (size[1] - crop) // 2
     got = prepare(pixels, Preprocessing(resize, crop, method, 0.0, 1.0, fit="crop"))[0]
     # Rounded to whole levels after each of two passes, whose order depends on the sizes. Off by a tenth of a
     # pixel, noise differs by 3 on average.
-    off = np.abs(got - whole[y : y + crop, x : x + crop])
+    off = np.abs(got - resized[y : y + crop, x : x + crop])
     assert off.max() <= 3 and off.mean() < 0.5
 
 
-def test_squash_takes_the_whole_picture() -> None:
+def test_squash_resizes_the_whole_picture() -> None:
     pixels = np.random.default_rng(0).integers(0, 256, (90, 50, 3), np.uint8)
     want = np.asarray(Image.fromarray(pixels).resize((32, 32), Image.Resampling.BILINEAR), np.float32)
     assert (prepare(pixels, Preprocessing(32, 32, "bilinear", 0.0, 1.0, fit="squash"))[0] == want).all()
 
 
 @pytest.mark.parametrize("fit", ["cut", "crop"])
-def test_a_panorama_costs_no_memory(fit: str) -> None:
+def test_an_extreme_panorama_gives_pixels_of_the_right_shape(fit: str) -> None:
     spec = Preprocessing(256, 224, "bicubic", 127.0, 128.0, fit=fit)
     assert prepare(np.zeros((2, 60_000, 3), np.uint8), spec).shape == (1, 224, 224, 3)
     assert prepare(np.zeros((60_000, 1, 3), np.uint8), spec).shape == (1, 224, 224, 3)

@@ -1,5 +1,5 @@
-"""Generation: streams equal wholes, stop strings never leak, cancelling stops, sampling follows its
-distribution, a prefix changes nothing.
+"""Generation: a stream gives the whole text, stop strings never leak, cancelling stops, sampling follows its
+distribution, a prefix does not change the answer.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TOKENS: dict[int, bytes] = dict(
 END = 0
 WIDTH = 8
 PROMPT = (5, 9, 1)
-# Sampled, so that the toy says something else at each step.
+# Sampled, so that the toy model gives another token at each step.
 LIVELY = Sampling(1.0, seed=4)
 
 
@@ -74,7 +74,7 @@ class ToyDecoder:
 
 
 class Script(ToyDecoder):
-    """Says a given sequence of tokens, whatever it is asked."""
+    """A decoder that gives a fixed sequence of tokens for any prompt."""
 
     def __init__(self, said: Sequence[int]) -> None:
         super().__init__()
@@ -119,19 +119,19 @@ def model(decoder: ToyDecoder | None = None, text: bool = True) -> LanguageModel
     return LanguageModel(Table(), decoder, language, decode if text else None)
 
 
-def test_a_stream_says_what_a_generation_says() -> None:
+def test_a_stream_gives_the_text_of_a_generation() -> None:
     request = Request(PROMPT, 20, sampling=LIVELY)
-    whole = model().generate(request)
+    generation = model().generate(request)
     pieces = list(model().stream(request))
-    assert "".join(p.text for p in pieces) == whole.text == decode(whole.ids)
-    assert whole.prompt_tokens == whole.computed == 3 and whole.first_ns > 0
+    assert "".join(p.text for p in pieces) == generation.text == decode(generation.ids)
+    assert generation.prompt_tokens == generation.computed == 3 and generation.first_ns > 0
 
 
-def test_greedy_takes_the_likeliest_and_every_token_counts() -> None:
+def test_greedy_takes_the_likeliest_token_after_all_tokens_so_far() -> None:
     lm = model()
-    said = lm.generate(Request(PROMPT, 5)).ids
+    generated = lm.generate(Request(PROMPT, 5)).ids
     ids = list(PROMPT)
-    for token in said:
+    for token in generated:
         lm.decoder.reset()
         logits, _ = lm.decoder.forward(lm.embed(ids))
         assert token == int(np.argmax(logits))
@@ -139,39 +139,41 @@ def test_greedy_takes_the_likeliest_and_every_token_counts() -> None:
 
 
 @pytest.mark.parametrize(("said", "ended", "count"), [([3, 4, END], "end", 2), ([3], "length", 6)])
-def test_it_ends(said: list[int], ended: str, count: int) -> None:
-    found = model(Script(said)).generate(Request(PROMPT, 6))
-    assert (found.ended, len(found.ids)) == (ended, count)
+def test_a_generation_ends_at_an_end_token_or_at_its_length(said: list[int], ended: str, count: int) -> None:
+    generation = model(Script(said)).generate(Request(PROMPT, 6))
+    assert (generation.ended, len(generation.ids)) == (ended, count)
 
 
-def test_a_full_cache_ends_it() -> None:
-    found = model(ToyDecoder(slots=5, bias=3)).generate(Request(PROMPT, 50))
-    assert found.ended == "full" and len(found.ids) == 3  # the last token said needs no slot of its own
+def test_a_full_cache_ends_a_generation() -> None:
+    generation = model(ToyDecoder(slots=5, bias=3)).generate(Request(PROMPT, 50))
+    assert generation.ended == "full" and len(generation.ids) == 3  # the last token needs no slot
 
 
 @given(st.text("abc", min_size=1, max_size=12), st.lists(st.text("abc", min_size=1, max_size=4), max_size=3))
-def test_stop_strings_cut_and_never_leak(said: str, stops: list[str]) -> None:
+def test_stop_strings_cut_the_text_and_never_appear_in_a_stream(said: str, stops: list[str]) -> None:
     request = Request(PROMPT, len(said), stop=tuple(stops))
-    # The stop that is complete first ends it, and of those the one that begins first is where it is cut.
+    # The text ends when a first stop is complete, and is cut where the earliest of the stops in it begins.
     first = next((n for n in range(1, len(said) + 1) if any(s in said[:n] for s in stops)), len(said))
-    heard = said[:first]
-    want = heard[: min((at for stop in stops if (at := heard.find(stop)) >= 0), default=len(heard))]
-    found = model(Script(spell(said))).generate(request)
-    assert found.text == want
+    until_stop = said[:first]
+    want = until_stop[
+        : min((at for stop in stops if (at := until_stop.find(stop)) >= 0), default=len(until_stop))
+    ]
+    generation = model(Script(spell(said))).generate(request)
+    assert generation.text == want
     streamed = ""
     for piece in model(Script(spell(said))).stream(request):
         streamed += piece.text
-        assert want.startswith(streamed)  # nothing was shown that had to be taken back
+        assert want.startswith(streamed)  # nothing is shown that is cut later
     assert streamed == want
-    assert (found.ended == "stop") == any(stop in said for stop in stops)
+    assert (generation.ended == "stop") == any(stop in said for stop in stops)
 
 
-def test_half_a_letter_is_held_back() -> None:
+def test_an_incomplete_letter_is_held_back() -> None:
     pieces = list(model(Script(spell("aéb"))).stream(Request(PROMPT, 4)))
     assert [p.text for p in pieces] == ["a", "", "é", "b"]
 
 
-def test_stop_strings_need_text() -> None:
+def test_stop_strings_need_a_tokenizer() -> None:
     with pytest.raises(RuntimeFailure, match="need a tokenizer"):
         model(text=False).generate(Request(PROMPT, 3, stop=("x",)))
 
@@ -181,7 +183,7 @@ def test_an_empty_prompt_is_refused() -> None:
         model().generate(Request((), 3))
 
 
-def test_closing_the_iterator_computes_no_more() -> None:
+def test_closing_a_stream_computes_no_more_tokens() -> None:
     decoder = ToyDecoder(bias=3)
     stream = model(decoder).stream(Request(PROMPT, 50))
     assert next(stream) == Piece(3, decode([3]))
@@ -190,7 +192,7 @@ def test_closing_the_iterator_computes_no_more() -> None:
     assert decoder.computed == len(PROMPT) + 1  # the prompt, and the first token to find the second
 
 
-def test_another_thread_cancels() -> None:
+def test_another_thread_can_cancel_a_generation() -> None:
     cancel, halfway = Event(), Event()
 
     class Slow(ToyDecoder):
@@ -206,12 +208,12 @@ def test_another_thread_cancels() -> None:
 
     thread = Thread(target=stop)
     thread.start()
-    found = model(Slow(bias=3)).generate(Request(PROMPT, 50, cancel=cancel))
+    generation = model(Slow(bias=3)).generate(Request(PROMPT, 50, cancel=cancel))
     thread.join()
-    assert found.ended == "cancelled" and 0 < len(found.ids) < 50
+    assert generation.ended == "cancelled" and 0 < len(generation.ids) < 50
 
 
-def test_a_prefix_changes_nothing_but_the_work() -> None:
+def test_a_prefix_saves_work_and_does_not_change_the_answer() -> None:
     lm = model()
     ids = (5, 9, 1, 8, 2, 2, 30)
     want = lm.generate(Request(ids, 12, sampling=LIVELY))
@@ -219,10 +221,10 @@ def test_a_prefix_changes_nothing_but_the_work() -> None:
     lm.decoder.forward(lm.embed(ids[:4]))
     prefix = Prefix(ids[:4], lm.decoder.keep())
     request = Request(ids, 12, sampling=LIVELY, prefix=prefix)
-    found = lm.generate(request)
-    assert (found.ids, found.text) == (want.ids, want.text)
-    assert (found.prompt_tokens, found.computed, want.computed) == (7, 3, 7)
-    # Not where it does not belong: another beginning, nothing after it, or soft prompts before it.
+    with_prefix = lm.generate(request)
+    assert (with_prefix.ids, with_prefix.text) == (want.ids, want.text)
+    assert (with_prefix.prompt_tokens, with_prefix.computed, want.computed) == (7, 3, 7)
+    # A prefix is not used for another beginning, with nothing after it, or behind soft prompts.
     for other in (
         replace(request, ids=(6, *ids[1:])),
         replace(request, ids=ids[:4]),
@@ -233,31 +235,33 @@ def test_a_prefix_changes_nothing_but_the_work() -> None:
         assert used.ids == lm.generate(replace(other, prefix=None)).ids
 
 
-def test_soft_prompts_stand_first() -> None:
+def test_soft_prompts_come_before_the_tokens() -> None:
     lm = model()
     assert lm.generate(Request((9, 1), 6, soft=lm.embed([5]))).ids == lm.generate(Request((5, 9, 1), 6)).ids
 
 
 @given(st.integers(0, 1000), st.sampled_from(["dog on a dog", "time", "é b"]))
-def test_a_constraint_holds_whatever_the_model_wants(seed: int, source: str) -> None:
+def test_a_constraint_holds_whatever_is_sampled(seed: int, source: str) -> None:
     vocabulary = Vocabulary({i: text for i, text in TOKENS.items() if i != END})
     constraint = Constraint(
         Grammar().literal('{"').span_of([source]).literal('"').one_of(["}", ",}"]).done(), vocabulary
     )
-    found = model().generate(Request(PROMPT, 40, sampling=Sampling(2.0, seed=seed), constraint=constraint))
-    assert constraint.complete and found.ended == "grammar"
+    generation = model().generate(
+        Request(PROMPT, 40, sampling=Sampling(2.0, seed=seed), constraint=constraint)
+    )
+    assert constraint.complete and generation.ended == "grammar"
     assert (
-        found.text[:2] == '{"'
-        and found.text.endswith(('"}', '",}'))
-        and found.text.rstrip(",}")[2:-1] in source
+        generation.text[:2] == '{"'
+        and generation.text.endswith(('"}', '",}'))
+        and generation.text.rstrip(",}")[2:-1] in source
     )
 
 
-def test_equal_seeds_say_the_same() -> None:
-    said = [
+def test_equal_seeds_give_equal_tokens_and_another_seed_does_not() -> None:
+    generated = [
         model().generate(Request(PROMPT, 15, sampling=Sampling(1.5, seed=seed))).ids for seed in (1, 1, 2)
     ]
-    assert said[0] == said[1] != said[2]
+    assert generated[0] == generated[1] != generated[2]
 
 
 @given(
@@ -266,17 +270,23 @@ def test_equal_seeds_say_the_same() -> None:
     st.integers(0, 35),
     st.floats(0.01, 1),
 )
-def test_cuts_keep_the_likeliest(logits: list[float], temperature: float, top_k: int, top_p: float) -> None:
+def test_top_k_and_top_p_keep_the_likeliest_tokens(
+    logits: list[float], temperature: float, top_k: int, top_p: float
+) -> None:
     scores = np.array(logits, np.float32)
-    kept, shares = distribution(scores, Sampling(temperature, top_k, top_p))
+    chosen, shares = distribution(scores, Sampling(temperature, top_k, top_p))
     full = np.exp((scores.astype(np.float64) - scores.max()) / temperature)
-    assert np.isclose(shares.sum(), 1) and len(set(kept.tolist())) == len(kept)
-    assert scores[kept].min() >= np.delete(scores, kept).max(initial=-np.inf)  # a head, not a sieve
-    assert len(kept) <= (top_k or len(scores))
-    np.testing.assert_allclose(shares, full[kept] / full[kept].sum(), rtol=1e-6)
+    assert np.isclose(shares.sum(), 1) and len(set(chosen.tolist())) == len(chosen)
+    assert scores[chosen].min() >= np.delete(scores, chosen).max(
+        initial=-np.inf
+    )  # the likeliest, without gaps
+    assert len(chosen) <= (top_k or len(scores))
+    np.testing.assert_allclose(shares, full[chosen] / full[chosen].sum(), rtol=1e-6)
     among = np.sort(full)[::-1][: top_k or len(full)]
     mass = np.cumsum(among / among.sum())
-    assert mass[len(kept) - 1] >= top_p - 1e-9 and (len(kept) == 1 or mass[len(kept) - 2] < top_p + 1e-9)
+    assert mass[len(chosen) - 1] >= top_p - 1e-9 and (
+        len(chosen) == 1 or mass[len(chosen) - 2] < top_p + 1e-9
+    )
 
 
 def test_sampling_follows_the_shares() -> None:
@@ -293,6 +303,6 @@ def test_sampling_follows_the_shares() -> None:
     "wrong",
     [{"temperature": -1.0}, {"top_p": 0.0}, {"top_k": -1}, {"temperature": float("nan")}, {"seed": -1}],
 )
-def test_a_sampling_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
+def test_an_impossible_sampling_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(RuntimeFailure, match="are wanted"):
         Sampling(**wrong)

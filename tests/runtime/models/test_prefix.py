@@ -1,5 +1,5 @@
-"""The shipped prefix: the same answer with and without it, and none from other weights, another prompt or a
-damaged file.
+"""The shipped prefix: the same answer with and without it; one of other weights, of another prompt or from a
+damaged file is refused.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Letters:
         return self
 
 
-def test_values_are_filled_in_once() -> None:
+def test_values_are_filled_into_a_prompt_only_once() -> None:
     fixed, rest = prefix.encode(Letters(), "say {notes}: {query}.", "{notes} {query}", "n{query}")
     assert "".join(map(chr, fixed)) == "say " and "".join(map(chr, rest)) == "n{query}: {notes} {query}."
 
@@ -47,31 +47,33 @@ def models(bundle: Path) -> Models:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["onnx", "executorch"])
-def test_same_logits_with_and_without(bundle: Path, models: Models, backend: str) -> None:
+def test_the_logits_are_the_same_with_and_without_the_prefix(
+    bundle: Path, models: Models, backend: str
+) -> None:
     if not any(p.target == backend for p in models.manifest.prefixes):
         pytest.skip(f"the bundle was not exported for {backend}")
     if backend == "executorch":
         pytest.importorskip("executorch")
         models = Models.open(bundle, backend)
-    ids, kept = models.prompt("refine", "my cat on the sofa")
-    assert kept is not None and 0 < len(kept.ids) < len(ids)
+    ids, stored = models.prompt("refine", "my cat on the sofa")
+    assert stored is not None and 0 < len(stored.ids) < len(ids)
     lm = models.language_model
     logits = []
-    for start in (0, len(kept.ids)):
+    for start in (0, len(stored.ids)):
         lm.decoder.reset()
         if start:
-            lm.decoder.restore(kept.cache)
+            lm.decoder.restore(stored.cache)
         logits.append(lm.decoder.forward(lm.embed(ids[start:]))[0].copy())
     assert np.argmax(logits[0]) == np.argmax(logits[1])
     if models.manifest.artifact("llm_decoder", backend).parity.kernels != processor.kernels(backend):
-        # A cache that another processor's kernels computed is as near as these kernels are to each other.
+        # Another processor's kernels computed the cache: it is as close as the two kinds of kernels are.
         assert np.corrcoef(logits[0], logits[1])[0, 1] > 0.99
         return
-    # The same numbers, but for the order in which a longer product is summed.
+    # The same numbers up to the order in which a longer product is summed.
     np.testing.assert_allclose(logits[0], logits[1], atol=0.25)
     assert np.corrcoef(logits[0], logits[1])[0, 1] > 0.999
     if backend == "onnx":
-        with_it, without = (lm.generate(Request(ids, 12, prefix=p)) for p in (kept, None))
+        with_it, without = (lm.generate(Request(ids, 12, prefix=p)) for p in (stored, None))
         assert with_it.ids == without.ids and with_it.computed < without.computed
 
 
@@ -104,7 +106,7 @@ def test_a_damaged_prefix_is_refused(models: Models, tmp_path: Path) -> None:
     copy.write_bytes(copy.read_bytes()[:-4])
     with pytest.raises(BundleError, match="changed since export"):
         Models(tmp_path, models.manifest, "onnx", 1).prompt(entry.prompt, "x")
-    # A file that is whole, but of another decoder's shape.
+    # An intact file of another decoder's shape.
     np.save(copy, np.zeros((1, 2, 3), np.float32))
     sized = dataclasses.replace(entry, bytes=mf.digest(copy)[0], sha256=mf.digest(copy)[1])
     with pytest.raises(BundleError, match="the decoder wants"):

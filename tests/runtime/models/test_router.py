@@ -1,4 +1,4 @@
-"""Eq. 1 of the paper against a plain loop."""
+"""Equation 1 of the paper compared with a plain loop."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gamer.runtime.models.router import choose
 
 
 @given(st.lists(st.floats(0.0009765625, 1.0, width=32), min_size=1, max_size=8), st.floats(0.01, 1.0))
-def test_smallest_t_whose_sum_reaches_rho(weights: list[float], rho: float) -> None:
+def test_the_fewest_experts_whose_shares_reach_rho_are_chosen(weights: list[float], rho: float) -> None:
     experts, shares = choose(np.array(weights, np.float32), rho)
     share = np.array(weights, np.float32) / np.float32(np.sum(np.array(weights, np.float32)))
     picked = [float(share[e]) for e in experts]
@@ -21,7 +21,7 @@ def test_smallest_t_whose_sum_reaches_rho(weights: list[float], rho: float) -> N
     assert float(shares.sum()) == pytest.approx(1.0, abs=1e-5)
 
 
-def test_every_t_is_reached() -> None:
+def test_a_higher_rho_chooses_more_experts() -> None:
     weights = np.array([0.2, 0.5, 0.3], np.float32)
     assert choose(weights, 0.4)[0] == (1,)
     assert choose(weights, 0.7)[0] == (1, 2)

@@ -1,5 +1,5 @@
-"""Proof that travels: which verdict a component gets on kernels that its manifest does not name, what is
-remembered, and what is refused.
+"""The self-check: which verdict a component gets on kernels that its manifest does not name, what is cached,
+and what is refused.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ WANT = np.array([[0.2, 0.3, 0.5]], np.float32)
 
 
 class Kernels:
-    """A backend whose fused form answers `fused`, and its exact one `unfused`; counts what it was asked."""
+    """A backend whose fused form answers `fused` and whose exact form answers `unfused`; counts its runs."""
 
     def __init__(self, fused: list[float], unfused: list[float]) -> None:
         self.answers = {"fused": fused, "unfused": unfused}
@@ -50,14 +50,14 @@ class Session:
 
 @pytest.fixture
 def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Path, Kernels]]:
-    """A bundle of one component proven on `kernels`, and the kernels that are here."""
+    """Writes a bundle of one component that was measured on `proven`; gives it and the kernels here."""
     monkeypatch.setenv("GAMER_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(
         selfcheck.LOG, "disabled", False
-    )  # libraries that other tests load set logging up anew
+    )  # libraries that other tests load change the logging
     monkeypatch.setattr(processor, "kernels", lambda backend: "onnxruntime 9.9, x86_64 sse4.2")
 
-    def made(
+    def write(
         fused: list[float], unfused: list[float] | None = None, proven: str = "elsewhere", version: int = 2
     ) -> tuple[Path, Kernels]:
         folder = tmp_path / "bundle"
@@ -78,7 +78,7 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple
         names = ("fixtures/dpe.patches.npy", f"fixtures/{ROLE}.want.npy")
         files = tuple(mf.DataFile(n, n, *mf.digest(folder / n)) for n in names) if version == 2 else ()
         component = replace(manifest.components[0], role=ROLE)
-        whole = replace(
+        complete = replace(
             manifest,
             schema_version=version,
             components=(component,),
@@ -86,12 +86,12 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple
             files=files,
             prefixes=(),
         )
-        (folder / mf.MANIFEST_NAME).write_text(mf.to_json(whole), encoding="utf-8")
+        (folder / mf.MANIFEST_NAME).write_text(mf.to_json(complete), encoding="utf-8")
         kernels = Kernels(fused, unfused or fused)
         monkeypatch.setattr(selfcheck, "open_session", kernels.open)
         return folder, kernels
 
-    return made
+    return write
 
 
 RIGHT, WRONG, NONE = [0.2, 0.3, 0.5], [0.5, 0.3, 0.2], [float("nan")] * 3
@@ -110,7 +110,7 @@ def test_kernels_that_the_manifest_names_are_trusted_without_a_run(
     assert verdict(folder) == selfcheck.Verdict(ROLE, "fused", 0.9995, 0.999, "export") and kernels.runs == 0
 
 
-def test_other_kernels_run_the_fixtures_once_and_remember(
+def test_other_kernels_run_the_fixtures_once_and_the_verdict_is_cached(
     make: Callable[..., tuple[Path, Kernels]], tmp_path: Path
 ) -> None:
     folder, kernels = make(RIGHT)
@@ -130,7 +130,7 @@ def test_other_kernels_run_the_fixtures_once_and_remember(
         '{"units": "fused", "cosine": 7}',
     ],
 )
-def test_a_damaged_memory_is_measured_again(
+def test_a_damaged_cached_verdict_is_measured_again(
     make: Callable[..., tuple[Path, Kernels]], tmp_path: Path, damage: str
 ) -> None:
     folder, kernels = make(RIGHT)
@@ -141,7 +141,7 @@ def test_a_damaged_memory_is_measured_again(
     assert json.loads(note.read_text()) == {"units": "fused", "cosine": pytest.approx(1.0)}
 
 
-def test_a_cache_that_cannot_be_written_is_none(
+def test_without_a_writable_cache_every_start_measures_again(
     make: Callable[..., tuple[Path, Kernels]], tmp_path: Path
 ) -> None:
     folder, kernels = make(RIGHT)
@@ -149,7 +149,7 @@ def test_a_cache_that_cannot_be_written_is_none(
     assert [verdict(folder).source for _ in range(2)] == ["measured", "measured"] and kernels.runs == 2
 
 
-def test_wrong_fused_kernels_are_left_for_exact_ones_with_one_line(
+def test_wrong_fused_kernels_are_replaced_by_exact_ones_with_one_log_line(
     make: Callable[..., tuple[Path, Kernels]], caplog: pytest.LogCaptureFixture
 ) -> None:
     folder, kernels = make(WRONG, RIGHT)
@@ -171,7 +171,7 @@ def test_wrong_fused_kernels_are_left_for_exact_ones_with_one_line(
 
 
 @pytest.mark.parametrize("bad", [WRONG, NONE])
-def test_where_both_forms_are_wrong_the_figure_is_said(
+def test_a_component_that_is_wrong_in_both_forms_is_refused_with_its_cosines(
     make: Callable[..., tuple[Path, Kernels]], tmp_path: Path, bad: list[float]
 ) -> None:
     folder, _ = make(bad)
@@ -182,7 +182,7 @@ def test_where_both_forms_are_wrong_the_figure_is_said(
     assert "\n" not in str(caught.value) and not (tmp_path / "cache").exists()
 
 
-def test_a_form_that_was_asked_for_is_checked_and_has_no_other_behind_it(
+def test_a_form_that_was_chosen_by_name_is_measured_and_no_other_opened(
     make: Callable[..., tuple[Path, Kernels]],
 ) -> None:
     folder, kernels = make(RIGHT, proven="onnxruntime 9.9, x86_64 sse4.2")
@@ -197,7 +197,9 @@ def test_a_golden_file_that_was_changed_fails_its_hash(make: Callable[..., tuple
         models.session(ROLE)
 
 
-def test_fixtures_of_another_shape_are_named(make: Callable[..., tuple[Path, Kernels]]) -> None:
+def test_an_output_of_another_shape_than_the_fixtures_is_refused(
+    make: Callable[..., tuple[Path, Kernels]],
+) -> None:
     folder, kernels = make(RIGHT)
     kernels.answers = {"fused": [1.0, 2.0], "unfused": [1.0, 2.0]}
     with pytest.raises(BundleError, match="golden fixtures do not fit"):
@@ -212,7 +214,7 @@ def test_a_bundle_of_version_1_is_used_with_a_warning(
     assert [r.getMessage().split(": ", 1)[1][:12] for r in caplog.records] == ["of version 1"]
 
 
-def test_fixtures_without_a_shape_are_named(make: Callable[..., tuple[Path, Kernels]]) -> None:
+def test_a_golden_array_without_dimensions_is_refused(make: Callable[..., tuple[Path, Kernels]]) -> None:
     folder, _ = make(RIGHT)
     manifest = mf.read(folder)
     np.save(folder / "fixtures" / f"{ROLE}.want.npy", np.float32(1.0))
@@ -250,7 +252,7 @@ def test_the_arithmetic_is_named_by_what_the_processor_has(
     assert processor.arithmetic("executorch", "int8") == "int8, XNNPACK"
 
 
-def test_this_processor_is_read() -> None:
+def test_this_processor_is_described_with_its_features() -> None:
     here = processor.read()
     assert (
         here.features
@@ -263,7 +265,7 @@ def test_this_processor_is_read() -> None:
 def test_every_component_of_the_bundle_has_fixtures_that_it_passes(
     bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On other kernels than the manifest names: each is measured within its time, and stands above its
+    """On kernels that the manifest does not name: each is measured within its time and lies above its
     threshold.
     """
     monkeypatch.setenv("GAMER_CACHE", str(tmp_path))
@@ -272,8 +274,10 @@ def test_every_component_of_the_bundle_has_fixtures_that_it_passes(
     models = Models.open(bundle)
     for component in models.manifest.components:
         models.session(component.role)
-        found = models.verdicts[component.role]
-        assert found.source == "measured" and found.cosine is not None and found.cosine >= found.threshold, (
-            found
-        )
+        checked = models.verdicts[component.role]
+        assert (
+            checked.source == "measured"
+            and checked.cosine is not None
+            and checked.cosine >= checked.threshold
+        ), checked
     assert len(list((tmp_path / "selfcheck").iterdir())) == len(models.manifest.components)

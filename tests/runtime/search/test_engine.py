@@ -42,12 +42,12 @@ def ids(engine: Engine, query: str, **options: object) -> list[str]:
         ("eye doctor", "eye"),
     ],
 )
-def test_the_sample_is_found(engine: Engine, query: str, first: str) -> None:
+def test_a_query_finds_its_photo_of_the_sample_first(engine: Engine, query: str, first: str) -> None:
     assert ids(engine, query)[0] == first
 
 
 def test_pixels_alone_find_a_photo(bundle: Path, tmp_path: Path) -> None:
-    """No memory, no time, no place, a file name that says nothing."""
+    """No memory, no time, no place, and a name that says nothing."""
     from gamer.bench import sample
 
     sample.write(tmp_path / "all.jsonl")
@@ -73,17 +73,17 @@ def test_a_cue_never_drops_a_photo_whose_field_is_unknown(engine: Engine) -> Non
     assert answer.trace.left["cube"] < answer.trace.left["album"]
 
 
-def test_candidates_of_a_large_album_hold_the_same_best(
+def test_the_candidates_of_a_large_album_include_the_same_best_three(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     queries = ("my cat", "Roman coins", "coffee I photographed last spring")
-    whole = [ids(engine, query, k=3) for query in queries]
+    expected = [ids(engine, query, k=3) for query in queries]
     monkeypatch.setattr("gamer.runtime.search.fused.EXACT_ROWS", 1)
-    assert [ids(engine, query, k=3) for query in queries] == whole
+    assert [ids(engine, query, k=3) for query in queries] == expected
     assert "candidates of 19 photos (text by" in engine.search("my cat", now=NOW).trace.plan
 
 
-def test_what_is_excluded_is_left_out(engine: Engine) -> None:
+def test_a_photo_in_an_excluded_place_is_left_out(engine: Engine) -> None:
     assert "motorcycle-left" in ids(engine, "motorcycle", k=19)
     without = ids(engine, "motorcycle, not in Berlin", k=19)
     assert "motorcycle-left" not in without and "cameraman" in without
@@ -100,7 +100,7 @@ def test_the_trace_says_what_each_layer_did(engine: Engine) -> None:
     assert trace.entities and trace.entities[0].similarity >= trace.delta
 
 
-def test_a_hits_parts_are_its_score(engine: Engine) -> None:
+def test_the_parts_of_a_hit_add_up_to_its_score(engine: Engine) -> None:
     for hit in engine.search("my cat", now=NOW).hits:
         assert hit.score == pytest.approx(sum(hit.parts.values()), abs=1e-3)
 
@@ -111,7 +111,7 @@ def test_paper_mode_ranks_by_cosine_alone(engine: Engine) -> None:
     assert set(hits[0].parts) == {"cosine"} and all(hit.matched for hit in hits)
 
 
-def test_cues_that_fit_nothing_do_not_hide_everything(engine: Engine) -> None:
+def test_cues_that_fit_nothing_widen_the_search(engine: Engine) -> None:
     """ "cameraman" has no date: it must not be the only answer to a year in which nothing was taken."""
     answer = engine.search("my cat in 2012", now=NOW)
     assert answer.trace.widened and answer.hits[0].id == "chelsea"
@@ -123,14 +123,18 @@ def test_the_language_model_refines_or_is_overruled(engine: Engine) -> None:
     assert trace.refined_by.startswith("llm") and "cat" in trace.refined
 
 
-def test_both_backends_agree(bundle: Path, sample_album: Path, engine: Engine) -> None:
+def test_onnx_and_executorch_find_the_same_first_photo(
+    bundle: Path, sample_album: Path, engine: Engine
+) -> None:
     pytest.importorskip("executorch", reason="needs the export extra")
     other = Engine.open(bundle, sample_album, backend="executorch")
     for query in ("my cat", "Roman coins", "rocket launch"):
         assert ids(other, query)[0] == ids(engine, query)[0]
 
 
-def test_models_that_do_not_fit_together_take_turns(bundle: Path, sample_album: Path) -> None:
+def test_models_that_do_not_fit_into_memory_together_are_loaded_in_turn(
+    bundle: Path, sample_album: Path
+) -> None:
     sizes = {a.role: a.bytes for a in Models.open(bundle).manifest.artifacts if a.target == "onnx"}
     budget = sizes["text_tower"] + sizes["image_tower"] - 1
     models = Models.open(bundle, max_memory=budget)
@@ -146,19 +150,19 @@ def test_models_that_do_not_fit_together_take_turns(bundle: Path, sample_album: 
     assert "2 threads" in trace.models and "text_tower" in trace.models and "llm" not in trace.models
 
 
-def test_the_answer_says_how_likely_it_is(engine: Engine) -> None:
-    sure, odd = (
+def test_an_answer_says_how_likely_the_album_holds_what_is_meant(engine: Engine) -> None:
+    likely, unlikely = (
         engine.search("my cat", now=NOW),
         engine.search("quarterly earnings spreadsheet of a zeppelin factory", now=NOW),
     )
-    assert sure.presence > 0.5 > odd.presence and odd.doubtful and not sure.doubtful
+    assert likely.presence > 0.5 > unlikely.presence and unlikely.doubtful and not likely.doubtful
     assert (
-        sure.hits[0].probability > sure.hits[1].probability
-        and sum(hit.probability for hit in sure.hits) <= sure.presence + 1e-3
+        likely.hits[0].probability > likely.hits[1].probability
+        and sum(hit.probability for hit in likely.hits) <= likely.presence + 1e-3
     )
 
 
-def test_the_dpe_runs_only_what_the_router_chose(bundle: Path) -> None:
+def test_the_dpe_runs_only_the_experts_that_the_router_chose(bundle: Path) -> None:
     models = Models.open(bundle)
     patches = models.encode_image(np.full((256, 256, 3), 128, np.uint8)).patches
     one, all_three = models.project(patches, 0.01), models.project(patches, 1.0)
@@ -180,7 +184,9 @@ def test_the_dpe_runs_only_what_the_router_chose(bundle: Path) -> None:
         ("cat", {"refined_by": "magic"}, "off, fast, llm"),
     ],
 )
-def test_refusals_are_one_line(engine: Engine, query: str, options: dict[str, object], says: str) -> None:
+def test_a_query_or_an_option_that_cannot_be_used_is_refused_in_one_line(
+    engine: Engine, query: str, options: dict[str, object], says: str
+) -> None:
     with pytest.raises(RuntimeFailure, match=says) as caught:
         engine.search(query, **options)  # type: ignore[arg-type]
     assert "\n" not in str(caught.value)
@@ -219,7 +225,7 @@ def test_a_damaged_artifact_is_refused_before_it_is_loaded(bundle: Path, tmp_pat
 def test_the_shared_photos_are_found_by_what_is_in_them(
     bundle: Path, shared_data: Path, tmp_path: Path
 ) -> None:
-    """Content words that stand in no file name; every broken file listed, none fatal."""
+    """The words of the queries are in no file name; every broken file is listed and none is fatal."""
     built = build(shared_data / "photos", Models.open(bundle), tmp_path / "photos.gamer")
     skipped = {Path(s.where).name for s in built.skips}
     assert {"bad_empty.jpg", "bad_text.jpg", "bad_truncated.jpg"} <= skipped

@@ -55,17 +55,17 @@ def ids(
     return [hit.id for hit in answer.hits]
 
 
-def test_a_time_is_evidence_that_outweighs_and_never_removes(engine: Engine) -> None:
+def test_a_time_ranks_a_photo_that_fits_first_and_removes_none(engine: Engine) -> None:
     wordless = SearchOptions(weights=replace(engine.ranking, text=0.0))  # made-up vectors mean nothing
     assert ids(engine, "boats in 2019", options=wordless)[0] == "old boat"
     assert set(ids(engine, "boats in 2019")) == {"harbour", "market", "old boat", "undated"}
 
 
-def test_a_not_removes_what_lies_inside_it_by_known_fields(engine: Engine) -> None:
+def test_a_negated_time_removes_only_photos_that_are_known_to_lie_in_it(engine: Engine) -> None:
     assert set(ids(engine, "boats not in 2019")) == {"harbour", "market", "undated"}
 
 
-def test_mode_paper_cuts_to_the_cube_and_keeps_the_unknown(engine: Engine) -> None:
+def test_paper_mode_returns_only_photos_in_the_cube_or_without_a_time(engine: Engine) -> None:
     assert set(ids(engine, "boats in 2019", mode="paper")) <= {"old boat", "undated"}
 
 
@@ -74,15 +74,17 @@ def test_a_cue_that_fits_no_photo_widens_the_search(engine: Engine) -> None:
     assert answer.trace.widened and len(answer.hits) == 4
 
 
-def test_a_preference_stands_before_what_it_was_preferred_to(engine: Engine, tmp_path: Path) -> None:
+def test_a_preferred_photo_ranks_before_the_one_that_it_was_preferred_to(
+    engine: Engine, tmp_path: Path
+) -> None:
     from gamer.index import AlbumWriter
 
     first, second = ids(engine, "boats", 2)
     with AlbumWriter.extend(tmp_path / "a.gamer") as writer:
         writer.prefer(second, first)
     with Album.open(tmp_path / "a.gamer") as album:
-        found = ids(Engine(engine.models, album), "boats", 4)
-    assert found.index(second) < found.index(first)
+        ranked = ids(Engine(engine.models, album), "boats", 4)
+    assert ranked.index(second) < ranked.index(first)
 
 
 def test_options_change_one_search_and_no_other(engine: Engine) -> None:
@@ -97,16 +99,16 @@ def test_options_change_one_search_and_no_other(engine: Engine) -> None:
     assert again.hits == before.hits and again.trace.delta == before.trace.delta != 2.0
 
 
-def test_weights_of_one_search_replace_the_bundles(engine: Engine) -> None:
+def test_the_weights_of_one_search_replace_those_of_the_bundle(engine: Engine) -> None:
     zeros = replace(engine.ranking, words=0.0, coverage=0.0, cue=0.0)
     parts = engine.search("boats in 2019", 1, now=NOW, options=SearchOptions(weights=zeros)).hits[0].parts
     assert parts["words"] == parts["coverage"] == parts["cue"] == 0.0
 
 
-def test_a_given_vector_is_used_in_the_place_of_the_querys(engine: Engine) -> None:
+def test_a_given_vector_replaces_that_of_the_query(engine: Engine) -> None:
     vector = unit(b"a boat on land")
-    found = ids(engine, "xyzzy", 1, mode="paper", options=SearchOptions(vector=vector, delta=2.0))
-    assert vector.shape == (DIM,) and found == ["old boat"]
+    hits = ids(engine, "xyzzy", 1, mode="paper", options=SearchOptions(vector=vector, delta=2.0))
+    assert vector.shape == (DIM,) and hits == ["old boat"]
 
 
 def test_an_unknown_layer_to_skip_is_refused() -> None:

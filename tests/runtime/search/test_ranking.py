@@ -1,5 +1,5 @@
-"""The fused ranking's arithmetic against plain loops: cues as likelihood ratios, messages with their
-neighbours, probabilities.
+"""The arithmetic of the fused ranking compared with plain loops: cues as likelihood ratios, messages with
+their neighbours, probabilities.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ def clue(known: list[int], inside: list[int], trust: float) -> Clue:
     return Clue(np.array(known, np.bool_), np.array(inside, np.bool_), trust)
 
 
-def test_a_cue_is_the_log_of_how_much_likelier_the_meant_photo_fits_than_any() -> None:
+def test_the_evidence_of_a_cue_is_a_log_likelihood_ratio() -> None:
     worth = clue([1, 1, 1, 1, 0], [1, 0, 0, 0, 0], 0.9).evidence(np.arange(5))
     assert worth[0] == pytest.approx(math.log(0.9 / 0.2)) and worth[1] == pytest.approx(math.log(0.1 / 0.8))
     assert worth[4] == 0, "an unknown time says nothing"
 
 
 @pytest.mark.parametrize(("known", "inside"), [([0, 0, 0], [0, 0, 0]), ([1, 1, 1], [1, 1, 1])])
-def test_a_cue_that_tells_nothing_apart_says_nothing(known: list[int], inside: list[int]) -> None:
+def test_a_cue_that_distinguishes_no_photos_is_no_evidence(known: list[int], inside: list[int]) -> None:
     assert not clue(known, inside, 0.5).evidence(np.arange(3)).any()
 
 
-def test_a_cue_less_trusted_than_chance_says_nothing_and_many_cannot_outvote_the_rest() -> None:
+def test_a_cue_below_chance_is_no_evidence_and_many_cues_together_are_bounded() -> None:
     assert not clue([1] * 4, [1, 1, 1, 0], 0.3).evidence(np.arange(4)).any()
     many = [clue([1] * 1000, [1] + [0] * 999, 1.0)] * 5
     assert evidence(many, np.array([0, 1])).tolist() == [MOST, LEAST]
@@ -64,28 +64,28 @@ albums = st.lists(
 
 @given(albums, st.sampled_from(NEAR))
 def test_neighbours_are_those_of_a_plain_walk_in_time(album: list[tuple[int, bool]], step: int) -> None:
-    times, said = np.array([t for t, _ in album], np.int64), np.array([s for _, s in album])
+    times, spoken = np.array([t for t, _ in album], np.int64), np.array([s for _, s in album])
     order = sorted(range(len(album)), key=lambda row: (album[row][0], row))
-    other, joined = Conversations(times, said).neighbour(np.arange(len(album)), step)
+    other, joined = Conversations(times, spoken).neighbour(np.arange(len(album)), step)
     for place, row in enumerate(order):
         there = place + step
         path = [order[p] for p in range(min(place, there), max(place, there) + 1) if 0 <= p < len(order)]
         together = 0 <= there < len(order) and all(
             album[a][0] != UNKNOWN and album[b][0] - album[a][0] <= SESSION_MS for a, b in pairwise(path)
         )
-        expected = together and said[row] and said[order[there]]
+        expected = together and spoken[row] and spoken[order[there]]
         assert bool(joined[row]) == expected
         if expected:
             assert other[row] == order[there]
 
 
-def test_a_message_is_read_with_those_around_it_and_a_caption_alone() -> None:
+def test_a_message_is_scored_with_those_around_it_and_a_caption_alone() -> None:
     dog = Word("dog", np.array([1, 3]), np.array([1.0, 1.0], np.float32), 3.0)
     words = WordScores((Word("beach", np.array([0]), np.array([2.0], np.float32), 1.0), dog), 4)
     talk = Conversations(np.array([0, 1, 2, 3], np.int64), np.array([True, True, True, False]))
-    around, held = context(words, talk, np.arange(4))
+    around, coverage = context(words, talk, np.arange(4))
     assert around.tolist() == [1.0, 2.0, 3.0, 0.0]
-    assert held.tolist() == [1.0, 1.0, 1.0, 0.0], (
+    assert coverage.tolist() == [1.0, 1.0, 1.0, 0.0], (
         "each message's conversation holds both words; the caption has none"
     )
     assert words.coverage.tolist() == [0.25, 0.75, 0.0, 0.75] and words.bm25.tolist() == [2.0, 1.0, 0.0, 1.0]

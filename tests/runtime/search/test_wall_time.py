@@ -1,5 +1,5 @@
-"""Cues are wall time: a photo with a true UTC time is found by what the clock on the wall said, and shown
-with it. From EXIF to the cue.
+"""Cues are wall time: a photo with a true UTC time is found by the time of the clock where it was taken, and
+shown with that time. From EXIF to the cue.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ def photo(request: pytest.FixtureRequest, tmp_path: Path) -> Photo:
     if request.param == "jsonl":
         source = source / "album.jsonl"
         source.write_text('{"id": "p", "path": "p.jpg", "taken_at": "2026-04-11T20:00:00+09:00"}')
-    (found,) = scan(source)
-    assert isinstance(found, Photo)
-    return found
+    (item,) = scan(source)
+    assert isinstance(item, Photo)
+    return item
 
 
 def test_a_photo_is_found_by_its_wall_clock(photo: Photo, tmp_path: Path) -> None:
@@ -91,19 +91,19 @@ def test_a_photo_is_found_by_its_wall_clock(photo: Photo, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("wall", "day"), [("2026-04-11T02:00+09:00", 11), ("2026-04-10T22:00-08:00", 10)])
-def test_the_day_is_the_walls(wall: str, day: int, tmp_path: Path) -> None:
+def test_the_day_of_a_photo_is_that_of_its_wall_clock(wall: str, day: int, tmp_path: Path) -> None:
     """In UTC the first is of the day before, the second of the day after."""
     (tmp_path / "a.jsonl").write_text(
         f'{{"id": "p", "taken_at": "{wall}", "memories": [{{"source": "note", "text": "x"}}]}}'
     )
-    photos = [found for found in scan(tmp_path / "a.jsonl") if isinstance(found, Photo)]
+    photos = [item for item in scan(tmp_path / "a.jsonl") if isinstance(item, Photo)]
     with Album.open(album_of(tmp_path / "a.gamer", photos)) as album:
         assert [inside(album, f"on {n} April 2026") for n in (9, 10, 11, 12)] == [
             n == day for n in (9, 10, 11, 12)
         ]
 
 
-def test_an_added_photo_that_no_tree_knows_yet(tmp_path: Path) -> None:
+def test_a_photo_added_after_the_tree_was_built_has_its_wall_time(tmp_path: Path) -> None:
     path = album_of(tmp_path / "a.gamer", [Photo("first", taken_at=5), Photo("undated")])
     with AlbumWriter.extend(path) as writer:
         writer.add([Encoded(Photo("late", None, 7, "offset", utc_offset=-60))])
@@ -113,7 +113,7 @@ def test_an_added_photo_that_no_tree_knows_yet(tmp_path: Path) -> None:
 
 @settings(deadline=None, max_examples=40)
 @given(st.datetimes(datetime(1826, 1, 2), datetime(9999, 12, 30)), OFFSETS)
-def test_a_time_goes_out_and_comes_back(
+def test_a_time_survives_an_export_and_a_scan(
     tmp_path_factory: pytest.TempPathFactory, wall: datetime, offset: int
 ) -> None:
     folder = tmp_path_factory.mktemp("trip")
@@ -126,11 +126,13 @@ def test_a_time_goes_out_and_comes_back(
 
 @pytest.mark.parametrize("offset", ["+23:59:59", "-23:59:00", "-00:00:29", "+00:19:32"])
 @pytest.mark.parametrize("wall", ["9999-12-31T23:59:59", "1900-01-01T00:00:00"])
-def test_offsets_with_seconds_up_to_the_calendars_end(tmp_path: Path, wall: str, offset: str) -> None:
+def test_offsets_with_seconds_work_up_to_the_end_of_the_calendar(
+    tmp_path: Path, wall: str, offset: str
+) -> None:
     (tmp_path / "a.jsonl").write_text(
         f'{{"id": "p", "taken_at": "{wall}{offset}", "memories": [{{"source": "note", "text": "x"}}]}}'
     )
-    photos = [found for found in scan(tmp_path / "a.jsonl") if isinstance(found, Photo)]
+    photos = [item for item in scan(tmp_path / "a.jsonl") if isinstance(item, Photo)]
     assert photos[0].wall is not None and 0 <= ms(wall) - photos[0].wall < 60_000
     with Album.open(album_of(tmp_path / "a.gamer", photos)) as album:
         assert album.verify() == []
@@ -142,7 +144,7 @@ def test_offsets_with_seconds_up_to_the_calendars_end(tmp_path: Path, wall: str,
     )
 
 
-def test_an_event_is_of_the_walls_day(tmp_path: Path) -> None:
+def test_an_event_falls_on_the_day_of_its_wall_clock(tmp_path: Path) -> None:
     dinner = Photo(
         "p", None, ms("2026-04-10T22:00"), "offset", memories=(Memory("note", "fireworks"),), utc_offset=540
     )
@@ -154,7 +156,7 @@ def test_an_event_is_of_the_walls_day(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "bad", ["utc_offset = 1440", "utc_offset = -100000", "utc_offset = 60, tz_source = 'local'"]
 )
-def test_verify_reports_an_offset_that_is_none(tmp_path: Path, bad: str) -> None:
+def test_verify_reports_an_invalid_offset(tmp_path: Path, bad: str) -> None:
     import sqlite3
 
     path = album_of(tmp_path / "a.gamer", [Photo("p", None, 5, "offset", utc_offset=60)])
@@ -169,7 +171,7 @@ def test_verify_reports_an_offset_that_is_none(tmp_path: Path, bad: str) -> None
     )
 
 
-def test_a_time_travels_with_its_offset() -> None:
+def test_merging_takes_a_time_together_with_its_offset() -> None:
     stored = Photo("1", "/p", 5, "offset", utc_offset=540)
     assert together(Photo("1", "/p"), stored) == stored
     assert together(Photo("1", "/p", 7), stored) == Photo("1", "/p", 7)

@@ -1,5 +1,5 @@
-"""What the server's tests share: the sample album behind the application, asked without a socket, and a small
-album of real files.
+"""What the server's tests share: the sample album behind the application, called without a socket, and a
+small album of real files.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def served(engine: Engine) -> Iterator[str]:
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    """A folder with a picture that EXIF turns, one of each trouble, and what is no picture at all."""
+    """A folder with a picture that EXIF rotates, a plain one, and files cut, moved away or no pictures."""
     from PIL import Image
 
     wide = Image.new("RGB", (400, 200), (200, 30, 30))
@@ -92,7 +92,7 @@ NAMES = ("turned.jpg", "plain.png", "secret.jpg", "cut.jpg", "folder.jpg", "move
 def album(files: Path) -> Iterator[Album]:
     """One row for each of NAMES, then a photo without a file, and one whose path no file system takes.
 
-    No model is asked.
+    No model is used.
     """
     paths = [str(files / name) for name in NAMES]
     photos = [

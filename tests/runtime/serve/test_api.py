@@ -1,6 +1,4 @@
-"""The API on the sample album and real models: what it answers, what it refuses, and that it keeps its own
-schema under fuzzing.
-"""
+"""The API on the sample album and real models: what it answers and what it refuses."""
 
 from __future__ import annotations
 
@@ -31,47 +29,47 @@ TOKEN = "correct-horse-battery"
 def search(client: TestClient, query: str, **more: object) -> dict[str, Any]:
     answer = client.post("/api/v1/search", json={"query": query, "now": NOON, **more})
     assert answer.status_code == 200, answer.text
-    found: dict[str, Any] = answer.json()
-    return found
+    result: dict[str, Any] = answer.json()
+    return result
 
 
 def refused(answer: Any, status: int) -> str:
-    """The line of a refusal, after a look at its form (RFC 9457)."""
+    """The detail of a refusal, after its form was checked (RFC 9457)."""
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
-    said = answer.json()
+    body = answer.json()
     assert (
-        set(said) == {"type", "title", "status", "detail"}
-        and said["status"] == status
-        and said["detail"]
-        and "\n" not in said["detail"]
+        set(body) == {"type", "title", "status", "detail"}
+        and body["status"] == status
+        and body["detail"]
+        and "\n" not in body["detail"]
     )
-    return str(said["detail"])
+    return str(body["detail"])
 
 
 def test_a_search_answers_with_photos_reasons_layers_and_the_walk(client: TestClient, engine: Engine) -> None:
-    found = search(client, "coffee I photographed last spring", k=3)
-    hits, trace = found["answer"]["hits"], found["answer"]["trace"]
+    result = search(client, "coffee I photographed last spring", k=3)
+    hits, trace = result["answer"]["hits"], result["answer"]["trace"]
     assert hits[0]["id"] == "coffee" and hits[0]["path"] == "coffee.png" and len(hits) <= 3
     assert hits[0]["score"] == pytest.approx(sum(hits[0]["parts"].values()), abs=0.01)
     assert trace["milliseconds"] and all(value >= 0 for value in trace["milliseconds"].values())
     assert trace["left"]["album"] == len(engine.album) and trace["cubes"][0]["start"] is not None
-    shown, nodes = {hit["row"] for hit in hits}, {node["row"] for node in found["subgraph"]["entities"]}
-    for entity, row in found["subgraph"]["mentions"]:
+    shown, nodes = {hit["row"] for hit in hits}, {node["row"] for node in result["subgraph"]["entities"]}
+    for entity, row in result["subgraph"]["mentions"]:
         assert entity in nodes and row in shown
-    likely, here = [hit["probability"] for hit in hits], found["answer"]["presence"]
-    assert 0 <= sum(likely) <= here + 1e-3 <= 1.001 and found["doubtful"] is (here < 0.5)
+    likely, here = [hit["probability"] for hit in hits], result["answer"]["presence"]
+    assert 0 <= sum(likely) <= here + 1e-3 <= 1.001 and result["doubtful"] is (here < 0.5)
     assert nodes and all(set(e["photos"]) <= shown for e in trace["entities"])
 
 
-def test_the_options_are_the_engines(client: TestClient) -> None:
+def test_the_options_of_the_api_are_those_of_the_engine(client: TestClient) -> None:
     assert get_args(Mode) == MODES and get_args(Refine) == REFINEMENTS
     assert search(client, "my cat", mode="paper", refine="off")["answer"]["trace"]["refined_by"] == "off"
     assert len(search(client, "photo", k=19)["answer"]["hits"]) == 19
 
 
-def test_relations_are_edges_between_nodes_that_were_walked(engine: Engine) -> None:
-    """A price hangs on the thing that it was asked for."""
+def test_relations_are_ordered_pairs_of_the_given_entities(engine: Engine) -> None:
+    """Such a relation links, for example, a price to its thing."""
     album = engine.album
     links = album.entity_links(range(album.stats().entities))
     assert links and all(a < b for a, b in links) and len(set(links)) == len(links)
@@ -84,7 +82,7 @@ def test_relations_are_edges_between_nodes_that_were_walked(engine: Engine) -> N
 
 
 @pytest.mark.parametrize("query", ["", " \t\n", "\x00\x01\x1f", "\x1c\x1d", "\u00a0"])
-def test_a_query_that_says_nothing_is_refused(client: TestClient, query: str) -> None:
+def test_a_query_without_visible_characters_is_refused(client: TestClient, query: str) -> None:
     assert "query" in refused(client.post("/api/v1/search", json={"query": query}), 422)
 
 
@@ -104,7 +102,7 @@ def test_a_query_of_control_characters_or_syntax_is_only_words(client: TestClien
     assert search(client, query)["answer"]["trace"]["query"] == query
 
 
-def test_a_query_of_a_hundred_thousand_characters(client: TestClient) -> None:
+def test_a_query_may_have_at_most_100000_characters(client: TestClient) -> None:
     assert search(client, ("cat " * 25_000)[:MAX_QUERY])["answer"]["hits"]
     assert search(client, "猫" * MAX_QUERY)["answer"]["hits"]
     assert "100000" in refused(client.post("/api/v1/search", json={"query": "a" * (MAX_QUERY + 1)}), 422)
@@ -135,7 +133,7 @@ def test_a_body_that_does_not_fit_is_refused(client: TestClient, body: bytes) ->
     refused(answer, 400 if answer.status_code == 400 else 422)
 
 
-def test_a_form_of_another_site_is_not_json(client: TestClient) -> None:
+def test_a_text_body_as_another_site_could_post_is_refused(client: TestClient) -> None:
     """A page can make a browser post text/plain anywhere without asking; it is not read."""
     refused(
         client.post("/api/v1/search", content=b'{"query": "cat"}', headers={"content-type": "text/plain"}),
@@ -143,7 +141,7 @@ def test_a_form_of_another_site_is_not_json(client: TestClient) -> None:
     )
 
 
-def test_a_photo_and_its_pictures(client: TestClient, engine: Engine) -> None:
+def test_a_photo_its_thumbnail_and_its_original_can_be_fetched(client: TestClient, engine: Engine) -> None:
     row = engine.album.row_of("coffee")
     photo = client.get(f"/api/v1/photos/{row}").json()
     assert photo["id"] == "coffee" and photo["name"] == "coffee.png" and photo["here"] and photo["memories"]
@@ -194,19 +192,19 @@ def test_no_part_of_an_address_becomes_a_path(client: TestClient, where: str, wh
     "name",
     ["../app.py", "..%2fapp.py", "%2e%2e%2fapp.py", "app.py", "static/app.js", "land.json%00", "INDEX.HTML"],
 )
-def test_the_page_is_a_table_of_files(client: TestClient, name: str) -> None:
+def test_only_the_listed_files_of_the_page_are_served(client: TestClient, name: str) -> None:
     refused(client.get(f"/{name}"), 404)
 
 
-def test_a_photo_that_moved_away_and_paths_that_are_no_pictures(
+def test_moved_photos_and_files_that_are_no_pictures_are_refused(
     engine: Engine, album: Album, files: Path
 ) -> None:
     small = TestClient(create_app(Engine(engine.models, album), ServerSettings(rate=NO_LIMIT)), base_url=HERE)
     assert "moved.jpg is no longer where" in refused(small.get("/api/v1/photos/5/thumbnail"), 404)
     assert small.get("/api/v1/photos/5").json()["here"] is False
     for row in range(2, 8):
-        said = refused(small.get(f"/api/v1/photos/{row}/thumbnail"), 404)
-        assert str(files) not in said
+        detail = refused(small.get(f"/api/v1/photos/{row}/thumbnail"), 404)
+        assert str(files) not in detail
     assert "not a picture" in refused(
         small.get("/api/v1/photos/2/image"), 404
     )  # named .jpg, holds another file's text
@@ -214,7 +212,7 @@ def test_a_photo_that_moved_away_and_paths_that_are_no_pictures(
     assert small.get("/api/v1/overview").json()["places"][0]["photos"] == 6
 
 
-def test_stats_overview_and_health(client: TestClient, engine: Engine) -> None:
+def test_stats_and_overview_count_every_photo_and_health_is_ok(client: TestClient, engine: Engine) -> None:
     stats, overview, n = (
         client.get("/api/v1/stats").json(),
         client.get("/api/v1/overview").json(),
@@ -235,7 +233,7 @@ def test_stats_overview_and_health(client: TestClient, engine: Engine) -> None:
 
 
 def test_no_answer_names_a_folder(client: TestClient, engine: Engine) -> None:
-    """Where photos lie on the disk is nobody's business beyond the machine."""
+    """No client learns where photos lie on the disk."""
     folder = str(Path(str(engine.album.photo(0).path)).parent)
     texts = [
         json.dumps(search(client, "my cat")),
@@ -298,7 +296,7 @@ def test_a_session_is_a_cookie_that_scripts_cannot_read(engine: Engine) -> None:
     )
 
 
-def test_a_failure_inside_is_one_line_and_no_traceback(
+def test_an_internal_failure_is_one_line_without_its_details(
     engine: Engine, client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object, **__: object) -> None:

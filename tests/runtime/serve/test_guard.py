@@ -1,6 +1,6 @@
-"""The gate: who is let through to a route, and what every answer carries.
+"""The guard: which requests reach a route, and which headers every answer has.
 
-A small application stands behind it; no album, no model.
+A small application is behind it; no album, no model.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from starlette.testclient import TestClient
 from starlette.types import Receive, Scope, Send
 
 from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.serve.bucket import Buckets
-from gamer.runtime.serve.guard import Guard
+from gamer.runtime.serve.guard import Buckets, Guard
 from gamer.runtime.serve.problem import problem
 from gamer.runtime.serve.settings import MAX_BODY, MAX_QUERY_STRING, Rate, ServerSettings, url
 
@@ -60,7 +59,7 @@ def test_loopback_names_are_answered(host: str) -> None:
         "localhost:99999999",
     ],
 )
-def test_a_rebound_name_is_refused(host: str) -> None:
+def test_a_host_name_of_a_dns_rebinding_is_refused(host: str) -> None:
     """DNS rebinding: the browser believes that evil.example is 127.0.0.1, and says so in Host."""
     answer = client().get("/api/v1/x", headers={"host": host})
     assert answer.status_code == 421 and answer.json()["status"] == 421
@@ -83,7 +82,7 @@ def test_beyond_loopback_nothing_starts_without_a_token(host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost"])
-def test_loopback_needs_none(host: str) -> None:
+def test_loopback_needs_no_token(host: str) -> None:
     assert ServerSettings(host).loopback
 
 
@@ -95,7 +94,7 @@ def test_a_token_that_is_soon_guessed_or_does_not_fit_a_header_is_refused(token:
         ServerSettings("127.0.0.1", token)
 
 
-def test_the_token_opens_by_header_and_by_cookie_only() -> None:
+def test_the_token_is_taken_from_the_header_and_its_session_from_the_cookie_only() -> None:
     guarded = client(ServerSettings("127.0.0.1", TOKEN, NO_LIMIT))
     session = guarded.app.session  # type: ignore[attr-defined]
     get = guarded.get
@@ -118,7 +117,7 @@ def test_the_token_opens_by_header_and_by_cookie_only() -> None:
     assert guarded.post("/api/v1/session", headers={"cookie": f"gamer_session={session}"}).status_code == 401
 
 
-def test_the_page_and_the_health_tell_nothing_and_need_no_token() -> None:
+def test_the_page_and_the_health_check_need_no_token() -> None:
     guarded = client(ServerSettings("127.0.0.1", TOKEN, NO_LIMIT))
     assert guarded.get("/").status_code == guarded.get("/api/v1/health").status_code == 200
 
@@ -134,19 +133,19 @@ def test_the_page_and_the_health_tell_nothing_and_need_no_token() -> None:
         "",
     ],
 )
-def test_a_foreign_origin_changes_nothing(origin: str) -> None:
+def test_a_post_from_a_foreign_origin_is_refused(origin: str) -> None:
     assert client().post("/api/v1/search", headers={"origin": origin}).status_code == 403
 
 
-def test_our_own_origin_and_programs_are_let_through() -> None:
+def test_posts_from_our_own_origin_and_from_programs_are_accepted() -> None:
     assert client().post("/api/v1/search", headers={"origin": HERE}).status_code == 200
     assert client().post("/api/v1/search").status_code == 200
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "nonsense"])
-def test_another_sites_page_reads_nothing(site: str) -> None:
-    """An <img> of another site, or of another port of this machine, sends no Origin, but says where it
-    stands.
+def test_the_page_of_another_site_cannot_load_a_photo(site: str) -> None:
+    """An <img> of another site, or of another port of this machine, sends no Origin, but says in
+    Sec-Fetch-Site where it stands.
     """
     assert client().get("/api/v1/photos/1/thumbnail", headers={"sec-fetch-site": site}).status_code == 403
     assert (
@@ -155,10 +154,10 @@ def test_another_sites_page_reads_nothing(site: str) -> None:
     )
     assert (
         client().get("/", headers={"sec-fetch-site": site}).status_code == 200
-    )  # a link to the page is a link
+    )  # other sites may link to the page
 
 
-def test_sizes_are_bounded() -> None:
+def test_bodies_and_query_strings_have_a_largest_size() -> None:
     assert client().post("/api/v1/x", content=b"x" * MAX_BODY).json()["bytes"] == MAX_BODY
     assert client().post("/api/v1/x", content=b"x" * (MAX_BODY + 1)).status_code == 413
     assert (
@@ -170,7 +169,7 @@ def test_sizes_are_bounded() -> None:
     assert client().get("/?" + "q" * (MAX_QUERY_STRING + 1)).status_code == 414
 
 
-def test_too_many_requests_wait() -> None:
+def test_too_many_requests_are_refused_until_the_wait_is_over() -> None:
     now = [0.0]
     guard = Guard(echo, ServerSettings(rate=Rate(burst=20, per_second=2, search=10)), lambda: now[0])
     asked = TestClient(guard, base_url=HERE)
@@ -190,7 +189,7 @@ def test_too_many_requests_wait() -> None:
     st.floats(10, 50),
     st.floats(0.5, 20),
 )
-def test_a_bucket_gives_no_more_than_it_holds_and_keeps_its_word(
+def test_a_bucket_never_exceeds_its_rate_and_gives_after_the_wait_that_it_named(
     steps: list[tuple[float, float]], burst: float, speed: float
 ) -> None:
     now = [0.0]
@@ -204,11 +203,11 @@ def test_a_bucket_gives_no_more_than_it_holds_and_keeps_its_word(
         assert given_out <= burst + speed * now[0] + 1e-6
         if wait:
             now[0] += wait
-            assert buckets.take("a", cost) == 0  # having waited as long as was said
+            assert buckets.take("a", cost) == 0  # after the wait that it named
             given_out += cost
 
 
-def test_buckets_are_each_clients_own_and_bounded_in_number() -> None:
+def test_each_client_has_its_own_bucket_and_their_number_is_bounded() -> None:
     buckets = Buckets(Rate(burst=1, per_second=0.001, clients=3), lambda: 0.0)
     assert buckets.take("a", 1) == 0 and buckets.take("a", 1) > 0 and buckets.take("b", 1) == 0
     for n in range(100):
@@ -216,7 +215,7 @@ def test_buckets_are_each_clients_own_and_bounded_in_number() -> None:
     assert len(buckets._levels) == 3
 
 
-def test_every_answer_carries_the_headers() -> None:
+def test_every_answer_has_the_security_headers() -> None:
     for answer in (
         client().get("/"),
         client().get("/api/v1/x"),
@@ -237,7 +236,7 @@ def test_a_problem_is_one_line() -> None:
     assert b"\\n" not in answer.body and b"\\u001b" not in answer.body and len(answer.body) < 700
 
 
-def test_addresses_to_type_are_whole() -> None:
+def test_printed_addresses_can_be_opened_on_this_machine() -> None:
     assert (
         url("0.0.0.0", 80) == "http://127.0.0.1:80/"
         and url("::1", 80) == "http://[::1]:80/"

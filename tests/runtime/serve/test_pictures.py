@@ -23,14 +23,14 @@ TURNED, PLAIN, SECRET, CUT, FOLDER, MOVED, TOLD, ABSURD = range(8)
 
 
 def test_a_thumbnail_is_upright_and_small(album: Album) -> None:
-    made = Pictures(album).thumbnail(TURNED, 100)
-    image = Image.open(io.BytesIO(made.data))
+    thumbnail = Pictures(album).thumbnail(TURNED, 100)
+    image = Image.open(io.BytesIO(thumbnail.data))
     assert image.format == "WEBP" and image.size == (50, 100)
     top, bottom = image.convert("RGB").getpixel((25, 5)), image.convert("RGB").getpixel((25, 95))
     assert top[0] > 150 > top[2] and bottom[2] > 150 > bottom[0]  # type: ignore[index]
 
 
-def test_a_small_picture_is_not_blown_up(album: Album) -> None:
+def test_a_small_picture_is_not_enlarged(album: Album) -> None:
     assert Image.open(io.BytesIO(Pictures(album).thumbnail(PLAIN, 1600).data)).size == (400, 200)
 
 
@@ -45,13 +45,13 @@ def test_a_small_picture_is_not_blown_up(album: Album) -> None:
         (ABSURD, "no longer where"),
     ],
 )
-def test_what_is_no_picture_is_said_in_a_line_without_its_folder(
+def test_what_is_no_picture_is_refused_in_one_line_without_its_folder(
     album: Album, files: Path, row: int, words: str
 ) -> None:
     with pytest.raises(PictureGone) as caught:
         Pictures(album).thumbnail(row, 320)
-    said = str(caught.value)
-    assert words in said and str(files) not in said and "\n" not in said
+    message = str(caught.value)
+    assert words in message and str(files) not in message and "\n" not in message
     if row != CUT:  # its header is a picture's: the file itself may be downloaded
         with pytest.raises(PictureGone):
             Pictures(album).original(row)
@@ -66,7 +66,7 @@ def test_a_pipe_is_not_opened(album: Album, files: Path) -> None:
         Pictures(album).original(MOVED)
 
 
-def test_a_row_that_is_not_there(album: Album) -> None:
+def test_a_row_that_is_not_there_is_an_error(album: Album) -> None:
     with pytest.raises(AlbumError):
         Pictures(album).thumbnail(99, 320)
 
@@ -91,17 +91,17 @@ def test_the_cache_holds_no_more_than_its_bytes_and_notices_a_new_file(album: Al
     for size in (320, 800, 1600, 320):
         tight.thumbnail(TURNED, size)
         tight.thumbnail(PLAIN, size)
-        assert tight._held == sum(len(held.data) for held in tight._cache.values()) <= len(second.data) + 10
+        assert tight._held == sum(len(entry.data) for entry in tight._cache.values()) <= len(second.data) + 10
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF"])
-def test_what_pillow_writes_is_known_by_its_head(kind: str) -> None:
+def test_the_type_of_a_picture_is_known_by_its_first_bytes(kind: str) -> None:
     out = io.BytesIO()
     Image.new("RGB", (8, 8)).save(out, kind)
     assert media_type(out.getvalue()[:32]) == f"image/{kind.lower()}"
 
 
-def test_heic_is_known_and_a_film_is_not() -> None:
+def test_heic_is_a_picture_and_a_film_is_not() -> None:
     assert media_type(b"\0\0\0\x18ftypheic\0\0\0\0") == "image/heic"
     assert media_type(b"\0\0\0\x18ftypisom\0\0\0\0") is None
 

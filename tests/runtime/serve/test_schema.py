@@ -1,5 +1,5 @@
-"""The server against its own OpenAPI schema: schemathesis makes the requests, right and wrong ones, and holds
-every answer to what is promised.
+"""The server compared with its own OpenAPI schema: schemathesis makes valid and invalid requests, and checks
+every answer against the schema.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def promised(served: str) -> Any:
     return schemathesis.openapi.from_url(served + SCHEMA)
 
 
-def test_every_route_is_promised_and_fuzzed(promised: Any) -> None:
-    found = {(method, path) for path, methods in promised.raw_schema["paths"].items() for method in methods}
-    assert found == set(OPERATIONS)
+def test_every_route_is_in_the_schema_and_in_the_list_to_fuzz(promised: Any) -> None:
+    routes = {(method, path) for path, methods in promised.raw_schema["paths"].items() for method in methods}
+    assert routes == set(OPERATIONS)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_every_route_is_promised_and_fuzzed(promised: Any) -> None:
         ),
     ],
 )
-def test_every_answer_keeps_the_promise(promised: Any, method: str, path: str, mode: GenerationMode) -> None:
+def test_every_answer_follows_the_schema(promised: Any, method: str, path: str, mode: GenerationMode) -> None:
     operation = promised[path][method.upper()]
 
     @settings(
@@ -63,8 +63,8 @@ def test_every_answer_keeps_the_promise(promised: Any, method: str, path: str, m
         if isinstance(case.body, dict) and case.body.get("refine") == "llm":
             case.body["refine"] = "fast"  # the language model takes a second a query, and has its own tests
         answer = case.call(timeout=60)
-        # A body beyond the server's bound is refused before it is read: promised, though not among the
-        # statuses that the check knows.
+        # A body beyond the server's bound is refused before it is read: with a status of the schema that the
+        # check does not know.
         case.validate_response(
             answer, excluded_checks=[negative_data_rejection] if answer.status_code == 413 else []
         )

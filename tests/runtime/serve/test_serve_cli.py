@@ -34,13 +34,13 @@ def fails(*args: str, **environment: str) -> str:
     return done.stderr
 
 
-def test_help() -> None:
+def test_help_names_the_options_and_their_defaults() -> None:
     done = subprocess.run([*SERVE, "--help"], capture_output=True, text=True, timeout=60)
     for word in ("--host", "--port", "--token", "GAMER_TOKEN", "127.0.0.1", "8765"):
         assert word in done.stdout
 
 
-def test_beyond_loopback_it_does_not_start_without_a_token() -> None:
+def test_the_server_does_not_start_beyond_loopback_without_a_token() -> None:
     assert "--token" in fails("absent.gamer", "-b", "absent", "--host", "0.0.0.0")
     assert "16 or more" in fails("absent.gamer", "-b", "absent", "--host", "0.0.0.0", "--token", "short")
     assert "absent" in fails(
@@ -49,7 +49,9 @@ def test_beyond_loopback_it_does_not_start_without_a_token() -> None:
 
 
 @pytest.mark.slow
-def test_what_is_missing_or_taken_is_a_line(bundle: Path, sample_album: Path, tmp_path: Path) -> None:
+def test_a_missing_album_a_taken_port_or_an_unknown_host_is_one_line(
+    bundle: Path, sample_album: Path, tmp_path: Path
+) -> None:
     assert "absent.gamer" in fails(str(tmp_path / "absent.gamer"), "-b", str(bundle))
     (tmp_path / "notes.gamer").write_text("hello")
     assert "notes.gamer" in fails(str(tmp_path / "notes.gamer"), "-b", str(bundle))
@@ -92,7 +94,7 @@ run()
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "terminate"])
-def test_it_searches_with_sockets_forbidden_but_for_loopback_and_stops_cleanly(
+def test_the_server_searches_on_loopback_alone_and_stops_cleanly(
     bundle: Path, sample_album: Path, stop: signal.Signals
 ) -> None:
     command = [
@@ -122,15 +124,15 @@ def test_it_searches_with_sockets_forbidden_but_for_loopback_and_stops_cleanly(
         with urlopen(address + "api/v1/photos/0/thumbnail", timeout=60) as answer:
             assert answer.read(4) == b"RIFF"
         process.send_signal(stop)
-        _, said = process.communicate(timeout=30)
-        assert process.returncode == 0 and said.strip() == "gamer serve: stopped"
+        _, errors = process.communicate(timeout=30)
+        assert process.returncode == 0 and errors.strip() == "gamer serve: stopped"
     finally:
         process.kill()
         process.wait(10)
 
 
 @pytest.mark.slow
-def test_the_wheel_holds_the_page(tmp_path: Path) -> None:
+def test_the_wheel_holds_every_file_of_the_page(tmp_path: Path) -> None:
     import zipfile
 
     from gamer.runtime.serve.app import STATIC
