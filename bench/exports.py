@@ -13,7 +13,7 @@ from pathlib import Path
 from gamer.runtime.bundle import manifest as mf
 
 from . import machine
-from .files import write_aside
+from .files import write_atomically
 from .tables import Sheet
 
 COMMAND = "make full-size"
@@ -131,4 +131,4 @@ def sheet(exports: Exports) -> Sheet:
 
 
 def save(exports: Exports, path: Path) -> None:
-    write_aside(path, json.dumps(asdict(exports), ensure_ascii=False, indent=1))
+    write_atomically(path, json.dumps(asdict(exports), ensure_ascii=False, indent=1))

@@ -8,7 +8,7 @@ from pathlib import Path
 from gamer.index.album.schema import check_output
 
 
-def write_aside(path: Path, text: str) -> None:
+def write_atomically(path: Path, text: str) -> None:
     """Writes `text`, ending in exactly one newline, to a temporary file that then replaces `path`.
 
     Missing folders are made. Raises AlbumError if `path` is a folder, device or pipe.

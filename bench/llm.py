@@ -58,7 +58,7 @@ class Speed:
 
 
 @dataclass(frozen=True)
-class First:
+class FirstToken:
     """Time to the first token of a refinement, without and with the shipped prefix cache.
 
     `without`: all prompt tokens are computed; `with_prefix`: only those after the prefix. `ratio`: the median
@@ -94,7 +94,7 @@ class LlmReport:
     n_threads: int
     quant: str
     speeds: tuple[Speed, ...]
-    first: First | None
+    first: FirstToken | None
     refine: Timing
     quality: Quality | None
     when: str
@@ -253,7 +253,7 @@ def _rounded(values: Sequence[float]) -> tuple[float, ...]:
     return tuple(round(v, 1) for v in values)
 
 
-def _first(models: Models, repetitions: int) -> First | None:
+def _first(models: Models, repetitions: int) -> FirstToken | None:
     """None for a bundle without prefix caches."""
     prompts = [models.prompt("refine", query) for query in QUERIES]
     prefix = prompts[0][1]
@@ -271,7 +271,7 @@ def _first(models: Models, repetitions: int) -> First | None:
         timing("first_token", label, samples[cached_run])
         for label, cached_run in (("prompt computed", False), ("prefix shipped", True))
     )
-    return First(
+    return FirstToken(
         len(prompts[0][0]), len(prefix.ids), without, with_it, round(with_it.p50_ns / without.p50_ns, 3)
     )
 

@@ -10,7 +10,7 @@ import importlib.util
 import json
 from pathlib import Path
 
-from .files import write_aside
+from .files import write_atomically
 
 FOLDERS = {"skimage": "data", "sklearn": "datasets/images"}
 NOW = "2026-11-21"
@@ -42,5 +42,5 @@ def write(out: Path) -> int:
                 "missing): pip install 'gamer-on-device[bench]'"
             )
         lines.append(json.dumps({**row, "path": str(path)}, ensure_ascii=False))
-    write_aside(out, "\n".join(lines))
+    write_atomically(out, "\n".join(lines))
     return len(lines)

@@ -404,7 +404,7 @@ def _print_plan(
         _print_artifacts(settings, planned)
     if phone is not None and not as_json:
         _print_fits(phone, fits, Console())
-    if phone is not None and (unable := phone_memory.cannot(fits)):
+    if phone is not None and (unable := phone_memory.roles_that_do_not_fit(fits)):
         raise ExportError(
             f"{phone.name} cannot run {', '.join(unable)}: choose fewer bits, a smaller --max-seq-len, or a "
             "target that it has"

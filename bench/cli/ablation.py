@@ -14,7 +14,7 @@ from rich.table import Table
 
 from gamer.runtime.cli.console import one_line
 
-from ..files import write_aside
+from ..files import write_atomically
 from ..retrieval.datasets import DatasetError
 from ..sample import SampleError
 from .options import PATH, spinner, threads_option
@@ -84,7 +84,7 @@ def ablation(
             lambda text: progress.update(task, description=text),
         )
         if output:
-            write_aside(output, json.dumps(asdict(result), ensure_ascii=False))
+            write_atomically(output, json.dumps(asdict(result), ensure_ascii=False))
     for group in (result.fused, result.paper, result.delta):
         print_outcomes(f"{result.dataset}: {result.queries} queries", group)
     console = Console()
@@ -120,7 +120,7 @@ def paper(results: Path, output: Path | None) -> None:
     with one_line("bench paper", DatasetError, extra="bench"):
         text = paper_tables.draw(results)
         if output:
-            write_aside(output, text)
+            write_atomically(output, text)
             click.echo(f"{output}: written")
             return
     click.echo(text)

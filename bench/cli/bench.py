@@ -13,7 +13,7 @@ from rich.table import Table
 from gamer.runtime.cli.console import one_line
 
 from .. import sample as sample_album
-from ..files import write_aside
+from ..files import write_atomically
 from ..retrieval.datasets import DatasetError
 from ..sample import SampleError
 from . import ablation, cost, fleet
@@ -112,7 +112,7 @@ def ann(
         name = "texts" if data else "clustered"
         result = measuring.measure(name, x, q, peers or known, Path(folder), say)
         if output:
-            write_aside(output, json.dumps(asdict(result), ensure_ascii=False))
+            write_atomically(output, json.dumps(asdict(result), ensure_ascii=False))
     table = Table(
         title=f"{result.data}: {result.vectors} vectors of "
         f"{result.dim}, the fastest setting with recall@{result.k} ≥ {result.recall_wanted}"
@@ -180,7 +180,7 @@ def llm(
         )
         text = json.dumps(asdict(result), ensure_ascii=False)
         if output:
-            write_aside(output, text)
+            write_atomically(output, text)
     if as_json:
         click.echo(text)
         return
@@ -249,9 +249,9 @@ def index(
             bundle, counts, cache, repetitions, lambda text: progress.update(task, description=text)
         )
         if output:
-            write_aside(output, json.dumps(asdict(result), ensure_ascii=False))
+            write_atomically(output, json.dumps(asdict(result), ensure_ascii=False))
         if svg:
-            write_aside(svg, measuring.draw(result))
+            write_atomically(svg, measuring.draw(result))
     table = Table(title="milliseconds")
     for column in (
         "photos",

@@ -15,7 +15,7 @@ from gamer.runtime.search.answer import REFINEMENTS
 
 from .. import sample as sample_album
 from ..cost.nodes import GraphError
-from ..files import write_aside
+from ..files import write_atomically
 from ..retrieval.datasets import DatasetError
 from ..sample import SampleError
 from ..tables import dumps, emit, format_option
@@ -136,7 +136,7 @@ def latency(
         )
         as_dict = asdict(result)
         if output:
-            write_aside(output, dumps(as_dict))
+            write_atomically(output, dumps(as_dict))
         if html and album:
             progress.update(task, description="drawing")
             draw(html, bundle, album, result, as_dict, now)
@@ -244,7 +244,7 @@ def flops(
         )
         as_dict = asdict(result)
         if output:
-            write_aside(output, dumps(as_dict))
+            write_atomically(output, dumps(as_dict))
     records = [tables.record(result, cost) for cost in result.components]
     emit(form, tables.sheets(result, operators), tables.notes(result), records, as_dict)
 
@@ -380,7 +380,7 @@ def device(
         forecast = predicting.forecast(
             bundles, chosen, threads, rounds, lambda text: progress.update(task, description=text[:60])
         )
-        forecast = predicting.beside(forecast, measured, bundles)
+        forecast = predicting.with_measurements(forecast, measured, bundles)
         choices = (
             budgets.choices(forecast.tasks, budget, budgets.losses(bundles, given))
             if isinstance(budget, budgets.Budget)
@@ -391,7 +391,7 @@ def device(
             "choices": [asdict(c) for c in choices],
         }
         if output:
-            write_aside(output, dumps(as_dict))
+            write_atomically(output, dumps(as_dict))
     records = [asdict(o) for o in forecast.outlooks]
     emit(form, tables.sheets(forecast, choices), tables.notes(forecast, measured), records, as_dict)
 
@@ -443,7 +443,7 @@ def ops(
         )
         as_dict = asdict(result)
         if output:
-            write_aside(output, dumps(as_dict))
+            write_atomically(output, dumps(as_dict))
     records = tables.records(result)
     emit(form, tables.sheets(result, top), tables.notes(result), records, as_dict)
 

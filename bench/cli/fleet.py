@@ -14,7 +14,7 @@ from rich.table import Table
 
 from gamer.runtime.cli.console import one_line
 
-from ..files import write_aside
+from ..files import write_atomically
 from ..retrieval.datasets import DatasetError
 from ..retrieval.methods import METHODS
 from .options import PATH, bundle_option, spinner
@@ -135,7 +135,7 @@ def fleet(
             jobs, settings, engine, workers, done, perf_counter() - begin, plan, command
         )
         if output:
-            write_aside(output, json.dumps(asdict(result), ensure_ascii=False))
+            write_atomically(output, json.dumps(asdict(result), ensure_ascii=False))
     print_fleet(result)
 
 

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from gamer.runtime.cli.console import one_line
 
-from ..files import write_aside
+from ..files import write_atomically
 from ..retrieval.datasets import DatasetError
 from ..retrieval.methods import METHODS
 from ..sample import SampleError
@@ -113,9 +113,9 @@ def quality(
             )
         text = json.dumps(asdict(result), ensure_ascii=False)
         for name, run in ranked.items() if runs else ():
-            write_aside((runs or Path()) / f"{name}.json", json.dumps(run))
+            write_atomically((runs or Path()) / f"{name}.json", json.dumps(run))
         if output:
-            write_aside(output, text)
+            write_atomically(output, text)
     if as_json:
         click.echo(text)
     else:
@@ -182,7 +182,7 @@ def fit(datasets: tuple[Path, ...], bundle: Path, cache: Path, output: Path | No
             bundle, datasets, threads, cache, lambda text: progress.update(task, description=text)
         )
         if output:
-            write_aside(output, json.dumps(asdict(result), ensure_ascii=False))
+            write_atomically(output, json.dumps(asdict(result), ensure_ascii=False))
     table = Table(title="macro recall@5")
     for name in ("", *result.trained):
         table.add_column(name, justify="right" if name else "left")

@@ -54,7 +54,7 @@ class ComponentRun:
         return dims_of(self.tokens, self.past, {"source": self.source} if self.source else {})
 
 
-def parts(models: Models) -> Iterator[ComponentRun]:
+def runs_of(models: Models) -> Iterator[ComponentRun]:
     """Every part that the bundle has, with its session opened."""
     have = {a.role for a in models.manifest.artifacts if a.target == models.backend}
     if "image_tower" in have:

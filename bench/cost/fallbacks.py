@@ -13,7 +13,7 @@ LOW = ("MatMulInteger", "ConvInteger", "QLinearConv", "QLinearMatMul", "QGemm")
 
 
 @dataclass(frozen=True)
-class Ran:
+class ExecutedNode:
     """A node that ran: its kernel, its microseconds (median over runs), and the work assigned to it.
 
     `layer`: the part of the model that the node's name gives.
@@ -38,7 +38,7 @@ class Fallback:
     why: str
 
 
-def find(nodes: Sequence[Ran], exported: Graph) -> tuple[Fallback, ...]:
+def find(nodes: Sequence[ExecutedNode], exported: Graph) -> tuple[Fallback, ...]:
     """The fallbacks, the most expensive first."""
     named = {n.name: n for n in exported.nodes}
     quantized = any(
@@ -52,7 +52,7 @@ def find(nodes: Sequence[Ran], exported: Graph) -> tuple[Fallback, ...]:
     return tuple(sorted(out, key=lambda f: -f.us))
 
 
-def _why(node: Ran, named: dict[str, Node], quantized: bool) -> str:
+def _why(node: ExecutedNode, named: dict[str, Node], quantized: bool) -> str:
     """The reason why this node's kernel is not the fast one; "" if it is."""
     exported_node = named.get(node.name) or next(
         (n for name, n in named.items() if node.name.startswith(name)), None

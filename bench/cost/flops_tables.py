@@ -8,12 +8,12 @@ from ..tables import Record, Sheet, si
 from .flops import Cost, Flops
 
 
-def sheets(found: Flops, operators: bool) -> list[Sheet]:
-    out = [_components(found), _sums(found)]
-    if found.routing:
-        out.append(_routing(found))
-    out.append(_paper(found))
-    return out + ([_operators(cost) for cost in found.components] if operators else [])
+def sheets(flops: Flops, operators: bool) -> list[Sheet]:
+    out = [_components(flops), _sums(flops)]
+    if flops.routing:
+        out.append(_routing(flops))
+    out.append(_paper(flops))
+    return out + ([_operators(cost) for cost in flops.components] if operators else [])
 
 
 def _components(flops: Flops) -> Sheet:
@@ -78,8 +78,8 @@ def _paper(flops: Flops) -> Sheet:
     return Sheet(f"The paper's Table 1: {flops.paper} G for GAMER with Qwen2-1.5B", columns, rows)
 
 
-def notes(found: Flops) -> list[str]:
-    fits = "; ".join(f"{f.giga} G in {f.counted} at {f.tokens} tokens" for f in found.fits)
+def notes(flops: Flops) -> list[str]:
+    fits = "; ".join(f"{f.giga} G in {f.counted} at {f.tokens} tokens" for f in flops.fits)
     parts = (
         "CLIP-ViT-L/14 on one image (81 G multiply-adds) and 2.2 experts (61 G at an assumed width of "
         "1024) each exceed it"
@@ -88,8 +88,8 @@ def notes(found: Flops) -> list[str]:
         f"A query alone through Qwen2-1.5B can be made to fit ({fits}), but the paper states no length and "
         f"no convention, and {parts}: "
     )
-    paper += f"no counting of all that its system runs gives {found.paper} G."
-    return [found.definition.split("\n\n", 1)[-1].strip(), paper]
+    paper += f"no counting of all that its system runs gives {flops.paper} G."
+    return [flops.definition.split("\n\n", 1)[-1].strip(), paper]
 
 
 def _operators(cost: Cost) -> Sheet:
@@ -109,11 +109,11 @@ def _operators(cost: Cost) -> Sheet:
     )
 
 
-def record(found: Flops, cost: Cost) -> Record:
+def record(flops: Flops, cost: Cost) -> Record:
     """One component as a machine-readable row."""
     return {
-        "build_commit": found.machine.build_commit,
-        "bundle": found.bundle,
+        "build_commit": flops.machine.build_commit,
+        "bundle": flops.bundle,
         "component": cost.name,
         "role": cost.role,
         "quantization": cost.quant,

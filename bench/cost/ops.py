@@ -34,9 +34,9 @@ from gamer.runtime.telemetry import load_onnxruntime
 from .. import machine
 from . import ceilings, counting, fallbacks, graph
 from .ceilings import Ceilings
-from .component_runs import ComponentRun, parts
+from .component_runs import ComponentRun, runs_of
 from .counting import Work
-from .fallbacks import Fallback, Ran
+from .fallbacks import ExecutedNode, Fallback
 from .nodes import Graph
 from .roofline import CACHE, attainable_seconds
 
@@ -84,7 +84,7 @@ class Table:
     plain_us: float
     kernels: tuple[Group, ...]
     layers: tuple[Group, ...]
-    nodes: tuple[Ran, ...]
+    nodes: tuple[ExecutedNode, ...]
     fallbacks: tuple[Fallback, ...]
 
 
@@ -141,7 +141,7 @@ def measure(bundle: Path, steps: Sequence[str], threads: int, runs: int, progres
 
     Raises RuntimeFailure for a step that the bundle lacks.
     """
-    known = [p.step for p in parts(Models.open(bundle, "onnx", threads, allow_random=True)) if p.role]
+    known = [p.step for p in runs_of(Models.open(bundle, "onnx", threads, allow_random=True)) if p.role]
     if unknown := set(steps) - set(known):
         raise RuntimeFailure(f"unknown component {min(unknown)!r}; choose from: {', '.join(known)}")
     machine_ceilings = ceilings.measure(threads, min(runs, 4), progress)
@@ -201,7 +201,7 @@ def _table(
 
 
 def _part(models: Models, step: str) -> ComponentRun:
-    return next(p for p in parts(models) if p.step == step)
+    return next(p for p in runs_of(models) if p.step == step)
 
 
 def _median_us(run: Callable[[], object], runs: int) -> float:
@@ -213,7 +213,7 @@ def _median_us(run: Callable[[], object], runs: int) -> float:
     return float(np.median(took[2:]) * 1e6)
 
 
-def read_profile(events: Iterable[dict[str, Any]], runs: int) -> tuple[float, list[Ran]]:
+def read_profile(events: Iterable[dict[str, Any]], runs: int) -> tuple[float, list[ExecutedNode]]:
     """(microseconds of a run, the nodes that ran), medians over the last `runs` runs of a profile.
 
     A node that ran several times in a run counts their sum.
@@ -231,7 +231,7 @@ def read_profile(events: Iterable[dict[str, Any]], runs: int) -> tuple[float, li
         if at is not None:
             took[name.removesuffix("_kernel_time"), str(e["args"]["op_name"])][at].append(float(e["dur"]))
     nodes = [
-        Ran(
+        ExecutedNode(
             name=name,
             op=op,
             layer="",
@@ -245,7 +245,7 @@ def read_profile(events: Iterable[dict[str, Any]], runs: int) -> tuple[float, li
     return float(np.median([d for _, _, d in model_runs])) if model_runs else 0.0, nodes
 
 
-def assign(ran: Sequence[Ran], works: Sequence[Work], exported: Graph) -> tuple[Ran, ...]:
+def assign(ran: Sequence[ExecutedNode], works: Sequence[Work], exported: Graph) -> tuple[ExecutedNode, ...]:
     """The nodes that ran, with their layers and the work of the exported nodes that they stand for.
 
     If products were assigned to no node, a last entry named UNTAKEN has their multiply-adds.
@@ -281,7 +281,12 @@ def assign(ran: Sequence[Ran], works: Sequence[Work], exported: Graph) -> tuple[
         )
     unassigned = sum(w.macs for w in works if w.macs and w.name not in owner)
     return (
-        (*out, Ran(name=UNTAKEN, op=UNTAKEN, layer=UNTAKEN, us=0.0, macs=unassigned, bytes=0, precision=""))
+        (
+            *out,
+            ExecutedNode(
+                name=UNTAKEN, op=UNTAKEN, layer=UNTAKEN, us=0.0, macs=unassigned, bytes=0, precision=""
+            ),
+        )
         if unassigned
         else tuple(out)
     )
@@ -289,7 +294,7 @@ def assign(ran: Sequence[Ran], works: Sequence[Work], exported: Graph) -> tuple[
 
 def _node_that_ran(
     work: str,
-    ran: Sequence[Ran],
+    ran: Sequence[ExecutedNode],
     producers: dict[str, str],
     predecessors: dict[str, list[str]],
     by_name: dict[str, Work],
@@ -332,10 +337,12 @@ def layer_of(name: str) -> str:
     return ""
 
 
-def groups(nodes: Sequence[Ran], key: Callable[[Ran], str], here: Ceilings, cold: bool) -> tuple[Group, ...]:
+def groups(
+    nodes: Sequence[ExecutedNode], key: Callable[[ExecutedNode], str], here: Ceilings, cold: bool
+) -> tuple[Group, ...]:
     """The nodes grouped by kernel or by layer (`key`), the slowest group first."""
     total_us = sum(n.us for n in nodes) or 1.0
-    by_key: dict[str, list[Ran]] = defaultdict(list)
+    by_key: dict[str, list[ExecutedNode]] = defaultdict(list)
     for node in nodes:
         by_key[key(node)].append(node)
     out = []

@@ -10,9 +10,9 @@ from .ops import Group, Ops, Table
 COLUMNS = ("times", "µs", "share of time", "multiply-adds", "bytes", "GFLOP/s", "of the roofline")
 
 
-def sheets(found: Ops, top: int) -> list[Sheet]:
+def sheets(ops: Ops, top: int) -> list[Sheet]:
     out = []
-    for t in found.tables:
+    for t in ops.tables:
         out.append(
             Sheet(f"{t.step}, {t.on}, {t.quant}: by kernel", ("kernel", *COLUMNS), _rows(t.kernels, top))
         )
@@ -43,30 +43,30 @@ def _share(g: Group) -> str | None:
     return None if g.roofline is None else f"{g.roofline:.0%}"
 
 
-def notes(found: Ops) -> list[str]:
-    slower = ", ".join(f"{t.step} {_slower(t):+.0%}" for t in found.tables)
+def notes(ops: Ops) -> list[str]:
+    slower = ", ".join(f"{t.step} {_slower(t):+.0%}" for t in ops.tables)
     out = [f"What the profiler itself costs (a profiled run beside a plain one, medians): {slower}."]
     out.append(
         "The roofline is that of this machine's own ceilings: the best product of each precision, and "
         "bytes from the caches, or for weights that do not fit them from memory."
     )
-    return [*out, *([found.executorch] if found.executorch else [])]
+    return [*out, *([ops.executorch] if ops.executorch else [])]
 
 
 def _slower(t: Table) -> float:
     return t.profiled_us / t.plain_us - 1 if t.plain_us else 0.0
 
 
-def records(found: Ops) -> list[Record]:
+def records(ops: Ops) -> list[Record]:
     """One machine-readable row for each kernel of each artifact."""
     common = {
-        "build_commit": found.machine.build_commit,
-        "cpu_info": found.machine.cpu_info,
-        "bundle": found.bundle,
-        "n_threads": found.n_threads,
+        "build_commit": ops.machine.build_commit,
+        "cpu_info": ops.machine.cpu_info,
+        "bundle": ops.bundle,
+        "n_threads": ops.n_threads,
     }
     return [
         common | {"component": t.step, "on": t.on, "quantization": t.quant} | asdict(g)
-        for t in found.tables
+        for t in ops.tables
         for g in t.kernels
     ]

@@ -31,7 +31,7 @@ from gamer.runtime.search.engine import Engine
 from gamer.runtime.search.options import SILENT, Observer, SearchOptions
 
 from .. import machine
-from ..cost.component_runs import ComponentRun, parts
+from ..cost.component_runs import ComponentRun, runs_of
 from ..cost.nodes import GraphError
 from . import steps
 from .cold import last_line
@@ -166,7 +166,7 @@ def run(job: Job, progress: Progress) -> Launch:
         if job.album
         else None
     )
-    timed = _rounds(searches, list(parts(models)), job, progress)
+    timed = _rounds(searches, list(runs_of(models)), job, progress)
     rows = [
         RawRow("component", part.step, part.on, samples, _macs(part, models), part.role)
         for part, samples in timed

@@ -234,6 +234,6 @@ def _models(manifest: Manifest, backend: str, arithmetic: dict[str, str]) -> lis
     return out
 
 
-def layers(found: Latency) -> dict[str, Row]:
+def layers(latency: Latency) -> dict[str, Row]:
     """The rows of whole layers, by layer."""
-    return {r.layer: r for r in found.rows if not r.step}
+    return {r.layer: r for r in latency.rows if not r.step}

@@ -10,14 +10,14 @@ from .measure import PAPER_MS, Latency
 from .samples import Row
 
 
-def sheets(found: Latency) -> list[Sheet]:
-    how = f"{found.rounds} rounds in {found.launches} processes"
+def sheets(latency: Latency) -> list[Sheet]:
+    how = f"{latency.rounds} rounds in {latency.launches} processes"
     title = (
-        f"{found.photos} photos, {found.backend}, {found.quant}, {found.n_threads} threads, {found.device}, "
-        f"{how}"
+        f"{latency.photos} photos, {latency.backend}, {latency.quant}, {latency.n_threads} threads, "
+        f"{latency.device}, {how}"
     )
-    searches = [r for r in found.rows if r.layer != "component"]
-    components = [r for r in found.rows if r.layer == "component"]
+    searches = [r for r in latency.rows if r.layer != "component"]
+    components = [r for r in latency.rows if r.layer == "component"]
     columns = ("p50 ms", "another run, 95 %", "p90", "p95", "p99", "mean", "stddev")
     out = []
     if searches:
@@ -25,7 +25,7 @@ def sheets(found: Latency) -> list[Sheet]:
             (_layer(r), *_numbers(r), PAPER_MS.get(r.layer) if not r.step else None) for r in searches
         )
         out.append(Sheet(title, ("layer, step", *columns, "paper ms"), rows))
-    parity = {m.role: f"{m.parity}, {m.arithmetic or m.quantization}" for m in found.models}
+    parity = {m.role: f"{m.parity}, {m.arithmetic or m.quantization}" for m in latency.models}
     rows = tuple((r.step, r.on, *_numbers(r), _speed(r), parity.get(r.role, "")) for r in components)
     return [
         *out,
@@ -54,23 +54,23 @@ def _speed(r: Row) -> str:
     return f"{r.macs / r.p50_ns:.1f}" if r.macs else ""
 
 
-def notes(found: Latency) -> list[str]:
-    out = [f"Peak memory of the largest process {found.peak_rss_mb} MB."]
-    if found.cold:
-        c = found.cold
+def notes(latency: Latency) -> list[str]:
+    out = [f"Peak memory of the largest process {latency.peak_rss_mb} MB."]
+    if latency.cold:
+        c = latency.cold
         out.append(
             f"Cold start, {c.processes} fresh processes: {c.all_ms} ms to the first answer (interpreter "
             f"{c.start_ms}, imports {c.import_ms}, opening {c.open_ms}, first search {c.first_ms}; the "
             f"second search {c.second_ms}); peak memory {c.peak_rss_mb} MB."
         )
-    if found.overhead:
-        o = found.overhead
+    if latency.overhead:
+        o = latency.overhead
         out.append(
             f"Measuring costs, over {o.pairs} interleaved searches of each kind: the trace {o.trace:+.2%} "
             f"({o.trace_low:+.2%} … {o.trace_high:+.2%}), the stopwatch of the steps {o.stopwatch:+.2%} "
             f"({o.stopwatch_low:+.2%} … {o.stopwatch_high:+.2%})."
         )
-    if not found.album:
+    if not latency.album:
         return out
     return [
         *out,
@@ -79,19 +79,19 @@ def notes(found: Latency) -> list[str]:
     ]
 
 
-def records(found: Latency) -> list[Record]:
+def records(latency: Latency) -> list[Record]:
     """One record for each row, with what it ran on and its raw samples."""
-    models = {m.role: m for m in found.models}
+    models = {m.role: m for m in latency.models}
     out: list[Record] = []
-    for r in found.rows:
+    for r in latency.rows:
         m = models.get(r.role)
         record: dict[str, object] = {
-            "build_commit": found.machine.build_commit,
-            "cpu_info": found.device,
-            "model_type": found.recipe,
-            "backend": found.backend,
-            "n_threads": found.n_threads,
-            "test_time": found.when,
+            "build_commit": latency.machine.build_commit,
+            "cpu_info": latency.device,
+            "model_type": latency.recipe,
+            "backend": latency.backend,
+            "n_threads": latency.n_threads,
+            "test_time": latency.when,
             "layer": r.layer,
             "step": r.step,
             "on": r.on,
@@ -105,12 +105,12 @@ def records(found: Latency) -> list[Record]:
             "p95_ns": r.p95_ns,
             "p99_ns": r.p99_ns,
             "macs": r.macs,
-            "quantization": m.quantization if m else found.quant,
+            "quantization": m.quantization if m else latency.quant,
             "model_sha256": m.model_sha256 if m else None,
             "model_size": m.model_size if m else None,
             "model_n_params": m.model_n_params if m else None,
-            "thermal": found.thermal,
-            "frequency_mhz": found.after.frequency_mhz,
+            "thermal": latency.thermal,
+            "frequency_mhz": latency.after.frequency_mhz,
         }
         out.append(record | {"samples_ns": list(r.samples_ns)})
     return out

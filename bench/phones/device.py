@@ -30,7 +30,7 @@ from gamer.runtime.models.models import Models
 from .. import machine
 from ..cost import ceilings, counting, graph, roofline
 from ..cost.ceilings import Ceilings, Rate
-from ..cost.component_runs import TASK_ROLES, parts
+from ..cost.component_runs import TASK_ROLES, runs_of
 from ..cost.counting import Work
 from ..cost.roofline import CACHE, GIGA, Predicted
 from ..latency.imported import Imported
@@ -179,7 +179,7 @@ def forecast(
     )
 
 
-def beside(found: Forecast, measured: Sequence[Imported], bundles: Sequence[Path]) -> Forecast:
+def with_measurements(forecast: Forecast, measured: Sequence[Imported], bundles: Sequence[Path]) -> Forecast:
     """The forecast with imported medians beside the outlooks of the same device, bundle and component.
 
     Measurements of other devices, such as this machine, are ignored.
@@ -191,11 +191,11 @@ def beside(found: Forecast, measured: Sequence[Imported], bundles: Sequence[Path
         for r in m.rows
         if r.layer == "component"
     }
-    keys = [(o.device.lower(), o.bundle, o.component) for o in found.outlooks]
+    keys = [(o.device.lower(), o.bundle, o.component) for o in forecast.outlooks]
     return replace(
-        found,
+        forecast,
         outlooks=tuple(
-            replace(o, measured_ms=medians.get(key)) for o, key in zip(found.outlooks, keys, strict=True)
+            replace(o, measured_ms=medians.get(key)) for o, key in zip(forecast.outlooks, keys, strict=True)
         ),
     )
 
@@ -204,7 +204,7 @@ def countable(bundle: Path, threads: int) -> list[Run]:
     """The components in PREDICTED that the bundle has, counted on their graphs and ready to run."""
     models = Models.open(bundle, "onnx", threads, allow_random=True)
     out = []
-    for part in (p for p in parts(models) if p.step in PREDICTED):
+    for part in (p for p in runs_of(models) if p.step in PREDICTED):
         path = mf.check_one(bundle, models.manifest.artifact(part.role, "onnx"))
         works = counting.count(graph.read(path, part.dims(), part.past))
         out.append(Run(bundle.name, part.step, part.on, part.role, works, part.run))
@@ -219,7 +219,7 @@ def calibrate(runs: Sequence[Run], here: Ceilings) -> tuple[tuple[float, float, 
     for at, (run, prediction) in enumerate(zip(runs, plain, strict=True)):
         others = [i for i in range(len(runs)) if i != at]
         fitted = _factors([plain[i] for i in others], [times[i] for i in others])
-        calibrated = scaled(prediction, fitted)
+        calibrated = calibrated_seconds(prediction, fitted)
         errors = prediction.seconds / times[at] - 1, calibrated / times[at] - 1
         out.append(
             Checked(
@@ -255,11 +255,11 @@ def _factors(plain: Sequence[Predicted], times: Sequence[float]) -> tuple[float,
     return float(factors[0]), float(factors[1]), float(factors[2])
 
 
-def scaled(found: Predicted, factors: tuple[float, float, float]) -> float:
-    return found.products * factors[0] + found.rest * factors[1] + found.dispatch * factors[2]
+def calibrated_seconds(prediction: Predicted, factors: tuple[float, float, float]) -> float:
+    return prediction.products * factors[0] + prediction.rest * factors[1] + prediction.dispatch * factors[2]
 
 
-def carried(here: Ceilings, phone: Profile) -> Ceilings:
+def transfer_ceilings(here: Ceilings, phone: Profile) -> Ceilings:
     """This machine's ceilings scaled to a phone by the ratios of the data sheets.
 
     Where this machine's data sheet is unknown, its best rates correspond to half of the phone's peak.
@@ -293,10 +293,12 @@ def outlook(
     factors: tuple[float, float, float],
 ) -> list[Outlook]:
     """The predictions for each component on a phone."""
-    phone_ceilings = carried(here, phone)
+    phone_ceilings = transfer_ceilings(here, phone)
     out = []
     for run in runs:
-        seconds = scaled(roofline.predict(run.works, phone_ceilings, phone.cache_mb * 1e6), factors)
+        seconds = calibrated_seconds(
+            roofline.predict(run.works, phone_ceilings, phone.cache_mb * 1e6), factors
+        )
         joules = seconds * phone.cpu_watts
         macs, moved = sum(w.macs for w in run.works), sum(w.weight_bytes for w in run.works)
         bounds = [

@@ -12,8 +12,8 @@ from .device import Checked, Forecast, Outlook
 WITHIN = 0.30  # relative error up to which a prediction counts as right
 
 
-def sheets(found: Forecast, choices: Sequence[Choice]) -> list[Sheet]:
-    out = [_ceilings(found), _checked(found), _tasks(found), _outlooks(found)]
+def sheets(forecast: Forecast, choices: Sequence[Choice]) -> list[Sheet]:
+    out = [_ceilings(forecast), _checked(forecast), _tasks(forecast), _outlooks(forecast)]
     return [_choices(choices), *out] if choices else out
 
 
@@ -155,24 +155,24 @@ def _choices(choices: Sequence[Choice]) -> Sheet:
     )
 
 
-def notes(found: Forecast, measured: Sequence[Imported]) -> list[str]:
+def notes(forecast: Forecast, measured: Sequence[Imported]) -> list[str]:
     inside = (
-        sum(abs(c.error) <= WITHIN for c in found.checked),
-        sum(abs(c.calibrated_error) <= WITHIN for c in found.checked),
+        sum(abs(c.error) <= WITHIN for c in forecast.checked),
+        sum(abs(c.calibrated_error) <= WITHIN for c in forecast.checked),
     )
     factors = ", ".join(
         f"{name} {value:.2f}"
-        for name, value in zip(("products", "other operators", "dispatch"), found.factors, strict=True)
+        for name, value in zip(("products", "other operators", "dispatch"), forecast.factors, strict=True)
     )
     out = [
-        f"Of {len(found.checked)} components {inside[0]} are within 30 % by ceilings alone, {inside[1]} "
+        f"Of {len(forecast.checked)} components {inside[0]} are within 30 % by ceilings alone, {inside[1]} "
         f"calibrated on the others. Factors: {factors}.",
         "A phone's figure assumes that its kernels reach the same share of the data sheet's peak as this "
         "machine's, draw 60 % of its bandwidth, and that the phone stays cool; energy is time × an assumed "
         "sustained power (A below 0.1 J, B 1 J, C 10 J). GPU and NPU: no faster than this.",
     ]
     unknown = [
-        m.device for m in measured if m.device.lower() not in {o.device.lower() for o in found.outlooks}
+        m.device for m in measured if m.device.lower() not in {o.device.lower() for o in forecast.outlooks}
     ]
     return [
         *out,

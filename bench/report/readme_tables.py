@@ -115,7 +115,7 @@ def _search(d: Document) -> Search:
     return Search(d["bundle"], d["device"], d["backend"], d["photos"], d["refined_by"], layers)
 
 
-def sheets(found: Tables) -> list[Sheet]:
+def sheets(tables: Tables) -> list[Sheet]:
     columns = (
         "component",
         "quant",
@@ -127,13 +127,13 @@ def sheets(found: Tables) -> list[Sheet]:
         "of the roofline",
     )
     out = []
-    for bundle in dict.fromkeys(r.bundle for r in found.rows):
-        rows = tuple(_cells(r) for r in found.rows if r.bundle == bundle)
-        out.append(Sheet(f"{bundle}{f', {found.machine}' if found.machine else ''}", columns, rows))
-    if found.searches:
+    for bundle in dict.fromkeys(r.bundle for r in tables.rows):
+        rows = tuple(_cells(r) for r in tables.rows if r.bundle == bundle)
+        out.append(Sheet(f"{bundle}{f', {tables.machine}' if tables.machine else ''}", columns, rows))
+    if tables.searches:
         names = (*LAYERS, "all", "search")
-        cells = tuple(_layer(name, found.searches) for name in names)
-        heads = tuple(f"{s.bundle}, {s.refined_by}, {s.photos} photos: ms" for s in found.searches)
+        cells = tuple(_layer(name, tables.searches) for name in names)
+        heads = tuple(f"{s.bundle}, {s.refined_by}, {s.photos} photos: ms" for s in tables.searches)
         out.append(Sheet("A search, by layer", ("layer", *heads, "the paper, ms"), cells))
     return out
 
@@ -151,13 +151,13 @@ def _cells(r: Line) -> tuple[str, ...]:
     return f"{r.component}, {r.on}", r.quantization, f"{r.parameters:,}", si(r.macs), si(r.bytes, "B"), *speed
 
 
-def notes(found: Tables) -> list[str]:
+def notes(tables: Tables) -> list[str]:
     out = [
         "Bytes: weights as stored and activations in and out of every exported operator. The roofline: "
         "this machine's own measured ceilings."
     ]
-    if found.searches:
-        device = found.searches[0].device
+    if tables.searches:
+        device = tables.searches[0].device
         out.append(
             "The paper's 2.717 s were measured by its authors on their machine with GTE-large and "
             f"Qwen2-1.5B; ours on {device} with the bundle named: layers correspond, hardware, models and "

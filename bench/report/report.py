@@ -19,7 +19,7 @@ from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.search.answer import LAYERS, Answer
 from gamer.runtime.search.explain import day
 
-from ..files import write_aside
+from ..files import write_atomically
 from ..latency.measure import PAPER_MS
 from .result_plots import Document, draw
 
@@ -128,7 +128,7 @@ def write(
             f"{out}: a result file lacks what its kind has ({type(error).__name__}: {str(error)[:80]}): "
             "measure it again"
         ) from None
-    write_aside(out, text)
+    write_atomically(out, text)
 
 
 def read(path: Path) -> Document:
@@ -146,6 +146,6 @@ def read(path: Path) -> Document:
     return document
 
 
-def kind_of(found: Document) -> str:
+def kind_of(document: Document) -> str:
     """The kind whose fields the document has; "" if there is none."""
-    return next((kind for kind, names in KINDS.items() if all(name in found for name in names)), "")
+    return next((kind for kind, names in KINDS.items() if all(name in document for name in names)), "")

@@ -122,7 +122,7 @@ def search(engine: Engine, variant: Variant, query: str, k: int, now: datetime |
     )
 
 
-def some(queries: Sequence[datasets.Query], most: int) -> list[datasets.Query]:
+def evenly_spread(queries: Sequence[datasets.Query], most: int) -> list[datasets.Query]:
     """At most `most` queries, evenly spread over all."""
     step = -(-len(queries) // most)
     return list(queries[::step])
@@ -147,7 +147,7 @@ def measure(
     for name in datasets.users(folder):
         user = User(name, album_of(folder, name, models, home, progress), models, home)
         progress(f"{folder.name} {name}: {len(trials)} variants")
-        asked.append(quality.ask(user, some(datasets.queries(folder, name), most), methods))
+        asked.append(quality.ask(user, evenly_spread(datasets.queries(folder, name), most), methods))
         user.close()
     references = {"fused": "full", "paper": "paper", "delta": f"δ = {bundle_delta}"}
     return {

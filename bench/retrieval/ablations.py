@@ -57,7 +57,9 @@ def measure(
     """
     models = Models.open(bundles[0], "onnx", threads)
     users = datasets.users(folder)
-    asked = [query for user in users for query in ablation.some(datasets.queries(folder, user), most)]
+    asked = [
+        query for user in users for query in ablation.evenly_spread(datasets.queries(folder, user), most)
+    ]
     groups = ablation.measure(folder, models, home, most, progress)
     progress("routing photographs")
     routed = sweeps.rho(models)

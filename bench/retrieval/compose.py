@@ -17,7 +17,7 @@ from gamer.runtime.models.models import Models
 from .album_rows import entities, vectors
 
 
-def take(album: Path, models: Models) -> tuple[list[Encoded], dict[str, FloatArray]]:
+def read_encoded(album: Path, models: Models) -> tuple[list[Encoded], dict[str, FloatArray]]:
     """Every photo of an album as `AlbumWriter.add` takes it, and the vectors of the album's entities by name.
 
     Mentions are extracted again from the memories.

@@ -23,7 +23,7 @@ from gamer.runtime.indexing.build import build
 from gamer.runtime.models.models import Models
 
 from .. import machine
-from ..files import write_aside
+from ..files import write_atomically
 from . import datasets, quality, synthetic
 from .methods import METHODS
 from .quality import AskedUser, MethodScores
@@ -138,7 +138,7 @@ def run_one(job: Job, settings: FleetSettings) -> bool:
     if (earlier := read(out)) is not None and earlier.key == key:
         return False
     with tempfile.TemporaryDirectory(prefix="gamer-fleet-") as aside:
-        write_aside(
+        write_atomically(
             out, json.dumps(asdict(_measured(job, settings, models, Path(aside), key)), ensure_ascii=False)
         )
     return True

@@ -17,11 +17,11 @@ from .fleet import FleetSettings, Job, run_one
 
 AHEAD = 4  # submitted tasks per worker: enough to keep Ray busy, few to cancel when one fails
 STORE = 80 * 2**20  # bytes; tasks pass only names and booleans, and Ray's default is a third of the memory
-Told = Callable[[int, int, str], None]  # (jobs finished, all jobs, name of the last one)
+Progress = Callable[[int, int, str], None]  # (jobs finished, all jobs, name of the last one)
 
 
 def local(
-    jobs: Sequence[Job], settings: FleetSettings, workers: int, address: str | None, progress: Told
+    jobs: Sequence[Job], settings: FleetSettings, workers: int, address: str | None, progress: Progress
 ) -> int:
     """Runs the jobs one after another in this process; returns how many had no valid result before."""
     done = 0
@@ -32,7 +32,7 @@ def local(
 
 
 def on_ray(
-    jobs: Sequence[Job], settings: FleetSettings, workers: int, address: str | None, progress: Told
+    jobs: Sequence[Job], settings: FleetSettings, workers: int, address: str | None, progress: Progress
 ) -> int:
     """Runs `workers` jobs at a time on Ray; returns how many had no valid result before.
 
@@ -73,7 +73,7 @@ def _connect(ray: Any, address: str) -> None:
         ) from None
 
 
-def _run_all(ray: Any, jobs: Sequence[Job], settings: FleetSettings, workers: int, progress: Told) -> int:
+def _run_all(ray: Any, jobs: Sequence[Job], settings: FleetSettings, workers: int, progress: Progress) -> int:
     task = ray.remote(num_cpus=1, max_retries=2)(run_one)
     waiting, running, done, count = list(reversed(jobs)), dict[Any, Job](), 0, 0
     while waiting or running:
@@ -93,7 +93,7 @@ def _run_all(ray: Any, jobs: Sequence[Job], settings: FleetSettings, workers: in
     return done
 
 
-ENGINES: dict[str, Callable[[Sequence[Job], FleetSettings, int, str | None, Told], int]] = {
+ENGINES: dict[str, Callable[[Sequence[Job], FleetSettings, int, str | None, Progress], int]] = {
     "local": local,
     "ray": on_ray,
 }

@@ -21,7 +21,7 @@ import numpy as np
 from gamer.runtime.models.models import Models
 
 from .. import machine, stats
-from ..files import write_aside
+from ..files import write_atomically
 from . import datasets, metrics
 from .albums import album_of
 from .baselines import Baseline
@@ -146,7 +146,7 @@ def evaluate(
             )
             user.close()
             if part_file is not None:
-                write_aside(part_file, json.dumps(asdict(asked[-1])))
+                write_atomically(part_file, json.dumps(asdict(asked[-1])))
     skipped = {method: why for asked_user in asked for method, why in asked_user.skipped.items()}
     if reference in skipped:
         raise datasets.DatasetError(

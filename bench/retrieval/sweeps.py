@@ -157,7 +157,7 @@ def refined(folder: Path, models: Models, home: Path, most: int, progress: Progr
     for name in datasets.users(folder):
         progress(f"{folder.name} {name}: refining by the language model")
         user = User(name, album_of(folder, name, models, home, progress), models, home)
-        queries = ablation.some(datasets.queries(folder, name), most)
+        queries = ablation.evenly_spread(datasets.queries(folder, name), most)
         asked.append(
             quality.ask(user, queries, {mode: Baseline(trial.rank, mode) for mode, trial in variants.items()})
         )
@@ -185,10 +185,12 @@ def sizes(
     asked: list[datasets.Query] = []
     for name in datasets.users(folder):
         path = album_of(folder, name, models, home, progress)
-        user_photos, vectors = compose.take(path, models)
+        user_photos, vectors = compose.read_encoded(path, models)
         photos += user_photos
         names |= vectors
-        asked += ablation.some(datasets.queries(folder, name), max(1, queries // len(datasets.users(folder))))
+        asked += ablation.evenly_spread(
+            datasets.queries(folder, name), max(1, queries // len(datasets.users(folder)))
+        )
     relevant = {photo for query in asked for photo in query.relevant}
     order = np.random.default_rng(0).permutation(len(photos))
     relevant_first = [at for at in order if photos[at].photo.id in relevant]
@@ -231,7 +233,9 @@ def bundles(
             user = User(name, album_of(folder, name, models, home, progress), models, home)
             asked.append(
                 quality.ask(
-                    user, ablation.some(datasets.queries(folder, name), most), {n: METHODS[n] for n in names}
+                    user,
+                    ablation.evenly_spread(datasets.queries(folder, name), most),
+                    {n: METHODS[n] for n in names},
                 )
             )
             user.close()

@@ -340,7 +340,7 @@ def run_task(task: Task) -> ExportedArtifact:
             *mf.digest(aside),
             inputs,
             outputs,
-            measure.unproven(threshold),
+            measure.not_run(threshold),
             0.0,
         )
         reference = components.build(settings, task.role, "fp32")
@@ -350,7 +350,7 @@ def run_task(task: Task) -> ExportedArtifact:
             shutil.rmtree(path)
         aside.rename(path)
     finally:
-        for leftover in (aside, to_ort.source_of(aside)):
+        for leftover in (aside, to_ort.source_graph(aside)):
             shutil.rmtree(leftover, ignore_errors=True) if leftover.is_dir() else leftover.unlink(
                 missing_ok=True
             )

@@ -36,7 +36,7 @@ def fill_decoder(module: DecoderStep | T5Step, config: Config, weights: Weights)
 def fill_encoder(module: T5Encoder, weights: Weights) -> None:
     """Fills all parameters. Raises ExportError for a tensor that is missing or of another shape."""
     _fill(module, _t5_encoder(module.shape, weights))
-    module.spread()
+    module.compute_bias()
 
 
 def token_table(config: Config, weights: Weights) -> Tensor:

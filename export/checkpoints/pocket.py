@@ -99,7 +99,7 @@ def class_names() -> tuple[str, ...]:
     return tuple(lemmas[s] for s in synsets)
 
 
-def ends_of(config: catalogue.Config, tokenizer: Any) -> tuple[int, ...]:
+def end_ids(config: catalogue.Config, tokenizer: Any) -> tuple[int, ...]:
     """The ids that end an answer, ascending: the configuration's, and the tokenizer's end-of-turn tokens.
 
     Chat models end an answer with an end-of-turn token that the configuration may not list.

@@ -102,12 +102,12 @@ def llm_tokenizer(settings: Settings) -> tuple[str, tuple[int, ...]]:
 
     opened = checkpoint(settings, "llm")
     if opened.tokenizer is None:
-        return pocket.byte_tokenizer(None, ends=None), pocket.ends_of(opened.config, None)
+        return pocket.byte_tokenizer(None, ends=None), pocket.end_ids(opened.config, None)
     text = opened.tokenizer()
     tokenizer = Tokenizer.from_str(text)
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    return str(tokenizer.to_str()), pocket.ends_of(opened.config, tokenizer)
+    return str(tokenizer.to_str()), pocket.end_ids(opened.config, tokenizer)
 
 
 def language(settings: Settings) -> Language | None:

@@ -104,7 +104,7 @@ def shapes(config: Config, max_seq: int) -> tuple[Size, ...]:
         modules: list[tuple[str, nn.Module, Specs, str]] = []
         if text["model_type"] in ENCODER_DECODERS:
             reader = T5Encoder(t5_shape(config), max_seq)
-            reader.to("meta").spread()
+            reader.to("meta").compute_bias()
             modules.append(("llm_encoder", reader, encoder_specs(reader), f"text of {max_seq} tokens"))
         step = _empty_decoder(config, max_seq)
         modules.append(("llm_decoder", step, step_specs(step, max_seq), f"token at {max_seq} cache slots"))

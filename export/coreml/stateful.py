@@ -51,7 +51,7 @@ class StatefulStep(nn.Module):
         super().__init__()
         self.step: Any = item.module
         self.names = tuple(spec.name for spec in item.inputs)
-        self.fresh = tuple(f"{PAST}{spec.name}" for spec in item.outputs)
+        self.output_names = tuple(f"{PAST}{spec.name}" for spec in item.outputs)
         for spec, value in zip(item.inputs, item.example, strict=True):
             if spec.name.startswith(PAST):
                 self.register_buffer(state_name(spec.name), torch.zeros_like(value), persistent=False)
@@ -63,7 +63,7 @@ class StatefulStep(nn.Module):
             for name in self.names
         }
         out = self.step(*values.values())
-        for name, cache in zip(self.fresh, out, strict=True):
+        for name, cache in zip(self.output_names, out, strict=True):
             if name in values:
                 values[name].add_(values["place"] * cache)
-        return tuple(x for name, x in zip(self.fresh, out, strict=True) if name not in values)
+        return tuple(x for name, x in zip(self.output_names, out, strict=True) if name not in values)

@@ -37,7 +37,7 @@ from . import block_weights
 from .stateful import stateful
 
 SUFFIX = ".mlpackage"
-GROUP = 16
+PALETTE_CHANNELS = 16
 Specs = tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]
 # Operations between a square and the root of its mean.
 ROOT_OPS = ("linear", "matmul", "reduce_mean", "reduce_sum", "add", "sqrt", "rsqrt")
@@ -190,7 +190,7 @@ def _palette_config(bits: int) -> Any:
         mode="custom",
         lut_function=lambda values: palette(values, bits),
         granularity="per_grouped_channel",
-        group_size=GROUP,
+        group_size=PALETTE_CHANNELS,
     )
 
 

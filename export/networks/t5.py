@@ -92,7 +92,7 @@ class T5Encoder(nn.Module):
         )
         self.relative = nn.Parameter(torch.zeros(shape.heads, shape.buckets))
 
-    def spread(self) -> None:
+    def compute_bias(self) -> None:
         """Computes the constant attention bias [heads, S, S]. Must be called after `relative` is filled."""
         positions = np.arange(self.slots)
         bucket_ids = relative_buckets(

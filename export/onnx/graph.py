@@ -36,7 +36,7 @@ QUANTS = ("fp32", "fp16", "int8", "int4")
 # exporter writes no higher opset.
 OPSET = 20
 GROUPS = (16, 32, 64, 128, 256)
-INSIDE = 1_500_000_000  # bytes of weights up to which one file is written; protobuf's limit is 2 GiB
+MAX_EMBEDDED_BYTES = 1_500_000_000  # larger weights lie beside the graph; protobuf's limit is 2 GiB
 INLINE = 1024  # bytes up to which a tensor is stored in the graph instead of the data file
 CHUNK = 1 << 24  # weights quantized at a time
 
@@ -243,7 +243,7 @@ class GraphWriter:
         return self.node("MatMulNBits", inputs, [name], MS, **size)
 
     def save(self, inputs: tuple[TensorSpec, ...], outputs: tuple[TensorSpec, ...]) -> None:
-        """Writes the graph to its path: one file, or a directory if the weights exceed INSIDE bytes."""
+        """Writes the graph to its path: one file, or a directory if the weights are larger."""
         import onnx
         from onnx import TensorProto, helper
 
@@ -259,9 +259,9 @@ class GraphWriter:
         )
         graph = helper.make_graph(self.nodes, "gamer", ins, outs, self.weights)
         model = helper.make_model(graph)
-        stamp(model, self.scheme.opset)
+        set_opset(model, self.scheme.opset)
         target = self.path
-        if self._stream.tell() <= INSIDE:
+        if self._stream.tell() <= MAX_EMBEDDED_BYTES:
             self._take_in(model)
         else:
             self.path.mkdir()
@@ -282,7 +282,7 @@ class GraphWriter:
                 tensor.data_location = TensorProto.DEFAULT
 
 
-def stamp(model: Any, opset: int) -> None:
+def set_opset(model: Any, opset: int) -> None:
     """Sets the model's opset imports, `opset` and ONNX Runtime's own operators, and a fitting IR version."""
     from onnx import helper
 

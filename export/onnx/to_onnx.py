@@ -29,7 +29,7 @@ from ..recipe import LLM_ROLES
 from ..target_options import DEFAULT, TargetOptions
 from . import llm_graph, preprocess_graph
 from .fusion import fuse_attention
-from .graph import OPSET, GraphWriter, Scheme, stamp
+from .graph import OPSET, GraphWriter, Scheme, set_opset
 from .lower import QUANTS, Lowering
 
 SUFFIX = ".onnx"
@@ -178,5 +178,5 @@ def _static(item: ExportModule, samples: Samples, path: Path, opset: int) -> Non
             extra_options={"ActivationSymmetric": False, "WeightSymmetric": True},
         )
         model = onnx.load(str(quantized))
-        stamp(model, opset)
+        set_opset(model, opset)
         onnx.save(model, str(path))

@@ -45,21 +45,21 @@ def write(
         specs = to_onnx.write(item, quant, language, samples, plain, options)
         size, _ = mf.digest(plain)
         if size > MAX_BYTES:
-            raise ExportError(too_large(item.role, quant, size))
+            raise ExportError(too_large_message(item.role, quant, size))
         convert(plain / "model.onnx" if plain.is_dir() else plain, path, item.role)
         if processor.read().saturates and plain.is_file():
-            shutil.copy2(plain, source_of(path))
+            shutil.copy2(plain, source_graph(path))
     return specs
 
 
-def too_large(role: str, quant: str, size: int) -> str:
+def too_large_message(role: str, quant: str, size: int) -> str:
     return (
         f"{role} in {quant} is {size / 1e9:.1f} GB and an ORT file holds 2: choose fewer bits, or "
         "--onnx-format onnx"
     )
 
 
-def source_of(path: Path) -> Path:
+def source_graph(path: Path) -> Path:
     """The path of the .onnx file that the ORT file `path` was converted from.
 
     It is kept until parity has been measured, if this processor's int8 kernels saturate. The kernels of an

@@ -75,7 +75,7 @@ def cosines(got: FloatArray, want: FloatArray) -> FloatArray:
     )
 
 
-def unproven(threshold: Threshold) -> Parity:
+def not_run(threshold: Threshold) -> Parity:
     """The parity of an artifact that nothing on this platform executes."""
     return Parity(NOT_RUN, "cosine", threshold.cosine)
 
@@ -93,7 +93,7 @@ def measure(
     ]
     if not parities:
         return replace(
-            unproven(threshold), executed_by=_describe_unexecuted(settings, item, artifact, path, threshold)
+            not_run(threshold), executed_by=_describe_unexecuted(settings, item, artifact, path, threshold)
         )
     further = [f"{p.executed_by} cosine ≥ {p.minimum:.5f}" for p in parities[1:]]
     return replace(parities[0], executed_by="; ".join((parities[0].executed_by, *further)))
@@ -120,7 +120,7 @@ def _execute(
     try:
         return replace(_measure(settings, item, artifact, session, threshold, name), kernels=kernels)
     except ExportError as error:
-        exact, source = FALLBACK.get(artifact.target), to_ort.source_of(path)
+        exact, source = FALLBACK.get(artifact.target), to_ort.source_graph(path)
         if not kernels or exact is None:
             raise
         if source.is_file():  # ONNX Runtime selects precise kernels when it loads this graph

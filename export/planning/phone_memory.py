@@ -71,7 +71,7 @@ def fits(phone: Profile, artifacts: Iterable[Sized], language: Language | None) 
     return tuple(out)
 
 
-def cannot(results: Iterable[Fit]) -> tuple[str, ...]:
+def roles_that_do_not_fit(results: Iterable[Fit]) -> tuple[str, ...]:
     """The roles of which no artifact fits the phone."""
     checked = tuple(results)
     runnable = {fit.role for fit in checked if fit.fits}

@@ -74,7 +74,7 @@ def predict(settings: Settings, targets: tuple[str, ...] = TARGETS) -> ExportPla
             quant = settings.quant_of(role, target)
             size = int(sizes[role] * _BYTES[quant] + 100_000)
             if target == "onnx" and settings.onnx_format == "ort" and size > to_ort.MAX_BYTES:
-                raise ExportError(to_ort.too_large(role, quant, size))
+                raise ExportError(to_ort.too_large_message(role, quant, size))
             artifacts.append(
                 Planned(
                     role,

@@ -9,7 +9,7 @@ import apsw
 import numpy as np
 
 from ..entities import entity_vectors, graph
-from ..entities.entity_vectors import Nodes
+from ..entities.entity_vectors import EntityNodes
 from ..records import EntityMatch, FloatArray, RowArray
 from ..row_sets import RowSet
 from ..vectors import hnsw
@@ -78,8 +78,8 @@ class EntityLayer:
         return int(self._file.sql("SELECT count(*) FROM entities")[0][0])
 
     @cached_property
-    def nodes(self) -> Nodes | None:
-        def read(db: apsw.Connection) -> Nodes | None:
+    def nodes(self) -> EntityNodes | None:
+        def read(db: apsw.Connection) -> EntityNodes | None:
             found = loader.entity_vectors(db)
             if found is None:
                 return None
@@ -88,7 +88,7 @@ class EntityLayer:
                 if len(found.vectors) >= entity_vectors.GRAPH_FROM
                 else None
             )
-            return Nodes.of(found, None if graph is None else graph.blob)
+            return EntityNodes.of(found, None if graph is None else graph.blob)
 
         return self._file.load(read)
 

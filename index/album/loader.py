@@ -43,8 +43,8 @@ def read_meta(db: apsw.Connection, path: Path) -> AlbumMeta:
         raise AlbumError(f"{path}: the meta table lacks or spoils {error}; build the album again") from None
 
 
-def meta_crc(found: Mapping[str, str]) -> int:
-    return checksums.of_values(tuple(found[key] for key in ("text_encoder", "image_encoder", "dim", "delta")))
+def meta_crc(meta: Mapping[str, str]) -> int:
+    return checksums.of_values(tuple(meta[key] for key in ("text_encoder", "image_encoder", "dim", "delta")))
 
 
 def read_generation(db: apsw.Connection) -> int:
@@ -79,9 +79,9 @@ def points_of(db: apsw.Connection, rows: RowArray) -> Int64Array:
     return _on_the_wall(found)
 
 
-def _on_the_wall(found: list[Any]) -> Int64Array:
+def _on_the_wall(records: list[Any]) -> Int64Array:
     """int64 [n, 3] with the time converted from UTC to wall time, which is what cues mean."""
-    raw = np.array(found, np.int64).reshape(-1, 4)
+    raw = np.array(records, np.int64).reshape(-1, 4)
     raw[:, 2] += np.where(raw[:, 2] == LOWEST, 0, 60_000 * raw[:, 3])
     return np.ascontiguousarray(raw[:, :3])
 

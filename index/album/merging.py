@@ -49,10 +49,10 @@ def _root(db: apsw.Connection, row: int) -> int:
     return int(found[0])
 
 
-def merge(db: apsw.Connection, path: Path, kept: str, alias: str) -> None:
-    one, other = find(db, path, kept), root_of(db, path, alias)
+def merge(db: apsw.Connection, path: Path, name: str, alias: str) -> None:
+    one, other = find(db, path, name), root_of(db, path, alias)
     if _root(db, one) == other:
-        raise AlbumError(f"{path}: {kept!r} and {alias!r} are one entity already; nothing to merge")
+        raise AlbumError(f"{path}: {name!r} and {alias!r} are one entity already; nothing to merge")
     db.execute("UPDATE entities SET same_as=?, split=0 WHERE row=?", (_root(db, one), other))
 
 

@@ -155,9 +155,9 @@ class AlbumWriter:
         """Ranks `better` above `worse` from now on where both match: two photo ids, or two entity names."""
         self._commit(lambda _: preferences.prefer(self._open(), self._final, better, worse))
 
-    def merge(self, kept: str, alias: str) -> None:
-        """Merges two entities under the name `kept`; `split` undoes it."""
-        self._commit(lambda _: merging.merge(self._open(), self._final, kept, alias))
+    def merge(self, name: str, alias: str) -> None:
+        """Merges two entities under `name`; `split` undoes it."""
+        self._commit(lambda _: merging.merge(self._open(), self._final, name, alias))
 
     def merge_similar(self, threshold: float) -> list[tuple[str, str]]:
         """Merges people, places or things of the same kind whose vectors' cosine is at least `threshold`.

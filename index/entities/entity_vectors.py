@@ -33,7 +33,7 @@ class NodeVectors(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Nodes:
+class EntityNodes:
     """The entity vectors and, if one is usable, a graph over them.
 
     `graph`: the graph and the positions of the vectors that it does not cover, or None.
@@ -43,7 +43,7 @@ class Nodes:
     graph: tuple[hnsw.Hnsw, RowArray] | None = None
 
     @classmethod
-    def of(cls, found: NodeVectors, blob: bytes | None) -> Nodes:
+    def of(cls, found: NodeVectors, blob: bytes | None) -> EntityNodes:
         """`blob`: the segment's bytes or None; a segment that does not fit the nodes is ignored."""
         vectors = found.vectors
         if blob is None:

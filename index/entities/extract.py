@@ -87,13 +87,13 @@ def extract(text: str) -> tuple[Mention, ...]:
     return _linked(text, found)
 
 
-def _take(found: list[_Found], taken: bytearray, start: int, end: int, name: str, kind: str) -> None:
+def _take(entities: list[_Found], taken: bytearray, start: int, end: int, name: str, kind: str) -> None:
     if len(name) > 1 and not any(taken[start:end]):
         taken[start:end] = b"\x01" * (end - start)
-        found.append(_Found(start, end, name, kind))
+        entities.append(_Found(start, end, name, kind))
 
 
-def _names(text: str, found: list[_Found], taken: bytearray) -> None:
+def _names(text: str, entities: list[_Found], taken: bytearray) -> None:
     """Takes runs of capitalised words as names.
 
     A single word at a sentence's start is a name only if it is a speaker ("Anna: ...") or is capitalised
@@ -120,10 +120,10 @@ def _names(text: str, found: list[_Found], taken: bytearray) -> None:
     for start, end, name, speaks in spans:
         if canonical(name) in inner:
             place = _PLACE_BEFORE.search(text[max(0, start - 24) : start])
-            _take(found, taken, start, end, name, "person" if speaks else "place" if place else "thing")
+            _take(entities, taken, start, end, name, "person" if speaks else "place" if place else "thing")
 
 
-def _phrases(text: str, found: list[_Found], taken: bytearray) -> None:
+def _phrases(text: str, entities: list[_Found], taken: bytearray) -> None:
     """Takes runs of content words as things: at most the last two words, where English has its head noun.
 
     Frequent phrases come first, then early ones.
@@ -149,7 +149,7 @@ def _phrases(text: str, found: list[_Found], taken: bytearray) -> None:
     counts = Counter(names)
     ranked = sorted(range(len(spans)), key=lambda i: (-counts[names[i]], -len(spans[i]), spans[i][0].start()))
     for i in ranked:
-        _take(found, taken, spans[i][0].start(), spans[i][-1].end(), names[i], "thing")
+        _take(entities, taken, spans[i][0].start(), spans[i][-1].end(), names[i], "thing")
 
 
 def _is_content(word: str) -> bool:
@@ -166,21 +166,21 @@ def _plain(word: str) -> str:
     return word.replace("’", "'").removesuffix("'s")
 
 
-def _linked(text: str, found: list[_Found]) -> tuple[Mention, ...]:
+def _linked(text: str, entities: list[_Found]) -> tuple[Mention, ...]:
     """Limits the mentions to MAX_MENTIONS without repeats, and links each price to the thing it belongs to.
 
     The nearest thing becomes the parent of the price and of a place near it; a parent is kept even if the cap
     would have dropped it.
     """
     chosen: dict[str, _Found] = {}
-    for item in found:
+    for item in entities:
         key = canonical(item.name)
         if key and key not in STOP_WORDS and len(chosen) < MAX_MENTIONS:
             chosen.setdefault(key, item)
     kept = list(chosen.values())
     parents: dict[str, str] = {}
     for item in kept:
-        if item.kind == "price" and (parent := _neighbour(text, item, found)) is not None:
+        if item.kind == "price" and (parent := _neighbour(text, item, entities)) is not None:
             parents[item.name] = parent.name
             if canonical(parent.name) not in chosen:
                 chosen[canonical(parent.name)] = parent
@@ -202,9 +202,9 @@ def _is_near(text: str, one: _Found, other: _Found) -> bool:
     return second.start - first.end <= _PRICE_REACH and "." not in text[first.end : second.start]
 
 
-def _neighbour(text: str, price: _Found, found: list[_Found]) -> _Found | None:
+def _neighbour(text: str, price: _Found, entities: list[_Found]) -> _Found | None:
     """The nearest thing in the price's sentence; one before the price is preferred to one after it."""
-    things = [item for item in found if item.kind == "thing"]
+    things = [item for item in entities if item.kind == "thing"]
     before = [
         t
         for t in things

@@ -122,13 +122,13 @@ def _said(line: dict[str, Any]) -> PhotoMetadata:
     return PhotoMetadata(_taken_at(line.get("taken_at"), position), position)
 
 
-def _completed(path: Path, said: PhotoMetadata) -> PhotoMetadata:
-    if said.moment is not None and said.position is not None:
-        return said
+def _completed(path: Path, metadata: PhotoMetadata) -> PhotoMetadata:
+    if metadata.moment is not None and metadata.position is not None:
+        return metadata
     try:
-        return first_of([said, header(path)[0]])
+        return first_of([metadata, header(path)[0]])
     except IngestError:  # the build reports it when it decodes the pixels; the memories are good all the same
-        return said
+        return metadata
 
 
 def _string(value: Any, name: str) -> str:

@@ -54,9 +54,9 @@ def memories_of(
     return tuple(out)
 
 
-def first_of(said: Iterable[PhotoMetadata]) -> PhotoMetadata:
+def first_of(sources: Iterable[PhotoMetadata]) -> PhotoMetadata:
     """Combines sources in order of trust: the first moment, the first position, all distinct memories."""
-    said = list(said)
-    moment = next((s.moment for s in said if s.moment is not None), None)
-    position = next((s.position for s in said if s.position is not None), None)
-    return PhotoMetadata(moment, position, tuple(dict.fromkeys(m for s in said for m in s.memories)))
+    sources = list(sources)
+    moment = next((s.moment for s in sources if s.moment is not None), None)
+    position = next((s.position for s in sources if s.position is not None), None)
+    return PhotoMetadata(moment, position, tuple(dict.fromkeys(m for s in sources for m in s.memories)))

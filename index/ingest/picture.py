@@ -105,22 +105,22 @@ def _sidecar(path: Path) -> Iterable[PhotoMetadata]:
     return [] if found is None else [found]
 
 
-def _zoned(said: PhotoMetadata, header: Moment | None) -> Moment | None:
+def _zoned(metadata: PhotoMetadata, header: Moment | None) -> Moment | None:
     """Completes a moment without an offset from the other sources.
 
     The position gives the time zone; without one, a true UTC time gets its offset from the wall time in the
     picture's own header.
     """
-    moment = said.moment
+    moment = metadata.moment
     if moment is None or moment.offset is not None:
         return moment
-    if said.position is None:
+    if metadata.position is None:
         return moment if moment.tz == "local" or header is None else by_clock(moment, header.wall)
     utc = datetime.fromtimestamp(moment.ms / 1000, UTC)
     found = (
-        moment_of(utc.replace(tzinfo=None), said.position)
+        moment_of(utc.replace(tzinfo=None), metadata.position)
         if moment.tz == "local"
-        else instant(utc, said.position)
+        else instant(utc, metadata.position)
     )
     return found or moment
 

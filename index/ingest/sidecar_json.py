@@ -46,18 +46,18 @@ def parse(data: bytes) -> PhotoMetadata | None:
     return None
 
 
-def _takeout(found: Mapping[str, Any]) -> PhotoMetadata:
-    position = _place(found.get("geoData")) or _place(found.get("geoDataExif"))
-    people = found.get("people")
+def _takeout(fields: Mapping[str, Any]) -> PhotoMetadata:
+    position = _place(fields.get("geoData")) or _place(fields.get("geoDataExif"))
+    people = fields.get("people")
     names = (
         [person.get("name") for person in people if isinstance(person, dict)]
         if isinstance(people, list)
         else []
     )
     return PhotoMetadata(
-        _instant(found.get("photoTakenTime"), position),
+        _instant(fields.get("photoTakenTime"), position),
         position,
-        memories_of("", _text(found.get("description")), (), _texts(names)),
+        memories_of("", _text(fields.get("description")), (), _texts(names)),
     )
 
 
@@ -76,29 +76,29 @@ def _instant(taken: Any, position: Position | None) -> Moment | None:
         return None
 
 
-def _exiftool(found: Mapping[str, Any]) -> PhotoMetadata:
-    position = exif.plausible(*(_signed(found, name, "SW") for name in ("GPSLatitude", "GPSLongitude")))
+def _exiftool(fields: Mapping[str, Any]) -> PhotoMetadata:
+    position = exif.plausible(*(_signed(fields, name, "SW") for name in ("GPSLatitude", "GPSLongitude")))
     moment = None
     for name, zone in (("DateTimeOriginal", "OffsetTimeOriginal"), ("CreateDate", "OffsetTimeDigitized")):
-        naive = exif.to_datetime(found.get(name))
+        naive = exif.to_datetime(fields.get(name))
         if naive is not None and moment is None:
-            moment = moment_of(naive.replace(tzinfo=exif.to_offset(found.get(zone))), position)
-    keywords = [word for name in ("Keywords", "Subject", "TagsList") for word in _texts(found.get(name))]
+            moment = moment_of(naive.replace(tzinfo=exif.to_offset(fields.get(zone))), position)
+    keywords = [word for name in ("Keywords", "Subject", "TagsList") for word in _texts(fields.get(name))]
     description = (
-        _text(found.get("Description"))
-        or _text(found.get("ImageDescription"))
-        or _text(found.get("Caption-Abstract"))
+        _text(fields.get("Description"))
+        or _text(fields.get("ImageDescription"))
+        or _text(fields.get("Caption-Abstract"))
     )
     return PhotoMetadata(
         moment,
         position,
-        memories_of(_text(found.get("Title")), description, keywords, _texts(found.get("PersonInImage"))),
+        memories_of(_text(fields.get("Title")), description, keywords, _texts(fields.get("PersonInImage"))),
     )
 
 
-def _signed(found: Mapping[str, Any], name: str, negative: str) -> float | None:
+def _signed(fields: Mapping[str, Any], name: str, negative: str) -> float | None:
     """Exiftool gives a positive number with a reference beside it, or a signed one."""
-    value, ref = _number(found.get(name)), _text(found.get(name + "Ref"))[:1].upper()
+    value, ref = _number(fields.get(name)), _text(fields.get(name + "Ref"))[:1].upper()
     return -value if value is not None and value > 0 and ref and ref in negative else value
 
 

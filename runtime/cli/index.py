@@ -51,7 +51,7 @@ extract_option = click.option(
 
 
 @dataclass(frozen=True)
-class Asked:
+class EncodingOptions:
     """The options that `build`, `add` and `update` share."""
 
     bundle: Path
@@ -65,11 +65,11 @@ class Asked:
 
 
 def encoding(command: Callable[..., None]) -> Callable[..., None]:
-    """Adds the options of Asked to a command, which receives them as one argument `asked`."""
+    """Adds the options of EncodingOptions to a command, which receives them as one argument `asked`."""
 
     @wraps(command)
     def run(**given: Any) -> None:
-        asked = Asked(*(given.pop(field.name) for field in fields(Asked)))
+        asked = EncodingOptions(*(given.pop(field.name) for field in fields(EncodingOptions)))
         command(**given, asked=asked)
 
     options = (
@@ -91,7 +91,7 @@ def encoding(command: Callable[..., None]) -> Callable[..., None]:
 @click.argument("album", type=PATH)
 @click.option("-o", "--output", type=PATH, required=True, help="Album file to write, e.g. out/album.gamer.")
 @encoding
-def build(album: Path, output: Path, asked: Asked) -> None:
+def build(album: Path, output: Path, asked: EncodingOptions) -> None:
     """Index ALBUM: a folder of photos (JPEG, PNG, WebP, TIFF, HEIC), or a .jsonl with one photo a line.
 
     Read with the photos: XMP sidecars, Google Takeout's and osxphotos' JSON, WhatsApp's and plain chat logs
@@ -131,7 +131,7 @@ def build(album: Path, output: Path, asked: Asked) -> None:
     help="Remove the photos of SOURCE whose files are gone. Without it they are only reported.",
 )
 @encoding
-def add(album: Path, source: Path, prune: bool, asked: Asked) -> None:
+def add(album: Path, source: Path, prune: bool, asked: EncodingOptions) -> None:
     """Bring the album file ALBUM up to date with SOURCE: a folder of photos, or a .jsonl.
 
     Pictures are compared by the hash of their contents: unchanged ones are not encoded again, moved ones keep
@@ -167,7 +167,7 @@ def add(album: Path, source: Path, prune: bool, asked: Asked) -> None:
 @click.argument("album", type=PATH)
 @click.argument("photos", nargs=-1)
 @encoding
-def update(album: Path, photos: tuple[str, ...], asked: Asked) -> None:
+def update(album: Path, photos: tuple[str, ...], asked: EncodingOptions) -> None:
     """Encode PHOTOS (ids) of the album file ALBUM again, or all of them, e.g. with another bundle's encoders.
 
     Ids, memories, labels, merges and preferences stay. With other encoders the album is written beside the
@@ -190,7 +190,7 @@ def update(album: Path, photos: tuple[str, ...], asked: Asked) -> None:
     )
 
 
-def _open(asked: Asked, album: Path) -> tuple[Models, Encoder]:
+def _open(asked: EncodingOptions, album: Path) -> tuple[Models, Encoder]:
     from gamer.index import extract as by_rules
 
     from ..indexing.encode import Encoder
@@ -231,7 +231,7 @@ def _progress() -> Iterator[Progress]:
         )
 
 
-def _report(figures: dict[str, object], line: str, skips: tuple[Skip, ...], asked: Asked) -> None:
+def _report(figures: dict[str, object], line: str, skips: tuple[Skip, ...], asked: EncodingOptions) -> None:
     if asked.as_json:
         click.echo(json.dumps({**figures, "path": str(figures["path"])}, ensure_ascii=False))
     else:

@@ -106,7 +106,7 @@ def search(
         engine = Engine.over(models, album)
         ahead.join()
         answer = engine.search(query, k, refined_by=refined_by, mode=mode, now=now)
-    say_what_is_gone(album, answer.hits)
+    warn_of_missing_files(album, answer.hits)
     if as_json:
         click.echo(json.dumps(asdict(answer), ensure_ascii=False))
         return
@@ -120,7 +120,7 @@ def search(
     print_hits(console, answer.hits, explain)
 
 
-def say_what_is_gone(album: Path, hits: tuple[Hit, ...]) -> None:
+def warn_of_missing_files(album: Path, hits: tuple[Hit, ...]) -> None:
     """Warns in one line if hits' files are missing.
 
     A search reads only the album, so it would not notice.

@@ -20,7 +20,7 @@ from gamer.index.entities.words import query_terms, singular
 from gamer.index.records import UNKNOWN_TIME
 
 from .dates import DAY_MS, EPOCH, Interval, daypart, ms_of
-from .offsets import Offset, offset_of, shifted, words
+from .offsets import Offset, offset_of, offset_pattern, shifted
 from .rules import flatten
 from .tables import tables
 from .times import TimeCue
@@ -54,7 +54,7 @@ _PHRASE = r"\s+(?P<phrase>[^\s,.;:?!()\"]+(?:\s+[^\s,.;:?!()\"]+){0,7})"
 
 @cache
 def _offset_and_phrase() -> re.Pattern[str]:
-    return re.compile(words() + _PHRASE)
+    return re.compile(offset_pattern() + _PHRASE)
 
 
 @cache

@@ -30,7 +30,7 @@ from .dates import (
 from .tables import tables
 
 Match = re.Match[str]
-Made = tuple[Interval, ...] | Callable[[int], Days]  # fixed intervals, or the days in a year
+DatesOrRule = tuple[Interval, ...] | Callable[[int], Days]  # fixed intervals, or the days in a year
 
 
 def _days(first: int, last: int) -> tuple[Interval, ...]:
@@ -60,16 +60,16 @@ def _month(m: Match, group: str = "month") -> int:
     return tables().months[m[group]]
 
 
-def _iso(m: Match, ctx: TimeContext) -> Made:
+def _iso(m: Match, ctx: TimeContext) -> DatesOrRule:
     return _day_of(int(m["y"]), int(m["m"]), int(m["d"]))
 
 
-def _slashed(m: Match, ctx: TimeContext) -> Made:
+def _slashed(m: Match, ctx: TimeContext) -> DatesOrRule:
     a, b, y = int(m["a"]), int(m["b"]), year_number(m["y"], ctx)
     return _day_of(y, b, a) if a > 12 or m["sep"] == "." else _day_of(y, a, b)
 
 
-def _month_day(m: Match, ctx: TimeContext) -> Made:
+def _month_day(m: Match, ctx: TimeContext) -> DatesOrRule:
     n, d = _month(m), int(m["day"])
     if m["year"]:
         return _day_of(year_number(m["year"], ctx), n, d)
@@ -77,7 +77,7 @@ def _month_day(m: Match, ctx: TimeContext) -> Made:
     return fixed_day(n, d)
 
 
-def _month_days(m: Match, ctx: TimeContext) -> Made:
+def _month_days(m: Match, ctx: TimeContext) -> DatesOrRule:
     n, a, b = _month(m), int(m["day"]), int(m["day2"])
     if b <= a:
         raise ValueError(b)
@@ -88,20 +88,20 @@ def _month_days(m: Match, ctx: TimeContext) -> Made:
     return fixed_day(n, a, b - a)
 
 
-def _month_year(m: Match, ctx: TimeContext) -> Made:
+def _month_year(m: Match, ctx: TimeContext) -> DatesOrRule:
     return (ms_of(part_of(month(year_number(m["year"], ctx), _month(m)), m["part"])),)
 
 
-def _year_month(m: Match, ctx: TimeContext) -> Made:
+def _year_month(m: Match, ctx: TimeContext) -> DatesOrRule:
     return (ms_of(month(int(m["y"]), int(m["m"]))),)
 
 
-def _month_alone(m: Match, ctx: TimeContext) -> Made:
+def _month_alone(m: Match, ctx: TimeContext) -> DatesOrRule:
     n, part = _month(m), m["part"]
     return lambda year: part_of(month(year, n), part)
 
 
-def _month_range(m: Match, ctx: TimeContext) -> Made:
+def _month_range(m: Match, ctx: TimeContext) -> DatesOrRule:
     first, last = _month(m), _month(m, "month2")
     wrap = 12 if last < first else 0  # "from November to February" ends in the following year
     if m["year2"]:
@@ -139,7 +139,7 @@ def _nth_in(days: Days, unit: str, n: int) -> Days:
     return begin, min(last, begin + length - 1)
 
 
-def _nth_of(m: Match, ctx: TimeContext) -> Made:
+def _nth_of(m: Match, ctx: TimeContext) -> DatesOrRule:
     """Reads "the first week of June", "last weekend of May 2010", "the last day of 2011"."""
     n, unit = tables().ordinals[m["nth"]], m["unit"]
     groups = m.groupdict()
@@ -151,7 +151,7 @@ def _nth_of(m: Match, ctx: TimeContext) -> Made:
     return lambda year: _nth_in(month(year, number_of_month), unit, n)
 
 
-def _season_year(m: Match, ctx: TimeContext) -> Made:
+def _season_year(m: Match, ctx: TimeContext) -> DatesOrRule:
     y = year_number(m["year"], ctx)
     name = m["season"]
     spans = [season_days(y, name, ctx.southern)]
@@ -164,16 +164,16 @@ def _season_year(m: Match, ctx: TimeContext) -> Made:
     return tuple(ms_of(part_of(s, m["part"])) for s in spans)
 
 
-def _season_last_year(m: Match, ctx: TimeContext) -> Made:
+def _season_last_year(m: Match, ctx: TimeContext) -> DatesOrRule:
     return (ms_of(part_of(season_days(ctx.now.year - 1, m["season"], ctx.southern), m["part"])),)
 
 
-def _season_alone(m: Match, ctx: TimeContext) -> Made:
+def _season_alone(m: Match, ctx: TimeContext) -> DatesOrRule:
     name, part, southern = m["season"], m["part"], ctx.southern
     return lambda year: part_of(season_days(year, name, southern), part)
 
 
-def _ago(m: Match, ctx: TimeContext) -> Made:
+def _ago(m: Match, ctx: TimeContext) -> DatesOrRule:
     unit = {"night": "day"}.get(m["unit"], m["unit"])
     days = unit_back(unit, number(m["n"]), ctx)
     first = date.fromordinal(days[0])
@@ -182,81 +182,81 @@ def _ago(m: Match, ctx: TimeContext) -> Made:
     return daypart(days[0], "night") if m["unit"] == "night" else (ms_of(days),)
 
 
-def _half_ago(m: Match, ctx: TimeContext) -> Made:
+def _half_ago(m: Match, ctx: TimeContext) -> DatesOrRule:
     middle = unit_back("month", 18 if m["half"] else 6, ctx)
     return _days(middle[0] - 15, middle[1] + 15)
 
 
-def _few_ago(m: Match, ctx: TimeContext) -> Made:
+def _few_ago(m: Match, ctx: TimeContext) -> DatesOrRule:
     unit = {"weekend": "week", "night": "day"}.get(m["unit"], m["unit"])
     if unit in tables().seasons or unit == "fortnight":
         raise ValueError(unit)
     return _days(unit_back(unit, 6, ctx)[0], unit_back(unit, 2, ctx)[1])
 
 
-def _year_ago_today(m: Match, ctx: TimeContext) -> Made:
+def _year_ago_today(m: Match, ctx: TimeContext) -> DatesOrRule:
     day = ctx.today - 365
     reach = 14 if "time" in m[0] else 1
     return _days(day - reach, day + reach)
 
 
-def _last_unit(m: Match, ctx: TimeContext) -> Made:
+def _last_unit(m: Match, ctx: TimeContext) -> DatesOrRule:
     if m["unit"] == "day":
         raise ValueError("the last day of school is not yesterday")
     return (ms_of(unit_back(m["unit"], 1, ctx)),)
 
 
-def _before_last(m: Match, ctx: TimeContext) -> Made:
+def _before_last(m: Match, ctx: TimeContext) -> DatesOrRule:
     return (ms_of(unit_back(m["unit"], 2, ctx)),)
 
 
-def _this_unit(m: Match, ctx: TimeContext) -> Made:
+def _this_unit(m: Match, ctx: TimeContext) -> DatesOrRule:
     return (ms_of(unit_back(m["unit"], 0, ctx)),)
 
 
-def _other_day(m: Match, ctx: TimeContext) -> Made:
+def _other_day(m: Match, ctx: TimeContext) -> DatesOrRule:
     return _days(ctx.today - (28 if "week" in m[0] else 14), ctx.today - 1)
 
 
-def _past_units(m: Match, ctx: TimeContext) -> Made:
+def _past_units(m: Match, ctx: TimeContext) -> DatesOrRule:
     n = 3 if "few" in m[0] else number(m["n"] or "1")
     first = ctx.today - n * tables().unit_days[m["unit2"]] + (1 if m["unit2"] == "day" else 0)
     return ((ms_of((first, first))[0], ctx.now_ms),)
 
 
-def _last_named(m: Match, ctx: TimeContext) -> Made:
+def _last_named(m: Match, ctx: TimeContext) -> DatesOrRule:
     n = _month(m)
     return (ms_of(last_of(lambda y: month(y, n), ctx, 1)),)
 
 
-def _this_named(m: Match, ctx: TimeContext) -> Made:
+def _this_named(m: Match, ctx: TimeContext) -> DatesOrRule:
     return (ms_of(month(ctx.now.year, _month(m))),)
 
 
-def _weekday(m: Match, ctx: TimeContext) -> Made:
+def _weekday(m: Match, ctx: TimeContext) -> DatesOrRule:
     back = (ctx.today - 1 - tables().weekdays[m["weekday"]]) % 7
     return daypart(ctx.today - (back or (7 if m["last"] == "last" else 0)), m["part"])
 
 
-def _yesterday(m: Match, ctx: TimeContext) -> Made:
+def _yesterday(m: Match, ctx: TimeContext) -> DatesOrRule:
     return daypart(ctx.today - (2 if m["before"] else 1), m["part"])
 
 
-def _today(m: Match, ctx: TimeContext) -> Made:
+def _today(m: Match, ctx: TimeContext) -> DatesOrRule:
     return daypart(
         ctx.today, None if m[0].endswith("today") else "night" if m[0].endswith("tonight") else m["part"]
     )
 
 
-def _last_night(m: Match, ctx: TimeContext) -> Made:
+def _last_night(m: Match, ctx: TimeContext) -> DatesOrRule:
     return daypart(ctx.today - 1, "night")
 
 
-def _night_before_last(m: Match, ctx: TimeContext) -> Made:
+def _night_before_last(m: Match, ctx: TimeContext) -> DatesOrRule:
     return daypart(ctx.today - 2, "night")
 
 
-def _last_time(m: Match, ctx: TimeContext) -> Made:
+def _last_time(m: Match, ctx: TimeContext) -> DatesOrRule:
     """ "last time": from the earliest photo to now (the paper's Table 9).
 
     The ranking, not the cube, decides which photo is the last.
@@ -264,7 +264,7 @@ def _last_time(m: Match, ctx: TimeContext) -> Made:
     return ((ctx.extent[0] if ctx.extent else None, ctx.now_ms),)
 
 
-def _year(m: Match, ctx: TimeContext) -> Made:
+def _year(m: Match, ctx: TimeContext) -> DatesOrRule:
     y = int(m["year"])
     bare = m["part"] is None and not re.search(r"[a-z]", m[0])
     if bare and (
@@ -274,7 +274,7 @@ def _year(m: Match, ctx: TimeContext) -> Made:
     return (ms_of(part_of(year_days(y), m["part"])),)
 
 
-def _decade(m: Match, ctx: TimeContext) -> Made:
+def _decade(m: Match, ctx: TimeContext) -> DatesOrRule:
     groups = m.groupdict()
     y = tables().decades[groups["word"]] if groups.get("word") else int(m["decade"])
     if y < 100:
@@ -282,7 +282,7 @@ def _decade(m: Match, ctx: TimeContext) -> Made:
     return (ms_of(part_of(year_days(y, 10), m["part"])),)
 
 
-MAKERS: dict[str, Callable[[Match, TimeContext], Made]] = {
+MAKERS: dict[str, Callable[[Match, TimeContext], DatesOrRule]] = {
     "iso": _iso,
     "slashed": _slashed,
     "month_day": _month_day,

@@ -32,7 +32,7 @@ class Offset:
 
 
 @cache
-def words() -> str:
+def offset_pattern() -> str:
     """The regular expression of an offset up to its "before", "after" or "following", for dates and events.
 
     Groups: n, unit, way.
@@ -54,7 +54,7 @@ def words() -> str:
 
 @cache
 def _offset_at_end() -> re.Pattern[str]:
-    return re.compile(words() + r"\s+(?:the\s+)?$")
+    return re.compile(offset_pattern() + r"\s+(?:the\s+)?$")
 
 
 def read_offset(flat: str, at: int) -> Offset | None:

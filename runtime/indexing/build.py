@@ -23,7 +23,7 @@ from ..bundle.manifest import Manifest
 from ..errors import RuntimeFailure
 from ..models.models import Models, check_encoders
 from .encode import Encoder
-from .reconcile import Decision, Reconciler, differs, together
+from .reconcile import Decision, Reconciler, differs, merge_scanned
 
 BATCH = 64
 Progress = Callable[[int, int, str], None]  # done, total, name
@@ -232,7 +232,7 @@ class _Run:
             self._fresh.append(decision.photo)
             return
         stored = self._album.photo(decision.row)
-        merged = together(decision.photo, stored)
+        merged = merge_scanned(decision.photo, stored)
         if decision.kind == "moved":
             self.moved += 1
             self.writer.move(decision.photo.id, decision.photo.path)

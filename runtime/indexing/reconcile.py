@@ -123,7 +123,7 @@ class Reconciler:
         return wanted
 
 
-def together(found: Photo, stored: Photo) -> Photo:
+def merge_scanned(scanned: Photo, stored: Photo) -> Photo:
     """The scanned photo merged with the stored one, so that no text that a person wrote is lost.
 
     A stored chat or caption that a scanned one contains (a log that has grown) is replaced by it, unless it
@@ -131,7 +131,7 @@ def together(found: Photo, stored: Photo) -> Photo:
     none.
     """
     known = {(m.source, m.text): m for m in stored.memories}
-    fresh = tuple(known.get((m.source, m.text), m) for m in found.memories)
+    fresh = tuple(known.get((m.source, m.text), m) for m in scanned.memories)
     old = tuple(
         m
         for m in stored.memories
@@ -139,17 +139,17 @@ def together(found: Photo, stored: Photo) -> Photo:
         and m not in fresh
         and not any(m.source == f.source and m.text in f.text and _unlabelled(m) for f in fresh)
     )
-    timed, placed = found.taken_at is not None, found.lat is not None
+    timed, placed = scanned.taken_at is not None, scanned.lat is not None
     return replace(
-        found,
+        scanned,
         memories=fresh + old,
-        taken_at=found.taken_at if timed else stored.taken_at,
-        tz_source=found.tz_source if timed else stored.tz_source,
-        utc_offset=found.utc_offset if timed else stored.utc_offset,
-        lat=found.lat if placed else stored.lat,
-        lon=found.lon if placed else stored.lon,
-        sharing=found.sharing or stored.sharing,
-        sensitivity=found.sensitivity or stored.sensitivity,
+        taken_at=scanned.taken_at if timed else stored.taken_at,
+        tz_source=scanned.tz_source if timed else stored.tz_source,
+        utc_offset=scanned.utc_offset if timed else stored.utc_offset,
+        lat=scanned.lat if placed else stored.lat,
+        lon=scanned.lon if placed else stored.lon,
+        sharing=scanned.sharing or stored.sharing,
+        sensitivity=scanned.sensitivity or stored.sensitivity,
     )
 
 

@@ -62,9 +62,9 @@ def evidence(clues: Sequence[Clue], rows: RowArray) -> FloatArray:
 class Conversations:
     """Which rows are chat messages, and which follow each other in time without a long silence."""
 
-    def __init__(self, times: NDArray[np.int64], said: NDArray[np.bool_]) -> None:
-        self.any = bool(said.any())
-        self._said = said
+    def __init__(self, times: NDArray[np.int64], is_message: NDArray[np.bool_]) -> None:
+        self.any = bool(is_message.any())
+        self._said = is_message
         self._order = np.lexsort((np.arange(len(times)), times))
         self._place = np.empty_like(self._order)
         self._place[self._order] = np.arange(len(times))

@@ -158,21 +158,21 @@ def by_llm(
     query: str,
     plain: str,
     context: Context = NOTHING,
-    kept: Refinements | None = None,
+    cache: Refinements | None = None,
     generation: int = 0,
     observe: Callable[[Generation], None] | None = None,
 ) -> tuple[str, str]:
     """(Q̂, "llm"), or (`plain`, "llm (rejected: reason)") if the model's answer fails the checks.
 
-    `kept`: a cache of earlier answers, used for the same query on the same `generation` of the album.
+    `cache`: a cache of earlier answers, used for the same query on the same `generation` of the album.
     `observe`: called with what the model generated.
     """
     key = (query, plain, context, generation, models.manifest.artifact("llm_decoder", models.backend).sha256)
-    answer = kept.get(key) if kept else None
+    answer = cache.get(key) if cache else None
     if answer is None:
         answer = _ask(models, query, plain, context, observe)
-        if kept is not None:
-            kept.put(key, answer)
+        if cache is not None:
+            cache.put(key, answer)
     return answer
 
 

@@ -75,28 +75,28 @@ def _of_bundle(bundle: str) -> dict[str, Suite]:
     return {suite.name: suite for suite in suites}
 
 
-def differences(wanted: Any, found: Any, tolerance: float, at: str = "out") -> Iterator[str]:
+def differences(wanted: Any, actual: Any, tolerance: float, at: str = "out") -> Iterator[str]:
     """Where two JSON values differ, in order; floats may differ by `tolerance`."""
-    if isinstance(wanted, dict) and isinstance(found, dict):
-        if wanted.keys() != found.keys():
-            yield f"{at}: keys {sorted(found)} where {sorted(wanted)} are wanted"
+    if isinstance(wanted, dict) and isinstance(actual, dict):
+        if wanted.keys() != actual.keys():
+            yield f"{at}: keys {sorted(actual)} where {sorted(wanted)} are wanted"
             return
         for key in wanted:
-            yield from differences(wanted[key], found[key], tolerance, f"{at}.{key}")
-    elif isinstance(wanted, list | tuple) and isinstance(found, list | tuple):
-        if len(wanted) != len(found):
-            yield f"{at}: {len(found)} where {len(wanted)} are wanted"
+            yield from differences(wanted[key], actual[key], tolerance, f"{at}.{key}")
+    elif isinstance(wanted, list | tuple) and isinstance(actual, list | tuple):
+        if len(wanted) != len(actual):
+            yield f"{at}: {len(actual)} where {len(wanted)} are wanted"
             return
-        for n, (a, b) in enumerate(zip(wanted, found, strict=True)):
+        for n, (a, b) in enumerate(zip(wanted, actual, strict=True)):
             yield from differences(a, b, tolerance, f"{at}[{n}]")
-    elif isinstance(wanted, float) and isinstance(found, float | int) and not isinstance(found, bool):
-        if abs(wanted - found) > tolerance:
-            yield f"{at}: {found} where {wanted} is wanted"
-    elif isinstance(wanted, bool) != isinstance(found, bool) or (
-        wanted != found
-        and not (isinstance(wanted, int) and isinstance(found, float) and abs(wanted - found) <= tolerance)
+    elif isinstance(wanted, float) and isinstance(actual, float | int) and not isinstance(actual, bool):
+        if abs(wanted - actual) > tolerance:
+            yield f"{at}: {actual} where {wanted} is wanted"
+    elif isinstance(wanted, bool) != isinstance(actual, bool) or (
+        wanted != actual
+        and not (isinstance(wanted, int) and isinstance(actual, float) and abs(wanted - actual) <= tolerance)
     ):
-        yield f"{at}: {found!r} where {wanted!r} is wanted"
+        yield f"{at}: {actual!r} where {wanted!r} is wanted"
 
 
 def replay(folder: Path) -> Iterator[tuple[str, str, str, str]]:

@@ -18,7 +18,7 @@ from onnx import helper, numpy_helper
 
 from gamer.bench.cost import counting, fallbacks, graph, ops
 from gamer.bench.cost.ceilings import Ceilings, Rate
-from gamer.bench.cost.fallbacks import Ran
+from gamer.bench.cost.fallbacks import ExecutedNode
 from gamer.bench.cost.nodes import Graph
 
 RATES = tuple(Rate(p, 1, g) for p, g in (("fp32", 10.0), ("int8", 40.0), ("int4", 20.0)))
@@ -81,7 +81,7 @@ def test_fused_nodes_take_the_work_of_the_nodes_they_replace(tmp_path: Path) -> 
     )
     works = counting.count(exported)
     ran = [
-        Ran(n, "FusedMatMul", "", us, 0, 0, "")
+        ExecutedNode(n, "FusedMatMul", "", us, 0, 0, "")
         for n, us in (("/l.0/MatMul/MatMulScaleFusion/", 10.0), ("/l.1/z_nchwc", 20.0), ("Gelu", 5.0))
     ]
     assigned = {n.name: n for n in ops.assign(ran, works, exported)}
@@ -117,7 +117,7 @@ def test_each_slower_kernel_is_reported_with_its_reason(tmp_path: Path) -> None:
     exported = saved(
         tmp_path / "m.onnx", nodes, {"w8": np.ones((8, 8), np.int8), "w": np.ones((8, 8), np.float32)}
     )
-    ran = [Ran(n.name, n.op, "", 1.0, 0, 0, "") for n in exported.nodes]
+    ran = [ExecutedNode(n.name, n.op, "", 1.0, 0, 0, "") for n in exported.nodes]
     reasons = {
         f.kernel + f.why[:40]: f.times
         for f in fallbacks.find(ops.assign(ran, counting.count(exported), exported), exported)

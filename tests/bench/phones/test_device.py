@@ -98,14 +98,14 @@ def test_rates_are_scaled_by_the_peak_and_the_bandwidth_of_a_phone() -> None:
     phone = replace(
         devices.load()[0], cpu_fp32_gmacs=40.0, cpu_int8_gmacs=160.0, bandwidth_gbs=20 / device.STREAM_SHARE
     )
-    there = device.carried(HERE, phone)
+    there = device.transfer_ceilings(HERE, phone)
     assert (
         there.rate("int8", 100) == 80
         and there.rate("fp32", 100) == 20
         and there.stream_gbs == pytest.approx(20)
     )
     assert (
-        device.carried(replace(HERE, theoretical_gmacs={}), phone).peak("fp32") == 20
+        device.transfer_ceilings(replace(HERE, theoretical_gmacs={}), phone).peak("fp32") == 20
     )  # half of the phone's own
     assert [device.energy(x) for x in (0.05, 0.5, 5, 50)] == ["A", "B", "C", "D"]
 
@@ -159,9 +159,9 @@ def test_the_documented_device_profile_can_be_loaded(tmp_path: Path) -> None:
     assert len(code.splitlines()) < 30
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, timeout=60)
     (phone,) = devices.load(tmp_path / "my-devices.json")
-    assert phone.cpu_int8_gmacs == 768 and device.carried(HERE, phone).peak("int8") == pytest.approx(
-        40 * 768 / 80
-    )
+    assert phone.cpu_int8_gmacs == 768 and device.transfer_ceilings(HERE, phone).peak(
+        "int8"
+    ) == pytest.approx(40 * 768 / 80)
 
 
 def test_the_documented_export_of_the_demo_apps_is_read(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from gamer.bench.cli.bench import bench
 from gamer.bench.cost import ops
 from gamer.bench.cost.ceilings import Ceilings, Rate
-from gamer.bench.cost.fallbacks import Ran
+from gamer.bench.cost.fallbacks import ExecutedNode
 from gamer.bench.latency import samples
 from gamer.bench.report import plots, report
 from gamer.runtime.errors import RuntimeFailure
@@ -73,8 +73,8 @@ def latency() -> dict[str, Any]:
 
 def operators() -> dict[str, Any]:
     nodes = [
-        Ran("/l.0/MatMul", "MatMulNBits", "l.0", 50.0, 10**6, 10**5, "int4"),
-        Ran("Gelu", "Gelu", "l.0", 5.0, 0, 0, ""),
+        ExecutedNode("/l.0/MatMul", "MatMulNBits", "l.0", 50.0, 10**6, 10**5, "int4"),
+        ExecutedNode("Gelu", "Gelu", "l.0", 5.0, 0, 0, ""),
     ]
     groups = ops.groups(nodes, lambda n: n.op, HERE, False)
     table = ops.Table(

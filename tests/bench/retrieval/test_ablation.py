@@ -24,9 +24,9 @@ from tests.bench.retrieval.data_sets import QUERIES, write
 def test_a_choice_of_queries_starts_at_the_first_and_never_exceeds_its_limit() -> None:
     queries = [datasets.Query(str(n), "q", ("a",), "") for n in range(103)]
     for most in (1, 7, 50, 103, 500):
-        chosen = ablation.some(queries, most)
+        chosen = ablation.evenly_spread(queries, most)
         assert 0 < len(chosen) <= most and chosen[0].id == "0"
-    assert len(ablation.some(queries, 500)) == 103
+    assert len(ablation.evenly_spread(queries, 500)) == 103
 
 
 def test_recall_by_k_gives_each_user_the_same_weight() -> None:
@@ -74,7 +74,7 @@ def test_each_variant_switches_its_layer_off_and_changes_no_later_search(user: U
 
 @pytest.mark.slow
 def test_a_composed_album_answers_as_the_album_it_was_taken_from(user: User, tmp_path: Path) -> None:
-    photos, names = compose.take(user.path, user.models)
+    photos, names = compose.read_encoded(user.path, user.models)
     copy = tmp_path / "copy.gamer"
     assert compose.write(copy, photos, names, user.models, user.path) == len(photos) == len(user.album)
     with Album.open(copy) as opened:

@@ -235,7 +235,7 @@ def test_large_weights_are_written_beside_the_graph(tmp_path: Path, monkeypatch:
 
     _, hidden, config, weights = reference("qwen2")
     language = decoders.language(config, SLOTS)
-    monkeypatch.setattr(graph, "INSIDE", 0)
+    monkeypatch.setattr(graph, "MAX_EMBEDDED_BYTES", 0)
     path = tmp_path / "llm_decoder.onnx"
     decoder = bound(decoders.decoder(config, weights, SLOTS), language, Scheme("fp32"), path)
     assert sorted(p.name for p in path.iterdir()) == ["model.onnx", "model.onnx.data"] and [

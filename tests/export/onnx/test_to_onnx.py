@@ -189,7 +189,7 @@ def test_an_unsupported_quantization_or_group_is_refused_and_writes_nothing(tmp_
 def test_weights_too_large_for_one_file_are_written_beside_the_graph(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gamer.export.onnx.graph.INSIDE", 1000)
+    monkeypatch.setattr("gamer.export.onnx.graph.MAX_EMBEDDED_BYTES", 1000)
     item, path = tower(CLIP, "image"), tmp_path / "tower.onnx"
     write(item, "int8", NO_LANGUAGE, [], path)
     assert sorted(p.name for p in path.iterdir()) == ["model.onnx", "model.onnx.data"]

@@ -59,7 +59,7 @@ def test_a_tower_gives_the_same_vectors_in_onnx_and_in_ort_format(
     ]
     assert specs[0] == specs[1] and {p.name for p in folder.iterdir()} <= {
         "t.ort",
-        to_ort.source_of(folder / "t.ort").name,
+        to_ort.source_graph(folder / "t.ort").name,
     }
     assert (folder / "t.ort").stat().st_size < 1.15 * (tmp_path / "t.onnx").stat().st_size + 60_000
     for got, want in zip(
@@ -119,7 +119,7 @@ def test_weights_beside_a_graph_are_put_into_the_ort_file(
     item = tower(CLIP, "text")
     given = inputs(item, 2)
     to_onnx.write(item, "fp32", NO_LANGUAGE, [], tmp_path / "one.onnx")
-    monkeypatch.setattr("gamer.export.onnx.graph.INSIDE", 0)
+    monkeypatch.setattr("gamer.export.onnx.graph.MAX_EMBEDDED_BYTES", 0)
     to_ort.write(item, "fp32", NO_LANGUAGE, [], tmp_path / "t.ort")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["one.onnx", "t.ort"]
     np.testing.assert_allclose(

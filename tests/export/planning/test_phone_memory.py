@@ -57,8 +57,8 @@ def test_a_component_cannot_run_only_where_none_of_its_artifacts_can() -> None:
         planned("llm_decoder", "executorch", 5 * 10**8),
         planned("text_tower", "coreml", 1),
     ]
-    assert phone_memory.cannot(phone_memory.fits(small, rows, None)) == ("text_tower",)
-    assert phone_memory.cannot(phone_memory.fits(small, rows[:1], None)) == ("llm_decoder",)
+    assert phone_memory.roles_that_do_not_fit(phone_memory.fits(small, rows, None)) == ("text_tower",)
+    assert phone_memory.roles_that_do_not_fit(phone_memory.fits(small, rows[:1], None)) == ("llm_decoder",)
 
 
 def test_every_profile_is_of_a_known_operating_system() -> None:

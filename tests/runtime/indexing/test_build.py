@@ -25,7 +25,7 @@ from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.indexing import build
 from gamer.runtime.indexing import encode as encoding
 from gamer.runtime.indexing.encode import Encoder
-from gamer.runtime.indexing.reconcile import Reconciler, differs, together
+from gamer.runtime.indexing.reconcile import Reconciler, differs, merge_scanned
 from gamer.runtime.models.models import Models
 from tests.fakes import fake_models
 from tests.paths import ROOT
@@ -403,7 +403,7 @@ def test_merging_a_scan_with_a_stored_photo_loses_nothing_and_is_stable() -> Non
         (Memory("note", "mine", sharing="low"), Memory("chat", "A: hi"), Memory("label", "cat")),
     )
     scanned = Photo("1", "/p", None, memories=(Memory("note", "mine"), Memory("chat", "A: hi\nB: ho")))
-    merged = together(scanned, stored)
+    merged = merge_scanned(scanned, stored)
     assert merged.memories == (Memory("note", "mine", sharing="low"), Memory("chat", "A: hi\nB: ho"))
     assert (merged.taken_at, merged.lat, merged.lon) == (5, 1.0, 2.0)
-    assert differs(merged, stored) and not differs(together(scanned, merged), merged)
+    assert differs(merged, stored) and not differs(merge_scanned(scanned, merged), merged)

@@ -136,8 +136,8 @@ def test_a_query_is_refined_once_until_the_album_or_the_notes_change() -> None:
     ):
         refine.by_llm(double, "coffee", "coffee", context, cache, generation)
     assert len(asked) == 3
-    refine.by_llm(double, "tea", "tea", kept=cache)
-    refine.by_llm(double, "coffee", "coffee", kept=cache, generation=1)  # the oldest entry was dropped
+    refine.by_llm(double, "tea", "tea", cache=cache)
+    refine.by_llm(double, "coffee", "coffee", cache=cache, generation=1)  # the oldest entry was dropped
     assert len(asked) == 5
 
 

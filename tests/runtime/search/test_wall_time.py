@@ -20,7 +20,7 @@ from gamer.index.space.kdtree import LOWEST
 from gamer.runtime.cues.anchors import AlbumEvents
 from gamer.runtime.cues.parse import parse
 from gamer.runtime.indexing.build import build
-from gamer.runtime.indexing.reconcile import differs, together
+from gamer.runtime.indexing.reconcile import differs, merge_scanned
 from gamer.runtime.models.models import Models
 from gamer.runtime.search.engine import Engine
 
@@ -173,10 +173,10 @@ def test_verify_reports_an_invalid_offset(tmp_path: Path, bad: str) -> None:
 
 def test_merging_takes_a_time_together_with_its_offset() -> None:
     stored = Photo("1", "/p", 5, "offset", utc_offset=540)
-    assert together(Photo("1", "/p"), stored) == stored
-    assert together(Photo("1", "/p", 7), stored) == Photo("1", "/p", 7)
+    assert merge_scanned(Photo("1", "/p"), stored) == stored
+    assert merge_scanned(Photo("1", "/p", 7), stored) == Photo("1", "/p", 7)
     older = Photo("1", "/p", 5, "offset")  # of a version 1 album, which had no such column
-    assert differs(together(stored, older), older) and together(stored, older) == stored
+    assert differs(merge_scanned(stored, older), older) and merge_scanned(stored, older) == stored
 
 
 @pytest.mark.slow
