@@ -21,6 +21,7 @@ from .photo_metadata import PhotoMetadata, first_of
 from .picture import header, sha256
 
 WRITTEN_SOURCES = ("chat", "social", "ocr", "caption", "note", "people")
+_MAX_MALFORMED = 10_000  # each is reported; a few KB of gzip can hold millions
 _MAX_LINE = 8 << 20  # bytes of one JSONL line, so that a file without line ends cannot fill the memory
 
 
@@ -34,7 +35,7 @@ def count(source: Path) -> int:
 
 def scan(source: Path) -> Iterator[Photo | Skip]:
     seen: set[str] = set()
-    number = 0
+    number = malformed = 0
     try:
         with _lines(source) as file:
             while line := file.readline(_MAX_LINE):
@@ -54,6 +55,10 @@ def scan(source: Path) -> Iterator[Photo | Skip]:
                 if isinstance(found, Photo):
                     seen.add(found.id)
                 yield found
+                malformed += isinstance(found, Skip)
+                if malformed >= _MAX_MALFORMED:
+                    yield Skip(where, f"{malformed} lines are malformed; the rest of the file is not read")
+                    return
     except (OSError, EOFError, zlib.error) as error:
         yield Skip(f"{source.name}:{number + 1}", f"the file cannot be read further ({error})")
 

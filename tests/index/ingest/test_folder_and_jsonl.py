@@ -294,6 +294,14 @@ def test_a_memory_keeps_its_own_labels_and_an_unknown_label_is_a_skip(tmp_path: 
     assert isinstance(skip, Skip) and '"sharing"' in skip.reason
 
 
+def test_a_file_of_malformed_lines_is_left_after_10_000_of_them(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.jsonl.gz"
+    path.write_bytes(gzip.compress(b"x\n" * 3_000_000))
+    skips = list(scan(path))
+    assert len(skips) == 10_001 and all(isinstance(skip, Skip) for skip in skips)
+    assert isinstance(skips[-1], Skip) and "the rest of the file is not read" in skips[-1].reason
+
+
 def test_a_truncated_gzip_ends_in_a_skip(tmp_path: Path) -> None:
     path = tmp_path / "album.jsonl.gz"
     path.write_bytes(
