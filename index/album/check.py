@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -106,10 +107,10 @@ def _find(db: apsw.Connection, path: Path) -> list[str]:
         or not 1 <= version_of(db) <= USER_VERSION
     ):
         out.append("application_id or user_version is not that of an album")
-    for words, sql in _INVARIANTS:
-        found = db.execute(sql).fetchone()
-        if found and found[0]:
-            out.append(f"{words}: {found[0]}")
+    for description, sql in _INVARIANTS:
+        record = db.execute(sql).fetchone()
+        if record and record[0]:
+            out.append(f"{description}: {record[0]}")
     meta = loader.read_meta(db, path)
     channels = loader.channel_dims(db)
     for channel, dim in channels.items():
@@ -141,6 +142,8 @@ def words_problems(path: Path) -> list[str]:
     that another program is writing, or whose disk is full is reported as clean here; SQLite's integrity check
     covers the index's own structure in any case.
     """
+    if not os.access(path, os.W_OK):
+        return []
     db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
         db.set_busy_timeout(2000)
@@ -181,9 +184,9 @@ def _checksums(db: apsw.Connection, channels: list[str]) -> list[str]:
     photos: list[Any] = db.execute("SELECT row, id, crc FROM photos ORDER BY row").fetchall()
     for start in range(0, len(photos), _BATCH):
         batch = photos[start : start + _BATCH]
-        found = checksums.of_photos(db, [row for row, _, _ in batch], channels)
+        sums = checksums.of_photos(db, [row for row, _, _ in batch], channels)
         for row, photo_id, wanted in batch:
-            if found[row] != wanted:
+            if sums[row] != wanted:
                 out.append(f"photo {photo_id!r} in row {row}: its rows do not match their checksum")
     for row, wanted, *values in db.execute(f"SELECT row, crc, {checksums.ENTITY_COLUMNS} FROM entities"):
         if checksums.of_values(tuple(values)) != wanted:
@@ -192,12 +195,12 @@ def _checksums(db: apsw.Connection, channels: list[str]) -> list[str]:
 
 
 def measure(db: apsw.Connection, path: Path, generation: int) -> AlbumStats:
-    def one(sql: str) -> tuple[int, ...]:
+    def integers(sql: str) -> tuple[int, ...]:
         return tuple(int(value or 0) for value in db.execute(sql).fetchone() or ())
 
-    photos, with_time, with_place = one("SELECT count(*), count(taken_at), count(lat_e7) FROM photos")
-    memories, memory_bytes = one("SELECT count(*), sum(length(CAST(text AS BLOB))) FROM memories")
-    entities, entity_bytes, unembedded = one(
+    photos, with_time, with_place = integers("SELECT count(*), count(taken_at), count(lat_e7) FROM photos")
+    memories, memory_bytes = integers("SELECT count(*), sum(length(CAST(text AS BLOB))) FROM memories")
+    entities, entity_bytes, unembedded = integers(
         """SELECT sum(same_as IS NULL), sum(coalesce(length(data), 0)), sum(data IS NULL AND same_as IS NULL)
         FROM entities"""
     )
@@ -210,7 +213,7 @@ def measure(db: apsw.Connection, path: Path, generation: int) -> AlbumStats:
     built: list[Any] = db.execute(
         "SELECT name, length(blob), generation, rows FROM segments ORDER BY name"
     ).fetchall()
-    found = tuple(
+    segment_stats = tuple(
         SegmentStats(str(name), int(size), int(segments.behind(db, at, rows, photos).size))
         for name, size, at, rows in built
     )
@@ -222,14 +225,14 @@ def measure(db: apsw.Connection, path: Path, generation: int) -> AlbumStats:
         memories=memories,
         memory_bytes=memory_bytes,
         entities=entities,
-        mentions=one("SELECT count(*) FROM mentions")[0],
-        edges=one("SELECT count(*) FROM edges")[0],
+        mentions=integers("SELECT count(*) FROM mentions")[0],
+        edges=integers("SELECT count(*) FROM edges")[0],
         entity_bytes=entity_bytes,
-        aliases=one("SELECT count(*) FROM entities WHERE same_as IS NOT NULL")[0],
+        aliases=integers("SELECT count(*) FROM entities WHERE same_as IS NOT NULL")[0],
         unembedded=unembedded,
-        preferences=one("SELECT count(*) FROM preferences")[0],
-        kept_home=one("SELECT count(*) FROM photos WHERE sharing = 'low' OR sensitivity = 'high'")[0],
+        preferences=integers("SELECT count(*) FROM preferences")[0],
+        kept_home=integers("SELECT count(*) FROM photos WHERE sharing = 'low' OR sensitivity = 'high'")[0],
         channels=channels,
-        segments=found,
+        segments=segment_stats,
         file_bytes=path.stat().st_size,
     )

@@ -6,6 +6,7 @@ FORMAT.md describes the same for authors of other readers; change both together.
 
 from __future__ import annotations
 
+import os
 import struct
 from pathlib import Path
 
@@ -28,7 +29,12 @@ def open_reader(path: Path) -> apsw.Connection:
     except apsw.Error as error:
         raise damaged(path, error) from None
     try:
-        _pin(connection, path)
+        if not os.access(path, os.W_OK) and not has_log(path):
+            # A reader that may not write the file could not take away the log that it would create.
+            connection.close()
+            connection = _immutable(path, "the file cannot be written")
+        else:
+            _pin(connection, path)
     except UNREADABLE as error:
         connection.close()
         if not lacks_shared_memory(error):
@@ -105,10 +111,15 @@ def lacks_shared_memory(error: Exception) -> bool:
     return isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.FullError)
 
 
+def has_log(path: Path) -> bool:
+    """Whether a write-ahead log with content lies beside the file."""
+    log = path.with_name(path.name + "-wal")
+    return log.exists() and log.stat().st_size > 0
+
+
 def _immutable(path: Path, why: str) -> apsw.Connection:
     """Opens an album that nobody writes now. Its log, if there is one, would be needed to read it."""
-    log = path.with_name(path.name + "-wal")
-    if log.exists() and log.stat().st_size:
+    if has_log(path):
         raise AlbumError(
             f"{path}: a log lies beside it, and {why}; free some space, or copy both files to another folder"
         )

@@ -9,6 +9,7 @@ opened.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -99,6 +100,8 @@ class AlbumWriter:
         """
         path = Path(path).resolve()  # one lock and one file, by whatever link the album was named
         connect(path).close()  # report a bad file before creating any file beside it
+        if not os.access(path, os.W_OK):
+            raise AlbumError(f"{path}: the file is read-only; check its permissions")
         lock = storage.WriterLock(path)
         try:
             return cls(_open_in_place(path), path, path, lock, hnsw_from, engine)
@@ -376,14 +379,14 @@ def build_segments(
         vectors = loader.vectors(db, channel, photos) if segments.is_due(db, name, photos) else None
         if vectors is not None and len(vectors) >= hnsw_from:
             segments.store(db, name, hnsw.VERSION, generation, photos, hnsw.build(vectors, photos, engine))
-    named = loader.node_count(db)
-    found = (
+    node_count = loader.node_count(db)
+    nodes = (
         loader.entity_vectors(db)
-        if named >= entity_vectors.GRAPH_FROM and segments.is_due(db, entity_vectors.SEGMENT, photos)
+        if node_count >= entity_vectors.GRAPH_FROM and segments.is_due(db, entity_vectors.SEGMENT, photos)
         else None
     )
-    if found is not None:
-        graph = hnsw.build(found.vectors, len(found.roots), engine)
+    if nodes is not None:
+        graph = hnsw.build(nodes.vectors, len(nodes.roots), engine)
         segments.store(db, entity_vectors.SEGMENT, hnsw.VERSION, generation, photos, graph)
     oldest = db.execute("SELECT min(generation) FROM segments").fetchone() or (0,)
     db.execute("DELETE FROM changes WHERE generation <= ?", oldest)
@@ -392,8 +395,6 @@ def build_segments(
 def _open_in_place(path: Path) -> apsw.Connection:
     db = storage.open_for_writing(path)
     try:
-        if db.readonly("main"):
-            raise AlbumError(f"{path}: the file is read-only; check its permissions")
         check_tables(db, path, version_of(db))
         if version_of(db) == 1:
             with db:
@@ -411,5 +412,5 @@ def _seal_all(db: apsw.Connection) -> None:
         rows.seal(row)
     for record in db.execute(f"SELECT row, {checksums.ENTITY_COLUMNS} FROM entities").fetchall():
         db.execute("UPDATE entities SET crc=? WHERE row=?", (checksums.of_values(record[1:]), record[0]))
-    told = {str(key): str(value) for key, value in db.execute("SELECT key, value FROM meta")}
-    db.execute("INSERT OR REPLACE INTO meta VALUES('crc', ?)", (str(loader.meta_crc(told)),))
+    meta = {str(key): str(value) for key, value in db.execute("SELECT key, value FROM meta")}
+    db.execute("INSERT OR REPLACE INTO meta VALUES('crc', ?)", (str(loader.meta_crc(meta)),))

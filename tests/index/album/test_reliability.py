@@ -472,10 +472,9 @@ def change(path: Path) -> None:
 
 
 @needs_fork
-def test_a_read_only_album_can_be_read_and_not_written(album_path: Path) -> None:
-    """As a user who may read it and write neither it nor its folder."""
-    if os.geteuid() != 0:
-        album_path.parent.chmod(0o555)
+@pytest.mark.parametrize("folder_mode", [0o755, 0o777], ids=["folder read-only", "folder writable"])
+def test_a_read_only_album_can_be_read_and_not_written(album_path: Path, folder_mode: int) -> None:
+    """As a user who may read the file but not write it, nor perhaps its folder; no file stays beside it."""
 
     def as_nobody(sender: Connection) -> None:
         if os.geteuid() == 0:
@@ -493,7 +492,7 @@ def test_a_read_only_album_can_be_read_and_not_written(album_path: Path) -> None
 
     before = album_path.read_bytes()
     for folder in (album_path.parent, *album_path.parents[1:3]):
-        folder.chmod(0o755 if os.geteuid() == 0 else 0o555)
+        folder.chmod(folder_mode if os.geteuid() == 0 or folder_mode == 0o777 else 0o555)
     album_path.chmod(0o444)
     reader, sender = multiprocessing.Pipe(duplex=False)
     child = FORK.Process(target=as_nobody, args=(sender,))
