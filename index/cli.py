@@ -127,8 +127,8 @@ def merge(album: Path, names: tuple[str, ...], similar: float | None, as_json: b
         for alias in names[1:]:
             writer.merge(names[0], alias)
             merged.append((names[0], alias))
-    words = "\n".join(f"{alias} is {kept}" for kept, alias in merged) or f"{album}: nothing to merge"
-    _say(as_json, {"merged": [{"kept": kept, "alias": alias} for kept, alias in merged]}, words)
+    words = "\n".join(f"{alias} is {root}" for root, alias in merged) or f"{album}: nothing to merge"
+    _say(as_json, {"merged": [{"kept": root, "alias": alias} for root, alias in merged]}, words)
 
 
 @click.command()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float32]
 RowArray = NDArray[np.int64]
-# A photo's time where none is known, in columns of times.
+# Stands for an unknown time in columns of times.
 UNKNOWN_TIME = int(np.iinfo(np.int64).min)
 
 MEMORY_SOURCES = ("chat", "social", "ocr", "caption", "note", "people", "label", "place")

@@ -1,3 +1,3 @@
-"""The album file: its tables, the one writer, the read-only view, and what checks, repairs and compacts it
+"""The album file: its tables, its one writer, its read-only view, and its check, repair and compaction
 (FORMAT.md).
 """

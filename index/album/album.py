@@ -1,8 +1,8 @@
-"""Album: a read-only view of one album file. Its three layers are files of their own and load when first
-used.
+"""Album: a read-only view of one album file. Its three layers are separate modules and load when first used.
 
-Every call may come from any thread: SQL runs under one lock, arrays are read-only once loaded. Queries arrive
-as vectors. A segment that is behind or damaged is passed over, and the rows are scanned.
+Every method may be called from any thread: SQL runs under one lock, and arrays are read-only once loaded.
+Queries arrive as vectors. For photos that a segment does not cover, or if the segment is damaged, the rows
+are scanned.
 """
 
 from __future__ import annotations
@@ -85,54 +85,56 @@ class Album:
         return self.photos([row])[0]
 
     def photos(self, rows: Sequence[int] | RowArray) -> list[Photo]:
-        """In their order. A photo that is shown has been read whole and as it was written.
+        """The photos of the given rows, in that order, each checked against its stored checksum.
 
-        Raises AlbumError.
+        Raises AlbumError for a row that does not exist and for a photo whose checksum differs. Albums of
+        format 1 store no checksums.
         """
         wanted, channels = [int(row) for row in rows], self.vectors.channels()
-        found, sums = self._file.load(
+        loaded, sums = self._file.load(
             lambda db: (loader.photos(db, wanted), checksums.of_photos(db, wanted, channels))
         )
         for row in wanted:
-            if row not in found:
+            if row not in loaded:
                 raise AlbumError(
                     f"{self._file.path}: no photo in row {row}; rows are 0..{self._file.photos - 1}"
                 )
-            if found[row][1] not in (None, sums[row]):
+            if loaded[row][1] not in (None, sums[row]):
                 raise AlbumError(
                     f"{self._file.path}: the photo in row {row} is damaged (its checksum differs); run "
                     "verify and index it again"
                 )
-        return [found[row][0] for row in wanted]
+        return [loaded[row][0] for row in wanted]
 
     def row_of(self, photo_id: str) -> int:
-        found = self._file.sql("SELECT row FROM photos WHERE id=?", (photo_id,))
-        if not found:
+        matches = self._file.sql("SELECT row FROM photos WHERE id=?", (photo_id,))
+        if not matches:
             raise AlbumError(f"{self._file.path}: no photo with id {photo_id!r} in this album")
-        return int(found[0][0])
+        return int(matches[0][0])
 
     @cached_property
     def conversations(self) -> NDArray[np.bool_]:
-        """By row: whether a message is attached, so that the photos and messages just before and after it
-        belong to its meaning.
+        """bool [photos]: whether a photo has a chat message.
+
+        For such a photo, the photos and messages just before and after it are part of its context.
         """
-        said = np.zeros(self._file.photos, np.bool_)
+        has_chat = np.zeros(self._file.photos, np.bool_)
         rows = np.array(
             self._file.sql("SELECT DISTINCT photo FROM memories WHERE source = 'chat'"), np.int64
         ).reshape(-1)
         self._file.load(lambda db: loader.within(rows, self._file.photos, "memories"))
-        said[rows] = True
-        return said
+        has_chat[rows] = True
+        return has_chat
 
     def preferences(self) -> Preferences:
-        """What was said with `prefer`, entities as the roots that they were merged into."""
-        found = self._file.sql("SELECT kind, better, worse FROM preferences ORDER BY kind, better, worse")
+        """The stored preferences; a merged entity is replaced by its root."""
+        records = self._file.sql("SELECT kind, better, worse FROM preferences ORDER BY kind, better, worse")
         roots = (
             self._file.load(loader.entity_roots).tolist()
-            if any(kind == "entity" for kind, _, _ in found)
+            if any(kind == "entity" for kind, _, _ in records)
             else []
         )
-        numbered = [(kind, a, b) for kind, a, b in found if isinstance(a, int) and isinstance(b, int)]
+        numbered = [(kind, a, b) for kind, a, b in records if isinstance(a, int) and isinstance(b, int)]
         photos = tuple((a, b) for kind, a, b in numbered if kind == "photo")
         entities = tuple(
             (roots[a], roots[b])
@@ -142,12 +144,11 @@ class Album:
         return Preferences(photos, entities)
 
     def preferred(self, ranked: Sequence[int]) -> list[int]:
-        """`ranked` (rows that match, best first) with what was preferred before what it was preferred to.
-
-        See preferences.reorder.
+        """`ranked` (rows that match, best first), reordered by the stored preferences: see
+        preferences.reorder.
         """
-        told = self._preferences
-        if not told.photos and not told.entities:
+        preferences = self._preferences
+        if not preferences.photos and not preferences.entities:
             return list(ranked)
         rows = np.asarray(ranked, np.int64)
         linked = (
@@ -155,14 +156,14 @@ class Album:
                 row: set(self.entities.entities_of.of(rows[at : at + 1]).tolist())
                 for at, row in enumerate(ranked)
             }
-            if told.entities
+            if preferences.entities
             else {}
         )
-        return reorder(ranked, [*told.photos, *between_photos(told.entities, linked)])
+        return reorder(ranked, [*preferences.photos, *between_photos(preferences.entities, linked)])
 
     def prompt_memories(self, rows: Sequence[int] | RowArray) -> list[list[str]]:
-        """For each row the memories that may enter a prompt for a model that runs elsewhere: nothing
-        low-sharing or high-sensitivity.
+        """For each row, the memories that may enter a prompt for a model that runs elsewhere: none that is
+        marked low-sharing or high-sensitivity.
         """
         return [[memory.text for memory in leaving(photo)] for photo in self.photos(rows)]
 

@@ -1,4 +1,4 @@
-"""An open album file: one connection, one lock, and what is wrong with a file said in one line."""
+"""An open album file: one connection, one lock, and read errors raised as one-line AlbumErrors."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from . import loader
 from .schema import UNREADABLE, damaged
 
 _T = TypeVar("_T")
-# Steps of SQLite's virtual machine between two looks at the count, and the steps that one read may take: a
-# full scan takes about ten steps a row, and a row has at least ten bytes; sorting multiplies that by the
-# logarithm.
+# Steps of SQLite's virtual machine between two checks of the step count; then the steps that one read may
+# take, as a constant and per byte of the file. A full scan takes about ten steps a row, and a row has at
+# least ten bytes; sorting multiplies that by the logarithm.
 _LOOK_EVERY = 100_000
 _STEPS, _STEPS_A_BYTE = 20_000_000, 200
 
 
 class AlbumFile:
-    """Shared by the three layers of one Album. `photos`: how many there are."""
+    """Shared by the three layers of one Album. `photos`: their number."""
 
     def __init__(self, connection: apsw.Connection, path: Path) -> None:
         self.connection, self.path, self.lock = connection, path, threading.RLock()
@@ -32,11 +32,11 @@ class AlbumFile:
         self.photos: int = self.load(loader.photo_count)
 
     def load(self, read: Callable[[apsw.Connection], _T]) -> _T:
-        """Reads under the lock.
+        """The result of `read`, called under the lock.
 
-        Pages that SQLite refuses, and values of a type that no writer wrote, are a damaged file: AlbumError.
-        `read` must touch no cached property: Python 3.11 computes each under a lock of its own, and two
-        threads would wait for each other.
+        Raises AlbumError for a damaged file: pages that SQLite rejects, or values of a type that no writer
+        writes. `read` must not use cached properties: Python 3.11 computes each under a separate lock, and
+        two threads would wait for each other.
         """
         with self.lock:
             self._steps.restart()
@@ -50,7 +50,7 @@ class AlbumFile:
         return self.load(lambda db: db.execute(sql, values).fetchall())
 
     def query(self, vector: FloatArray, dim: int, where: str) -> FloatArray:
-        """A query's vector as float32 [dim]. Raises AlbumError where its length is another."""
+        """A query's vector as float32 [dim]. Raises AlbumError if its length differs from `dim`."""
         array = np.asarray(vector, np.float32).reshape(-1)
         if array.size != dim:
             raise AlbumError(
@@ -61,7 +61,10 @@ class AlbumFile:
 
 
 class StepLimit:
-    """Interrupts a statement that takes more steps than any honest album of the file's size needs."""
+    """Interrupts a read that takes more steps than a valid album of the file's size can need.
+
+    It guards against crafted files.
+    """
 
     def __init__(self, db: apsw.Connection, size: int) -> None:
         self._allowed = _STEPS + _STEPS_A_BYTE * size
@@ -69,7 +72,7 @@ class StepLimit:
         db.set_progress_handler(self._look, _LOOK_EVERY)
 
     def restart(self) -> None:
-        """Starts the count anew: another read begins."""
+        """Sets the step count to zero, at the start of each read."""
         self._spent = 0
 
     def _look(self) -> bool:

@@ -136,11 +136,11 @@ def _find(db: apsw.Connection, path: Path) -> list[str]:
 
 
 def words_problems(path: Path) -> list[str]:
-    """Checks the full-text index against the memories with FTS5's own integrity check: problems, or nothing.
+    """Checks the full-text index against the memories with FTS5's integrity check; returns the problems.
 
     FTS5 runs the check as a write statement, though it changes nothing. So an album that cannot be written,
     that another program is writing, or whose disk is full is reported as clean here; SQLite's integrity check
-    covers the index's own structure in any case.
+    covers the structure of the index in any case.
     """
     if not os.access(path, os.W_OK):
         return []
@@ -166,7 +166,11 @@ def check_words(db: apsw.Connection) -> None:
 
 
 def _has_circle(db: apsw.Connection, kind: str) -> bool:
-    """Whether the preferences contain a cycle: repeatedly drops edges whose better end nothing outranks."""
+    """Whether the preferences contain a cycle.
+
+    Repeatedly drops the pairs whose better item is the worse item of no other pair; a cycle cannot be
+    dropped.
+    """
     left = {
         (int(a), int(b)) for a, b in db.execute("SELECT better, worse FROM preferences WHERE kind=?", (kind,))
     }

@@ -32,18 +32,21 @@ ENTITY_COLUMNS = "canonical, name, kind, scale, data"
 
 
 def of_photos(db: apsw.Connection, rows: Sequence[int], channels: Sequence[str]) -> dict[int, int]:
-    """Row → checksum. `channels`: the album's, sorted. ValueError if a record of another row is read."""
+    """Row → checksum. `channels`: all channels of the album, sorted.
+
+    Raises ValueError if SQLite returns a record of a row that is not in `rows`.
+    """
     listed = json.dumps([*rows])
-    found = dict.fromkeys(rows, 0)
+    sums = dict.fromkeys(rows, 0)
     queries = [(sql, (listed,)) for sql in _OF_PHOTOS] + [
         (_VECTORS, (listed, channel)) for channel in channels
     ]
     for sql, values in queries:
         for row, *record in db.execute(sql, values):
-            if row not in found:  # a damaged index can return a row that does not match
+            if row not in sums:  # a damaged index can return a row that does not match
                 raise ValueError(f"a record of photo {row} where others were asked for")
-            found[row] = of_values(record, found[row])
-    return found
+            sums[row] = of_values(record, sums[row])
+    return sums
 
 
 def of_values(values: Sequence[Any], crc: int = 0) -> int:

@@ -30,7 +30,8 @@ class EntityLayer:
     def match(
         self, query: FloatArray, rows: RowArray | RowSet, delta: float, limit: int = 32
     ) -> list[EntityMatch]:
-        """Walk the graph from the entities of `rows`, keep similarity ≥ delta, best first.
+        """The entities reached by a walk of the graph from the entities of `rows` over nodes with similarity
+        ≥ `delta`, best first, at most `limit`.
 
         A match names only photos among `rows`.
         """
@@ -41,8 +42,8 @@ class EntityLayer:
         wanted = (
             rows if isinstance(rows, RowSet) else RowSet.of(np.asarray(rows, np.int64), self._file.photos)
         )
-        # Only a similar node can be kept, so it is these that are asked whether a photo among `rows`
-        # activates them.
+        # Only similar nodes can match, so whether a photo among `rows` activates a node is computed for
+        # these only.
         photos, which = self._photos_of.gather(similar)
         activated = similar[np.bincount(which[wanted.mask[photos]], minlength=similar.size) > 0]
         out = []
@@ -56,13 +57,13 @@ class EntityLayer:
         return out
 
     def names(self, limit: int) -> list[str]:
-        """The most linked first."""
+        """At most `limit` names of entities, those linked to the most photos first; no aliases."""
         order = np.argsort(-np.bincount(self._mentions[0], minlength=self._entity_count), kind="stable")
         roots = self._file.load(loader.entity_roots)
         return [self._entity_name(int(row))[0] for row in order[roots[order] == order][:limit]]
 
     def links(self, entities: Sequence[int]) -> list[tuple[int, int]]:
-        """The edges (parent and child, in either order, once each) that join two of these entity rows."""
+        """The edges between two of these entity rows, each once and as (lower row, higher row)."""
         known = sorted(set(entities))
         near, which = self._edges.gather(np.asarray(known, np.int64))
         return sorted(
@@ -80,15 +81,15 @@ class EntityLayer:
     @cached_property
     def nodes(self) -> EntityNodes | None:
         def read(db: apsw.Connection) -> EntityNodes | None:
-            found = loader.entity_vectors(db)
-            if found is None:
+            node_vectors = loader.entity_vectors(db)
+            if node_vectors is None:
                 return None
             graph = (
                 segments.load(db, entity_vectors.SEGMENT, hnsw.VERSION, self._file.photos)
-                if len(found.vectors) >= entity_vectors.GRAPH_FROM
+                if len(node_vectors.vectors) >= entity_vectors.GRAPH_FROM
                 else None
             )
-            return EntityNodes.of(found, None if graph is None else graph.blob)
+            return EntityNodes.of(node_vectors, None if graph is None else graph.blob)
 
         return self._file.load(read)
 

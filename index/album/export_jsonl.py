@@ -21,7 +21,7 @@ from .album import Album
 from .schema import check_output
 from .sharing import leaving, may_leave
 
-_FOUND_BY_PROGRAM = ("label", "place")
+_DERIVED = ("label", "place")
 _EPOCH = datetime(1970, 1, 1)
 
 
@@ -29,8 +29,8 @@ _EPOCH = datetime(1970, 1, 1)
 class Exported:
     """The counts of an export.
 
-    `kept_photos`, `kept_memories`: how many were left out for their labels; all memories of a photo that was
-    left out count.
+    `kept_photos`, `kept_memories`: how many were left out because of their sharing or sensitivity label. All
+    memories of an omitted photo count.
     """
 
     path: Path
@@ -41,25 +41,28 @@ class Exported:
 
 
 def export_jsonl(album: Album, path: Path, *, everything: bool = False) -> Exported:
-    """Writes `path`. `everything`: also what the labels would keep on the device. Raises AlbumError."""
+    """Writes `path`. `everything`: also photos and memories whose labels keep them on the device.
+
+    Raises AlbumError.
+    """
     path = Path(path)
     check_output(path)
     aside = path.with_name(path.name + ".partial")
-    taken = memories = kept = kept_memories = 0
+    exported = memories = withheld = withheld_memories = 0
     try:
         with aside.open("x", encoding="utf-8", newline="\n") as file:
             for photo in _photos(album):
                 allowed = photo.memories if everything else leaving(photo)
                 if everything or may_leave(photo):
-                    written = [memory for memory in allowed if memory.source not in _FOUND_BY_PROGRAM]
-                    taken, memories, kept_memories = (
-                        taken + 1,
+                    written = [memory for memory in allowed if memory.source not in _DERIVED]
+                    exported, memories, withheld_memories = (
+                        exported + 1,
                         memories + len(written),
-                        kept_memories + len(photo.memories) - len(allowed),
+                        withheld_memories + len(photo.memories) - len(allowed),
                     )
                     file.write(json.dumps(_line(photo, written), ensure_ascii=False) + "\n")
                 else:
-                    kept, kept_memories = kept + 1, kept_memories + len(photo.memories)
+                    withheld, withheld_memories = withheld + 1, withheld_memories + len(photo.memories)
             file.flush()
             os.fsync(file.fileno())
         aside.replace(path)
@@ -72,7 +75,7 @@ def export_jsonl(album: Album, path: Path, *, everything: bool = False) -> Expor
                 f"{path}: cannot be written ({error.strerror}); check the folder and the free space"
             ) from None
         raise
-    return Exported(path, taken, memories, kept, kept_memories)
+    return Exported(path, exported, memories, withheld, withheld_memories)
 
 
 def _photos(album: Album) -> Iterator[Photo]:

@@ -26,7 +26,7 @@ MAX_WORDS = 64
 # hardly discriminates.
 _COMMON = (1_000, 0.02, 10_000)
 _K1, _B = 1.2, 0.75
-# FTS5's own bm25() takes 2 µs a memory; reading the ids as one comma-separated text takes a tenth of that.
+# FTS5's bm25() takes 2 µs a memory; reading the ids as one comma-separated text takes a tenth of that.
 _COUNT = "SELECT doc FROM temp.word_counts WHERE term = ?"
 _PLACES = "SELECT group_concat(doc) FROM temp.word_places WHERE term = ?"
 _PHRASE = "SELECT rowid, bm25(memories_fts) FROM memories_fts WHERE memories_fts MATCH ? LIMIT ?"
@@ -86,19 +86,22 @@ class Texts:
     @classmethod
     def read(cls, db: apsw.Connection, owner: RowArray) -> Texts:
         """Raises ValueError for an index that refers to memories that do not exist."""
-        found: list[Any] = db.execute("SELECT id, sz FROM memories_fts_docsize ORDER BY id").fetchall()
-        ids = np.array([memory for memory, _ in found], np.int64)
+        records: list[Any] = db.execute("SELECT id, sz FROM memories_fts_docsize ORDER BY id").fetchall()
+        ids = np.array([memory for memory, _ in records], np.int64)
         within(ids, len(owner), "words of memories")
         lengths = np.zeros(len(owner), np.float32)
-        lengths[ids] = [size[0] if len(size) == 1 else _varint(size) for _, size in found]
-        return cls(owner, lengths, len(found))
+        lengths[ids] = [size[0] if len(size) == 1 else _varint(size) for _, size in records]
+        return cls(owner, lengths, len(records))
 
     @cached_property
     def _mean(self) -> float:
         return float(self.lengths.sum(dtype=np.float64)) / max(self.count, 1)
 
     def bm25(self, memories: RowArray, times: RowArray) -> NDArray[np.float64]:
-        """float64: BM25, as FTS5 has it but positive, of a word that occurs `times` in each of `memories`."""
+        """float64 [len(memories)]: a word's BM25 score in each of the memories that hold it.
+
+        `times`: how often the word occurs in each. As FTS5 computes it, but positive.
+        """
         # FTS5's inverse document frequency; a word in most memories counts next to nothing.
         idf = max(log((self.count - len(memories) + 0.5) / (len(memories) + 0.5)), 1e-6)
         saturation = _K1 * (1 - _B + _B * self.lengths[memories] / self._mean)
@@ -118,8 +121,8 @@ def look_up(
     tokens = db.fts5_tokenizer("porter", ["unicode61"])
     words = []
     for forms in spellings[:MAX_WORDS]:
-        found = [_hits(db, tokens, form, bound, texts) for form in forms]
-        memories, scores = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        hits = [_hits(db, tokens, form, bound, texts) for form in forms]
+        memories, scores = (np.concatenate(parts) for parts in zip(*hits, strict=True))
         if len(memories) <= bound:
             words.append(_word(forms, memories, scores, texts.owner))
     return WordScores(tuple(words), photos)
@@ -147,11 +150,11 @@ def _hits(
     if count > bound:
         return np.zeros(bound + 1, np.int64), np.zeros(bound + 1)
     (line,) = db.execute(_PLACES, (terms[0],)).fetchone() or ("",)
-    stands = np.fromstring(line or "", np.int64, sep=",")  # a memory id per occurrence, ascending
-    within(stands, len(texts.owner), "words of memories")
-    first = np.flatnonzero(np.diff(stands, prepend=-1))
-    memories = stands[first]
-    return memories, texts.bm25(memories, np.diff(first, append=stands.size))
+    occurrences = np.fromstring(line or "", np.int64, sep=",")  # a memory id per occurrence, ascending
+    within(occurrences, len(texts.owner), "words of memories")
+    first = np.flatnonzero(np.diff(occurrences, prepend=-1))
+    memories = occurrences[first]
+    return memories, texts.bm25(memories, np.diff(first, append=occurrences.size))
 
 
 def _varint(data: bytes) -> int:
@@ -167,5 +170,7 @@ def _word(forms: tuple[str, ...], memories: RowArray, scores: NDArray[np.float64
     at = owner[memories][order]
     first = np.flatnonzero(np.diff(at, prepend=-1))
     best = np.maximum.reduceat(scores[order], first) if at.size else np.zeros(0)
-    n, held = len(owner), len(memories) if len(forms) == 1 else len(set(memories.tolist()))
-    return Word(forms[0], at[first], best.astype(np.float32), log(1 + (n - held + 0.5) / (held + 0.5)))
+    n, frequency = len(owner), len(memories) if len(forms) == 1 else len(set(memories.tolist()))
+    return Word(
+        forms[0], at[first], best.astype(np.float32), log(1 + (n - frequency + 0.5) / (frequency + 0.5))
+    )

@@ -30,15 +30,13 @@ _POINT = (
 
 
 def read_meta(db: apsw.Connection, path: Path) -> AlbumMeta:
-    found = {str(key): str(value) for key, value in db.execute("SELECT key, value FROM meta")}
+    meta = {str(key): str(value) for key, value in db.execute("SELECT key, value FROM meta")}
     try:
-        if "crc" in found and int(found["crc"]) != meta_crc(found):
+        if "crc" in meta and int(meta["crc"]) != meta_crc(meta):
             raise AlbumError(
                 f"{path}: the meta table is damaged (its checksum differs); build the album again"
             )
-        return AlbumMeta(
-            found["text_encoder"], found["image_encoder"], int(found["dim"]), float(found["delta"])
-        )
+        return AlbumMeta(meta["text_encoder"], meta["image_encoder"], int(meta["dim"]), float(meta["delta"]))
     except (KeyError, ValueError, TypeError) as error:
         raise AlbumError(f"{path}: the meta table lacks or spoils {error}; build the album again") from None
 
@@ -48,12 +46,15 @@ def meta_crc(meta: Mapping[str, str]) -> int:
 
 
 def read_generation(db: apsw.Connection) -> int:
-    found = db.execute("SELECT value FROM meta WHERE key='generation'").fetchone()
-    return int(found[0]) if found else 0
+    record = db.execute("SELECT value FROM meta WHERE key='generation'").fetchone()
+    return int(record[0]) if record else 0
 
 
 def photo_count(db: apsw.Connection) -> int:
-    """The last row + 1, since rows are 0..n-1; counting them would read an index as long as the album."""
+    """The number of photos: the last row + 1, since rows are 0..n-1. count(*) would read a whole index.
+
+    Raises ValueError for a row number larger than the file, which only damage can cause.
+    """
     (count,) = db.execute("SELECT coalesce(max(row), -1) + 1 FROM photos").fetchone() or (0,)
     (size,) = db.execute(
         "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
@@ -65,22 +66,22 @@ def photo_count(db: apsw.Connection) -> int:
 
 def points(db: apsw.Connection) -> Int64Array:
     """int64 [n, 3] of (lat_e7, lon_e7, wall time), LOWEST where unknown, in order of row."""
-    found = _on_the_wall(db.execute(f"{_POINT} ORDER BY row", (LOWEST,)).fetchall())
-    if len(found) != photo_count(db):
+    out = _in_wall_time(db.execute(f"{_POINT} ORDER BY row", (LOWEST,)).fetchall())
+    if len(out) != photo_count(db):
         raise ValueError("photo rows are not 0..n-1")
-    return found
+    return out
 
 
 def points_of(db: apsw.Connection, rows: RowArray) -> Int64Array:
     """As `points`, of the given rows only, in their order."""
-    found = [db.execute(f"{_POINT} WHERE row=?2", (LOWEST, row)).fetchone() for row in rows.tolist()]
-    if None in found:
+    records = [db.execute(f"{_POINT} WHERE row=?2", (LOWEST, row)).fetchone() for row in rows.tolist()]
+    if None in records:
         raise ValueError("photo rows are not 0..n-1")
-    return _on_the_wall(found)
+    return _in_wall_time(records)
 
 
-def _on_the_wall(records: list[Any]) -> Int64Array:
-    """int64 [n, 3] with the time converted from UTC to wall time, which is what cues mean."""
+def _in_wall_time(records: list[Any]) -> Int64Array:
+    """int64 [n, 3] with the time converted from UTC to wall time, to which cues refer."""
     raw = np.array(records, np.int64).reshape(-1, 4)
     raw[:, 2] += np.where(raw[:, 2] == LOWEST, 0, 60_000 * raw[:, 3])
     return np.ascontiguousarray(raw[:, :3])
@@ -92,12 +93,12 @@ def channel_dims(db: apsw.Connection) -> dict[str, int]:
     Jumps from channel to channel through the primary key, so that not every vector is read.
     """
     out: dict[str, int] = {}
-    found = db.execute("SELECT channel, length(data) FROM vectors ORDER BY channel LIMIT 1").fetchone()
-    while found:
-        out[str(found[0])] = int(found[1])
-        found = db.execute(
+    record = db.execute("SELECT channel, length(data) FROM vectors ORDER BY channel LIMIT 1").fetchone()
+    while record:
+        out[str(record[0])] = int(record[1])
+        record = db.execute(
             "SELECT channel, length(data) FROM vectors WHERE channel > ? ORDER BY channel LIMIT 1",
-            (found[0],),
+            (record[0],),
         ).fetchone()
     return out
 
@@ -106,10 +107,10 @@ def vectors(db: apsw.Connection, channel: str, photos: int) -> VectorSet | None:
     rows = db.execute(
         "SELECT photo, scale, data, fine FROM vectors WHERE channel=? ORDER BY photo, chunk", (channel,)
     ).fetchall()
-    found = vector_set(rows, f"channel {channel!r}") if rows else None
-    if found is not None:
-        within(found.owners, photos, "vectors")
-    return found
+    channel_vectors = vector_set(rows, f"channel {channel!r}") if rows else None
+    if channel_vectors is not None:
+        within(channel_vectors.owners, photos, "vectors")
+    return channel_vectors
 
 
 def entity_roots(db: apsw.Connection) -> RowArray:
@@ -146,17 +147,17 @@ def entity_vectors(db: apsw.Connection) -> NodeVectors | None:
     return NodeVectors(vector_set(rows, "entities"), entity_roots(db)) if rows else None
 
 
-def vector_set(rows: list[Any], what: str) -> VectorSet:
+def vector_set(rows: list[Any], subject: str) -> VectorSet:
     dim = len(rows[0][2])
     joined = b"".join([row[2] for row in rows])
     if len(joined) != dim * len(rows):
-        raise AlbumError(f"{what}: vectors of different lengths; run verify and build the album again")
+        raise AlbumError(f"{subject}: vectors of different lengths; run verify and build the album again")
     codes = np.frombuffer(joined, np.int8).reshape(len(rows), dim)
     owners = np.array([row[0] for row in rows], np.int64)
     fine = _fine([row[3] for row in rows], dim) if len(rows[0]) > 3 else None
     scales = np.array([row[1] for row in rows], np.float64)
     if not ((scales >= 0) & (scales < MAX_SCALE)).all():
-        raise ValueError(f"{what}: an invalid scale")
+        raise ValueError(f"{subject}: an invalid scale")
     return VectorSet(codes, scales.astype(np.float32), owners, fine)
 
 
@@ -178,18 +179,18 @@ def pairs(db: apsw.Connection, table: str, limits: tuple[int, int]) -> RowArray:
     sql = {"mentions": "SELECT entity, photo FROM mentions", "edges": "SELECT parent, child FROM edges"}[
         table
     ]
-    found: NDArray[np.int64] = np.array(db.execute(sql).fetchall(), np.int64).reshape(-1, 2)
+    links: NDArray[np.int64] = np.array(db.execute(sql).fetchall(), np.int64).reshape(-1, 2)
     for column, limit in enumerate(limits):
-        within(found[:, column], limit, f"{table} links")
+        within(links[:, column], limit, f"{table} links")
     roots = entity_roots(db)
-    within(found[:, 0], len(roots), f"{table} links")
+    within(links[:, 0], len(roots), f"{table} links")
     if not np.array_equal(roots, np.arange(len(roots))):
-        found[:, 0] = roots[found[:, 0]]
+        links[:, 0] = roots[links[:, 0]]
         if table == "edges":
-            found[:, 1] = roots[found[:, 1]]
-            found = found[found[:, 0] != found[:, 1]]
-        found = np.unique(found, axis=0)
-    return np.ascontiguousarray(found.T)
+            links[:, 1] = roots[links[:, 1]]
+            links = links[links[:, 0] != links[:, 1]]
+        links = np.unique(links, axis=0)
+    return np.ascontiguousarray(links.T)
 
 
 def memory_owners(db: apsw.Connection, photos: int) -> RowArray:
@@ -197,21 +198,21 @@ def memory_owners(db: apsw.Connection, photos: int) -> RowArray:
 
     The number of gaps is bounded by the numbers of photos and memories; ValueError beyond that.
     """
-    found = np.array([(0, 0), *db.execute("SELECT id, photo FROM memories ORDER BY id")], np.int64)
-    within(found[:, 0], 16 * (len(found) + photos) + 1024, "memory ids")
-    within(found[1:, 1], photos, "memories")
-    owner = np.zeros(int(found[-1, 0]) + 1, np.int64)
-    owner[found[:, 0]] = found[:, 1]
+    records = np.array([(0, 0), *db.execute("SELECT id, photo FROM memories ORDER BY id")], np.int64)
+    within(records[:, 0], 16 * (len(records) + photos) + 1024, "memory ids")
+    within(records[1:, 1], photos, "memories")
+    owner = np.zeros(int(records[-1, 0]) + 1, np.int64)
+    owner[records[:, 0]] = records[:, 1]
     return owner
 
 
-def within(numbers: NDArray[np.int64], limit: int, what: str) -> None:
-    """Raises ValueError unless all numbers lie in 0..limit-1.
+def within(numbers: NDArray[np.int64], limit: int, subject: str) -> None:
+    """Raises ValueError unless all numbers lie in 0..limit-1. `subject`: their name in the message.
 
-    Others come from damage only, and would index wrongly or crash in numpy.
+    Numbers outside come from damage only; as indices they would select wrong items or make numpy fail.
     """
     if numbers.size and not (int(numbers.min()) >= 0 and int(numbers.max()) < limit):
-        raise ValueError(f"{what} outside 0..{limit - 1}")
+        raise ValueError(f"{subject} outside 0..{limit - 1}")
 
 
 def photos(db: apsw.Connection, rows: Sequence[int]) -> dict[int, tuple[Photo, int | None]]:
@@ -224,9 +225,9 @@ def photos(db: apsw.Connection, rows: Sequence[int]) -> dict[int, tuple[Photo, i
         (listed,),
     ):
         memories[row].append(Memory(*memory))
-    found = db.execute(f"SELECT crc, {PHOTO_COLUMNS} FROM photos WHERE row {checksums.AMONG}", (listed,))
+    records = db.execute(f"SELECT crc, {PHOTO_COLUMNS} FROM photos WHERE row {checksums.AMONG}", (listed,))
     return {
-        record[0]: (to_photo(record, tuple(memories[record[0]])), checksum) for checksum, *record in found
+        record[0]: (to_photo(record, tuple(memories[record[0]])), checksum) for checksum, *record in records
     }
 
 

@@ -19,7 +19,7 @@ from ..errors import AlbumError
 from . import loader
 from .rows import seal_entity
 
-# Not prices and dates: two of them stay two, however near their vectors are.
+# Prices and dates are left out: two of them are never the same entity, however similar their vectors.
 _MERGED_BY_MEANING = ("person", "place", "thing")
 _BLOCK = 1024
 _ROOT = """WITH RECURSIVE up(row, same_as) AS (SELECT row, same_as FROM entities WHERE row = ?
@@ -32,10 +32,10 @@ def find(db: apsw.Connection, path: Path, name: str) -> int:
     spelled = " ".join(name.split())
     sql = """SELECT row FROM entities WHERE name=?1 OR canonical=?2
         ORDER BY name<>?1, same_as IS NOT NULL, row LIMIT 1"""
-    found = db.execute(sql, (spelled, canonical(name))).fetchone()
-    if not found:
+    record = db.execute(sql, (spelled, canonical(name))).fetchone()
+    if not record:
         raise AlbumError(f"{path}: no entity named {name!r} in this album, and no photo with that id")
-    return int(found[0])
+    return int(record[0])
 
 
 def root_of(db: apsw.Connection, path: Path, name: str) -> int:
@@ -43,17 +43,17 @@ def root_of(db: apsw.Connection, path: Path, name: str) -> int:
 
 
 def _root(db: apsw.Connection, row: int) -> int:
-    found = db.execute(_ROOT, (row,)).fetchone()
-    if not found:
+    record = db.execute(_ROOT, (row,)).fetchone()
+    if not record:
         raise ValueError(f"entity {row} is an alias of itself")
-    return int(found[0])
+    return int(record[0])
 
 
 def merge(db: apsw.Connection, path: Path, name: str, alias: str) -> None:
-    one, other = find(db, path, name), root_of(db, path, alias)
-    if _root(db, one) == other:
+    row, alias_root = find(db, path, name), root_of(db, path, alias)
+    if _root(db, row) == alias_root:
         raise AlbumError(f"{path}: {name!r} and {alias!r} are one entity already; nothing to merge")
-    db.execute("UPDATE entities SET same_as=?, split=0 WHERE row=?", (_root(db, one), other))
+    db.execute("UPDATE entities SET same_as=?, split=0 WHERE row=?", (_root(db, row), alias_root))
 
 
 def split(db: apsw.Connection, path: Path, name: str) -> list[str]:
@@ -64,7 +64,7 @@ def split(db: apsw.Connection, path: Path, name: str) -> list[str]:
         raise AlbumError(f"{path}: {name!r} is one entity with no alias; nothing to split")
     root = _root(db, row)
     for alias in freed:
-        # A spelling has no vector of its own: it starts with a copy of its root's vector.
+        # An alias added as a new spelling has no vector: it gets a copy of its root's.
         db.execute(
             "UPDATE entities SET (scale, data) = (SELECT scale, data FROM entities WHERE row=?) "
             "WHERE row=? AND data IS NULL",
@@ -79,17 +79,17 @@ def split(db: apsw.Connection, path: Path, name: str) -> list[str]:
 
 
 def merge_similar(db: apsw.Connection, threshold: float) -> list[tuple[str, str]]:
-    """Merges root entities of one kind whose cosine is at least `threshold`; returns (kept, alias) names.
+    """Merges root entities of one kind whose cosine is at least `threshold`; returns (root, alias) names.
 
-    The most mentioned one is kept. Entities that a user has split are never merged here.
+    The most mentioned one stays the root. Entities that a user has split are never merged here.
     """
     if not 0.0 < threshold <= 1.0:
         raise AlbumError(f"threshold {threshold}: a cosine above 0 and at most 1 is needed")
     out = []
     for kind in _MERGED_BY_MEANING:
-        for kept, alias in _similar(db, kind, threshold):
-            db.execute("UPDATE entities SET same_as=? WHERE row=?", (kept[0], alias[0]))
-            out.append((kept[1], alias[1]))
+        for root, alias in _similar(db, kind, threshold):
+            db.execute("UPDATE entities SET same_as=? WHERE row=?", (root[0], alias[0]))
+            out.append((root[1], alias[1]))
     return out
 
 
@@ -109,20 +109,20 @@ def _similar(db: apsw.Connection, kind: str, threshold: float) -> Iterator[tuple
         np.float32
     )
     codes /= np.maximum(np.linalg.norm(codes, axis=1, keepdims=True), 1e-9)
-    gone: set[int] = set()
+    merged: set[int] = set()
     for start in range(0, len(rows), _BLOCK):
-        near = codes[start : start + _BLOCK] @ codes.T
-        for at, other in np.argwhere(near >= threshold):
-            kept, alias = int(start + at), int(other)
+        cosines = codes[start : start + _BLOCK] @ codes.T
+        for at, other in np.argwhere(cosines >= threshold):
+            root, alias = int(start + at), int(other)
             if (
-                kept < alias
-                and not {kept, alias} & gone
-                and _digits(rows[kept][3]) == _digits(rows[alias][3])
+                root < alias
+                and not {root, alias} & merged
+                and _digits(rows[root][3]) == _digits(rows[alias][3])
             ):
-                gone.add(alias)
-                yield (int(rows[kept][0]), str(rows[kept][3])), (int(rows[alias][0]), str(rows[alias][3]))
+                merged.add(alias)
+                yield (int(rows[root][0]), str(rows[root][3])), (int(rows[alias][0]), str(rows[alias][3]))
 
 
 def _digits(name: str) -> list[str]:
-    """The numbers in a name: "Hall 3" and "Hall 4" are never merged, however near their vectors are."""
+    """The numbers in a name: "Hall 3" and "Hall 4" are never merged, however similar their vectors."""
     return re.findall(r"\d+", name)

@@ -1,7 +1,7 @@
 """Feedback of the form "A is better than B", stored as an acyclic graph that reorders rankings.
 
-A preference takes effect only where both A and B match. Between two entities: a photo linked to the better
-and not to the worse one outranks a photo linked to the worse and not to the better one.
+A preference takes effect only where both A and B match. Between two entities, a photo linked only to the
+better one outranks a photo linked only to the worse one.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def between_photos(entities: Iterable[Pair], linked: Mapping[int, AbstractSet[in
 def prefer(db: apsw.Connection, path: Path, better: str, worse: str) -> None:
     """Stores the preference; raises AlbumError if it would close a cycle through other preferences.
 
-    The direct opposite, if stored, is deleted: the latest statement counts.
+    The opposite preference, if stored, is deleted: the latest one counts.
     """
     kind, first, second = _resolve(db, path, better, worse)
     if first == second:
@@ -90,9 +90,9 @@ def _resolve(db: apsw.Connection, path: Path, better: str, worse: str) -> tuple[
     if photos[0] and photos[1]:
         return "photo", int(photos[0][0]), int(photos[1][0])
     if photos[0] or photos[1]:
-        stranger = worse if photos[0] else better
+        unknown = worse if photos[0] else better
         raise AlbumError(
-            f"{path}: no photo with id {stranger!r} in this album; give two photo ids, or two entity names"
+            f"{path}: no photo with id {unknown!r} in this album; give two photo ids, or two entity names"
         )
     from .merging import root_of  # imported here because readers never need it
 

@@ -43,13 +43,13 @@ def begin(album: Path, aside: Path, meta: AlbumMeta) -> None:
                         "UPDATE entities SET crc = ? WHERE row = ?",
                         (checksums.of_values(record[1:]), record[0]),
                     )
-                told = {
+                encoders = {
                     "text_encoder": meta.text_encoder,
                     "image_encoder": meta.image_encoder,
                     "dim": str(meta.dim),
                     "delta": repr(float(meta.delta)),
                 }
-                pairs = {**told, "crc": str(loader.meta_crc(told)), _OF: _state(album)}
+                pairs = {**encoders, "crc": str(loader.meta_crc(encoders)), _OF: _state(album)}
                 copy.executemany("INSERT OR REPLACE INTO meta VALUES(?,?)", list(pairs.items()))
         finally:
             copy.close()
@@ -69,10 +69,10 @@ def continues(aside: Path, album: Path) -> bool:
     """
     db = connect(aside)
     try:
-        found = db.execute("SELECT value FROM meta WHERE key = ?", (_OF,)).fetchone()
+        record = db.execute("SELECT value FROM meta WHERE key = ?", (_OF,)).fetchone()
     finally:
         db.close()
-    return found is not None and found[0] == _state(album)
+    return record is not None and record[0] == _state(album)
 
 
 def finish(aside: Path) -> None:
@@ -94,8 +94,8 @@ def _state(album: Path) -> str:
         generation = loader.read_generation(db)
     finally:
         db.close()  # checkpoints a WAL that a killed writer left
-    found = album.stat()
-    return f"{generation} {found.st_size} {found.st_mtime_ns}"
+    status = album.stat()
+    return f"{generation} {status.st_size} {status.st_mtime_ns}"
 
 
 def encoded(aside: Path) -> set[int]:

@@ -22,7 +22,9 @@ class AlbumMeta:
 
 @dataclass(frozen=True, eq=False)
 class TextResult:
-    """`rows`: photos, best first; `scores`: BM25 of each photo's best memory, positive, higher is better."""
+    """`rows`: photos, best first; `scores`: the sum over the query's words of the BM25 of the photo's best
+    memory for that word, positive, higher is better.
+    """
 
     rows: RowArray
     scores: FloatArray

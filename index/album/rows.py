@@ -20,7 +20,8 @@ from . import checksums
 from .loader import PHOTO_COLUMNS
 
 MAX_CHUNKS = (1 << 16) - 1  # the graph segment counts them in 16 bits
-# Memory ids are renumbered when fewer than one in so many is in use, so that readers can hold an array by id.
+# Memory ids are renumbered when fewer than one in _SPARSE is in use, so that readers can hold arrays indexed
+# by memory id.
 _SPARSE = 4
 
 
@@ -35,10 +36,10 @@ class Rows:
         return self._one("SELECT coalesce(max(row), -1) + 1 FROM photos")
 
     def find(self, photo_id: str) -> int:
-        found = self._db.execute("SELECT row FROM photos WHERE id=?", (photo_id,)).fetchone()
-        if not found:
+        record = self._db.execute("SELECT row FROM photos WHERE id=?", (photo_id,)).fetchone()
+        if not record:
             raise AlbumError(f"{self._where}: no photo with id {photo_id!r} in this album")
-        return int(found[0])
+        return int(record[0])
 
     def insert(self, item: Encoded, generation: int) -> None:
         row = self.count()
@@ -92,8 +93,8 @@ class Rows:
             renumber_memories(self._db)
 
     def _one(self, sql: str) -> int:
-        found = self._db.execute(sql).fetchone()
-        return int(found[0]) if found else 0
+        record = self._db.execute(sql).fetchone()
+        return int(record[0]) if record else 0
 
     def _changed(self, row: int, generation: int) -> None:
         self._db.execute("INSERT OR REPLACE INTO changes VALUES(?,?)", (row, generation))
@@ -138,8 +139,8 @@ class Rows:
             or len(array) > MAX_CHUNKS
             or not np.isfinite(array).all()
         ):
-            what = f"photo {photo_id!r}, channel {channel!r}: vectors of shape {array.shape}"
-            raise AlbumError(f"{self._where}: {what} where finite [n, {dim}] is needed; check the encoder")
+            subject = f"photo {photo_id!r}, channel {channel!r}: vectors of shape {array.shape}"
+            raise AlbumError(f"{self._where}: {subject} where finite [n, {dim}] is needed; check the encoder")
         codes, scales = quantize(array)
         fine = residue(array, codes, scales)
         rows = [
@@ -190,14 +191,14 @@ class Rows:
 def entity_row(db: apsw.Connection, name: str, kind: str) -> int | None:
     """The entity row of a name, inserted if it is new; None if the name has no canonical form.
 
-    A new spelling of a known name becomes its alias, without a vector of its own.
+    A new spelling of a known name becomes its alias and gets no vector.
     """
     name = " ".join(name.split())
     key = canonical(name)
     if not key:
         return None
-    if found := db.execute("SELECT row FROM entities WHERE name=?", (name,)).fetchone():
-        return int(found[0])
+    if record := db.execute("SELECT row FROM entities WHERE name=?", (name,)).fetchone():
+        return int(record[0])
     same = db.execute(
         "SELECT row FROM entities WHERE canonical=? ORDER BY same_as IS NOT NULL, row LIMIT 1", (key,)
     ).fetchone()

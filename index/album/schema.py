@@ -1,4 +1,4 @@
-"""Opens album files: header and version checks, read-only snapshots, and the errors for files that are no
+"""Opens album files: header and version checks, read-only snapshots, and errors for files that are not
 albums.
 
 FORMAT.md describes the same for authors of other readers; change both together.
@@ -17,8 +17,8 @@ from .tables import APPLICATION_ID, USER_VERSION, VIEWS_OF_1, WORDS, check_table
 
 _SQLITE_MAGIC = b"SQLite format 3\x00"
 _NO_SHARED_MEMORY = (apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_SHMMAP, apsw.SQLITE_IOERR_SHMOPEN)
-# What reading a damaged or crafted file raises: SQLite's own errors, and Python's for a value of a type or a
-# size that no writer wrote.
+# The exceptions raised by reading a damaged or crafted file: SQLite's errors, and Python's for a value of a
+# type or size that no writer writes.
 UNREADABLE = (apsw.Error, ValueError, TypeError, OverflowError, IndexError, KeyError)
 
 
@@ -26,42 +26,50 @@ def open_reader(path: Path) -> apsw.Connection:
     """A read-only connection that sees one snapshot of the album until it is closed. Raises AlbumError."""
     try:
         connection = connect(path)
+        if _is_sealed(path) and not has_log(path):
+            connection.close()
+            return _immutable(path, "nobody may write the album")
     except apsw.Error as error:
         raise damaged(path, error) from None
     try:
-        if not os.access(path, os.W_OK) and not has_log(path):
-            # A reader that may not write the file could not take away the log that it would create.
-            connection.close()
-            connection = _immutable(path, "the file cannot be written")
-        else:
-            _pin(connection, path)
+        _pin(connection, path)
+        # Checked again, since the WAL may hold a newer header than the file.
+        _check_version(connection, path)
     except UNREADABLE as error:
         connection.close()
         if not lacks_shared_memory(error):
             raise damaged(path, error) from None
-        connection = _immutable(
-            path,
-            "the disk is full"
-            if isinstance(error, apsw.IOError | apsw.FullError)
-            else "the folder cannot be written",
-        )
+        is_full = isinstance(error, apsw.IOError | apsw.FullError)
+        return _immutable(path, "the disk is full" if is_full else "the folder cannot be written")
     except AlbumError:
         connection.close()
         raise
-    # Checked again, since the WAL may hold a newer header than the file.
+    return connection
+
+
+def _is_sealed(path: Path) -> bool:
+    """Whether nobody writes the album: it has no write permission at all, or its file system is read-only.
+
+    A reader could create the -wal and -shm files beside such an album, but not take them away again.
+    """
+    if os.access(path, os.W_OK):
+        return False
+    is_read_only = hasattr(os, "statvfs") and bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+    return is_read_only or not path.stat().st_mode & 0o222
+
+
+def _check_version(connection: apsw.Connection, path: Path) -> None:
     if not 1 <= (version := version_of(connection)) <= USER_VERSION:
-        connection.close()
         raise AlbumError(
             f"{path}: album format {version}, this program reads up to {USER_VERSION}; update the program"
         )
-    return connection
 
 
 def connect(path: Path) -> apsw.Connection:
     """Opens the file if its header is that of a readable album; else raises AlbumError with the cause.
 
-    The header is read through SQLite: closing a file descriptor of our own would drop every POSIX lock that
-    this process holds on the file.
+    The header is read through SQLite: closing another file descriptor of the file would drop every POSIX lock
+    that this process holds on it.
     """
     try:
         size = path.stat().st_size
@@ -102,9 +110,9 @@ def _pin(connection: apsw.Connection, path: Path) -> None:
 
 
 def lacks_shared_memory(error: Exception) -> bool:
-    """Whether SQLite could not create the small file beside the album that readers and writers share.
+    """Whether SQLite could not create the album's -shm file, which readers and writers share.
 
-    That is so in a folder that cannot be written, and on a full disk. The album itself may be sound.
+    The cause is a folder that cannot be written or a full disk; the album itself may be intact.
     """
     if isinstance(error, apsw.IOError):
         return getattr(error, "extendedresult", 0) in _NO_SHARED_MEMORY
@@ -118,15 +126,22 @@ def has_log(path: Path) -> bool:
 
 
 def _immutable(path: Path, why: str) -> apsw.Connection:
-    """Opens an album that nobody writes now. Its log, if there is one, would be needed to read it."""
+    """Opens an album without shared memory, which is safe only while nobody writes it.
+
+    Raises AlbumError if a WAL lies beside it: its pages would be needed to read the album.
+    """
     if has_log(path):
         raise AlbumError(
             f"{path}: a log lies beside it, and {why}; free some space, or copy both files to another folder"
         )
     uri = path.absolute().as_uri() + "?immutable=1"
-    connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+    try:
+        connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+    except apsw.Error as error:
+        raise damaged(path, error) from None
     try:
         _pin(connection, path)
+        _check_version(connection, path)
     except UNREADABLE as error:
         connection.close()
         raise damaged(path, error) from None
@@ -164,8 +179,8 @@ def _check_header(path: Path, head: bytes, size: int) -> None:
 def _check_length(path: Path, head: bytes) -> None:
     page_size, pages = struct.unpack_from(">H", head, 16)[0], struct.unpack_from(">I", head, 28)[0]
     page_size = 65536 if page_size == 1 else page_size
-    # A log means that header and file may be between two states. The size is taken after that question: a
-    # writer that ended since the header was read has grown the file before it took its log away.
+    # While a WAL exists, header and file size may differ. The size is read after this check: a writer that
+    # finished since the header was read extended the file before it deleted its WAL.
     if path.with_name(path.name + "-wal").exists():
         return
     size = path.stat().st_size

@@ -1,8 +1,8 @@
 """Segments: search structures derived from the rows, stored as blobs with a hash and a generation.
 
 A segment covers the photos 0..rows-1 as they were at its generation. Photos added since, and photos that
-moved to another row or were encoded again since (table `changes`), are `behind`: a user of the blob drops
-them from its results and scans their rows in addition. So adding a photo needs no rebuild. A segment whose
+moved to another row or were encoded again since (table `changes`), are `behind`: the reader drops them from
+the segment's results and scans their rows in addition. So adding a photo needs no rebuild. A segment whose
 bytes do not match its hash is treated as missing: `load` returns None and the caller scans everything.
 """
 
@@ -17,12 +17,12 @@ import numpy as np
 from ..records import RowArray
 
 KDTREE = "kdtree"
-REBUILD_SHARE = 20  # a segment is rebuilt when more than one in so many of the album's photos are behind
+REBUILD_SHARE = 20  # a segment is rebuilt when more than 1/20 of the album's photos are behind
 
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """`behind`: int64, ascending rows of existing photos for which the blob is out of date or silent."""
+    """`behind`: int64, ascending rows of the photos for which the blob is out of date or holds nothing."""
 
     blob: bytes
     rows: int
@@ -43,19 +43,19 @@ def store(
 
 def load(connection: apsw.Connection, name: str, version: int, photos: int) -> Segment | None:
     """The segment, or None if it is missing, damaged or of another version. `photos`: their number now."""
-    found = connection.execute(
+    record = connection.execute(
         "SELECT version, generation, rows, sha256, blob FROM segments WHERE name=?", (name,)
     ).fetchone()
     if (
-        found is None
-        or found[0] != version
-        or not isinstance(found[2], int)
-        or found[2] < 0
-        or not isinstance(found[4], bytes)
-        or hashlib.sha256(found[4]).hexdigest() != found[3]
+        record is None
+        or record[0] != version
+        or not isinstance(record[2], int)
+        or record[2] < 0
+        or not isinstance(record[4], bytes)
+        or hashlib.sha256(record[4]).hexdigest() != record[3]
     ):
         return None
-    return Segment(found[4], int(found[2]), behind(connection, int(found[1]), int(found[2]), photos))
+    return Segment(record[4], int(record[2]), behind(connection, int(record[1]), int(record[2]), photos))
 
 
 def behind(connection: apsw.Connection, generation: int, rows: int, photos: int) -> RowArray:
@@ -68,11 +68,13 @@ def behind(connection: apsw.Connection, generation: int, rows: int, photos: int)
 
 def is_due(connection: apsw.Connection, name: str, photos: int) -> bool:
     """Whether a segment is missing, or so far behind that scanning the rest costs more than a rebuild."""
-    found = connection.execute("SELECT generation, rows FROM segments WHERE name=?", (name,)).fetchone()
-    if found is None:
+    record = connection.execute("SELECT generation, rows FROM segments WHERE name=?", (name,)).fetchone()
+    if record is None:
         return True
-    gone = max(0, int(found[1]) - photos)
-    return (gone + behind(connection, int(found[0]), int(found[1]), photos).size) * REBUILD_SHARE > photos
+    removed = max(0, int(record[1]) - photos)
+    return (
+        removed + behind(connection, int(record[0]), int(record[1]), photos).size
+    ) * REBUILD_SHARE > photos
 
 
 def problems(connection: apsw.Connection, generation: int) -> list[str]:

@@ -10,7 +10,7 @@ from ..records import Memory, Photo
 
 
 def may_leave(item: Photo | Memory) -> bool:
-    """False for what is marked low-sharing or high-sensitivity.
+    """False for a photo or memory marked low-sharing or high-sensitivity.
 
     A memory also stays on the device if its photo must: see `leaving`.
     """

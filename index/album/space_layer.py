@@ -17,21 +17,21 @@ from . import loader, segments
 from .album_file import AlbumFile
 
 _NONE: RowArray = np.empty(0, np.int64)
-_SAME = 4  # answers about boxes that are kept
+_SAME = 4  # cached results of box queries
 
 
 class SpaceLayer:
-    """The K-D tree with the rows that its segment is behind in; loaded once, on first use."""
+    """The K-D tree and the photos that changed since its segment was built; loaded once, on first use."""
 
     def __init__(self, file: AlbumFile) -> None:
         self._file = file
 
     def in_cubes(self, wanted: Sequence[Cube]) -> CubeResult:
-        """`rows`: inside any cube, or not judged because the field is unknown. No cubes: every photo."""
+        """The photos inside any cube, and those not excluded because a field is unknown. No cubes: all."""
         return self._cut(tuple(wanted))
 
     def within(self, wanted: Sequence[Cube]) -> RowSet:
-        """The photos inside any cube, by known fields."""
+        """The photos inside any cube by known fields. No cubes: none."""
         return self._held(tuple(wanted))
 
     def near(
@@ -42,15 +42,15 @@ class SpaceLayer:
         taken_at: int | None = None,
         metres_an_hour: float = 1000.0,
     ) -> RowArray:
-        """The k photos nearest to a place, a time, or both, nearest first; those whose field is unknown are
-        never near.
+        """Rows of the k photos nearest to a place, a time, or both, nearest first.
 
-        `taken_at` is wall time. An hour apart counts as `metres_an_hour` apart.
+        Photos without a place or time that is asked for are left out. `taken_at`: wall time in ms. An hour's
+        difference counts as `metres_an_hour` metres.
         """
         return self.tree.near(k, lat, lon, taken_at, metres_an_hour)
 
     def times(self) -> Int64Array:
-        """Milliseconds of wall time as if UTC by row, the least int64 where unknown."""
+        """int64 [n], by row: milliseconds of wall time as if UTC, the least int64 where unknown."""
         return self._points[:, 2]
 
     def positions(self) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
@@ -59,8 +59,8 @@ class SpaceLayer:
 
     @cached_property
     def _cut(self) -> Callable[[tuple[Cube, ...]], CubeResult]:
-        """Within one search the same boxes are asked for several times: for the cube, as evidence, and to
-        tell places of one name apart.
+        """`Space.in_cubes` with a cache, since one search queries the same boxes several times: for the cube,
+        as evidence, and to tell places of one name apart.
         """
         return lru_cache(maxsize=_SAME)(self.tree.in_cubes)
 
@@ -79,20 +79,20 @@ class SpaceLayer:
 
     @cached_property
     def tree(self) -> cubes.Space:
-        """The tree of the segment with what it is behind in; without a segment that can be used, a tree of
-        all rows.
+        """The segment's tree and a second one of the photos behind it; if there is no usable segment, a tree
+        built from all rows.
         """
-        found = self._file.load(
+        segment = self._file.load(
             lambda db: segments.load(db, segments.KDTREE, kdtree.VERSION, self._file.photos)
         )
-        if found is not None:
+        if segment is not None:
             try:
-                tree = kdtree.KDTree.from_bytes(found.blob)
+                tree = kdtree.KDTree.from_bytes(segment.blob)
             except AlbumError:
                 tree = None
-            if tree is not None and len(tree) == found.rows:
-                late = self._file.load(lambda db: loader.points_of(db, found.behind))
-                return cubes.Space.of(tree, self._file.photos, found.behind, late)
+            if tree is not None and len(tree) == segment.rows:
+                late_points = self._file.load(lambda db: loader.points_of(db, segment.behind))
+                return cubes.Space.of(tree, self._file.photos, segment.behind, late_points)
         return cubes.Space.of(
             kdtree.build(self._file.load(loader.points)), self._file.photos, _NONE, np.empty((0, 3), np.int64)
         )

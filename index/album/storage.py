@@ -29,8 +29,8 @@ class WriterLock:
         self._path = path.with_name(path.name + ".lock")
         try:
             self._db = apsw.Connection(str(self._path))
-            # SQLite's own lock on an empty file works alike on every system, and also between two writers in
-            # one process.
+            # SQLite's lock on an empty file works alike on every system, and also between two writers in one
+            # process.
             self.is_held = True
             self._db.execute(
                 "PRAGMA journal_mode=MEMORY; PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE"
@@ -77,7 +77,7 @@ def log_of(path: Path) -> tuple[int, int] | None:
 
 
 def discard_log(path: Path, log: tuple[int, int] | None) -> None:
-    """Deletes the log beside `path` if it is still the one called `log`.
+    """Deletes the log beside `path` if it is still the one identified by `log` (see `log_of`).
 
     SQLite leaves the log of a file that was deleted or replaced, and would apply it to the next file of that
     name.

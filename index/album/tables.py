@@ -142,7 +142,7 @@ COLUMNS = {
         "changes": "photo INTEGER, generation INTEGER",
     },
 }
-# The declarations as this program writes them. A table that is declared so needs no further look.
+# The declarations as this program writes them. A table with one of these needs no further check.
 _WRITTEN = {statement.strip() for statement in _DDL.split(";")}
 
 
@@ -152,8 +152,8 @@ def create_tables(connection: apsw.Connection) -> None:
 
 
 def version_of(connection: apsw.Connection) -> int:
-    found = connection.execute("PRAGMA main.user_version").fetchone()
-    return int(found[0]) if found else 0
+    record = connection.execute("PRAGMA main.user_version").fetchone()
+    return int(record[0]) if record else 0
 
 
 def upgrade(connection: apsw.Connection) -> None:
@@ -173,21 +173,21 @@ def check_tables(db: apsw.Connection, path: Path, version: int) -> None:
         names.add(name)
         if kind == "index":
             if name not in _INDEXES[version] and not str(name).startswith("sqlite_autoindex_"):
-                raise _stranger(path, f"there is an index {str(name)[:60]!r}")
+                raise _not_an_album(path, f"there is an index {str(name)[:60]!r}")
         elif kind != "table" or name not in wanted.keys() | _SHADOWS | {_TEXTS}:
-            raise _stranger(path, f"there is a {kind} {str(name)[:60]!r}")
+            raise _not_an_album(path, f"there is a {kind} {str(name)[:60]!r}")
         elif name == _TEXTS:
             if sql not in _WRITTEN and _plain(str(sql)) != _FTS5:
-                raise _stranger(path, f"the full-text table {name} is declared differently")
+                raise _not_an_album(path, f"the full-text table {name} is declared differently")
         elif name in wanted and sql not in _WRITTEN:
             columns = db.execute(
                 "SELECT name, type, hidden FROM pragma_table_xinfo(?, 'main')", (name,)
             ).fetchall()
             declared = sorted(f"{column} {kind}" for column, kind, _ in columns)
             if declared != sorted(wanted[name].split(", ")) or any(hidden for _, _, hidden in columns):
-                raise _stranger(path, f"the table {name} has other columns")
+                raise _not_an_album(path, f"the table {name} has other columns")
     if missing := (wanted.keys() | _SHADOWS | {_TEXTS}) - names:
-        raise _stranger(path, f"there is no table {min(missing)!r}")
+        raise _not_an_album(path, f"there is no table {min(missing)!r}")
 
 
 def _plain(sql: str) -> str:
@@ -195,5 +195,5 @@ def _plain(sql: str) -> str:
     return re.sub(r" ?([(),=]) ?", r"\1", " ".join(re.sub(r"[\"'`\[\]]", "", sql.lower()).split()))
 
 
-def _stranger(path: Path, detail: str) -> AlbumError:
+def _not_an_album(path: Path, detail: str) -> AlbumError:
     return AlbumError(f"{path}: not an album's tables ({detail}); give a file that `gamer index build` wrote")

@@ -34,8 +34,8 @@ class VectorLayer:
         return sorted(self._dims)
 
     def scores(self, channel: str, query: FloatArray, rows: RowArray | None = None) -> FloatArray:
-        """float32, one for each of `rows` in their order (all photos if None): the best chunk, -inf where
-        there is none in the channel.
+        """float32 [len(rows)], or [photos] if `rows` is None: each photo's best chunk score in the channel,
+        -inf for a photo without a vector.
         """
         vectors = self._vectors(channel)
         if vectors is None:
@@ -55,16 +55,14 @@ class VectorLayer:
         rows: RowArray | None = None,
         plan: Literal["auto"] | Plan = "auto",
     ) -> VectorResult:
-        """The k best photos. `plan="auto"` lets the planner choose; the plan that was used comes back with
-        the result.
-        """
+        """The k best photos. `plan="auto"` lets the planner choose; the result states the plan used."""
         vectors = self._vectors(channel)
         if vectors is None:
             return VectorResult(np.empty(0, np.int64), np.empty(0, np.float32), "exact")
         query = self._file.query(query, vectors.dim, channel)
         if rows is not None:
             rows = ascending(np.asarray(rows, np.int64))
-        # The graph segment is only read when it might be used: loading it costs more than a small scan.
+        # The graph segment is read only when it might be used: loading it costs more than a small scan.
         graph_, behind = self.graphs.get(channel) or (None, _NONE)
         if graph_ is None and channel not in self.graphs and plan != "exact":
             left = len(vectors) if rows is None else int(rows.size)
@@ -74,16 +72,16 @@ class VectorLayer:
 
     def words(self, query: str) -> WordScores:
         """The query's words, each with the photos whose memories hold it (lexical.py)."""
-        asked, texts = spellings(query), self._texts
-        return self._file.load(lambda db: look_up(db, asked, texts, self._file.photos))
+        forms, texts = spellings(query), self._texts
+        return self._file.load(lambda db: look_up(db, forms, texts, self._file.photos))
 
     def search_text(self, query: str, k: int, rows: RowArray | None = None) -> TextResult:
-        """BM25 of the query's words, any of them, over memories."""
+        """The k photos whose memories hold any of the query's words, by the sum of the words' BM25 scores."""
         scores = self.words(query).bm25
         if rows is not None:
-            kept = np.zeros(self._file.photos, np.float32)
-            kept[rows] = scores[rows]
-            scores = kept
+            filtered = np.zeros(self._file.photos, np.float32)
+            filtered[rows] = scores[rows]
+            scores = filtered
         order = top(np.where(scores > 0, scores, -np.inf), k)
         return TextResult(order, scores[order])
 
@@ -104,20 +102,19 @@ class VectorLayer:
             return self._channels[channel]
 
     def _graph(self, channel: str, vectors: VectorSet) -> tuple[hnsw.Hnsw | None, RowArray]:
-        """The channel's graph, and the rows that it knows nothing of.
-
-        A segment that is damaged is not there.
+        """The channel's graph and the rows that it does not cover; (None, no rows) if the segment is missing
+        or damaged.
         """
         with self._file.lock:
             if channel not in self.graphs:
-                found = self._file.load(
+                segment = self._file.load(
                     lambda db: segments.load(db, segments.hnsw_name(channel), hnsw.VERSION, self._file.photos)
                 )
                 try:
                     self.graphs[channel] = (
                         (None, _NONE)
-                        if found is None
-                        else (hnsw.load(found.blob, vectors, found.behind), found.behind)
+                        if segment is None
+                        else (hnsw.load(segment.blob, vectors, segment.behind), segment.behind)
                     )
                 except AlbumError:
                     self.graphs[channel] = (None, _NONE)

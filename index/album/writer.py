@@ -30,7 +30,7 @@ from .rows import Rows, seal_entity
 from .schema import UNREADABLE, check_replaceable, connect, damaged, one_line
 from .tables import check_tables, create_tables, upgrade, version_of
 
-HNSW_FROM = 1_000  # vectors in a channel: from here on a graph is worth its bytes
+HNSW_FROM = 1_000  # vectors: a channel with fewer gets no graph, which would save too little for its size
 _NAMES_A_CALL = 512  # entity names given to the encoder at once, so that memory stays bounded
 
 
@@ -98,7 +98,7 @@ class AlbumWriter:
 
         Photos added are found at once, by scan; `finish` rebuilds the segments that have fallen far behind.
         """
-        path = Path(path).resolve()  # one lock and one file, by whatever link the album was named
+        path = Path(path).resolve()  # so that every link to the album leads to one lock and one file
         connect(path).close()  # report a bad file before creating any file beside it
         if not os.access(path, os.W_OK):
             raise AlbumError(f"{path}: the file is read-only; check its permissions")
@@ -120,7 +120,7 @@ class AlbumWriter:
             lock.release()
             raise
 
-    # Each change is one transaction: on any error nothing of it is applied.
+    # Each change is one transaction: on any error none of it is applied.
 
     def add(self, batch: Sequence[Encoded]) -> None:
         def change(generation: int) -> None:
@@ -165,7 +165,7 @@ class AlbumWriter:
     def merge_similar(self, threshold: float) -> list[tuple[str, str]]:
         """Merges people, places or things of the same kind whose vectors' cosine is at least `threshold`.
 
-        Returns pairs of names (kept, alias).
+        Returns pairs of names (root, alias).
         """
         merged: list[tuple[str, str]] = []
         self._commit(lambda _: merged.extend(merging.merge_similar(self._open(), threshold)))
@@ -305,7 +305,7 @@ class AlbumWriter:
         self._check_place(db)
 
     def _check_place(self, db: apsw.Connection) -> None:
-        """Raises AlbumError if the file was deleted or replaced: what is written now would reach nobody."""
+        """Raises AlbumError if the file was deleted or replaced: further writes would be lost."""
         if not storage.has_moved(db):
             self._log = self._log or storage.log_of(self._working)
             return

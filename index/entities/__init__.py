@@ -1,1 +1,1 @@
-"""Layer 2: entities out of memories' text, the graph between them, and their vectors."""
+"""Layer 2: entities extracted from memories' text, the graph between them, and their vectors."""

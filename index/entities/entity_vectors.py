@@ -18,11 +18,11 @@ from ..vectors.quantize import Query, VectorSet
 
 SEGMENT = "entities"
 GRAPH_FROM = 10_000  # nodes: a scan of fewer costs less than half a millisecond
-IN_VIEW = 256  # candidate-list size of a graph search; a δ that too many of these reach is answered by a scan
+IN_VIEW = 256  # candidates of a graph search; if more than half as many nodes reach δ, all nodes are scored
 
 
 class NodeVectors(NamedTuple):
-    """The vectors of all entities, and the entity that each row was merged into.
+    """The vectors of all entities that have one, and the entity that each row was merged into.
 
     `vectors`: the owners are entity rows, at most one vector each. `roots`: int64 [entities], the root entity
     of each row; the row itself if it was not merged.
@@ -43,20 +43,20 @@ class EntityNodes:
     graph: tuple[hnsw.Hnsw, RowArray] | None = None
 
     @classmethod
-    def of(cls, found: NodeVectors, blob: bytes | None) -> EntityNodes:
+    def of(cls, nodes: NodeVectors, blob: bytes | None) -> EntityNodes:
         """`blob`: the segment's bytes or None; a segment that does not fit the nodes is ignored."""
-        vectors = found.vectors
+        vectors = nodes.vectors
         if blob is None:
-            return cls(found)
+            return cls(nodes)
         try:
             known = hnsw.counts_of(blob)
             now = np.bincount(vectors.owners, minlength=known.size)
             behind = np.flatnonzero(np.concatenate([now[: known.size] != known, now[known.size :] > 0]))
             return cls(
-                found, (hnsw.load(blob, vectors, behind), np.flatnonzero(np.isin(vectors.owners, behind)))
+                nodes, (hnsw.load(blob, vectors, behind), np.flatnonzero(np.isin(vectors.owners, behind)))
             )
         except AlbumError:
-            return cls(found)
+            return cls(nodes)
 
     @property
     def dim(self) -> int:

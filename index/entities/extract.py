@@ -16,7 +16,7 @@ from ..records import Mention
 from .words import NOT_ENTITIES, STOP_WORDS, WORD, looks_verbal, singular
 
 MAX_MENTIONS = 12
-_MAX_TEXT = 20_000  # characters; a longer memory is a document, and its beginning says what it is about
+_MAX_TEXT = 20_000  # characters; a longer memory is a document, whose beginning gives its subject
 _PRICE_REACH = 48  # characters between a price and the thing it belongs to
 _MONTH = (
     "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?"
@@ -54,7 +54,7 @@ class _Found:
 
 
 class Extractor(Protocol):
-    """Memory text → mentions, the same for the same text.
+    """A function from a memory's text to its mentions, deterministic.
 
     `extract` is one; the runtime has another that uses a language model.
     """
@@ -74,17 +74,17 @@ def extract(text: str) -> tuple[Mention, ...]:
     """At most MAX_MENTIONS mentions, names before phrases, one per canonical name."""
     text = text[:_MAX_TEXT]
     taken = bytearray(len(text))
-    found: list[_Found] = []
+    entities: list[_Found] = []
     for match in _QUOTED.finditer(text):
-        _take(found, taken, match.start(), match.end(), (match[1] or match[2]).strip(" ,.!?"), "thing")
+        _take(entities, taken, match.start(), match.end(), (match[1] or match[2]).strip(" ,.!?"), "thing")
     for match in _PRICE.finditer(text):
-        _take(found, taken, match.start(), match.end(), re.sub(r"(?<=[$€£¥])\s+", "", match[0]), "price")
+        _take(entities, taken, match.start(), match.end(), re.sub(r"(?<=[$€£¥])\s+", "", match[0]), "price")
     for match in _DATE.finditer(text):
         if match[0] != "may":
-            _take(found, taken, match.start(), match.end(), " ".join(match[0].split()), "date")
-    _names(text, found, taken)
-    _phrases(text, found, taken)
-    return _linked(text, found)
+            _take(entities, taken, match.start(), match.end(), " ".join(match[0].split()), "date")
+    _names(text, entities, taken)
+    _phrases(text, entities, taken)
+    return _linked(text, entities)
 
 
 def _take(entities: list[_Found], taken: bytearray, start: int, end: int, name: str, kind: str) -> None:
@@ -111,16 +111,18 @@ def _names(text: str, entities: list[_Found], taken: bytearray) -> None:
             head, _, rest = name.partition(" ")
         if " " not in name and _plain(name).casefold() in NOT_ENTITIES:
             continue
-        speaks = bool(_SPEAKER_AFTER.match(text, match.end()))
-        if not at_start or " " in name or speaks:
+        is_speaker = bool(_SPEAKER_AFTER.match(text, match.end()))
+        if not at_start or " " in name or is_speaker:
             inner.add(canonical(name))
         spans.append(
-            (start, match.start() + len(match[0]), re.sub(r"['’]s$", "", " ".join(name.split())), speaks)
+            (start, match.start() + len(match[0]), re.sub(r"['’]s$", "", " ".join(name.split())), is_speaker)
         )
-    for start, end, name, speaks in spans:
+    for start, end, name, is_speaker in spans:
         if canonical(name) in inner:
             place = _PLACE_BEFORE.search(text[max(0, start - 24) : start])
-            _take(entities, taken, start, end, name, "person" if speaks else "place" if place else "thing")
+            _take(
+                entities, taken, start, end, name, "person" if is_speaker else "place" if place else "thing"
+            )
 
 
 def _phrases(text: str, entities: list[_Found], taken: bytearray) -> None:
@@ -169,36 +171,36 @@ def _plain(word: str) -> str:
 def _linked(text: str, entities: list[_Found]) -> tuple[Mention, ...]:
     """Limits the mentions to MAX_MENTIONS without repeats, and links each price to the thing it belongs to.
 
-    The nearest thing becomes the parent of the price and of a place near it; a parent is kept even if the cap
-    would have dropped it.
+    The nearest thing becomes the parent of the price and of a place near it. A parent is included even if the
+    limit would have dropped it.
     """
     chosen: dict[str, _Found] = {}
     for item in entities:
         key = canonical(item.name)
         if key and key not in STOP_WORDS and len(chosen) < MAX_MENTIONS:
             chosen.setdefault(key, item)
-    kept = list(chosen.values())
+    selected = list(chosen.values())
     parents: dict[str, str] = {}
-    for item in kept:
+    for item in selected:
         if item.kind == "price" and (parent := _neighbour(text, item, entities)) is not None:
             parents[item.name] = parent.name
             if canonical(parent.name) not in chosen:
                 chosen[canonical(parent.name)] = parent
-            # The shop describes the thing too: Chair → 119, IKEA.
-            shops = [place for place in kept if place.kind == "place" and _is_near(text, item, place)]
+            # A place near the price is the shop, and describes the thing too: Chair → 119, IKEA.
+            shops = [place for place in selected if place.kind == "place" and _is_near(text, item, place)]
             parents |= {place.name: parent.name for place in shops if place.name not in parents}
-    extra = list(chosen.values())[len(kept) :]
-    kept = [*kept[: MAX_MENTIONS - len(extra)], *extra] if len(extra) < MAX_MENTIONS else kept
-    ordered = sorted(kept, key=lambda item: item.start)
+    extra = list(chosen.values())[len(selected) :]
+    selected = [*selected[: MAX_MENTIONS - len(extra)], *extra] if len(extra) < MAX_MENTIONS else selected
+    ordered = sorted(selected, key=lambda item: item.start)
     names = {item.name for item in ordered}
     return tuple(
         Mention(i.name, i.kind, parents[i.name] if parents.get(i.name) in names else None) for i in ordered
     )
 
 
-def _is_near(text: str, one: _Found, other: _Found) -> bool:
+def _is_near(text: str, price: _Found, place: _Found) -> bool:
     """Whether both are in one sentence, at most _PRICE_REACH characters apart."""
-    first, second = sorted((one, other), key=lambda item: item.start)
+    first, second = sorted((price, place), key=lambda item: item.start)
     return second.start - first.end <= _PRICE_REACH and "." not in text[first.end : second.start]
 
 

@@ -1,6 +1,6 @@
 """Parses chat logs: WhatsApp's text exports from Android and iPhone, and `2023-12-31 21:15 Name: text` lines.
 
-A log's times are wall times. The order of day and month is inferred from the whole log: a number over 12
+A log's times are wall times. The order of day and month is inferred from the entire log: a number over 12
 decides, else the order in which fewer times run backwards, else month first with AM/PM and day first without.
 chat_matching.py assigns messages to photos.
 """
@@ -21,7 +21,7 @@ from .text import clean
 
 MAX_BYTES = 64 << 20
 MAX_LINES = 500_000  # a message takes some 700 bytes of memory, however short it is
-_HEAD_LINES = 40  # a text file whose first lines hold no message is not a log
+_HEAD_LINES = 40  # a text file whose first 40 non-empty lines hold no message is not a log
 _SPACE = "[ \\u00a0\\u2009\\u202f]"
 _LINE = re.compile(
     rf"\[?(?P<a>\d{{1,4}})(?P<mark>[./-])(?P<b>\d{{1,2}})(?P=mark)(?P<c>\d{{2,4}})[,.]?(?:{_SPACE}{{1,3}}|T)"
@@ -75,7 +75,10 @@ def read(path: Path) -> tuple[Message, ...] | None:
 
 
 def parse(text: str) -> tuple[Message, ...]:
-    """Never raises: a line that is no message continues the one before it."""
+    """The messages of a log, in order of time. A line that begins no message continues the one before it.
+
+    Never raises.
+    """
     raws: list[_Raw] = []
     for line in StringIO(text, newline=None):
         line = line.rstrip("\n")
@@ -85,8 +88,8 @@ def parse(text: str) -> tuple[Message, ...]:
         elif raws and len(raws[-1].lines) < 200:
             raws[-1].lines.append(line)
     order = _order(raws)
-    found = [message for raw in raws if (message := _message(raw, order)) is not None]
-    return tuple(sorted(found, key=lambda message: message.wall))
+    messages = [message for raw in raws if (message := _message(raw, order)) is not None]
+    return tuple(sorted(messages, key=lambda message: message.wall))
 
 
 def _is_log(head: str) -> bool:
@@ -108,7 +111,7 @@ def _raw(line: str) -> _Raw | None:
 
 
 def _order(raws: Sequence[_Raw]) -> str:
-    """ "ymd", "dmy" or "mdy" for a whole log."""
+    """ "ymd", "dmy" or "mdy": the order of the date's numbers in a log."""
     if any(raw.numbers[0] > 31 for raw in raws):
         return "ymd"
     if any(raw.numbers[0] > 12 for raw in raws):
@@ -136,7 +139,7 @@ def _time(raw: _Raw, order: str) -> datetime | None:
 
 
 def _message(raw: _Raw, order: str) -> Message | None:
-    """None for a system line ("Anna added Ben"), an impossible date, or a message with nothing in it."""
+    """None for a system line ("Anna added Ben"), an impossible date, or an empty message."""
     name, colon, first = raw.lines[0].partition(": ")
     time = _time(raw, order)
     if time is None or not (colon or name.endswith(":")) or len(name) > 80:
@@ -155,8 +158,9 @@ def _message(raw: _Raw, order: str) -> Message | None:
 
 
 def _picture(body: str) -> str | None:
-    """The first file name of a picture in a message, found from its ending: to try every beginning would take
-    time with the square of the text.
+    """The first file name of a picture in a message, or None.
+
+    The name is located from its ending: trying every beginning would take time quadratic in the text.
     """
     for run in _FILE_NAME.finditer(body):
         endings = list(_ENDING.finditer(run[0]))

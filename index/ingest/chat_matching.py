@@ -20,7 +20,7 @@ _MAX_LINES, _MAX_TEXT = 12, 1_500  # of one memory: text encoders truncate longe
 
 
 class Talk:
-    """One log: `of` gives a photo's messages; `rest`, called last, the messages that no photo got."""
+    """The messages of one log. `of` returns a photo's messages; `rest`, called last, those of no photo."""
 
     def __init__(self, log_id: str, messages: Sequence[Message]) -> None:
         self._id, self._messages, self.size = log_id, messages, len(messages)
@@ -32,18 +32,21 @@ class Talk:
                 self._named.setdefault(message.picture.casefold(), []).append(at)
 
     def of(self, file_name: str, wall: int | None) -> tuple[Memory, ...]:
-        """`file_name` without its folder. `wall`: the photo's wall time in ms."""
+        """The messages of a photo as memories, each distinct one once.
+
+        `file_name`: without its folder. `wall`: the photo's wall time in ms.
+        """
         named = self._named.get(file_name.casefold(), [])
         anchors = [self._times[at] for at in named] if named else [wall] if wall is not None else []
-        found = []
+        memories = []
         for anchor in anchors[:4]:
             around = self._around(anchor)
             text = _text([self._messages[at] for at in around])
             if text:
-                found.append(Memory("chat", text))
+                memories.append(Memory("chat", text))
             for at in around:
                 self._told[at] = 1
-        return tuple(dict.fromkeys(found))
+        return tuple(dict.fromkeys(memories))
 
     def rest(self) -> Iterator[Photo]:
         seen: dict[str, int] = {}
@@ -66,18 +69,20 @@ class Talk:
         return sorted(sorted(range(low, high), key=lambda at: abs(self._times[at] - anchor))[:_MAX_LINES])
 
     def _stretches(self) -> Iterator[list[Message]]:
-        now: list[Message] = []
+        stretch: list[Message] = []
         size = 0
-        for told, message in zip(self._told, self._messages, strict=True):
+        for assigned, message in zip(self._told, self._messages, strict=True):
             length = len(message.name) + len(message.text)
-            if now and (told or message.wall - now[-1].wall > _PAUSE or size + length > _MAX_TEXT):
-                yield now
-                now, size = [], 0
-            if not told:
-                now.append(message)
+            if stretch and (
+                assigned or message.wall - stretch[-1].wall > _PAUSE or size + length > _MAX_TEXT
+            ):
+                yield stretch
+                stretch, size = [], 0
+            if not assigned:
+                stretch.append(message)
                 size += length
-        if now:
-            yield now
+        if stretch:
+            yield stretch
 
 
 def _text(messages: Sequence[Message]) -> str:

@@ -24,8 +24,8 @@ _ZONE = re.compile(r"\s*([+-])(\d{2}):?(\d{2})", re.ASCII)
 
 
 def taken_at(exif: Any) -> Moment | None:
-    """DateTimeOriginal, else DateTimeDigitized, else DateTime, each with its own offset, else with the zone
-    of the position.
+    """DateTimeOriginal, else DateTimeDigitized, else DateTime, each with the offset field that belongs to it,
+    else with the time zone of the position.
     """
     base, sub = _block(lambda: dict(exif)), _block(lambda: exif.get_ifd(_EXIF_IFD))
     for stamp, zone in (
@@ -45,8 +45,10 @@ def taken_at(exif: Any) -> Moment | None:
 
 
 def position(exif: Any) -> Position | None:
-    """Degrees (latitude, longitude), or None: no fix, half a fix, out of range, or the (0, 0) that cameras
-    write without one.
+    """(latitude, longitude) in degrees.
+
+    None if there is no fix, only one coordinate, one out of range, or the (0, 0) that cameras write without a
+    fix.
     """
     gps = _block(lambda: exif.get_ifd(_GPS_IFD))
     return plausible(
@@ -55,7 +57,10 @@ def position(exif: Any) -> Position | None:
 
 
 def plausible(lat: float | None, lon: float | None) -> Position | None:
-    """Both, in range, and not the (0, 0) in the Gulf of Guinea that means "no position" everywhere."""
+    """(lat, lon) if both are given and in range; else None.
+
+    (0, 0), in the Gulf of Guinea, gives None too: it means "no position" in all sources.
+    """
     if lat is None or lon is None or not (math.isfinite(lat) and math.isfinite(lon)):
         return None
     if abs(lat) > 90.0 or abs(lon) > 180.0 or (abs(lat) < 1e-6 and abs(lon) < 1e-6):
@@ -69,7 +74,7 @@ def by_camera(exif: Any) -> bool:
 
 
 def says_screenshot(exif: Any) -> bool:
-    """iPhones write the word into the comment of their screenshots."""
+    """Whether the EXIF comment contains "screenshot", as in screenshots of iPhones."""
     return "screenshot" in _text(_block(lambda: exif.get_ifd(_EXIF_IFD)).get(_USER_COMMENT)).casefold()
 
 
@@ -84,10 +89,10 @@ def to_datetime(value: Any) -> datetime | None:
 
 def _block(read: Callable[[], Any]) -> Mapping[int, Any]:
     try:
-        found = read()
-    except Exception:  # Pillow's parser meets arbitrary bytes and raises arbitrary errors
+        block = read()
+    except Exception:  # Pillow's parser raises arbitrary errors for arbitrary bytes
         return {}
-    return found if isinstance(found, Mapping) else {}
+    return block if isinstance(block, Mapping) else {}
 
 
 def _text(value: Any) -> str:
@@ -105,9 +110,9 @@ def to_offset(value: Any) -> timezone | None:
 
 
 def _degrees(value: Any, ref: Any, signs: str) -> float | None:
-    """Degrees, minutes, seconds with N/S or E/W.
+    """Decimal degrees from degrees, minutes, seconds and a reference (N/S or E/W), or None.
 
-    A reference that is missing is read as positive; a wrong one spoils the value.
+    Without a reference the value is positive; an unknown reference gives None.
     """
     try:
         parts = [float(part) for part in value][:3]

@@ -1,6 +1,6 @@
 """Scans a folder of pictures: one pass for chat logs, one for photos.
 
-The order is stable; symbolic links to folders are not followed. picture.py reads the single files.
+The order is stable; symbolic links to folders are not followed. picture.py reads the individual files.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ VIDEOS = frozenset(
 OTHERS = frozenset(
     {".dng", ".cr2", ".cr3", ".nef", ".arw", ".raf", ".orf", ".rw2", ".avif", ".gif", ".bmp", ".jxl"}
 )
-_MAX_DEPTH = 100  # folders in folders: os.walk calls itself for each
+_MAX_DEPTH = 100  # levels of folders: os.walk recurses once for each
 
 
 @dataclass(frozen=True)
@@ -50,19 +50,19 @@ class _Folder:
 
 
 def count(root: Path) -> int:
-    """How many pictures `scan` will look at."""
+    """How many pictures `scan` will read."""
     return sum(Path(name).suffix.lower() in PICTURES for folder in _walk(root) for name in folder.names)
 
 
 def scan(root: Path) -> Iterator[Photo | Skip]:
     talks: list[Talk] = []
-    yield from _listen(root, talks)
+    yield from _read_chat_logs(root, talks)
     for folder in _walk(root):
         yield from folder.skips
         sidecars = Sidecars(folder.path, folder.names)
         for name in folder.names:
-            for found in _file(root, folder.path / name, sidecars):
-                yield _told(found, talks) if isinstance(found, Photo) else found
+            for item in _file(root, folder.path / name, sidecars):
+                yield _with_messages(item, talks) if isinstance(item, Photo) else item
     for talk in talks:
         yield from talk.rest()
 
@@ -74,26 +74,28 @@ def _walk(root: Path) -> Iterator[_Folder]:
         refused.append(Skip(shown(error.filename), f"folder cannot be read ({error.strerror})"))
 
     for path, folders, names in os.walk(root, onerror=refuse, followlinks=False):
-        here = Path(path)
+        current = Path(path)
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        # os.walk does not follow a link to a folder; a loop would never end.
+        # os.walk does not follow a link to a folder, since a loop of links would never end.
         links = [
-            Skip(shown(here / name), "a symbolic link to a folder: not followed")
+            Skip(shown(current / name), "a symbolic link to a folder: not followed")
             for name in folders
-            if (here / name).is_symlink()
+            if (current / name).is_symlink()
         ]
-        if folders and len(here.relative_to(root).parts) >= _MAX_DEPTH:
-            links.append(Skip(shown(here), f"folders more than {_MAX_DEPTH} deep: those in it are not read"))
+        if folders and len(current.relative_to(root).parts) >= _MAX_DEPTH:
+            links.append(
+                Skip(shown(current), f"folders more than {_MAX_DEPTH} deep: those in it are not read")
+            )
             folders.clear()
         yield _Folder(
-            here, tuple(sorted(name for name in names if not name.startswith("."))), (*refused, *links)
+            current, tuple(sorted(name for name in names if not name.startswith("."))), (*refused, *links)
         )
         refused.clear()
     if refused:
         yield _Folder(root, (), tuple(refused))
 
 
-def _listen(root: Path, talks: list[Talk]) -> Iterator[Skip]:
+def _read_chat_logs(root: Path, talks: list[Talk]) -> Iterator[Skip]:
     for folder in _walk(root):
         for name in folder.names:
             path = folder.path / name
@@ -114,7 +116,7 @@ def _listen(root: Path, talks: list[Talk]) -> Iterator[Skip]:
                 talks.append(Talk(shown(path.relative_to(root).as_posix()), messages))
 
 
-def _told(photo: Photo, talks: list[Talk]) -> Photo:
+def _with_messages(photo: Photo, talks: list[Talk]) -> Photo:
     if not talks or photo.path is None:
         return photo
     name, wall = Path(photo.path).name, photo.wall

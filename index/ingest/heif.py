@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from ..errors import IngestError
 
-_MAX_META = 16 << 20  # the meta box holds tables, no pixels; larger is not believed
+_MAX_META = 16 << 20  # bytes; the meta box holds tables, no pixels, so a larger one is not read
 _MAX_BOXES = 10_000
 
 
@@ -57,8 +57,9 @@ def _boxes(file: BinaryIO, at: int, size: int) -> Iterator[tuple[bytes, int, int
 
 
 def _extents_end(meta: bytes) -> int:
-    """The last byte of the file that `iloc` names, 0 if there is none or it makes no sense (the decoder will
-    say so).
+    """The end of the last extent in `iloc`, as an offset in the file.
+
+    0 if there is no `iloc` or it is malformed, which the decoder will report.
     """
     at = 4  # version and flags
     while at + 8 <= len(meta):
@@ -90,12 +91,12 @@ def _iloc_end(box: bytes) -> int:
         method = 0
         if version:
             method, at = _number(box, at, 2)
-        base, at = _number(box, at + 2, base_size)  # two bytes of data reference index stand before it
+        base, at = _number(box, at + 2, base_size)  # after two bytes of data reference index
         extents, at = _number(box, at, 2)
         for _ in range(extents):
             offset, at = _number(box, at + index_size, offset_size)
             length, at = _number(box, at, length_size)
-            if method & 15 == 0:  # 1 and 2 count from other boxes
+            if method & 15 == 0:  # methods 1 and 2 give offsets into other boxes
                 last = max(last, base + offset + length)
     return last
 

@@ -30,7 +30,7 @@ def count(source: Path) -> int:
         with _lines(source) as file:
             return sum(part.count(b"\n") for part in iter(lambda: file.read(1 << 20), b""))
     except (OSError, EOFError, zlib.error):
-        return 0  # scan says what is wrong
+        return 0  # `scan` reports the error
 
 
 def scan(source: Path) -> Iterator[Photo | Skip]:
@@ -49,13 +49,13 @@ def scan(source: Path) -> Iterator[Photo | Skip]:
                         f"the line is longer than {_MAX_LINE >> 20} MB; the rest of the file is not read",
                     )
                     return
-                found = _scan_line(source.parent, where, line)
-                if isinstance(found, Photo) and found.id in seen:
-                    found = Skip(where, f"the id {found.id!r} was already given by an earlier line")
-                if isinstance(found, Photo):
-                    seen.add(found.id)
-                yield found
-                malformed += isinstance(found, Skip)
+                item = _scan_line(source.parent, where, line)
+                if isinstance(item, Photo) and item.id in seen:
+                    item = Skip(where, f"the id {item.id!r} was already given by an earlier line")
+                if isinstance(item, Photo):
+                    seen.add(item.id)
+                yield item
+                malformed += isinstance(item, Skip)
                 if malformed >= _MAX_MALFORMED:
                     yield Skip(where, f"{malformed} lines are malformed; the rest of the file is not read")
                     return
@@ -81,7 +81,7 @@ def _scan_line(folder: Path, where: str, line: bytes) -> Photo | Skip:
 
 
 def _parse(folder: Path, line: Any) -> Photo:
-    """Raises ValueError with the reason.
+    """The photo of a line. Raises ValueError with the reason if the line is malformed.
 
     Time and place that the line does not give are read from the picture, if there is one.
     """
@@ -93,13 +93,13 @@ def _parse(folder: Path, line: Any) -> Photo:
     path = None if raw_path is None else (folder / _string(raw_path, "path")).absolute()
     if path is None and not memories:
         raise ValueError('neither "path" nor "memories": there is nothing to find this photo by')
-    said = _said(line)
+    metadata = _line_metadata(line)
     digest = None
     if path is not None and path.is_file():
         digest = sha256(path)
-        said = _completed(path, said)
-    lat, lon = said.position or (None, None)
-    moment, zone, offset = taken_at(said.moment)
+        metadata = _completed(path, metadata)
+    lat, lon = metadata.position or (None, None)
+    moment, zone, offset = taken_at(metadata.moment)
     sharing, sensitivity = (
         _level(line.get("sharing"), "sharing"),
         _level(line.get("sensitivity"), "sensitivity"),
@@ -119,7 +119,7 @@ def _parse(folder: Path, line: Any) -> Photo:
     )
 
 
-def _said(line: dict[str, Any]) -> PhotoMetadata:
+def _line_metadata(line: dict[str, Any]) -> PhotoMetadata:
     lat, lon = line.get("lat"), line.get("lon")
     position = (
         None if lat is None and lon is None else (_degrees(lat, "lat", 90.0), _degrees(lon, "lon", 180.0))
@@ -132,7 +132,7 @@ def _completed(path: Path, metadata: PhotoMetadata) -> PhotoMetadata:
         return metadata
     try:
         return first_of([metadata, header(path)[0]])
-    except IngestError:  # the build reports it when it decodes the pixels; the memories are good all the same
+    except IngestError:  # the build reports it when it decodes the pixels; the memories can still be used
         return metadata
 
 

@@ -13,15 +13,15 @@ _QUARTER, _FARTHEST = (
     15 * 60_000,
     14 * 4,
 )  # milliseconds; quarter-hours: no zone is farther from UTC than Kiribati's
-_FIRST_PHOTOGRAPH = 1826  # an earlier year is a clock that was never set
+_FIRST_PHOTOGRAPH = 1826  # a year; an earlier one comes from a clock that was never set
 Position = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Moment:
     """`ms`: milliseconds UTC, or wall time as if it were UTC when `tz` is "local". `offset`: whole minutes
-    (rounded down) by which the clock on the wall was ahead of UTC; None when local, and for a true UTC time
-    of which only the instant is known."""
+    (rounded down) by which local time was ahead of UTC; None when `tz` is "local", and for a true UTC time
+    whose time zone is unknown."""
 
     ms: int
     tz: TzSource
@@ -29,20 +29,21 @@ class Moment:
 
     @property
     def wall(self) -> int:
-        """The clock on the wall, as if UTC, as well as it is known."""
+        """Wall-clock time in milliseconds, as if UTC; equal to `ms` if the offset is unknown."""
         return self.ms + 60_000 * (self.offset or 0)
 
 
 def to_millis(moment: datetime) -> int:
-    """A naive moment is wall time, stored as if UTC."""
+    """Milliseconds since 1970-01-01 UTC, rounded down; a naive `moment` is taken as if it were UTC."""
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return (aware - _EPOCH) // timedelta(milliseconds=1)
 
 
 def moment_of(taken: datetime, position: Position | None) -> Moment | None:
-    """Its own offset, else the zone of the position, else local.
+    """The moment of `taken`, with the UTC offset that it carries, else that of the position's time zone, else
+    as local time.
 
-    None if it lies before photography or beyond the calendar.
+    None for a year before photography (1826) or a time beyond the calendar.
     """
     if taken.year < _FIRST_PHOTOGRAPH:
         return None
@@ -75,13 +76,13 @@ def taken_at(moment: Moment | None) -> tuple[int | None, TzSource, int | None]:
 
 
 def instant(utc: datetime, position: Position | None) -> Moment | None:
-    """A true UTC time whose wall clock is known only through the position."""
+    """The moment of a true UTC time; its offset is that of the position's time zone, or None without one."""
     zone = None if position is None else zone_at(*position)
     try:
-        found = moment_of(utc if zone is None else utc.astimezone(zone), None)
+        moment = moment_of(utc if zone is None else utc.astimezone(zone), None)
     except (OverflowError, ValueError):
         return None
-    return found if found is None or zone is not None else replace(found, offset=None)
+    return moment if moment is None or zone is not None else replace(moment, offset=None)
 
 
 def by_clock(moment: Moment, wall: int) -> Moment:
@@ -95,7 +96,7 @@ def by_clock(moment: Moment, wall: int) -> Moment:
 
 
 def zone_at(lat: float, lon: float) -> tzinfo | None:
-    """The time zone of a position; at sea the nautical one."""
+    """The time zone of a position; at sea the nautical one; None if it is not in this machine's tables."""
     import tzfpy
 
     return _zone(tzfpy.get_tz(lon, lat))

@@ -28,10 +28,11 @@ class PhotoMetadata:
     memories: tuple[Memory, ...] = ()
 
 
-def _of_a_camera(text: str) -> bool:
-    """Whether a camera wrote it.
+def _written_by_camera(text: str) -> bool:
+    """Whether a camera, not a person, wrote the text.
 
-    Its words are short, and the pattern takes time with the square of a text's length.
+    Texts longer than _CAMERA_TEXT are not matched: cameras write short ones, and the pattern's time grows
+    with the square of the length.
     """
     return len(text) <= _CAMERA_TEXT and _CAMERAS.fullmatch(text) is not None
 
@@ -44,7 +45,7 @@ def memories_of(
     out = [
         Memory("caption", text)
         for text in dict.fromkeys((title, description))
-        if text and not _of_a_camera(text)
+        if text and not _written_by_camera(text)
     ]
     words = [word for word in names(keywords) if word not in persons]
     if words:

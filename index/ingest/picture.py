@@ -31,9 +31,9 @@ _SCREENSHOTS = (
 
 
 def read(path: Path, photo_id: str, sidecars: Sidecars) -> Iterator[Photo | Skip]:
-    """The photo, after a Skip for each sidecar that cannot be read.
+    """Yields a Skip for each sidecar that cannot be read, then the photo.
 
-    Raises IngestError or OSError if the picture cannot be taken.
+    Raises IngestError or OSError if the picture cannot be read.
     """
     exif_metadata, embedded_metadata = header(path)
     sidecar_metadata: list[PhotoMetadata] = []
@@ -65,15 +65,15 @@ def header(path: Path) -> tuple[PhotoMetadata, list[PhotoMetadata]]:
     with opened(path) as image:
         try:
             tags = image.getexif()
-            own = PhotoMetadata(exif.taken_at(tags), exif.position(tags))
-        except Exception:  # a hostile EXIF block costs its fields, not the photo
-            tags, own = {}, PhotoMetadata()
-        return own, embedded.read(image, tags)
+            exif_metadata = PhotoMetadata(exif.taken_at(tags), exif.position(tags))
+        except Exception:  # after a malformed EXIF block the photo is read without its fields
+            tags, exif_metadata = {}, PhotoMetadata()
+        return exif_metadata, embedded.read(image, tags)
 
 
 def rendered(path: Path) -> Literal["screenshot", "no camera", ""]:
-    """A screenshot by its name, folder or EXIF comment; a picture whose EXIF names no camera; else "". Never
-    raises.
+    """ "screenshot" if the picture's name, folder or EXIF comment says so; "no camera" if its EXIF names no
+    camera; else "". Never raises.
     """
     if any(word in shown(path).casefold() for word in _SCREENSHOTS):
         return "screenshot"
@@ -81,7 +81,7 @@ def rendered(path: Path) -> Literal["screenshot", "no camera", ""]:
         with opened(path) as image:
             tags = image.getexif()
             return "screenshot" if exif.says_screenshot(tags) else "" if exif.by_camera(tags) else "no camera"
-    except Exception:  # whatever is wrong is reported where the pixels are read
+    except Exception:  # the error is reported when the pixels are read
         return ""
 
 
@@ -101,15 +101,15 @@ def _sidecar(path: Path) -> Iterable[PhotoMetadata]:
         raise IngestError("not a regular file")
     if path.stat().st_size > limit:
         raise IngestError(f"larger than {limit >> 20} MB")
-    found = parse(path.read_bytes())
-    return [] if found is None else [found]
+    metadata = parse(path.read_bytes())
+    return [] if metadata is None else [metadata]
 
 
 def _zoned(metadata: PhotoMetadata, header: Moment | None) -> Moment | None:
     """Completes a moment without an offset from the other sources.
 
     The position gives the time zone; without one, a true UTC time gets its offset from the wall time in the
-    picture's own header.
+    picture's header.
     """
     moment = metadata.moment
     if moment is None or moment.offset is not None:
@@ -117,12 +117,12 @@ def _zoned(metadata: PhotoMetadata, header: Moment | None) -> Moment | None:
     if metadata.position is None:
         return moment if moment.tz == "local" or header is None else by_clock(moment, header.wall)
     utc = datetime.fromtimestamp(moment.ms / 1000, UTC)
-    found = (
+    completed = (
         moment_of(utc.replace(tzinfo=None), metadata.position)
         if moment.tz == "local"
         else instant(utc, metadata.position)
     )
-    return found or moment
+    return completed or moment
 
 
 def with_memories(photo: Photo, memories: tuple[Memory, ...]) -> Photo:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..errors import IngestError
 from . import heif
 
-MAX_PIXELS = 220_000_000  # 200-megapixel phones pass
+MAX_PIXELS = 220_000_000  # admits pictures of 200-megapixel phones
 MAX_FILE = 1 << 30  # bytes; no camera writes a larger picture
 MAX_DECODED = (
     600_000_000  # bytes that decoding may take, so that an ingest stays within 1 GB with the models beside it
@@ -30,7 +30,7 @@ _COST_DEFAULT, _COST_JPEG, _COST_PROGRESSIVE = (
     5,
     1,
     7,
-)  # a baseline JPEG of that size comes at a fraction (draft); progressive keeps coefficients
+)  # a large baseline JPEG is decoded at a fraction of its size (draft); a progressive one keeps coefficients
 _LARGE = (
     24_000_000  # pixels; above, JPEGs are decoded at 1/2, 1/4 or 1/8 and others thinned: no encoder sees more
 )
@@ -39,15 +39,15 @@ FORMATS = ("JPEG", "PNG", "WEBP", "TIFF", "HEIF", "GIF", "BMP")
 
 @contextmanager
 def opened(path: Path) -> Iterator[Any]:
-    """The PIL image with its header read and nothing decoded; whatever goes wrong inside the block becomes an
-    IngestError.
+    """The PIL image with its header read and nothing decoded. Every exception raised inside the `with` block
+    becomes an IngestError.
     """
     image_module = _pillow()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter(
                 "ignore"
-            )  # our own bound speaks for Pillow's, and broken EXIF is expected here
+            )  # `_check_size` replaces Pillow's limit on pixels, and broken EXIF is expected here
             if path.stat().st_size > MAX_FILE:
                 raise IngestError(f"{path}: larger than {MAX_FILE >> 20} MB; no picture")
             with image_module.open(path, formats=FORMATS) as image:
@@ -63,7 +63,10 @@ def opened(path: Path) -> Iterator[Any]:
 
 
 def load_pixels(path: Path, max_pixels: int = MAX_PIXELS) -> NDArray[np.uint8]:
-    """uint8 [H, W, 3], upright. Pictures of more than 24 megapixels come at a fraction of their size."""
+    """uint8 [H, W, 3], RGB, upright. A picture of more than 24 megapixels is returned at reduced size.
+
+    Raises IngestError.
+    """
     from PIL import ImageOps
 
     path = Path(path)
@@ -75,8 +78,7 @@ def load_pixels(path: Path, max_pixels: int = MAX_PIXELS) -> NDArray[np.uint8]:
             shrink = (image.width * image.height / _LARGE) ** 0.5
             image.draft("RGB", (int(image.width / shrink / 1.5), int(image.height / shrink / 1.5)))
         image.load()
-        # pillow-heif has already turned HEIC upright and reset the tag; a second turn is not possible through
-        # this call.
+        # pillow-heif turns HEIC upright itself and resets the orientation tag, so it is not turned twice.
         return np.array(_flat(_turned(_thinned(image), ImageOps)), np.uint8)
 
 
@@ -88,7 +90,7 @@ def _check_size(path: Path, image: Any, max_pixels: int) -> None:
             "scale it down first"
         )
     if image.format in ("JPEG", "MPO"):
-        each = (
+        cost = (
             _COST_PROGRESSIVE
             if image.info.get("progressive")
             else _COST_JPEG
@@ -96,17 +98,19 @@ def _check_size(path: Path, image: Any, max_pixels: int) -> None:
             else _COST_DEFAULT
         )
     else:
-        each = _COST.get(image.format, _COST_DEFAULT)
-    if pixels * each > MAX_DECODED:
+        cost = _COST.get(image.format, _COST_DEFAULT)
+    if pixels * cost > MAX_DECODED:
         kind = f"{image.width} x {image.height} {image.format}"
         raise IngestError(
-            f"{path}: decoding a {kind} takes about {pixels * each >> 20} MB, "
+            f"{path}: decoding a {kind} takes about {pixels * cost >> 20} MB, "
             f"more than {MAX_DECODED >> 20}; scale it down first"
         )
 
 
 def _thinned(image: Any) -> Any:
-    """Every n-th pixel of a very large picture, and the large one let go: what follows makes copies."""
+    """Every n-th pixel of a very large picture, which is closed, because later steps make copies. Other
+    pictures are returned unchanged.
+    """
     step = int(np.ceil((image.width * image.height / _LARGE) ** 0.5))
     if step < 2:
         return image
@@ -127,7 +131,7 @@ def _turned(image: Any, image_ops: Any) -> Any:
 
 
 def _flat(image: Any) -> Any:
-    """RGB, transparency over white."""
+    """The picture in RGB, with transparent pixels over white."""
     if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
         rgba = image.convert("RGBA")
         ground = _pillow().new("RGBA", rgba.size, (255, 255, 255, 255))
@@ -150,7 +154,7 @@ def _pillow() -> Any:
     pillow_heif.register_heif_opener()
     if (
         Image.MAX_IMAGE_PIXELS is not None
-    ):  # Pillow refuses from twice its limit on; ours is told per format in `_check_size`
+    ):  # Pillow refuses from twice its limit on; `_check_size` applies ours, by format
         Image.MAX_IMAGE_PIXELS = max(Image.MAX_IMAGE_PIXELS, MAX_PIXELS // 2)
     return Image
 

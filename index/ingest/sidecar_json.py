@@ -31,17 +31,17 @@ _MARKS = (
 
 
 def parse(data: bytes) -> PhotoMetadata | None:
-    """None if the JSON is of another kind. Raises IngestError, one line, if it is no JSON."""
+    """None if the JSON is of another kind. Raises IngestError with one line if the data is not JSON."""
     try:
-        found = json.loads(data.decode("utf-8-sig"))
+        content = json.loads(data.decode("utf-8-sig"))
     except RecursionError:
         raise IngestError("not readable as JSON (nested too deeply)") from None
     except ValueError as error:
         raise IngestError(f"not readable as JSON ({str(error)[:100]})") from None
-    if isinstance(found, dict) and any(key in found for key in _TAKEOUT):
-        return _takeout(found)
-    if isinstance(found, list) and len(found) == 1 and isinstance(found[0], dict):
-        plain = {key.rsplit(":", 1)[-1]: value for key, value in found[0].items()}
+    if isinstance(content, dict) and any(key in content for key in _TAKEOUT):
+        return _takeout(content)
+    if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict):
+        plain = {key.rsplit(":", 1)[-1]: value for key, value in content[0].items()}
         return _exiftool(plain) if any(mark in plain for mark in _MARKS) else None
     return None
 
@@ -70,7 +70,7 @@ def _place(geo: Any) -> Position | None:
 def _instant(taken: Any, position: Position | None) -> Moment | None:
     stamp = taken.get("timestamp") if isinstance(taken, dict) else None
     try:
-        seconds = int(stamp)  # type: ignore[arg-type]  # what is no number raises
+        seconds = int(stamp)  # type: ignore[arg-type]  # raises for a value that is no number
         return instant(datetime.fromtimestamp(seconds, UTC), position) if seconds else None
     except (TypeError, ValueError, OverflowError, OSError):
         return None
@@ -97,7 +97,9 @@ def _exiftool(fields: Mapping[str, Any]) -> PhotoMetadata:
 
 
 def _signed(fields: Mapping[str, Any], name: str, negative: str) -> float | None:
-    """Exiftool gives a positive number with a reference beside it, or a signed one."""
+    """A signed coordinate. Exiftool writes either a positive number and a reference (N/S, E/W), or a signed
+    number.
+    """
     value, ref = _number(fields.get(name)), _text(fields.get(name + "Ref"))[:1].upper()
     return -value if value is not None and value > 0 and ref and ref in negative else value
 

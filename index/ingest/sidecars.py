@@ -44,12 +44,12 @@ class Sidecars:
 
     def json_of(self, picture: str) -> Path | None:
         stem, _, suffix = picture.rpartition(".")
-        found = self._first(_json_names(stem, suffix))
-        if found is None:
+        sidecar = self._first(_json_names(stem, suffix))
+        if sidecar is None:
             bare = next((stem[: -len(end)] for end in _EDITED if stem.casefold().endswith(end)), None)
             bare, number = (bare, "") if bare else _edited_numbered(stem)
-            found = self._first(_json_names(bare + number, suffix)) if bare else None
-        return found
+            sidecar = self._first(_json_names(bare + number, suffix)) if bare else None
+        return sidecar
 
     def _first(self, wanted: Iterable[str]) -> Path | None:
         name = next((self._names[name.casefold()] for name in wanted if name.casefold() in self._names), None)
@@ -65,7 +65,7 @@ def _json_names(stem: str, suffix: str) -> Iterator[str]:
         yield f"{base}{end}.json"
         for length in range(len(base) + len(_MARK), len(base) + 1, -1):
             yield f"{(base + _MARK)[:length]}{end}.json"
-        for length in range(len(base) - 1, _CUT - 1, -1):  # the name itself was too long
+        for length in range(len(base) - 1, _CUT - 1, -1):  # for a picture's name that was cut
             yield f"{base[:length]}{end}.json"
     yield f"{plain}{_MARK}{number}.json"  # some sidecars lack the picture's extension
     yield f"{stem}.json"

@@ -10,15 +10,17 @@ MAX_NAMES = 64
 
 
 def clean(value: Any, limit: int = MAX_TEXT) -> str:
-    """The text of `value` if it is one, else ""."""
+    """`value` without control characters other than line feeds, and without outer whitespace, at most
+    `limit` characters; "" if it is not a str.
+    """
     if not isinstance(value, str):
         return ""
-    kept = "".join(
+    cleaned = "".join(
         c
         for c in value[: 2 * limit]
         if c == "\n" or (c >= " " and not "\ud800" <= c <= "\udfff" and c not in "\u200e\u200f\ufeff")
     )
-    return kept.strip()[:limit]
+    return cleaned.strip()[:limit]
 
 
 def names(values: Iterable[Any]) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """Parses XMP metadata, as written by Adobe, Apple Photos, osxphotos, Immich, digiKam and darktable.
 
 Read: date (exif:DateTimeOriginal, photoshop:DateCreated, xmp:CreateDate), GPS, dc:title, dc:description,
-dc:subject and digiKam's tags, people (Iptc4xmpExt:PersonInImage). Both spellings of RDF: attributes and
-elements. Parsed by defusedxml: no entity, no DTD, nothing fetched.
+dc:subject and digiKam's tags, people (Iptc4xmpExt:PersonInImage). Both forms of RDF are read: attributes and
+elements. defusedxml parses it: entities and DTDs are rejected, and nothing is fetched.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _COORDINATE = re.compile(
 
 
 def parse(data: bytes, dates: tuple[str, ...] = _DATES) -> PhotoMetadata:
-    """`dates`: the fields that tell when, the surest first.
+    """`dates`: the date fields to try, the most reliable first.
 
-    Raises IngestError, in a line, for what is no XMP; a senseless field is left out.
+    Raises IngestError with one line for data that is not XMP; a malformed field is ignored.
     """
     from defusedxml.ElementTree import fromstring
 
@@ -54,14 +54,14 @@ def parse(data: bytes, dates: tuple[str, ...] = _DATES) -> PhotoMetadata:
 
 
 def _values(root: Any, name: str) -> Iterator[str]:
-    """Of every rdf:Description: the attribute, the element's text, or the items of its list."""
+    """The values of a property in every rdf:Description: as attribute, element text, or items of a list."""
     for description in root.iter(f"{_RDF}Description"):
         if name in description.attrib:
             yield description.attrib[name]
         for child in description.findall(name):
             items = [
                 item.text or "" for item in child.findall(f"*/{_RDF}li")
-            ]  # no deeper: nested lists would take the square of their size
+            ]  # no deeper: nested lists would take time quadratic in their size
             yield from items or [child.text or ""]
 
 
@@ -76,9 +76,9 @@ def _moment(root: Any, position: Position | None, dates: tuple[str, ...]) -> Mom
             taken = datetime.fromisoformat(value) if len(value) >= 10 else None
         except ValueError:
             taken = exif.to_datetime(value)
-        found = None if taken is None else moment_of(taken, position)
-        if found is not None:
-            return found
+        moment = None if taken is None else moment_of(taken, position)
+        if moment is not None:
+            return moment
     return None
 
 

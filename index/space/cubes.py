@@ -1,7 +1,7 @@
 """Layer 1: maps photos to points of the K-D tree and space-time cubes to boxes.
 
-A cue never excludes a photo for an unknown field. An unknown field is stored as LOWEST on its axis, a value
-that no known field takes. So one tree holds every photo, and "inside, or unknown" needs only a few more
+A cue never excludes a photo because a field is unknown. An unknown field is stored as LOWEST on its axis, a
+value that no known field takes. So one tree holds every photo, and "inside, or unknown" needs only a few more
 boxes rather than a second list beside the tree. Degrees are compared in steps of 1e-7 (about a centimetre);
 bounds are inclusive.
 """
@@ -28,7 +28,9 @@ _ALL: _Span = (LOWEST, HIGHEST)
 
 @dataclass(frozen=True, eq=False)
 class CubeResult:
-    """`found`: photos inside some cube, or not excluded for an unknown field; `within`: surely inside."""
+    """`found`: photos inside some cube, or not excluded because a field is unknown; `within`: photos inside
+    by known fields.
+    """
 
     found: RowSet
     within: RowSet
@@ -101,7 +103,7 @@ class Space:
         return CubeResult(RowSet(within | self.inside(unknown)), RowSet(within))
 
     def within(self, cubes: Sequence[Cube]) -> RowSet:
-        """Only `in_cubes(cubes).within`; but empty `cubes` hold no photo here."""
+        """The same as `in_cubes(cubes).within`, except that no photo is within empty `cubes`."""
         return RowSet(self.inside(_all_boxes(cubes)[0]))
 
     def near(
@@ -111,7 +113,7 @@ class Space:
 
         Distances are computed on the tangent plane at the place, which is accurate for short distances only.
         `metres_an_hour`: how many metres an hour's difference counts for. Raises AlbumError if neither a
-        place nor a time is given, or only half a place.
+        place nor a time is given, or only one coordinate of a place.
         """
         if (lat is None) != (lon is None) or (lat is None and taken_at is None):
             raise AlbumError(
@@ -125,11 +127,14 @@ class Space:
             0.0 if taken_at is None else metres_an_hour / 3_600_000,
         )
         stale = self._stale  # ask for as many more as may be dropped below
-        rows, far = self.tree.nearest(at, unit, k + int(stale.sum()), 360 * E7)
-        late, late_far = self.late_tree.nearest(at, unit, k, 360 * E7)
+        rows, distances = self.tree.nearest(at, unit, k + int(stale.sum()), 360 * E7)
+        late, late_distances = self.late_tree.nearest(at, unit, k, 360 * E7)
         fresh = ~stale[rows]
-        rows, far = np.concatenate([rows[fresh], self.late[late]]), np.concatenate([far[fresh], late_far])
-        return np.asarray(rows[np.lexsort((rows, far))][: max(k, 0)], np.int64)
+        rows, distances = (
+            np.concatenate([rows[fresh], self.late[late]]),
+            np.concatenate([distances[fresh], late_distances]),
+        )
+        return np.asarray(rows[np.lexsort((rows, distances))][: max(k, 0)], np.int64)
 
 
 def _all_boxes(cubes: Sequence[Cube]) -> tuple[list[Box], list[Box]]:
@@ -140,7 +145,7 @@ def _all_boxes(cubes: Sequence[Cube]) -> tuple[list[Box], list[Box]]:
 
 
 def _boxes(cube: Cube) -> tuple[list[Box], list[Box]]:
-    """Boxes of photos surely inside, and boxes of photos with unknown fields that fit otherwise."""
+    """Boxes of photos inside the cube, and boxes of photos whose unknown fields leave it open."""
     time = _span(cube.start, cube.end) if cube.has_time else _ALL
     bounded = any(side is not None for side in (cube.south, cube.north, cube.west, cube.east))
     places = _places(cube) if bounded else [(_ALL, _ALL)]

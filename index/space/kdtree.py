@@ -28,7 +28,7 @@ Int64Array = NDArray[np.int64]
 
 How = Literal["auto", "cut", "walk", "mask"]
 PositionArray = NDArray[np.int64] | NDArray[np.int32]  # positions in tree order
-Found = tuple[PositionArray, int]  # positions of the points inside, and how many points were compared
+Matches = tuple[PositionArray, int]  # positions of the points inside, and how many points were compared
 Range = tuple[int, int, int]  # begin, end, index of the box
 
 LOWEST = int(np.iinfo(np.int64).min)
@@ -38,10 +38,10 @@ MASK_BELOW = 50_000
 CUT_FROM = (
     8_000  # points: in a smaller tree comparing all is faster than a cut, unless the box bounds one axis
 )
-# A cut gathers at most so many points to test their other axes; beyond that a walk may look at fewer.
+# The most points that a cut gathers to test their other axes; above that a walk may read fewer points.
 CUT = 32_768
 NARROW = 64  # nodes: levels up to this width are walked in plain Python
-# The cost of a point that a walk looks at, in comparisons of a column's point with one side of a box.
+# The cost of a point that a walk reads, in comparisons of a column's point with one side of a box.
 WALKED = 25
 GATHERED = 3  # the same cost, in points that a cut gathers
 MAGIC = b"GKDT"
@@ -61,7 +61,7 @@ class Box:
 
 
 class _Walk(NamedTuple):
-    """The state of a walk.
+    """The state of a walk over the tree.
 
     `mids`: (node position, box index) of the nodes visited; `leaves`: ranges to scan; `ranges`: the ranges of
     the next level; `depth`: that level's depth.
@@ -102,7 +102,7 @@ class KDTree:
         Returns the number of comparisons of a point with a box.
         """
         most = len(self) if self.how == "cut" else 0 if len(self) < CUT_FROM else min(CUT, len(self) // 4)
-        left, parts = list[Box](), list[Found]()
+        left, parts = list[Box](), list[Matches]()
         for box in boxes:
             cut = self._cut(box, most) if self.how in ("auto", "cut") else None
             if cut is None:
@@ -114,7 +114,7 @@ class KDTree:
             mask[self.order[positions]] = True
         return sum(seen for _, seen in parts)
 
-    def _cut(self, box: Box, most: int) -> Found | None:
+    def _cut(self, box: Box, most: int) -> Matches | None:
         """Answers a box from its most selective axis: positions inside, and how many points were compared.
 
         None if the box bounds several axes and more than `most` points lie within that axis's bounds.
@@ -150,7 +150,7 @@ class KDTree:
             self._sorted[axis] = self.columns[axis][order], order
         return self._sorted[axis]
 
-    def _walked(self, boxes: Sequence[Box]) -> list[Found]:
+    def _walked(self, boxes: Sequence[Box]) -> list[Matches]:
         if self.how == "mask" or (self.how == "auto" and len(self) < MASK_BELOW):
             return [self._by_mask(box) for box in boxes]
         lows = np.array([box.low for box in boxes], np.int64)  # [b, 3]
@@ -171,10 +171,10 @@ class KDTree:
         return [(positions[inside], int(positions.size))]
 
     def _cut_size(self, boxes: Sequence[Box]) -> int:
-        """How many points cuts of all the boxes would look at."""
+        """How many points cuts of all the boxes would read."""
         return sum(end - begin for box in boxes for _, begin, end in [self._narrowest(box, range(3))])
 
-    def _by_mask(self, box: Box) -> Found:
+    def _by_mask(self, box: Box) -> Matches:
         """Compares whole columns: cheaper than a walk for few points, or a box that holds many of them."""
         inside: NDArray[np.bool_] | None = None
         for axis in range(3):
@@ -200,13 +200,13 @@ class KDTree:
             return np.empty(0, np.int64), np.empty(0, np.float64)
         radius = max(unit)
         while True:
-            boxes, whole = _around(point, unit, radius, period)
+            boxes, covers_all = _around(point, unit, radius, period)
             rows = self.range(boxes)
-            far = self._distances(rows, point, unit, period)
-            near = np.ones(rows.size, np.bool_) if whole else far <= radius
-            if whole or int(near.sum()) >= k:
-                order = np.lexsort((rows[near], far[near]))[:k]
-                return rows[near][order], far[near][order]
+            distances = self._distances(rows, point, unit, period)
+            certain = np.ones(rows.size, np.bool_) if covers_all else distances <= radius
+            if covers_all or int(certain.sum()) >= k:
+                order = np.lexsort((rows[certain], distances[certain]))[:k]
+                return rows[certain][order], distances[certain][order]
             radius *= 4
 
     @cached_property
@@ -232,28 +232,28 @@ class KDTree:
     def _candidates(self, walk: _Walk, lows: Int64Array, highs: Int64Array) -> tuple[Int64Array, Int64Array]:
         """Tree positions of the points that may lie in a box, each with the index of its box."""
         depth, mids = walk.depth, np.array(walk.mids, np.int64).reshape(-1, 2)
-        leaves, ranges = (np.array(some, np.int64).reshape(-1, 3).T for some in (walk.leaves, walk.ranges))
+        leaves, ranges = (np.array(part, np.int64).reshape(-1, 3).T for part in (walk.leaves, walk.ranges))
         positions, which = _spread(leaves[0], leaves[1])
-        found, owners = [mids[:, 0], positions], [mids[:, 1], leaves[2][which]]
+        position_parts, owner_parts = [mids[:, 0], positions], [mids[:, 1], leaves[2][which]]
         lo, hi, owner = ranges
         while lo.size:
             is_leaf = hi - lo <= self.leaf
             positions, which = _spread(lo[is_leaf], hi[is_leaf])
-            found.append(positions)
-            owners.append(owner[is_leaf][which])
+            position_parts.append(positions)
+            owner_parts.append(owner[is_leaf][which])
             lo, hi, owner = lo[~is_leaf], hi[~is_leaf], owner[~is_leaf]
             axis = depth % 3
             mid = (lo + hi) // 2
             value = self.columns[axis][mid]
-            found.append(mid)
-            owners.append(owner)
+            position_parts.append(mid)
+            owner_parts.append(owner)
             # Equal values may lie on both sides of the middle, so both comparisons include equality.
             left, right = lows[owner, axis] <= value, highs[owner, axis] >= value
             lo = np.concatenate([lo[left], mid[right] + 1])
             hi = np.concatenate([mid[left], hi[right]])
             owner = np.concatenate([owner[left], owner[right]])
             depth += 1
-        return np.concatenate(found), np.concatenate(owners)
+        return np.concatenate(position_parts), np.concatenate(owner_parts)
 
     def _narrow(self, lows: list[list[int]], highs: list[list[int]]) -> _Walk:
         """Walks the upper levels in plain Python: a level of so few nodes costs less than numpy's calls."""
@@ -320,20 +320,20 @@ def _around(
     point: tuple[int, int, int], unit: tuple[float, float, float], radius: float, period: int
 ) -> tuple[list[Box], bool]:
     """Boxes that cover all points within `radius`, and whether they cover every known point."""
-    low, high, whole = [LOWEST] * 3, [HIGHEST] * 3, True
+    low, high, covers_all = [LOWEST] * 3, [HIGHEST] * 3, True
     for axis in range(3):
         if unit[axis] > 0:
             side = int(min(radius / unit[axis], 2.0**65)) + 1
             low[axis], high[axis] = max(point[axis] - side, LOWEST + 1), min(point[axis] + side, HIGHEST)
             if axis == 1 and period and 2 * side >= period:
                 low[axis], high[axis] = LOWEST + 1, HIGHEST
-            whole = whole and low[axis] == LOWEST + 1 and high[axis] == HIGHEST
+            covers_all = covers_all and low[axis] == LOWEST + 1 and high[axis] == HIGHEST
     bounds = [(low, high)]
     if period and unit[1] > 0 and low[1] > LOWEST + 1:
         bounds += [
             ([low[0], low[1] + by, low[2]], [high[0], high[1] + by, high[2]]) for by in (-period, period)
         ]
-    return [Box((a[0], a[1], a[2]), (b[0], b[1], b[2])) for a, b in bounds], whole
+    return [Box((a[0], a[1], a[2]), (b[0], b[1], b[2])) for a, b in bounds], covers_all
 
 
 def build(points: Int64Array, leaf: int = LEAF) -> KDTree:

@@ -55,7 +55,7 @@ def nearest(
         rows = rows[rows < len(vectors)]
     left = len(vectors) if rows is None else int(rows.size * chunks)
     costs = Estimate(len(vectors), left, vectors.dim, k, graph is not None, chunks)
-    if rows is not None and rows.size <= _few(k) and plan == "auto":
+    if rows is not None and rows.size <= _precise_limit(k) and plan == "auto":
         return _ranked(vectors, ready, rows, k, "exact", costs)
     if graph is not None and (costs.plan if plan == "auto" else plan) == "hnsw":
         candidates = _walk(vectors, graph, behind, ready, k, rows, costs.width)
@@ -69,26 +69,26 @@ def ascending(rows: RowArray) -> RowArray:
     return rows if rows.size < 2 or bool((rows[1:] > rows[:-1]).all()) else np.unique(rows)
 
 
-def _few(k: int) -> int:
-    """Up to so many photos are ranked precisely without choosing candidates first."""
-    return max(_FEW, _again(k))
+def _precise_limit(k: int) -> int:
+    """The number of photos up to which all are ranked precisely, without choosing candidates first."""
+    return max(_FEW, _rerank_count(k))
 
 
-def _again(k: int) -> int:
+def _rerank_count(k: int) -> int:
     return k + max(_AGAIN, k // 2)
 
 
 def _scan(vectors: VectorSet, query: Query, k: int, rows: RowArray | None) -> RowArray:
     """The rows of the photos to re-rank."""
-    if rows is not None and rows.size <= _few(k):
+    if rows is not None and rows.size <= _precise_limit(k):
         return rows
     if vectors.one_each:
         scores = vectors.rough(query, rows)
-        best = _greatest(scores, _again(k))
+        best = _greatest(scores, _rerank_count(k))
         return best if rows is None else rows[best]
     if rows is None:
         rows = np.unique(vectors.owners)
-    return rows[_greatest(vectors.best_of(query, rows), _again(k))]
+    return rows[_greatest(vectors.best_of(query, rows), _rerank_count(k))]
 
 
 def _walk(
@@ -103,18 +103,18 @@ def _walk(
         photos = np.unique(photos)
     if photos.size < min(k, len(vectors) if rows is None else int(rows.size)):
         return None
-    photos = photos[: max(_again(k), 0)] if vectors.one_each and not behind.size else photos
+    photos = photos[: max(_rerank_count(k), 0)] if vectors.one_each and not behind.size else photos
     if behind.size:
         late = behind if rows is None else behind[among(behind, rows)]
         photos = np.union1d(photos, _scan(vectors, query, k, late))
     return photos
 
 
-def among(some: RowArray, rows: RowArray) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    """bool [len(some)]: which of `some` are in `rows`, which are ascending."""
-    at = np.searchsorted(rows, some)
+def among(values: RowArray, rows: RowArray) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """bool [len(values)]: which of `values` are in `rows`, which are ascending."""
+    at = np.searchsorted(rows, values)
     at[at == rows.size] = 0
-    return np.asarray(rows[at] == some if rows.size else np.zeros(some.size, np.bool_))
+    return np.asarray(rows[at] == values if rows.size else np.zeros(values.size, np.bool_))
 
 
 def _ranked(

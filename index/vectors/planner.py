@@ -16,7 +16,7 @@ Plan = Literal["exact", "hnsw"]
 # The least candidate-list size (ef) of a graph search: recall@10 near 0.99 without a filter, as measured by
 # `gamer bench ann`.
 MIN_WALK = 76
-_PER_WANTED = 1.6  # candidates per vector wanted: the end of a candidate list is less complete than its start
+_PER_WANTED = 1.6  # candidates per wanted vector: the end of a candidate list is less complete than its start
 _SCAN = (45.0, 0.02, 0.00012)  # µs per call, per vector, per dimension of a vector that is read in sequence
 _GATHERED = (0.03, 0.00008)  # additional µs per vector and per dimension where single vectors are gathered
 _WALK = (80.0, 0.5, 0.0022)  # µs per call, per candidate, per dimension of a candidate
@@ -51,15 +51,15 @@ class Estimate:
 
     @property
     def exact_us(self) -> float:
-        call, vector, each = _SCAN
+        per_call, per_vector, per_dim = _SCAN
         if self.left < self.total:
-            vector, each = vector + _GATHERED[0], each + _GATHERED[1]
-        return call + self.left * (vector + each * self.dim)
+            per_vector, per_dim = per_vector + _GATHERED[0], per_dim + _GATHERED[1]
+        return per_call + self.left * (per_vector + per_dim * self.dim)
 
     @property
     def graph_us(self) -> float:
-        call, vector, each = _WALK
-        return call + self.width * (vector + each * self.dim)
+        per_call, per_vector, per_dim = _WALK
+        return per_call + self.width * (per_vector + per_dim * self.dim)
 
     @property
     def plan(self) -> Plan:

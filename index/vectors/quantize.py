@@ -1,11 +1,11 @@
 """int8 vectors with one quantization scale each, plus a 2-bit residue per component for re-ranking.
 
 A stored vector is `scale * int8`, scale = max|x| / 127, so that every vector uses the whole range of a byte
-whatever its dimension. The bytes are what sqlite-vec's vec_int8() takes. One scale a vector, measured by scan
+whatever its dimension. sqlite-vec's vec_int8() takes these bytes. One scale a vector, measured by scan
 on 50,000 of bench/index/ann.py's clustered vectors of 768 dimensions (noise alike in every direction, the
 hardest case; 500 queries): recall@10 of float search 0.972 with one scale a vector, 0.977 with one a block of
-64; neither reaches 0.99. So the rounding error is kept too, in quarters of a step, four to a byte (`fine`, d
-/ 4 bytes): 0.993. Blocks would then add nothing, and readers who know only the bytes still read them.
+64; neither reaches 0.99. So the rounding error is stored too, in quarters of a step, four to a byte (`fine`,
+d / 4 bytes): 0.993. Blocks would then add nothing, and readers that support only int8 can ignore `fine`.
 
 The scan multiplies int8 with int8 (numkong's kernels, which usearch brings). A query is held as two int8
 layers, so that quantizing it costs no recall.
@@ -25,7 +25,7 @@ from ..records import FloatArray, RowArray
 Int8Array = NDArray[np.int8]
 FineArray = NDArray[np.uint8]
 
-_BLOCK = 4096  # vectors scored at once: small enough that the second pass finds them in the processor's cache
+_BLOCK = 4096  # vectors scored at once: few enough to stay in the processor's cache for the second pass
 _DENSE = 0.3  # above this share of the vectors, scoring all of them costs less than gathering the wanted ones
 _DEPTH = 254.0  # one step of a query's first byte is this many steps of its second
 _QUARTERS = np.array(
@@ -134,7 +134,8 @@ class VectorSet:
         return np.searchsorted(self.owners, np.arange(n_rows + 1)).astype(np.int64)
 
     def dot(self, query: FloatArray | Query, at: RowArray | None = None) -> FloatArray:
-        """Dot products of the int8 vectors with the query: float32, one per position, or of all vectors.
+        """Dot products of the int8 vectors with the query: float32, one for each position in `at`, or for all
+        vectors if `at` is None.
 
         For unit vectors these are cosines.
         """
@@ -166,7 +167,7 @@ class VectorSet:
     def fine_dot(self, query: Query, at: RowArray) -> FloatArray:
         """Dot products of codes plus residues, in float32: the most precise scores, for few positions.
 
-        With few positions the number of numpy calls costs more than the bytes read.
+        For few positions the numpy calls cost more than reading the bytes, so they are made few.
         """
         steps = self.codes.take(at, axis=0).astype(np.float32)
         if self.fine is not None:

@@ -25,7 +25,7 @@ DEFAULT = "usearch"
 
 class Walk(Protocol):
     def nearest(self, query: Int8Array, count: int) -> RowArray:
-        """Numbers of about `count` near codes, nearest first, by the engine's own arithmetic."""
+        """int64: the indices of at most `count` near codes, nearest first, by the engine's distances."""
 
 
 class Engine(Protocol):

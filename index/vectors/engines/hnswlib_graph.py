@@ -2,9 +2,9 @@
 
 It is an optional extra, because hnswlib is distributed as source only and needs a compiler. hnswlib computes
 in floats, so the codes are converted to floats (four times the memory of usearch's). Its level 0 holds for
-each vector a count, links, the vector and a label; the vectors are cut out when saving and put back on load.
-The saved form is hnswlib's own, passed through a temporary file. hnswlib does not validate its input, so
-every link of level 0 and of the levels above is checked here.
+each vector a count, links, the vector and a label; the vectors are removed when saving and put back on load.
+hnswlib writes and reads its format through a temporary file. It does not validate its input, so every link of
+level 0 and of the levels above is checked here.
 """
 
 from __future__ import annotations

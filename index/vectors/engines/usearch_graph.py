@@ -7,8 +7,8 @@ with one-byte counts and three-byte links, and the upper levels unchanged: 104 b
 takes 148 beside the vectors. Loading restores usearch's layout around the rows' codes, and usearch reads that
 buffer without a copy. usearch does not validate its input, so every link is checked here.
 
-The int8 codes are added as they are, not through usearch's own cast of floats, which keeps five levels of a
-unit vector's components at 768 dimensions and loses recall. Cosine does not depend on the scale.
+The int8 codes are added unchanged, not through usearch's cast of floats, which keeps five levels of a unit
+vector's components at 768 dimensions and loses recall. Cosine does not depend on the scale.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from ..quantize import Int8Array
 Bytes = NDArray[np.uint8]
 
 CONNECTIVITY, EXPANSION_ADD = 16, 96
-# So many vectors are inserted on one thread first: parallel insertion into a small graph lost neighbours, and
-# differs from run to run.
+# The first vectors are inserted on one thread: parallel insertion into a small graph lost neighbours, and its
+# result differs from run to run.
 _ALONE = 50_000
 _HEADS = 64 + 40
 _GRAPH = struct.Struct("<5Q")  # nodes, connectivity, connectivity of level 0, greatest level, entry
@@ -44,11 +44,11 @@ _AT_ONCE = 1 << 15  # nodes converted at a time
 
 
 class UsearchWalk:
-    def __init__(self, index: Any, held: Bytes) -> None:
-        self._index, self._held = index, held  # usearch reads `held` without a copy, so it must live as long
+    def __init__(self, index: Any, buffer: Bytes) -> None:
+        self._index, self._held = index, buffer  # referenced, because usearch reads it without a copy
 
     def nearest(self, query: Int8Array, count: int) -> RowArray:
-        # The compiled call: the Python wrapper around it costs as much as a small walk.
+        # The compiled function is called directly: its Python wrapper costs as much as a small walk.
         keys, _, counts, *_ = self._index._compiled.search_many(
             query[None], count=min(count, len(self._index)), exact=False, threads=1
         )
@@ -74,15 +74,15 @@ def load(links: bytes, codes: Int8Array) -> UsearchWalk:
     _check(links, levels, keys, lowest, upper, n)
     starts, sizes = _places(levels)
     matrix, nodes = 8 + codes.size, 8 + codes.size + _HEADS + 2 * n
-    held = np.zeros(nodes + int(sizes.sum()), np.uint8)
-    held[:8] = np.frombuffer(struct.pack("<II", n, dim), np.uint8)
-    held[8:matrix] = (codes if keys is None else codes[keys]).reshape(-1).view(np.uint8)
-    held[matrix : matrix + _HEADS] = np.frombuffer(links, np.uint8, _HEADS)
-    held[matrix + _HEADS : nodes] = levels.astype("<i2").view(np.uint8)
-    _unpack(held[nodes:], starts, levels, np.arange(n) if keys is None else keys, lowest, upper)
+    buffer = np.zeros(nodes + int(sizes.sum()), np.uint8)
+    buffer[:8] = np.frombuffer(struct.pack("<II", n, dim), np.uint8)
+    buffer[8:matrix] = (codes if keys is None else codes[keys]).reshape(-1).view(np.uint8)
+    buffer[matrix : matrix + _HEADS] = np.frombuffer(links, np.uint8, _HEADS)
+    buffer[matrix + _HEADS : nodes] = levels.astype("<i2").view(np.uint8)
+    _unpack(buffer[nodes:], starts, levels, np.arange(n) if keys is None else keys, lowest, upper)
     index = _empty(dim)
     try:
-        index.view(held)
+        index.view(buffer)
     except Exception as error:  # usearch raises whatever its C++ throws
         raise AlbumError(f"HNSW segment: usearch refuses it ({error}); rebuild the segment") from None
     if len(index) != n or index.ndim != dim:
@@ -90,7 +90,7 @@ def load(links: bytes, codes: Int8Array) -> UsearchWalk:
             f"HNSW segment: {len(index)} vectors of {index.ndim} dimensions "
             f"where {n} of {dim} were promised; rebuild the segment"
         )
-    return UsearchWalk(index, held)
+    return UsearchWalk(index, buffer)
 
 
 @lru_cache(maxsize=1)
@@ -164,10 +164,10 @@ def _parts(links: bytes, n: int) -> tuple[RowArray, RowArray | None, Bytes, Byte
         raise AlbumError("HNSW segment: not a graph of usearch; rebuild the segment")
     in_order = bool(links[_HEADS])
     levels = np.frombuffer(links, np.uint8, n, at).astype(np.int64)
-    wanted = at + n + (0 if in_order else 4 * n) + n * _PACKED + int(levels.sum()) * _UPPER
-    if len(links) != wanted:
+    expected = at + n + (0 if in_order else 4 * n) + n * _PACKED + int(levels.sum()) * _UPPER
+    if len(links) != expected:
         raise AlbumError(
-            f"HNSW segment: {len(links)} bytes where {wanted} were promised; rebuild the segment"
+            f"HNSW segment: {len(links)} bytes where {expected} were promised; rebuild the segment"
         )
     at += n
     keys = None if in_order else np.frombuffer(links, "<u4", n, at).astype(np.int64)
