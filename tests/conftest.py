@@ -1,5 +1,6 @@
-"""Fixtures that many tests share: where the bundle and the shared data are, and a skip that gives its reason
-where they are missing.
+"""Fixtures that many tests share: the bundle, the shared evaluation data and the sample album.
+
+Where the bundle or the data are missing, the tests are skipped and the reason is given.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ import pytest
 from gamer.runtime.telemetry import opt_out
 from tests.paths import ROOT
 
-opt_out()  # before any test loads a library; processes that a test starts inherit it
+opt_out()  # before a test loads a library; processes that tests start inherit the setting
 
 
 @pytest.fixture(scope="session")
 def bundle() -> Path:
-    """The exported pocket bundle: $GAMER_BUNDLE, else out/pocket. `make test` exports it first."""
+    """The folder of the pocket bundle: $GAMER_BUNDLE, else out/pocket. `make test` exports it first."""
     path = Path(os.environ.get("GAMER_BUNDLE", ROOT / "out" / "pocket"))
     if not (path / "manifest.json").is_file():
         pytest.skip(f"no bundle at {path}: run `make export`, or set GAMER_BUNDLE")
@@ -26,7 +27,7 @@ def bundle() -> Path:
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """The evaluation data that lies beside the repository, or where $GAMER_SHARED_DATA says."""
+    """The folder of the evaluation data: $GAMER_SHARED_DATA, else shared/data beside the repository."""
     path = Path(os.environ.get("GAMER_SHARED_DATA", ROOT.parent / "shared" / "data"))
     if not (path / "score.py").is_file():
         pytest.skip("the shared evaluation data is not beside the repository: set GAMER_SHARED_DATA")
@@ -35,7 +36,7 @@ def shared_data() -> Path:
 
 @pytest.fixture(scope="session")
 def sample_album(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample album, built once with the real models."""
+    """The path of the sample album, built once with the real models."""
     from gamer.bench import sample
     from gamer.runtime.indexing.build import build
     from gamer.runtime.models.models import Models

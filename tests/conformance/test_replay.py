@@ -47,7 +47,7 @@ def test_a_second_implementation_answers_and_the_comparison_notices_a_wrong_valu
 
 
 @pytest.mark.parametrize(
-    ("wanted", "found", "differ"),
+    ("wanted", "actual", "differ"),
     [
         (1.0, 1.001, False),
         (1.0, 1.1, True),
@@ -62,9 +62,9 @@ def test_a_second_implementation_answers_and_the_comparison_notices_a_wrong_valu
     ],
 )
 def test_floats_are_compared_within_the_tolerance_and_all_else_exactly(
-    wanted: object, found: object, differ: bool
+    wanted: object, actual: object, differ: bool
 ) -> None:
-    assert bool(list(differences(wanted, found, 0.01))) == differ
+    assert bool(list(differences(wanted, actual, 0.01))) == differ
 
 
 def test_a_case_that_a_port_did_not_print_has_not_passed(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The reference that several tests of this room compare with."""
+"""A fixture of the export tests: the MobileCLIP reference that several of them compare with."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ import pytest
 
 @pytest.fixture(scope="session")
 def mobileclip_reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Checkpoints and answers of timm's and open_clip's own MobileCLIP, written by a separate process; see
-    mobileclip_reference.py.
+    """The folder with checkpoints and outputs of timm's and open_clip's MobileCLIP, which
+    mobileclip_reference.py writes in a separate process.
     """
-    for package in ("timm", "open_clip", "ftfy"):  # looked for, not imported: see that file
+    # Not imported here: timm and open_clip import torchvision, which only that script replaces.
+    for package in ("timm", "open_clip", "ftfy"):
         if importlib.util.find_spec(package) is None:
             pytest.skip(f"needs {package}: the dev extra, and requirements-weights.txt")
     folder, script = (
         tmp_path_factory.mktemp("mobileclip"),
         Path(__file__).with_name("mobileclip_reference.py"),
     )
-    run = subprocess.run(
+    process = subprocess.run(
         [sys.executable, str(script), str(folder)],
         capture_output=True,
         text=True,
         env=os.environ | {"HF_HUB_OFFLINE": "1"},
     )
-    assert run.returncode == 0, run.stderr[-2000:]
+    assert process.returncode == 0, process.stderr[-2000:]
     return folder

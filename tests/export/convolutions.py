@@ -1,4 +1,4 @@
-"""A tower of a few convolutions, in the exporter's form: what static int8 is for, in a second."""
+"""A small image tower of five convolutions as an ExportModule, to test static int8 within about a second."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ SIDE = 24
 
 
 class Convolutions(nn.Module):  # type: ignore[misc]
-    """float32 pixels [B, S, S, 3] in 0..255 → unit vectors [B, 16]; five convolutions, of which the first
-    three stay fp32.
+    """float32 pixels [B, S, S, 3] in 0..255 → unit vectors [B, 16].
+
+    It has five convolutions; static int8 leaves the first three in fp32.
     """
 
     def __init__(self) -> None:
         super().__init__()
         layers: list[nn.Module] = []
-        for before, after in ((3, 8), (8, 8), (8, 16), (16, 16), (16, 16)):
-            layers += [nn.Conv2d(before, after, 3, padding=1), nn.ReLU()]
+        for channels_in, channels_out in ((3, 8), (8, 8), (8, 16), (16, 16), (16, 16)):
+            layers += [nn.Conv2d(channels_in, channels_out, 3, padding=1), nn.ReLU()]
         self.layers = nn.Sequential(*layers)
 
     def forward(self, pixels: Tensor) -> Tensor:
@@ -33,6 +34,7 @@ class Convolutions(nn.Module):  # type: ignore[misc]
 
 
 def convolutions() -> ExportModule:
+    """The tower with fixed random weights."""
     torch.manual_seed(11)
     return ExportModule(
         "image_tower",
@@ -49,6 +51,7 @@ def convolutions() -> ExportModule:
 
 
 def _samples() -> tuple[tuple[NDArray[Any], ...], ...]:
+    """Six random inputs for calibration, always the same."""
     rng = np.random.default_rng(12)
     return tuple((rng.integers(0, 256, (1, SIDE, SIDE, 3)).astype(np.float32),) for _ in range(6))
 

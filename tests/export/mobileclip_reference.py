@@ -1,9 +1,9 @@
-"""Writes checkpoints and answers of timm's and open_clip's own MobileCLIP into a folder. Run by itself, in a
-process of its own.
+"""Writes checkpoints and reference outputs of timm's and open_clip's MobileCLIP into a folder.
 
-Both packages import torchvision, which has no wheel for the torch that the exporter pins; none of it is used
-by these models, so that empty classes stand in its place, here and nowhere else. The towers are the true
-ones: FastViT mci0 whole, the text transformer small.
+Run in a separate process, because both packages import torchvision, which has no wheel for the torch that the
+exporter pins. These models use nothing of it, so this process replaces it with empty classes; nothing else in
+the project does. The towers are those of the two packages: FastViT mci0 in full size, and the text
+transformer with small sizes.
 """
 
 from __future__ import annotations
@@ -45,27 +45,33 @@ MODEL: dict[str, Any] = {"embed_dim": 48, "vision_cfg": VISION, "text_cfg": TEXT
 LONG = " ".join(["photograph"] * 90)
 
 
-class _Anything(type):
+class _PlaceholderType(type):
+    """The type of placeholder classes: each attribute of such a class is a placeholder class too."""
+
     def __getattr__(cls, name: str) -> type:
         if name.startswith("__"):
             raise AttributeError(name)
-        return _empty(name)
+        return _placeholder_class(name)
 
 
-def _empty(name: str) -> type:
-    return _Anything(name, (), {"__init__": lambda self, *args: None})
+def _placeholder_class(name: str) -> type:
+    return _PlaceholderType(name, (), {"__init__": lambda self, *args: None})
 
 
-class _Module(types.ModuleType):
+class _PlaceholderModule(types.ModuleType):
+    """A module in which each attribute is a placeholder class."""
+
     __version__ = "0"
 
     def __getattr__(self, name: str) -> type:
         if name.startswith("__"):
             raise AttributeError(name)
-        return _empty(name)
+        return _placeholder_class(name)
 
 
-class _Torchvision(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class _TorchvisionImporter(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds and loads torchvision and all its submodules as placeholder modules."""
+
     def find_spec(
         self, fullname: str, path: Any, target: Any = None
     ) -> importlib.machinery.ModuleSpec | None:
@@ -76,7 +82,7 @@ class _Torchvision(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         )
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
-        module = _Module(spec.name)
+        module = _PlaceholderModule(spec.name)
         module.__path__ = []
         return module
 
@@ -84,9 +90,10 @@ class _Torchvision(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         pass
 
 
-def shaken(model: Any, seed: int) -> Any:
-    """Weights, norms and layer scales that differ everywhere and let every branch count: fresh models have
-    layer scales of 0.00001.
+def add_noise(model: Any, seed: int) -> Any:
+    """Changes all weights, norms and layer scales at random, so that every branch affects the output.
+
+    In new models the layer scales are 0.00001, which hides branches.
     """
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
@@ -103,29 +110,31 @@ def shaken(model: Any, seed: int) -> Any:
     return model.eval()
 
 
-def settle(trunk: Any) -> None:
-    """Batch norms that know what photographs look like, as training leaves them: without, one photo's
-    features are as good as another's.
+def fit_batch_norms(trunk: Any) -> None:
+    """Sets the statistics of the batch norms to those of photographs, as training does.
+
+    Without this, all photos would get nearly the same features.
     """
     spec = Preprocessing(256, 256, "bilinear", 0.0, 255.0, (0.0, 0.0, 0.0), (255.0, 255.0, 255.0), "crop")
     photos = torch.from_numpy(np.concatenate(images(spec))).permute(0, 3, 1, 2) / 255.0
-    for part in trunk.modules():
-        if isinstance(part, torch.nn.BatchNorm2d):
-            part.momentum = 1.0
+    for module in trunk.modules():
+        if isinstance(module, torch.nn.BatchNorm2d):
+            module.momentum = 1.0
     with torch.no_grad():
         trunk.train()(photos)
     trunk.eval()
 
 
 def write(folder: Path) -> None:
-    sys.meta_path.insert(0, _Torchvision())
+    """Writes the same model in three layouts ("branched", "folded", "apple"), and answers.safetensors."""
+    sys.meta_path.insert(0, _TorchvisionImporter())
     import open_clip
     from open_clip.push_to_hf_hub import save_config_for_hf
     from timm.utils.model import reparameterize_model
 
     torch.manual_seed(0)
-    model = shaken(open_clip.CustomTextCLIP(MODEL["embed_dim"], VISION, TEXT), 1)
-    settle(model.visual.trunk)
+    model = add_noise(open_clip.CustomTextCLIP(MODEL["embed_dim"], VISION, TEXT), 1)
+    fit_batch_norms(model.visual.trunk)
     model.visual.image_mean, model.visual.image_std = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
     model.visual.preprocess_cfg = {"interpolation": "bilinear", "resize_mode": "shortest"}
     for name in ("branched", "folded"):
@@ -134,9 +143,9 @@ def write(folder: Path) -> None:
     tensors = {name: tensor.contiguous() for name, tensor in model.state_dict().items()}
     save_file(tensors, folder / "branched" / "open_clip_model.safetensors")
     folded = {f"visual.{name}": x for name, x in reparameterize_model(model.visual).state_dict().items()}
-    kept = {name: x for name, x in tensors.items() if not name.startswith("visual.")}
+    not_visual = {name: x for name, x in tensors.items() if not name.startswith("visual.")}
     save_file(
-        {name: x.contiguous().clone() for name, x in (folded | kept).items()},
+        {name: x.contiguous().clone() for name, x in (folded | not_visual).items()},
         folder / "folded" / "open_clip_model.safetensors",
     )
     apple(model, tensors, folder / "apple")
@@ -144,24 +153,27 @@ def write(folder: Path) -> None:
 
 
 def apple(model: Any, tensors: dict[str, Tensor], folder: Path) -> None:
-    """The same in Apple's layout. That it is theirs is what timm's and open_clip's own readers of it say."""
+    """Writes the model in Apple's layout.
+
+    Asserts that open_clip's and timm's readers of that layout give the same tensors back.
+    """
     from open_clip.convert import convert_mobile_clip_state_dict
 
-    names, theirs = AppleNames(RandomWeights(0), 2, False), dict[str, Tensor]()
+    names, apple_tensors = AppleNames(RandomWeights(0), 2, False), dict[str, Tensor]()
     for name, tensor in tensors.items():
         if name == "visual.trunk.head.fc.weight":
-            theirs["image_encoder.model.head.proj"] = tensor.T.contiguous()
+            apple_tensors["image_encoder.model.head.proj"] = tensor.T.contiguous()
         elif name == "text.positional_embedding":
-            theirs[names.named(name)] = tensor[None, None]
+            apple_tensors[names.named(name)] = tensor[None, None]
         elif name != "visual.trunk.head.fc.bias":
-            theirs[name if name == "logit_scale" else names.named(name)] = tensor
-    back = convert_mobile_clip_state_dict(model, theirs)
-    assert set(back) == set(tensors), sorted(set(back) ^ set(tensors))[:5]
+            apple_tensors[name if name == "logit_scale" else names.named(name)] = tensor
+    read_back = convert_mobile_clip_state_dict(model, apple_tensors)
+    assert set(read_back) == set(tensors), sorted(set(read_back) ^ set(tensors))[:5]
     assert all(
-        torch.equal(back[name], x) for name, x in tensors.items() if name != "visual.trunk.head.fc.bias"
+        torch.equal(read_back[name], x) for name, x in tensors.items() if name != "visual.trunk.head.fc.bias"
     )
     folder.mkdir()
-    save_file(theirs, folder / "model.safetensors")
+    save_file(apple_tensors, folder / "model.safetensors")
     text: dict[str, Any] = {
         "context_length": TEXT["context_length"],
         "vocab_size": TEXT["vocab_size"],
@@ -183,7 +195,9 @@ def apple(model: Any, tensors: dict[str, Tensor], folder: Path) -> None:
 
 
 def answers(model: Any, tokenizer: Any, folder: Path) -> None:
-    """What the models say of some pixels and texts, and what the tokenizer makes of real ones."""
+    """Writes the models' outputs for two pictures and three rows of token ids, and the tokenizer's ids of
+    TEXTS and LONG.
+    """
     generator = torch.Generator().manual_seed(2)
     ramp = torch.arange(256.0)
     noise = torch.randint(0, 256, (256, 256, 3), generator=generator).float()
@@ -197,11 +211,11 @@ def answers(model: Any, tokenizer: Any, folder: Path) -> None:
         values = (pixels / 255.0).permute(0, 3, 1, 2)
         patches = model.visual.trunk.forward_features(values).flatten(2).transpose(1, 2).contiguous()
         image, text = model.encode_image(values, normalize=True), model.encode_text(ids, normalize=True)
-        # Apple's head has no bias.
+        # "unbiased" is for Apple's layout, whose head has no bias.
         model.visual.trunk.head.fc.bias.zero_()
         unbiased = model.encode_image(values, normalize=True)
     tokens = tokenizer([*TEXTS, LONG])
-    found = {
+    reference = {
         "pixels": pixels,
         "ids": ids,
         "patches": patches,
@@ -210,7 +224,7 @@ def answers(model: Any, tokenizer: Any, folder: Path) -> None:
         "text": text,
         "tokens": tokens,
     }
-    save_file(found, folder / "answers.safetensors")
+    save_file(reference, folder / "answers.safetensors")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
-"""Very small checkpoints as Hugging Face's own classes save them: config.json, safetensors, tokenizer.json.
-Random numbers, true layouts.
+"""Very small checkpoints, saved by Hugging Face's classes: config.json, safetensors, tokenizer.json.
+
+The weights are random; the files and the tensors' names are those of real checkpoints.
 """
 
 from __future__ import annotations
@@ -17,23 +18,27 @@ VOCAB = 320
 
 
 def tokenizer(begin: str | None, end: str, extra: tuple[str, ...] = ()) -> str:
-    """tokenizer.json of bytes; `end` (and `begin`) around every text, as CLIP's and T5's do."""
+    """The content of a tokenizer.json in which every token is one byte, except the special ones.
+
+    Every text gets the token `end` after it and, unless it is None, `begin` before it, as with CLIP and T5.
+    `extra`: further special tokens.
+    """
     vocabulary = {letter: n for n, letter in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}
     special = [token for token in (begin, end, *extra) if token]
     vocabulary |= {token: len(vocabulary) + n for n, token in enumerate(special)}
-    made = Tokenizer(models.BPE(vocabulary, []))
-    made.add_special_tokens(special)
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    marks = [(token, vocabulary[token]) for token in (begin, end) if token]
-    made.post_processor = processors.TemplateProcessing(
-        single=" ".join([*([begin] if begin else []), "$A", end]), special_tokens=marks
+    byte_tokenizer = Tokenizer(models.BPE(vocabulary, []))
+    byte_tokenizer.add_special_tokens(special)
+    byte_tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    special_ids = [(token, vocabulary[token]) for token in (begin, end) if token]
+    byte_tokenizer.post_processor = processors.TemplateProcessing(
+        single=" ".join([*([begin] if begin else []), "$A", end]), special_tokens=special_ids
     )
-    return str(made.to_str())
+    return str(byte_tokenizer.to_str())
 
 
-def _save(model: Any, folder: Path, text: str) -> Path:
+def _save(model: Any, folder: Path, tokenizer_json: str) -> Path:
     model.eval().save_pretrained(folder)
-    (folder / "tokenizer.json").write_text(text, encoding="utf-8")
+    (folder / "tokenizer.json").write_text(tokenizer_json, encoding="utf-8")
     return folder
 
 

@@ -1,5 +1,5 @@
-"""Tiny random language models of every family: transformers' own model, its configuration and its weights
-behind the export's interface.
+"""Tiny random language models of every supported family: the model of the transformers library, its
+configuration, and its weights in the form that the exporter reads.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gamer.runtime.bundle.manifest import Artifact, Language, Parity, TensorSpec
 from gamer.runtime.models.decoder import StepDecoder
 
 SLOTS, VOCAB = 32, 80
-torch.set_num_threads(1)  # threads that wake for matrices this small cost more than they do
+torch.set_num_threads(1)  # with matrices this small, starting more threads costs more time than it saves
 _LLAMA = {
     "vocab_size": VOCAB,
     "hidden_size": 64,
@@ -79,7 +79,7 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 class DictWeights:
-    """A state dict behind export/checkpoints/weights.py's interface."""
+    """A state dict with the interface of export/checkpoints/weights.py."""
 
     source, trained = "tiny", True
 
@@ -94,8 +94,10 @@ class DictWeights:
 
 
 def tiny(family: str, layers: int | None = None) -> tuple[Any, dict[str, Any], DictWeights]:
-    """(transformers' model, config.json's contents, weights): the same random numbers whenever it is called,
-    norms and biases among them.
+    """(model of the transformers library, contents of its config.json, weights).
+
+    All parameters, also norms and biases, are random; every call gives the same numbers. `layers` replaces
+    the family's number of layers.
     """
     kind, sizes = FAMILIES[family]
     if layers is not None:
@@ -103,13 +105,13 @@ def tiny(family: str, layers: int | None = None) -> tuple[Any, dict[str, Any], D
             "n_layer" if kind == "GPT2" else "num_layers" if kind == "T5" else "num_hidden_layers": layers
         }
     config = getattr(transformers, "Gemma3TextConfig" if kind == "Gemma3" else f"{kind}Config")(**sizes)
-    ends = {"GPT2": "LMHeadModel", "T5": "ForConditionalGeneration"}
+    class_suffixes = {"GPT2": "LMHeadModel", "T5": "ForConditionalGeneration"}
     torch.manual_seed(7)
-    model = getattr(transformers, f"{kind}{ends.get(kind, 'ForCausalLM')}")(config).eval()
+    model = getattr(transformers, f"{kind}{class_suffixes.get(kind, 'ForCausalLM')}")(config).eval()
     with torch.no_grad():
         for parameter in model.parameters():
-            # Large enough that every part matters: the default initialisation leaves most of a model near the
-            # identity.
+            # The noise is large enough that every part of the model affects the output. With the default
+            # initialisation, most layers do almost nothing.
             parameter.add_(
                 torch.randn_like(parameter) * (0.3 if parameter.dim() < 2 else 0.05 if kind == "T5" else 0.1)
             )
@@ -125,11 +127,12 @@ def torch_decoder(item: ExportModule, language: Language) -> StepDecoder:
 
 
 def artifact(role: str, inputs: tuple[TensorSpec, ...], outputs: tuple[TensorSpec, ...]) -> Artifact:
+    """An fp32 ONNX artifact of the manifest, without a file."""
     return Artifact(role, "onnx", "fp32", "", 0, "", inputs, outputs, Parity("", "", 0.0), 0.0)
 
 
 class Table:
-    """A token table as the runtime's session."""
+    """A table of token embeddings with the interface of a runtime session."""
 
     def __init__(self, rows: FloatArray) -> None:
         self.rows = rows
@@ -140,14 +143,16 @@ class Table:
 
 
 def ids(count: int) -> list[int]:
+    """Random token ids, always the same for the same count."""
     return [int(i) for i in np.random.default_rng(count).integers(2, VOCAB, count)]
 
 
 def on_the_grid(module: torch.nn.Module, group: int) -> None:
-    """Puts the layers' matrices where 4-bit blocks of `group` weights hold them exactly: as a file that was
-    quantized before.
+    """Rounds the layers' matrices to values that 4-bit blocks of `group` weights represent exactly.
+
+    The weights of a file that was quantized before are such values. The output matrix "head" is not changed.
     """
     for name, linear in module.named_modules():
         if isinstance(linear, torch.nn.Linear) and name != "head":
-            whole = affine_blocks(linear.weight.detach().numpy(), group).whole()
-            linear.weight = torch.nn.Parameter(torch.from_numpy(whole), requires_grad=False)
+            rounded = affine_blocks(linear.weight.detach().numpy(), group).whole()
+            linear.weight = torch.nn.Parameter(torch.from_numpy(rounded), requires_grad=False)

@@ -1,8 +1,8 @@
-"""Makes album_v2.gamer, once: kept so that a reader of another language can see what went into the file it is
-tested with.
+"""Writes the golden album album_v2.gamer: `python tests/golden/make_album.py NEW_FILE`.
 
-`python tests/golden/make_album.py NEW_FILE`. The committed file is not made again while the format stays: it
-is the promise.
+It was run once. It is kept to document the data in the file, because readers in other languages are tested
+with that file too. The committed file is not written again as long as the format's version stays the same:
+every reader must be able to read exactly these bytes.
 """
 
 from __future__ import annotations
@@ -111,9 +111,8 @@ def write(path: Path) -> None:
         writer.add([GONE, CHAIR, BEACH, DOG, *GRID])
         writer.merge("Robert", "Bob")
         writer.finish(vectors)
-    with AlbumWriter.extend(
-        path
-    ) as writer:  # what follows leaves the segments behind, as on a phone between two builds
+    # After these changes the segments are out of date, as on a phone between two builds.
+    with AlbumWriter.extend(path) as writer:
         writer.remove(["gone.jpg"])
         writer.add([LATE])
         writer.prefer("dog.jpg", "chair.jpg")

@@ -1,4 +1,4 @@
-"""What the index tests share: small albums of made-up vectors."""
+"""Fixtures and data of the index tests: small albums with random vectors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def unit(array: FloatArray) -> FloatArray:
 
 
 def name_vectors(names: Sequence[str]) -> FloatArray:
-    """A vector for each name, always the same for the same name."""
+    """A random unit vector for each name, always the same for the same name: float32 [names, DIM]."""
     return np.stack(
         [
             unit(np.random.default_rng(list(name.encode())).standard_normal(DIM).astype(np.float32))
@@ -71,6 +71,8 @@ SAMPLE = (
 
 @pytest.fixture
 def build_album(tmp_path: Path) -> BuildAlbum:
+    """A function that writes an album of the given photos and returns its path."""
+
     def build(
         items: Sequence[Encoded] = SAMPLE,
         name: str = "album.gamer",
@@ -88,4 +90,5 @@ def build_album(tmp_path: Path) -> BuildAlbum:
 
 @pytest.fixture
 def album_path(build_album: BuildAlbum) -> Path:
+    """The path of an album of SAMPLE."""
     return build_album()

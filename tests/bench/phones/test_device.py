@@ -126,7 +126,7 @@ def test_the_profiles_describe_at_least_eight_phones_with_sources() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"year": "2021"}, "year"),
         ({"cpu_ghz": 0}, "cpu_ghz"),
@@ -136,11 +136,11 @@ def test_the_profiles_describe_at_least_eight_phones_with_sources() -> None:
     ],
 )
 def test_a_malformed_device_profile_is_named_in_the_error(
-    tmp_path: Path, change: dict[str, object], said: str
+    tmp_path: Path, change: dict[str, object], message: str
 ) -> None:
     raw = json.loads(devices.PROFILES.read_text())
     (tmp_path / "d.json").write_text(json.dumps([raw[0], raw[1] | change]))
-    with pytest.raises(RuntimeFailure, match=f"profile 1: .*{said}"):
+    with pytest.raises(RuntimeFailure, match=f"profile 1: .*{message}"):
         devices.load(tmp_path / "d.json")
     (tmp_path / "d.json").write_text(json.dumps([raw[0], raw[0]]))
     with pytest.raises(RuntimeFailure, match="one name"):

@@ -250,7 +250,8 @@ def test_a_report_fits_the_width_of_a_phone_in_light_and_in_dark(tmp_path: Path)
             )
             if os.environ.get("GAMER_SHOTS"):
                 tab.picture(
-                    Path(os.environ["GAMER_SHOTS"]) / f"report-390{'-dark' if dark else ''}.png", whole=True
+                    Path(os.environ["GAMER_SHOTS"]) / f"report-390{'-dark' if dark else ''}.png",
+                    full_page=True,
                 )
         assert not tab.complaints()
 

@@ -1,6 +1,7 @@
-"""A small data set in the evaluation's format, for tests that run commands on one.
+"""Writes a small data set in the evaluation's format, for tests that run commands on a data set.
 
-Two users, a photo for each thing.
+Each user (two by default) has one photo for each of THINGS. Each of QUERIES asks for the photo of the thing
+at the same position.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ QUERIES = (
 
 
 def write(folder: Path, users: tuple[str, ...] = ("ann", "bob")) -> Path:
+    """Writes the files of all users into the folder and returns it."""
     folder.mkdir(parents=True, exist_ok=True)
     for user in users:
         corpus = [
@@ -43,11 +45,11 @@ def write(folder: Path, users: tuple[str, ...] = ("ann", "bob")) -> Path:
             }
             for n, text in enumerate(THINGS)
         ]
-        asked = [
+        queries = [
             {"query_id": f"{user}-q{n}", "user": user, "query": text, "relevant": [f"{user}{n}"]}
             for n, text in enumerate(QUERIES)
         ]
-        for name, rows in (("corpus", corpus), ("queries", asked)):
+        for name, rows in (("corpus", corpus), ("queries", queries)):
             with gzip.open(folder / f"{user}.{name}.jsonl.gz", "wt", encoding="utf-8") as stream:
                 stream.write("".join(json.dumps(row) + "\n" for row in rows))
     return folder

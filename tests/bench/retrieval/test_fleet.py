@@ -84,7 +84,7 @@ def test_the_plan_multiplies_the_mean_user_by_the_number_of_users(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ((), "nothing to do"),
         (("--synthetic", "1", "--address", "auto"), "--engine ray"),
@@ -92,12 +92,12 @@ def test_the_plan_multiplies_the_mean_user_by_the_number_of_users(tmp_path: Path
     ],
 )
 def test_wrong_fleet_arguments_exit_2_and_name_the_fault(
-    tmp_path: Path, options: tuple[str, ...], said: str
+    tmp_path: Path, options: tuple[str, ...], message: str
 ) -> None:
     done = CliRunner().invoke(
         bench, ["fleet", "-b", str(tmp_path), "--results", str(tmp_path / "r"), *options]
     )
-    assert done.exit_code == 2 and said in done.output
+    assert done.exit_code == 2 and message in done.output
 
 
 def results(folder: Path) -> dict[str, object]:

@@ -170,7 +170,7 @@ def test_the_token_table_is_stored_in_the_type_of_its_quantization(quant: str, k
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"model_type": "mamba"}, "'mamba' is not supported; supported are: llama"),
         ({"rope_parameters": {"rope_type": "llama3", "rope_theta": 5e5}}, "rope scaling 'llama3'"),
@@ -187,22 +187,22 @@ def test_the_token_table_is_stored_in_the_type_of_its_quantization(quant: str, k
         ({"rope_parameters": [1]}, "cannot be read"),
     ],
 )
-def test_an_unsupported_configuration_is_named_in_the_error(change: dict[str, Any], said: str) -> None:
+def test_an_unsupported_configuration_is_named_in_the_error(change: dict[str, Any], message: str) -> None:
     _, config, weights = tiny("llama")
-    with pytest.raises(ExportError, match=said):
+    with pytest.raises(ExportError, match=message):
         decoders.decoder(config | change, weights, SLOTS)
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"layer_types": ["full_attention"]}, "do not fit together"),
         ({"sliding_window": None}, "no sliding_window"),
     ],
 )
-def test_an_impossible_attention_window_is_named_in_the_error(change: dict[str, Any], said: str) -> None:
+def test_an_impossible_attention_window_is_named_in_the_error(change: dict[str, Any], message: str) -> None:
     _, config, weights = tiny("gemma3")
-    with pytest.raises(ExportError, match=said):
+    with pytest.raises(ExportError, match=message):
         decoders.decoder(config | change, weights, SLOTS)
 
 
@@ -213,14 +213,14 @@ def test_gpt2_is_refused_more_positions_than_it_learned() -> None:
 
 
 @pytest.mark.parametrize(
-    ("scheme", "said"), [(("int4", 128), "64 columns are no multiple of group size 128")]
+    ("scheme", "message"), [(("int4", 128), "64 columns are no multiple of group size 128")]
 )
 def test_a_group_size_that_does_not_fit_is_named_and_no_file_written(
-    scheme: tuple[str, int], said: str, tmp_path: Path
+    scheme: tuple[str, int], message: str, tmp_path: Path
 ) -> None:
     _, config, weights = tiny("llama")
     item = decoders.decoder(config, weights, SLOTS)
-    with pytest.raises(ExportError, match=said):
+    with pytest.raises(ExportError, match=message):
         llm_graph.write(item.module, decoders.language(config, SLOTS), Scheme(*scheme), tmp_path / "d.onnx")
     assert not list(tmp_path.iterdir())
     with pytest.raises(ExportError, match="choose one of"):

@@ -165,14 +165,14 @@ def test_an_operator_that_no_backend_takes_runs_without_a_delegate(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("backend", "quant", "said"),
+    ("backend", "quant", "choices"),
     [("vulkan", "int8", "fp32, fp16, 8da4w"), ("coreml", "8da4w", "fp32, fp16, int8, int4, pal6, pal4")],
 )
 def test_a_quantization_that_a_backend_lacks_is_refused_with_the_choices(
-    backend: str, quant: str, said: str, tmp_path: Path
+    backend: str, quant: str, choices: str, tmp_path: Path
 ) -> None:
     with pytest.raises(
-        ExportError, match=f"ExecuTorch for {backend} has no '{quant}'; choose one of: {said}"
+        ExportError, match=f"ExecuTorch for {backend} has no '{quant}'; choose one of: {choices}"
     ):
         written(small(Outside()), quant, backend, tmp_path / "a.pte")
     assert not list(tmp_path.iterdir())

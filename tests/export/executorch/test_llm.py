@@ -74,14 +74,14 @@ def test_t5_on_xnnpack_gives_the_states_of_torch_for_two_prompts(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("quant", "group", "said"),
+    ("quant", "group", "message"),
     [("8da4w", 48, "multiple of 32"), ("int3", 32, "choose one of: fp32, int8, 8da4w")],
 )
 def test_a_quantization_or_group_that_xnnpack_lacks_is_named(
-    quant: str, group: int, said: str, tmp_path: Path
+    quant: str, group: int, message: str, tmp_path: Path
 ) -> None:
     _, config, weights = tiny("llama")
     item, language = decoders.decoder(config, weights, SLOTS), decoders.language(config, SLOTS)
-    with pytest.raises(ExportError, match=said):
+    with pytest.raises(ExportError, match=message):
         to_executorch.write(item, quant, language, [], tmp_path / "d.pte", TargetOptions(group=group))
     assert not list(tmp_path.iterdir())

@@ -188,8 +188,8 @@ KEYS = st.sampled_from(
     st.dictionaries(KEYS, JSON | st.dictionaries(KEYS, JSON) | st.lists(st.dictionaries(KEYS, JSON))),
     st.booleans(),
 )
-def test_no_values_in_wellformed_json_make_the_parser_raise(found: dict[str, Any], listed: bool) -> None:
-    metadata = sidecar_json.parse(json.dumps([found] if listed else found).encode())
+def test_no_values_in_wellformed_json_make_the_parser_raise(fields: dict[str, Any], listed: bool) -> None:
+    metadata = sidecar_json.parse(json.dumps([fields] if listed else fields).encode())
     for memory in metadata.memories if metadata else ():
         memory.text.encode("utf-8")
         assert memory.text and "\x00" not in memory.text

@@ -18,7 +18,6 @@ from gamer.runtime.cues.parse import MAX_CUBES, MAX_QUERY, Cues, parse, with_quo
 from gamer.runtime.cues.recurring import into_day, into_week
 
 NOW = datetime(2026, 6, 17, 15, 30)  # a Wednesday
-UTC = UTC
 
 
 def ms(*when: int) -> int:

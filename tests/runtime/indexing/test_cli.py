@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import shutil
 import signal
 import subprocess
@@ -119,8 +118,10 @@ def test_an_interrupted_build_says_how_to_continue_and_continues(bundle: Path, t
 
 
 def test_a_build_stays_within_a_gigabyte(bundle: Path, tmp_path: Path) -> None:
-    """The models, a picture of 108 megapixels and damaged ones, in one process; the peak memory of any child
-    of this test is measured.
+    """Indexes a picture of 108 megapixels, one of 200 and a truncated one, in one process with the models.
+
+    A separate process starts the build as its only child, so that the peak memory of its children is that of
+    the build.
     """
     Image.new("RGB", (12_000, 9_000), (90, 120, 30)).save(tmp_path / "108.png", compress_level=1)
     Image.new("L", (16_320, 12_240), 90).save(tmp_path / "200.jpg")
@@ -133,7 +134,6 @@ done = subprocess.run([sys.executable, "-m", "gamer.main", *args], capture_outpu
 print(done.stdout, done.stderr, file=sys.stderr)
 print(done.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 """
-    assert resource.RUSAGE_CHILDREN  # measured in the child of a child, where nothing else ran
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     returned, peak = map(int, done.stdout.split())
     assert returned == 0 and "2 photos indexed" in done.stderr, done.stderr

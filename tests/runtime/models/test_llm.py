@@ -76,9 +76,9 @@ class ToyDecoder:
 class Script(ToyDecoder):
     """A decoder that gives a fixed sequence of tokens for any prompt."""
 
-    def __init__(self, said: Sequence[int]) -> None:
+    def __init__(self, tokens: Sequence[int]) -> None:
         super().__init__()
-        self._said = list(said)
+        self._tokens = list(tokens)
 
         self._at = 0
 
@@ -89,7 +89,7 @@ class Script(ToyDecoder):
     def forward(self, embeds: FloatArray) -> tuple[FloatArray, FloatArray]:
         logits, hidden = super().forward(embeds)
         logits[:] = 0.0
-        logits[self._said[min(self._at, len(self._said) - 1)]] = 1.0
+        logits[self._tokens[min(self._at, len(self._tokens) - 1)]] = 1.0
         self._at += 1
         return logits, hidden
 
@@ -138,9 +138,11 @@ def test_greedy_takes_the_likeliest_token_after_all_tokens_so_far() -> None:
         ids.append(token)
 
 
-@pytest.mark.parametrize(("said", "ended", "count"), [([3, 4, END], "end", 2), ([3], "length", 6)])
-def test_a_generation_ends_at_an_end_token_or_at_its_length(said: list[int], ended: str, count: int) -> None:
-    generation = model(Script(said)).generate(Request(PROMPT, 6))
+@pytest.mark.parametrize(("tokens", "ended", "count"), [([3, 4, END], "end", 2), ([3], "length", 6)])
+def test_a_generation_ends_at_an_end_token_or_at_its_length(
+    tokens: list[int], ended: str, count: int
+) -> None:
+    generation = model(Script(tokens)).generate(Request(PROMPT, 6))
     assert (generation.ended, len(generation.ids)) == (ended, count)
 
 
@@ -150,22 +152,22 @@ def test_a_full_cache_ends_a_generation() -> None:
 
 
 @given(st.text("abc", min_size=1, max_size=12), st.lists(st.text("abc", min_size=1, max_size=4), max_size=3))
-def test_stop_strings_cut_the_text_and_never_appear_in_a_stream(said: str, stops: list[str]) -> None:
-    request = Request(PROMPT, len(said), stop=tuple(stops))
+def test_stop_strings_cut_the_text_and_never_appear_in_a_stream(text: str, stops: list[str]) -> None:
+    request = Request(PROMPT, len(text), stop=tuple(stops))
     # The text ends when a first stop is complete, and is cut where the earliest of the stops in it begins.
-    first = next((n for n in range(1, len(said) + 1) if any(s in said[:n] for s in stops)), len(said))
-    until_stop = said[:first]
+    first = next((n for n in range(1, len(text) + 1) if any(s in text[:n] for s in stops)), len(text))
+    until_stop = text[:first]
     want = until_stop[
         : min((at for stop in stops if (at := until_stop.find(stop)) >= 0), default=len(until_stop))
     ]
-    generation = model(Script(spell(said))).generate(request)
+    generation = model(Script(spell(text))).generate(request)
     assert generation.text == want
     streamed = ""
-    for piece in model(Script(spell(said))).stream(request):
+    for piece in model(Script(spell(text))).stream(request):
         streamed += piece.text
         assert want.startswith(streamed)  # nothing is shown that is cut later
     assert streamed == want
-    assert (generation.ended == "stop") == any(stop in said for stop in stops)
+    assert (generation.ended == "stop") == any(stop in text for stop in stops)
 
 
 def test_an_incomplete_letter_is_held_back() -> None:

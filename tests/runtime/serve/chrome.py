@@ -1,5 +1,5 @@
-"""A headless Chromium, driven over its DevTools protocol: open a page, press keys, ask the document, take a
-picture. For tests alone.
+"""Controls a headless Chromium over its DevTools protocol: opens pages, presses keys, evaluates JavaScript
+and takes screenshots. Used only by tests.
 """
 
 from __future__ import annotations
@@ -31,33 +31,38 @@ KEYS = {
 
 
 def find() -> str | None:
+    """The path of an installed Chromium or Chrome, or None."""
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
 class Page:
+    """A tab of the browser. `events`: the messages from the browser that answered no call."""
+
     def __init__(self, socket: ClientConnection) -> None:
-        self._socket, self._next = socket, 0
+        self._socket, self._last_id = socket, 0
         self.events: list[dict[str, Any]] = []
 
     def call(self, method: str, **params: object) -> dict[str, Any]:
-        self._next += 1
-        self._socket.send(json.dumps({"id": self._next, "method": method, "params": params}))
+        """Calls a method of the protocol and returns its result; an error of the protocol fails the test."""
+        self._last_id += 1
+        self._socket.send(json.dumps({"id": self._last_id, "method": method, "params": params}))
         while True:
             message = json.loads(self._socket.recv(timeout=60))
-            if message.get("id") == self._next:
+            if message.get("id") == self._last_id:
                 assert "error" not in message, message["error"]
                 result: dict[str, Any] = message["result"]
                 return result
             self.events.append(message)
 
     def look(self, width: int, height: int, dark: bool = False) -> None:
-        phone = width < 600
+        """Sets the window's size in pixels and its colour scheme. Below 600 pixels it is a mobile device."""
+        mobile = width < 600
         self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
             height=height,
             deviceScaleFactor=1,
-            mobile=phone,
+            mobile=mobile,
         )
         self.call(
             "Emulation.setEmulatedMedia",
@@ -65,53 +70,62 @@ class Page:
         )
 
     def open(self, address: str, until: str) -> None:
-        """Goes there and waits until the JavaScript expression is true."""
+        """Loads the address and waits until the JavaScript expression `until` is true."""
         self.call("Page.navigate", url=address)
         self.wait(until)
 
     def wait(self, until: str, seconds: float = 30) -> None:
-        end = time.monotonic() + seconds
+        """Waits until the JavaScript expression `until` is true; an exception counts as false."""
+        deadline = time.monotonic() + seconds
         while not self.ask(f"(() => {{ try {{ return Boolean({until}) }} catch {{ return false }} }})()"):
-            assert time.monotonic() < end, (
+            assert time.monotonic() < deadline, (
                 f"never true: {until}; the page says: {self.ask('document.body.innerText')}"
             )
             time.sleep(0.05)
 
     def ask(self, expression: str) -> Any:
-        """What the expression gives, as JSON."""
+        """The value of a JavaScript expression, or of the promise that it returns, converted through JSON."""
         result = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in result, result["exceptionDetails"]
         return result["result"].get("value")
 
     def press(self, key: str) -> None:
+        """Presses and releases one of KEYS."""
         code, text = KEYS[key]
         common = {"key": key, "windowsVirtualKeyCode": code, **({"text": text} if text else {})}
         self.call("Input.dispatchKeyEvent", type="keyDown", **common)
         self.call("Input.dispatchKeyEvent", type="keyUp", **common)
 
     def type(self, text: str) -> None:
+        """Inserts text into the focused element."""
         self.call("Input.insertText", text=text)
 
-    def picture(self, path: Path, whole: bool = False) -> None:
-        shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
-        path.write_bytes(base64.b64decode(shot["data"]))
+    def picture(self, path: Path, full_page: bool = False) -> None:
+        """Saves a screenshot as PNG: the visible part, or the full page."""
+        screenshot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=full_page)
+        path.write_bytes(base64.b64decode(screenshot["data"]))
 
     def complaints(self) -> list[str]:
-        """Everything that the console, the network and the policy (CSP) had against the page."""
+        """The uncaught exceptions, and the errors and warnings in the browser's log.
+
+        The log has failed requests and violations of the content security policy (CSP).
+        """
+        # An answered call means that the events sent before it have been read.
         self.call("Runtime.evaluate", expression="0")
-        out = []
+        messages = []
         for event in self.events:
             params = event.get("params", {})
             if event["method"] == "Runtime.exceptionThrown":
-                out.append(json.dumps(params["exceptionDetails"]))
+                messages.append(json.dumps(params["exceptionDetails"]))
             elif event["method"] == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning"):
-                out.append(params["entry"]["text"])
-        return out
+                messages.append(params["entry"]["text"])
+        return messages
 
 
 @contextmanager
 def browser(binary: str) -> Iterator[Page]:
-    # Root in a container has no sandbox to offer; the page under test is our own.
+    """Starts Chromium with an empty profile, gives its tab, and ends the process afterwards."""
+    # As root in a container, Chromium's sandbox does not work; the pages under test are the project's.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         arguments = [
             "--headless=new",
@@ -127,7 +141,7 @@ def browser(binary: str) -> Iterator[Page]:
             stderr=subprocess.DEVNULL,
         )
         try:
-            port = _port(Path(profile) / "DevToolsActivePort")
+            port = _wait_for_port(Path(profile) / "DevToolsActivePort")
             targets = json.loads(urlopen(f"http://127.0.0.1:{port}/json", timeout=30).read())
             address = next(t["webSocketDebuggerUrl"] for t in targets if t["type"] == "page")
             with connect(address, max_size=64 << 20) as socket:
@@ -140,9 +154,10 @@ def browser(binary: str) -> Iterator[Page]:
             process.wait(20)
 
 
-def _port(path: Path) -> int:
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
+def _wait_for_port(path: Path) -> int:
+    """The port from the file that Chromium writes when its DevTools server has started."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
         if path.is_file() and (text := path.read_text()):
             return int(text.split()[0])
         time.sleep(0.1)

@@ -1,5 +1,5 @@
-"""What the server's tests share: the sample album behind the application, called without a socket, and a
-small album of real files.
+"""Fixtures of the server's tests: the application with the sample album, called without a socket or served
+on a port, and a small album of real files.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ def engine(bundle: Path, sample_album: Path) -> Iterator[Engine]:
 
 @pytest.fixture
 def client(engine: Engine) -> TestClient:
+    """Calls the application directly, without a socket."""
     return TestClient(
         create_app(engine, ServerSettings(rate=NO_LIMIT)), base_url=HERE, raise_server_exceptions=False
     )
@@ -46,17 +47,17 @@ def client(engine: Engine) -> TestClient:
 
 @contextmanager
 def serving(app: ASGIApp) -> Iterator[str]:
-    """The real server on a real port of this machine: its address, without a slash at the end."""
-    listening = bind("127.0.0.1", 0)
-    running = server(app)
-    thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})
+    """Runs the real server on a free port of 127.0.0.1; gives its address without a slash at the end."""
+    listener = bind("127.0.0.1", 0)
+    http_server = server(app)
+    thread = threading.Thread(target=http_server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:
-        while not running.started:
+        while not http_server.started:
             time.sleep(0.01)
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     finally:
-        running.should_exit = True
+        http_server.should_exit = True
         thread.join(20)
         assert not thread.is_alive()
 
@@ -69,13 +70,15 @@ def served(engine: Engine) -> Iterator[str]:
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    """A folder with a picture that EXIF rotates, a plain one, and files cut, moved away or no pictures."""
+    """A folder with a picture that EXIF rotates, a plain picture, a truncated one, one that `album` deletes,
+    a text file with a picture's name, and a folder with a picture's name.
+    """
     from PIL import Image
 
     wide = Image.new("RGB", (400, 200), (200, 30, 30))
-    wide.paste((30, 30, 200), (200, 0, 400, 200))  # red at the left, blue at the right
+    wide.paste((30, 30, 200), (200, 0, 400, 200))  # left half red, right half blue
     exif = Image.Exif()
-    exif[0x0112] = 6  # to be shown a quarter turn clockwise: red at the top
+    exif[0x0112] = 6  # shown a quarter turn clockwise, so that the top half is red
     wide.save(tmp_path / "turned.jpg", exif=exif, quality=95)
     wide.save(tmp_path / "plain.png")
     (tmp_path / "secret.jpg").write_text("root:x:0:0")
@@ -90,9 +93,8 @@ NAMES = ("turned.jpg", "plain.png", "secret.jpg", "cut.jpg", "folder.jpg", "move
 
 @pytest.fixture
 def album(files: Path) -> Iterator[Album]:
-    """One row for each of NAMES, then a photo without a file, and one whose path no file system takes.
-
-    No model is used.
+    """An album with a photo for each of NAMES, then one without a file, then one whose path is too long for
+    any file system. "moved.jpg" is deleted after indexing. No model is used.
     """
     paths = [str(files / name) for name in NAMES]
     photos = [
