@@ -20,6 +20,19 @@ Config = dict[str, Any]
 LLAMA_LIKE = ("llama", "qwen2", "qwen3", "gemma3_text", "gemma3")
 DECODERS = (*LLAMA_LIKE, "gpt2")
 ENCODER_DECODERS = ("t5",)
+MAX_LAYERS = 512  # what the manifest of a bundle admits
+# By a part of a key's name: the greatest size that is read. The first that fits counts.
+_MOST = {
+    "layer": MAX_LAYERS,
+    "head_dim": 1024,
+    "d_kv": 1024,
+    "head": 512,
+    "vocab": 1 << 21,
+    "inter": 1 << 20,
+    "inner": 1 << 20,
+    "d_ff": 1 << 20,
+    "": 1 << 16,
+}
 _ACTIVATIONS = {
     "silu": "silu",
     "swish": "silu",
@@ -51,15 +64,6 @@ def decoder_shape(config: Config, max_seq: int) -> DecoderShape:
     config = text_config(config)
     with _one_line_errors(config):
         shape = _gpt2(config, max_seq) if config["model_type"] == "gpt2" else _llama_like(config)
-        _check_range(
-            shape.layers,
-            shape.heads,
-            shape.kv_heads,
-            shape.head_dim,
-            shape.intermediate,
-            shape.vocab,
-            shape.hidden,
-        )
         if (
             shape.heads % shape.kv_heads
             or (shape.rope_theta and shape.head_dim % 2)
@@ -76,16 +80,8 @@ def t5_shape(config: Config) -> T5Shape:
     config = text_config(config)
     with _one_line_errors(config):
         shape = _t5(config)
-        sizes = (
-            shape.layers,
-            shape.encoder_layers,
-            shape.heads,
-            shape.head_dim,
-            shape.intermediate,
-            shape.vocab,
-            shape.hidden,
-        )
-        _check_range(*sizes, shape.buckets // 4, shape.distance - shape.buckets // 4)
+        if shape.buckets < 4 or shape.distance <= shape.buckets // 4:
+            raise ValueError(f"{shape.buckets} buckets of relative positions up to {shape.distance}")
     return shape
 
 
@@ -95,15 +91,15 @@ def _t5(config: Config) -> T5Shape:
         raise ExportError(
             f"t5: feed_forward_proj {feed!r} is not supported; supported are: relu, gated-gelu, gated-silu"
         )
-    layers = int(_required(config, "num_layers"))
+    layers = _size(config, "num_layers")
     return T5Shape(
-        vocab=int(_required(config, "vocab_size")),
-        hidden=int(_required(config, "d_model")),
+        vocab=_size(config, "vocab_size"),
+        hidden=_size(config, "d_model"),
         encoder_layers=layers,
-        layers=int(config.get("num_decoder_layers") or layers),
-        heads=int(_required(config, "num_heads")),
-        head_dim=int(_required(config, "d_kv")),
-        intermediate=int(_required(config, "d_ff")),
+        layers=_size(config, "num_decoder_layers", layers),
+        heads=_size(config, "num_heads"),
+        head_dim=_size(config, "d_kv"),
+        intermediate=_size(config, "d_ff"),
         eps=float(config.get("layer_norm_epsilon", 1e-6)),
         activation={"relu": "relu", "gated-gelu": "gelu_tanh", "gated-silu": "silu"}[feed],
         gated=feed.startswith("gated"),
@@ -158,9 +154,19 @@ def _one_line_errors(config: Config) -> Iterator[None]:
         ) from None
 
 
-def _check_range(*sizes: int) -> None:
-    if not all(1 <= size <= 1 << 24 for size in sizes):
-        raise ValueError(f"a size of {min(sizes)} or {max(sizes)}")
+def _size(config: Config, key: str, default: int | None = None) -> int:
+    """A positive size of the configuration, at most what a model of its kind may have.
+
+    Checked before anything is built from it: a crafted file could ask for ten million layers. Raises
+    ExportError.
+    """
+    value = default if default is not None and not config.get(key) else _required(config, key)
+    most = next(most for part, most in _MOST.items() if part in key)
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
+        raise ValueError(f"{key} is {str(value)[:40]!r}")
+    if not 1 <= value <= most:
+        raise ExportError(f"{config['model_type']}: {key} is {value}; sizes from 1 to {most} are supported")
+    return int(value)
 
 
 def _required(config: Config, key: str) -> Any:
@@ -216,20 +222,20 @@ def _llama_like(config: Config) -> DecoderShape:
     if kind != "llama":
         _reject(config, *(() if kind == "qwen2" else ("attention_bias",)))
     hidden, heads, layers = (
-        int(_required(config, key)) for key in ("hidden_size", "num_attention_heads", "num_hidden_layers")
+        _size(config, key) for key in ("hidden_size", "num_attention_heads", "num_hidden_layers")
     )
     activation = (
         config.get("hidden_activation", config.get("hidden_act")) if gemma else config.get("hidden_act")
     )
-    head_dim = int(config.get("head_dim") or hidden // heads)
+    head_dim = _size(config, "head_dim", hidden // heads)
     return DecoderShape(
-        vocab=int(_required(config, "vocab_size")),
+        vocab=_size(config, "vocab_size"),
         hidden=hidden,
         layers=layers,
         heads=heads,
-        kv_heads=int(config.get("num_key_value_heads") or heads),
+        kv_heads=_size(config, "num_key_value_heads", heads),
         head_dim=head_dim,
-        intermediate=int(_required(config, "intermediate_size")),
+        intermediate=_size(config, "intermediate_size"),
         eps=float(config.get("rms_norm_eps", 1e-6)),
         rope_theta=_rope(config, "full_attention", "rope_theta", 1e6 if gemma else 1e4),
         activation=_activation(config, str(activation or ("gelu_pytorch_tanh" if gemma else "silu"))),
@@ -256,8 +262,8 @@ def _local(config: Config, layers: int) -> tuple[bool, ...]:
 def _gpt2(config: Config, max_seq: int) -> DecoderShape:
     _reject(config, "scale_attn_by_inverse_layer_idx", "add_cross_attention")
     hidden, heads, positions = (
-        int(_required(config, "n_embd")),
-        int(_required(config, "n_head")),
+        _size(config, "n_embd"),
+        _size(config, "n_head"),
         int(_required(config, "n_positions")),
     )
     if max_seq > positions:
@@ -266,13 +272,13 @@ def _gpt2(config: Config, max_seq: int) -> DecoderShape:
             "--max-seq-len"
         )
     return DecoderShape(
-        vocab=int(_required(config, "vocab_size")),
+        vocab=_size(config, "vocab_size"),
         hidden=hidden,
-        layers=int(_required(config, "n_layer")),
+        layers=_size(config, "n_layer"),
         heads=heads,
         kv_heads=heads,
         head_dim=hidden // heads,
-        intermediate=int(config.get("n_inner") or 4 * hidden),
+        intermediate=_size(config, "n_inner", 4 * hidden),
         eps=float(config.get("layer_norm_epsilon", 1e-5)),
         rope_theta=0.0,
         norm="layer",

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from ..errors import ExportError
 from .catalogue import Config
+from .decoder_config import MAX_LAYERS
 from .weights import fit
 
 # architecture → (model_type, whether query and key rows are interleaved)
@@ -103,18 +104,27 @@ def _config(path: Path, reader: Any, architecture: str) -> Config:
             raise ExportError(
                 f"{path.name}: no {architecture}.{key} in its header: the file is of another architecture"
             )
-        return otherwise if field is None else field.contents()
+        value = otherwise if field is None else field.contents()
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ExportError(f"{path.name}: {architecture}.{key} is no number: the file is damaged")
+        return value
 
     tensors = {t.name: t for t in reader.tensors}
     if "token_embd.weight" not in tensors:
         raise ExportError(f"{path.name}: tensor token_embd.weight is missing: the file is cut short")
     hidden, heads = number("embedding_length"), number("attention.head_count")
+    layers = number("block_count")
+    # Checked here because the table of names is built layer by layer.
+    if heads < 1 or not 1 <= layers <= MAX_LAYERS:
+        raise ExportError(
+            f"{path.name}: {architecture} of {layers} layers with {heads} heads: the file is damaged"
+        )
     eos = reader.get_field("tokenizer.ggml.eos_token_id")
     config: Config = {
         "model_type": _ARCHITECTURES[architecture][0],
         "hidden_size": hidden,
         "intermediate_size": number("feed_forward_length"),
-        "num_hidden_layers": number("block_count"),
+        "num_hidden_layers": layers,
         "num_attention_heads": heads,
         "num_key_value_heads": number("attention.head_count_kv", heads),
         "head_dim": number("attention.key_length", hidden // heads),

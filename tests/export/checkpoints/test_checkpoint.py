@@ -6,6 +6,7 @@ import json
 import pickle
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="needs the export extra")
@@ -166,6 +167,33 @@ def test_a_cut_safetensors_file_is_refused(qwen2: Path, tmp_path: Path, cut: int
 def test_a_file_that_is_no_whole_gguf_is_refused(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "x.gguf").write_bytes(data)
     with pytest.raises(ExportError, match="not a whole GGUF file"):
+        open_checkpoint("smollm2-135m", str(tmp_path / "x.gguf"))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("block_count", 2**31), ("block_count", 0), ("attention.head_count", 0)]
+)
+def test_a_gguf_of_impossible_sizes_is_refused_before_anything_is_built(
+    tmp_path: Path, field: str, value: int
+) -> None:
+    gguf = pytest.importorskip("gguf")
+    writer = gguf.GGUFWriter(tmp_path / "x.gguf", "llama")
+    sizes = {
+        "embedding_length": 64,
+        "feed_forward_length": 128,
+        "block_count": 2,
+        "attention.head_count": 4,
+        "context_length": 64,
+    }
+    for name, number in (sizes | {field: value}).items():
+        writer.add_uint32(f"llama.{name}", number)
+    writer.add_float32("llama.attention.layer_norm_rms_epsilon", 1e-5)
+    writer.add_tensor("token_embd.weight", np.zeros((80, 64), np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    with pytest.raises(ExportError, match="the file is damaged"):
         open_checkpoint("smollm2-135m", str(tmp_path / "x.gguf"))
 
 
