@@ -6,6 +6,8 @@ OUT ?= out
 SHELL := /bin/bash
 # Shortens pip's output to one line per package.
 PIP_LINES := awk '/^(Collecting|ERROR|Successfully)/ { print substr($$0, 1, 100); fflush() }'
+# A process a core; the tests of one file stay together, since they share exports.
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 export HF_HUB_OFFLINE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -91,7 +93,7 @@ docs: install
 
 test: lint docs
 	@$(MAKE) --no-print-directory index
-	@GAMER_BUNDLE=$(abspath $(OUT)/pocket) $(BIN)/python -m pytest
+	@GAMER_BUNDLE=$(abspath $(OUT)/pocket) $(PYTEST)
 	@$(MAKE) --no-print-directory mobile-suites
 
 # The phone demos. One command for each language installs its tools outside the tree, in GAMER_TOOLS. If the
@@ -139,7 +141,7 @@ android-apk:
 	@android_demo/build_apk.sh
 
 test-fast: install
-	@$(BIN)/python -m pytest -m "not slow"
+	@$(PYTEST) -m "not slow"
 
 clean:
 	rm -rf $(OUT) $(VENV) build dist ./*.egg-info
