@@ -37,6 +37,7 @@ QUERIES = (
     "the old temple by the lake",
 )
 Progress = Callable[[str], None]
+Sources = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -178,10 +179,13 @@ def measure(
     threads: int,
     repetitions: int,
     progress: Progress,
+    sources: Sources = (),
 ) -> LlmReport:
     """Measures speed, time to first token, refinements and, if asked, quality, on the ONNX backend.
 
-    `executorch`: also time the bundle's ExecuTorch decoder. Raises DatasetError, BundleError, RuntimeFailure.
+    `executorch`: also time the bundle's ExecuTorch decoder. `sources`: (part, source) pairs of the weights
+    that quality is compared with, where they are no package's; what the bundle says of them is not trusted.
+    Raises DatasetError, BundleError, RuntimeFailure, ExportError.
     """
     progress("opening")
     models = Models.open(bundle, "onnx", threads)
@@ -195,7 +199,7 @@ def measure(
     progress("first token")
     first, refined = _first(models, repetitions), _refine(models, repetitions)
     progress("quality")
-    against_fp32 = _quality(models, ids) if quality else None
+    against_fp32 = _quality(models, ids, sources) if quality else None
     quant = models.manifest.artifact("llm_decoder", "onnx").quant
     when = datetime.now().astimezone().isoformat(timespec="seconds")
     return LlmReport(
@@ -290,21 +294,18 @@ def _refine(models: Models, repetitions: int) -> Timing:
     return timing("refine", "one refinement by the model", samples)
 
 
-def _quality(models: Models, ids: Sequence[int]) -> Quality:
+def _quality(models: Models, ids: Sequence[int], sources: Sources) -> Quality:
     """Compares the bundle's decoder with an fp32 one, in windows of at most max_seq - 64 tokens.
 
-    Both get the same embeddings, from the source's table.
+    Both get the same embeddings, from the source's table. `sources`: see measure. Raises ExportError.
     """
     from gamer.export.components import components
     from gamer.export.onnx import decoder_graph
-    from gamer.export.settings import from_strings
+    from gamer.export.parity.verify import trusted_settings
     from gamer.runtime.backends import open_session
     from gamer.runtime.bundle.manifest import Artifact, Parity
 
-    settings, language = (
-        from_strings(models.manifest.settings or {"recipe": models.manifest.recipe}),
-        models.manifest.decoder(),
-    )
+    settings, language = trusted_settings(models.manifest, sources), models.manifest.decoder()
     step = components.build(settings, "llm_decoder", "fp32").module
     table = components.build(settings, "llm_embed", "fp32").module.get_buffer("rows").numpy()
     with tempfile.TemporaryDirectory() as folder:

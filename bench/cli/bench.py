@@ -143,6 +143,12 @@ def ann(
     help="Compare with the decoder in fp32; needs the weights.",
 )
 @click.option(
+    "--weights",
+    multiple=True,
+    metavar="[PART=]SOURCE",
+    help="Where the weights lie that came from this machine's own files.",
+)
+@click.option(
     "-r", "--repetitions", type=click.IntRange(1, 100), default=5, show_default=True, help="Counted passes."
 )
 @click.option(
@@ -155,6 +161,7 @@ def llm(
     gguf: Path | None,
     executorch: bool,
     quality: bool,
+    weights: tuple[str, ...],
     repetitions: int,
     output: Path | None,
     as_json: bool,
@@ -164,6 +171,8 @@ def llm(
     quantization cost in quality.
     """
     from gamer.export.errors import ExportError
+    from gamer.export.settings import parse_sources
+    from gamer.runtime.bundle import manifest
 
     from .. import llm as measuring
 
@@ -177,6 +186,7 @@ def llm(
             threads,
             repetitions,
             lambda text: progress.update(task, description=text),
+            parse_sources(manifest.read(bundle).recipe, None, weights),
         )
         text = json.dumps(asdict(result), ensure_ascii=False)
         if output:

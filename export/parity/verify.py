@@ -28,7 +28,7 @@ def verify(
 
     Raises ExportError for the first artifact below its threshold.
     """
-    settings = _trusted(manifest, sources)
+    settings = trusted_settings(manifest, sources)
     artifacts = []
     for artifact in manifest.artifacts:
         item = components.build(settings, artifact.role, "fp32")
@@ -46,7 +46,7 @@ def verify(
     return replace(manifest, artifacts=tuple(artifacts))
 
 
-def _trusted(manifest: mf.Manifest, sources: tuple[tuple[str, str], ...]) -> Settings:
+def trusted_settings(manifest: mf.Manifest, sources: tuple[tuple[str, str], ...]) -> Settings:
     """The manifest's settings, restricted for a bundle from an untrusted source.
 
     Pickles are never trusted, and a checkpoint is opened only if the caller names it in `sources`. Raises

@@ -6,13 +6,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
 
 from gamer.bench import llm
 from gamer.bench.retrieval.datasets import DatasetError
+from gamer.export.errors import ExportError
+from gamer.export.settings import Settings
+from gamer.runtime.bundle import manifest as mf
+from gamer.runtime.models.models import Models
+from tests.paths import GOLDEN
 
 
 class Counter:
@@ -48,6 +56,14 @@ def test_the_prose_is_longer_than_five_prompts(bundle: Path) -> None:
     from gamer.runtime.models.models import Models
 
     assert len(Models.open(bundle).llm_tokenizer.encode(llm.prose()).ids) > 5 * llm.PROMPT
+
+
+def test_the_bundle_does_not_choose_the_weights_that_it_is_compared_with() -> None:
+    golden = mf.from_json((GOLDEN / "manifest_v2.json").read_text(encoding="utf-8"), "golden")
+    settings = {**Settings("pocket").to_strings(), "sources": "llm=evil/repo", "trust_pickle": "True"}
+    models = cast(Models, SimpleNamespace(manifest=replace(golden, settings=settings)))
+    with pytest.raises(ExportError, match="the weights of llm came from evil/repo: say where they are"):
+        llm._quality(models, [1, 2, 3], ())
 
 
 def test_a_missing_peer_is_named_with_the_command_that_installs_it(

@@ -193,8 +193,8 @@ def test_verify_takes_neither_sources_of_weights_nor_trust_from_the_bundle() -> 
         ExportError,
         match="the weights of llm came from evil/repo: say where they are, as in --weights llm=evil/repo",
     ):
-        verify._trusted(hostile, ())
-    assert not verify._trusted(hostile, (("llm", "random"),)).trust_pickle
+        verify.trusted_settings(hostile, ())
+    assert not verify.trusted_settings(hostile, (("llm", "random"),)).trust_pickle
 
 
 def test_an_unknown_recipe_lists_the_choices() -> None:
