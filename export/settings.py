@@ -251,7 +251,7 @@ def parse_sources(name: str, model: str | None, weights: tuple[str, ...]) -> tup
         part, equals, source = item.partition("=")
         if equals and part in PARTS:
             source_of[part] = source
-        elif equals and part.isidentifier() and not Path(item).exists():
+        elif equals and part.isidentifier() and Path(source).exists() and not Path(item).exists():
             raise ExportError(
                 f"--weights {item}: there is no part {part!r}; the parts are {', '.join(PARTS)}"
             )

@@ -17,7 +17,7 @@ from tests.paths import ROOT
 from tools.conformance.processors import masked, table
 
 SATURATING = """
-import json, sys
+import dataclasses, json, sys
 from pathlib import Path
 from gamer.runtime.backends import processor
 from gamer.runtime.bundle import manifest as mf
@@ -25,6 +25,11 @@ from gamer.runtime.models import selfcheck
 from gamer.runtime.backends import onnx_backend
 bundle, role = Path(sys.argv[1]), "image_tower"
 manifest = mf.read(bundle)
+# Proven elsewhere: an export on a processor like the emulated one would otherwise need no check.
+elsewhere = lambda parity: dataclasses.replace(parity, kernels="onnxruntime 0, another processor")
+manifest = dataclasses.replace(manifest, artifacts=tuple(
+    dataclasses.replace(a, parity=elsewhere(a.parity)) for a in manifest.artifacts
+))
 artifact = manifest.artifact(role, "onnx")
 golden = {name: selfcheck.golden_array(bundle, file) for name, file in manifest.golden(role).items()}
 plain = onnx_backend.session_options

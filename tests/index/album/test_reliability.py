@@ -9,10 +9,12 @@ import multiprocessing
 import os
 import random
 import resource
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
@@ -473,8 +475,18 @@ def change(path: Path) -> None:
 
 @needs_fork
 @pytest.mark.parametrize("folder_mode", [0o755, 0o777], ids=["folder read-only", "folder writable"])
-def test_a_read_only_album_can_be_read_and_not_written(album_path: Path, folder_mode: int) -> None:
+def test_a_read_only_album_can_be_read_and_not_written(
+    album_path: Path, request: pytest.FixtureRequest, folder_mode: int
+) -> None:
     """As a user who may read the file but not write it, nor perhaps its folder; no file stays beside it."""
+    folder = Path(tempfile.mkdtemp())  # pytest's own folders are closed to other users
+
+    def remove() -> None:
+        folder.chmod(0o700)
+        shutil.rmtree(folder)
+
+    request.addfinalizer(remove)
+    album_path = album_path.rename(folder / album_path.name)
 
     def as_nobody(sender: Connection) -> None:
         if os.geteuid() == 0:
@@ -491,16 +503,13 @@ def test_a_read_only_album_can_be_read_and_not_written(album_path: Path, folder_
             sender.send((read, str(error)))
 
     before = album_path.read_bytes()
-    for folder in (album_path.parent, *album_path.parents[1:3]):
-        folder.chmod(folder_mode if os.geteuid() == 0 or folder_mode == 0o777 else 0o555)
+    folder.chmod(folder_mode if os.geteuid() == 0 or folder_mode == 0o777 else 0o555)
     album_path.chmod(0o444)
     reader, sender = multiprocessing.Pipe(duplex=False)
     child = FORK.Process(target=as_nobody, args=(sender,))
     child.start()
     read, words = reader.recv() if reader.poll(30) else (None, "no answer")
     child.join()
-    for folder in (album_path.parent, *album_path.parents[1:3]):
-        folder.chmod(0o700)
     assert read == ([], [item.photo.id for item in SAMPLE])
     assert "cannot be written" in words or "read-only" in words
     assert album_path.read_bytes() == before and len(list(album_path.parent.iterdir())) == 1
