@@ -50,7 +50,21 @@ def stats(album: Path, as_json: bool) -> None:
     """Counts and bytes of an ALBUM file, by layer."""
     with _one_line("stats"), Album.open(album) as opened:
         figures = asdict(opened.stats())
-    _say(as_json, figures, "\n".join(f"{name:16} {value}" for name, value in figures.items()))
+    _say(as_json, figures, "\n".join(_stats_lines(figures)))
+
+
+def _stats_lines(figures: dict[str, Any]) -> Iterator[str]:
+    for name, value in figures.items():
+        if name not in ("channels", "segments"):
+            yield f"{name:16} {value}"
+    for channel in figures["channels"]:
+        yield (
+            f"{'channel':16} {channel['name']}: {channel['vectors']} vectors of {channel['dim']} dimensions, "
+            f"{channel['bytes']} bytes"
+        )
+    for segment in figures["segments"]:
+        state = f"{segment['behind']} photos behind" if segment["behind"] else "up to date"
+        yield f"{'segment':16} {segment['name']}: {segment['bytes']} bytes, {state}"
 
 
 @click.command()
@@ -129,6 +143,24 @@ def merge(album: Path, names: tuple[str, ...], similar: float | None, as_json: b
             merged.append((names[0], alias))
     words = "\n".join(f"{alias} is {root}" for root, alias in merged) or f"{album}: nothing to merge"
     _say(as_json, {"merged": [{"kept": root, "alias": alias} for root, alias in merged]}, words)
+
+
+@click.command()
+@click.argument("album", type=PATH)
+@click.option("-n", "--limit", type=click.IntRange(1), default=None, help="The most mentioned only.")
+@json_option
+def names(album: Path, limit: int | None, as_json: bool) -> None:
+    """List the entities of ALBUM with their aliases: what `gamer index merge` and `split` take."""
+    with _one_line("names"), Album.open(album) as opened:
+        listed = opened.entities.listing()[:limit]
+    lines = [
+        f"{entity.photos:6} {entity.kind:8} {entity.name}"
+        + (f" (also {', '.join(entity.aliases)})" if entity.aliases else "")
+        for entity in listed
+    ]
+    heading = f"{'photos':>6} {'kind':8} name"
+    words = "\n".join([heading, *lines]) if lines else f"{album}: no entities"
+    _say(as_json, {"entities": [asdict(entity) for entity in listed]}, words)
 
 
 @click.command()

@@ -19,7 +19,7 @@ UNKNOWN_TIME = int(np.iinfo(np.int64).min)
 
 MEMORY_SOURCES = ("chat", "social", "ocr", "caption", "note", "people", "label", "place")
 Level = Literal["low", "high"]
-TzSource = Literal["offset", "position", "local"]
+TzSource = Literal["offset", "position", "local", "name"]
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,11 @@ class Photo:
     """One photo as ingested, before any model has seen it.
 
     `taken_at`: milliseconds UTC or None when unknown. `tz_source` says how local time became UTC: "offset"
-    (OffsetTime or ISO offset), "position" (the time zone of the position), or "local" (no zone known: wall
-    time stored as if UTC; most albums are of this kind and are compared with wall-time cues). `utc_offset`:
-    whole minutes (rounded down) by which the clock on the wall was ahead of UTC, east positive; None when
-    local, or when the zone of a true UTC time is not known. `lat`, `lon`: degrees or None, both or neither.
+    (OffsetTime or ISO offset), "position" (the time zone of the position), "local" (no zone known: wall
+    time stored as if UTC; most albums are of this kind and are compared with wall-time cues), or "name" (as
+    "local", read from the file's name because no metadata held a time). `utc_offset`: whole minutes (rounded
+    down) by which the clock on the wall was ahead of UTC, east positive; None when "local" or "name", or when
+    the zone of a true UTC time is not known. `lat`, `lon`: degrees or None, both or neither.
     `path`: absolute path of the pixels or None (a memory without a file).
     """
 

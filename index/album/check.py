@@ -33,7 +33,8 @@ _INVARIANTS = (
     (
         "photos with an invalid UTC offset",
         """SELECT count(*) FROM photos
-        WHERE NOT abs(coalesce(utc_offset, 0)) < 1440 OR utc_offset IS NOT NULL AND tz_source = 'local'""",
+        WHERE NOT abs(coalesce(utc_offset, 0)) < 1440
+        OR utc_offset IS NOT NULL AND tz_source IN ('local', 'name')""",
     ),
     (
         "sharing or sensitivity labels other than low, high or NULL",

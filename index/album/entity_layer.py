@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -15,6 +16,7 @@ from ..row_sets import RowSet
 from ..vectors import hnsw
 from . import loader, segments
 from .album_file import AlbumFile
+from .results import NamedEntity
 
 
 class EntityLayer:
@@ -61,6 +63,22 @@ class EntityLayer:
         order = np.argsort(-np.bincount(self._mentions[0], minlength=self._entity_count), kind="stable")
         roots = self._file.load(loader.entity_roots)
         return [self._entity_name(int(row))[0] for row in order[roots[order] == order][:limit]]
+
+    def listing(self) -> list[NamedEntity]:
+        """Every entity with its aliases, the most mentioned first, then by name."""
+        rows = self._file.sql("SELECT row, name, kind FROM entities ORDER BY row")
+        roots = self._file.load(loader.entity_roots).tolist()
+        photos = np.bincount(self._mentions[0], minlength=len(rows)).tolist()
+        aliases: dict[int, list[str]] = defaultdict(list)
+        for (row, name, _), root in zip(rows, roots, strict=True):
+            if row != root:
+                aliases[root].append(str(name))
+        entities = [
+            NamedEntity(str(name), str(kind), photos[row], tuple(aliases[row]))
+            for (row, name, kind), root in zip(rows, roots, strict=True)
+            if row == root
+        ]
+        return sorted(entities, key=lambda entity: (-entity.photos, entity.name))
 
     def links(self, entities: Sequence[int]) -> list[tuple[int, int]]:
         """The edges between two of these entity rows, each once and as (lower row, higher row)."""

@@ -86,7 +86,11 @@ def _photos(album: Album) -> Iterator[Photo]:
 def _line(photo: Photo, memories: list[Memory]) -> dict[str, Any]:
     line: dict[str, Any] = {"id": photo.id, "path": photo.path}
     if photo.wall is not None:
-        zone = None if photo.tz_source == "local" else timezone(timedelta(minutes=photo.utc_offset or 0))
+        zone = (
+            None
+            if photo.tz_source in ("local", "name")
+            else timezone(timedelta(minutes=photo.utc_offset or 0))
+        )
         line["taken_at"] = (_EPOCH + timedelta(milliseconds=photo.wall)).replace(tzinfo=zone).isoformat()
     if photo.lat is not None:
         line |= {"lat": photo.lat, "lon": photo.lon}

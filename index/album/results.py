@@ -31,6 +31,16 @@ class TextResult:
 
 
 @dataclass(frozen=True)
+class NamedEntity:
+    """An entity. `aliases`: names merged into it; `photos`: how many photos mention any of these names."""
+
+    name: str
+    kind: str
+    photos: int
+    aliases: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class ChannelStats:
     name: str
     dim: int

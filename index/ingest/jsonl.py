@@ -16,6 +16,7 @@ from typing import IO, Any, cast
 
 from ..errors import IngestError
 from ..records import Level, Memory, Photo, Skip
+from . import file_names
 from .moment import Moment, Position, moment_of, taken_at
 from .photo_metadata import PhotoMetadata, first_of
 from .picture import header, sha256
@@ -131,7 +132,7 @@ def _completed(path: Path, metadata: PhotoMetadata) -> PhotoMetadata:
     if metadata.moment is not None and metadata.position is not None:
         return metadata
     try:
-        return first_of([metadata, header(path)[0]])
+        return first_of([metadata, header(path)[0], PhotoMetadata(file_names.moment(path.name))])
     except IngestError:  # the build reports it when it decodes the pixels; the memories can still be used
         return metadata
 

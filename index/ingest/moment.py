@@ -19,9 +19,9 @@ Position = tuple[float, float]
 
 @dataclass(frozen=True)
 class Moment:
-    """`ms`: milliseconds UTC, or wall time as if it were UTC when `tz` is "local". `offset`: whole minutes
-    (rounded down) by which local time was ahead of UTC; None when `tz` is "local", and for a true UTC time
-    whose time zone is unknown."""
+    """`ms`: milliseconds UTC, or wall time as if it were UTC when `tz` is "local" or "name". `offset`: whole
+    minutes (rounded down) by which local time was ahead of UTC; None when `tz` is "local" or "name", and for
+    a true UTC time whose time zone is unknown."""
 
     ms: int
     tz: TzSource

@@ -11,7 +11,7 @@ from typing import Literal
 
 from ..errors import IngestError
 from ..records import Memory, Photo, Skip
-from . import embedded, exif, sidecar_json, xmp
+from . import embedded, exif, file_names, sidecar_json, xmp
 from .moment import Moment, by_clock, instant, moment_of, taken_at
 from .photo_metadata import PhotoMetadata, first_of
 from .pixels import opened
@@ -43,7 +43,8 @@ def read(path: Path, photo_id: str, sidecars: Sidecars) -> Iterator[Photo | Skip
                 sidecar_metadata += _sidecar(sidecar)
             except (IngestError, OSError) as error:
                 yield Skip(shown(sidecar), f"this sidecar is not used: {error}")
-    together = first_of([*sidecar_metadata, exif_metadata, *embedded_metadata])
+    named = PhotoMetadata(file_names.moment(path.name))
+    together = first_of([*sidecar_metadata, exif_metadata, *embedded_metadata, named])
     moment = _zoned(together, exif_metadata.moment)
     lat, lon = together.position or (None, None)
     taken, zone, offset = taken_at(moment)
@@ -112,7 +113,7 @@ def _zoned(metadata: PhotoMetadata, header: Moment | None) -> Moment | None:
     picture's header.
     """
     moment = metadata.moment
-    if moment is None or moment.offset is not None:
+    if moment is None or moment.offset is not None or moment.tz == "name":
         return moment
     if metadata.position is None:
         return moment if moment.tz == "local" or header is None else by_clock(moment, header.wall)

@@ -53,6 +53,7 @@ INDEX_COMMANDS = {
     ),
     "remove": ("gamer.index.cli", "remove", "Take photos out of an album."),
     "prefer": ("gamer.index.cli", "prefer", "Say that one photo, or one entity, is better than another."),
+    "names": ("gamer.index.cli", "names", "List the entities, with their aliases."),
     "merge": ("gamer.index.cli", "merge", "Make entities one: aliases, or all whose vectors agree."),
     "split": ("gamer.index.cli", "split", "Take merged entities apart again."),
     "stats": ("gamer.index.cli", "stats", "Counts and bytes, by layer."),

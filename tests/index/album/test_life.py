@@ -33,7 +33,7 @@ from gamer.index import (
 )
 from gamer.index.album.export_jsonl import export_jsonl
 from gamer.index.album.sharing import leaving
-from gamer.index.cli import compact, export, merge, prefer, remove, split, stats, verify
+from gamer.index.cli import compact, export, merge, names, prefer, remove, split, stats, verify
 from tests.index.conftest import META, BuildAlbum, name_vectors
 
 WORDS = ("harbour", "lamp", "garden", "train")
@@ -385,3 +385,29 @@ def test_the_index_commands_change_check_and_export_an_album(
     with pytest.raises(SystemExit) as ended:
         remove([str(album_path), "nobody.jpg"])
     assert ended.value.code == 1 and "no photo with id 'nobody.jpg'" in capsys.readouterr().err
+
+
+def test_names_lists_each_entity_once_with_its_aliases_and_photos(
+    album_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with AlbumWriter.extend(album_path) as writer:
+        writer.merge("dog", "IKEA")
+    with Album.open(album_path) as album:
+        listed = album.entities.listing()
+        assert {entity.name for entity in listed} == set(album.entity_names(99))
+    by_name = {entity.name: entity for entity in listed}
+    assert (by_name["dog"].photos, by_name["dog"].aliases) == (2, ("IKEA",))
+    assert by_name["beaches"].photos == 2 and by_name["119 euros"].kind == "price"
+    with pytest.raises(SystemExit):
+        names([str(album_path), "-n", "2"])
+    heading, *lines = capsys.readouterr().out.splitlines()
+    assert heading.split() == ["photos", "kind", "name"]
+    assert lines == ["     2 thing    beaches (also beach)", "     2 thing    dog (also IKEA)"]
+
+
+def test_stats_prints_words(album_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        stats([str(album_path)])
+    printed = capsys.readouterr().out
+    assert "(" not in printed and "channel          text: 4 vectors of 16 dimensions, " in printed
+    assert "segment          kdtree: " in printed and "up to date" in printed
