@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sets up the Kotlin tools on Debian or Ubuntu, x86-64: the Kotlin compiler, JUnit 5, SQLite and org.json for
 # the JVM, and ONNX Runtime's Java API from the Android package, relinked for Linux. It needs to run only once
-# and takes about 450 MB in ${GAMER_TOOLS:-$HOME/.cache/gamer-tools}/kotlin, outside the tree. Requires npm, a
+# and takes about 180 MB in ${GAMER_TOOLS:-$HOME/.cache/gamer-tools}/kotlin, outside the tree. Requires npm, a
 # JDK 17, Python 3 and gcc; requires root only if the JDK or gcc is missing. android_demo/kotlinc.sh and
 # android_demo/java.sh use the tools.
 set -euo pipefail

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Sets up the Swift tools on Debian or Ubuntu, x86-64: a chroot of Debian trixie with swiftlang and ONNX
-# Runtime's C library. It needs to run only once and takes about 3.5 GB in
+# Runtime's C library. It needs to run only once and takes about 2.8 GB in
 # ${GAMER_TOOLS:-$HOME/.cache/gamer-tools}/swift, outside the tree. Requires root (debootstrap, chroot); the
 # exit status is 3 without it. ios_demo/swift.sh runs commands in the chroot. A Mac with Xcode needs none of
 # this.
