@@ -126,7 +126,7 @@ class Settings:
         return self.chosen.quant_of(role, rules, self.quant)
 
     @property
-    def kept(self) -> tuple[tuple[str, str], ...]:
+    def overrides(self) -> tuple[tuple[str, str], ...]:
         """(part of a tensor's name, quantization) pairs: the command's first, then the recipe's."""
         return *self.keep, *self.chosen.keep.get(self.quant, ())
 

@@ -35,7 +35,7 @@ def target_options(settings: Settings, preprocessing: Preprocessing | None) -> T
     """The writers' options of these settings; `preprocessing`: of the image tower, if there is one."""
     resize = preprocessing if settings.image_input == "any" else None
     return TargetOptions(
-        keep=settings.kept,
+        keep=settings.overrides,
         group=settings.group_size,
         resize=resize,
         cache=settings.coreml_cache,

@@ -49,13 +49,13 @@ class RowSet:
         return self._size
 
     @property
-    def whole(self) -> bool:
+    def is_full(self) -> bool:
         """Whether the set holds every row."""
         return self._size == self.mask.size
 
     def keep(self, rows: RowArray) -> RowArray:
         """The `rows` that are in the set, in the order given."""
-        return rows if self.whole else rows[self.mask[rows]]
+        return rows if self.is_full else rows[self.mask[rows]]
 
     def without(self, gone: RowSet) -> RowSet:
         """This set minus the rows of `gone`."""

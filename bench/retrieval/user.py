@@ -88,7 +88,7 @@ class User:
     def forget_vectors(self) -> None:
         self._vectors.clear()
 
-    def kept(self, make: Callable[[User], _T]) -> _T:
+    def computed_once(self, make: Callable[[User], _T]) -> _T:
         """The result of `make(self)`, such as an index or a graph, computed at the first call."""
         if make not in self._kept:
             self._kept[make] = make(self)

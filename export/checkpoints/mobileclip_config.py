@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import ExportError
 from ..networks.fastvit import HEAD, STRIDE, FastVitShape
-from .tower_config import Config, section, whole
+from .tower_config import Config, read_size, section
 
 # Image tower → (blocks, features) of its stages.
 TOWERS: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
@@ -136,15 +136,15 @@ def image_shape(config: Config) -> FastVitShape:
             f"config.json: {where}.hidden_sizes {list(widths)}: each must divide the next, and {HEAD} the "
             "last"
         )
-    side = whole(vision, where, "image_size", 256, 4096)
+    side = read_size(vision, where, "image_size", 256, 4096)
     if side % STRIDE:
         raise ExportError(f"config.json: {where}.image_size {side} is no multiple of {STRIDE}")
     return FastVitShape(
         side,
         depths,
         widths,
-        whole(vision, where, "mlp_ratio", RATIO, 16),
-        whole(config, "", "projection_dim", 512, 1 << 16),
+        read_size(vision, where, "mlp_ratio", RATIO, 16),
+        read_size(config, "", "projection_dim", 512, 1 << 16),
     )
 
 

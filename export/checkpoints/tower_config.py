@@ -114,15 +114,17 @@ def text_shape(config: Config, pad: int | None = None) -> TextShape:
     half, where = section(config, "text_config"), "text_config"
     defaults = dict(_DEFAULTS[kind].text)
     encoder = _encoder(half, where, kind, defaults)
-    vocab = whole(half, where, "vocab_size", defaults["vocab_size"], 1 << 24)
-    positions = whole(half, where, "max_position_embeddings", defaults["max_position_embeddings"], 1 << 14)
+    vocab = read_size(half, where, "vocab_size", defaults["vocab_size"], 1 << 24)
+    positions = read_size(
+        half, where, "max_position_embeddings", defaults["max_position_embeddings"], 1 << 14
+    )
     eos = (
-        whole(half, where, "eos_token_id", defaults["eos_token_id"], vocab - 1, least=0)
+        read_size(half, where, "eos_token_id", defaults["eos_token_id"], vocab - 1, least=0)
         if kind != "siglip"
         else 0
     )
     if pad is None:
-        pad = whole(
+        pad = read_size(
             half,
             where,
             "pad_token_id",
@@ -131,7 +133,7 @@ def text_shape(config: Config, pad: int | None = None) -> TextShape:
             least=0,
         )
     width = half.get("projection_size") if kind == "siglip" else None
-    embedding = encoder.width if width is None else whole(half, where, "projection_size", 0, 1 << 16)
+    embedding = encoder.width if width is None else read_size(half, where, "projection_size", 0, 1 << 16)
     return TextShape(encoder, vocab, positions, _projection(config, kind) or embedding, eos, pad)
 
 
@@ -147,12 +149,12 @@ def section(config: Config, name: str, where: str = "config.json") -> Config:
 
 
 def _projection(config: Config, kind: str) -> int | None:
-    return whole(config, "", "projection_dim", 512, 1 << 16) if kind != "siglip" else None
+    return read_size(config, "", "projection_dim", 512, 1 << 16) if kind != "siglip" else None
 
 
 def _encoder(half: Config, where: str, kind: str, defaults: dict[str, int]) -> EncoderShape:
     width, inner, layers, heads = (
-        whole(half, where, name, defaults[name], most)
+        read_size(half, where, name, defaults[name], most)
         for name, most in (
             ("hidden_size", 1 << 16),
             ("intermediate_size", 1 << 18),
@@ -184,10 +186,10 @@ def _side(half: Config, name: str, default: int) -> int:
         raise ExportError(
             f"config.json: vision_config.{name} is {str(value)[:60]}: only squares are supported"
         )
-    return whole(half, "vision_config", name, default, 4096)
+    return read_size(half, "vision_config", name, default, 4096)
 
 
-def whole(part: Config, where: str, name: str, default: int, most: int, least: int = 1) -> int:
+def read_size(part: Config, where: str, name: str, default: int, most: int, least: int = 1) -> int:
     """The integer field `name`, from `least` to `most`. Raises ExportError naming `where` and the field."""
     value = part.get(name, default)
     if type(value) is not int or not least <= value <= most:

@@ -28,7 +28,7 @@ from gamer.runtime.bundle.manifest import TensorSpec
 
 from ..errors import ExportError
 from ..quantize.block_codes import affine_blocks, nearest_blocks, pack_nibbles, quantize_blocks
-from ..quantize.quantization_policy import kept
+from ..quantize.quantization_policy import override_for
 
 MS = "com.microsoft"
 QUANTS = ("fp32", "fp16", "int8", "int4")
@@ -67,7 +67,7 @@ class Scheme:
 
     def of(self, name: str) -> str:
         """The quantization of the matrix called `name`."""
-        if override := kept(self.keep, name):
+        if override := override_for(self.keep, name):
             return override
         return "int8" if (name, self.quant) == ("head", "int4") else self.quant
 
@@ -189,7 +189,7 @@ class GraphWriter:
         # Constants in 4 bits would account for half of the model's total error. So a second set of 4-bit
         # constants holds the rounding error of the first.
         coarse = nearest_blocks(constants, group)
-        fine = nearest_blocks(constants - coarse.whole(), group)
+        fine = nearest_blocks(constants - coarse.dequantize(), group)
         parts = (main, coarse, fine)
         codes = np.concatenate([part.codes for part in parts], axis=1)
         scales = np.concatenate([part.scales for part in parts], axis=1)

@@ -40,7 +40,7 @@ class Blocks4(NamedTuple):
     zeros: Codes
     rest: FloatArray
 
-    def whole(self) -> FloatArray:
+    def dequantize(self) -> FloatArray:
         """The dequantized matrix, float32 [N, K]."""
         blocks = (
             self.scales[..., None] * (self.codes.astype(np.float32) - self.zeros[..., None])

@@ -14,7 +14,7 @@ FIRST = "patch"
 LAST = "project."
 
 
-def kept(keep: tuple[tuple[str, str], ...], name: str) -> str | None:
+def override_for(keep: tuple[tuple[str, str], ...], name: str) -> str | None:
     """The quantization of the first pair of `keep` whose part occurs in the tensor's `name`, or None."""
     return next((quant for part, quant in keep if part in name), None)
 
@@ -42,7 +42,7 @@ class QuantizationPolicy:
 
     def of(self, name: str) -> str:
         """The quantization of the matrix or table called `name`, its path in the module."""
-        if override := kept(self.keep, name):
+        if override := override_for(self.keep, name):
             return override
         if FIRST in name:
             return self.quant if self.quant == "fp16" else "fp32"

@@ -46,7 +46,7 @@ _BREAK = re.compile(r"[.!?;:,\n()…—–/]")
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Candidate:
     start: int
     end: int
     name: str
@@ -74,7 +74,7 @@ def extract(text: str) -> tuple[Mention, ...]:
     """At most MAX_MENTIONS mentions, names before phrases, one per canonical name."""
     text = text[:_MAX_TEXT]
     taken = bytearray(len(text))
-    entities: list[_Found] = []
+    entities: list[_Candidate] = []
     for match in _QUOTED.finditer(text):
         _take(entities, taken, match.start(), match.end(), (match[1] or match[2]).strip(" ,.!?"), "thing")
     for match in _PRICE.finditer(text):
@@ -87,13 +87,13 @@ def extract(text: str) -> tuple[Mention, ...]:
     return _linked(text, entities)
 
 
-def _take(entities: list[_Found], taken: bytearray, start: int, end: int, name: str, kind: str) -> None:
+def _take(entities: list[_Candidate], taken: bytearray, start: int, end: int, name: str, kind: str) -> None:
     if len(name) > 1 and not any(taken[start:end]):
         taken[start:end] = b"\x01" * (end - start)
-        entities.append(_Found(start, end, name, kind))
+        entities.append(_Candidate(start, end, name, kind))
 
 
-def _names(text: str, entities: list[_Found], taken: bytearray) -> None:
+def _names(text: str, entities: list[_Candidate], taken: bytearray) -> None:
     """Takes runs of capitalised words as names.
 
     A single word at a sentence's start is a name only if it is a speaker ("Anna: ...") or is capitalised
@@ -125,7 +125,7 @@ def _names(text: str, entities: list[_Found], taken: bytearray) -> None:
             )
 
 
-def _phrases(text: str, entities: list[_Found], taken: bytearray) -> None:
+def _phrases(text: str, entities: list[_Candidate], taken: bytearray) -> None:
     """Takes runs of content words as things: at most the last two words, where English has its head noun.
 
     Frequent phrases come first, then early ones.
@@ -168,13 +168,13 @@ def _plain(word: str) -> str:
     return word.replace("’", "'").removesuffix("'s")
 
 
-def _linked(text: str, entities: list[_Found]) -> tuple[Mention, ...]:
+def _linked(text: str, entities: list[_Candidate]) -> tuple[Mention, ...]:
     """Limits the mentions to MAX_MENTIONS without repeats, and links each price to the thing it belongs to.
 
     The nearest thing becomes the parent of the price and of a place near it. A parent is included even if the
     limit would have dropped it.
     """
-    chosen: dict[str, _Found] = {}
+    chosen: dict[str, _Candidate] = {}
     for item in entities:
         key = canonical(item.name)
         if key and key not in STOP_WORDS and len(chosen) < MAX_MENTIONS:
@@ -198,13 +198,13 @@ def _linked(text: str, entities: list[_Found]) -> tuple[Mention, ...]:
     )
 
 
-def _is_near(text: str, price: _Found, place: _Found) -> bool:
+def _is_near(text: str, price: _Candidate, place: _Candidate) -> bool:
     """Whether both are in one sentence, at most _PRICE_REACH characters apart."""
     first, second = sorted((price, place), key=lambda item: item.start)
     return second.start - first.end <= _PRICE_REACH and "." not in text[first.end : second.start]
 
 
-def _neighbour(text: str, price: _Found, entities: list[_Found]) -> _Found | None:
+def _neighbour(text: str, price: _Candidate, entities: list[_Candidate]) -> _Candidate | None:
     """The nearest thing in the price's sentence; one before the price is preferred to one after it."""
     things = [item for item in entities if item.kind == "thing"]
     before = [

@@ -25,7 +25,7 @@ class Talk:
     def __init__(self, log_id: str, messages: Sequence[Message]) -> None:
         self._id, self._messages, self.size = log_id, messages, len(messages)
         self._times = [message.wall for message in messages]
-        self._told = bytearray(len(messages))
+        self._assigned = bytearray(len(messages))
         self._named: dict[str, list[int]] = {}
         for at, message in enumerate(messages):
             if message.picture:
@@ -45,7 +45,7 @@ class Talk:
             if text:
                 memories.append(Memory("chat", text))
             for at in around:
-                self._told[at] = 1
+                self._assigned[at] = 1
         return tuple(dict.fromkeys(memories))
 
     def rest(self) -> Iterator[Photo]:
@@ -71,7 +71,7 @@ class Talk:
     def _stretches(self) -> Iterator[list[Message]]:
         stretch: list[Message] = []
         size = 0
-        for assigned, message in zip(self._told, self._messages, strict=True):
+        for assigned, message in zip(self._assigned, self._messages, strict=True):
             length = len(message.name) + len(message.text)
             if stretch and (
                 assigned or message.wall - stretch[-1].wall > _PAUSE or size + length > _MAX_TEXT

@@ -17,7 +17,7 @@ _MAX_META = 16 << 20  # bytes; the meta box holds tables, no pixels, so a larger
 _MAX_BOXES = 10_000
 
 
-def check_whole(path: Path) -> None:
+def check_complete(path: Path) -> None:
     """Raises IngestError if the file ends before the boxes or the picture's extents do."""
     size = path.stat().st_size
     with path.open("rb") as file:

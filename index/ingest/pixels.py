@@ -73,7 +73,7 @@ def load_pixels(path: Path, max_pixels: int = MAX_PIXELS) -> NDArray[np.uint8]:
     with opened(path) as image:
         _check_size(path, image, max_pixels)
         if image.format == "HEIF":
-            heif.check_whole(path)
+            heif.check_complete(path)
         if image.format in ("JPEG", "MPO") and image.width * image.height > _LARGE:
             shrink = (image.width * image.height / _LARGE) ** 0.5
             image.draft("RGB", (int(image.width / shrink / 1.5), int(image.height / shrink / 1.5)))

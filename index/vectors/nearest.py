@@ -49,7 +49,7 @@ def nearest(
     was built; they are scanned in addition.
     """
     ready, chunks = Query(query), 1.0
-    if not vectors.one_each:
+    if not vectors.one_per_photo:
         chunks = len(vectors) / max(int(vectors.owners[-1]) + 1, 1)
     elif rows is not None and rows.size and int(rows[-1]) >= len(vectors):  # photos without a vector
         rows = rows[rows < len(vectors)]
@@ -82,7 +82,7 @@ def _scan(vectors: VectorSet, query: Query, k: int, rows: RowArray | None) -> Ro
     """The rows of the photos to re-rank."""
     if rows is not None and rows.size <= _precise_limit(k):
         return rows
-    if vectors.one_each:
+    if vectors.one_per_photo:
         scores = vectors.rough(query, rows)
         best = _greatest(scores, _rerank_count(k))
         return best if rows is None else rows[best]
@@ -96,14 +96,14 @@ def _walk(
 ) -> RowArray | None:
     """The rows of the photos to re-rank, or None if too few of the graph's candidates pass the filter."""
     positions = graph.candidates(query, width)
-    photos = positions if vectors.one_each else vectors.owners[positions]
+    photos = positions if vectors.one_per_photo else vectors.owners[positions]
     if rows is not None:
         photos = photos[among(photos, rows)]
-    if not vectors.one_each or behind.size:
+    if not vectors.one_per_photo or behind.size:
         photos = np.unique(photos)
     if photos.size < min(k, len(vectors) if rows is None else int(rows.size)):
         return None
-    photos = photos[: max(_rerank_count(k), 0)] if vectors.one_each and not behind.size else photos
+    photos = photos[: max(_rerank_count(k), 0)] if vectors.one_per_photo and not behind.size else photos
     if behind.size:
         late = behind if rows is None else behind[among(behind, rows)]
         photos = np.union1d(photos, _scan(vectors, query, k, late))
@@ -120,9 +120,9 @@ def among(values: RowArray, rows: RowArray) -> np.ndarray[tuple[int, ...], np.dt
 def _ranked(
     vectors: VectorSet, query: Query, photos: RowArray, k: int, plan: Plan, costs: Estimate
 ) -> VectorResult:
-    at = owners = photos if vectors.one_each else vectors.positions_of(photos)
+    at = owners = photos if vectors.one_per_photo else vectors.positions_of(photos)
     scores = vectors.fine_dot(query, at)
-    if not vectors.one_each:
+    if not vectors.one_per_photo:
         owners = vectors.owners[at]
         first = np.flatnonzero(np.diff(owners, prepend=-1))
         owners, scores = owners[first], np.maximum.reduceat(scores, first) if first.size else scores

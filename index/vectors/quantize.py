@@ -123,7 +123,7 @@ class VectorSet:
         return int(self.codes.shape[1])
 
     @cached_property
-    def one_each(self) -> bool:
+    def one_per_photo(self) -> bool:
         """Whether every photo has exactly one vector, so that photo rows equal vector positions."""
         return bool(np.array_equal(self.owners, np.arange(len(self))))
 
@@ -179,7 +179,7 @@ class VectorSet:
 
         A row without a vector contributes none.
         """
-        if self.one_each:
+        if self.one_per_photo:
             return rows if not rows.size or int(rows.max()) < len(self) else rows[rows < len(self)]
         known = rows[rows < len(self.starts) - 1]
         sizes = self.starts[known + 1] - self.starts[known]
@@ -193,7 +193,7 @@ class VectorSet:
     def best_of(self, query: FloatArray | Query, rows: RowArray) -> FloatArray:
         """float32 [len(rows)]: each photo's best chunk score, -inf for a photo without a vector."""
         best = np.full(rows.size, -np.inf, np.float32)
-        if self.one_each:
+        if self.one_per_photo:
             known = rows < len(self)
             if known.all():
                 return self.dot(query, rows)

@@ -120,7 +120,7 @@ class FusedRanker:
         if len(photos) <= EXACT_ROWS:
             searched = " + ".join(channels) or "none"
             return photos.rows, f"exact scan of {len(photos)} photos, channels {searched}"
-        among = None if photos.whole else photos.rows
+        among = None if photos.is_full else photos.rows
         results = {name: self._album.search_vectors(name, vector, CANDIDATES, among) for name in channels}
         proposed = [result.rows for result in results.values()]
         if len(cube) < len(photos):

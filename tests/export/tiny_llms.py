@@ -154,5 +154,5 @@ def on_the_grid(module: torch.nn.Module, group: int) -> None:
     """
     for name, linear in module.named_modules():
         if isinstance(linear, torch.nn.Linear) and name != "head":
-            rounded = affine_blocks(linear.weight.detach().numpy(), group).whole()
+            rounded = affine_blocks(linear.weight.detach().numpy(), group).dequantize()
             linear.weight = torch.nn.Parameter(torch.from_numpy(rounded), requires_grad=False)

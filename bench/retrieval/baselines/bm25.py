@@ -71,4 +71,4 @@ def over_memories(user: User) -> Index:
 
 
 def rank(user: User, query: str) -> list[str]:
-    return user.best(user.kept(over_memories).scores(query), above=0)
+    return user.best(user.computed_once(over_memories).scores(query), above=0)

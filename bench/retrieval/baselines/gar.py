@@ -107,6 +107,6 @@ def _sentences(user: User) -> Sentences:
 
 
 def rank(user: User, query: str) -> list[str]:
-    sentence = user.kept(_sentences).about(query)
-    index = user.kept(bm25.over_memories)
+    sentence = user.computed_once(_sentences).about(query)
+    index = user.computed_once(bm25.over_memories)
     return rrf.fused([user.best(index.scores(text), above=0) for text in (query, f"{query} {sentence}")])

@@ -41,7 +41,7 @@ class Communities:
 def communities(user: User) -> Communities:
     from scipy.sparse import coo_array
 
-    graph = user.kept(entity_graph)
+    graph = user.computed_once(entity_graph)
     groups = _louvain(graph)
     community_of = np.concatenate([np.full(len(group), at) for at, group in enumerate(groups)])
     member = coo_array(
@@ -78,7 +78,7 @@ def _louvain(graph: EntityGraph) -> list[list[int]]:
 
 
 def rank(user: User, query: str) -> list[str]:
-    graph, grouped = user.kept(entity_graph), user.kept(communities)
+    graph, grouped = user.computed_once(entity_graph), user.computed_once(communities)
     vector = user.vector(query)
     best = _greatest(grouped.photos, grouped.vectors @ vector)
     near = _greatest(graph.mentions, graph.vectors @ vector)

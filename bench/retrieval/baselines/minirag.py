@@ -51,7 +51,7 @@ def seeds_of(user: User, graph: EntityGraph, query: str) -> FloatArray:
 
 
 def rank(user: User, query: str) -> list[str]:
-    graph = user.kept(entity_graph)
+    graph = user.computed_once(entity_graph)
     active = activation(graph, seeds_of(user, graph, query))
     mentioned = np.maximum(np.asarray(graph.mentions.sum(axis=0)).reshape(-1), 1)
     linked = (graph.mentions.T @ active) / np.sqrt(mentioned)

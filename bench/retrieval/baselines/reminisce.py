@@ -44,7 +44,7 @@ def coarse(user: User) -> Coarse:
 
 
 def rank(user: User, query: str) -> list[str]:
-    index = user.kept(coarse)
+    index = user.computed_once(coarse)
     near = np.full(len(user.album), -np.inf, np.float32)
     np.maximum.at(near, index.owners, index.codes @ (index.basis.T @ user.vector(query)))
     candidates = np.argsort(-near, kind="stable")[: max(LEAST, round(SHARE * len(near)))]

@@ -37,4 +37,4 @@ def _over_times_and_places(user: User) -> Index:
 
 
 def rank(user: User, query: str) -> list[str]:
-    return user.best(user.kept(_over_times_and_places).scores(query), above=0)
+    return user.best(user.computed_once(_over_times_and_places).scores(query), above=0)

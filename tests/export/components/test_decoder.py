@@ -60,7 +60,7 @@ def on_the_grid(step: DecoderStep) -> DecoderStep:
     for layer in changed.layers:
         for linear in (layer.qkv, layer.out, layer.gate_up, layer.down):
             linear.weight.data = torch.from_numpy(
-                block_codes.affine_blocks(linear.weight.detach().numpy()).whole()
+                block_codes.affine_blocks(linear.weight.detach().numpy()).dequantize()
             )
     return changed
 
@@ -195,7 +195,7 @@ def test_a_q4_1_matrix_is_quantized_to_its_original_codes() -> None:
     matrix = (codes * scale + minimum).reshape(6, 96)
     blocks = block_codes.affine_blocks(matrix)
     assert (blocks.codes == codes).all()
-    np.testing.assert_allclose(blocks.whole(), matrix, atol=1e-6)
+    np.testing.assert_allclose(blocks.dequantize(), matrix, atol=1e-6)
     inside = (minimum <= 0) & (minimum + 15 * scale >= 0)
     assert (np.abs(blocks.rest) <= 0.51 * scale[..., 0])[inside[..., 0]].all()
 
@@ -204,15 +204,15 @@ def test_searched_blocks_have_a_smaller_error_than_plain_ones() -> None:
     matrix = np.random.default_rng(4).standard_normal((16, 64)).astype(np.float32)
     searched = block_codes.nearest_blocks(matrix)
     plain = block_codes.affine_blocks(matrix)
-    rounded = plain._replace(rest=np.zeros_like(plain.rest)).whole()
+    rounded = plain._replace(rest=np.zeros_like(plain.rest)).dequantize()
     assert not searched.rest.any() and searched.codes.max() <= 15 and searched.zeros.max() <= 15
-    assert np.square(searched.whole() - matrix).sum() < np.square(rounded - matrix).sum()
+    assert np.square(searched.dequantize() - matrix).sum() < np.square(rounded - matrix).sum()
 
 
 def test_a_second_four_bits_store_the_error_of_the_first() -> None:
     rest = np.random.default_rng(8).standard_normal((16, 64)).astype(np.float32)
-    coarse = block_codes.nearest_blocks(rest).whole()
-    fine = block_codes.nearest_blocks(rest - coarse).whole()
+    coarse = block_codes.nearest_blocks(rest).dequantize()
+    fine = block_codes.nearest_blocks(rest - coarse).dequantize()
     assert np.abs(rest - coarse - fine).max() < np.abs(rest - coarse).max() / 8
 
 
@@ -238,7 +238,7 @@ def test_an_int4_layer_gives_the_matrix_product_with_its_blocks(tmp_path: Path) 
         graph.save((TensorSpec("x", (1, "s", 64), "float32"),), (TensorSpec("y", (1, "s", 24), "float32"),))
     x = (random.standard_normal((1, 5, 64)) + 1.0).astype(np.float32)
     got = ort.InferenceSession(str(path), providers=["CPUExecutionProvider"]).run(None, {"x": x})[0]
-    want = x @ block_codes.affine_blocks(weight).whole().T
+    want = x @ block_codes.affine_blocks(weight).dequantize().T
     # The remaining error comes from the int8 activations and the 4-bit rest.
     assert np.abs(got - want).max() < 0.015 * np.abs(want).max()
 

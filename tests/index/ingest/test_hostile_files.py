@@ -92,7 +92,7 @@ def test_any_heif_boxes_are_accepted_or_refused_in_one_line(
         + data
     )
     try:
-        heif.check_whole(path)
+        heif.check_complete(path)
     except IngestError as error:
         assert "\n" not in str(error)
 
