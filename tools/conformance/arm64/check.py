@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamer.export.onnx import to_ort
+from gamer.runtime.backends import processor
 
 HERE = Path(__file__).parent
 COSINE = 0.9995  # least cosine of an output row, x86 against ARM
@@ -96,6 +97,16 @@ def _files(folder: Path, name: str) -> list[str]:
     return [str(folder / file) for file in ("inputs.npz", f"{name}.npz", "tiny.onnx", "tiny.ort")]
 
 
+def _reference(key: str) -> str:
+    """The result of this machine that ARM's result called `key` is compared with.
+
+    Precise kernels cannot be chosen for a file in ORT format. Where this processor's products of bytes
+    saturate, ARM's result from that file is compared with this machine's from the ONNX file, which holds the
+    same network.
+    """
+    return key.replace(".ort:", ".onnx:") if processor.read().saturates else key
+
+
 def compare(ours: Floats, theirs: Floats) -> tuple[float, float]:
     """(the least cosine of a row, the greatest difference relative to the greatest value)."""
     a, b = ours.astype(np.float64), theirs.astype(np.float64)
@@ -133,8 +144,9 @@ def main() -> None:
             np.load(folder / "arm.npz", allow_pickle=False) as theirs,
         ):
             for key in ours.files:
-                cosine, furthest = compare(ours[key], theirs[key])
-                bad = furthest > FURTHEST or (cosine < COSINE and bool(np.abs(ours[key]).max() > 1e-6))
+                wanted = ours[_reference(key)]
+                cosine, furthest = compare(wanted, theirs[key])
+                bad = furthest > FURTHEST or (cosine < COSINE and bool(np.abs(wanted).max() > 1e-6))
                 failed += bad
                 verdict = "FAILED" if bad else "agrees"
                 print(

@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 def run(inputs: Path, outputs: Path, *models: Path) -> None:
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1
+    # As the runtime does: without VNNI, the fast byte products of x86 saturate. It has no effect on ARM.
+    options.add_session_config_entry("session.x64quantprecision", "1")
     results: dict[str, NDArray[np.float32]] = {}
     with np.load(inputs, allow_pickle=False) as given:
         for model in models:
