@@ -71,7 +71,7 @@ _INVARIANTS = (
     ("changes of no photo", "SELECT count(*) FROM changes WHERE photo NOT IN (SELECT row FROM photos)"),
     (
         "vectors with an invalid scale",
-        "SELECT count(*) FROM vectors WHERE NOT (scale >= 0 AND scale < 1e30)",
+        f"SELECT count(*) FROM vectors WHERE NOT (scale >= 0 AND scale < {loader.MAX_SCALE!r})",
     ),
     (
         "entities with half a vector",

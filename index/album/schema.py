@@ -33,17 +33,11 @@ def open_reader(path: Path) -> apsw.Connection:
         raise damaged(path, error) from None
     try:
         _pin(connection, path)
-        # Checked again, since the WAL may hold a newer header than the file.
-        _check_version(connection, path)
     except UNREADABLE as error:
-        connection.close()
         if not lacks_shared_memory(error):
             raise damaged(path, error) from None
         is_full = isinstance(error, apsw.IOError | apsw.FullError)
         return _immutable(path, "the disk is full" if is_full else "the folder cannot be written")
-    except AlbumError:
-        connection.close()
-        raise
     return connection
 
 
@@ -56,13 +50,6 @@ def _is_sealed(path: Path) -> bool:
         return False
     is_read_only = hasattr(os, "statvfs") and bool(os.statvfs(path).f_flag & os.ST_RDONLY)
     return is_read_only or not path.stat().st_mode & 0o222
-
-
-def _check_version(connection: apsw.Connection, path: Path) -> None:
-    if not 1 <= (version := version_of(connection)) <= USER_VERSION:
-        raise AlbumError(
-            f"{path}: album format {version}, this program reads up to {USER_VERSION}; update the program"
-        )
 
 
 def connect(path: Path) -> apsw.Connection:
@@ -97,16 +84,28 @@ def connect(path: Path) -> apsw.Connection:
 
 
 def _pin(connection: apsw.Connection, path: Path) -> None:
-    """Starts a read transaction that lasts until close, so that all reads see the same snapshot."""
-    connection.execute(
-        "PRAGMA temp_store=MEMORY; PRAGMA trusted_schema=0; BEGIN; SELECT count(*) FROM main.sqlite_schema"
-    ).fetchall()
-    if 1 <= (version := version_of(connection)) <= USER_VERSION:
+    """Starts a read transaction that lasts until close, so that all reads see the same snapshot.
+
+    Closes the connection on any error.
+    """
+    try:
+        connection.execute(
+            "PRAGMA temp_store=MEMORY; PRAGMA trusted_schema=0; "
+            "BEGIN; SELECT count(*) FROM main.sqlite_schema"
+        ).fetchall()
+        # Checked again, since the WAL may hold a newer header than the file.
+        if not 1 <= (version := version_of(connection)) <= USER_VERSION:
+            raise AlbumError(
+                f"{path}: album format {version}, this program reads up to {USER_VERSION}; update the program"
+            )
         check_tables(connection, path, version)
-    if version == 1:
-        connection.execute(VIEWS_OF_1)
-    connection.execute(WORDS)
-    connection.execute("PRAGMA query_only=1")
+        if version == 1:
+            connection.execute(VIEWS_OF_1)
+        connection.execute(WORDS)
+        connection.execute("PRAGMA query_only=1")
+    except BaseException:
+        connection.close()
+        raise
 
 
 def lacks_shared_memory(error: Exception) -> bool:
@@ -137,17 +136,9 @@ def _immutable(path: Path, why: str) -> apsw.Connection:
     uri = path.absolute().as_uri() + "?immutable=1"
     try:
         connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
-    except apsw.Error as error:
-        raise damaged(path, error) from None
-    try:
         _pin(connection, path)
-        _check_version(connection, path)
     except UNREADABLE as error:
-        connection.close()
         raise damaged(path, error) from None
-    except AlbumError:
-        connection.close()
-        raise
     return connection
 
 
@@ -217,6 +208,13 @@ def check_replaceable(path: Path) -> None:
 
 def damaged(path: Path, error: Exception) -> AlbumError:
     return AlbumError(f"{path}: damaged or unreadable ({one_line(error)}); build the album again")
+
+
+def means_damage(error: Exception) -> bool:
+    """Whether an exception says that the album's content is wrong, rather than that writing it failed."""
+    if isinstance(error, apsw.Error):
+        return isinstance(error, apsw.CorruptError | apsw.NotADBError)
+    return isinstance(error, UNREADABLE)
 
 
 def one_line(error: Exception) -> str:

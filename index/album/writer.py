@@ -27,7 +27,7 @@ from ..vectors.quantize import quantize
 from . import checksums, loader, merging, preferences, segments, storage
 from .results import AlbumMeta
 from .rows import Rows, seal_entity
-from .schema import UNREADABLE, check_replaceable, connect, damaged, one_line
+from .schema import UNREADABLE, check_replaceable, connect, damaged, means_damage, one_line
 from .tables import check_tables, create_tables, upgrade, version_of
 
 HNSW_FROM = 1_000  # vectors: a channel with fewer gets no graph, which would save too little for its size
@@ -221,7 +221,7 @@ class AlbumWriter:
             self._close()
             storage.publish(aside, self._final)
         except UNREADABLE as error:
-            if not isinstance(error, apsw.Error) or isinstance(error, apsw.CorruptError | apsw.NotADBError):
+            if means_damage(error):
                 raise damaged(self._final, error) from None
             raise AlbumError(
                 f"{aside}: not compacted ({one_line(error)}); check the free space; the album is as it was"
@@ -291,9 +291,7 @@ class AlbumWriter:
                     )
         except BaseException as error:
             self._rows.dims = dims
-            if isinstance(error, UNREADABLE) and (
-                not isinstance(error, apsw.Error) or isinstance(error, apsw.CorruptError | apsw.NotADBError)
-            ):
+            if isinstance(error, Exception) and means_damage(error):
                 raise damaged(self._final, error) from None
             if isinstance(error, apsw.Error):
                 raise AlbumError(

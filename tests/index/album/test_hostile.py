@@ -198,6 +198,14 @@ def test_a_file_with_other_tables_is_refused_by_everything_that_opens_albums(alb
         assert album.read_bytes() == before, name
 
 
+def test_the_columns_that_are_compared_are_those_that_are_declared() -> None:
+    db = apsw.Connection(":memory:")
+    tables.create_tables(db)
+    columns = "SELECT group_concat(name || ' ' || type, ', ') FROM pragma_table_xinfo(?)"
+    declared = {name: db.execute(columns, (name,)).fetchone() for name in tables.COLUMNS[2]}
+    assert declared == {name: (text,) for name, text in tables.COLUMNS[2].items()}
+
+
 def test_albums_of_every_format_and_upgraded_ones_have_the_tables_of_their_format(
     album: Path, tmp_path: Path
 ) -> None:
