@@ -59,7 +59,7 @@ export class AlbumMap {
     // Names and numbered markers avoid each other in pixels, so they are laid out anew for each view, in a drawing of their own.
     this.above = svg("g");
     this.leaflet.createPane("labels").append(svg("svg", { class: "above leaflet-zoom-hide", "aria-hidden": "true" }, this.above));
-    this.leaflet.on("moveend zoomend resize", () => this.label());
+    this.leaflet.on("moveend resize", () => this.label()); // zooming ends in moveend, too
     new ResizeObserver(() => this.resize()).observe(box);
   }
 
@@ -91,12 +91,11 @@ export class AlbumMap {
     if (!points.length) points.push(...this.places.map((place) => [place.lat, place.lon]));
     if (!points.length) return this.world();
     this.leaflet.fitBounds(points, { padding: [28, 24], maxZoom: CLOSEST_FIT, animate: false });
-    this.label();
   }
 
   // As far out as shows the world once.
   world() {
-    this.leaflet.setMinZoom(Math.log2(Math.max(1, this.box.clientWidth) / 256));
+    this.limit();
     this.leaflet.setView([20, 10], this.leaflet.getMinZoom(), { animate: false });
   }
 
@@ -106,6 +105,10 @@ export class AlbumMap {
 
   resize() {
     this.leaflet.invalidateSize({ animate: false });
+    this.limit();
+  }
+
+  limit() {
     this.leaflet.setMinZoom(Math.log2(Math.max(1, this.box.clientWidth) / 256));
   }
 
