@@ -1,4 +1,4 @@
-"""The data classes that the rooms exchange: Photo, Memory, Mention, Cube, EntityMatch, Encoded.
+"""The data classes that the rooms exchange: Photo, Memory, Mention, Cube, EntityMatch, Encoded, Event.
 
 All are frozen and hold data only. Times are integers: milliseconds since 1970-01-01 UTC, or wall time stored
 as if it were UTC where a field says so. Positions are degrees, WGS 84.
@@ -145,3 +145,24 @@ class Encoded:
     photo: Photo
     vectors: dict[str, FloatArray] = field(default_factory=dict)
     mentions: tuple[Mention, ...] = ()
+
+
+@dataclass(frozen=True)
+class Event:
+    """Photos that belong together and follow one another in time: a dinner, a walk, a journey's day.
+
+    `id`: "ev_" and ten hexadecimal digits, kept when the event grows. `name`: a few words; `summary`: one or
+    a few sentences. `start`, `end`: wall time in ms of the first and last dated photo, None if none is dated.
+    `photos`: ids, in order of time. `edited`: whether a person named, split or merged it; a new segmentation
+    keeps such an event. `vector`: of name and summary by the text encoder, float32 [dim], L2-normalised.
+    """
+
+    id: str
+    name: str
+    summary: str
+    photos: tuple[str, ...]
+    start: int | None = None
+    end: int | None = None
+    place: str | None = None
+    edited: bool = False
+    vector: FloatArray | None = field(default=None, compare=False, repr=False)
