@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .album.album import Album
+    from .album.ids import event_id, image_id
     from .album.preferences import Preferences, reorder
     from .album.results import AlbumMeta, AlbumStats, ChannelStats, SegmentStats, TextResult
     from .album.sharing import leaving, may_leave
@@ -73,8 +74,10 @@ __all__ = [
     "canonical",
     "dequantize",
     "distinct",
+    "event_id",
     "extract",
     "greatest",
+    "image_id",
     "leaving",
     "load_pixels",
     "may_leave",
@@ -117,8 +120,10 @@ _HOME = {
     "canonical": "entities.extract",
     "dequantize": "vectors.quantize",
     "distinct": "row_sets",
+    "event_id": "album.ids",
     "extract": "entities.extract",
     "greatest": "vectors.quantize",
+    "image_id": "album.ids",
     "leaving": "album.sharing",
     "load_pixels": "ingest",
     "may_leave": "album.sharing",

@@ -92,12 +92,14 @@ class Skip:
 class Mention:
     """An entity found in a memory.
 
-    `kind`: person | place | thing | price | date. `parent`: what it describes (119 → chair).
+    `kind`: person | place | thing | price | date. `parent`: what it describes (119 → chair). `relation`: how
+    it is related to its parent ("costs", "at"); empty where nothing says.
     """
 
     name: str
     kind: str
     parent: str | None = None
+    relation: str = ""
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,8 @@ from . import checksums, loader
 from .album_file import AlbumFile
 from .check import find_problems, measure, words_problems
 from .entity_layer import EntityLayer
+from .event_layer import EventLayer
+from .ids import image_id
 from .preferences import Preferences, between_photos, reorder
 from .results import AlbumMeta, AlbumStats
 from .schema import open_reader
@@ -36,6 +38,7 @@ class Album:
     Layer 1: `in_cubes`, `within`, `near`, `times`, `positions` (space_layer.py). Layer 2: `activate`,
     `match_entities`, `entity_names`, `entity_links` (entity_layer.py). Layer 3: `channels`, `scores`,
     `search_vectors`, `words`, `search_text` (vector_layer.py).
+    Events: `events`, `event_of`, `search_events` (event_layer.py).
     """
 
     def __init__(self, connection: apsw.Connection, path: Path) -> None:
@@ -55,6 +58,8 @@ class Album:
         self.entity_names, self.entity_links = entities.names, entities.links
         self.channels, self.scores, self.search_vectors = vectors.channels, vectors.scores, vectors.search
         self.words, self.search_text = vectors.words, vectors.search_text
+        self._events = events = EventLayer(self._file, self.meta.dim)
+        self.events, self.event_of, self.search_events = events.all, events.of_photo, events.search
 
     @classmethod
     def open(cls, path: Path) -> Album:
@@ -111,6 +116,21 @@ class Album:
         if not matches:
             raise AlbumError(f"{self._file.path}: no photo with id {photo_id!r} in this album")
         return int(matches[0][0])
+
+    def row_of_image(self, image_id: str) -> int:
+        """The photo that a short id (`gamer.index.image_id`) names. Raises AlbumError for an unknown one."""
+        rows = self._images.get(image_id, [])
+        if len(rows) != 1:
+            named = "no photo" if not rows else f"{len(rows)} photos"
+            raise AlbumError(f"{self._file.path}: {named} with image id {image_id!r} in this album")
+        return rows[0]
+
+    @cached_property
+    def _images(self) -> dict[str, list[int]]:
+        rows: dict[str, list[int]] = {}
+        for row, photo_id in enumerate(self._file.load(loader.photo_ids)):
+            rows.setdefault(image_id(photo_id), []).append(row)
+        return rows
 
     @cached_property
     def conversations(self) -> NDArray[np.bool_]:

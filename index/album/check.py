@@ -56,6 +56,7 @@ _INVARIANTS = (
         """SELECT count(*) FROM edges
         WHERE parent NOT IN (SELECT row FROM entities) OR child NOT IN (SELECT row FROM entities)""",
     ),
+    ("edges whose relation is no text", "SELECT count(*) FROM edges WHERE typeof(relation) <> 'text'"),
     (
         "entities merged into an entity that does not exist",
         "SELECT count(*) FROM entities WHERE same_as NOT IN (SELECT row FROM entities)",
@@ -77,6 +78,47 @@ _INVARIANTS = (
         "entities with half a vector",
         """SELECT count(*) FROM entities
         WHERE (data IS NULL) <> (scale IS NULL) OR NOT coalesce(scale, 0) >= 0""",
+    ),
+    (
+        "events: rows are not 0..e-1 without a gap",
+        "SELECT count(*) <> coalesce(max(row), -1) + 1 OR coalesce(min(row), 0) <> 0 FROM events",
+    ),
+    (
+        "photos of no event, or events of no photo",
+        """SELECT count(*) FROM event_photos
+        WHERE photo NOT IN (SELECT row FROM photos) OR event NOT IN (SELECT row FROM events)""",
+    ),
+    (
+        "events without photos",
+        "SELECT count(*) FROM events WHERE row NOT IN (SELECT event FROM event_photos)",
+    ),
+    (
+        "events with an invalid id",
+        f"SELECT count(*) FROM events WHERE id NOT GLOB 'ev_{'[0-9a-f]' * 10}'",
+    ),
+    (
+        "events whose words are no text",
+        """SELECT count(*) FROM events
+        WHERE typeof(name) <> 'text' OR typeof(summary) <> 'text' OR typeof(place) NOT IN ('text', 'null')""",
+    ),
+    (
+        "events with an invalid time",
+        """SELECT count(*) FROM events
+        WHERE (starts IS NULL) <> (ends IS NULL) OR NOT coalesce(starts, 0) <= coalesce(ends, 0)""",
+    ),
+    (
+        "events whose times are not those of their photos",
+        """WITH members AS (SELECT event, taken_at + 60000 * coalesce(utc_offset, 0) AS wall
+            FROM event_photos JOIN photos ON photos.row = photo),
+        spans AS (SELECT event, min(wall) AS first, max(wall) AS last FROM members GROUP BY event)
+        SELECT count(*) FROM events JOIN spans ON event = row
+        WHERE starts IS NOT first OR ends IS NOT last""",
+    ),
+    ("events neither edited nor not", "SELECT count(*) FROM events WHERE edited NOT IN (0, 1)"),
+    (
+        "events with half a vector",
+        f"""SELECT count(*) FROM events WHERE (data IS NULL) <> (scale IS NULL)
+        OR NOT (coalesce(scale, 0) >= 0 AND coalesce(scale, 0) < {loader.MAX_SCALE!r})""",
     ),
     (
         "memories missing from the text index",
@@ -120,11 +162,12 @@ def _find(db: apsw.Connection, path: Path) -> list[str]:
         ).fetchone() or (0,)
         if wrong:
             out.append(f"vectors of channel {channel}: {wrong} are not {dim} bytes long")
-    (wrong,) = db.execute("SELECT count(*) FROM entities WHERE length(data)<>?", (meta.dim,)).fetchone() or (
-        0,
-    )
-    if wrong:
-        out.append(f"entity vectors: {wrong} are not {meta.dim} bytes long")
+    for table, subject in (("entities", "entity"), ("events", "event")):
+        (wrong,) = db.execute(
+            f"SELECT count(*) FROM {table} WHERE length(data)<>?", (meta.dim,)
+        ).fetchone() or (0,)
+        if wrong:
+            out.append(f"{subject} vectors: {wrong} are not {meta.dim} bytes long")
     loader.entity_roots(db)
     out += [
         f"preferences between {kind}s run in a circle"
@@ -196,6 +239,10 @@ def _checksums(db: apsw.Connection, channels: list[str]) -> list[str]:
     for row, wanted, *values in db.execute(f"SELECT row, crc, {checksums.ENTITY_COLUMNS} FROM entities"):
         if checksums.of_values(tuple(values)) != wanted:
             out.append(f"entity {row}: its row does not match its checksum")
+    events: list[Any] = db.execute("SELECT row, id, crc FROM events").fetchall()
+    for row, event_id, wanted in events:
+        if checksums.of_event(db, row) != wanted:
+            out.append(f"event {event_id!r} in row {row}: its rows do not match their checksum")
     return out
 
 
@@ -236,6 +283,7 @@ def measure(db: apsw.Connection, path: Path, generation: int) -> AlbumStats:
         aliases=integers("SELECT count(*) FROM entities WHERE same_as IS NOT NULL")[0],
         unembedded=unembedded,
         preferences=integers("SELECT count(*) FROM preferences")[0],
+        events=integers("SELECT count(*) FROM events")[0],
         kept_home=integers("SELECT count(*) FROM photos WHERE sharing = 'low' OR sensitivity = 'high'")[0],
         channels=channels,
         segments=segment_stats,

@@ -26,7 +26,7 @@ _COLUMNS = {
         "entity IN (SELECT old FROM kept)",
     ),
     "edges": (
-        "(SELECT new FROM kept WHERE old = parent), (SELECT new FROM kept WHERE old = child)",
+        "(SELECT new FROM kept WHERE old = parent), (SELECT new FROM kept WHERE old = child), relation",
         "parent IN (SELECT old FROM kept) AND child IN (SELECT old FROM kept)",
     ),
     "preferences": (

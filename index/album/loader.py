@@ -64,6 +64,15 @@ def photo_count(db: apsw.Connection) -> int:
     return int(count)
 
 
+def photo_ids(db: apsw.Connection) -> list[str]:
+    """The photos' ids in order of row."""
+    records: list[Any] = db.execute("SELECT row, id FROM photos ORDER BY row").fetchall()
+    for at, (row, photo_id) in enumerate(records):
+        if row != at or not isinstance(photo_id, str):
+            raise ValueError("photo rows are not 0..n-1, or an id is no text")
+    return [photo_id for _, photo_id in records]
+
+
 def points(db: apsw.Connection) -> Int64Array:
     """int64 [n, 3] of (lat_e7, lon_e7, wall time), LOWEST where unknown, in order of row."""
     out = _in_wall_time(db.execute(f"{_POINT} ORDER BY row", (LOWEST,)).fetchall())
@@ -172,13 +181,14 @@ def _fine(digits: list[Any], dim: int) -> FineArray | None:
 
 
 def pairs(db: apsw.Connection, table: str, limits: tuple[int, int]) -> RowArray:
-    """int64 [2, n]: the two columns of a link table, with merged entities replaced by their root.
+    """int64 [2, n]: the pairs of a link table, each once, with merged entities replaced by their root.
 
     `limits`: the number of rows that each column may refer to; ValueError for a link beyond it.
     """
-    sql = {"mentions": "SELECT entity, photo FROM mentions", "edges": "SELECT parent, child FROM edges"}[
-        table
-    ]
+    sql = {
+        "mentions": "SELECT entity, photo FROM mentions",
+        "edges": "SELECT DISTINCT parent, child FROM edges",  # two entities may be related in several ways
+    }[table]
     links: NDArray[np.int64] = np.array(db.execute(sql).fetchall(), np.int64).reshape(-1, 2)
     for column, limit in enumerate(limits):
         within(links[:, column], limit, f"{table} links")

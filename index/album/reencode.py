@@ -1,4 +1,7 @@
-"""Prepares a copy of an album for new encoders: all rows, labels, merges and preferences, but no vectors."""
+"""Prepares a copy of an album for new encoders: all rows, labels, merges and preferences, but no vectors.
+
+Events stay too, without their vectors; `AlbumWriter.embed` makes them again.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from pathlib import Path
 import apsw
 
 from ..errors import AlbumError
-from . import checksums, loader, storage
+from . import checksums, event_rows, loader, storage
 from .results import AlbumMeta
 from .schema import UNREADABLE, connect, damaged, one_line
 from .tables import check_tables, version_of
@@ -34,8 +37,12 @@ def begin(album: Path, aside: Path, meta: AlbumMeta) -> None:
         try:
             with copy:
                 copy.execute(
-                    "DELETE FROM vectors; DELETE FROM segments; UPDATE entities SET scale = NULL, data = NULL"
+                    "DELETE FROM vectors; DELETE FROM segments; "
+                    "UPDATE entities SET scale = NULL, data = NULL; "
+                    "UPDATE events SET scale = NULL, data = NULL"
                 )
+                for event in range(event_rows.count(copy)):
+                    event_rows.seal(copy, event)
                 for record in copy.execute(
                     f"SELECT row, {checksums.ENTITY_COLUMNS} FROM entities"
                 ).fetchall():

@@ -79,6 +79,7 @@ class AlbumStats:
     aliases: int
     unembedded: int
     preferences: int
+    events: int
     kept_home: int
     channels: tuple[ChannelStats, ...]
     segments: tuple[SegmentStats, ...]

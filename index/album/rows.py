@@ -16,7 +16,7 @@ from ..errors import AlbumError
 from ..records import Encoded, FloatArray, Memory, Mention, Photo
 from ..space import cubes
 from ..vectors.quantize import quantize, residue
-from . import checksums
+from . import checksums, event_rows
 from .loader import PHOTO_COLUMNS
 
 MAX_CHUNKS = (1 << 16) - 1  # the graph segment counts them in 16 bits
@@ -31,6 +31,7 @@ class Rows:
     def __init__(self, db: apsw.Connection, where: str, dims: Mapping[str, int]) -> None:
         self._db, self._where = db, where
         self.dims = dict(dims)
+        self._stale: set[int] = set()  # events of which a photo was replaced or removed
 
     def count(self) -> int:
         return self._one("SELECT coalesce(max(row), -1) + 1 FROM photos")
@@ -63,10 +64,13 @@ class Rows:
         self._photo(row, item.photo)
         self._changed(row, generation)
         self._contents(row, item)
+        self._stale |= event_rows.of_photo(self._db, row)
 
     def remove(self, photo_id: str, generation: int) -> None:
         row, last = self.find(photo_id), self.count() - 1
         self._clear(row)
+        self._stale |= event_rows.of_photo(self._db, row)
+        self._db.execute("DELETE FROM event_photos WHERE photo=?", (row,))
         self._db.execute("DELETE FROM preferences WHERE kind='photo' AND ? IN (better, worse)", (row,))
         self._db.execute("DELETE FROM photos WHERE row=?", (row,))
         self._db.execute("DELETE FROM changes WHERE photo=?", (last,))
@@ -82,6 +86,11 @@ class Rows:
     def seal(self, row: int) -> None:
         value = checksums.of_photos(self._db, [row], sorted(self.dims))[row]
         self._db.execute("UPDATE photos SET crc=? WHERE row=?", (value, row))
+
+    def refresh_events(self) -> None:
+        """Brings the events of replaced and removed photos up to date; once a batch, for speed."""
+        event_rows.refresh_all(self._db, self._stale)
+        self._stale = set()
 
     def close_gaps(self) -> None:
         """Renumbers the memory ids to 1..m once most ids are no longer in use."""
@@ -161,7 +170,8 @@ class Rows:
             self._db.execute("INSERT OR IGNORE INTO mentions VALUES(?,?,1)", (entity, row))
             parent = entity_row(self._db, mention.parent, "thing") if mention.parent else None
             if parent is not None and parent != entity:
-                self._db.execute("INSERT OR IGNORE INTO edges VALUES(?,?)", (parent, entity))
+                edge = (parent, entity, mention.relation)
+                self._db.execute("INSERT OR IGNORE INTO edges(parent, child, relation) VALUES(?,?,?)", edge)
                 self._db.execute("INSERT OR REPLACE INTO mentions VALUES(?,?,0)", (parent, row))
 
     def _clear(self, row: int) -> None:
@@ -178,7 +188,8 @@ class Rows:
         self._db.execute("DELETE FROM mentions WHERE photo=?", (row,))
 
     def _renumber(self, old: int, new: int) -> None:
-        for table, column in (("photos", "row"), ("memories", "photo"), ("mentions", "photo")):
+        tables = (("photos", "row"), ("memories", "photo"), ("mentions", "photo"), ("event_photos", "photo"))
+        for table, column in tables:
             self._db.execute(f"UPDATE {table} SET {column}=? WHERE {column}=?", (new, old))
         for channel in self.dims:
             self._db.execute("UPDATE vectors SET photo=? WHERE channel=? AND photo=?", (new, channel, old))

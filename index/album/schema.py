@@ -13,7 +13,7 @@ from pathlib import Path
 import apsw
 
 from ..errors import AlbumError
-from .tables import APPLICATION_ID, USER_VERSION, VIEWS_OF_1, WORDS, check_tables, version_of
+from .tables import APPLICATION_ID, USER_VERSION, VIEWS, WORDS, check_tables, version_of
 
 _SQLITE_MAGIC = b"SQLite format 3\x00"
 _NO_SHARED_MEMORY = (apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_SHMMAP, apsw.SQLITE_IOERR_SHMOPEN)
@@ -99,8 +99,7 @@ def _pin(connection: apsw.Connection, path: Path) -> None:
                 f"{path}: album format {version}, this program reads up to {USER_VERSION}; update the program"
             )
         check_tables(connection, path, version)
-        if version == 1:
-            connection.execute(VIEWS_OF_1)
+        connection.execute(VIEWS.get(version, ""))
         connection.execute(WORDS)
         connection.execute("PRAGMA query_only=1")
     except BaseException:

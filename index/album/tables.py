@@ -1,8 +1,8 @@
 """The album's tables: how each format declares them, the upgrade, and the check that a file holds just these.
 
-FORMAT.md describes the same for authors of other readers; change both together. Format 2 is written. Format 1
-is read through temporary views that add the newer columns, empty, and is upgraded to format 2 when a writer
-opens it.
+FORMAT.md describes the same for authors of other readers; change both together. Format 3 is written. Formats
+1 and 2 are read through temporary views that add the newer columns and tables, empty, and are upgraded to
+format 3 when a writer opens them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import apsw
 from ..errors import AlbumError
 
 APPLICATION_ID = 0x47414D52  # "GAMR"
-USER_VERSION = 2
+USER_VERSION = 3
 
 _MEMORIES = """(
     id INTEGER PRIMARY KEY, photo INTEGER NOT NULL REFERENCES photos(row), source TEXT NOT NULL,
@@ -30,7 +30,10 @@ _MENTIONS = """(
 _SEGMENTS = """(
     name TEXT PRIMARY KEY, version INTEGER NOT NULL, generation INTEGER NOT NULL, rows INTEGER NOT NULL,
     sha256 TEXT NOT NULL, blob BLOB NOT NULL)"""
-# Tables and indexes that format 1 lacks; both the DDL and the upgrade end with them.
+_EDGES = """(
+    parent INTEGER NOT NULL REFERENCES entities(row), child INTEGER NOT NULL REFERENCES entities(row),
+    relation TEXT NOT NULL DEFAULT '', PRIMARY KEY(parent, child, relation)) WITHOUT ROWID"""
+# Tables and indexes that an older format lacks; both the DDL and the upgrade end with them.
 _NEW_IN_2 = """
 CREATE INDEX entities_canonical ON entities(canonical);
 CREATE INDEX entities_same_as ON entities(same_as) WHERE same_as IS NOT NULL;
@@ -38,6 +41,14 @@ CREATE INDEX mentions_photo ON mentions(photo);
 CREATE TABLE preferences(kind TEXT NOT NULL, better INTEGER NOT NULL, worse INTEGER NOT NULL,
     PRIMARY KEY(kind, better, worse)) WITHOUT ROWID;
 CREATE TABLE changes(photo INTEGER PRIMARY KEY, generation INTEGER NOT NULL);
+"""
+_NEW_IN_3 = """
+CREATE TABLE events(
+    row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, name TEXT NOT NULL, summary TEXT NOT NULL, place TEXT,
+    starts INTEGER, ends INTEGER, edited INTEGER NOT NULL DEFAULT 0, scale REAL, data BLOB, crc INTEGER);
+CREATE TABLE event_photos(
+    photo INTEGER PRIMARY KEY REFERENCES photos(row), event INTEGER NOT NULL REFERENCES events(row));
+CREATE INDEX event_photos_event ON event_photos(event);
 """
 _DDL = f"""
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -51,18 +62,18 @@ CREATE VIRTUAL TABLE memories_fts USING
     fts5(text, content='memories', content_rowid='id', tokenize='porter unicode61');
 CREATE TABLE entities{_ENTITIES};
 CREATE TABLE mentions{_MENTIONS};
-CREATE TABLE edges(
-    parent INTEGER NOT NULL REFERENCES entities(row), child INTEGER NOT NULL REFERENCES entities(row),
-    PRIMARY KEY(parent, child)) WITHOUT ROWID;
+CREATE TABLE edges{_EDGES};
 CREATE TABLE vectors(
     channel TEXT NOT NULL, photo INTEGER NOT NULL REFERENCES photos(row), chunk INTEGER NOT NULL,
     scale REAL NOT NULL, data BLOB NOT NULL, fine BLOB, PRIMARY KEY(channel, photo, chunk)) WITHOUT ROWID;
 CREATE TABLE segments{_SEGMENTS};
-{_NEW_IN_2}"""
+{_NEW_IN_2}{_NEW_IN_3}"""
 
 _LEAF_IN_1 = """NOT EXISTS (SELECT 1 FROM main.edges e
     JOIN main.mentions c ON c.entity = e.child AND c.photo = m.photo WHERE e.parent = m.entity)"""
-_UPGRADE = f"""
+# By format: what makes it the next one.
+_UPGRADES = {
+    1: f"""
 ALTER TABLE photos ADD COLUMN utc_offset INTEGER;
 ALTER TABLE photos ADD COLUMN crc INTEGER;
 ALTER TABLE memories ADD COLUMN sharing TEXT;
@@ -79,9 +90,14 @@ DROP TABLE mentions;
 ALTER TABLE new_mentions RENAME TO mentions;
 DROP TABLE segments;
 CREATE TABLE segments{_SEGMENTS};
-{_NEW_IN_2}
-PRAGMA user_version={USER_VERSION};
-"""
+{_NEW_IN_2}""",
+    2: f"""
+CREATE TABLE new_edges{_EDGES};
+INSERT INTO new_edges(parent, child) SELECT parent, child FROM edges;
+DROP TABLE edges;
+ALTER TABLE new_edges RENAME TO edges;
+{_NEW_IN_3}""",
+}
 # Views of the full-text index: one row per word, with the number of memories that hold it; and one row per
 # occurrence of a word.
 WORDS = """
@@ -89,8 +105,14 @@ CREATE VIRTUAL TABLE temp.word_counts USING fts5vocab(main, memories_fts, row);
 CREATE VIRTUAL TABLE temp.word_places USING fts5vocab(main, memories_fts, instance);
 """
 
-# A temporary view hides a table of the same name, so that the same SQL reads both formats.
-VIEWS_OF_1 = f"""
+# A temporary view hides a table of the same name, so that the same SQL reads all formats.
+_LACKING_IN_2 = """
+CREATE TEMP VIEW edges AS SELECT *, '' AS relation FROM main.edges;
+CREATE TEMP TABLE events(row INTEGER PRIMARY KEY, id TEXT, name TEXT, summary TEXT, place TEXT,
+    starts INTEGER, ends INTEGER, edited INTEGER, scale REAL, data BLOB, crc INTEGER);
+CREATE TEMP TABLE event_photos(photo INTEGER PRIMARY KEY, event INTEGER);
+"""
+_LACKING_IN_1 = f"""
 CREATE TEMP VIEW photos AS SELECT *, NULL AS utc_offset, NULL AS crc FROM main.photos;
 CREATE TEMP VIEW memories AS SELECT *, NULL AS sharing, NULL AS sensitivity FROM main.memories;
 CREATE TEMP VIEW vectors AS SELECT *, NULL AS fine FROM main.vectors;
@@ -103,6 +125,8 @@ CREATE TEMP VIEW segments AS
 CREATE TEMP TABLE preferences(kind TEXT, better INTEGER, worse INTEGER);
 CREATE TEMP TABLE changes(photo INTEGER PRIMARY KEY, generation INTEGER);
 """
+# By older format: the views that its reader needs.
+VIEWS = {1: _LACKING_IN_1 + _LACKING_IN_2, 2: _LACKING_IN_2}
 
 # By format: table → its columns, each with its declared type. Written out, because deriving them from the
 # declarations would cost a millisecond at every start; a test compares them.
@@ -115,6 +139,7 @@ _SHADOWS = {f"{_TEXTS}_{part}" for part in ("data", "idx", "docsize", "config")}
 _INDEXES = {
     1: {"memories_photo"},
     2: {"memories_photo", "entities_canonical", "entities_same_as", "mentions_photo"},
+    3: {"memories_photo", "entities_canonical", "entities_same_as", "mentions_photo", "event_photos_event"},
 }
 COLUMNS = {
     1: {
@@ -143,6 +168,12 @@ COLUMNS = {
         "changes": "photo INTEGER, generation INTEGER",
     },
 }
+COLUMNS[3] = COLUMNS[2] | {
+    "edges": "parent INTEGER, child INTEGER, relation TEXT",
+    "events": "row INTEGER, id TEXT, name TEXT, summary TEXT, place TEXT, starts INTEGER, ends INTEGER, "
+    "edited INTEGER, scale REAL, data BLOB, crc INTEGER",
+    "event_photos": "photo INTEGER, event INTEGER",
+}
 # The declarations as this program writes them. A table with one of these needs no further check.
 _WRITTEN = {statement.strip() for statement in _DDL.split(";")}
 
@@ -158,8 +189,13 @@ def version_of(connection: apsw.Connection) -> int:
 
 
 def upgrade(connection: apsw.Connection) -> None:
-    """Format 1 → 2, in the caller's transaction. Segments are dropped; `AlbumWriter.finish` rebuilds them."""
-    connection.execute(_UPGRADE)
+    """An older format → the current one, in the caller's transaction.
+
+    Format 1 loses its segments, which `AlbumWriter.finish` rebuilds; its caller adds the checksums.
+    """
+    for version in range(version_of(connection), USER_VERSION):
+        connection.execute(_UPGRADES[version])
+    connection.execute(f"PRAGMA user_version={USER_VERSION}")
 
 
 def check_tables(db: apsw.Connection, path: Path, version: int) -> None:

@@ -13,25 +13,21 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 import apsw
-import numpy as np
 
 from ..entities import entity_vectors
 from ..errors import AlbumError
-from ..records import Encoded, FloatArray, Known
+from ..records import Encoded, Event, FloatArray, Known
 from ..space import kdtree
 from ..vectors import engines, hnsw
-from ..vectors.quantize import quantize
-from . import checksums, loader, merging, preferences, segments, storage
+from . import checksums, embedding, event_rows, loader, merging, preferences, segments, storage
 from .results import AlbumMeta
-from .rows import Rows, seal_entity
+from .rows import Rows
 from .schema import UNREADABLE, check_replaceable, connect, damaged, means_damage, one_line
-from .tables import check_tables, create_tables, upgrade, version_of
+from .tables import USER_VERSION, check_tables, create_tables, upgrade, version_of
 
 HNSW_FROM = 1_000  # vectors: a channel with fewer gets no graph, which would save too little for its size
-_NAMES_A_CALL = 512  # entity names given to the encoder at once, so that memory stays bounded
 
 
 class AlbumWriter:
@@ -132,12 +128,13 @@ class AlbumWriter:
     def update(self, batch: Sequence[Encoded]) -> None:
         """Replaces photos, identified by their id.
 
-        Each keeps its row and its preferences; memories, vectors and mentions are replaced.
+        Each keeps its row, its preferences and its event; memories, vectors and mentions are replaced.
         """
 
         def change(generation: int) -> None:
             for item in batch:
                 self._rows.replace(item, generation)
+            self._rows.refresh_events()
             self._rows.close_gaps()
 
         self._commit(change)
@@ -146,6 +143,7 @@ class AlbumWriter:
         def change(generation: int) -> None:
             for photo_id in photo_ids:
                 self._rows.remove(photo_id, generation)
+            self._rows.refresh_events()
             self._rows.close_gaps()
 
         self._commit(change)
@@ -177,12 +175,28 @@ class AlbumWriter:
         self._commit(lambda _: freed.extend(merging.split(self._open(), self._final, name)))
         return freed
 
-    def embed(self, encode_entities: Callable[[Sequence[str]], FloatArray]) -> None:
-        """Encodes the entity names that have no vector yet, so that similarity search finds them.
+    def set_events(self, events: Sequence[Event]) -> None:
+        """Replaces all events of the album. An event without photos is left out.
 
-        `encode_entities`: names → float32 [n, dim].
+        `start` and `end` are not taken over but computed from the photos. Raises AlbumError for an unknown
+        photo, a photo that is in two events, two events of one id, an id that is not "ev_" and ten
+        hexadecimal digits, and a vector that is not finite or not of `meta.dim`.
         """
-        self._commit(lambda _: self._embed(self._open(), encode_entities), counts=False)
+        self._commit(
+            lambda _: event_rows.replace_all(
+                self._open(), str(self._working), events, self.meta.dim, self._rows.find
+            )
+        )
+
+    def embed(self, encode_texts: Callable[[Sequence[str]], FloatArray]) -> None:
+        """Encodes the names of entities, and the names and summaries of events, that have no vector yet.
+
+        Similarity search finds them then. `encode_texts`: texts → float32 [n, dim].
+        """
+        self._commit(
+            lambda _: embedding.embed(self._open(), str(self._working), self.meta.dim, encode_texts),
+            counts=False,
+        )
 
     def known(self) -> list[Known]:
         """Every photo with the fields that a folder scan compares, in order of row."""
@@ -191,12 +205,12 @@ class AlbumWriter:
             for record in self._open().execute("SELECT id, path, sha256 FROM photos ORDER BY row")
         ]
 
-    def finish(self, encode_entities: Callable[[Sequence[str]], FloatArray]) -> None:
-        """Encodes entity names without a vector, builds the segments that are due, and closes the album.
+    def finish(self, encode_texts: Callable[[Sequence[str]], FloatArray]) -> None:
+        """Encodes entities and events without a vector, builds the segments that are due, and closes.
 
         A new album gets its final name.
         """
-        self.embed(encode_entities)
+        self.embed(encode_texts)
         is_new = self._working != self._final
         self._commit(
             lambda _: build_segments(self._open(), self._hnsw_from, self._engine, everything=is_new),
@@ -333,27 +347,6 @@ class AlbumWriter:
         finally:
             db.close()
 
-    def _embed(self, db: apsw.Connection, encode: Callable[[Sequence[str]], FloatArray]) -> None:
-        todo: list[Any] = db.execute(
-            "SELECT row, name FROM entities WHERE data IS NULL AND same_as IS NULL ORDER BY row"
-        ).fetchall()
-        for start in range(0, len(todo), _NAMES_A_CALL):
-            part = todo[start : start + _NAMES_A_CALL]
-            array = np.asarray(encode([str(name) for _, name in part]), np.float32)
-            if array.shape != (len(part), self.meta.dim) or not np.isfinite(array).all():
-                wanted = f"finite [{len(part)}, {self.meta.dim}]"
-                raise AlbumError(
-                    f"{self._working}: entity vectors {array.shape} where {wanted} is needed; "
-                    "check the encoder"
-                )
-            codes, scales = quantize(array)
-            for i, (row, _) in enumerate(part):
-                db.execute(
-                    "UPDATE entities SET scale=?, data=? WHERE row=?",
-                    (float(scales[i]), codes[i].tobytes(), row),
-                )
-                seal_entity(db, row)
-
 
 def build_segments(
     db: apsw.Connection,
@@ -394,10 +387,11 @@ def _open_in_place(path: Path) -> apsw.Connection:
     db = storage.open_for_writing(path)
     try:
         check_tables(db, path, version_of(db))
-        if version_of(db) == 1:
+        if (version := version_of(db)) < USER_VERSION:
             with db:
                 upgrade(db)
-                _seal_all(db)
+                if version == 1:
+                    _seal_all(db)
         return db
     except BaseException:
         db.close()

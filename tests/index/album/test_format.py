@@ -25,7 +25,7 @@ def value_bytes(value: int | float | str | bytes | None) -> bytes:
 
 def test_the_header_and_the_rows_are_what_the_page_says(album_path: Path) -> None:
     head = album_path.read_bytes()[:100]
-    assert struct.unpack_from(">I", head, 68) == (0x47414D52,) and struct.unpack_from(">I", head, 60) == (2,)
+    assert struct.unpack_from(">I", head, 68) == (0x47414D52,) and struct.unpack_from(">I", head, 60) == (3,)
     db = sqlite3.connect(album_path)
     meta = dict(db.execute("SELECT key, value FROM meta"))
     assert int(meta.pop("crc")) == zlib.crc32(

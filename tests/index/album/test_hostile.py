@@ -24,7 +24,7 @@ from tests.paths import GOLDEN
 
 VALUES = (-1, -(10**12), 10**12, 2**63 - 1, -(2**63), float("inf"), "text", b"\xff\x00", None)
 COLUMNS = {
-    name: [column.split()[0] for column in columns.split(", ")] for name, columns in tables.COLUMNS[2].items()
+    name: [column.split()[0] for column in columns.split(", ")] for name, columns in tables.COLUMNS[3].items()
 }
 
 
@@ -202,8 +202,8 @@ def test_the_columns_that_are_compared_are_those_that_are_declared() -> None:
     db = apsw.Connection(":memory:")
     tables.create_tables(db)
     columns = "SELECT group_concat(name || ' ' || type, ', ') FROM pragma_table_xinfo(?)"
-    declared = {name: db.execute(columns, (name,)).fetchone() for name in tables.COLUMNS[2]}
-    assert declared == {name: (text,) for name, text in tables.COLUMNS[2].items()}
+    declared = {name: db.execute(columns, (name,)).fetchone() for name in tables.COLUMNS[3]}
+    assert declared == {name: (text,) for name, text in tables.COLUMNS[3].items()}
 
 
 def test_albums_of_every_format_and_upgraded_ones_have_the_tables_of_their_format(
