@@ -81,8 +81,9 @@ class EventLayer:
         """Positions int64 [n] and vectors float32 [n, dim] of the events that have one."""
         known = [(at, event.vector) for at, event in enumerate(self._loaded[0]) if event.vector is not None]
         stacked = np.stack([vector for _, vector in known]) if known else np.zeros((0, self._dim), np.float32)
-        norms = np.linalg.norm(stacked, axis=1, keepdims=True)
-        return np.array([at for at, _ in known], np.int64), stacked / np.maximum(norms, np.float32(1e-9))
+        norms = np.linalg.norm(stacked.astype(np.float64), axis=1, keepdims=True)
+        unit = (stacked / np.maximum(norms, 1e-9)).astype(np.float32)
+        return np.array([at for at, _ in known], np.int64), unit
 
     @cached_property
     def _words(self) -> EventWords:

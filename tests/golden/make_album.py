@@ -1,4 +1,4 @@
-"""Writes the golden album album_v2.gamer: `python tests/golden/make_album.py NEW_FILE`.
+"""Writes the golden album album_v3.gamer: `python tests/golden/make_album.py NEW_FILE`.
 
 It was run once. It is kept to document the data in the file, because readers in other languages are tested
 with that file too. The committed file is not written again as long as the format's version stays the same:
@@ -13,7 +13,17 @@ from pathlib import Path
 
 import numpy as np
 
-from gamer.index import AlbumMeta, AlbumWriter, Encoded, FloatArray, Memory, Mention, Photo
+from gamer.index import (
+    AlbumMeta,
+    AlbumWriter,
+    Encoded,
+    Event,
+    FloatArray,
+    Memory,
+    Mention,
+    Photo,
+    event_id,
+)
 
 DIM = 16
 
@@ -47,7 +57,12 @@ CHAIR = Encoded(
         utc_offset=120,
     ),
     {"text": vectors(["chair", "doctor"]), "image": vectors(["picture of a chair"])},
-    (Mention("chair", "thing"), Mention("119 euros", "price", "chair"), Mention("IKEA", "place", "chair")),
+    (
+        Mention("chair", "thing"),
+        Mention("119 euros", "price", "chair", "costs"),
+        Mention("IKEA", "place", "chair", "at"),
+        Mention("IKEA", "place", "chair", "from"),
+    ),
 )
 BEACH = Encoded(
     Photo(
@@ -102,6 +117,25 @@ LATE = Encoded(
     ),
     {"text": vectors(["sale"])},
 )
+# The third loses its only photo later, and the last takes its row.
+EVENTS = [
+    Event(
+        event_id("chair.jpg"),
+        "Shopping",
+        "A chair is bought.",
+        ("chair.jpg", "dog.jpg", "gone.jpg"),
+        place="Garching",
+        vector=vectors(["shopping"])[0],
+    ),
+    Event(event_id("beach.jpg"), "At the beach", "Waves and Bob.", ("beach.jpg",), edited=True),
+    Event(event_id("gone.jpg"), "Gone", "Never to be seen.", ("p79.jpg",)),
+    Event(
+        event_id("p00.jpg"),
+        "A journey é",
+        "Ten days of March.",
+        tuple(f"p{i:02d}.jpg" for i in range(9, -1, -1)),
+    ),
+]
 
 
 def write(path: Path) -> None:
@@ -110,11 +144,12 @@ def write(path: Path) -> None:
     ) as writer:
         writer.add([GONE, CHAIR, BEACH, DOG, *GRID])
         writer.merge("Robert", "Bob")
+        writer.set_events(EVENTS)
         writer.finish(vectors)
     # After these changes the segments are out of date, as on a phone between two builds.
     with AlbumWriter.extend(path) as writer:
-        writer.remove(["gone.jpg"])
-        writer.add([LATE])
+        writer.remove(["gone.jpg", "p79.jpg"])
+        writer.add([LATE, GRID[79]])
         writer.prefer("dog.jpg", "chair.jpg")
         writer.prefer("dog", "chair")
 

@@ -1,4 +1,4 @@
-"""The committed albums of both versions, read with Python's standard library only, and opened by this
+"""The committed albums of all versions, read with Python's standard library only, and opened by this
 program. If a test breaks, a promise of the format is broken.
 """
 
@@ -27,7 +27,7 @@ from tests.paths import GOLDEN
 UNKNOWN = -(2**63)
 
 
-@pytest.fixture(params=[1, 2])
+@pytest.fixture(params=[1, 2, 3])
 def version(request: pytest.FixtureRequest) -> int:
     assert isinstance(request.param, int)
     return request.param
@@ -181,7 +181,7 @@ def test_sharing_and_sensitivity_labels_are_stored_with_photos_and_memories(
         ]
 
 
-def test_version_2_stores_preferences_between_photos_and_entities(
+def test_preferences_between_photos_and_entities_are_stored_since_version_2(
     stock: sqlite3.Connection, version: int
 ) -> None:
     if version == 1:
@@ -195,7 +195,7 @@ def test_version_2_stores_preferences_between_photos_and_entities(
     assert stock.execute(sql).fetchall() == [("dog", "chair")]
 
 
-def test_checksums_of_version_2_cover_photos_and_entities(stock: sqlite3.Connection, version: int) -> None:
+def test_checksums_cover_photos_and_entities_since_version_2(stock: sqlite3.Connection, version: int) -> None:
     if version == 1:
         return
     for row, crc in stock.execute("SELECT row, crc FROM photos").fetchall():
@@ -219,6 +219,36 @@ def test_checksums_of_version_2_cover_photos_and_entities(stock: sqlite3.Connect
         assert zlib.crc32(b"".join(map(value_bytes, values))) == crc
 
 
+def test_version_3_stores_events_and_how_entities_are_related(
+    stock: sqlite3.Connection, version: int
+) -> None:
+    if version < 3:
+        tables = "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'event%'"
+        assert stock.execute(tables).fetchone() == (0,)
+        return
+    sql = """SELECT c.name, relation FROM edges
+        JOIN entities p ON p.row = parent JOIN entities c ON c.row = child WHERE p.name = 'chair'"""
+    assert set(stock.execute(sql)) == {("119 euros", "costs"), ("IKEA", "at"), ("IKEA", "from")}
+    events = stock.execute(
+        "SELECT row, name, summary, place, starts, ends, edited FROM events ORDER BY row"
+    ).fetchall()
+    march = (1_300_000_000_000, 1_300_000_000_000 + 9 * 864 * 10**5)
+    assert events == [
+        (0, "Shopping", "A chair is bought.", "Garching", 7_201_000, 7_201_000, 0),
+        (1, "At the beach", "Waves and Bob.", None, 5_000, 5_000, 1),
+        (2, "A journey é", "Ten days of March.", None, *march, 0),
+    ]
+    columns = "id, name, summary, place, starts, ends, edited, scale, data"
+    for row, crc, *values in stock.execute(f"SELECT row, crc, {columns} FROM events").fetchall():
+        ids = stock.execute(
+            "SELECT id FROM event_photos JOIN photos ON photos.row = photo WHERE event = ?", (row,)
+        )
+        photos = sorted((photo for (photo,) in ids), key=str.encode)
+        assert values[0] == "ev_" + hashlib.sha256(photos[0].encode()).hexdigest()[:10]
+        assert len(photos) == (2, 1, 10)[row] and len(values[-1]) == 16
+        assert zlib.crc32(b"".join(map(value_bytes, [*values, *photos]))) == crc
+
+
 def contents(path: Path) -> dict[str, Any]:
     with Album.open(path) as album:
         assert album.verify() == []
@@ -232,12 +262,15 @@ def contents(path: Path) -> dict[str, Any]:
             "beach": beach,
             "meta": album.meta,
             "words": album.search_text("dog", 1).rows.size,
+            "events": album.events(),
+            "edges": album.stats().edges,
         }
 
 
 def test_opening_changes_nothing_and_a_writer_loses_nothing(golden: Path, version: int) -> None:
     before, raw = contents(golden), golden.read_bytes()
     assert golden.read_bytes() == raw and [p.name for p in golden.parent.iterdir()] == [golden.name]
+    assert len(before["events"]) == (3 if version == 3 else 0)
     assert len(before["photos"]) == 84 and before["beach"] == [["beach.jpg", "dog.jpg"]]
     with AlbumWriter.extend(golden) as writer:
         writer.finish(name_vectors)

@@ -14,8 +14,8 @@ import apsw
 import numpy as np
 import pytest
 
-from gamer.index import Album, AlbumError, AlbumWriter, Encoded, Memory, Mention, Photo
-from gamer.index.album import tables
+from gamer.index import Album, AlbumError, AlbumWriter, Encoded, Event, Memory, Mention, Photo, image_id
+from gamer.index.album import event_rows, tables
 from gamer.index.album.album_file import StepLimit
 from gamer.index.album.export_jsonl import export_jsonl
 from gamer.index.album.reencode import begin
@@ -41,10 +41,22 @@ def items(count: int) -> list[Encoded]:
                 (Memory("note", f"harbour {i}"),),
             ),
             {"text": name_vectors([f"text {i}"]), "image": name_vectors([f"image {i}"])},
-            (Mention(f"thing {i % 5}", "thing"), Mention(f"{i} euros", "price", f"thing {i % 5}")),
+            (Mention(f"thing {i % 5}", "thing"), Mention(f"{i} euros", "price", f"thing {i % 5}", "costs")),
         )
         for i in range(count)
     ]
+
+
+EVENTS = [
+    Event(
+        f"ev_{n:010x}",
+        f"harbour {n}",
+        "words",
+        tuple(f"{i}.jpg" for i in range(3 * n, 3 * n + 3)),
+        vector=name_vectors([f"event {n}"])[0] if n else None,
+    )
+    for n in range(4)
+]
 
 
 @pytest.fixture
@@ -53,6 +65,7 @@ def album(build_album: BuildAlbum) -> Path:
     with AlbumWriter.extend(path) as writer:
         writer.prefer("1.jpg", "2.jpg")
         writer.merge("thing 1", "thing 2")
+        writer.set_events(EVENTS)
     return path
 
 
@@ -97,10 +110,16 @@ def operations() -> dict[str, Callable[[Path], object]]:
         "conversations": reading(lambda album: album.conversations),
         "preferences": reading(lambda album: album.preferred([2, 1])),
         "memories": reading(lambda album: album.prompt_memories([1])),
+        "events": reading(lambda album: album.events()),
+        "event": reading(lambda album: album.event_of(3)),
+        "event search": reading(lambda album: album.search_events("harbour", vector, 3)),
+        "images": reading(lambda album: album.row_of_image(image_id("3.jpg"))),
         "export": reading(lambda album: export_jsonl(album, album.path.with_name("aside.gamer"))),
         "add": changing(finish),
         "update": changing(lambda writer: writer.update(items(2))),
         "remove": changing(lambda writer: writer.remove(["3.jpg"])),
+        "set events": changing(lambda writer: writer.set_events(EVENTS[1:])),
+        "embed": changing(lambda writer: writer.embed(name_vectors)),
         "move": changing(lambda writer: writer.move("3.jpg", "/q")),
         "prefer": changing(lambda writer: writer.prefer("3.jpg", "4.jpg")),
         "merge": changing(lambda writer: writer.merge("thing 3", "thing 4")),
@@ -156,7 +175,7 @@ def complaints(good: bytes, path: Path, sql: str, value: object) -> list[str]:
 @pytest.mark.parametrize("table", COLUMNS)
 def test_a_wrong_value_in_any_column_is_answered_or_refused_in_one_line(album: Path, table: str) -> None:
     good, path = album.read_bytes(), album.with_name("hostile.gamer")
-    one_row = " WHERE rowid = 1" if table in ("photos", "memories", "entities") else ""
+    one_row = " WHERE rowid = 1" if table in ("photos", "memories", "entities", "events") else ""
     wrong = []
     for column in COLUMNS[table]:
         for value in VALUES:
@@ -164,6 +183,39 @@ def test_a_wrong_value_in_any_column_is_answered_or_refused_in_one_line(album: P
             for words in complaints(good, path, sql, value):
                 wrong.append(f"{table}.{column} = {value!r}: {words}")
     assert wrong == []
+
+
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize(
+    "column", ["starts", "ends", "edited", "scale", "data", "id", "name", "place", "crc"]
+)
+def test_events_whose_checksum_fits_wrong_values_are_answered_or_refused_in_one_line(
+    album: Path, column: str, value: object
+) -> None:
+    """Somebody who makes such a file computes the checksum too."""
+    db = apsw.Connection(str(album))
+    try:
+        db.execute(f"UPDATE OR IGNORE events SET {column} = ? WHERE row = 1", (value,))
+        event_rows.seal(db, 1)
+    except apsw.ConstraintError:
+        return
+    finally:
+        db.close()
+    crafted = album.read_bytes()
+    for name in (
+        "verify",
+        "events",
+        "event",
+        "event search",
+        "stats",
+        "remove",
+        "update",
+        "embed",
+        "compact",
+    ):
+        path = album.with_name("hostile.gamer")
+        path.write_bytes(crafted)
+        assert outcome(path, name, operations()[name]) is None
 
 
 ENDLESS = "WITH RECURSIVE n(i) AS (VALUES(0) UNION ALL SELECT i + 1 FROM n) SELECT"
@@ -209,7 +261,7 @@ def test_the_columns_that_are_compared_are_those_that_are_declared() -> None:
 def test_albums_of_every_format_and_upgraded_ones_have_the_tables_of_their_format(
     album: Path, tmp_path: Path
 ) -> None:
-    for version in (1, 2):
+    for version in (1, 2, 3):
         old = tmp_path / f"v{version}.gamer"
         old.write_bytes((GOLDEN / f"album_v{version}.gamer").read_bytes())
         with AlbumWriter.extend(old) as writer:
