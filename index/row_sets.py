@@ -60,3 +60,7 @@ class RowSet:
     def without(self, gone: RowSet) -> RowSet:
         """This set minus the rows of `gone`."""
         return RowSet(self.mask & ~gone.mask) if len(gone) else self
+
+    def among(self, others: RowSet) -> RowSet:
+        """The rows of this set that are also in `others`."""
+        return self if others.is_full else RowSet(self.mask & others.mask)

@@ -13,7 +13,7 @@ from ..records import FloatArray, RowArray
 from ..vectors import hnsw
 from ..vectors.nearest import VectorResult, ascending, nearest
 from ..vectors.planner import Estimate, Plan
-from ..vectors.quantize import VectorSet, top
+from ..vectors.quantize import VectorSet, dequantize, top
 from . import loader, segments
 from .album_file import AlbumFile
 from .lexical import Texts, WordScores, look_up
@@ -69,6 +69,17 @@ class VectorLayer:
             if plan == "hnsw" or Estimate(len(vectors), left, vectors.dim, k, True).plan == "hnsw":
                 graph_, behind = self._graph(channel, vectors)
         return nearest(vectors, graph_, behind, query, k, rows, plan)
+
+    def mean_of(self, channel: str, rows: RowArray) -> FloatArray | None:
+        """float32 [d], L2-normalised: the mean of the vectors of `rows`; None if none of them has one."""
+        vectors = self._vectors(channel)
+        at = _NONE if vectors is None else vectors.positions_of(np.asarray(rows, np.int64))
+        if vectors is None or not at.size:
+            return None
+        fine = None if vectors.fine is None else vectors.fine[at]
+        mean = dequantize(vectors.codes[at], vectors.scales[at], fine).mean(axis=0)
+        length = float(np.linalg.norm(mean))
+        return np.asarray(mean / length, np.float32) if length else None
 
     def words(self, query: str) -> WordScores:
         """The query's words, each with the photos whose memories hold it (lexical.py)."""

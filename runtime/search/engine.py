@@ -126,7 +126,7 @@ class Engine:
             # Local time without a zone, because album times are wall times.
             cues = self._reader.read(query, refined_by, now or datetime.now(), options, observer)
         with clock("kdtree"):
-            photos, cube, widened = self._inside(cues, observer)
+            photos, cube, widened = self._inside(cues, options, observer)
         with clock("refine"):
             refined = self._refine(query, cues, refined_by, options, observer)
         with clock("graph"):
@@ -169,7 +169,11 @@ class Engine:
         )
         return self._answer(ranked, positions, matches, weights, trace, observer)
 
-    def _inside(self, cues: Cues, observer: Observer) -> tuple[RowSet, RowSet, bool]:
+    def read(self, text: str, now: datetime | None = None) -> Cues:
+        """The times and places that a text names, by rules alone and without looking up its events."""
+        return self._reader.parse(text, now or datetime.now())
+
+    def _inside(self, cues: Cues, options: SearchOptions, observer: Observer) -> tuple[RowSet, RowSet, bool]:
         """(the photos not excluded, those of them inside the cube, whether the cube was dropped)."""
         with observer.step("kdtree", "K-D query"):
             cube = self.album.in_cubes(cues.cubes)
@@ -178,6 +182,8 @@ class Engine:
         widened = bool(cues.cubes) and not len(cube.within)
         everything, excluded = self.album.in_cubes([]).found, self._reader.excluded(cues)
         inside = everything if widened else cube.found
+        if options.within is not None:
+            everything, inside = everything.among(options.within), inside.among(options.within)
         return everything.without(excluded), inside.without(excluded), widened
 
     def _refine(

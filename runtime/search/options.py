@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gamer.index import FloatArray, RowArray
+from gamer.index import FloatArray, RowArray, RowSet
 
 from ..bundle.manifest import Ranking
 
@@ -23,12 +23,14 @@ SKIPPABLE = frozenset({"cube", "vectors"})
 class SearchOptions:
     """How one search differs from the default.
 
-    `weights`: of the fused ranking, instead of the bundle's. `delta`: the entity threshold δ, instead of the
-    album's. `skip`: layers of SKIPPABLE to leave out; ValueError for others. `vector`: the query's embedding,
-    float32 [D], if already computed. `reuse_refinements`: whether the language model's earlier answer to the
-    same query is used again. `timed`: whether the trace holds milliseconds by layer (else zeros).
+    `within`: only these photos. `weights`: of the fused ranking, instead of the bundle's. `delta`: the entity
+    threshold δ, instead of the album's. `skip`: layers of SKIPPABLE to leave out; ValueError for others.
+    `vector`: the query's embedding, float32 [D], if already computed. `reuse_refinements`: whether the
+    language model's earlier answer to the same query is used again. `timed`: whether the trace holds
+    milliseconds by layer (else zeros).
     """
 
+    within: RowSet | None = None
     weights: Ranking | None = None
     delta: float | None = None
     skip: frozenset[str] = frozenset()

@@ -40,7 +40,7 @@ class QueryReader:
         language model is asked if the rules read nothing although the query matches HINT.
         """
         with observer.step("cube", "cue parse"):
-            cues = Cues(rest=query, query=query) if "cube" in options.skip else self._parse(query, wall)
+            cues = Cues(rest=query, query=query) if "cube" in options.skip else self.parse(query, wall)
         no_cues = not (cues.times or cues.places or cues.negated or cues.anchors)
         if refined_by == "llm" and no_cues and HINT.search(query):
             with observer.step("cube", "cues by language model"):
@@ -57,7 +57,8 @@ class QueryReader:
         vector: FloatArray = self._models.text.encode([phrase])[0]
         return vector
 
-    def _parse(self, query: str, wall: datetime) -> Cues:
+    def parse(self, query: str, wall: datetime) -> Cues:
+        """The query's cues by rules alone; event anchors stay unresolved."""
         home: Callable[[], Cube | None] = lambda: self._facts.home  # noqa: E731 - computed only if needed
         facts, gazetteer = self._facts, self._models.gazetteer
         return parse(query, wall, gazetteer, facts.extent, self._photos_at, home, facts.southern)

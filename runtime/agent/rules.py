@@ -1,0 +1,196 @@
+"""The mind without a model: compiles a question's anchor, order, day, set and count into tool calls.
+
+Deterministic; each call costs one search or one filter. Its thoughts explain the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from . import sentences
+from .calls import Call, Filter, Search
+from .loop import NOTHING, Act, Answer, End, Observation, Turns
+from .membership import PRESENT
+from .question import Question, read_question
+from .results import Result
+from .spans import Span
+from .toolbox import Toolbox
+
+Calls = Generator[Act, Observation, Result]  # a part of a plan; returns the result of its last call
+_ANCHORS = 5  # photos that a search for an anchor shows
+_EVENT_UNITS = ("trip", "journey", "outing", "event", "walk", "hike", "party", "visit")
+
+
+@dataclass(frozen=True)
+class RulesMind:
+    """`spans`: the times that a text names, and whether it names nothing else."""
+
+    toolbox: Toolbox
+    spans: Callable[[str], Span]
+    name: str = "rules"
+
+    def solve(self, question: str, end: End) -> Turns:
+        read = read_question(question, lambda text: self.spans(text).only)
+        if read.relation == "same":
+            found = yield from self._same(read)
+        elif read.relation == "between":
+            found = yield from self._between(read)
+        elif read.relation:
+            found = yield from self._around(read)
+        else:
+            found = yield from self._plain(read, end)
+        if end == "sentence":
+            return sentences.answer(self.toolbox, read, found)
+        return Answer(found.rows, _counted(found)) if found.rows else NOTHING
+
+    def _plain(self, read: Question, end: End) -> Calls:
+        """A question without an anchor: a time alone is a filter, all else a search."""
+        span = self.spans(read.target)
+        if span.only and span.where:
+            found = yield from _do(
+                f"The question names nothing but a time: all photos of it ({span.where}).", Filter(span.where)
+            )
+        elif end == "sentence" and read.asks != "count":
+            found = yield from _do("Read the memories nearest to the question.", Search(read.target, k=10))
+            return found
+        else:
+            found = yield from _do(
+                f"Find every photo of “{read.target}”.", Search(read.target, every=True, save_as="found")
+            )
+            if _absent(found):
+                return Result()
+        return self._ordered(read, found)
+
+    def _same(self, read: Question) -> Calls:
+        anchor = yield from self._anchor(read.anchor, read.anchor_order)
+        if not anchor.items or anchor.items[0].taken is None:
+            return Result()
+        where = self._unit(read.unit, anchor)
+        if not read.with_anchor:
+            where = f"{where} and not photo = {anchor.items[0].id}"
+        others = "" if read.with_anchor else ", without the anchor itself"
+        found = yield from _do(
+            f"Take the photos of the same {read.unit}{others}.", Filter(where, save_as="unit")
+        )
+        if read.target and found.rows:
+            found = yield from _do(
+                f"Among them, every photo of “{read.target}”.",
+                Search(read.target, within="unit", every=True, save_as="found"),
+            )
+        return self._ordered(read, found)
+
+    def _unit(self, unit: str, anchor: Result) -> str:
+        """The condition for the unit of time around the anchor's photo."""
+        item = anchor.items[0]
+        taken = item.taken or ""
+        event = self.toolbox.event_of(item.row)
+        if unit in _EVENT_UNITS and event is not None:
+            return f"event = {event.id}"
+        if unit == "month":
+            return f"time = {taken[:7]}"
+        if unit in ("week", "weekend") or unit in _EVENT_UNITS:
+            first, last = sentences.around(taken, {"week": 3, "weekend": 1}.get(unit, 2))
+            return f"time >= {first} and time <= {last}"
+        return f"time = {taken[:10]}"
+
+    def _around(self, read: Question) -> Calls:
+        anchor = yield from self._anchor(read.anchor, read.anchor_order)
+        if not anchor.items or anchor.items[0].taken is None:
+            return Result()
+        sign = "<" if read.relation == "before" else ">"
+        side: Literal["oldest", "newest"] = "newest" if read.relation == "before" else "oldest"
+        where = f"time {sign} {anchor.items[0].id}"
+        if read.target:
+            return (yield from self._matching(read, where))
+        limit = max(read.count, 1) if read.count or read.order else 0
+        if (
+            read.order > 1
+            or (read.order == 1 and read.relation == "before")
+            or (read.order == -1 and read.relation == "after")
+        ):
+            found = yield from _do(f"Take all photos {read.relation} it.", Filter(where))
+            return self._ordered(read, found)
+        thought = f"Take the photos right {read.relation} it."
+        return (yield from _do(thought, Filter(where, order=side, limit=limit)))
+
+    def _matching(self, read: Question, where: str) -> Calls:
+        """Photos of the target on one side of the anchor; where none is sure, the likeliest one there."""
+        yield from _do(
+            f"Find every photo of “{read.target}”.", Search(read.target, every=True, save_as="target")
+        )
+        found = yield from _do(
+            f"Of these, those {read.relation} the anchor.", Filter(where, within="target", save_as="side")
+        )
+        if not found.rows:
+            side = yield from _do(
+                f"None is sure: look at all photos {read.relation} it.", Filter(where, save_as="side")
+            )
+            if not side.rows:
+                return Result()
+            found = yield from _do("Take the likeliest of them.", Search(read.target, within="side", k=1))
+            return found
+        if read.count and not read.order:  # "the cat before it" is the nearest one
+            read = replace(read, order=-1 if read.relation == "before" else 1)
+        return self._ordered(read, found)
+
+    def _between(self, read: Question) -> Calls:
+        first = yield from self._anchor(read.anchor, 0)
+        second = yield from self._anchor(read.other, 0)
+        if not first.items or not second.items or None in (first.items[0].taken, second.items[0].taken):
+            return Result()
+        a, b = sorted((first.items[0], second.items[0]), key=lambda item: item.taken or "")
+        found = yield from _do(
+            "Take the photos between the two.", Filter(f"time > {a.id} and time < {b.id}", save_as="between")
+        )
+        if read.target and found.rows:
+            found = yield from _do(
+                f"Among them, every photo of “{read.target}”.",
+                Search(read.target, within="between", every=True, save_as="found"),
+            )
+        return self._ordered(read, found)
+
+    def _anchor(self, phrase: str, order: int) -> Calls:
+        """The anchor's photo as the first item; nothing if the album does not seem to have it."""
+        if order:
+            found = yield from _do(
+                f"Find every photo of the anchor, “{phrase}”.", Search(phrase, every=True, save_as="anchors")
+            )
+            if _absent(found):
+                return Result()
+            side: Literal["oldest", "newest"] = "oldest" if order > 0 else "newest"
+            return (
+                yield from _do("Take the one in question.", Filter(within="anchors", order=side, limit=1))
+            )
+        found = yield from _do(f"Find the anchor, “{phrase}”.", Search(phrase, k=_ANCHORS))
+        return Result() if _absent(found) else found
+
+    def _ordered(self, read: Question, found: Result) -> Result:
+        """The first, last or n-th of what was found, or all of it; with `occasion` all of that one day."""
+        if not found.rows or not (read.order or read.count):
+            return found
+        timeline = self.toolbox.timeline
+        rows = timeline.sort(np.array(found.rows, np.int64), newest_first=read.order < 0)
+        rows = rows[timeline.dated[rows]][max(read.order, 1) - 1 :]
+        if read.occasion and rows.size:
+            days = timeline.days()
+            rows = rows[days[rows] == days[rows[0]]]
+        elif read.count or read.relation:
+            rows = rows[: max(read.count, 1)]
+        return replace(self.toolbox.result(timeline.sort(rows)), presence=found.presence)
+
+
+def _do(thought: str, call: Call) -> Calls:
+    observation = yield Act(thought, call)
+    return observation.result
+
+
+def _absent(found: Result) -> bool:
+    return found.presence is not None and found.presence < PRESENT
+
+
+def _counted(found: Result) -> str:
+    return "1 photo" if len(found.rows) == 1 else f"{len(found.rows)} photos"

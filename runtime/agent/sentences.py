@@ -1,0 +1,94 @@
+"""Turns what was found into a sentence with its evidence: a date, a place, names, a count, or a quotation."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from datetime import date
+
+import numpy as np
+
+from gamer.index.entities.words import query_terms
+
+from .loop import NOTHING, Answer
+from .question import Question
+from .results import Item, Result, one_line
+from .toolbox import Toolbox
+
+EVIDENCE = 10  # photos that are read for an answer
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+
+
+def answer(toolbox: Toolbox, question: Question, found: Result) -> Answer:
+    """The sentence of what `found` shows; its evidence are the first EVIDENCE rows."""
+    if not found.rows:
+        return NOTHING
+    items = found.items[:EVIDENCE]
+    evidence = tuple(item.row for item in items)
+    if question.asks == "count":
+        return Answer(found.rows, str(len(found.rows)))
+    text = {"when": _when, "where": _where, "who": _who}.get(question.asks, _quoted)(toolbox, question, items)
+    if found.note:  # the search doubts that the album holds it
+        return Answer(evidence, f"The album does not seem to say. Nearest: {text}", found=False)
+    return Answer(evidence, text)
+
+
+def around(taken: str, days: int) -> tuple[str, str]:
+    """ISO dates `days` before and after an ISO time, within the calendar."""
+    day = date.fromisoformat(taken[:10])
+    first, last = max(day.toordinal() - days, 1), min(day.toordinal() + days, date.max.toordinal())
+    return date.fromordinal(first).isoformat(), date.fromordinal(last).isoformat()
+
+
+def said_date(taken: str) -> str:
+    """ "2025-05-13T08:54:29" as "13 May 2025"."""
+    day = date.fromisoformat(taken[:10])
+    return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
+
+
+def _when(toolbox: Toolbox, question: Question, items: tuple[Item, ...]) -> str:
+    taken = next((item.taken for item in items if item.taken), None)
+    return said_date(taken) if taken else "The album does not know when."
+
+
+def _where(toolbox: Toolbox, question: Question, items: tuple[Item, ...]) -> str:
+    for item in items:
+        for memory in toolbox.album.photo(item.row).memories:
+            if memory.source == "place":
+                return one_line(memory.text, 100)
+    return _quoted(toolbox, question, items)
+
+
+def _who(toolbox: Toolbox, question: Question, items: tuple[Item, ...]) -> str:
+    names: Counter[str] = Counter()
+    for item in items:
+        for memory in toolbox.album.photo(item.row).memories:
+            if memory.source == "people":
+                names.update(name.strip() for name in memory.text.split(",") if name.strip())
+    return ", ".join(name for name, _ in names.most_common(3)) or _quoted(toolbox, question, items)
+
+
+def _quoted(toolbox: Toolbox, question: Question, items: tuple[Item, ...]) -> str:
+    """The sentence of the memories found that holds most of the question's words, by rarity among them."""
+    sentences = [
+        (sentence, rank)
+        for rank, item in enumerate(items)
+        for memory in toolbox.album.photo(item.row).memories
+        if memory.source not in ("label", "place")
+        for sentence in _SENTENCE.split(memory.text)
+        if sentence.strip()
+    ]
+    if not sentences:
+        return one_line(items[0].memory or "The album says nothing about it.", 300)
+    wanted = set(query_terms(question.text))
+    holds = [wanted & set(query_terms(sentence)) for sentence, _ in sentences]
+    seen = Counter(word for words in holds for word in words)
+    scores = [
+        sum(1 / seen[word] for word in words) + 1 / (2 + rank)
+        for words, (_, rank) in zip(holds, sentences, strict=True)
+    ]
+    return one_line(sentences[int(np.argmax(scores))][0], 300)

@@ -1,0 +1,46 @@
+"""The time and place that a text names, as a condition for `filter`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from ..cues.times import merged
+from ..search import refine
+from ..search.engine import Engine
+from .timeline import iso
+
+
+@dataclass(frozen=True)
+class Span:
+    """`where`: the condition, "" if none is named. `only`: whether the text names nothing else."""
+
+    where: str
+    only: bool
+
+
+class SpanReader:
+    """Reads spans in relation to one engine's album. `now`: wall time, from which "last spring" counts."""
+
+    def __init__(self, engine: Engine, now: datetime | None) -> None:
+        self._engine, self._now = engine, now
+
+    def __call__(self, text: str) -> Span:
+        cues = self._engine.read(text, self._now)
+        places = [place for place in cues.places if place.photos != 0]
+        if cues.negated or cues.recurring or not (cues.times or places):
+            return Span("", False)
+        letters = list(cues.query)
+        for first, last in [cue.span for cue in cues.times] + [place.span for place in places]:
+            letters[first:last] = " " * (last - first)
+        rest = " ".join("".join(letters).split())
+        when = [_between(start, end) for start, end in merged(cues.times)]
+        where = [f'place = "{place.name}"' for place in places if '"' not in place.name]
+        both = [f"({' or '.join(part)})" for part in (when, where) if part]
+        return Span(" and ".join(both), not rest or refine.says_nothing(rest))
+
+
+def _between(start: int | None, end: int | None) -> str:
+    parts = [f"time >= {iso(start)}"] if start is not None else []
+    parts += [f"time <= {iso(end)}"] if end is not None else []
+    return f"({' and '.join(parts)})" if len(parts) > 1 else "".join(parts) or "year >= 1"

@@ -1,0 +1,262 @@
+"""Runs the tools over one snapshot of an album: each call reads, none changes anything.
+
+Named subsets last as long as the toolbox, which is one task. What a tool returns holds texts of strangers
+(memories, text in pictures, file names): they are data, quoted in previews, and no tool follows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from gamer.index import Event, Photo, RowArray, RowSet, image_id, top
+from gamer.index.entities.words import query_terms
+
+from ..search.answer import Answer
+from ..search.engine import Engine
+from ..search.options import SearchOptions
+from . import calls, membership
+from .calls import SHOWN, VIEWED, VIEWED_OF_SET, ToolError
+from .conditions import Conditions
+from .expression import evaluate, parse_condition
+from .results import Item, Result, one_line
+from .timeline import Timeline, iso
+
+MAX_SUBSETS = 50
+_ALL = "all"  # the subset that is always there
+_LIKE_WEIGHTS = {"image": 0.6, "text": 0.4}  # of a photo's likeness to examples, by channel
+RRF = 60  # of reciprocal rank fusion, where a search has both a text and examples
+
+
+class Viewer(Protocol):
+    """Answers a prompt about photos."""
+
+    def __call__(self, prompt: str, photos: Sequence[Photo]) -> str: ...
+
+
+class Toolbox:
+    """The tools over one engine's album. `now`: wall time, from which "last spring" is counted."""
+
+    def __init__(self, engine: Engine, now: datetime | None = None, viewer: Viewer | None = None) -> None:
+        self.engine, self.album, self._now = engine, engine.album, now
+        self._viewer = viewer or read_what_is_known
+        self.subsets: dict[str, RowArray] = {}
+        self.timeline = Timeline(self.album.times())
+        self._conditions = Conditions(self.album, engine.models.gazetteer, self.timeline, self.row_of)
+
+    def call(self, call: calls.Call) -> Result:
+        """Runs one call. Raises ToolError, or AlbumError for a damaged album."""
+        run: Callable[[Any], Result] = getattr(self, f"_{calls.name_of(call)}")
+        result = run(call)
+        name = getattr(call, "save_as", "")
+        return self._saved(result, name) if name else result
+
+    def row_of(self, name: str) -> int:
+        """The row of a photo named by its short id or by its own. Raises ToolError."""
+        if name in self._rows:
+            return self._rows[name]
+        raise ToolError(f"no photo {name[:60]!r}: give an id that a tool has shown")
+
+    def item(self, row: int, score: float | None = None) -> Item:
+        return self.items([row], [score])[0]
+
+    def items(self, rows: Sequence[int] | RowArray, scores: Sequence[float | None] = ()) -> tuple[Item, ...]:
+        photos = self.album.photos(rows)
+        known = scores or [None] * len(photos)
+        return tuple(
+            Item(image_id(photo.id), int(row), iso(photo.wall), shown_memory(photo), score)
+            for photo, row, score in zip(photos, rows, known, strict=True)
+        )
+
+    # The tools, by their names in calls.TOOLS.
+
+    def _search(self, call: calls.Search) -> Result:
+        if not call.text and not call.like:
+            raise ToolError("search: give a text, ids of examples, or both")
+        within, rankings, presence = self._within(call.within), [], None
+        if call.text:
+            answer = self._answer(call.text, membership.CANDIDATES if call.every else call.k, within)
+            hits = membership.members(self.album, answer) if call.every else answer.hits
+            rankings.append([(hit.row, hit.probability) for hit in hits])
+            presence = answer.presence
+        if call.like:
+            rankings.append(self._by_likeness([self.row_of(name) for name in call.like], call.k, within))
+        ranked = rankings[0] if len(rankings) == 1 else _fused(rankings)[: call.k]
+        rows = [row for row, _ in ranked]
+        items = self.items(rows[:SHOWN], [score for _, score in ranked[:SHOWN]])
+        doubt = presence is not None and presence < membership.PRESENT
+        note = f"probably not in the album ({presence:.0%} that it is); the nearest:" if doubt else ""
+        return Result(tuple(rows), items, note, presence=presence)
+
+    def _answer(self, text: str, k: int, within: RowSet) -> Answer:
+        return self.engine.search(text, k, now=self._now, options=SearchOptions(within=within, timed=False))
+
+    def _by_likeness(self, examples: list[int], k: int, within: RowSet) -> list[tuple[int, float]]:
+        total = np.zeros(len(self.album), np.float32)
+        known = False
+        for channel, weight in _LIKE_WEIGHTS.items():
+            mean = (
+                self.album.mean_of(channel, np.array(examples)) if channel in self.album.channels() else None
+            )
+            if mean is not None:
+                scores = self.album.scores(channel, mean)
+                total += np.float32(weight) * np.where(np.isfinite(scores), scores, np.float32(0.0))
+                known = True
+        if not known:
+            raise ToolError("search: the examples have no vectors; index their pictures first")
+        total[examples] = -np.inf
+        rows = within.keep(top(total, len(total)))
+        return [(int(row), float(total[row])) for row in rows[:k] if np.isfinite(total[row])]
+
+    def _grep(self, call: calls.Grep) -> Result:
+        phrase = call.words.strip()
+        quoted = len(phrase) > 2 and phrase[0] == phrase[-1] == '"'
+        words = phrase.strip('"')
+        if not words.strip():
+            raise ToolError("grep: give words, or a phrase in quotes")
+        within = self._within(call.within)
+        found = self.album.search_text(words, len(self.album) if quoted else call.k, within.rows)
+        rows = [int(row) for row in found.rows]
+        if quoted:
+            rows = [row for row in rows if self._holds(row, words)][: call.k]
+        note = "" if rows or query_terms(words) else "grep: only common words; give a rarer one"
+        return Result(tuple(rows), self.items(rows[:SHOWN]), note)
+
+    def _holds(self, row: int, phrase: str) -> bool:
+        folded = " ".join(phrase.casefold().split())
+        return any(folded in " ".join(m.text.casefold().split()) for m in self.album.photo(row).memories)
+
+    def _filter(self, call: calls.Filter) -> Result:
+        within = self._within(call.within)
+        if call.where.strip():
+            within = within.among(RowSet(evaluate(parse_condition(call.where), self._conditions.compare)))
+        rows = within.rows
+        rows = self.timeline.sort(rows, newest_first=call.order == "newest")
+        return self.result(rows[: call.limit] if call.limit else rows)
+
+    def result(self, rows: RowArray) -> Result:
+        return Result(tuple(int(row) for row in rows), self.items(rows[:SHOWN]))
+
+    def _list(self, call: calls.List) -> Result:
+        rows = self.timeline.sort(self._within(call.within).rows)
+        groups: dict[str, int] = {}
+        for name in self._conditions.groups(call.by, rows):
+            groups[name] = groups.get(name, 0) + 1
+        shown = [f"{one_line(name, 80)}: {count}" for name, count in list(groups.items())[:SHOWN]]
+        more = [f"and {len(groups) - SHOWN} more"] if len(groups) > SHOWN else []
+        return Result(note="\n".join(shown + more) or "nothing to list", data=groups)
+
+    def _metadata(self, call: calls.Metadata) -> Result:
+        rows = [self.row_of(name) for name in call.ids]
+        records = [self._record(row, photo) for row, photo in zip(rows, self.album.photos(rows), strict=True)]
+        lines = [", ".join(f"{k} {v}" for k, v in record.items() if v is not None) for record in records]
+        return Result(tuple(rows), (), "\n".join(lines), data=records)
+
+    def _record(self, row: int, photo: Photo) -> dict[str, Any]:
+        places = [m.text for m in photo.memories if m.source == "place"]
+        event = self.event_of(row)
+        return {
+            "id": image_id(photo.id),
+            "taken": iso(photo.wall),
+            "zone": photo.tz_source,
+            "lat": photo.lat,
+            "lon": photo.lon,
+            "place": one_line(places[0], 100) if places else None,
+            "event": event.id if event else None,
+            "event_name": one_line(event.name, 80) if event else None,
+        }
+
+    def _get(self, call: calls.Get) -> Result:
+        row = self.row_of(call.id)
+        photo = self.album.photo(row)
+        record = self._record(row, photo)
+        memories = [{"source": m.source, "text": m.text} for m in photo.memories]
+        note = "\n".join(f'{m.source}: "{one_line(m.text, 1_000)}"' for m in photo.memories)
+        return Result((row,), self.items([row]), note, data=record | {"memories": memories})
+
+    def _view(self, call: calls.View) -> Result:
+        if bool(call.ids) == bool(call.within):
+            raise ToolError("view: give either ids or the name of a subset")
+        most = VIEWED if call.ids else VIEWED_OF_SET
+        rows = [self.row_of(name) for name in call.ids] or [int(row) for row in self.subset(call.within)]
+        if len(rows) > most:
+            raise ToolError(f"view: {len(rows)} photos; look at {most} at a time")
+        answer = self._viewer(call.prompt, self.album.photos(rows))
+        return Result(tuple(rows), self.items(rows), answer, data=answer)
+
+    def _combine(self, call: calls.Combine) -> Result:
+        if not call.save_as:
+            raise ToolError("combine: give the new subset a name (save_as)")
+        first, second = self.subset(call.first), self.subset(call.second)
+        inside = np.isin(first, second)
+        if call.how == "or":
+            rows = np.concatenate([first, second[~np.isin(second, first)]])
+        else:
+            rows = first[inside if call.how == "and" else ~inside]
+        return self.result(rows)
+
+    def _web_search(self, call: calls.WebSearch) -> Result:
+        raise ToolError("web_search: off; nothing leaves the device. Answer from the album")
+
+    # Subsets and events.
+
+    def subset(self, name: str) -> RowArray:
+        """The rows of a subset, in the order of the call that made it. Raises ToolError."""
+        if name == _ALL:
+            return np.arange(len(self.album), dtype=np.int64)
+        if name not in self.subsets:
+            known = ", ".join([_ALL, *self.subsets])
+            raise ToolError(f"no subset {name[:40]!r}; there are: {known}")
+        return self.subsets[name]
+
+    def _within(self, name: str) -> RowSet:
+        if not name or name == _ALL:
+            return RowSet(np.ones(len(self.album), np.bool_))
+        return RowSet.of(self.subset(name), len(self.album))
+
+    def _saved(self, result: Result, name: str) -> Result:
+        if name == _ALL:
+            raise ToolError(f"the name {_ALL} is taken by the whole album; choose another")
+        if name not in self.subsets and len(self.subsets) >= MAX_SUBSETS:
+            raise ToolError(f"{MAX_SUBSETS} subsets are kept already; use one of their names")
+        self.subsets[name] = np.array(result.rows, np.int64)
+        return replace(result, saved_as=name)
+
+    def event_of(self, row: int) -> Event | None:
+        return self._conditions.event_of(row)
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        ids = self.album.ids()
+        return {image_id(photo_id): row for row, photo_id in enumerate(ids)} | {
+            photo_id: row for row, photo_id in enumerate(ids)
+        }
+
+
+def shown_memory(photo: Photo) -> str | None:
+    """The memory to show with a photo: what a person wrote or the picture says, else a label or a place."""
+    texts = [m.text for m in photo.memories if m.source not in ("label", "place")]
+    return next(iter(texts or [m.text for m in photo.memories]), None)
+
+
+def read_what_is_known(prompt: str, photos: Sequence[Photo]) -> str:
+    """The viewer without a vision model: labels, text in the picture and memories, quoted."""
+    lines = []
+    for photo in photos:
+        seen = [f'{m.source}: "{one_line(m.text, 300)}"' for m in photo.memories]
+        lines.append(f"{image_id(photo.id)}: {'; '.join(seen) or 'nothing is known of it'}")
+    return "\n".join(lines)
+
+
+def _fused(rankings: list[list[tuple[int, float]]]) -> list[tuple[int, float]]:
+    """Reciprocal rank fusion: best first."""
+    scores: dict[int, float] = {}
+    for ranking in rankings:
+        for rank, (row, _) in enumerate(ranking):
+            scores[row] = scores.get(row, 0.0) + 1 / (RRF + rank)
+    return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
