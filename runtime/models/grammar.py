@@ -56,10 +56,11 @@ class Grammar:
         self._tail = end
         return self
 
-    def span_of(self, texts: Iterable[str]) -> Grammar:
-        """Appends nothing, or consecutive words of one of `texts`, unchanged."""
+    def span_of(self, texts: Iterable[str], optional: bool = True) -> Grammar:
+        """Appends consecutive words of one of `texts`, unchanged, or if `optional` nothing."""
         begin, end = self._tail, self._node()
-        self._empty[begin].add(end)
+        if optional:
+            self._empty[begin].add(end)
         for text in (t.strip() for t in texts):
             at = self._node()
             for index, letter in enumerate(text):

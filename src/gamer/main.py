@@ -23,6 +23,11 @@ COMMANDS = {
     ),
     "index": ("gamer.main", "index", "Build an album index from photos or a JSONL; change it, look into it."),
     "search": ("gamer.runtime.cli.search", "search", "Find the photos that a sentence means."),
+    "ask": (
+        "gamer.runtime.cli.ask",
+        "ask",
+        "Answer a question that takes several steps: the day of, before, the first, how many.",
+    ),
     "bench": ("gamer.bench.cli.bench", "bench", "Measure latency per layer, quality, and draw the report."),
     "doctor": (
         "gamer.runtime.cli.doctor",

@@ -1,0 +1,170 @@
+"""`gamer ask`: a question that takes several steps, answered while its steps are shown."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..agent import calls
+from ..agent.loop import ENDS, Budget, End, Outcome, Step
+from ..agent.results import one_line as shortened
+from .console import one_line, plain
+from .options import PATH, backend_option, json_option, memory_option, random_option, threads_option
+from .search import find_bundle
+
+MINDS = ("rules", "llm")
+
+
+@click.command()
+@click.argument("album", type=PATH)
+@click.argument("question")
+@click.option(
+    "-b",
+    "--bundle",
+    type=PATH,
+    default=None,
+    help="Bundle directory. [default: $GAMER_BUNDLE, else out/pocket beside or above the album]",
+)
+@click.option(
+    "--as",
+    "end",
+    type=click.Choice(ENDS),
+    default="set",
+    show_default=True,
+    help="set: the photos that are meant. sentence: a short answer with its evidence.",
+)
+@click.option(
+    "--mind",
+    "mind_name",
+    type=click.Choice(MINDS),
+    default="rules",
+    show_default=True,
+    help="Who chooses the steps. llm: the bundle's language model.",
+)
+@click.option("--calls", "most_calls", type=click.IntRange(1, 1000), default=25, show_default=True)
+@click.option("--views", "most_views", type=click.IntRange(0, 100), default=5, show_default=True)
+@click.option("--turns", "most_turns", type=click.IntRange(1, 1000), default=30, show_default=True)
+@click.option(
+    "--now",
+    type=click.DateTime(),
+    default=None,
+    help="The day that 'last spring' counts from. [default: now]",
+)
+@backend_option
+@threads_option
+@memory_option
+@random_option
+@json_option
+def ask(
+    album: Path,
+    question: str,
+    bundle: Path | None,
+    end: End,
+    mind_name: str,
+    most_calls: int,
+    most_views: int,
+    most_turns: int,
+    now: datetime | None,
+    backend: str,
+    threads: int,
+    max_memory: int | None,
+    allow_random: bool,
+    as_json: bool,
+) -> None:
+    """Answer a QUESTION about ALBUM that takes several steps, and show the steps.
+
+    \b
+    gamer ask out/album.gamer "what else did I photograph on the day of the rocket launch"
+    gamer ask out/album.gamer "when did I last drink coffee" --as sentence
+
+    Ctrl-C ends the task and keeps what was found. With --json each step is one line of JSON, and the outcome
+    the last line.
+    """
+    from ..agent.loop import run
+    from ..agent.minds import mind
+    from ..agent.toolbox import Toolbox
+    from ..search.engine import Engine
+
+    with one_line("ask"):
+        engine = Engine.open(
+            bundle or find_bundle(album),
+            album,
+            backend,
+            threads,
+            max_memory and max_memory * 1_000_000,
+            allow_random,
+        )
+        toolbox = Toolbox(engine, now)
+        outcome = run(
+            mind(mind_name, toolbox, now),
+            toolbox,
+            question,
+            end,
+            Budget(most_calls, most_views, most_turns),
+            on_step=_print_step_as_json if as_json else _print_step,
+        )
+    if as_json:
+        click.echo(json.dumps(outcome_json(outcome), ensure_ascii=False))
+    else:
+        _print_outcome(outcome)
+    if outcome.ended not in ("answer", "budget"):
+        raise SystemExit(130 if outcome.ended == "interrupted" else 1)
+
+
+def step_json(step: Step) -> dict[str, Any]:
+    """A step as JSON: thought, call, what it found, milliseconds, and what is left of the budget."""
+    seen = step.observation
+    return {
+        "thought": step.thought,
+        "tool": None if step.call is None else calls.name_of(step.call),
+        "arguments": {} if step.call is None else calls.arguments_of(step.call),
+        "error": "" if seen is None else seen.error,
+        "result": None if seen is None else seen.result.full(),
+        "ms": step.ms,
+        "left": None if seen is None else asdict(seen.left),
+    }
+
+
+def outcome_json(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "question": outcome.question,
+        "end": outcome.end,
+        "mind": outcome.mind,
+        "sentence": outcome.answer.sentence,
+        "found": outcome.answer.found,
+        "photos": [asdict(item) for item in outcome.photos],
+        "ended": outcome.ended,
+        "steps": len(outcome.steps),
+        "left": asdict(outcome.left),
+    }
+
+
+def _print_step_as_json(step: Step) -> None:
+    click.echo(json.dumps(step_json(step), ensure_ascii=False))
+
+
+def _print_step(step: Step) -> None:
+    click.echo(plain(f"· {step.thought}"))
+    if step.call is None or step.observation is None:
+        return
+    given = ", ".join(f"{key} {value!r}" for key, value in calls.arguments_of(step.call).items())
+    seen = step.observation
+    outcome = seen.error or f"{len(seen.result.rows)} photos"
+    name = calls.name_of(step.call)
+    line = f"  {name} ({shortened(given, 120)}): {outcome}, {step.ms:.0f} ms; {seen.left.line()}"
+    click.echo(plain(line))
+
+
+def _print_outcome(outcome: Outcome) -> None:
+    if outcome.ended == "budget":
+        click.echo("gamer ask: the budget is used up; this is what was found", err=True)
+    elif outcome.ended != "answer":
+        click.echo(plain(f"gamer ask: {outcome.ended}"), err=True)
+    click.echo(plain(outcome.answer.sentence))
+    for item in outcome.photos:
+        click.echo(plain(f"  {item.taken or 'undated':19}  {item.id}  {shortened(item.memory or '', 90)}"))
