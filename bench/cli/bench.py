@@ -16,7 +16,7 @@ from .. import sample as sample_album
 from ..files import write_atomically
 from ..retrieval.datasets import DatasetError
 from ..sample import SampleError
-from . import ablation, cost, fleet
+from . import ablation, cost, events, fleet
 from . import quality as cli_quality
 from .options import PATH, bundle_option, spinner, threads_option
 
@@ -26,7 +26,13 @@ def bench() -> None:
     """Measure latency per layer and component, measure quality, draw the report."""
 
 
-for _command in (*cli_quality.COMMANDS, *ablation.COMMANDS, *fleet.COMMANDS, *cost.COMMANDS):
+for _command in (
+    *cli_quality.COMMANDS,
+    *ablation.COMMANDS,
+    *fleet.COMMANDS,
+    *cost.COMMANDS,
+    *events.COMMANDS,
+):
     bench.add_command(_command)
 
 

@@ -1,0 +1,1 @@
+"""Measures how well photos are segmented into events."""

@@ -1,0 +1,163 @@
+"""Measures the event rules on users that they were not fitted to, beside splitting at gaps and at days.
+
+The gap is chosen on the very users that it is scored on, once for each of the two F1: the strongest fixed gap
+that there is, while the rules have one threshold for both and never see the user (`fit` on all others).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+
+from gamer.runtime.events.rules import FITTED, Weights
+from gamer.runtime.models.models import Models
+
+from .. import machine
+from ..retrieval import datasets
+from . import photos
+from .fit import cuts, fit
+from .photos import Labelled
+from .scores import Cuts, EventScores, boundaries, macro, score
+
+# Seconds: one minute to sixty days, each 11 % longer than the one before.
+GAPS = tuple(float(gap) for gap in np.geomspace(60, 60 * 86_400, 110))
+_DAY_MS = 86_400_000
+
+
+@dataclass(frozen=True)
+class Method:
+    """`mean`: over users; `users`: the scores of each. `gap_s`: of a fixed gap, seconds."""
+
+    name: str
+    what: str
+    mean: EventScores
+    users: dict[str, EventScores]
+    gap_s: float | None = None
+
+
+@dataclass(frozen=True)
+class EventQuality:
+    """`ratio`: the rules' F1 over that of the gap that is best for this F1. `weights`: fitted to all `users`.
+
+    `photos`, `boundaries`: by user, how many were scored.
+    """
+
+    machine: machine.Machine
+    command: str
+    dataset: str
+    bundle: str
+    text_encoder: str
+    photos: dict[str, int]
+    boundaries: dict[str, int]
+    methods: tuple[Method, ...]
+    ratio: EventScores
+    weights: Weights
+    shipped: Weights
+    when: str
+
+
+def measure(
+    bundle: Path,
+    folder: Path,
+    names: Sequence[str],
+    threads: int,
+    cache: Path | None,
+    progress: Callable[[str], None],
+    command: str = "",
+) -> EventQuality:
+    """Raises DatasetError for fewer than two users, since each is scored by a fit to the others.
+
+    `names`: users, all of the data set if there are none.
+    """
+    known = datasets.users(folder)
+    if unknown := set(names) - set(known):
+        raise datasets.DatasetError(f"{folder}: no user {min(unknown)!r}; choose from: {', '.join(known)}")
+    models = Models.open(bundle, "onnx", threads)
+    users = []
+    for name in names or known:
+        progress(f"{name}: encoding")
+        users.append(photos.read(folder, name, models, cache))
+    if len(users) < 2:
+        raise datasets.DatasetError(f"{folder}: two users or more are wanted, to leave one out of the fit")
+    methods = compare(users, progress)
+    best = {m.name: m.mean for m in methods}
+    ratio = EventScores(
+        round(best["rules"].boundary / best["gap, best boundary"].boundary, 4),
+        round(best["rules"].pairwise / best["gap, best pairwise"].pairwise, 4),
+    )
+    progress("fitting to all")
+    return EventQuality(
+        machine=machine.read(),
+        command=command,
+        dataset=folder.name,
+        bundle=f"{models.manifest.recipe} {models.manifest.quant}",
+        text_encoder=models.manifest.text_encoder,
+        photos={user.user: len(user.moments) for user in users},
+        boundaries={user.user: int(boundaries(user.events).sum()) for user in users},
+        methods=methods,
+        ratio=ratio,
+        weights=fit(users),
+        shipped=FITTED,
+        when=datetime.now().astimezone().isoformat(timespec="seconds"),
+    )
+
+
+def compare(users: Sequence[Labelled], progress: Callable[[str], None]) -> tuple[Method, ...]:
+    """The rules, left-one-user-out, then the two best gaps, days, and every photo by itself."""
+    ruled = {}
+    for user in users:
+        progress(f"{user.user}: fitting to the others")
+        ruled[user.user] = score(
+            cuts(user, fit([other for other in users if other is not user])), user.events
+        )
+    return (
+        Method("rules", "fitted to the other users", macro(ruled.values()), ruled),
+        *best_gaps(users),
+        _method("day", "a new event at midnight", users, by_day),
+        _method("each", "every photo an event", users, lambda user: np.ones(len(user.events) - 1, np.bool_)),
+    )
+
+
+def best_gaps(users: Sequence[Labelled]) -> tuple[Method, Method]:
+    """The fixed gap of the greatest boundary F1, and that of the greatest pairwise F1, on these users."""
+    tried = [
+        _method("", "one gap for all, chosen on the users that it is scored on", users, _splitter(gap), gap)
+        for gap in GAPS
+    ]
+    boundary = max(tried, key=lambda method: method.mean.boundary)
+    pairwise = max(tried, key=lambda method: method.mean.pairwise)
+    return (
+        Method("gap, best boundary", boundary.what, boundary.mean, boundary.users, boundary.gap_s),
+        Method("gap, best pairwise", pairwise.what, pairwise.mean, pairwise.users, pairwise.gap_s),
+    )
+
+
+def by_gap(user: Labelled, seconds: float) -> Cuts:
+    return np.asarray(np.diff(_walls(user)) > 1000 * seconds, np.bool_)
+
+
+def by_day(user: Labelled) -> Cuts:
+    return np.asarray(np.diff(_walls(user) // _DAY_MS) != 0, np.bool_)
+
+
+def _walls(user: Labelled) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return np.array([moment.wall or 0 for moment in user.moments], np.int64)
+
+
+def _splitter(seconds: float) -> Callable[[Labelled], Cuts]:
+    return lambda user: by_gap(user, seconds)
+
+
+def _method(
+    name: str,
+    what: str,
+    users: Sequence[Labelled],
+    split: Callable[[Labelled], Cuts],
+    gap: float | None = None,
+) -> Method:
+    scores = {user.user: score(split(user), user.events) for user in users}
+    return Method(name, what, macro(scores.values()), scores, gap)
