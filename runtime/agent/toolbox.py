@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from gamer.index import Event, Photo, RowArray, RowSet, image_id, top
+from gamer.index.album.leaving_view import open_leaving
 from gamer.index.entities.words import query_terms
 
 from ..search.answer import Answer
@@ -40,10 +41,23 @@ class Viewer(Protocol):
 
 
 class Toolbox:
-    """The tools over one engine's album. `now`: wall time, from which "last spring" is counted."""
+    """The tools over one engine's album. `now`: wall time, from which "last spring" is counted.
 
-    def __init__(self, engine: Engine, now: datetime | None = None, viewer: Viewer | None = None) -> None:
-        self.engine, self.album, self._now = engine, engine.album, now
+    `leaving`: who asks runs elsewhere; the tools then work over an album in which what must stay on the
+    device does not exist. Its rows are those of the engine's own album.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        now: datetime | None = None,
+        viewer: Viewer | None = None,
+        leaving: bool = False,
+    ) -> None:
+        view, rows = open_leaving(engine.album) if leaving else (engine.album, np.arange(len(engine.album)))
+        self._everything: RowArray = rows
+        self.engine = Engine(engine.models, view, engine.ranking) if leaving else engine
+        self.album, self._now = view, now
         self._viewer = viewer or read_what_is_known
         self.subsets: dict[str, RowArray] = {}
         self.timeline = Timeline(self.album.times())
@@ -208,7 +222,7 @@ class Toolbox:
     def subset(self, name: str) -> RowArray:
         """The rows of a subset, in the order of the call that made it. Raises ToolError."""
         if name == _ALL:
-            return np.arange(len(self.album), dtype=np.int64)
+            return self._everything
         if name not in self.subsets:
             known = ", ".join([_ALL, *self.subsets])
             raise ToolError(f"no subset {name[:40]!r}; there are: {known}")
@@ -216,7 +230,7 @@ class Toolbox:
 
     def _within(self, name: str) -> RowSet:
         if not name or name == _ALL:
-            return RowSet(np.ones(len(self.album), np.bool_))
+            return RowSet.of(self._everything, len(self.album))
         return RowSet.of(self.subset(name), len(self.album))
 
     def _saved(self, result: Result, name: str) -> Result:
@@ -233,9 +247,8 @@ class Toolbox:
     @cached_property
     def _rows(self) -> dict[str, int]:
         ids = self.album.ids()
-        return {image_id(photo_id): row for row, photo_id in enumerate(ids)} | {
-            photo_id: row for row, photo_id in enumerate(ids)
-        }
+        shown = [(ids[row], row) for row in self._everything.tolist()]
+        return {image_id(photo_id): row for photo_id, row in shown} | dict(shown)
 
 
 def shown_memory(photo: Photo) -> str | None:
