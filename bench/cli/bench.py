@@ -16,7 +16,7 @@ from .. import sample as sample_album
 from ..files import write_atomically
 from ..retrieval.datasets import DatasetError
 from ..sample import SampleError
-from . import ablation, cost, events, fleet
+from . import ablation, agent, cost, events, fleet
 from . import quality as cli_quality
 from .options import PATH, bundle_option, spinner, threads_option
 
@@ -32,6 +32,7 @@ for _command in (
     *fleet.COMMANDS,
     *cost.COMMANDS,
     *events.COMMANDS,
+    *agent.COMMANDS,
 ):
     bench.add_command(_command)
 
