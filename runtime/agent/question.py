@@ -50,7 +50,7 @@ _VERB = (
     r"(?:photographed|photograph|took|take|taken|shot|shoot|saw|see|seen|visited|visit|captured|went to|"
     r"was at|were at|was in|were in|stood|met|ate|had|made|snapped|got|found)"
 )
-_ADVERB = r"(?:\s+(?:finally|also|ever|then|just|only|\w+ly))*"
+_ADVERB = r"(?:\s+(?:also|ever|then|just|\w+ly))*"  # no word in two ways, or repeated ones take for ever
 _SAID = rf"{_I}{_ADVERB}\s+{_VERB}(?:\s+(?:a|the|some)?\s*(?:photos?|pictures?|shots?|pics?)\s+of)?"
 _PICTURE = r"(?:photo(?:graph)?|picture|shot|image|pic|snapshot|snap|frame)"
 _FROM = r"(?:(?:taken|made|shot)\s+)?(?:\b(?:on|from|of|during|in|at)\s+)?"
@@ -62,7 +62,8 @@ _SAME = re.compile(
 )
 _DAY_OF = re.compile(
     rf"{_FROM}\bthe\s+(?P<unit>{_UNITS})\s+"
-    rf"(?:(?:of|with|when|where|that|on which|in which)\s+(?:{_SAID}\s+)?|{_SAID}\s+){_ANCHOR_AND_TAIL}",
+    rf"(?:(?:(?P<noun>of|with)|when|where|that|on which|in which)\s+(?:{_SAID}\s+)?|{_SAID}\s+)"
+    rf"{_ANCHOR_AND_TAIL}",
     re.IGNORECASE,
 )
 _AROUND = re.compile(
@@ -99,21 +100,46 @@ _NUMBERS = {
     "nine": 9,
     "ten": 10,
 }
-_COUNT = re.compile(rf"\b(?P<n>{'|'.join(_NUMBERS)}|[1-9][0-9]?)\s+(?={_PICTURE}s\b)", re.IGNORECASE)
+_COUNT = re.compile(
+    rf"\b(?P<n>{'|'.join(_NUMBERS)}|[1-9][0-9]?)\s+(?=(?:(?:{'|'.join(_ORDERS)})\s+)?{_PICTURE}s\b)",
+    re.IGNORECASE,
+)
 _OTHERS = re.compile(r"\b(?:else|others?|rest|remaining|more|another)\b", re.IGNORECASE)
 _ONE = re.compile(r"^(?:the|those)\s+ones?\b", re.IGNORECASE)
 _PLURAL = re.compile(
-    rf"\b(?:{_PICTURE}s|everything|all|others|ones)\b|\bwhat(?:ever)?\s+(?:else\s+)?(?:i|we|did)\b",
+    rf"\b(?:{_PICTURE}s|everything|all|every|each|others|ones)\b|\bwhat(?:ever)?\s+(?:else\s+)?(?:i|we|did)\b|"
+    r"\bwhich\s+\w+[^su\W]s\s+(?:did|do|have|had|were|are)\b|^how\s+(?:many|often)\b",
     re.IGNORECASE,
 )
+# "A cat before the mirror" describes a picture. A question about the order of photos says so: by an order, by
+# a word for pictures or for all of them, or by what the photographer did.
+_I_DID = rf"\b{_SAID}\b|\b(?:did|do|was|were|have|had)\s+(?:i|we)\b"
+_ABOUT_PHOTOS = re.compile(
+    rf"\b{_PICTURE}s?\b|\bwhat\s+(?:else|came|comes|happened)\b|\b(?:everything|all|every|each|others?|ones?)\b|{_I_DID}",
+    re.IGNORECASE,
+)
+_DID = re.compile(_I_DID, re.IGNORECASE)
+_PHOTOS = re.compile(rf"\b(?:{_PICTURE}s?|ones?)\s*$", re.IGNORECASE)
+_MOMENT = re.compile(
+    rf"(?:when\s+)?{_SAID}\b|(?:the|that|this|those|my|our)\s+(?:{_PICTURE}s?|ones?)\b", re.IGNORECASE
+)
+_INDEFINITE = re.compile(r"(?:an?|some|and|another)\b", re.IGNORECASE)
+_PLACED = re.compile(
+    r"\b(?:and|never|standing|stands?|stood|sitting|sits?|sat|kneeling|kneels|posing|poses|posed|bowing|"
+    r"chasing|running|runs|ran|named|called)\s*$",
+    re.IGNORECASE,
+)
+_SUCCESSIVE = re.compile(r"\b(?:next|previous|another)\b", re.IGNORECASE)
 _EDGE = re.compile(
-    r"\W+|(?:what|which|else|others?|everything|anything|all|any|every|the|an?|my|our|rest|remaining|that|this|those|these|"
-    rf"them|{_PICTURE}s?|ones?|times?|occasion|moment|i|we|me|us|you|did|do|does|just|right|directly|immediately|"
+    r"\W+|(?:what|which|when|where|who|whom|whose|how\s+(?:many|often)|else|others?|everything|anything|all|any|"
+    r"every|each|the|an?|my|our|rest|remaining|that|this|those|these|them|"
+    rf"{_PICTURE}s?|ones?|times?|occasion|moment|i|we|me|us|you|did|do|does|just|right|directly|immediately|"
     r"shortly|soon|straight|very|only|even|finally|show|find|give|list|get|see|want|please|from|of|on|in|at|during|for|to|"
     r"was|were|is|are|had|have|has|came|come|comes|taken|made|there|it|and|with|more|another|"
     rf"{_VERB})(?![\w'-])\s*",
     re.IGNORECASE,
 )
+_MARKS = " ,;:.-–—!?'\"“”‘’()"
 _WHICH = r"(?:what|which)\s+(?:day|date|year|month|time)"
 _ASKS: dict[Asks, re.Pattern[str]] = {
     "when": re.compile(rf"^(?:(?:on|in|since|until)\s+)?(?:when|{_WHICH})\b", re.IGNORECASE),
@@ -140,7 +166,9 @@ def read_question(text: str, names_a_time: Callable[[str], bool] = lambda _: Fal
 
 
 def _is_time(question: Question, names_a_time: Callable[[str], bool]) -> bool:
-    return not question.anchor or names_a_time(question.anchor)
+    if not question.anchor or (question.relation == "between" and not question.other):
+        return True
+    return names_a_time(question.anchor) or bool(question.other and names_a_time(question.other))
 
 
 def _same(question: Question, flat: str) -> Question | None:
@@ -148,31 +176,63 @@ def _same(question: Question, flat: str) -> Question | None:
     if not match:
         return None
     head = f"{flat[: match.start()]} {match['tail'] or ''}"
+    if match.groupdict().get("noun") and not _asks_for_more(head) and not _MOMENT.match(match["anchor"]):
+        return None  # "the party with balloons" is a scene
     found = _headed(replace(question, relation="same", unit=match["unit"].lower()), head)
     return _anchored(replace(found, with_anchor=not _OTHERS.search(head)), match["anchor"])
 
 
 def _leading(question: Question, flat: str) -> Question | None:
     match = _LEADING.match(flat)
-    return None if match is None else _around_of(question, match["head"], match["way"], match["anchor"])
+    if match is None or not _speaks_of_order(match["head"], flat[: match.start("way")], match):
+        return None
+    return _around_of(question, match["head"], match["way"], match["anchor"])
 
 
 def _around(question: Question, flat: str) -> Question | None:
     match = _AROUND.match(flat)
-    return None if match is None else _around_of(question, match["head"], match["way"], match["anchor"])
+    if match is None:
+        return None
+    head, way = match["head"], match["way"].lower()
+    adverb = flat[match.end("head") : match.start("way")]
+    if way in ("following", "preceding") and not adverb and not _PHOTOS.search(head):
+        return None  # "ducklings following their mother"
+    if not _speaks_of_order(head, adverb, match):
+        return None
+    return _around_of(question, head, way, match["anchor"])
+
+
+def _asks_for_more(head: str) -> bool:
+    return bool(_PLURAL.search(head) or _OTHERS.search(head) or _ORDER.search(head) or _without_edges(head))
+
+
+def _speaks_of_order(head: str, adverb: str, match: re.Match[str]) -> bool:
+    """Whether "before" and "after" mean the order of photos, and not what one of them shows."""
+    if _ORDER.search(head):
+        return True
+    if _PLACED.search(head):
+        return False
+    if adverb.strip() or _MOMENT.match(match["anchor"]):
+        return True
+    return bool(_ABOUT_PHOTOS.search(head)) and not _INDEFINITE.match(match["anchor"])
 
 
 def _around_of(question: Question, head: str, way: str, anchor: str) -> Question:
     relation: Relation = "before" if way.lower() in ("before", "preceding") else "after"
     found = _headed(replace(question, relation=relation), head)
-    return _anchored(found, anchor)
+    return _anchored(found, anchor, bool(_SUCCESSIVE.search(head)))
 
 
 def _between(question: Question, flat: str) -> Question | None:
     match = _BETWEEN.match(flat)
     if match is None:
         return None
-    found = _anchored(_headed(replace(question, relation="between"), match["head"]), match["anchor"])
+    head = match["head"]
+    found = _headed(replace(question, relation="between"), head)
+    photo = _ABOUT_PHOTOS.search(head) is not None and not found.target
+    if not (photo or _PLURAL.search(head) or _ORDER.search(head) or _DID.search(head)):
+        return None  # "the bridge between two towers"
+    found = _anchored(found, match["anchor"])
     return replace(found, other=_trimmed_anchor(match["other"]))
 
 
@@ -184,7 +244,7 @@ def _headed(question: Question, head: str) -> Question:
     plural = bool(_PLURAL.search(head))
     single = question.relation != "same" and not plural and not number
     target = head if order is None else head[: order.start()] + " " + head[order.end() :]
-    if question.relation or order:
+    if question.relation or order or question.asks == "count":
         target = _without_edges(re.sub(rf",?\s*{_SAID}\b", " ", _COUNT.sub(" ", target), flags=re.IGNORECASE))
     return replace(
         question,
@@ -196,19 +256,21 @@ def _headed(question: Question, head: str) -> Question:
     )
 
 
-def _anchored(question: Question, anchor: str) -> Question:
+def _anchored(question: Question, anchor: str, successive: bool = False) -> Question:
+    """`successive`: whether the target is the next of its kind: then the anchor is of that kind too."""
     order = re.match(
         rf"(?:the\s+|my\s+|our\s+)?(?P<order>{'|'.join(_ORDERS)})\s+(?=\S)", anchor, re.IGNORECASE
     )
     phrase = _trimmed_anchor(anchor[order.end() :] if order else anchor)
     phrase = _ONE.sub(question.target, phrase).strip()
-    if question.target and question.order and not _shares_a_word(question.target, phrase):
+    if successive and question.target and question.order and not _shares_a_word(question.target, phrase):
         phrase = f"{question.target} {phrase}"  # "the next jellyfish after the big swarm": a swarm of these
     return replace(question, anchor=phrase, anchor_order=_ORDERS[order["order"].lower()] if order else 0)
 
 
 def _trimmed_anchor(anchor: str) -> str:
     trimmed = re.sub(rf"^(?:when\s+|that\s+)?{_SAID}\s+", "", anchor.strip(" ,;:"), flags=re.IGNORECASE)
+    trimmed = re.sub(r"\s+(?:(?:was|were)\s+)?(?:taken|shot)$", "", trimmed, flags=re.IGNORECASE)
     return re.sub(
         rf"^(?:the\s+|my\s+|our\s+)?{_PICTURE}s?\s+(?:of|with|showing)\s+", "", trimmed, flags=re.IGNORECASE
     )
@@ -224,11 +286,12 @@ def _without_edges(text: str) -> str:
     text = " ".join(text.split())
     while match := _EDGE.match(text):
         text = text[match.end() :]
-    while True:
-        last = re.search(r"\W*(\S+)\W*$", text)
-        if last is None or not _EDGE.fullmatch(last[1] + " "):
-            return text.strip(" ,;:.-")
-        text = text[: last.start()]
+    while text:
+        rest, _, last = text.rpartition(" ")
+        if not _EDGE.fullmatch(last.lstrip(_MARKS) + " "):
+            break
+        text = rest
+    return text.strip(" ,;:.-")
 
 
 def _finished(question: Question) -> Question:
