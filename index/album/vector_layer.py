@@ -47,6 +47,19 @@ class VectorLayer:
             else vectors.best_of(query, np.asarray(rows, np.int64))
         )
 
+    def means(self, channel: str) -> FloatArray:
+        """float32 [photos, dim]: the mean of each photo's vectors in the channel, of unit length.
+
+        Zeros for a photo without one; [photos, 0] if the album has no such channel.
+        """
+        vectors = self._vectors(channel)
+        if vectors is None:
+            return np.zeros((self._file.photos, 0), np.float32)
+        sums = np.zeros((self._file.photos, vectors.dim), np.float32)
+        np.add.at(sums, vectors.owners, dequantize(vectors.codes, vectors.scales, vectors.fine))
+        norms = np.linalg.norm(sums, axis=1, keepdims=True)
+        return np.asarray(sums / np.maximum(norms, np.float32(1e-12)), np.float32)
+
     def search(
         self,
         channel: str,
