@@ -23,8 +23,8 @@ _SETTLED = 20  # photos after which the person's mean vector counts in full
 _PRIOR = (0.3, 0.2, 5.0)  # mean and deviation of the cosines of neighbours before any are known; its weight
 
 
-# The mean likenesses (last, mean, best) over the development users of camroll-mpr: what is not known speaks for
-# neither side.
+# The mean likenesses (last, mean, best) over the development users of camroll-mpr: what is not known speaks
+# for neither side.
 NEUTRAL = (0.0, 0.1, 0.3)
 
 
