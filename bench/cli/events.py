@@ -39,7 +39,7 @@ def events(
     as_json: bool,
     threads: int,
 ) -> None:
-    """How well the rules segment photos into events: F1 of boundaries and of pairs, beside the best fixed gap.
+    """How well the rules segment photos into events: F1 of boundaries and pairs, beside the best fixed gap.
 
     Each user is scored by weights that are fitted to the others; the weights fitted to all are printed too.
     """

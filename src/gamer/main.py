@@ -39,6 +39,7 @@ COMMANDS = {
         "serve",
         "Search an album from a web page, and over a local HTTP API.",
     ),
+    "mcp": ("gamer.runtime.cli.mcp", "mcp", "Serve an album's tools to an assistant, by MCP."),
 }
 EXTRAS = {"export": "export", "verify": "export", "serve": "serve", "bench": "bench"}
 
@@ -61,6 +62,12 @@ INDEX_COMMANDS = {
     "names": ("gamer.index.cli", "names", "List the entities, with their aliases."),
     "merge": ("gamer.index.cli", "merge", "Make entities one: aliases, or all whose vectors agree."),
     "split": ("gamer.index.cli", "split", "Take merged entities apart again."),
+    "events": (
+        "gamer.runtime.cli.events",
+        "events",
+        "List the events; make them from times, positions and memories.",
+    ),
+    "event": ("gamer.runtime.cli.events", "event", "Rename, merge or split events."),
     "stats": ("gamer.index.cli", "stats", "Counts and bytes, by layer."),
     "verify": (
         "gamer.index.cli",
