@@ -142,7 +142,7 @@ class LlmMind:
         if not task.found.rows:
             return NOTHING
         if end == "sentence":
-            return sentences.answer(self.toolbox, read_question(question), task.found)
+            return sentences.answer(self.toolbox, read_question(question), Result(), task.found)
         return Answer(task.found.rows, f"{len(task.found.rows)} photos")
 
 

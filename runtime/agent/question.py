@@ -54,7 +54,7 @@ _ADVERB = r"(?:\s+(?:also|ever|then|just|\w+ly))*"  # no word in two ways, or re
 _SAID = rf"{_I}{_ADVERB}\s+{_VERB}(?:\s+(?:a|the|some)?\s*(?:photos?|pictures?|shots?|pics?)\s+of)?"
 _PICTURE = r"(?:photo(?:graph)?|picture|shot|image|pic|snapshot|snap|frame)"
 _FROM = r"(?:(?:taken|made|shot)\s+)?(?:\b(?:on|from|of|during|in|at)\s+)?"
-_ANCHOR_AND_TAIL = r"(?P<anchor>[^:;]+)(?:[:;]\s*(?P<tail>.+))?$"
+_ANCHOR_AND_TAIL = r"(?P<anchor>[^:;]+?)(?:(?:[:;]|,(?=\s*(?:what|which|who|where|when|how|did|was|were)\b))\s*(?P<tail>.+))?$"
 _SAME = re.compile(
     rf"{_FROM}(?:\b(?:the|that|this)\s+)?\bsame\s+(?P<unit>{_UNITS})\s+"
     rf"(?:as|that|when|with|of|where)\s+{_ANCHOR_AND_TAIL}",
@@ -76,6 +76,11 @@ _LEADING = re.compile(
     re.IGNORECASE,
 )
 _BETWEEN = re.compile(r"(?P<head>.*?)\bbetween\s+(?P<anchor>.+?)\s+and\s+(?P<other>.+)$", re.IGNORECASE)
+_EARLIER = re.compile(
+    rf"^did\s+{_I}\s+(?:{_VERB}\s+)?(?P<anchor>.+?)\s+first,?\s+or\s+"
+    rf"(?:did\s+{_I}\s+(?:{_VERB}\s+)?)?(?P<other>.+?)(?:\s+first)?$",
+    re.IGNORECASE,
+)
 _ORDERS = {
     "first": 1, "earliest": 1, "oldest": 1, "next": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5,
     "last": -1, "latest": -1, "newest": -1, "final": -1, "previous": -1, "most recent": -1,
@@ -154,12 +159,20 @@ _ASKS: dict[Asks, re.Pattern[str]] = {
 }
 
 
+# "When I was eating in Berlin, what was on the table?" asks what, not when.
+_LAST_CLAUSE = re.compile(
+    r"(?:,|—|–| - )\s*(?P<asks>(?:what|which|who|where|when|how)\b[^,—–]*)$", re.IGNORECASE
+)
+
+
 def read_question(text: str, names_a_time: Callable[[str], bool] = lambda _: False) -> Question:
     """`names_a_time`: whether a phrase is nothing but a time ("2015", "Christmas"), which is no anchor."""
     flat = " ".join(text[:MAX_READ].split()).rstrip("?!. ")
-    asks: Asks = next((asks for asks, pattern in _ASKS.items() if pattern.search(flat)), "photos")
+    clause = _LAST_CLAUSE.search(flat)
+    asking = flat if clause is None else flat[clause.start("asks") :]
+    asks: Asks = next((asks for asks, pattern in _ASKS.items() if pattern.search(asking)), "photos")
     question = Question(text, asks, target=flat)
-    for read in (_same, _leading, _between, _around):
+    for read in (_earlier, _same, _leading, _between, _around):
         if (found := read(question, flat)) is not None and not _is_time(found, names_a_time):
             return _finished(found)
     return _finished(_headed(question, flat))
@@ -169,6 +182,14 @@ def _is_time(question: Question, names_a_time: Callable[[str], bool]) -> bool:
     if not question.anchor or (question.relation == "between" and not question.other):
         return True
     return names_a_time(question.anchor) or bool(question.other and names_a_time(question.other))
+
+
+def _earlier(question: Question, flat: str) -> Question | None:
+    """ "Did I see A first, or B?" has two anchors and no target."""
+    match = _EARLIER.match(flat)
+    if match is None:
+        return None
+    return replace(question, target="", anchor=match["anchor"].strip(), other=match["other"].strip())
 
 
 def _same(question: Question, flat: str) -> Question | None:

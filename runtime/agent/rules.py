@@ -15,7 +15,7 @@ from . import sentences
 from .calls import Call, Filter, Search
 from .loop import NOTHING, Act, Answer, End, Observation, Turns
 from .membership import PRESENT
-from .question import Question, read_question
+from .question import MAX_READ, Question, read_question
 from .results import Result
 from .spans import Span
 from .toolbox import Toolbox
@@ -35,6 +35,33 @@ class RulesMind:
 
     def solve(self, question: str, end: End) -> Turns:
         read = read_question(question, lambda text: self.spans(text).only)
+        if end == "sentence" and read.asks != "count":
+            return (yield from self._said(read))
+        found = yield from self._found(read)
+        if end == "sentence":
+            return sentences.count(found)
+        return Answer(found.rows, _counted(found)) if found.rows else NOTHING
+
+    def _said(self, read: Question) -> Generator[Act, Observation, Answer]:
+        """A sentence rests on the memories nearest to the question, and on what its relation leads to."""
+        led = Result()
+        if read.other and not read.relation:
+            return (yield from self._earlier(read))
+        if read.relation:
+            led = yield from self._found(read)
+        nearest = yield from _do(
+            "Read the memories nearest to the question.", Search(read.text[:MAX_READ], k=sentences.EVIDENCE)
+        )
+        return sentences.answer(self.toolbox, read, led, nearest)
+
+    def _earlier(self, read: Question) -> Generator[Act, Observation, Answer]:
+        """Which of two things was first."""
+        first = yield from self._anchor(read.anchor, 0)
+        second = yield from self._anchor(read.other, 0)
+        return sentences.earlier(read, first, second)
+
+    def _found(self, read: Question) -> Calls:
+        """The set of photos that a question asks for."""
         if read.relation == "same":
             found = yield from self._same(read)
         elif read.relation == "between":
@@ -42,21 +69,16 @@ class RulesMind:
         elif read.relation:
             found = yield from self._around(read)
         else:
-            found = yield from self._plain(read, end)
-        if end == "sentence":
-            return sentences.answer(self.toolbox, read, found)
-        return Answer(found.rows, _counted(found)) if found.rows else NOTHING
+            found = yield from self._plain(read)
+        return found
 
-    def _plain(self, read: Question, end: End) -> Calls:
+    def _plain(self, read: Question) -> Calls:
         """A question without an anchor: a time alone is a filter, all else a search."""
         span = self.spans(read.target)
         if span.only and span.where:
             found = yield from _do(
                 f"The question names nothing but a time: all photos of it ({span.where}).", Filter(span.where)
             )
-        elif end == "sentence" and read.asks != "count":
-            found = yield from _do("Read the memories nearest to the question.", Search(read.target, k=10))
-            return found
         else:
             found = yield from _do(
                 f"Find every photo of “{read.target}”.", Search(read.target, every=True, save_as="found")

@@ -23,14 +23,36 @@ _MONTHS = (
 )
 
 
-def answer(toolbox: Toolbox, question: Question, found: Result) -> Answer:
-    """The sentence of what `found` shows; its evidence are the first EVIDENCE rows."""
-    if not found.rows:
+LED = 3  # of these, photos that the question's relation to an anchor leads to
+
+
+def count(found: Result) -> Answer:
+    return Answer(found.rows, str(len(found.rows))) if found.rows else NOTHING
+
+
+def earlier(question: Question, first: Result, second: Result) -> Answer:
+    """Which of two anchors has the earlier photo; both are the evidence."""
+    if not first.items or not second.items:
         return NOTHING
-    items = found.items[:EVIDENCE]
+    a, b = first.items[0], second.items[0]
+    if a.taken is None or b.taken is None:
+        return Answer((a.row, b.row), "The album does not know when one of the two was.", found=False)
+    name = question.anchor if a.taken <= b.taken else question.other
+    return Answer((a.row, b.row), f"{name[:1].upper()}{name[1:]} first")
+
+
+def answer(toolbox: Toolbox, question: Question, led: Result, nearest: Result) -> Answer:
+    """The sentence that the photos show; at most EVIDENCE of them are its evidence.
+
+    `led`: what the question's relation to an anchor led to; it comes first. `nearest`: what a search for the
+    question found.
+    """
+    by_row = {item.row: item for item in (*led.items[:LED], *nearest.items)}
+    items = tuple(by_row.values())[:EVIDENCE]
+    if not items:
+        return NOTHING
+    found = nearest
     evidence = tuple(item.row for item in items)
-    if question.asks == "count":
-        return Answer(found.rows, str(len(found.rows)))
     text = {"when": _when, "where": _where, "who": _who}.get(question.asks, _quoted)(toolbox, question, items)
     if found.note:  # the search doubts that the album holds it
         return Answer(evidence, f"The album does not seem to say. Nearest: {text}", found=False)
