@@ -172,6 +172,7 @@ def _vector(scale: Any, data: Any, dim: int) -> FloatArray | None:
     if codes.size != dim or not 0 <= scale < loader.MAX_SCALE:
         raise ValueError("an event's vector of another length or scale")
     vector: FloatArray = dequantize(codes[None], np.array([scale], np.float32))[0]
+    vector.setflags(write=False)  # every caller gets the same one
     return vector
 
 
