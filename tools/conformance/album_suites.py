@@ -1,7 +1,8 @@
 """Suites `album` (reading, searching, damaging and adding to an album) and `lexical` (query words in
 memories).
 
-`album.gamer` is made here once, of synthetic photos; the golden albums of both format versions are read too.
+`album.gamer` was made here once, of synthetic photos, in version 2 of the format; the golden albums of all
+versions are read too.
 """
 
 from __future__ import annotations
@@ -35,7 +36,22 @@ from tools.conformance.graph_suites import edited
 from tools.conformance.tree_suites import cube_json
 
 DIM = 16
-ALBUMS = ("album.gamer", "../album_v1.gamer", "../album_v2.gamer")
+ALBUMS = ("album.gamer", "../album_v1.gamer", "../album_v2.gamer", "../album_v3.gamer")
+
+# What a writer leaves in tables that a reader's answers do not show: name → SQL.
+_LINKS = {
+    "edges": """SELECT p.name, c.name, e.relation FROM edges e
+        JOIN entities p ON p.row = e.parent JOIN entities c ON c.row = e.child ORDER BY 1, 2, 3""",
+    "events": """SELECT row, id, name, summary, place, starts, ends, edited, hex(data), crc
+        FROM events ORDER BY row""",
+    "event_photos": "SELECT photo, event FROM event_photos ORDER BY photo",
+}
+_CREATED = {
+    "tables": """SELECT name, replace(replace(sql, ' ', ''), char(10), '') FROM sqlite_master
+        WHERE sql IS NOT NULL AND name NOT LIKE 'memories_fts_%' ORDER BY name""",
+    "meta": "SELECT key, value FROM meta ORDER BY key",
+    "version": "SELECT user_version, application_id FROM pragma_user_version, pragma_application_id",
+}
 
 
 def committed(folder: Path) -> list[Suite]:
@@ -102,9 +118,9 @@ def photo(n: int) -> Encoded:
         Mention("Lena" if n % 2 else "Tom Miller", "person"),
     )
     mentions += (
-        (Mention("119 euros", "price", subject),)
+        (Mention("119 euros", "price", subject, "costs"),)
         if n % 10 == 6
-        else (Mention("Oslo", "place", subject),)
+        else (Mention("Oslo", "place", subject, "at"),)
         if n % 6 == 1
         else ()
     )
@@ -158,9 +174,10 @@ def _album(folder: Path) -> Suite:
     cases += [
         _added(folder, n, name, count)
         for n, (name, count) in enumerate(
-            [("album.gamer", 3), ("../album_v2.gamer", 1), ("../album_v1.gamer", 2)]
+            [("album.gamer", 3), ("../album_v2.gamer", 1), ("../album_v1.gamer", 2), ("../album_v3.gamer", 2)]
         )
     ]
+    cases.append(_created())
     return Suite("album", (*cases, *_damages(folder)), tolerance=2e-6)
 
 
@@ -292,7 +309,7 @@ def _added(folder: Path, n: int, name: str, count: int) -> Case:
             writer.embed(vectors)
         with Album.open(path) as album:
             rows = album._file.sql("SELECT crc FROM photos ORDER BY row")
-            out = told(album) | {"crc": [crc for (crc,) in rows]}
+            out = told(album) | {"crc": [crc for (crc,) in rows]} | _asked(album, _LINKS)
     names = sorted(
         {
             name
@@ -307,12 +324,31 @@ def _added(folder: Path, n: int, name: str, count: int) -> Case:
         "file": name,
         "photos": [_encoded(item) for item in added],
         "entity_vectors": {x: floats(vectors([x])[0]) for x in names},
+        "queries": _LINKS,
     }
     return Case(f"append-{n}", given, out)
 
 
+def _created() -> Case:
+    """A new album: its tables as they are declared, without white space."""
+    meta = {"text_encoder": "texts", "image_encoder": "pictures", "dim": DIM, "delta": 0.5}
+    with tempfile.TemporaryDirectory() as aside:
+        path = Path(aside, "new.gamer")
+        with AlbumWriter.create(path, AlbumMeta("texts", "pictures", DIM, 0.5)) as writer:
+            writer.finish(vectors)
+        with Album.open(path) as album:
+            out = _asked(album, _CREATED)
+    return Case("create", {"op": "create", "meta": meta, "queries": _CREATED}, out)
+
+
+def _asked(album: Album, queries: dict[str, str]) -> dict[str, Any]:
+    return {name: [list(row) for row in album._file.sql(sql)] for name, sql in queries.items()}
+
+
 def _encoded(item: Encoded) -> dict[str, Any]:
-    mentions = [{"name": m.name, "kind": m.kind, "parent": m.parent} for m in item.mentions]
+    mentions = [
+        {"name": m.name, "kind": m.kind, "parent": m.parent, "relation": m.relation} for m in item.mentions
+    ]
     channels = {name: [floats(vector) for vector in array] for name, array in item.vectors.items()}
     return {"photo": _photo(item.photo), "vectors": channels, "mentions": mentions}
 

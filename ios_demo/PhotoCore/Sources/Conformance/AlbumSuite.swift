@@ -8,7 +8,9 @@ enum AlbumSuite {
         let scratch = try Scratch()
         var opened: [String: Album] = [:]
         return { one in
-            let given = one.given, name = try given.text("file"), op = try given.text("op")
+            let given = one.given, op = try given.text("op")
+            if op == "create" { return try create(given, try scratch.place() + "/new.gamer") }
+            let name = try given.text("file")
             if op == "append" { return try append(given, try scratch.copy(suite.path(name))) }
             if op == "open" || op == "photo" {
                 let album = try Album(try scratch.copy(suite.path(name), edits: given["edits"]?.array ?? [], length: given["length"]?.int))
@@ -98,7 +100,35 @@ enum AlbumSuite {
         guard case .object(let members) = try told(album) else { return .null }
         album.close()
         let crc = try Database(path, .readOnly).rows("SELECT crc FROM photos ORDER BY row").map { $0[0].integer ?? 0 }
-        return .object(members + [.init("crc", .ints(crc))])
+        return .object(members + [.init("crc", .ints(crc))] + (try asked(path, given)))
+    }
+
+    private static func create(_ given: JSON, _ path: String) throws -> JSON {
+        let meta = try given.need("meta")
+        try AlbumWriter.create(
+            path,
+            AlbumMeta(
+                textEncoder: try meta.text("text_encoder"), imageEncoder: try meta.text("image_encoder"), dim: try meta.whole("dim"),
+                delta: try meta.need("delta").double ?? .nan))
+        return .object(try asked(path, given))
+    }
+
+    /// The rows that each of the case's queries gives, by its name.
+    private static func asked(_ path: String, _ given: JSON) throws -> [JSON.Member] {
+        let db = try Database(path, .readOnly)
+        defer { db.close() }
+        return try (try given.need("queries").members ?? []).map { query in
+            .init(query.name, .array(try db.rows(query.value.string ?? "").map { .array($0.map(shown)) }))
+        }
+    }
+
+    private static func shown(_ value: Value) -> JSON {
+        switch value {
+        case .integer(let number): return .int(number)
+        case .real(let number): return .number(number)
+        case .text(let text): return .string(text)
+        default: return .null
+        }
     }
 
     private static func encoded(_ raw: JSON) throws -> Encoded {
@@ -113,7 +143,7 @@ enum AlbumSuite {
         let channels = (raw["vectors"]?.members ?? []).map { member in
             (channel: member.name, chunks: (member.value.array ?? []).map { ($0.array ?? []).map { Float($0.double ?? .nan) } })
         }
-        let mentions = try raw.list("mentions").map { Mention(try $0.text("name"), try $0.text("kind"), parent: $0["parent"]?.string) }
+        let mentions = try raw.list("mentions").map { Mention(try $0.text("name"), try $0.text("kind"), parent: $0["parent"]?.string, relation: try $0.text("relation")) }
         return Encoded(photo, vectors: channels, mentions: mentions)
     }
 }

@@ -1,6 +1,7 @@
 package gamer.replay
 
 import gamer.album.Album
+import gamer.album.AlbumMeta
 import gamer.album.AlbumWriter
 import gamer.album.Encoded
 import gamer.album.Memory
@@ -19,6 +20,7 @@ class AlbumPlayer(private val folder: File) : Player {
         val g = case.given
         val op = g.getString("op")
         if (op == "append") return append(g)
+        if (op == "create") return create(g)
         if (op == "open" || op == "photo") {
             return Album.open(copied(g), JdbcDatabase).use { album -> if (op == "photo") told(album.photo(g.getInt("row"))) else json() }
         }
@@ -51,13 +53,28 @@ class AlbumPlayer(private val folder: File) : Player {
             writer.add(g.objects("photos").map { encoded(it) })
             writer.embed { names -> names.map { vectors.getJSONArray(it).floats() } }
         }
-        return Album.open(path, JdbcDatabase).use { told(it).put("crc", list(it.checksums())) }
+        val out = Album.open(path, JdbcDatabase).use { told(it).put("crc", list(it.checksums())) }
+        return asked(path, g.getJSONObject("queries"), out)
+    }
+
+    private fun create(g: JSONObject): JSONObject {
+        val path = File(Copies.stage(), "new.gamer")
+        val meta = g.getJSONObject("meta")
+        val told = AlbumMeta(meta.getString("text_encoder"), meta.getString("image_encoder"), meta.getInt("dim"), meta.getDouble("delta"))
+        AlbumWriter.create(path, told, JdbcDatabase).close()
+        return asked(path, g.getJSONObject("queries"), json())
+    }
+
+    /** [out] with the rows that each query gives, by its name. */
+    private fun asked(path: File, queries: JSONObject, out: JSONObject): JSONObject = JdbcDatabase.reader(path).use { db ->
+        for (name in queries.keys()) out.put(name.toString(), list(db.query(queries.getString(name.toString())).map { list(it.asIterable()) }))
+        out
     }
 
     private fun encoded(raw: JSONObject): Encoded {
         val channels = raw.getJSONObject("vectors")
         val names = channels.keys().asSequence().map { it.toString() }
-        val mentions = raw.objects("mentions").map { Mention(it.getString("name"), it.getString("kind"), it.textOrNull("parent")) }
+        val mentions = raw.objects("mentions").map { Mention(it.getString("name"), it.getString("kind"), it.textOrNull("parent"), it.getString("relation")) }
         return Encoded(photo(raw.getJSONObject("photo")), names.associateWith { name -> channels.getJSONArray(name).arrays().map { it.floats() }.toTypedArray() }, mentions)
     }
 

@@ -98,10 +98,10 @@ class AlbumWriter private constructor(private val db: Database, private val path
     companion object {
         private const val NAMES_A_CALL = 512
 
-        /** Opens an existing album; one of version 1 is upgraded to version 2 in one transaction. */
+        /** Opens an existing album; one of an older version is upgraded in one transaction. */
         fun extend(path: File, opener: DatabaseOpener): AlbumWriter {
             Schema.checkHeader(path)
-            return opened(path, opener, create = false) { db -> if (Schema.versionOf(db) == 1) transaction(db) { upgrade(db, path) } }
+            return opened(path, opener, create = false) { db -> if (Schema.versionOf(db) < USER_VERSION) transaction(db) { upgrade(db, path) } }
         }
 
         /** Creates an album without photos. Raises [AlbumError] if [path] exists. */
@@ -148,7 +148,9 @@ class AlbumWriter private constructor(private val db: Database, private val path
         }
 
         private fun upgrade(db: Database, path: File) {
-            Ddl.UPGRADE.forEach { db.execute(it) }
+            val version = Schema.versionOf(db)
+            Ddl.upgrade(version).forEach { db.execute(it) }
+            if (version > 1) return
             val rows = RowWriter(db, path, Loader.channelDims(db))
             for (row in 0 until rows.count()) rows.seal(row)
             db.query("SELECT row FROM entities").forEach { rows.sealEntity(it[0].asLong()) }

@@ -2,7 +2,7 @@ package gamer.album
 
 /**
  * The statements that create an album's tables (FORMAT.md, Tables), and those that upgrade version 1 to
- * version 2.
+ * version 2 and version 2 to version 3.
  */
 internal object Ddl {
     private const val MEMORIES = "(id INTEGER PRIMARY KEY, photo INTEGER NOT NULL REFERENCES photos(row), source TEXT NOT NULL, text TEXT NOT NULL, " +
@@ -13,6 +13,8 @@ internal object Ddl {
         "leaf INTEGER NOT NULL, PRIMARY KEY(entity, photo)) WITHOUT ROWID"
     private const val SEGMENTS = "(name TEXT PRIMARY KEY, version INTEGER NOT NULL, generation INTEGER NOT NULL, rows INTEGER NOT NULL, " +
         "sha256 TEXT NOT NULL, blob BLOB NOT NULL)"
+    private const val EDGES = "(parent INTEGER NOT NULL REFERENCES entities(row), child INTEGER NOT NULL REFERENCES entities(row), " +
+        "relation TEXT NOT NULL DEFAULT '', PRIMARY KEY(parent, child, relation)) WITHOUT ROWID"
     private const val LEAF_IN_1 =
         "NOT EXISTS (SELECT 1 FROM main.edges e JOIN main.mentions c ON c.entity = e.child AND c.photo = m.photo WHERE e.parent = m.entity)"
     private val NEW_IN_2 = listOf(
@@ -21,6 +23,12 @@ internal object Ddl {
         "CREATE INDEX mentions_photo ON mentions(photo)",
         "CREATE TABLE preferences(kind TEXT NOT NULL, better INTEGER NOT NULL, worse INTEGER NOT NULL, PRIMARY KEY(kind, better, worse)) WITHOUT ROWID",
         "CREATE TABLE changes(photo INTEGER PRIMARY KEY, generation INTEGER NOT NULL)",
+    )
+    private val NEW_IN_3 = listOf(
+        "CREATE TABLE events(row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, name TEXT NOT NULL, summary TEXT NOT NULL, place TEXT, " +
+            "starts INTEGER, ends INTEGER, edited INTEGER NOT NULL DEFAULT 0, scale REAL, data BLOB, crc INTEGER)",
+        "CREATE TABLE event_photos(photo INTEGER PRIMARY KEY REFERENCES photos(row), event INTEGER NOT NULL REFERENCES events(row))",
+        "CREATE INDEX event_photos_event ON event_photos(event)",
     )
     val CREATE: List<String> = listOf(
         "PRAGMA application_id=$APPLICATION_ID",
@@ -33,13 +41,12 @@ internal object Ddl {
         "CREATE VIRTUAL TABLE memories_fts USING fts5(text, content='memories', content_rowid='id', tokenize='porter unicode61')",
         "CREATE TABLE entities$ENTITIES",
         "CREATE TABLE mentions$MENTIONS",
-        "CREATE TABLE edges(parent INTEGER NOT NULL REFERENCES entities(row), child INTEGER NOT NULL REFERENCES entities(row), " +
-            "PRIMARY KEY(parent, child)) WITHOUT ROWID",
+        "CREATE TABLE edges$EDGES",
         "CREATE TABLE vectors(channel TEXT NOT NULL, photo INTEGER NOT NULL REFERENCES photos(row), chunk INTEGER NOT NULL, " +
             "scale REAL NOT NULL, data BLOB NOT NULL, fine BLOB, PRIMARY KEY(channel, photo, chunk)) WITHOUT ROWID",
         "CREATE TABLE segments$SEGMENTS",
-    ) + NEW_IN_2
-    val UPGRADE: List<String> = listOf(
+    ) + NEW_IN_2 + NEW_IN_3
+    private val FROM_1 = listOf(
         "ALTER TABLE photos ADD COLUMN utc_offset INTEGER",
         "ALTER TABLE photos ADD COLUMN crc INTEGER",
         "ALTER TABLE memories ADD COLUMN sharing TEXT",
@@ -55,5 +62,14 @@ internal object Ddl {
         "ALTER TABLE new_mentions RENAME TO mentions",
         "DROP TABLE segments",
         "CREATE TABLE segments$SEGMENTS",
-    ) + NEW_IN_2 + "PRAGMA user_version=$USER_VERSION"
+    ) + NEW_IN_2
+    private val FROM_2 = listOf(
+        "CREATE TABLE new_edges$EDGES",
+        "INSERT INTO new_edges(parent, child) SELECT parent, child FROM edges",
+        "DROP TABLE edges",
+        "ALTER TABLE new_edges RENAME TO edges",
+    ) + NEW_IN_3
+
+    /** What makes an album of an older [version] one of the current version, but for the checksums that version 1 lacks. */
+    fun upgrade(version: Int): List<String> = (if (version < 2) FROM_1 else emptyList()) + FROM_2 + "PRAGMA user_version=$USER_VERSION"
 }

@@ -30,9 +30,9 @@ data class Photo(
 
 /**
  * An entity found in a memory. [kind]: person, place, thing, price or date. [parent]: what it describes (119
- * → chair).
+ * → chair). [relation]: how it is related to its parent ("costs", "at"); empty where nothing says.
  */
-data class Mention(val name: String, val kind: String, val parent: String? = null)
+data class Mention(val name: String, val kind: String, val parent: String? = null, val relation: String = "")
 
 /**
  * A box in space-time, in wall time (ms). A side that is null is unbounded; [west] > [east] means that the

@@ -82,7 +82,7 @@ internal class RowWriter(private val db: Database, private val path: File, priva
         db.execute("INSERT OR IGNORE INTO mentions VALUES(?,?,1)", entity, row)
         val parent = mention.parent?.let { entity(it, "thing") } ?: return
         if (parent == entity) return
-        db.execute("INSERT OR IGNORE INTO edges VALUES(?,?)", parent, entity)
+        db.execute("INSERT OR IGNORE INTO edges(parent, child, relation) VALUES(?,?,?)", parent, entity, mention.relation)
         db.execute("INSERT OR REPLACE INTO mentions VALUES(?,?,0)", parent, row)
     }
 

@@ -7,11 +7,11 @@ import java.io.IOException
 import java.nio.ByteBuffer
 
 const val APPLICATION_ID = 0x47414D52
-const val USER_VERSION = 2
+const val USER_VERSION = 3
 
 /**
  * Version numbers and header checks of the album file (index/FORMAT.md), and the errors for files that are no
- * albums. Version 1 is read through temporary views that add the newer columns, empty.
+ * albums. Versions 1 and 2 are read through temporary views that add the newer columns, empty.
  */
 object Schema {
     private const val MAGIC = "SQLite format 3\u0000"
@@ -27,6 +27,13 @@ object Schema {
             "WHERE generation = (SELECT CAST(value AS INTEGER) FROM main.meta WHERE key = 'generation')",
         "CREATE TEMP TABLE preferences(kind TEXT, better INTEGER, worse INTEGER)",
         "CREATE TEMP TABLE changes(photo INTEGER PRIMARY KEY, generation INTEGER)",
+    )
+
+    private val VIEWS_OF_2 = listOf(
+        "CREATE TEMP VIEW edges AS SELECT *, '' AS relation FROM main.edges",
+        "CREATE TEMP TABLE events(row INTEGER PRIMARY KEY, id TEXT, name TEXT, summary TEXT, place TEXT, starts INTEGER, ends INTEGER, " +
+            "edited INTEGER, scale REAL, data BLOB, crc INTEGER)",
+        "CREATE TEMP TABLE event_photos(photo INTEGER PRIMARY KEY, event INTEGER)",
     )
 
     /** A read-only connection that sees one snapshot of the album until it is closed. Raises [AlbumError]. */
@@ -64,7 +71,9 @@ object Schema {
             db.execute("PRAGMA trusted_schema=0")
             db.execute("SAVEPOINT reader") // a read transaction: Android turns BEGIN into an exclusive one
             db.query("SELECT count(*) FROM main.sqlite_master")
-            if (versionOf(db) == 1) VIEWS_OF_1.forEach { db.execute(it) }
+            val version = versionOf(db)
+            if (version == 1) VIEWS_OF_1.forEach { db.execute(it) }
+            if (version in 1..2) VIEWS_OF_2.forEach { db.execute(it) }
             db.execute("PRAGMA query_only=1")
             return db
         } catch (error: DatabaseError) {

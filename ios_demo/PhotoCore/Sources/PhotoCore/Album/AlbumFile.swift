@@ -4,13 +4,13 @@ import Foundation
 /// (index/album/schema.py).
 enum AlbumFile {
     static let applicationId = 0x4741_4D52
-    static let version = 2
+    static let version = 3
 
     static let leafIn1 = """
         NOT EXISTS (SELECT 1 FROM main.edges e JOIN main.mentions c ON c.entity = e.child AND c.photo = m.photo WHERE e.parent = m.entity)
         """
-    /// Views that add format 1's missing columns, empty. A temporary view hides a table of the same name, so
-    /// that the same SQL reads both formats.
+    /// Views that add the columns and tables that a format lacks, empty. A temporary view hides a table of the
+    /// same name, so that the same SQL reads all formats.
     private static let viewsOf1 = """
         CREATE TEMP VIEW photos AS SELECT *, NULL AS utc_offset, NULL AS crc FROM main.photos;
         CREATE TEMP VIEW memories AS SELECT *, NULL AS sharing, NULL AS sensitivity FROM main.memories;
@@ -21,6 +21,12 @@ enum AlbumFile {
             WHERE generation = (SELECT CAST(value AS INTEGER) FROM main.meta WHERE key = 'generation');
         CREATE TEMP TABLE preferences(kind TEXT, better INTEGER, worse INTEGER);
         CREATE TEMP TABLE changes(photo INTEGER PRIMARY KEY, generation INTEGER);
+        """
+    private static let viewsOf2 = """
+        CREATE TEMP VIEW edges AS SELECT *, '' AS relation FROM main.edges;
+        CREATE TEMP TABLE events(row INTEGER PRIMARY KEY, id TEXT, name TEXT, summary TEXT, place TEXT, starts INTEGER, ends INTEGER,
+            edited INTEGER, scale REAL, data BLOB, crc INTEGER);
+        CREATE TEMP TABLE event_photos(photo INTEGER PRIMARY KEY, event INTEGER);
         """
 
     /// A read-only connection that sees one snapshot of the album until it is closed. Raises Failure.album.
@@ -56,7 +62,9 @@ enum AlbumFile {
 
     private static func pin(_ db: Database) throws {
         try db.run("PRAGMA temp_store=MEMORY; PRAGMA trusted_schema=0; BEGIN; SELECT count(*) FROM main.sqlite_schema")
-        if try db.integer("PRAGMA main.user_version") == 1 { try db.run(viewsOf1) }
+        let found = try db.integer("PRAGMA main.user_version")
+        if found == 1 { try db.run(viewsOf1) }
+        if (1...2).contains(found) { try db.run(viewsOf2) }
         try db.run("PRAGMA query_only=1")
     }
 

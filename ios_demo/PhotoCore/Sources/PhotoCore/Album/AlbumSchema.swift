@@ -1,5 +1,5 @@
-/// The statements that create an album's tables, and those that upgrade format 1 to format 2
-/// (index/album/schema.py; FORMAT.md describes the same).
+/// The statements that create an album's tables, and those that upgrade format 1 to format 2 and format 2 to
+/// format 3 (index/album/tables.py; FORMAT.md describes the same).
 enum AlbumSchema {
     private static let memories = """
         (id INTEGER PRIMARY KEY, photo INTEGER NOT NULL REFERENCES photos(row), source TEXT NOT NULL, text TEXT NOT NULL, sharing TEXT, sensitivity TEXT)
@@ -24,6 +24,16 @@ enum AlbumSchema {
         CREATE TABLE preferences(kind TEXT NOT NULL, better INTEGER NOT NULL, worse INTEGER NOT NULL, PRIMARY KEY(kind, better, worse)) WITHOUT ROWID;
         CREATE TABLE changes(photo INTEGER PRIMARY KEY, generation INTEGER NOT NULL);
         """
+    private static let edges = """
+        (parent INTEGER NOT NULL REFERENCES entities(row), child INTEGER NOT NULL REFERENCES entities(row),
+            relation TEXT NOT NULL DEFAULT '', PRIMARY KEY(parent, child, relation)) WITHOUT ROWID
+        """
+    private static let newIn3 = """
+        CREATE TABLE events(row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, name TEXT NOT NULL, summary TEXT NOT NULL, place TEXT,
+            starts INTEGER, ends INTEGER, edited INTEGER NOT NULL DEFAULT 0, scale REAL, data BLOB, crc INTEGER);
+        CREATE TABLE event_photos(photo INTEGER PRIMARY KEY REFERENCES photos(row), event INTEGER NOT NULL REFERENCES events(row));
+        CREATE INDEX event_photos_event ON event_photos(event);
+        """
 
     static let create = """
         PRAGMA application_id=\(AlbumFile.applicationId); PRAGMA user_version=\(AlbumFile.version);
@@ -35,15 +45,28 @@ enum AlbumSchema {
         CREATE VIRTUAL TABLE memories_fts USING fts5(text, content='memories', content_rowid='id', tokenize='porter unicode61');
         CREATE TABLE entities\(entities("entities"));
         CREATE TABLE mentions\(mentions);
-        CREATE TABLE edges(parent INTEGER NOT NULL REFERENCES entities(row), child INTEGER NOT NULL REFERENCES entities(row),
-            PRIMARY KEY(parent, child)) WITHOUT ROWID;
+        CREATE TABLE edges\(edges);
         CREATE TABLE vectors(channel TEXT NOT NULL, photo INTEGER NOT NULL REFERENCES photos(row), chunk INTEGER NOT NULL, scale REAL NOT NULL,
             data BLOB NOT NULL, fine BLOB, PRIMARY KEY(channel, photo, chunk)) WITHOUT ROWID;
         CREATE TABLE segments\(segments);
         \(newIn2)
+        \(newIn3)
         """
 
-    static let upgrade = """
+    /// What makes an album of an older format one of the current format, but for the checksums that format 1
+    /// lacks.
+    static func upgrade(_ version: Int) -> String {
+        (version < 2 ? from1 : "") + from2 + "PRAGMA user_version=\(AlbumFile.version);"
+    }
+    private static let from2 = """
+        CREATE TABLE new_edges\(edges);
+        INSERT INTO new_edges(parent, child) SELECT parent, child FROM edges;
+        DROP TABLE edges;
+        ALTER TABLE new_edges RENAME TO edges;
+        \(newIn3)
+
+        """
+    private static let from1 = """
         ALTER TABLE photos ADD COLUMN utc_offset INTEGER;
         ALTER TABLE photos ADD COLUMN crc INTEGER;
         ALTER TABLE memories ADD COLUMN sharing TEXT;
@@ -60,6 +83,6 @@ enum AlbumSchema {
         DROP TABLE segments;
         CREATE TABLE segments\(segments);
         \(newIn2)
-        PRAGMA user_version=\(AlbumFile.version);
+
         """
 }

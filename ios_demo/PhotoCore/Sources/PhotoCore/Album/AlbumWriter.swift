@@ -37,14 +37,14 @@ public final class AlbumWriter {
         }
     }
 
-    /// Opens an album to change it in place; one of format 1 is upgraded to format 2. Raises Failure.album.
+    /// Opens an album to change it in place; one of an older format is upgraded. Raises Failure.album.
     public init(_ path: String) throws {
         try AlbumFile.checkHeader(path)
         self.path = path
         lock = try WriterLock(path)
         do {
             let db = try AlbumWriter.openForWriting(path, .readWrite)
-            if try db.integer("PRAGMA main.user_version") == 1 { try AlbumWriter.upgrade(db) }
+            if try db.integer("PRAGMA main.user_version") < AlbumFile.version { try AlbumWriter.upgrade(db) }
             meta = try AlbumMeta(db, path)
             generation = try Loader.generation(db)
             rows = PhotoRows(db: db, path: path, dims: try Loader.channelDims(db))
@@ -171,7 +171,9 @@ public final class AlbumWriter {
 
     private static func upgrade(_ db: Database) throws {
         try transaction(db) {
-            try db.run(AlbumSchema.upgrade)
+            let version = try db.integer("PRAGMA main.user_version")
+            try db.run(AlbumSchema.upgrade(version))
+            if version > 1 { return }
             let rows = PhotoRows(db: db, path: "", dims: try Loader.channelDims(db))
             for row in 0..<(try rows.count()) { try rows.seal(row) }
             for record in try db.rows("SELECT row, \(Checksum.entityColumns) FROM entities") {

@@ -41,8 +41,11 @@ public struct Mention: Sendable, Equatable {
     public let name: String
     public let kind: String
     public let parent: String?
+    public let relation: String
 
-    public init(_ name: String, _ kind: String, parent: String? = nil) { (self.name, self.kind, self.parent) = (name, kind, parent) }
+    public init(_ name: String, _ kind: String, parent: String? = nil, relation: String = "") {
+        (self.name, self.kind, self.parent, self.relation) = (name, kind, parent, relation)
+    }
 }
 
 /// A photo with its vectors and mentions, as AlbumWriter takes it. `vectors`: channel → unit vectors, one for

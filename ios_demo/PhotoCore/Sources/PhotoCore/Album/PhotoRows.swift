@@ -68,7 +68,8 @@ struct PhotoRows {
         guard let entity = try entityRow(mention.name, mention.kind) else { return }
         try db.rows("INSERT OR IGNORE INTO mentions VALUES(?,?,1)", [.integer(entity), .integer(row)])
         guard let name = mention.parent, let parent = try entityRow(name, "thing"), parent != entity else { return }
-        try db.rows("INSERT OR IGNORE INTO edges VALUES(?,?)", [.integer(parent), .integer(entity)])
+        try db.rows(
+            "INSERT OR IGNORE INTO edges(parent, child, relation) VALUES(?,?,?)", [.integer(parent), .integer(entity), .text(mention.relation)])
         try db.rows("INSERT OR REPLACE INTO mentions VALUES(?,?,0)", [.integer(parent), .integer(row)])
     }
 
