@@ -21,7 +21,7 @@ SHOWN = 20  # photos of a preview
 SEARCHED = 20  # photos that a search returns unless told otherwise
 MAX_RESULTS = 1_000
 VIEWED, VIEWED_OF_SET = 6, 20  # photos of one call of `view`: named one by one, or a subset
-_NAME = re.compile(r"[A-Za-z][\w-]{0,39}")
+_NAME = r"[A-Za-z][A-Za-z0-9_-]{0,39}"  # of a subset
 
 
 class ToolError(RuntimeFailure):
@@ -165,6 +165,8 @@ def schema(name: str) -> dict[str, Any]:
         properties[f.name] = _type_schema(hints[f.name], f.metadata) | {
             "description": f.metadata["description"]
         }
+        if f.name in _SUBSETS:
+            properties[f.name]["pattern"] = f"^({_NAME})?$"
         if f.default is dataclasses.MISSING:
             required.append(f.name)
         else:
@@ -191,14 +193,16 @@ def _type_schema(hint: Any, limits: Mapping[str, Any]) -> dict[str, Any]:
 
 def parse(name: str, arguments: object) -> Call:
     """The call of a tool's name and JSON arguments. Raises ToolError."""
-    if name not in TOOLS:
-        raise ToolError(f"no tool {name[:40]!r}; choose one of: {', '.join(TOOLS)}")
+    if not isinstance(name, str) or name not in TOOLS:  # JSON from a model may be anything
+        shown = name[:40] if isinstance(name, str) else type(name)
+        raise ToolError(f"no tool {shown!r}; choose one of: {', '.join(TOOLS)}")
     if not isinstance(arguments, Mapping):
         raise ToolError(f"{name}: the arguments are not an object of names and values")
     kind = TOOLS[name]
     hints, fields = get_type_hints(kind), {f.name: f for f in dataclasses.fields(kind)}
-    if unknown := [str(key)[:40] for key in arguments if key not in fields]:
-        raise ToolError(f"{name}: no argument {unknown[0]!r}; it takes {', '.join(fields)}")
+    for key in arguments:
+        if key not in fields:
+            raise ToolError(f"{name}: no argument {str(key)[:40]!r}; it takes {', '.join(fields)}")
     values = {}
     for key, f in fields.items():
         if key in arguments:
@@ -206,7 +210,7 @@ def parse(name: str, arguments: object) -> Call:
         elif f.default is dataclasses.MISSING:
             raise ToolError(f"{name}: {key} is missing: {f.metadata['description']}")
     for key in _SUBSETS:
-        if values.get(key) and not _NAME.fullmatch(values[key]):
+        if values.get(key) and not re.fullmatch(_NAME, values[key]):
             raise ToolError(f"{name}: {key}: a subset's name is a letter, then letters, digits, - or _")
     call: Call = kind(**values)
     return call

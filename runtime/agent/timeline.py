@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from calendar import monthrange
+from datetime import date, datetime, timedelta
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from gamer.index import RowArray
 from gamer.index.records import UNKNOWN_TIME
 
-from ..cues.dates import DAY_MS, EPOCH, Interval, month, ms_of, year_days
+from ..cues.dates import DAY_MS, EPOCH, Interval, ms_of
 from .calls import ToolError
 from .expression import Mask
 
@@ -85,7 +86,8 @@ def iso(ms: int | None) -> str | None:
     if ms is None or ms == UNKNOWN_TIME:
         return None
     try:
-        return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)).strftime("%Y-%m-%dT%H:%M:%S")
+        # Not strftime, whose %Y writes years before 1000 with fewer than four digits.
+        return (datetime(1970, 1, 1) + timedelta(milliseconds=ms)).isoformat(timespec="seconds")
     except (OverflowError, ValueError):
         return None
 
@@ -99,10 +101,10 @@ def moment(text: str) -> Interval:
         )
     year, mo, day, hour, minute, second, fraction = match.groups()
     try:
-        if mo is None:
-            return ms_of(year_days(int(year)))
         if day is None:
-            return ms_of(month(int(year), _in(int(mo), 12)))
+            first, last = (1, 12) if mo is None else (int(mo), int(mo))
+            start_day = date(int(year), first, 1).toordinal()
+            return ms_of((start_day, date(int(year), last, monthrange(int(year), last)[1]).toordinal()))
         clock = datetime(int(year), int(mo), int(day), int(hour or 0), int(minute or 0), int(second or 0))
     except (ValueError, OverflowError):
         raise ToolError(f"filter: {text[:40]!r} is not in the calendar") from None
@@ -113,9 +115,3 @@ def moment(text: str) -> Interval:
         return start, start
     length = DAY_MS if hour is None else 3_600_000 if minute is None else 60_000 if second is None else 1_000
     return start, start + length - 1
-
-
-def _in(number: int, most: int) -> int:
-    if not 1 <= number <= most:
-        raise ValueError(number)
-    return number

@@ -313,7 +313,7 @@ def test_no_repetition_makes_the_reading_explode() -> None:
 _REPETITIONS = r"""
 from gamer.runtime.agent.question import read_question
 words = ["before ", "after ", "between ", "and ", "right ", "only ", "really ", "same day as ", "the ",
-         "first ", "I saw ", "I ", "1 ", "photos ", "what else ", "...", ". ", "- ", "'", "a", "ly ", "\u00df", ", ",
+         "first ", "I saw ", "I ", "1 ", "photos ", "what else ", "...", ". ", "- ", "'", "a", "ly ", ", ",
          "the day I only ", "the photo of ", "the day of the ", "first photo ", "most recent ", "day: ",
          "that came ", "how many "]
 heads = ["", "the day I ", "first photo x", "the next photo after ", "same day as ", "photos between "]
