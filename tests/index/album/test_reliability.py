@@ -25,7 +25,18 @@ import apsw
 import numpy as np
 import pytest
 
-from gamer.index import Album, AlbumError, AlbumWriter, Encoded, FloatArray, Memory, Mention, Photo
+from gamer.index import (
+    Album,
+    AlbumError,
+    AlbumWriter,
+    Encoded,
+    Event,
+    FloatArray,
+    Memory,
+    Mention,
+    Photo,
+    event_id,
+)
 from gamer.index.album.export_jsonl import export_jsonl
 from tests.index.conftest import DIM, META, SAMPLE, BuildAlbum, name_vectors
 
@@ -61,12 +72,21 @@ def step(model: Model, seed: int) -> tuple[Callable[[AlbumWriter], None], Model]
     """One change as a function of a writer, and the model after it."""
     rng, after = random.Random(seed), dict(model)
     kind = (
-        rng.choice(["add", "add", "add", "update", "remove", "move", "prefer"]) if len(model) > 4 else "add"
+        rng.choice(["add", "add", "add", "update", "remove", "move", "prefer", "group"])
+        if len(model) > 4
+        else "add"
     )
     if kind == "add":
         new = [a_photo(f"{seed}-{i}.jpg", seed + i) for i in range(rng.randint(1, 4))]
         after |= {photo.id: photo for photo in new}
         return lambda w: w.add([encoded(p, seed) for p in new]), after
+    if kind == "group":
+        names = sorted(model)
+        events = [
+            Event(event_id(names[at]), f"event {seed}", "", tuple(names[at : at + 3]))
+            for at in range(seed % 3, len(names), 4)
+        ]
+        return lambda w: w.set_events(events), after
     one, other = rng.sample(sorted(model), 2)
     if kind == "update":
         after[one] = a_photo(one, seed)
