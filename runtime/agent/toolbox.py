@@ -55,7 +55,7 @@ class Toolbox:
         leaving: bool = False,
     ) -> None:
         view, rows = open_leaving(engine.album) if leaving else (engine.album, np.arange(len(engine.album)))
-        self._everything: RowArray = rows
+        self.leaving, self._everything = leaving, rows
         self.engine = Engine(engine.models, view, engine.ranking) if leaving else engine
         self.album, self._now = view, now
         self._viewer = viewer or read_what_is_known
