@@ -2,7 +2,7 @@
 
 What a person has changed (`Event.edited`) stays: its photos and its name; a photo that is in no event yet
 and whose time lies inside joins it. All other events are made anew: for 20,000 photos with memories, 7 s to
-decide and 11 s to describe on one core (AVX-512), and a run of the text tower for each event whose name or
+decide and 11 s to describe on one core (AVX2), and a run of the text tower for each event whose name or
 summary is new, which takes minutes the first time. An interruption leaves the events stored and some without
 vectors, which the next writer of the album encodes.
 """
