@@ -25,6 +25,7 @@ from gamer.index import AlbumError
 from ..errors import BundleError, RuntimeFailure
 from ..search.engine import Engine
 from . import overview as glance
+from .ask import add_ask
 from .guard import COOKIE, HEALTH, SEARCH, SESSION, Guard
 from .pictures import SHOWN_BY_BROWSERS, PictureGone, Pictures
 from .problem import Problem, problem
@@ -38,6 +39,7 @@ STATIC = {
     "style.css": "text/css; charset=utf-8",
     "theme.js": "text/javascript; charset=utf-8",
     "app.js": "text/javascript; charset=utf-8",
+    "ask.js": "text/javascript; charset=utf-8",
     "api.js": "text/javascript; charset=utf-8",
     "draw.js": "text/javascript; charset=utf-8",
     "trusted.js": "text/javascript; charset=utf-8",
@@ -84,6 +86,7 @@ def create_app(engine: Engine, settings: ServerSettings) -> Guard:
     guard = Guard(api, settings)
     _errors(api)
     _search(api, engine)
+    add_ask(api, engine, _problems(408, 413, 503))
     _photos(api, engine)
     _session(api, guard)
     _page(api)

@@ -30,6 +30,7 @@ API = "/api/"
 HEALTH = "/api/v1/health"
 SESSION = "/api/v1/session"
 SEARCH = "/api/v1/search"
+ASK = "/api/v1/ask"
 COOKIE = "gamer_session"
 BODY_SECONDS = 10.0
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
@@ -98,7 +99,9 @@ class Guard:
 
     def _too_often(self, scope: Scope) -> Response | None:
         client = scope["client"][0] if scope.get("client") else ""
-        wait = self._buckets.take(client, self.settings.rate.search if scope["path"] == SEARCH else 1.0)
+        rate = self.settings.rate
+        cost = {SEARCH: rate.search, ASK: rate.ask}.get(scope["path"], 1.0)
+        wait = self._buckets.take(client, cost)
         return problem(429, f"too many requests: wait {wait} s", {"retry-after": str(wait)}) if wait else None
 
     def _stranger(self, path: str, headers: Headers) -> Response | None:

@@ -18,12 +18,14 @@ LOOPBACK_NAMES = frozenset({"localhost"})
 class Rate:
     """A token bucket for each client: holds `burst`, refilled by `per_second`.
 
-    A search costs `search`, any other request 1. `clients`: the number of clients remembered.
+    A search costs `search`, a question in several steps `ask`, any other request 1. `clients`: the number of
+    clients remembered.
     """
 
     burst: float = 400.0
     per_second: float = 100.0
     search: float = 10.0
+    ask: float = 50.0
     clients: int = 1024
 
 

@@ -20,7 +20,7 @@ Mode = Literal["fused", "paper"]
 Refine = Literal["off", "fast", "llm"]
 
 
-def _number(value: object) -> object:
+def number(value: object) -> object:
     """JSON's 5 and 5.0 are accepted as integers, "5" and true are not."""
     if isinstance(value, bool | str):
         raise ValueError("a number is wanted")
@@ -44,10 +44,10 @@ class SearchRequest(BaseModel):
             examples=["coffee last spring"],
         ),
     ]
-    k: Annotated[int, Field(ge=1, le=MAX_PHOTOS), BeforeValidator(_number)] | None = None
+    k: Annotated[int, Field(ge=1, le=MAX_PHOTOS), BeforeValidator(number)] | None = None
     mode: Mode = "fused"
     refine: Refine = "fast"
-    now: Annotated[int, Field(ge=0, le=LAST_DAY), BeforeValidator(_number)] | None = None
+    now: Annotated[int, Field(ge=0, le=LAST_DAY), BeforeValidator(number)] | None = None
 
 
 @dataclass(frozen=True)

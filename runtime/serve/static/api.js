@@ -8,7 +8,12 @@ export class ApiError extends Error {
   }
 }
 
-async function ask(path, options = {}) {
+async function ask(path, options) {
+  const response = await open(path, options);
+  return response.status === 204 ? null : response.json();
+}
+
+async function open(path, options = {}) {
   let response;
   try {
     response = await fetch(path, { credentials: "same-origin", ...options });
@@ -16,7 +21,7 @@ async function ask(path, options = {}) {
     if (error.name === "AbortError") throw error;
     throw new ApiError(0, "No answer", "The server does not answer. Is gamer serve still running?");
   }
-  if (response.ok) return response.status === 204 ? null : response.json();
+  if (response.ok) return response;
   throw await asError(response);
 }
 
@@ -40,6 +45,22 @@ export const logIn = (token) => ask("/api/v1/session", { method: "POST", headers
 
 export const search = (request, signal) =>
   ask("/api/v1/search", { method: "POST", signal, headers: { "Content-Type": "application/json" }, body: JSON.stringify(request) });
+
+// A question in several steps: `told` is called with each line of the answer as it comes.
+export async function question(request, signal, told) {
+  const response = await open("/api/v1/ask", { method: "POST", signal, headers: { "Content-Type": "application/json" }, body: JSON.stringify(request) });
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  const broken = (error) => {
+    throw error?.name === "AbortError" ? error : new ApiError(0, "No answer", "The answer broke off. Is gamer serve still running?");
+  };
+  let rest = "", last = null;
+  for (let part = await reader.read().catch(broken); !part.done; part = await reader.read().catch(broken)) {
+    const lines = (rest + part.value).split("\n");
+    rest = lines.pop();
+    for (const line of lines) told((last = JSON.parse(line)));
+  }
+  if (!last?.answer) broken();
+}
 
 // Why a picture did not come: the line that the server gives for it.
 export async function whyGone(row) {

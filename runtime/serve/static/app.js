@@ -1,6 +1,7 @@
 // The page: reads the address, asks the API, shows the answer. One search at a time; a later one cancels the one before.
 
 import * as api from "./api.js";
+import { asHit, Steps } from "./ask.js";
 import { byId, count, day, el, light as lightIn, ms, percent } from "./draw.js";
 import { drawGraph } from "./graph.js";
 import { drawLayers } from "./layers.js";
@@ -11,7 +12,8 @@ import { Viewer } from "./viewer.js";
 
 const GLIMPSES = 12; // photos on the start page
 const timeline = new Timeline(byId("timeline"), byId("time-note"));
-const viewer = new Viewer((row) => byId("photos").querySelector(`[data-row="${row}"]`)?.focus());
+const viewer = new Viewer((row, within) => within.querySelector(`[data-row="${row}"]`)?.focus());
+const steps = new Steps((hits, at, within) => viewer.open(hits, at, within));
 let map = null, stats = null, running = null, lastAnswer = null;
 
 start();
@@ -43,7 +45,7 @@ function describe(album) {
     `${count(stats.entities, "entity", "entities")}, ${(stats.file_bytes / 1e6).toFixed(2)} MB. Nothing leaves this machine.`;
 }
 
-// The address is the state: ?q=coffee&k=8&mode=paper&refine=off&now=2026-11-21
+// The address is the state: ?q=coffee&k=8&mode=paper&refine=off&now=2026-11-21, ?q=the+photo+before+the+cake&how=ask&as=sentence
 
 function fromAddress() {
   const given = new URLSearchParams(location.search);
@@ -52,12 +54,14 @@ function fromAddress() {
   byId("mode").value = given.get("mode") === "paper" ? "paper" : "fused";
   byId("k").value = given.get("k") ?? "";
   byId("now").value = given.get("now") ?? "";
-  return byId("query").value.trim() ? search() : welcome();
+  byId("as").value = given.get("as") === "sentence" ? "sentence" : "set";
+  choose(given.get("how") === "ask" ? "ask" : "search");
+  return go();
 }
 
 function toAddress() {
-  const wanted = { q: byId("query").value.trim(), refine: byId("refine").value, mode: byId("mode").value, k: byId("k").value, now: byId("now").value };
-  const usual = { q: "", refine: "fast", mode: "fused", k: "", now: "" };
+  const wanted = { q: byId("query").value.trim(), refine: byId("refine").value, mode: byId("mode").value, k: byId("k").value, now: byId("now").value, how: chosen(), as: byId("as").value };
+  const usual = { q: "", refine: "fast", mode: "fused", k: "", now: "", how: "search", as: "set" };
   const kept = Object.entries(wanted).filter(([name, value]) => value !== usual[name]);
   const address = kept.length ? `/?${new URLSearchParams(kept)}` : "/";
   // A query of a book's length is searched all the same; it has no place in an address.
@@ -67,12 +71,30 @@ function toAddress() {
 function follow(event) {
   event.preventDefault();
   byId("query").value = event.currentTarget.textContent;
+  choose("search");
   submit();
 }
 
 function submit() {
   toAddress();
-  return byId("query").value.trim() ? search() : welcome();
+  return go();
+}
+
+function go() {
+  if (!byId("query").value.trim()) return welcome();
+  return chosen() === "ask" ? ask() : search();
+}
+
+const chosen = () => document.querySelector("[name=how]:checked").value;
+
+// What the box does with its words: one search, or a question in several steps.
+function choose(how) {
+  const asks = how === "ask", field = byId("query");
+  document.querySelector(`[name=how][value=${how}]`).checked = true;
+  for (const label of document.querySelectorAll("label[data-how]")) label.hidden = label.dataset.how !== how;
+  byId("search").querySelector(".go").textContent = asks ? "Ask" : "Search";
+  field.placeholder = asks ? "The first photo of the day I saw…" : "What is in the photo, when, where…";
+  field.setAttribute("aria-label", asks ? "Ask the album a question" : "Search the album");
 }
 
 async function welcome() {
@@ -120,7 +142,7 @@ function answered(found) {
   byId("status").textContent = `${count(hits.length, "photo")} of ${trace.left.album.toLocaleString("en")} in ${ms(spent)} ms; here at all: ${percent(answer.presence)}`;
   byId("understood").replaceChildren(...trace.cues.map((cue) => el("span", { class: "cue" }, cue)));
   byId("understood").hidden = trace.cues.length === 0;
-  banner(lastAnswer);
+  banner(notHere(lastAnswer));
   show(hits);
   byId("legend").replaceChildren(...legend(hits));
   byId("legend").hidden = hits.length === 0;
@@ -132,8 +154,48 @@ function answered(found) {
   if (!hits.length) empty("No photo is left", "Everything in the album is excluded by the query. Say it with fewer conditions.");
 }
 
-function banner(found) {
-  const said = notHere(found);
+async function ask() {
+  running?.abort();
+  const mine = (running = new AbortController());
+  const question = byId("query").value.trim(), now = byId("now").value;
+  reset(question);
+  document.title = `${question.slice(0, 80)} · GAMER`;
+  byId("results").setAttribute("aria-busy", "true");
+  byId("status").textContent = "Working it out, step by step…";
+  map.show({});
+  timeline.show({});
+  steps.begin();
+  const request = { question, as: byId("as").value };
+  if (now) request.now = Date.parse(`${now}T12:00:00Z`);
+  try {
+    await api.question(request, mine.signal, (line) => running === mine && (line.answer ? resolved(line) : steps.add(line)));
+  } catch (error) {
+    if (running !== mine) return;
+    if (error.name === "AbortError") byId("status").textContent = `Stopped after ${count(steps.number, "step")}.`;
+    else if (error.status === 401) byId("login").showModal();
+    else failed(error, ask);
+  } finally {
+    if (running === mine) {
+      steps.end();
+      byId("results").setAttribute("aria-busy", "false");
+    }
+  }
+}
+
+function resolved({ answer, ended }) {
+  const hits = answer.items.map((photo, i) => asHit(photo, i + 1)), broken = !["answer", "budget"].includes(ended);
+  const some = hits.length < answer.photos ? `; the first ${hits.length} of ${count(answer.photos, "photo")}` : "";
+  byId("status").textContent = `${answer.found ? "Answered in" : "Ended after"} ${count(steps.number, "step")}${some}`;
+  if (!hits.length) return empty(broken ? "The question could not be answered" : "No photo answers this", broken ? ended : answer.sentence);
+  byId("sentence").textContent = answer.sentence;
+  byId("sentence").hidden = !answer.found;
+  banner(answer.found ? null : { title: broken ? `${ended}.` : "Not sure.", text: answer.sentence });
+  show(hits);
+  map.show({ hits });
+  timeline.show({ hits });
+}
+
+function banner(said) {
   byId("banner").replaceChildren(...(said ? [el("strong", {}, said.title), " ", said.text] : []));
   byId("banner").hidden = said === null;
 }
@@ -141,7 +203,7 @@ function banner(found) {
 function show(hits) {
   const best = Math.max(...hits.map(reach), 0.01);
   byId("photos").classList.toggle("answer", hits.some((hit) => hit.rank));
-  byId("photos").replaceChildren(...hits.map((hit, i) => el("li", {}, card(hit, best, i === 0, () => viewer.open(hits, i), light))));
+  byId("photos").replaceChildren(...hits.map((hit, i) => el("li", {}, card(hit, best, i === 0, () => viewer.open(hits, i, byId("photos")), light))));
 }
 
 function light(row) {
@@ -152,7 +214,7 @@ function light(row) {
 
 function reset(title) {
   byId("heading").textContent = title.length > 140 ? `${title.slice(0, 139)}…` : title;
-  for (const id of ["understood", "banner", "empty", "legend", "graph-panel", "layers-panel"]) byId(id).hidden = true;
+  for (const id of ["sentence", "understood", "banner", "empty", "legend", "graph-panel", "layers-panel", "steps-panel"]) byId(id).hidden = true;
   byId("photos").replaceChildren();
   byId("status").textContent = "";
   lastAnswer = null;
@@ -173,7 +235,9 @@ function failed(error, again) {
 
 function listen() {
   byId("search").addEventListener("submit", (event) => { event.preventDefault(); submit(); });
-  for (const id of ["refine", "mode", "k", "now"]) byId(id).addEventListener("change", () => byId("query").value.trim() && submit());
+  for (const id of ["refine", "mode", "k", "now", "as"]) byId(id).addEventListener("change", () => byId("query").value.trim() && submit());
+  for (const radio of document.querySelectorAll("[name=how]")) radio.addEventListener("change", () => { choose(chosen()); if (byId("query").value.trim()) submit(); });
+  byId("stop").addEventListener("click", () => running?.abort());
   addEventListener("popstate", fromAddress);
   addEventListener("keydown", keys);
   byId("photos").addEventListener("keydown", move);
@@ -189,7 +253,7 @@ function listen() {
 
 function keys(event) {
   if (document.querySelector("dialog[open]") || event.ctrlKey || event.metaKey || event.altKey) return;
-  const field = byId("query"), typing = event.target.matches("input, select, textarea");
+  const field = byId("query"), typing = event.target.matches("input:not([type=radio]), select, textarea");
   if (event.key === "/" && !typing) {
     event.preventDefault();
     field.select();

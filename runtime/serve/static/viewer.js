@@ -17,11 +17,12 @@ export class Viewer {
       if (by) this.turn(by);
     });
     this.dialog.addEventListener("click", (event) => event.target === this.dialog && this.dialog.close());
-    this.dialog.addEventListener("close", () => closed(this.hits[this.at].row));
+    this.dialog.addEventListener("close", () => closed(this.hits[this.at].row, this.within));
   }
 
-  open(hits, at) {
-    Object.assign(this, { hits, at });
+  // `within`: the element that holds the photos to choose from, for the focus afterwards.
+  open(hits, at, within) {
+    Object.assign(this, { hits, at, within });
     this.dialog.showModal();
     this.draw();
   }

@@ -1,0 +1,303 @@
+"""POST /api/v1/ask: a question that needs several steps, answered by the agent, a JSON line for each step.
+
+The agent's loop runs in a thread of its own small pool. It ends at its next turn once the client has gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from math import inf
+from typing import Annotated, Any, Literal
+
+import anyio
+import anyio.to_thread
+from anyio import CapacityLimiter
+from anyio.streams.memory import MemoryObjectReceiveStream
+from fastapi import FastAPI
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
+from starlette.responses import JSONResponse
+from starlette.types import Message, Receive, Scope, Send
+
+from gamer.index import Album, AlbumError
+
+from ..agent import loop
+from ..agent.calls import arguments_of, name_of
+from ..agent.loop import MAX_QUESTION, Outcome, Step
+from ..agent.results import Item
+from ..agent.rules import RulesMind
+from ..agent.spans import SpanReader
+from ..agent.toolbox import Toolbox
+from ..errors import RuntimeFailure
+from ..search.engine import Engine
+from .guard import ASK
+from .views import LAST_DAY, MAX_PHOTOS, number
+
+ASKS_AT_ONCE = 2  # a question takes as long as several searches, which have their own threads
+PREVIEWED = 6  # photos of a step
+MAX_MEMORY = 300  # characters of a photo's memory
+NDJSON = "application/x-ndjson"
+_log = logging.getLogger(__name__)
+
+
+class AskRequest(BaseModel):
+    """`question` must contain a character other than white space and control characters.
+
+    `as`: whether photos or a sentence are wanted. `now`: the time from which "last spring" is counted.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    question: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=MAX_QUESTION,
+            pattern=r"[^\s\x00-\x1f\x7f-\x9f]",
+            examples=["the first photo of the day I saw the Tokyo Tower"],
+        ),
+    ]
+    end: Annotated[Literal["set", "sentence"], Field(alias="as")] = "set"
+    now: Annotated[int, Field(ge=0, le=LAST_DAY), BeforeValidator(number)] | None = None
+
+
+@dataclass(frozen=True)
+class AskPhoto:
+    """`id`: as in a hit. `ref`: what the steps' arguments call it.
+
+    `taken`: wall time, ISO 8601. `memory`: its first MAX_MEMORY characters.
+    """
+
+    id: str
+    ref: str
+    row: int
+    taken: str | None
+    lat: float | None
+    lon: float | None
+    memory: str | None
+
+
+@dataclass(frozen=True)
+class AskLeft:
+    """What the task may still use."""
+
+    calls: int
+    views: int
+    turns: int
+
+
+@dataclass(frozen=True)
+class AskStep:
+    """A line of the response: one turn of the agent.
+
+    `tool`, `arguments`: what it called; null if it only thought. `found`: the number of photos; `items`: the
+    first PREVIEWED of them. `error`: why there is no result, "" if there is one. `ms`: of the call.
+    """
+
+    thought: str
+    tool: str | None
+    arguments: dict[str, str | int | bool | list[str]]
+    found: int
+    items: tuple[AskPhoto, ...]
+    note: str
+    error: str
+    ms: float
+    left: AskLeft | None
+
+
+@dataclass(frozen=True)
+class AskAnswer:
+    """`found`: whether the album holds an answer. `photos`: their number; `items`: the first MAX_PHOTOS."""
+
+    sentence: str
+    found: bool
+    photos: int
+    items: tuple[AskPhoto, ...]
+
+
+@dataclass(frozen=True)
+class AskEnd:
+    """The last line of the response.
+
+    `ended`: "answer", "budget" (the answer is then what was found last), or the line of the error that ended
+    the task.
+    """
+
+    answer: AskAnswer
+    ended: str
+
+
+AskLine = AskStep | AskEnd
+Tell = Callable[[AskLine], None]
+Work = Callable[[Tell, Callable[[], bool]], None]
+_LINE: TypeAdapter[AskLine] = TypeAdapter(AskLine)
+
+
+def add_ask(api: FastAPI, engine: Engine, problems: dict[int | str, dict[str, Any]]) -> None:
+    """Adds the route. `problems`: its error responses, for the schema."""
+    threads = CapacityLimiter(ASKS_AT_ONCE)
+
+    @api.post(
+        ASK,
+        status_code=200,
+        response_class=AnswerStream,
+        response_model=AskLine,
+        responses=problems,
+        tags=["search"],
+    )
+    async def ask(asked: AskRequest) -> AnswerStream:
+        """Answers a question that needs several steps, such as "the first photo of the day I saw the tower".
+
+        The response has a line of JSON for each step as it ends, and a last one with the answer.
+        """
+        return AnswerStream(partial(solve, engine, asked), threads)
+
+
+def solve(engine: Engine, asked: AskRequest, tell: Tell, stop: Callable[[], bool]) -> None:
+    """Runs the task, and tells each step and the end. Raises only what goes wrong before the first step."""
+    now = None if asked.now is None else datetime.fromtimestamp(asked.now / 1000, UTC).replace(tzinfo=None)
+    told = False
+
+    def on_step(step: Step) -> None:
+        nonlocal told
+        told = True
+        tell(_step(engine.album, step))
+
+    try:
+        toolbox = Toolbox(engine, now)
+        mind = RulesMind(toolbox, SpanReader(engine, now))
+        outcome = loop.run(mind, toolbox, asked.question, asked.end, on_step=on_step, stop=stop)
+        tell(_end(engine.album, outcome))
+    except Exception as error:
+        if not told:  # no status has been sent: the error handlers give one
+            raise
+        tell(AskEnd(AskAnswer(loop.NOTHING.sentence, False, 0, ()), _said(error)))
+
+
+def _said(error: Exception) -> str:
+    """The error in one line, as a problem's detail has it."""
+    if isinstance(error, RuntimeFailure | AlbumError):
+        return _line(str(error))
+    _log.error("a question failed", exc_info=error)
+    return "the server failed; its terminal says why"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:500]
+
+
+def _step(album: Album, step: Step) -> AskStep:
+    seen = step.observation
+    call = step.call
+    return AskStep(
+        step.thought,
+        None if call is None else name_of(call),
+        {} if call is None else arguments_of(call),
+        0 if seen is None else len(seen.result.rows),
+        () if seen is None else _photos(album, seen.result.items[:PREVIEWED]),
+        "" if seen is None else seen.result.note,
+        "" if seen is None else seen.error,
+        step.ms,
+        None if seen is None else AskLeft(seen.left.calls, seen.left.views, seen.left.turns),
+    )
+
+
+def _end(album: Album, outcome: Outcome) -> AskEnd:
+    answer = outcome.answer
+    items = _photos(album, outcome.photos[:MAX_PHOTOS])
+    return AskEnd(AskAnswer(answer.sentence, answer.found, len(answer.rows), items), _line(outcome.ended))
+
+
+def _photos(album: Album, items: Sequence[Item]) -> tuple[AskPhoto, ...]:
+    photos = album.photos([item.row for item in items])
+    return tuple(
+        AskPhoto(photo.id, item.id, item.row, item.taken, photo.lat, photo.lon, _clipped(item.memory))
+        for photo, item in zip(photos, items, strict=True)
+    )
+
+
+def _clipped(text: str | None) -> str | None:
+    return text if text is None or len(text) <= MAX_MEMORY else text[: MAX_MEMORY - 1] + "…"
+
+
+class AnswerStream(JSONResponse):
+    """Sends the lines that `work` tells from a thread, as they come.
+
+    The status is sent with the first line, so that an error before it has a status of its own. Being a
+    JSONResponse, it has its lines' model in the OpenAPI schema. Starlette's StreamingResponse is not used,
+    since it does not notice that the client has gone while a step takes long.
+    """
+
+    media_type = NDJSON
+
+    def __init__(self, work: Work, threads: CapacityLimiter, status_code: int = 200) -> None:
+        super().__init__(None, status_code)
+        del self.headers["content-length"]
+        self._work, self._threads = work, threads
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        gone, failures = threading.Event(), list[Exception]()
+        sender, lines = anyio.create_memory_object_stream[AskLine](inf)
+        events = asyncio.get_running_loop()
+
+        def put(line: AskLine) -> None:
+            if not gone.is_set():
+                sender.send_nowait(line)
+
+        def tell(line: AskLine) -> None:
+            # Does not wait for the event loop, which may have ended with the server.
+            with suppress(RuntimeError):
+                events.call_soon_threadsafe(put, line)
+
+        async def work() -> None:
+            with sender:
+                try:
+                    await anyio.to_thread.run_sync(self._work, tell, gone.is_set, limiter=self._threads)
+                except Exception as error:
+                    failures.append(error)  # raised below: a task group would wrap it
+
+        async def watch() -> None:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            gone.set()
+            group.cancel_scope.cancel()
+
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(work)
+                group.start_soon(watch)
+                try:
+                    await self._send(lines, send)
+                finally:
+                    gone.set()
+                    group.cancel_scope.cancel()
+        finally:
+            lines.close()
+        if failures:
+            raise failures[0]
+
+    async def _send(self, lines: MemoryObjectReceiveStream[AskLine], send: Send) -> None:
+        started = False
+        async for line in lines:
+            if not started:
+                await send(
+                    {
+                        "type": "http.response.start",
+                        "status": self.status_code,
+                        "headers": self.raw_headers,
+                    }
+                )
+                started = True
+            await send(_body(_LINE.dump_json(line) + b"\n", more=True))
+        if started:
+            await send(_body(b"", more=False))
+
+
+def _body(data: bytes, more: bool) -> Message:
+    return {"type": "http.response.body", "body": data, "more_body": more}
