@@ -190,6 +190,36 @@ def update(album: Path, photos: tuple[str, ...], asked: EncodingOptions) -> None
     )
 
 
+@click.command()
+@click.argument("album", type=PATH)
+@click.option(
+    "--by",
+    type=click.Choice(("template", "llm")),
+    default="template",
+    show_default=True,
+    help="Who phrases the sentence. llm: the bundle's language model, which may add nothing.",
+)
+@encoding
+def caption(album: Path, by: str, asked: EncodingOptions) -> None:
+    """Write a caption for each photo of ALBUM that nobody has described, from labels, text in the picture,
+    people, place and time.
+
+    What a person wrote is never changed. Batches are committed; interrupted, the same command goes on where
+    it stopped.
+    """
+    with one_line("index caption", interrupted="interrupted; run the same command again to go on"):
+        from ..indexing import captions
+
+        models, encoder = _open(asked, album)
+        with _progress() as progress:
+            done = captions.caption_album(album, models, captions.captioner(by, models), progress, encoder)
+    line = (
+        f"{album}: {done.captioned} photos captioned, {done.written} had a text, {done.nothing_known} show "
+        "nothing that is known"
+    )
+    _report(asdict(done), line, done.skips, asked)
+
+
 def _open(asked: EncodingOptions, album: Path) -> tuple[Models, Encoder]:
     from gamer.index import extract as by_rules
 

@@ -57,6 +57,11 @@ INDEX_COMMANDS = {
         "update",
         "Encode an album's photos again, also with another bundle's encoders.",
     ),
+    "caption": (
+        "gamer.runtime.cli.index",
+        "caption",
+        "Write a caption for each photo that nobody has described.",
+    ),
     "remove": ("gamer.index.cli", "remove", "Take photos out of an album."),
     "prefer": ("gamer.index.cli", "prefer", "Say that one photo, or one entity, is better than another."),
     "names": ("gamer.index.cli", "names", "List the entities, with their aliases."),
