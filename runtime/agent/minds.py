@@ -31,3 +31,11 @@ def mind(name: str, toolbox: Toolbox, now: datetime | None = None) -> Mind:
     if name not in MINDS:
         raise RuntimeFailure(f"unknown mind {name!r}; choose one of: {', '.join(MINDS)}")
     return MINDS[name](toolbox, now)
+
+
+def endpoint_mind(toolbox: Toolbox, url: str | None, model: str, context: int) -> Mind:
+    """The mind of a model behind an endpoint, by default one on this machine. Raises RuntimeFailure."""
+    from .chat_endpoint import DEFAULT_ENDPOINT, Endpoint
+    from .openai_mind import OpenAiMind
+
+    return OpenAiMind(toolbox, Endpoint(url or DEFAULT_ENDPOINT, model), context)

@@ -13,6 +13,7 @@ import click
 from ..agent import calls
 from ..agent.loop import ENDS, Budget, End, Outcome, Step
 from ..agent.results import one_line as shortened
+from ..errors import RuntimeFailure
 from .console import one_line, plain
 from .options import PATH, backend_option, json_option, memory_option, random_option, threads_option
 from .search import find_bundle
@@ -46,6 +47,21 @@ MINDS = ("rules", "llm")
     show_default=True,
     help="Who chooses the steps. llm: the bundle's language model.",
 )
+@click.option("--model", default=None, help="Ask this model of an OpenAI-compatible endpoint instead.")
+@click.option(
+    "--endpoint",
+    default=None,
+    metavar="URL",
+    help="Where it answers; the key, if it wants one, is $GAMER_API_KEY. What is marked sharing=low or "
+    "sensitivity=high is never told. [default: port 11434 of this machine]",
+)
+@click.option(
+    "--context",
+    type=click.IntRange(1, 10_000_000),
+    default=8_192,
+    show_default=True,
+    help="Tokens that --model takes at once.",
+)
 @click.option("--calls", "most_calls", type=click.IntRange(1, 1000), default=25, show_default=True)
 @click.option("--views", "most_views", type=click.IntRange(0, 100), default=5, show_default=True)
 @click.option("--turns", "most_turns", type=click.IntRange(1, 1000), default=30, show_default=True)
@@ -66,6 +82,9 @@ def ask(
     bundle: Path | None,
     end: End,
     mind_name: str,
+    model: str | None,
+    endpoint: str | None,
+    context: int,
     most_calls: int,
     most_views: int,
     most_turns: int,
@@ -81,12 +100,13 @@ def ask(
     \b
     gamer ask out/album.gamer "what else did I photograph on the day of the rocket launch"
     gamer ask out/album.gamer "when did I last drink coffee" --as sentence
+    gamer ask out/album.gamer "the photo after the parade" --model qwen3:4b
 
     Ctrl-C ends the task and keeps what was found. With --json each step is one line of JSON, and the outcome
     the last line.
     """
     from ..agent.loop import run
-    from ..agent.minds import mind
+    from ..agent.minds import endpoint_mind, mind
     from ..agent.toolbox import Toolbox
     from ..search.engine import Engine
 
@@ -99,9 +119,11 @@ def ask(
             max_memory and max_memory * 1_000_000,
             allow_random,
         )
-        toolbox = Toolbox(engine, now)
+        if endpoint is not None and model is None:
+            raise RuntimeFailure("--endpoint needs the name of a model: give --model")
+        toolbox = Toolbox(engine, now, leaving=bool(model))
         outcome = run(
-            mind(mind_name, toolbox, now),
+            endpoint_mind(toolbox, endpoint, model, context) if model else mind(mind_name, toolbox, now),
             toolbox,
             question,
             end,
