@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gamer.index import Album, Event, RowArray, RowSet
+from gamer.index import MEMORY_SOURCES, Album, Event, RowArray, RowSet
 
 from ..bundle.gazetteer import Gazetteer
 from .calls import ToolError
@@ -33,7 +33,7 @@ class Conditions:
             return self._time(operator, value)
         if field == "hour":
             return self._number(operator, value, "hour", self._timeline.hours()) & self._timeline.dated
-        if field == "people" and value.strip().isdigit():
+        if field == "people" and value.strip().isdecimal():
             return self._number(operator, value, "people", self._people)
         found = {
             "weekday": self._weekday,
@@ -68,7 +68,7 @@ class Conditions:
         return self._timeline.compare_place(operator, self._row_of(value))
 
     def _number(self, operator: str, value: str, field: str, column: RowArray) -> Mask:
-        if not value.strip().isdigit() or len(value) > 6:
+        if not value.strip().isdecimal() or len(value) > 6:  # isdigit() is true of "²", int() is not
             raise ToolError(f"filter: {field} is compared with a whole number, not with {value[:40]!r}")
         number = int(value)
         return np.asarray(
@@ -96,6 +96,9 @@ class Conditions:
         return np.asarray(mask | self._album.within(boxes).mask) if boxes else mask
 
     def _source(self, value: str) -> Mask:
+        if value.lower() not in MEMORY_SOURCES:
+            choices = ", ".join(MEMORY_SOURCES)
+            raise ToolError(f"filter: no source {value[:40]!r}; choose one of: {choices}")
         rows = [row for row, _ in self._album.memories_of(value.lower())]
         return RowSet.of(np.array(rows, np.int64), len(self._album)).mask
 

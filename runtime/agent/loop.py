@@ -8,9 +8,12 @@ runs the calls, counts them, and keeps the trace, so that no mind can call more 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from time import perf_counter_ns
 from typing import Literal, Protocol
+
+from gamer.index import AlbumError
 
 from ..errors import RuntimeFailure
 from . import calls
@@ -134,9 +137,11 @@ def run(
         raise ToolError(f"the question has {len(question)} characters: give at most {MAX_QUESTION}")
     state = _Run(left=budget)
     answer, ended = _turns(mind.solve(question, end), toolbox, state, on_step, stop)
-    return Outcome(
-        question, end, mind.name, answer, toolbox.items(answer.rows), tuple(state.steps), ended, state.left
-    )
+    try:
+        photos = toolbox.items(answer.rows)
+    except AlbumError as damaged:
+        answer, photos, ended = NOTHING, (), str(damaged)
+    return Outcome(question, end, mind.name, answer, photos, tuple(state.steps), ended, state.left)
 
 
 def _turns(
@@ -146,27 +151,29 @@ def _turns(
     on_step: Callable[[Step], None] | None,
     stop: Callable[[], bool],
 ) -> tuple[Answer, str]:
+    seen: Observation | None = None
     try:
-        act = next(turns)
-        while True:
-            if stop():
-                turns.close()
-                return _best_so_far(state), "interrupted"
+        while not stop():
+            act = next(turns) if seen is None else turns.send(seen)
+            if stop():  # a mind may think for long
+                break
             if state.left.turns == 0 or (act.call is not None and state.left.calls == 0):
-                turns.close()
                 return _best_so_far(state), "budget"
             step = _step(act, toolbox, state)
             state.steps.append(step)
             if on_step is not None:
                 on_step(step)
-            act = turns.send(step.observation or Observation(Result(), "", state.left))
+            seen = step.observation or Observation(Result(), "", state.left)
+        return _best_so_far(state), "interrupted"
     except StopIteration as finished:
         return finished.value, "answer"
     except KeyboardInterrupt:
-        turns.close()
         return _best_so_far(state), "interrupted"
-    except RuntimeFailure as error:
+    except (RuntimeFailure, AlbumError) as error:
         return _best_so_far(state), str(error)
+    finally:
+        with suppress(RuntimeError):  # a mind that yields again while it is closed
+            turns.close()
 
 
 def _step(act: Act, toolbox: Toolbox, state: _Run) -> Step:

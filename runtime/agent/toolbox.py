@@ -6,6 +6,7 @@ Named subsets last as long as the toolbox, which is one task. What a tool return
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -14,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gamer.index import Event, Photo, RowArray, RowSet, image_id, top
+from gamer.index import Event, Memory, Photo, RowArray, RowSet, image_id, top
 from gamer.index.album.leaving_view import open_leaving
 from gamer.index.entities.words import query_terms
 
@@ -90,17 +91,21 @@ class Toolbox:
     # The tools, by their names in calls.TOOLS.
 
     def _search(self, call: calls.Search) -> Result:
-        if not call.text and not call.like:
+        if not call.text.strip() and not call.like:
             raise ToolError("search: give a text, ids of examples, or both")
         within, rankings, presence = self._within(call.within), [], None
-        if call.text:
+        if call.text.strip():
             answer = self._answer(call.text, membership.CANDIDATES if call.every else call.k, within)
             hits = membership.members(self.album, answer) if call.every else answer.hits
             rankings.append([(hit.row, hit.probability) for hit in hits])
             presence = answer.presence
         if call.like:
             rankings.append(self._by_likeness([self.row_of(name) for name in call.like], call.k, within))
-        ranked = rankings[0] if len(rankings) == 1 else _fused(rankings)[: call.k]
+        ranked = rankings[0]
+        if len(rankings) > 1:
+            fits = {row for row, _ in ranked}
+            fused = _fused(rankings)
+            ranked = [(row, s) for row, s in fused if row in fits] if call.every else fused[: call.k]
         rows = [row for row, _ in ranked]
         items = self.items(rows[:SHOWN], [score for _, score in ranked[:SHOWN]])
         doubt = presence is not None and presence < membership.PRESENT
@@ -137,13 +142,11 @@ class Toolbox:
         found = self.album.search_text(words, len(self.album) if quoted else call.k, within.rows)
         rows = [int(row) for row in found.rows]
         if quoted:
-            rows = [row for row in rows if self._holds(row, words)][: call.k]
+            holds = _phrase(words).search
+            rows = [row for row in rows if any(holds(m.text) for m in self.album.photo(row).memories)]
+            rows = rows[: call.k]
         note = "" if rows or query_terms(words) else "grep: only common words; give a rarer one"
         return Result(tuple(rows), self.items(rows[:SHOWN]), note)
-
-    def _holds(self, row: int, phrase: str) -> bool:
-        folded = " ".join(phrase.casefold().split())
-        return any(folded in " ".join(m.text.casefold().split()) for m in self.album.photo(row).memories)
 
     def _filter(self, call: calls.Filter) -> Result:
         within = self._within(call.within)
@@ -161,15 +164,14 @@ class Toolbox:
         groups: dict[str, int] = {}
         for name in self._conditions.groups(call.by, rows):
             groups[name] = groups.get(name, 0) + 1
-        shown = [f"{one_line(name, 80)}: {count}" for name, count in list(groups.items())[:SHOWN]]
-        more = [f"and {len(groups) - SHOWN} more"] if len(groups) > SHOWN else []
-        return Result(note="\n".join(shown + more) or "nothing to list", data=groups)
+        quote = '"' if call.by in ("place", "event") else ""  # texts of strangers, unlike dates
+        shown = [f"{quote}{one_line(name, 80)}{quote}: {count}" for name, count in groups.items()]
+        return Result(note=_lines(shown, SHOWN) or "nothing to list", data=groups)
 
     def _metadata(self, call: calls.Metadata) -> Result:
         rows = [self.row_of(name) for name in call.ids]
         records = [self._record(row, photo) for row, photo in zip(rows, self.album.photos(rows), strict=True)]
-        lines = [", ".join(f"{k} {v}" for k, v in record.items() if v is not None) for record in records]
-        return Result(tuple(rows), (), "\n".join(lines), data=records)
+        return Result(tuple(rows), (), _lines([_shown(record) for record in records], SHOWN), data=records)
 
     def _record(self, row: int, photo: Photo) -> dict[str, Any]:
         places = [m.text for m in photo.memories if m.source == "place"]
@@ -190,7 +192,7 @@ class Toolbox:
         photo = self.album.photo(row)
         record = self._record(row, photo)
         memories = [{"source": m.source, "text": m.text} for m in photo.memories]
-        note = "\n".join(f'{m.source}: "{one_line(m.text, 1_000)}"' for m in photo.memories)
+        note = _lines([_quoted(m, 1_000) for m in photo.memories], SHOWN)
         return Result((row,), self.items([row]), note, data=record | {"memories": memories})
 
     def _view(self, call: calls.View) -> Result:
@@ -248,7 +250,8 @@ class Toolbox:
     def _rows(self) -> dict[str, int]:
         ids = self.album.ids()
         shown = [(ids[row], row) for row in self._everything.tolist()]
-        return {image_id(photo_id): row for photo_id, row in shown} | dict(shown)
+        # A short id wins: a file may be named as another photo's short id is.
+        return dict(shown) | {image_id(photo_id): row for photo_id, row in shown}
 
 
 def shown_memory(photo: Photo) -> str | None:
@@ -261,9 +264,33 @@ def read_what_is_known(prompt: str, photos: Sequence[Photo]) -> str:
     """The viewer without a vision model: labels, text in the picture and memories, quoted."""
     lines = []
     for photo in photos:
-        seen = [f'{m.source}: "{one_line(m.text, 300)}"' for m in photo.memories]
+        seen = [_quoted(m, 300) for m in photo.memories[:SHOWN]]
         lines.append(f"{image_id(photo.id)}: {'; '.join(seen) or 'nothing is known of it'}")
     return "\n".join(lines)
+
+
+def _quoted(memory: Memory, most: int) -> str:
+    return f'{one_line(memory.source, 20)}: "{one_line(memory.text, most)}"'
+
+
+def _shown(record: dict[str, Any]) -> str:
+    """A record of `metadata` in one line, with names, which strangers may have given, in quotes."""
+    quoted = ("place", "event_name")
+    return ", ".join(
+        f'{key} "{value}"' if key in quoted else f"{key} {value}"
+        for key, value in record.items()
+        if value is not None
+    )
+
+
+def _lines(lines: list[str], most: int) -> str:
+    more = [f"and {len(lines) - most} more"] if len(lines) > most else []
+    return "\n".join(lines[:most] + more)
+
+
+def _phrase(words: str) -> re.Pattern[str]:
+    """Whole words in this order, whatever their case and the space between them."""
+    return re.compile(r"(?<!\w)" + r"\s+".join(map(re.escape, words.split())) + r"(?!\w)", re.IGNORECASE)
 
 
 def _fused(rankings: list[list[tuple[int, float]]]) -> list[tuple[int, float]]:
