@@ -6,6 +6,7 @@ its row number: no part of a URL is ever used as a file path.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -18,6 +19,7 @@ from fastapi import FastAPI, HTTPException, Path, Query, Request, Response, Secu
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse
 from fastapi.security import HTTPBearer
+from pydantic import BeforeValidator
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from gamer.index import AlbumError
@@ -59,7 +61,19 @@ DECODERS_AT_ONCE = 2  # decoding a photo of 120 megapixels takes 360 MB
 MAX_ROW = 2**31 - 1
 T = TypeVar("T")
 
-Row = Annotated[int, Path(ge=0, le=MAX_ROW, description="the photo's number in this album, as in a hit")]
+
+def _digits(value: object) -> object:
+    """Without this check "+0.0" is row 0."""
+    if isinstance(value, str) and not re.fullmatch("0|[1-9][0-9]*", value):
+        raise ValueError("a whole number is wanted")
+    return value
+
+
+Row = Annotated[
+    int,
+    Path(ge=0, le=MAX_ROW, description="the photo's number in this album, as in a hit"),
+    BeforeValidator(_digits),
+]
 
 
 def _problems(*codes: int) -> dict[int | str, dict[str, Any]]:

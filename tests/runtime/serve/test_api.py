@@ -178,6 +178,9 @@ def test_a_photo_its_thumbnail_and_its_original_can_be_fetched(client: TestClien
         "coffee",
         "-1",
         "0x1",
+        "+0.0",
+        "1.0",
+        "٣",
         "99999999999999999999999",
     ],
 )
