@@ -37,7 +37,7 @@ class Album:
 
     Layer 1: `in_cubes`, `within`, `near`, `times`, `positions` (space_layer.py). Layer 2: `activate`,
     `match_entities`, `entity_names`, `entity_links` (entity_layer.py). Layer 3: `channels`, `scores`,
-    `search_vectors`, `words`, `search_text` (vector_layer.py).
+    `search_vectors`, `mean_of`, `words`, `search_text` (vector_layer.py).
     Events: `events`, `event_of`, `search_events` (event_layer.py).
     """
 
@@ -57,7 +57,7 @@ class Album:
         self.activate, self.match_entities = entities.activate, entities.match
         self.entity_names, self.entity_links = entities.names, entities.links
         self.channels, self.scores, self.search_vectors = vectors.channels, vectors.scores, vectors.search
-        self.words, self.search_text = vectors.words, vectors.search_text
+        self.words, self.search_text, self.mean_of = vectors.words, vectors.search_text, vectors.mean_of
         self._events = events = EventLayer(self._file, self.meta.dim)
         self.events, self.event_of, self.search_events = events.all, events.of_photo, events.search
 
@@ -111,11 +111,22 @@ class Album:
                 )
         return [loaded[row][0] for row in wanted]
 
+    def ids(self) -> list[str]:
+        """The photos' ids, by row."""
+        return [str(name) for (name,) in self._file.sql("SELECT id FROM photos ORDER BY row")]
+
     def row_of(self, photo_id: str) -> int:
         matches = self._file.sql("SELECT row FROM photos WHERE id=?", (photo_id,))
         if not matches:
             raise AlbumError(f"{self._file.path}: no photo with id {photo_id!r} in this album")
         return int(matches[0][0])
+
+    def memories_of(self, source: str) -> list[tuple[int, str]]:
+        """(row, text) of every memory of a source, by row and id."""
+        records = self._file.sql(
+            "SELECT photo, text FROM memories WHERE source = ? ORDER BY photo, id", (source,)
+        )
+        return [(row, text) for row, text in records if isinstance(row, int) and isinstance(text, str)]
 
     def row_of_image(self, image_id: str) -> int:
         """The photo that a short id (`gamer.index.image_id`) names. Raises AlbumError for an unknown one."""

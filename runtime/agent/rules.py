@@ -75,7 +75,9 @@ class RulesMind:
     def _plain(self, read: Question) -> Calls:
         """A question without an anchor: a time alone is a filter, all else a search."""
         span = self.spans(read.target)
-        if span.only and span.where:
+        if not read.target and (read.order or read.count or read.asks == "count"):
+            found = yield from _do("The question names nothing that photos show: take all.", Filter())
+        elif span.only and span.where:
             found = yield from _do(
                 f"The question names nothing but a time: all photos of it ({span.where}).", Filter(span.where)
             )

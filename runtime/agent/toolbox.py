@@ -98,7 +98,7 @@ class Toolbox:
             answer = self._answer(call.text, membership.CANDIDATES if call.every else call.k, within)
             hits = membership.members(self.album, answer) if call.every else answer.hits
             rankings.append([(hit.row, hit.probability) for hit in hits])
-            presence = answer.presence
+            presence = membership.presence(answer, self.engine.ranking)
         if call.like:
             rankings.append(self._by_likeness([self.row_of(name) for name in call.like], call.k, within))
         ranked = rankings[0]
