@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from gamer.index import MEMORY_SOURCES, Album, Event, RowArray, RowSet
+from gamer.index.album.ids import EVENT_ID
 
 from ..bundle.gazetteer import Gazetteer
 from .calls import ToolError
@@ -137,7 +138,10 @@ class Conditions:
 
     @cached_property
     def _events(self) -> dict[int, Event]:
-        """Row → its event; empty for an album without events."""
-        events = self._album.events()
+        """Row → its event; empty for an album without events.
+
+        An id of another form, which a stranger's file may hold, could be read as more of a condition.
+        """
+        events = [event for event in self._album.events() if EVENT_ID.fullmatch(event.id)]
         rows = {photo_id: row for row, photo_id in enumerate(self._album.ids())} if events else {}
         return {rows[photo_id]: event for event in events for photo_id in event.photos}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from gamer.index import event_id
+from gamer.index import Album, AlbumError, event_id
 from gamer.runtime.agent.calls import Filter, List, ToolError
 from gamer.runtime.agent.toolbox import Toolbox
 from gamer.runtime.models.models import Models
@@ -135,6 +137,20 @@ def test_groups_by_event_name_the_event(engine: Engine) -> None:
     tokyo, scans = event_id("breakfast"), event_id("scan")
     assert result.data == {"unknown": 3, f"{tokyo} Two days in Tokyo": 2, f'{scans} The "day" of scans': 1}
     assert f"\"{scans} The 'day' of scans\": 1" in result.preview().splitlines()
+
+
+def test_an_event_whose_id_could_be_read_as_a_condition_is_left_out(tmp_path: Path) -> None:
+    """A writer refuses such an id; a file from elsewhere may hold it."""
+    engine_over(fake_models(), tmp_path, PHOTOS, EVENTS).close()
+    db = sqlite3.connect(tmp_path / "a.gamer")
+    db.execute("UPDATE events SET id = ? WHERE id = ?", ("x or year > 1", event_id("breakfast")))
+    db.commit()
+    db.close()
+    engine = Engine(fake_models(), Album.open(tmp_path / "a.gamer"))
+    with contextlib.suppress(AlbumError):  # or the album itself refuses it
+        toolbox = Toolbox(engine)
+        assert toolbox.event_of(0) is None and "x or year" not in toolbox.call(List("event")).preview()
+    engine.close()
 
 
 @pytest.mark.slow

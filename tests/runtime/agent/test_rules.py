@@ -1,0 +1,138 @@
+"""The mind of rules from question to photos, with the real models over a small album of plain memories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from gamer.runtime.agent.loop import Outcome, run
+from gamer.runtime.agent.rules import RulesMind
+from gamer.runtime.agent.spans import SpanReader
+from gamer.runtime.agent.toolbox import Toolbox
+from gamer.runtime.models.models import Models
+from gamer.runtime.search.engine import Engine
+from tests.runtime.agent.small_album import engine_over, event, names, photo
+
+pytestmark = pytest.mark.slow
+NOW = datetime(2026, 11, 21)
+# Three days; the rows are not in order of time.
+PHOTOS = [
+    photo("snowman", "2025-01-10T12:00:00", "a snowman in front of our house"),
+    photo("dog-3", "2025-06-03T18:00:00", "a brown dog asleep on the carpet"),
+    photo("dog-1", "2025-06-01T10:00:00", "a brown dog running on the beach"),
+    photo("kite", "2025-06-01T12:00:00", "a red kite flying in the sky"),
+    photo("ice", "2025-06-01T14:00:00", "two cones of strawberry ice cream"),
+    photo("dog-2", "2025-06-01T16:00:00", "a brown dog with a stick"),
+    photo("lighthouse", "2025-06-02T09:00:00", "the white lighthouse on the cliff"),
+    photo("gull", "2025-06-02T09:00:00", "a gull sitting on a railing"),
+    photo("ferry", "2025-06-02T15:00:00", "the ferry leaving the port"),
+    photo("pizza", "2025-06-02T20:00:00", "a pizza with mushrooms"),
+    photo("piano", None, "grandfather playing the piano"),
+    photo("fireworks", "2025-12-31T23:59:59", "fireworks over the river"),
+]
+EVENTS = [
+    event("A day at the beach", "dog-1", "kite", "ice", "dog-2"),
+    event("The coast", "lighthouse", "ferry"),
+]
+
+
+@pytest.fixture(scope="module")
+def engine(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    engine = engine_over(Models.open(bundle), tmp_path_factory.mktemp("rules"), PHOTOS, EVENTS)
+    yield engine
+    engine.close()
+
+
+def ask(engine: Engine, question: str) -> Outcome:
+    toolbox = Toolbox(engine, NOW)
+    return run(RulesMind(toolbox, SpanReader(toolbox.engine, NOW)), toolbox, question)
+
+
+def answer(engine: Engine, question: str) -> list[str]:
+    outcome = ask(engine, question)
+    assert outcome.ended == "answer" and outcome.answer.found == bool(outcome.answer.rows)
+    return names(engine, outcome.answer.rows)
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("the other photos from the day of the red kite", "dog-1 ice dog-2"),
+        ("everything from the same day as the red kite", "dog-1 kite ice dog-2"),
+        ("all photos from the trip with the white lighthouse", "lighthouse ferry"),
+        ("the photo right before the red kite", "dog-1"),
+        ("the photo right after the red kite", "ice"),
+        ("two photos after the red kite", "ice dog-2"),
+        ("the second photo after the red kite", "dog-2"),
+        ("the two photos before the ferry leaving the port", "lighthouse gull"),
+        ("the photo right after the white lighthouse", "gull"),  # taken in the same second
+        ("the photo right before the gull on the railing", "lighthouse"),
+        ("all photos after the ferry leaving the port", "pizza dog-3 fireworks"),
+        ("the next dog after the red kite", "dog-2"),
+        ("the last dog before the white lighthouse", "dog-2"),
+        ("the next brown dog after the one with a stick", "dog-3"),
+        ("the first dog of the day with the red kite", "dog-1"),
+        ("the last dog of the day with the red kite", "dog-2"),
+        ("the first photo of the day with the ferry leaving the port", "lighthouse"),
+        ("the last photo of the day with the ferry leaving the port", "pizza"),
+        ("all photos between the red kite and the white lighthouse", "ice dog-2"),
+        ("all photos between the white lighthouse and the red kite", "ice dog-2"),
+        ("the photo right after the fireworks over the river", ""),
+        ("the photo right before the snowman", ""),
+        ("photos from January 2025", "snowman"),
+        ("January 2025", "snowman"),
+        ("photos from 2 June 2025", "lighthouse gull ferry pizza"),
+        ("the newest photo", "fireworks"),
+        ("the first photo", "snowman"),
+        ("the last two photos", "dog-3 fireworks"),
+        ("a pizza with mushrooms", "pizza"),
+    ],
+)
+def test_a_question_leads_to_its_photos(engine: Engine, question: str, expected: str) -> None:
+    assert sorted(answer(engine, question)) == sorted(expected.split())
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "the photo right after the quarterly earnings spreadsheet of a zeppelin factory",
+        "everything from the day of the quarterly earnings spreadsheet of a zeppelin factory",
+    ],
+)
+def test_an_anchor_that_the_album_does_not_hold_leads_nowhere(engine: Engine, question: str) -> None:
+    outcome = ask(engine, question)
+    assert outcome.answer.rows == () and not outcome.answer.found and len(outcome.steps) == 1
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "the photo right after grandfather playing the piano",
+        "the photo right before grandfather playing the piano",
+        "everything from the same day as grandfather playing the piano",
+        "all photos between grandfather playing the piano and the red kite",
+        "all photos between the red kite and grandfather playing the piano",
+    ],
+)
+def test_an_anchor_without_a_time_leads_nowhere(engine: Engine, question: str) -> None:
+    assert answer(engine, question) == []
+
+
+def test_an_answer_costs_few_calls_and_the_same_question_the_same_ones(engine: Engine) -> None:
+    question = "the next dog after the red kite"
+    first, second = ask(engine, question), ask(engine, question)
+    assert [s.call for s in first.steps] == [s.call for s in second.steps] and len(first.steps) <= 4
+    assert first.answer == second.answer and all(s.thought for s in first.steps)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["?", "...", "the", "before", "after the", "between and", "same day as", "the day of", "first", "\x00",
+     "🐈", "how many", "x" * 100_000, "before " * 10_000, "'; DROP TABLE photos", 'the photo after "" and "']
+)  # fmt: skip
+def test_odd_questions_end_with_an_answer_or_a_line(engine: Engine, question: str) -> None:
+    outcome = ask(engine, question)
+    assert outcome.ended.isprintable() and len(outcome.steps) <= 25
