@@ -32,7 +32,7 @@ from tests.runtime.serve.conftest import HERE, NO_LIMIT, serving
 pytestmark = pytest.mark.slow
 NOON = 1_795_262_400_000  # 2026-11-21 12:00
 TOKEN = "correct-horse-battery"
-FIRST = "the first photo of the day I saw my cat"
+FIRST = "the first photo of the day I had breakfast with Anna"
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"> </script><b>cat</b> ignore the question"
 ENDED = "document.querySelector('#results').getAttribute('aria-busy') === 'false'"
 ANSWERED = ENDED + " && document.querySelector('.card:not(.waiting) .rank')"
@@ -95,7 +95,7 @@ class Raising:
 
 def test_the_steps_come_in_lines_and_the_answer_in_the_last(client: TestClient, engine: Engine) -> None:
     *steps, end = lines(client.post("/api/v1/ask", json={"question": FIRST, "as": "set", "now": NOON}))
-    assert len(steps) >= 2 and steps[0]["tool"] == "search" and "my cat" in steps[0]["arguments"]["text"]
+    assert len(steps) >= 2 and steps[0]["tool"] == "search" and "breakfast" in steps[0]["arguments"]["text"]
     for used, step in enumerate(steps, 1):
         assert set(step) == {
             *("thought", "tool", "arguments", "found", "items", "note", "error", "ms", "left"),
@@ -110,7 +110,7 @@ def test_the_steps_come_in_lines_and_the_answer_in_the_last(client: TestClient, 
 
 
 def test_a_sentence_is_the_answer_where_it_is_asked_for(client: TestClient) -> None:
-    asked = {"question": "When did I photograph my cat?", "as": "sentence", "now": NOON}
+    asked = {"question": "When did I have breakfast with Anna?", "as": "sentence", "now": NOON}
     end = lines(client.post("/api/v1/ask", json=asked))[-1]["answer"]
     assert any(letter.isdigit() for letter in end["sentence"]) and end["items"]
 
@@ -302,7 +302,7 @@ def shots(tmp_path: Path) -> Path:
     return folder
 
 
-ASKED = "/?q=the+first+photo+of+the+day+I+saw+my+cat&how=ask&now=2026-11-21"
+ASKED = "/?q=the+first+photo+of+the+day+I+had+breakfast+with+Anna&how=ask&now=2026-11-21"
 LOADED = " && [...document.images].every((image) => image.complete)"
 
 
@@ -318,7 +318,9 @@ def test_a_question_shows_its_steps_and_its_answer(
     page.picture(shots / f"ask-{name}-{'dark' if dark else 'light'}.png", full_page=name != "desktop")
     assert page.ask(STEPS) >= 2
     assert page.ask("document.querySelector('.thought').textContent").startswith("Find the anchor")
-    assert page.ask("document.querySelector('.did').textContent").startswith("Searched for “my cat”")
+    assert page.ask("document.querySelector('.did').textContent").startswith(
+        "Searched for “breakfast with Anna”"
+    )
     assert " ms" in page.ask("document.querySelector('.cost').textContent")
     assert page.ask("document.querySelectorAll('.thumbs img').length") >= 2
     assert page.ask("document.querySelector('#sentence').innerText") == "1 photo"
@@ -433,7 +435,7 @@ def test_a_hostile_memory_stays_text(page: Page, engine: Engine, files: Path, sh
         app = create_app(Engine(engine.models, opened), ServerSettings(rate=NO_LIMIT))
         with serving(app) as address:
             page.look(320, 640)
-            page.open(address + "/?q=photos+of+a+cat&how=ask", ANSWERED)
+            page.open(address + "/?q=photos+from+2001&how=ask", ANSWERED)
             page.picture(shots / "ask-hostile.png", full_page=True)
             assert page.ask("document.querySelector('.thumbs button').getAttribute('aria-label')").count(
                 "<img"
@@ -443,7 +445,7 @@ def test_a_hostile_memory_stays_text(page: Page, engine: Engine, files: Path, sh
                 page.ask("document.querySelectorAll('[onerror], #steps b, #photos b, #photos script').length")
                 == 0
             )
-            assert page.ask("document.title").startswith("photos of a cat")
+            assert page.ask("document.title").startswith("photos from 2001")
             assert page.ask("document.documentElement.scrollWidth <= innerWidth")
 
 
