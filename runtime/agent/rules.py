@@ -12,16 +12,18 @@ from typing import Literal
 import numpy as np
 
 from . import sentences
-from .calls import Call, Filter, Search
+from .calls import Call, Combine, Filter, Search
 from .loop import NOTHING, Act, Answer, End, Observation, Turns
 from .membership import PRESENT
 from .question import MAX_READ, Question, read_question
+from .question_words import EXHAUSTIVE
 from .results import Result
 from .spans import Span
 from .toolbox import Toolbox
 
 Calls = Generator[Act, Observation, Result]  # a part of a plan; returns the result of its last call
 _ANCHORS = 5  # photos that a search for an anchor shows
+_SOON = 24  # hours that "after" reaches when it names no number and no order
 _EVENT_UNITS = ("trip", "journey", "outing", "event", "walk", "hike", "party", "visit")
 
 
@@ -87,19 +89,34 @@ class RulesMind:
             )
             if _absent(found):
                 return Result()
+        if read.without and found.rows:
+            found = yield from self._without(read, found)
         return self._ordered(read, found)
+
+    def _without(self, read: Question, found: Result) -> Calls:
+        shown = yield from _do(
+            f"Find every photo of “{read.without}”.", Search(read.without, every=True, save_as="unwanted")
+        )
+        if _absent(shown):
+            return found
+        return (
+            yield from _do("Leave these out.", Combine("minus", "found", "unwanted", save_as="found_without"))
+        )
 
     def _same(self, read: Question) -> Calls:
         anchor = yield from self._anchor(read.anchor, read.anchor_order)
         if not anchor.items or anchor.items[0].taken is None:
             return Result()
-        where = self._unit(read.unit, anchor)
-        if not read.with_anchor:
+        where, said = self._unit(read.unit, anchor, read.shift), f"the same {read.unit}"
+        if read.shift:
+            said = f"the {read.unit} {abs(read.shift)} {'after' if read.shift > 0 else 'before'}"
+        if read.side:
+            where = f"{where} and time {'<' if read.side == 'earlier' else '>'} {anchor.items[0].id}"
+            said += f", {read.side} than the anchor"
+        elif not read.with_anchor:
             where = f"{where} and not photo = {anchor.items[0].id}"
-        others = "" if read.with_anchor else ", without the anchor itself"
-        found = yield from _do(
-            f"Take the photos of the same {read.unit}{others}.", Filter(where, save_as="unit")
-        )
+            said += ", without the anchor itself"
+        found = yield from _do(f"Take the photos of {said}.", Filter(where, save_as="unit"))
         if read.target and found.rows:
             found = yield from _do(
                 f"Among them, every photo of “{read.target}”.",
@@ -107,10 +124,12 @@ class RulesMind:
             )
         return self._ordered(read, found)
 
-    def _unit(self, unit: str, anchor: Result) -> str:
-        """The condition for the unit of time around the anchor's photo."""
+    def _unit(self, unit: str, anchor: Result, shift: int = 0) -> str:
+        """The condition for the unit of time around the anchor's photo, or `shift` of them away."""
         item = anchor.items[0]
         taken = item.taken or ""
+        if shift:
+            return sentences.shifted(taken, shift, unit)
         event = self.toolbox.event_of(item.row)
         if unit in _EVENT_UNITS and event is not None:
             return f"event = {event.id}"
@@ -131,6 +150,8 @@ class RulesMind:
         if read.target:
             return (yield from self._matching(read, where))
         limit = max(read.count, 1) if read.count or read.order else 0
+        if not limit and not EXHAUSTIVE.search(read.text):
+            return (yield from self._soon(read, anchor, where))
         if (
             read.order > 1
             or (read.order == 1 and read.relation == "before")
@@ -140,6 +161,21 @@ class RulesMind:
             return self._ordered(read, found)
         thought = f"Take the photos right {read.relation} it."
         return (yield from _do(thought, Filter(where, order=side, limit=limit)))
+
+    def _soon(self, read: Question, anchor: Result, where: str) -> Calls:
+        """ "Photos after the launch" are those of the next hours; if there are none, of the nearest day."""
+        reach = -_SOON if read.relation == "before" else _SOON
+        first, last = sentences.hours(anchor.items[0].taken or "", reach)
+        near = f"{where} and time >= {first} and time <= {last}"
+        found = yield from _do(f"Take the photos within {_SOON} hours {read.relation} it.", Filter(near))
+        if found.rows:
+            return found
+        side: Literal["oldest", "newest"] = "newest" if read.relation == "before" else "oldest"
+        nearest = yield from _do("There are none: find the nearest.", Filter(where, order=side, limit=1))
+        if not nearest.items or nearest.items[0].taken is None:
+            return nearest
+        day = f"{where} and time = {nearest.items[0].taken[:10]}"
+        return (yield from _do("Take all of its day.", Filter(day)))
 
     def _matching(self, read: Question, where: str) -> Calls:
         """Photos of the target on one side of the anchor; where none is sure, the likeliest one there."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from datetime import date
+from datetime import date, datetime, timedelta
 
 import numpy as np
 
@@ -64,6 +64,32 @@ def around(taken: str, days: int) -> tuple[str, str]:
     day = date.fromisoformat(taken[:10])
     first, last = max(day.toordinal() - days, 1), min(day.toordinal() + days, date.max.toordinal())
     return date.fromordinal(first).isoformat(), date.fromordinal(last).isoformat()
+
+
+def hours(taken: str, count: int) -> tuple[str, str]:
+    """The ISO times that bound the `count` hours after an ISO time, or before it for a negative `count`."""
+    moment = datetime.fromisoformat(taken)
+    try:
+        other = moment + timedelta(hours=count)
+    except OverflowError:
+        other = moment
+    first, last = sorted((moment, other))
+    return first.isoformat(timespec="seconds"), last.isoformat(timespec="seconds")
+
+
+def shifted(taken: str, count: int, unit: str) -> str:
+    """The condition for the day `count` days after an ISO time (nights, mornings and evenings are days), or
+    for the week that many weeks after it, day 1 to day 7.
+    """
+    day = date.fromisoformat(taken[:10]).toordinal()
+    if unit != "week":
+        return f"time = {_on(day + count).isoformat()}"
+    ends = sorted((day + (1 if count > 0 else -1) * (7 * (abs(count) - 1) + 1), day + 7 * count))
+    return f"time >= {_on(ends[0]).isoformat()} and time <= {_on(ends[1]).isoformat()}"
+
+
+def _on(day: int) -> date:
+    return date.fromordinal(min(max(day, 1), date.max.toordinal()))
 
 
 def said_date(taken: str) -> str:

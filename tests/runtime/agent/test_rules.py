@@ -71,6 +71,10 @@ def answer(engine: Engine, question: str) -> list[str]:
         ("the photo right after the white lighthouse", "gull"),  # taken in the same second
         ("the photo right before the gull on the railing", "lighthouse"),
         ("all photos after the ferry leaving the port", "pizza dog-3 fireworks"),
+        ("photos after the ferry leaving the port", "pizza"),  # soon after, not for ever
+        ("earlier on the same day as the ferry leaving the port: the photos", "lighthouse gull"),
+        ("what else I photographed later on the same day as the white lighthouse", "gull ferry pizza"),
+        ("pictures of a brown dog but not with a stick", "dog-1"),
         ("the next dog after the red kite", "dog-2"),
         ("the last dog before the white lighthouse", "dog-2"),
         ("the next brown dog after the one with a stick", "dog-3"),
