@@ -96,7 +96,7 @@ class Toolbox:
         within, rankings, presence = self._within(call.within), [], None
         if call.text.strip():
             answer = self._answer(call.text, membership.CANDIDATES if call.every else call.k, within)
-            hits = membership.members(self.album, answer) if call.every else answer.hits
+            hits = membership.members(self.album, answer, self.engine.ranking) if call.every else answer.hits
             rankings.append([(hit.row, hit.probability) for hit in hits])
             presence = membership.presence(answer, self.engine.ranking)
         if call.like:
