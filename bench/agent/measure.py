@@ -22,6 +22,8 @@ from .scores import contains, set_f1, token_f1
 from .tasks import Done, Scored, Task
 
 Tell = Callable[[str], None]
+ALBUMS, QUESTIONS = ("album", "album-pixels"), ("locomo", "lihua", "camroll-qa")
+DATA = (*ALBUMS, *QUESTIONS)
 READ = 10  # photos of evidence that a sentence may rest on
 GROUPS = ("single", "set", "relation")
 STEP_QUESTIONS = (
@@ -96,28 +98,38 @@ class AgentQuality:
 
 
 def measure(
-    bundle: Path, data: Path, names: Sequence[str], threads: int, cache: Path, tell: Tell, command: str
+    bundle: Path,
+    data: Path,
+    names: Sequence[str],
+    only: Sequence[str],
+    threads: int,
+    cache: Path,
+    tell: Tell,
+    command: str,
 ) -> AgentQuality:
-    """`data`: the folder of data sets; those that are not there are left out. `names`: of minds.
+    """`data`: the folder of data sets; those that are not there are left out. `names`: of minds. `only`: some
+    of DATA, none for all.
 
     Raises DatasetError if there is none of them.
     """
+    wanted = only or DATA
     models = Models.open(bundle, "onnx", threads)
     cache.mkdir(parents=True, exist_ok=True)
     album_rows = {
         name: _album(data / "album", f"{name}.jsonl", models, names, cache, tell)
-        for name in ("album", "album-pixels")
-        if (data / "album" / f"{name}.jsonl").is_file()
+        for name in ALBUMS
+        if name in wanted and (data / "album" / f"{name}.jsonl").is_file()
     }
     sentences = [
         row
-        for name in ("locomo", "lihua", "camroll-qa")
-        if (data / name).is_dir()
+        for name in QUESTIONS
+        if name in wanted and (data / name).is_dir()
         for row in _questions(data, name, models, names, cache, tell)
     ]
     if not album_rows and not sentences:
-        raise datasets.DatasetError(f"{data}: none of album, locomo, lihua, camroll-qa is there")
-    return AgentQuality(machine.read(), command, album_rows, tuple(sentences), _steps(models, cache, tell))
+        raise datasets.DatasetError(f"{data}: none of {', '.join(wanted)} is there")
+    steps = None if only else _steps(models, cache, tell)
+    return AgentQuality(machine.read(), command, album_rows, tuple(sentences), steps)
 
 
 def _album(

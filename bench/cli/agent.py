@@ -17,6 +17,8 @@ from ..tables import Sheet
 from .options import PATH, bundle_option, spinner, threads_option
 from .quality import shown_command
 
+DATA = ("album", "album-pixels", "locomo", "lihua", "camroll-qa")  # as measure.DATA, which imports models
+
 if TYPE_CHECKING:
     from ..agent.measure import AgentQuality
 
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
 @click.option(
     "--mind", "names", multiple=True, default=("rules",), show_default=True, help="A mind; repeat for more."
 )
+@click.option(
+    "--only", multiple=True, type=click.Choice(DATA), help="A data set; repeat for more. [default: all]"
+)
 @click.option("--output", type=PATH, default=None, help="Write the JSON to this file.")
 @click.option("--json", "as_json", is_flag=True, help="Print the JSON instead of the tables.")
 @threads_option
@@ -38,6 +43,7 @@ def agent(
     data: Path,
     cache: Path,
     names: tuple[str, ...],
+    only: tuple[str, ...],
     output: Path | None,
     as_json: bool,
     threads: int,
@@ -53,10 +59,13 @@ def agent(
             bundle,
             data,
             names,
+            only,
             threads,
             cache,
             lambda text: progress.update(task, description=text),
-            shown_command("agent", bundle, tuple(f"--mind {name}" for name in names)),
+            shown_command(
+                "agent", bundle, (*(f"--mind {name}" for name in names), *(f"--only {name}" for name in only))
+            ),
         )
         text = json.dumps(asdict(result), ensure_ascii=False)
         if output:

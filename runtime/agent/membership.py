@@ -14,7 +14,7 @@ from gamer.index import Album
 from ..bundle.manifest import Ranking
 from ..search.answer import Answer, Hit
 
-CANDIDATES = 60  # hits that are looked at
+CANDIDATES = 40  # hits that are looked at
 # The best point of a grid on the 26 visual sets of the development album (mean F1 0.67, left out one by one
 # 0.64; with the best number of hits for each query it would be 0.78).
 ALL_WORDS = 0.99  # share of the query's words, by rarity, that a hit's memories hold
