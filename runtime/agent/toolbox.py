@@ -61,6 +61,7 @@ class Toolbox:
         self.album, self._now = view, now
         self._viewer = viewer or read_what_is_known
         self.subsets: dict[str, RowArray] = {}
+        self._seen: dict[str, int] = {}  # the rows of the short ids that a tool has shown
         self.timeline = Timeline(self.album.times())
         self._conditions = Conditions(self.album, engine.models.gazetteer, self.timeline, self.row_of)
 
@@ -73,6 +74,8 @@ class Toolbox:
 
     def row_of(self, name: str) -> int:
         """The row of a photo named by its short id or by its own. Raises ToolError."""
+        if name in self._seen:  # reading all ids of a large album takes as long as a search
+            return self._seen[name]
         if name in self._rows:
             return self._rows[name]
         raise ToolError(f"no photo {name[:60]!r}: give an id that a tool has shown")
@@ -83,10 +86,12 @@ class Toolbox:
     def items(self, rows: Sequence[int] | RowArray, scores: Sequence[float | None] = ()) -> tuple[Item, ...]:
         photos = self.album.photos(rows)
         known = scores or [None] * len(photos)
-        return tuple(
+        items = tuple(
             Item(image_id(photo.id), int(row), iso(photo.wall), shown_memory(photo), score)
             for photo, row, score in zip(photos, rows, known, strict=True)
         )
+        self._seen.update((item.id, item.row) for item in items)
+        return items
 
     # The tools, by their names in calls.TOOLS.
 
