@@ -41,6 +41,8 @@ def page() -> str:
         layers(),
         operators(),
         quality(),
+        agents(),
+        events(),
         growth(),
         neighbours(),
         language_model(),
@@ -257,6 +259,66 @@ def quality() -> str:
     command = "gamer bench quality DATASET -b out/pocket --all"
     heads = ("method", *SETS)
     return section("Quality", command, [*names, "ranking-fit.json"], text, table(heads, rows))
+
+
+def agents() -> str:
+    """Sets and sentences; see bench/agent/measure.py."""
+    d, groups = load("agent.json"), ("single", "set", "relation")
+    sets = [
+        (
+            f"{name}: {row['method']}",
+            *(f"{row['groups'][g]['exact']:.2f}, {row['groups'][g]['f1']:.2f}" for g in groups),
+            f"{row['groups']['absent']['refused']:.0%}",
+        )
+        for name, rows in d["albums"].items()
+        for row in rows
+    ]
+    sentences = [
+        (
+            f"{row['dataset']}: {row['method']}",
+            row["questions"],
+            f"{row['evidence']:.3f}",
+            None if row["f1"] is None else f"{row['f1']:.3f}",
+            None if row["right"] is None else f"{row['right']:.3f}",
+            f"{row['refused']:.0%}",
+        )
+        for row in d["sentences"]
+    ]
+    steps = d["steps"]
+    text = (
+        "Queries of one photo, of a set, of a relation to an anchor, and of what is not there: exact sets "
+        "and F1. The baselines have the best threshold for these very queries. Then short answers: evidence "
+        f"among ten photos. A call of `rules` over {steps['photos']:,} photos takes {steps['p50']} ms (95th percentile "
+        f"{steps['p95']} ms)."
+    )
+    return section(
+        "Questions in several steps",
+        "gamer bench agent -b out/pocket --data DATA --cache DIR",
+        ["agent.json"],
+        text,
+        table(("album: method", "one", "set", "relation", "absent refused"), sets),
+        table(("data set: method", "questions", "evidence", "token F1", "right", "refused"), sentences),
+    )
+
+
+def events() -> str:
+    """Segmentation; see bench/events/measure.py."""
+    d = load("events.json")
+    rows = [
+        (row["name"], f"{row['mean']['boundary']:.3f}", f"{row['mean']['pairwise']:.3f}")
+        for row in d["methods"]
+    ]
+    text = (
+        f"F1 of boundaries and of pairs of photos in one event, {sum(d['photos'].values()):,} photos, macro "
+        f"over {len(d['photos'])} users; the rules are fitted to the other users, the gaps to these."
+    )
+    return section(
+        "Events",
+        "gamer bench events -b out/pocket --data camroll-mpr",
+        ["events.json"],
+        text,
+        table(("method", "boundaries", "pairs"), rows),
+    )
 
 
 def growth() -> str:
