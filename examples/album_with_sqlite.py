@@ -23,7 +23,7 @@ WHERE memories_fts MATCH ? ORDER BY bm25(memories_fts)
 def main(album: Path, word: str) -> None:
     connection = sqlite3.connect(album.resolve().as_uri() + "?mode=ro", uri=True)
     assert connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,), f"{album}: no album"
-    assert connection.execute("PRAGMA user_version").fetchone()[0] in (1, 2, 3), f"{album}: of a later version"
+    assert connection.execute("PRAGMA user_version").fetchone()[0] in (1, 2, 3), f"{album}: a later version"
     quoted = '"' + word.replace('"', '""') + '"'
     for photo, taken_at, offset, lat, lon, text in connection.execute(QUERY, (quoted,)):
         when = "time unknown"

@@ -288,8 +288,8 @@ def agents() -> str:
     text = (
         "Queries of one photo, of a set, of a relation to an anchor, and of what is not there: exact sets "
         "and F1. The baselines have the best threshold for these very queries. Then short answers: evidence "
-        f"among ten photos. A call of `rules` over {steps['photos']:,} photos takes {steps['p50']} ms (95th percentile "
-        f"{steps['p95']} ms)."
+        f"among ten photos. A call of `rules` over {steps['photos']:,} photos takes {steps['p50']} ms (95th "
+        f"percentile {steps['p95']} ms)."
     )
     return section(
         "Questions in several steps",
