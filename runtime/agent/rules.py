@@ -122,6 +122,8 @@ class RulesMind:
                 f"Among them, every photo of “{read.target}”.",
                 Search(read.target, within="unit", every=True, save_as="found"),
             )
+            if _absent(found):
+                return Result()
         return self._ordered(read, found)
 
     def _unit(self, unit: str, anchor: Result, shift: int = 0) -> str:
@@ -211,6 +213,8 @@ class RulesMind:
                 f"Among them, every photo of “{read.target}”.",
                 Search(read.target, within="between", every=True, save_as="found"),
             )
+            if _absent(found):
+                return Result()
         return self._ordered(read, found)
 
     def _anchor(self, phrase: str, order: int) -> Calls:

@@ -30,6 +30,7 @@ from .results import Item, Result, one_line
 from .timeline import Timeline, iso
 
 MAX_SUBSETS = 50
+MAX_VIEW = 8_000  # characters of a viewer's answer
 _ALL = "all"  # the subset that is always there
 _LIKE_WEIGHTS = {"image": 0.6, "text": 0.4}  # of a photo's likeness to examples, by channel
 RRF = 60  # of reciprocal rank fusion, where a search has both a text and examples
@@ -207,7 +208,7 @@ class Toolbox:
         rows = [self.row_of(name) for name in call.ids] or [int(row) for row in self.subset(call.within)]
         if len(rows) > most:
             raise ToolError(f"view: {len(rows)} photos; look at {most} at a time")
-        answer = self._viewer(call.prompt, self.album.photos(rows))
+        answer = self._viewer(call.prompt, self.album.photos(rows))[:MAX_VIEW]
         return Result(tuple(rows), self.items(rows), answer, data=answer)
 
     def _combine(self, call: calls.Combine) -> Result:
