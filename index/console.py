@@ -9,8 +9,11 @@ import click
 
 
 def plain(text: str) -> str:
-    """`text` with control characters replaced, so that an album's content cannot control the terminal."""
-    return "".join(c if c.isprintable() else "\ufffd" for c in text)
+    """`text` in one line without control characters, so that an album's content cannot control the terminal.
+
+    Line breaks and tabs, which text read in pictures is full of, become spaces; the others are marked.
+    """
+    return "".join(c if c.isprintable() else " " if c in "\n\r\t" else "\ufffd" for c in text)
 
 
 def fail(command: str, message: str, code: int = 1) -> NoReturn:

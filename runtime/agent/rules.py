@@ -40,9 +40,9 @@ class RulesMind:
         if end == "sentence" and read.asks != "count":
             return (yield from self._said(read))
         found = yield from self._found(read)
-        if end == "sentence":
-            return sentences.count(found)
-        return Answer(found.rows, _counted(found)) if found.rows else NOTHING
+        if not found.rows:
+            return replace(NOTHING, sentence=found.note or NOTHING.sentence)
+        return sentences.count(found) if end == "sentence" else Answer(found.rows, _counted(found))
 
     def _said(self, read: Question) -> Generator[Act, Observation, Answer]:
         """A sentence rests on the memories nearest to the question, and on what its relation leads to."""
@@ -88,7 +88,7 @@ class RulesMind:
                 f"Find every photo of “{read.target}”.", Search(read.target, every=True, save_as="found")
             )
             if _absent(found):
-                return Result()
+                return _no(f"The album does not seem to have “{read.target}”.")
         if read.without and found.rows:
             found = yield from self._without(read, found)
         return self._ordered(read, found)
@@ -106,7 +106,7 @@ class RulesMind:
     def _same(self, read: Question) -> Calls:
         anchor = yield from self._anchor(read.anchor, read.anchor_order)
         if not anchor.items or anchor.items[0].taken is None:
-            return Result()
+            return _undated(anchor, read.anchor)
         where, said = self._unit(read.unit, anchor, read.shift), f"the same {read.unit}"
         if read.shift:
             said = f"the {read.unit} {abs(read.shift)} {'after' if read.shift > 0 else 'before'}"
@@ -117,13 +117,16 @@ class RulesMind:
             where = f"{where} and not photo = {anchor.items[0].id}"
             said += ", without the anchor itself"
         found = yield from _do(f"Take the photos of {said}.", Filter(where, save_as="unit"))
-        if read.target and found.rows:
+        if not found.rows:
+            day = sentences.said_date(anchor.items[0].taken)
+            return _no(f"“{read.anchor}” is from {day}; there are no photos of {said}.")
+        if read.target:
             found = yield from _do(
                 f"Among them, every photo of “{read.target}”.",
                 Search(read.target, within="unit", every=True, save_as="found"),
             )
             if _absent(found):
-                return Result()
+                return _no(f"None of the photos of {said} seems to show “{read.target}”.")
         return self._ordered(read, found)
 
     def _unit(self, unit: str, anchor: Result, shift: int = 0) -> str:
@@ -145,7 +148,7 @@ class RulesMind:
     def _around(self, read: Question) -> Calls:
         anchor = yield from self._anchor(read.anchor, read.anchor_order)
         if not anchor.items or anchor.items[0].taken is None:
-            return Result()
+            return _undated(anchor, read.anchor)
         sign = "<" if read.relation == "before" else ">"
         side: Literal["oldest", "newest"] = "newest" if read.relation == "before" else "oldest"
         where = f"time {sign} {anchor.items[0].id}"
@@ -192,7 +195,7 @@ class RulesMind:
                 f"None is sure: look at all photos {read.relation} it.", Filter(where, save_as="side")
             )
             if not side.rows:
-                return Result()
+                return _no(f"There is no photo {read.relation} it.")
             found = yield from _do("Take the likeliest of them.", Search(read.target, within="side", k=1))
             return found
         if read.count and not read.order:  # "the cat before it" is the nearest one
@@ -202,8 +205,9 @@ class RulesMind:
     def _between(self, read: Question) -> Calls:
         first = yield from self._anchor(read.anchor, 0)
         second = yield from self._anchor(read.other, 0)
-        if not first.items or not second.items or None in (first.items[0].taken, second.items[0].taken):
-            return Result()
+        for found, phrase in ((first, read.anchor), (second, read.other)):
+            if not found.items or found.items[0].taken is None:
+                return _undated(found, phrase)
         a, b = sorted((first.items[0], second.items[0]), key=lambda item: item.taken or "")
         found = yield from _do(
             "Take the photos between the two.", Filter(f"time > {a.id} and time < {b.id}", save_as="between")
@@ -214,7 +218,7 @@ class RulesMind:
                 Search(read.target, within="between", every=True, save_as="found"),
             )
             if _absent(found):
-                return Result()
+                return _no(f"None of the photos between the two seems to show “{read.target}”.")
         return self._ordered(read, found)
 
     def _anchor(self, phrase: str, order: int) -> Calls:
@@ -224,13 +228,13 @@ class RulesMind:
                 f"Find every photo of the anchor, “{phrase}”.", Search(phrase, every=True, save_as="anchors")
             )
             if _absent(found):
-                return Result()
+                return _no(f"The album does not seem to have “{phrase}”.")
             side: Literal["oldest", "newest"] = "oldest" if order > 0 else "newest"
             return (
                 yield from _do("Take the one in question.", Filter(within="anchors", order=side, limit=1))
             )
         found = yield from _do(f"Find the anchor, “{phrase}”.", Search(phrase, k=_ANCHORS))
-        return Result() if _absent(found) else found
+        return _no(f"The album does not seem to have “{phrase}”.") if _absent(found) else found
 
     def _ordered(self, read: Question, found: Result) -> Result:
         """The first, last or n-th of what was found, or all of it; with `occasion` all of that one day."""
@@ -250,6 +254,16 @@ class RulesMind:
 def _do(thought: str, call: Call) -> Calls:
     observation = yield Act(thought, call)
     return observation.result
+
+
+def _no(why: str) -> Result:
+    """Nothing, with the sentence that says why."""
+    return Result(note=why)
+
+
+def _undated(anchor: Result, phrase: str) -> Result:
+    """Nothing: the anchor was not found, or has no date from which to go on."""
+    return anchor if not anchor.items else _no(f"The album does not know when “{phrase}” was.")
 
 
 def _absent(found: Result) -> bool:

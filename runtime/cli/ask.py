@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -130,10 +131,12 @@ def ask(
             Budget(most_calls, most_views, most_turns),
             on_step=_print_step_as_json if as_json else _print_step,
         )
+        files = [photo.path or photo.id for photo in engine.album.photos(outcome.answer.rows)]
+        engine.close()
     if as_json:
-        click.echo(json.dumps(outcome_json(outcome), ensure_ascii=False))
+        click.echo(json.dumps(outcome_json(outcome, files), ensure_ascii=False))
     else:
-        _print_outcome(outcome)
+        _print_outcome(outcome, files)
     if outcome.ended not in ("answer", "budget"):
         raise SystemExit(130 if outcome.ended == "interrupted" else 1)
 
@@ -152,14 +155,15 @@ def step_json(step: Step) -> dict[str, Any]:
     }
 
 
-def outcome_json(outcome: Outcome) -> dict[str, Any]:
+def outcome_json(outcome: Outcome, files: Sequence[str]) -> dict[str, Any]:
+    """An outcome as JSON. `files`: the path of each photo, or its id in the album if it has no file."""
     return {
         "question": outcome.question,
         "end": outcome.end,
         "mind": outcome.mind,
         "sentence": outcome.answer.sentence,
         "found": outcome.answer.found,
-        "photos": [asdict(item) for item in outcome.photos],
+        "photos": [asdict(item) | {"file": file} for item, file in zip(outcome.photos, files, strict=True)],
         "ended": outcome.ended,
         "steps": len(outcome.steps),
         "left": asdict(outcome.left),
@@ -182,11 +186,11 @@ def _print_step(step: Step) -> None:
     click.echo(plain(line))
 
 
-def _print_outcome(outcome: Outcome) -> None:
+def _print_outcome(outcome: Outcome, files: Sequence[str]) -> None:
     if outcome.ended == "budget":
         click.echo("gamer ask: the budget is used up; this is what was found", err=True)
     elif outcome.ended != "answer":
         click.echo(plain(f"gamer ask: {outcome.ended}"), err=True)
     click.echo(plain(outcome.answer.sentence))
-    for item in outcome.photos:
-        click.echo(plain(f"  {item.taken or 'undated':19}  {item.id}  {shortened(item.memory or '', 90)}"))
+    for item, file in zip(outcome.photos, files, strict=True):
+        click.echo(plain(f"  {item.taken or 'undated':19}  {shortened(item.memory or '', 90)}  {file}"))

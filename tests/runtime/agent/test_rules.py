@@ -140,3 +140,27 @@ def test_an_answer_costs_few_calls_and_the_same_question_the_same_ones(engine: E
 def test_odd_questions_end_with_an_answer_or_a_line(engine: Engine, question: str) -> None:
     outcome = ask(engine, question)
     assert outcome.ended.isprintable() and len(outcome.steps) <= 25
+
+
+@pytest.mark.parametrize(
+    ("question", "why"),
+    [
+        (
+            "the other photos from the day of the fireworks over the river",
+            "“the fireworks over the river” is from 31 December 2025; there are no photos of the same day, "
+            "without the anchor itself.",
+        ),
+        (
+            "what else I photographed on the day of the nuclear submarine",
+            "The album does not seem to have “the nuclear submarine”.",
+        ),
+        (
+            "the photo right after grandfather playing the piano",
+            "The album does not know when “grandfather playing the piano” was.",
+        ),
+    ],
+)
+def test_an_answer_without_photos_says_what_is_missing(engine: Engine, question: str, why: str) -> None:
+    outcome = ask(engine, question)
+    assert (outcome.answer.rows, outcome.answer.found) == ((), False)
+    assert outcome.answer.sentence == why
