@@ -113,7 +113,7 @@ class Album:
 
     def ids(self) -> list[str]:
         """The photos' ids, by row."""
-        return [str(name) for (name,) in self._file.sql("SELECT id FROM photos ORDER BY row")]
+        return self._file.load(loader.photo_ids)
 
     def row_of(self, photo_id: str) -> int:
         matches = self._file.sql("SELECT row FROM photos WHERE id=?", (photo_id,))
@@ -139,7 +139,7 @@ class Album:
     @cached_property
     def _images(self) -> dict[str, list[int]]:
         rows: dict[str, list[int]] = {}
-        for row, photo_id in enumerate(self._file.load(loader.photo_ids)):
+        for row, photo_id in enumerate(self.ids()):
             rows.setdefault(image_id(photo_id), []).append(row)
         return rows
 

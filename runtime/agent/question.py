@@ -89,7 +89,8 @@ def read_question(text: str, names_a_time: Callable[[str], bool] = lambda _: Fal
     for read in (_earlier, _shifted, _same, _leading, _between, _around):
         if (found := read(question, flat)) is not None and not _is_time(found, names_a_time):
             return _finished(found)
-    return _finished(_headed(_without(question, flat), _without(question, flat).target))
+    wanted = _without(question, flat)
+    return _finished(_headed(wanted, wanted.target))
 
 
 def _without(question: Question, flat: str) -> Question:

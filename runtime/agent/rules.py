@@ -64,15 +64,8 @@ class RulesMind:
 
     def _found(self, read: Question) -> Calls:
         """The set of photos that a question asks for."""
-        if read.relation == "same":
-            found = yield from self._same(read)
-        elif read.relation == "between":
-            found = yield from self._between(read)
-        elif read.relation:
-            found = yield from self._around(read)
-        else:
-            found = yield from self._plain(read)
-        return found
+        plans = {"": self._plain, "same": self._same, "between": self._between}
+        return (yield from plans.get(read.relation, self._around)(read))
 
     def _plain(self, read: Question) -> Calls:
         """A question without an anchor: a time alone is a filter, all else a search."""

@@ -21,6 +21,7 @@ from gamer.index.entities.words import query_terms
 
 from ..search.answer import Answer
 from ..search.engine import Engine
+from ..search.hits import shown_memory
 from ..search.options import SearchOptions
 from . import calls, membership
 from .calls import SHOWN, VIEWED, VIEWED_OF_SET, ToolError
@@ -258,12 +259,6 @@ class Toolbox:
         shown = [(ids[row], row) for row in self._everything.tolist()]
         # A short id wins: a file may be named as another photo's short id is.
         return dict(shown) | {image_id(photo_id): row for photo_id, row in shown}
-
-
-def shown_memory(photo: Photo) -> str | None:
-    """The memory to show with a photo: what a person wrote or the picture says, else a label or a place."""
-    texts = [m.text for m in photo.memories if m.source not in ("label", "place")]
-    return next(iter(texts or [m.text for m in photo.memories]), None)
 
 
 def read_what_is_known(prompt: str, photos: Sequence[Photo]) -> str:

@@ -16,7 +16,16 @@ from ..agent.loop import ENDS, Budget, End, Outcome, Step
 from ..agent.results import one_line as shortened
 from ..errors import RuntimeFailure
 from .console import one_line, plain
-from .options import PATH, backend_option, json_option, memory_option, random_option, threads_option
+from .options import (
+    PATH,
+    album_bundle_option,
+    backend_option,
+    json_option,
+    memory_option,
+    now_option,
+    random_option,
+    threads_option,
+)
 from .search import find_bundle
 
 MINDS = ("rules", "llm")
@@ -25,13 +34,7 @@ MINDS = ("rules", "llm")
 @click.command()
 @click.argument("album", type=PATH)
 @click.argument("question")
-@click.option(
-    "-b",
-    "--bundle",
-    type=PATH,
-    default=None,
-    help="Bundle directory. [default: $GAMER_BUNDLE, else out/pocket beside or above the album]",
-)
+@album_bundle_option
 @click.option(
     "--as",
     "end",
@@ -66,12 +69,7 @@ MINDS = ("rules", "llm")
 @click.option("--calls", "most_calls", type=click.IntRange(1, 1000), default=25, show_default=True)
 @click.option("--views", "most_views", type=click.IntRange(0, 100), default=5, show_default=True)
 @click.option("--turns", "most_turns", type=click.IntRange(1, 1000), default=30, show_default=True)
-@click.option(
-    "--now",
-    type=click.DateTime(),
-    default=None,
-    help="The day that 'last spring' counts from. [default: now]",
-)
+@now_option
 @backend_option
 @threads_option
 @memory_option

@@ -9,24 +9,21 @@ from pathlib import Path
 import click
 
 from .console import one_line
-from .options import PATH, backend_option, memory_option, random_option, threads_option
+from .options import (
+    PATH,
+    album_bundle_option,
+    backend_option,
+    memory_option,
+    now_option,
+    random_option,
+    threads_option,
+)
 
 
 @click.command()
 @click.argument("album", type=PATH)
-@click.option(
-    "-b",
-    "--bundle",
-    type=PATH,
-    default=None,
-    help="Bundle directory. [default: $GAMER_BUNDLE, else out/pocket beside or above the album]",
-)
-@click.option(
-    "--now",
-    type=click.DateTime(),
-    default=None,
-    help="The day that 'last spring' counts from. [default: now]",
-)
+@album_bundle_option
+@now_option
 @click.option(
     "--local",
     is_flag=True,

@@ -18,6 +18,19 @@ backend_option = click.option(
 threads_option = click.option(
     "--threads", type=click.IntRange(1, 64), default=THREADS, show_default=True, help="Threads per model."
 )
+album_bundle_option = click.option(
+    "-b",
+    "--bundle",
+    type=PATH,
+    default=None,
+    help="Bundle directory. [default: $GAMER_BUNDLE, else out/pocket beside or above the album]",
+)
+now_option = click.option(
+    "--now",
+    type=click.DateTime(),
+    default=None,
+    help="The day that 'last spring' counts from. [default: now]",
+)
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object instead of a table."
 )

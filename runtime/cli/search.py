@@ -19,7 +19,16 @@ from ..errors import RuntimeFailure
 from ..models.models import Models
 from ..search.answer import LAYERS, MODES, REFINEMENTS, Answer, Hit
 from .console import one_line, plain
-from .options import PATH, backend_option, json_option, memory_option, random_option, threads_option
+from .options import (
+    PATH,
+    album_bundle_option,
+    backend_option,
+    json_option,
+    memory_option,
+    now_option,
+    random_option,
+    threads_option,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,13 +37,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("album", type=PATH)
 @click.argument("query")
-@click.option(
-    "-b",
-    "--bundle",
-    type=PATH,
-    default=None,
-    help="Bundle directory. [default: $GAMER_BUNDLE, else out/pocket beside or above the album]",
-)
+@album_bundle_option
 @click.option(
     "-k", type=click.IntRange(1, 1000), default=None, help="How many photos. [default: the bundle's K]"
 )
@@ -54,12 +57,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="paper: cube, nodes over δ, cosine alone.",
 )
-@click.option(
-    "--now",
-    type=click.DateTime(),
-    default=None,
-    help="The day that 'last spring' counts from. [default: now]",
-)
+@now_option
 @backend_option
 @threads_option
 @memory_option

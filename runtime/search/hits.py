@@ -62,14 +62,14 @@ def hits(
                 score=round(sum(parts.values()), 4),
                 probability=round(present * float(likelihoods[position]), 4),
                 parts=parts,
-                memory=_shown_memory(photo),
+                memory=shown_memory(photo),
                 matched=tuple(match.name for match in matches if row in match.photos)[:4],
             )
         )
     return tuple(out)
 
 
-def _shown_memory(photo: Photo) -> str | None:
+def shown_memory(photo: Photo) -> str | None:
     """The memory to show with a hit: written by a person or read in the picture, else a label or place."""
     texts = [m.text for m in photo.memories if m.source not in ("label", "place")]
     return next(iter(texts or [m.text for m in photo.memories]), None)
