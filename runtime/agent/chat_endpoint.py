@@ -27,7 +27,7 @@ MAX_ANSWER = 2_000_000  # bytes
 TIMEOUT = 120.0  # seconds of one request, from the first byte sent to the last one read
 MAX_BACKOFF = 10.0  # seconds
 _PATH = "/chat/completions"
-_HINTS = {401: f"check {KEY}", 403: f"check {KEY}", 404: "check the endpoint's address and the model's name"}
+_HINTS = {401: "check {key}", 403: "check {key}", 404: "check the endpoint's address and the model's name"}
 
 
 class EndpointError(RuntimeFailure):
@@ -36,7 +36,8 @@ class EndpointError(RuntimeFailure):
 
 @dataclass(frozen=True)
 class Endpoint:
-    """`url`: up to and without "/chat/completions". `timeout`, `backoff`: seconds; see TIMEOUT.
+    """`url`: up to and without "/chat/completions". `timeout`, `backoff`: seconds; see TIMEOUT. `key`: the
+    environment variable that holds its key.
 
     Raises RuntimeFailure for an address that is none, or a model without a name.
     """
@@ -45,6 +46,7 @@ class Endpoint:
     model: str
     timeout: float = TIMEOUT
     backoff: float = 2.0
+    key: str = KEY
 
     def __post_init__(self) -> None:
         if not self.model.strip() or not self.model.isprintable() or len(self.model) > 200:
@@ -59,7 +61,7 @@ class Endpoint:
             raise RuntimeFailure(f"the endpoint is no address such as {DEFAULT_ENDPOINT}")
         if "@" in parts.netloc or parts.query or parts.fragment:
             raise RuntimeFailure(
-                f"the endpoint's address holds more than host and path; a key goes into {KEY}"
+                f"the endpoint's address holds more than host and path; a key goes into {self.key}"
             )
 
     @property
@@ -86,6 +88,7 @@ class Endpoint:
             raise EndpointError(f"{self.host}: redirects elsewhere; name the address that answers itself")
         if status != 200:
             hint = _HINTS.get(status, "try again later" if status == 429 or status >= 500 else "")
+            hint = hint.format(key=self.key)
             raise EndpointError(f"{self.host}: refused with status {status}" + (f"; {hint}" if hint else ""))
         if len(data) > MAX_ANSWER:
             raise EndpointError(f"{self.host}: the answer is longer than {MAX_ANSWER} bytes")
@@ -127,14 +130,24 @@ class Endpoint:
 
     def _headers(self) -> dict[str, str]:
         headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "gamer"}
-        key = os.environ.get(KEY, "").strip()
+        key = os.environ.get(self.key, "").strip()
         if not (key.isascii() and key.isprintable()):
-            raise EndpointError(f"{KEY} holds characters that no key has")
+            raise EndpointError(f"{self.key} holds characters that no key has")
         return headers | ({"Authorization": f"Bearer {key}"} if key else {})
 
     def _wait(self, retry_after: str | None) -> float:
         asked = float(retry_after) if retry_after and retry_after.isdecimal() else 0.0
         return min(max(self.backoff, asked), MAX_BACKOFF)
+
+
+def words_of(message: Mapping[str, Any]) -> str:
+    """A message's words; of content in parts, its texts."""
+    content = message.get("content")
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, dict)]
+        content = "\n".join(part for part in parts if isinstance(part, str))
+    text = content if isinstance(content, str) else ""
+    return text.encode("utf-8", "replace").decode()  # JSON may hold half a surrogate pair
 
 
 def _cut(connected: socket.socket, late: threading.Event) -> None:

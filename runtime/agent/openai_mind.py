@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import RuntimeFailure
 from . import calls
 from .calls import ToolError
-from .chat_endpoint import Endpoint
+from .chat_endpoint import Endpoint, words_of
 from .context import LEAST_CONTEXT, MAX_CONTEXT, Message, Session, condensed, tokens
 from .loop import NOTHING, Act, Answer, Budget, End, Observation, Turns
 from .results import one_line
@@ -93,7 +93,7 @@ class OpenAiMind:
         task = _Task([system, {"role": "user", "content": question}], Session(question))
         while True:
             message = self._ask(task)
-            thought, wishes = _text(message), _wishes(message)
+            thought, wishes = words_of(message), _wishes(message)
             if not wishes:
                 if (answer := self._final(thought, end)) is not None:
                     return answer
@@ -187,16 +187,6 @@ def tool_definitions() -> list[dict[str, Any]]:
 
 
 TOOLS = tool_definitions()
-
-
-def _text(message: Mapping[str, Any]) -> str:
-    """The message's words; of content in parts, its texts."""
-    content = message.get("content")
-    if isinstance(content, list):
-        parts = [part.get("text") for part in content if isinstance(part, dict)]
-        content = "\n".join(part for part in parts if isinstance(part, str))
-    text = content if isinstance(content, str) else ""
-    return text.encode("utf-8", "replace").decode()  # JSON may hold half a surrogate pair
 
 
 def _wishes(message: Mapping[str, Any]) -> list[_Wish]:

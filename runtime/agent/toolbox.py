@@ -11,12 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from gamer.index import Event, Memory, Photo, RowArray, RowSet, image_id, top
+from gamer.index import Event, Photo, RowArray, RowSet, image_id, top
 from gamer.index.album.leaving_view import open_leaving
+from gamer.index.album.sharing import may_leave
 from gamer.index.entities.words import query_terms
 
 from ..search.answer import Answer
@@ -29,6 +30,7 @@ from .conditions import Conditions
 from .expression import evaluate, parse_condition
 from .results import Item, Result, one_line
 from .timeline import Timeline, iso
+from .vision import Viewer, quoted, read_what_is_known
 
 MAX_SUBSETS = 50
 MAX_VIEW = 8_000  # characters of a viewer's answer
@@ -37,17 +39,12 @@ _LIKE_WEIGHTS = {"image": 0.6, "text": 0.4}  # of a photo's likeness to examples
 RRF = 60  # of reciprocal rank fusion, where a search has both a text and examples
 
 
-class Viewer(Protocol):
-    """Answers a prompt about photos."""
-
-    def __call__(self, prompt: str, photos: Sequence[Photo]) -> str: ...
-
-
 class Toolbox:
     """The tools over one engine's album. `now`: wall time, from which "last spring" is counted.
 
-    `leaving`: who asks runs elsewhere; the tools then work over an album in which what must stay on the
-    device does not exist. Its rows are those of the engine's own album.
+    `viewer`: what answers `view`; without one, what is known of the photos. `leaving`: who asks runs
+    elsewhere; the tools then work over an album in which what must stay on the device does not exist. Its
+    rows are those of the engine's own album.
     """
 
     def __init__(
@@ -58,7 +55,7 @@ class Toolbox:
         leaving: bool = False,
     ) -> None:
         view, rows = open_leaving(engine.album) if leaving else (engine.album, np.arange(len(engine.album)))
-        self.leaving, self._everything = leaving, rows
+        self.leaving, self._everything, self._whole = leaving, rows, engine.album
         self.engine = Engine(engine.models, view, engine.ranking) if leaving else engine
         self.album, self._now = view, now
         self._viewer = viewer or read_what_is_known
@@ -199,7 +196,7 @@ class Toolbox:
         photo = self.album.photo(row)
         record = self._record(row, photo)
         memories = [{"source": m.source, "text": m.text} for m in photo.memories]
-        note = _lines([_quoted(m, 1_000) for m in photo.memories], SHOWN)
+        note = _lines([quoted(m, 1_000) for m in photo.memories], SHOWN)
         return Result((row,), self.items([row]), note, data=record | {"memories": memories})
 
     def _view(self, call: calls.View) -> Result:
@@ -209,8 +206,18 @@ class Toolbox:
         rows = [self.row_of(name) for name in call.ids] or [int(row) for row in self.subset(call.within)]
         if len(rows) > most:
             raise ToolError(f"view: {len(rows)} photos; look at {most} at a time")
-        answer = self._viewer(call.prompt, self.album.photos(rows))[:MAX_VIEW]
+        answer = self._viewer(call.prompt, self._to_view(rows))[:MAX_VIEW]
         return Result(tuple(rows), self.items(rows), answer, data=answer)
+
+    def _to_view(self, rows: list[int]) -> list[Photo]:
+        """The photos for the viewer; where answers leave, a picture with a withheld memory has no file."""
+        photos = self.album.photos(rows)
+        if not self.leaving:
+            return photos
+        whole = [all(may_leave(memory) for memory in photo.memories) for photo in self._whole.photos(rows)]
+        return [
+            photo if shown else replace(photo, path=None) for photo, shown in zip(photos, whole, strict=True)
+        ]
 
     def _combine(self, call: calls.Combine) -> Result:
         if not call.save_as:
@@ -259,19 +266,6 @@ class Toolbox:
         shown = [(ids[row], row) for row in self._everything.tolist()]
         # A short id wins: a file may be named as another photo's short id is.
         return dict(shown) | {image_id(photo_id): row for photo_id, row in shown}
-
-
-def read_what_is_known(prompt: str, photos: Sequence[Photo]) -> str:
-    """The viewer without a vision model: labels, text in the picture and memories, quoted."""
-    lines = []
-    for photo in photos:
-        seen = [_quoted(m, 300) for m in photo.memories[:SHOWN]]
-        lines.append(f"{image_id(photo.id)}: {'; '.join(seen) or 'nothing is known of it'}")
-    return "\n".join(lines)
-
-
-def _quoted(memory: Memory, most: int) -> str:
-    return f'{one_line(memory.source, 20)}: "{one_line(memory.text, most)}"'
 
 
 def _shown(record: dict[str, Any]) -> str:

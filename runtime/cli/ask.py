@@ -14,6 +14,7 @@ import click
 from ..agent import calls
 from ..agent.loop import ENDS, Budget, End, Outcome, Step
 from ..agent.results import one_line as shortened
+from ..agent.vision import Viewer
 from ..errors import RuntimeFailure
 from .console import one_line, plain
 from .options import (
@@ -24,6 +25,7 @@ from .options import (
     memory_option,
     now_option,
     random_option,
+    side_option,
     threads_option,
 )
 from .search import find_bundle
@@ -66,6 +68,19 @@ MINDS = ("rules", "llm")
     show_default=True,
     help="Tokens that --model takes at once.",
 )
+@click.option(
+    "--vision-model",
+    default=None,
+    help="Let this model of an OpenAI-compatible endpoint look at pictures, where --model asks for `view`.",
+)
+@click.option(
+    "--vision",
+    default=None,
+    metavar="URL",
+    help="Where it answers; the key, if it wants one, is $GAMER_VISION_API_KEY. What is marked sharing=low "
+    "or sensitivity=high is never sent. [default: port 11434 of this machine]",
+)
+@side_option("--vision-side")
 @click.option("--calls", "most_calls", type=click.IntRange(1, 1000), default=25, show_default=True)
 @click.option("--views", "most_views", type=click.IntRange(0, 100), default=5, show_default=True)
 @click.option("--turns", "most_turns", type=click.IntRange(1, 1000), default=30, show_default=True)
@@ -84,6 +99,9 @@ def ask(
     model: str | None,
     endpoint: str | None,
     context: int,
+    vision_model: str | None,
+    vision: str | None,
+    vision_side: int,
     most_calls: int,
     most_views: int,
     most_turns: int,
@@ -100,6 +118,7 @@ def ask(
     gamer ask out/album.gamer "what else did I photograph on the day of the rocket launch"
     gamer ask out/album.gamer "when did I last drink coffee" --as sentence
     gamer ask out/album.gamer "the photo after the parade" --model qwen3:4b
+    gamer ask out/album.gamer "which of my bikes is red" --model qwen3:4b --vision-model qwen2.5vl:3b
 
     Ctrl-C ends the task and keeps what was found. With --json each step is one line of JSON, and the outcome
     the last line.
@@ -120,7 +139,8 @@ def ask(
         )
         if endpoint is not None and model is None:
             raise RuntimeFailure("--endpoint needs the name of a model: give --model")
-        toolbox = Toolbox(engine, now, leaving=bool(model))
+        viewer = _viewer(vision, vision_model, vision_side)
+        toolbox = Toolbox(engine, now, viewer, leaving=bool(model))
         outcome = run(
             endpoint_mind(toolbox, endpoint, model, context) if model else mind(mind_name, toolbox, now),
             toolbox,
@@ -137,6 +157,16 @@ def ask(
         _print_outcome(outcome, files)
     if outcome.ended not in ("answer", "budget"):
         raise SystemExit(130 if outcome.ended == "interrupted" else 1)
+
+
+def _viewer(url: str | None, model: str | None, side: int) -> Viewer | None:
+    if model is None:
+        if url is not None:
+            raise RuntimeFailure("--vision needs the name of a model: give --vision-model")
+        return None
+    from ..agent.vision import Vision, VisionViewer
+
+    return VisionViewer(Vision.open(url, model, side))
 
 
 def step_json(step: Step) -> dict[str, Any]:

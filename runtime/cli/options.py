@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -44,3 +46,15 @@ memory_option = click.option(
     metavar="MB",
     help="Models held at once. [default: no bound]",
 )
+
+
+def side_option(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The size of the copies of pictures that are sent to a model which sees (agent/vision.py)."""
+    return click.option(
+        name,
+        type=click.IntRange(64, 2_048),
+        default=512,
+        show_default=True,
+        metavar="PX",
+        help="Longer side of the copies of pictures that it is sent.",
+    )
