@@ -16,13 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..errors import RuntimeFailure
 from .console import one_line, plain
-from .options import PATH, backend_option, json_option, random_option, threads_option
+from .options import PATH, backend_option, json_option, random_option, side_option, threads_option
 
 if TYPE_CHECKING:
     from gamer.index import Skip
 
     from ..indexing.build import Progress
+    from ..indexing.captions import Captioner
     from ..indexing.encode import Encoder
     from ..models.models import Models
 
@@ -194,30 +196,58 @@ def update(album: Path, photos: tuple[str, ...], asked: EncodingOptions) -> None
 @click.argument("album", type=PATH)
 @click.option(
     "--by",
-    type=click.Choice(("template", "llm")),
+    type=click.Choice(("template", "llm", "vision")),
     default="template",
     show_default=True,
-    help="Who phrases the sentence. llm: the bundle's language model, which may add nothing.",
+    help="Who phrases the sentence. llm: the bundle's language model, which may add nothing. "
+    "vision: a model behind --endpoint, which is sent the pictures.",
 )
+@click.option("--model", default=None, help="The model that --by vision asks.")
+@click.option(
+    "--endpoint",
+    default=None,
+    metavar="URL",
+    help="Where it answers, as OpenAI's chat completions do; the key, if it wants one, is "
+    "$GAMER_VISION_API_KEY. What is marked sharing=low or sensitivity=high is never sent. "
+    "[default: port 11434 of this machine]",
+)
+@side_option("--side")
 @encoding
-def caption(album: Path, by: str, asked: EncodingOptions) -> None:
+def caption(
+    album: Path, by: str, model: str | None, endpoint: str | None, side: int, asked: EncodingOptions
+) -> None:
     """Write a caption for each photo of ALBUM that nobody has described, from labels, text in the picture,
-    people, place and time.
+    people, place and time, or with --by vision from the picture and the three captions before it.
 
     What a person wrote is never changed. Batches are committed; interrupted, the same command goes on where
-    it stopped.
+    it stopped. Answers of --by vision are kept in ALBUM.captions.
     """
     with one_line("index caption", interrupted="interrupted; run the same command again to go on"):
         from ..indexing import captions
 
         models, encoder = _open(asked, album)
+        if by == "vision":
+            captioner = _vision(album, model, endpoint, side)
+        elif model or endpoint:
+            raise RuntimeFailure("--model and --endpoint are asked by --by vision alone: give it, too")
+        else:
+            captioner = captions.captioner(by, models)
         with _progress() as progress:
-            done = captions.caption_album(album, models, captions.captioner(by, models), progress, encoder)
-    line = (
-        f"{album}: {done.captioned} photos captioned, {done.written} had a text, {done.nothing_known} show "
-        "nothing that is known"
-    )
-    _report(asdict(done), line, done.skips, asked)
+            done = captions.caption_album(album, models, captioner, progress, encoder)
+    nothing = "were not seen" if by == "vision" else "show nothing that is known"
+    counts = f"{done.captioned} photos captioned, {done.written} had a text, {done.nothing_known} {nothing}"
+    _report(asdict(done), f"{album}: {counts}", done.skips, asked)
+
+
+def _vision(album: Path, model: str | None, endpoint: str | None, side: int) -> Captioner:
+    from gamer.index import Album
+
+    from ..indexing.captions_vision import VisionCaptioner
+
+    if not model:
+        raise RuntimeFailure("--by vision needs the name of a model: give --model")
+    Album.open(album).close()  # before a file is made beside it
+    return VisionCaptioner.open(endpoint, model, album, side)
 
 
 def _open(asked: EncodingOptions, album: Path) -> tuple[Models, Encoder]:
@@ -252,9 +282,9 @@ def _progress() -> Iterator[Progress]:
     from rich.progress import Progress as Bar
 
     columns = (SpinnerColumn(), MofNCompleteColumn(), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Bar(
-        *columns, TextColumn("{task.description}", markup=False), console=Console(stderr=True), transient=True
-    ) as bar:
+    name, console = TextColumn("{task.description}", markup=False), Console(stderr=True)
+    # Where nobody watches, it would write an empty line before an error's.
+    with Bar(*columns, name, console=console, transient=True, disable=not console.is_interactive) as bar:
         task = bar.add_task("", total=None)
         yield lambda done, total, name: bar.update(
             task, completed=done, total=total, description=plain(name[-60:])

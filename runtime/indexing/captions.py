@@ -2,8 +2,8 @@
 
 Known are labels, text in the picture, people, place and time, and the captions of the three photos before it.
 A captioner turns these into one sentence from the owner's point of view; it is stored as a memory of source
-"caption", never beside or over what a person wrote. Each batch is committed, so an interrupted run goes on
-where it stopped.
+"caption", never beside or over what a person wrote. Each batch is committed, and of one that fails what was
+captioned, so an interrupted run goes on where it stopped. captions_vision.py captions from the pixels.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from typing import Protocol
 
 import numpy as np
 
-from gamer.index import Album, AlbumWriter, Memory, Photo, Skip
+from gamer.index import Album, AlbumWriter, IngestError, Memory, Photo, Skip
+from gamer.index.album.sharing import may_leave
 from gamer.index.records import UNKNOWN_TIME
 
 from ..errors import RuntimeFailure
@@ -46,14 +47,25 @@ class Facts:
 
 
 class Captioner(Protocol):
-    """One sentence from facts, "" if they say nothing."""
+    """One sentence about a photo, "" if nothing is to be said of it.
 
-    def __call__(self, facts: Facts) -> str: ...
+    `before`: up to LOOK_BACK photos taken before it, oldest first, with the captions made so far. Raises
+    IngestError for a picture that cannot be read; what else it raises ends the run.
+    """
+
+    def __call__(self, photo: Photo, before: Sequence[Photo]) -> str: ...
+
+
+Phrase = Callable[[Facts], str]  # one sentence from facts, "" if they say nothing
 
 
 @dataclass(frozen=True)
 class Captioned:
-    """Counts of a run, in photos. `written`: already described by a person or an earlier run."""
+    """Counts of a run, in photos.
+
+    `written`: already described by a person or an earlier run. `nothing_known`: those of which the captioner
+    said nothing.
+    """
 
     path: Path
     captioned: int
@@ -119,14 +131,30 @@ _FORBIDDEN = re.compile(r"[<>|\"\x00-\x1f\x7f]+")  # every turn marker contains 
 _MAX_NEW = 64
 
 
+def from_facts(phrase: Phrase) -> Captioner:
+    """A captioner that knows of a photo what the device knows, and what was said of those before it."""
+
+    def caption(photo: Photo, before: Sequence[Photo]) -> str:
+        recent = [_said(written(other)) for other in before]
+        return phrase(facts_of(photo, [text for text in recent if text]))
+
+    return caption
+
+
+BY_TEMPLATE = from_facts(by_template)
+
+
 def caption_album(
     album: Path,
     models: Models,
-    captioner: Captioner = by_template,
+    captioner: Captioner = BY_TEMPLATE,
     progress: Progress | None = None,
     encoder: Encoder | None = None,
 ) -> Captioned:
-    """Captions the photos of an album that have no text of a person, in order of time. Raises AlbumError."""
+    """Captions the photos of an album that have no text of a person, in order of time.
+
+    Raises AlbumError, and RuntimeFailure where the captioner fails; the captions until then are kept.
+    """
     with Album.open(album) as opened:
         check_encoders(models, opened.meta, album)
         rows = in_time(opened)
@@ -136,17 +164,28 @@ def caption_album(
     captioned = 0
     for start in range(0, len(todo), BATCH):
         batch = todo[start : start + BATCH]
-        with Album.open(album) as now:
-            photos = list(_captioned(now, batch, captioner))
-        if photos:
-            with AlbumWriter.extend(album) as writer:
-                writer.update(encoder.encode(photos, skips, keep=True))
+        photos: list[Photo] = []
+        try:
+            with Album.open(album) as now:
+                for photo in _captioned(now, batch, captioner, skips):
+                    photos.append(photo)
+        except RuntimeFailure as error:
+            done = captioned + len(photos)
+            raise RuntimeFailure(f"{error}; captions kept: {done}; the same command goes on") from None
+        finally:
+            _store(album, photos, encoder, skips)
         captioned += len(photos)
         if progress:
             progress(start + len(batch), len(todo), photos[-1].id if photos else "")
     with AlbumWriter.extend(album) as writer:
         writer.finish(encoder.names)
     return Captioned(album, captioned, sum(described), len(todo) - captioned, tuple(skips))
+
+
+def _store(album: Path, photos: Sequence[Photo], encoder: Encoder, skips: list[Skip]) -> None:
+    if photos:
+        with AlbumWriter.extend(album) as writer:
+            writer.update(encoder.encode(photos, skips, keep=True))
 
 
 def in_time(album: Album) -> list[int]:
@@ -163,7 +202,7 @@ def facts_of(photo: Photo, recent: Sequence[str]) -> Facts:
     """The facts of a photo, each bounded and in one line."""
 
     def texts(source: str) -> list[str]:
-        return [_line(memory.text, MAX_FACT) for memory in photo.memories if memory.source == source]
+        return [one_line(memory.text, MAX_FACT) for memory in photo.memories if memory.source == source]
 
     taken = None if photo.wall is None else _moment(photo.wall)
     people = [name.strip() for text in texts("people") for name in text.split(",") if name.strip()]
@@ -178,25 +217,35 @@ def facts_of(photo: Photo, recent: Sequence[str]) -> Facts:
     )
 
 
-def _captioned(album: Album, rows: Sequence[int], captioner: Captioner) -> Iterator[Photo]:
+def _captioned(album: Album, rows: Sequence[int], captioner: Captioner, skips: list[Skip]) -> Iterator[Photo]:
     order = in_time(album)
     place_of = {row: place for place, row in enumerate(order)}
-    made: dict[int, str] = {}
+    made: dict[int, Photo] = {}
     for row in rows:
         before = order[max(0, place_of[row] - LOOK_BACK) : place_of[row]]
-        recent = [made.get(other) or _said(album.photo(other)) for other in before]
         photo = album.photo(row)
-        caption = _line(captioner(facts_of(photo, [text for text in recent if text])), MAX_CAPTION)
-        if caption:
-            made[row] = caption
-            yield replace(photo, memories=(*photo.memories, Memory("caption", caption)))
+        try:
+            said = captioner(photo, [made.get(other) or album.photo(other) for other in before])
+        except IngestError as error:
+            skips.append(Skip(str(photo.path), str(error).removeprefix(f"{photo.path}: ")))
+            continue
+        if caption := one_line(said, MAX_CAPTION):
+            made[row] = replace(photo, memories=(*photo.memories, _memory(photo, caption)))
+            yield made[row]
 
 
-def _said(photo: Photo) -> str:
-    return next((_line(memory.text, MAX_FACT) for memory in written(photo)), "")
+def _memory(photo: Photo, caption: str) -> Memory:
+    """A caption of what must stay on the device must stay, too."""
+    stays = not all(may_leave(memory) for memory in photo.memories)
+    return Memory("caption", caption, sharing="low" if stays else None)
 
 
-def _line(text: str, most: int) -> str:
+def _said(memories: Sequence[Memory]) -> str:
+    return next((one_line(memory.text, MAX_FACT) for memory in memories), "")
+
+
+def one_line(text: str, most: int) -> str:
+    """`text` in one line of at most `most` printable characters."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:most]
 
 
@@ -222,12 +271,12 @@ def _phrase(models: Models, draft: str, recent: Sequence[str]) -> str:
     if len(ids) + _MAX_NEW > models.manifest.decoder().max_seq:
         return ""
     text = models.language_model.generate(Request(ids, _MAX_NEW, stop=("\n",))).text
-    return _line(text.strip(' "'), MAX_CAPTION)
+    return one_line(text.strip(' "'), MAX_CAPTION)
 
 
 CAPTIONERS: dict[str, Callable[[Models], Captioner]] = {
-    "template": lambda _: by_template,
-    "llm": LlmCaptioner.open,
+    "template": lambda _: BY_TEMPLATE,
+    "llm": lambda models: from_facts(LlmCaptioner.open(models)),
 }
 
 

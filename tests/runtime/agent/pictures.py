@@ -43,11 +43,11 @@ def album_of_pictures(folder: Path) -> list[Photo]:
 
     (folder / "broken.jpg").write_bytes(b"no picture")
     half = with_file("half", PINK, taken="2026-05-04T10:00:00")
-    marked = Memory("note", "the affair", sharing="low")
+    marked = Memory("people", "Zebulon", sharing="low")
     return [
         with_file("harbour", BLUE, "boats in the harbour", taken="2026-05-01T10:00:00"),
-        with_file("clinic", RED, "the clinic", taken="2026-05-02T10:00:00", sensitivity="high"),
-        with_file("vault", GREEN, "the vault", taken="2026-05-03T10:00:00", sharing="low"),
+        with_file("clinic", RED, taken="2026-05-02T10:00:00", sensitivity="high"),
+        with_file("vault", GREEN, taken="2026-05-03T10:00:00", sharing="low"),
         Photo(**{**vars(half), "memories": (marked,)}),
         with_file("boat", GREY, taken="2026-05-05T10:00:00"),
         photo(

@@ -63,7 +63,7 @@ def test_a_model_is_not_asked_about_a_photo_of_which_nothing_is_known() -> None:
 @given(st.lists(st.text(max_size=400), max_size=3), st.sampled_from(["label", "ocr", "people", "place"]))
 def test_any_memory_gives_one_printable_line_of_bounded_length(texts: list[str], source: str) -> None:
     facts = facts_of(Photo("a", memories=tuple(Memory(source, text) for text in texts)), [])
-    caption = captions._line(by_template(facts), captions.MAX_CAPTION)
+    caption = captions.one_line(by_template(facts), captions.MAX_CAPTION)
     assert len(caption) <= captions.MAX_CAPTION and (caption.isprintable() or not caption)
 
 
@@ -108,7 +108,7 @@ def test_the_captioner_sees_the_three_captions_before(album: Path, bundle: Path)
         seen.append(facts.recent)
         return f"caption {len(seen)}"
 
-    caption_album(album, Models.open(bundle), watch)
+    caption_album(album, Models.open(bundle), captions.from_facts(watch))
     assert seen == [(), ("caption 1", "My own words.")]
 
 
