@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from gamer.index import image_id
 from gamer.runtime.models.models import Models
 
+from .fake_endpoint import FINAL, says, serving, silent
+from .pictures import GREY, album_of_pictures, colours
 from .small_album import engine_over, photo
 
 PHOTOS = [
@@ -25,6 +31,23 @@ def album(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     engine = engine_over(Models.open(bundle), tmp_path_factory.mktemp("ask"), PHOTOS)
     engine.close()
     return engine.album.path
+
+
+@pytest.fixture(scope="module")
+def pictures(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("pictures")
+    engine = engine_over(Models.open(bundle), folder, album_of_pictures(folder))
+    engine.close()
+    return engine.album.path
+
+
+def started(*arguments: object) -> subprocess.Popen[str]:
+    # A shell starts background processes with SIGINT ignored, and their children inherit that.
+    default_sigint = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    command = [sys.executable, "-m", "gamer", *map(str, arguments)]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=default_sigint
+    )
 
 
 def gamer(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -74,6 +97,14 @@ def test_the_bundles_language_model_chooses_steps_under_its_grammar(album: Path,
             ["a kite", "--endpoint", "http://127.0.0.1:1/v1"],
             "gamer ask: --endpoint needs the name of a model: give --model\n",
         ),
+        (
+            ["a kite", "--vision", "http://127.0.0.1:1/v1"],
+            "gamer ask: --vision needs the name of a model: give --vision-model\n",
+        ),
+        (
+            ["a kite", "--vision", "nowhere", "--vision-model", "eyes"],
+            "gamer ask: the endpoint is no address such as http://127.0.0.1:11434/v1\n",
+        ),
     ],
 )
 def test_a_wrong_question_gives_one_line(album: Path, bundle: Path, arguments: list[str], error: str) -> None:
@@ -84,3 +115,45 @@ def test_a_wrong_question_gives_one_line(album: Path, bundle: Path, arguments: l
 def test_a_missing_album_is_named(tmp_path: Path, bundle: Path) -> None:
     done = gamer("ask", tmp_path / "none.gamer", "a kite", "-b", bundle)
     assert done.returncode == 1 and "no such album" in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("where", ["the mind thinks", "a call runs"])
+@pytest.mark.parametrize("as_json", [False, True], ids=["read", "json"])
+def test_ctrl_c_ends_the_task_with_the_trace_so_far(
+    pictures: Path, bundle: Path, where: str, as_json: bool
+) -> None:
+    """Both wait for an endpoint: the mind for the next turn, the call for a model that sees."""
+    view = ("view", {"prompt": "what is it?", "ids": [image_id("boat")]})
+    with serving() as mind, serving() as eyes:
+        mind.replies = [says("Look around.", ("filter", {})), silent if "mind" in where else says("", view)]
+        eyes.replies, waited = [silent], mind if "mind" in where else eyes
+        asked = ["ask", pictures, "what is grey?", "-b", bundle, "--model", "m", "--endpoint", mind.url]
+        seeing = ["--vision-model", "eyes", "--vision", eyes.url]
+        running = started(*asked, *seeing, *(["--json"] if as_json else []))
+        deadline = time.monotonic() + 60
+        while len(waited.requests) < (2 if waited is mind else 1) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        running.send_signal(signal.SIGINT)
+        out, errors = running.communicate(timeout=60)
+    assert running.returncode == 130, errors
+    if as_json:
+        *steps, outcome = map(json.loads, out.splitlines())
+        assert [step["tool"] for step in steps] == ["filter"] and outcome["ended"] == "interrupted"
+        assert outcome["steps"] == 1 and len(outcome["photos"]) == 6 and errors == ""
+    else:
+        assert errors == "gamer ask: interrupted\n" and "· Look around.\n  filter (" in out
+        assert "these photos were found last" in out and "boat.jpg" in out
+
+
+def test_view_is_answered_by_the_model_that_sees(pictures: Path, bundle: Path) -> None:
+    """And by nobody elsewhere unless it is named."""
+    wish = ("view", {"prompt": "which is grey?", "ids": [image_id("boat")]})
+    asked = ["ask", pictures, "what is grey?", "-b", bundle, "--json"]
+    with serving() as mind, serving() as eyes:
+        mind.replies, eyes.replies = [says("", wish), says(FINAL)] * 2, [says('The "boat".')]
+        away = [*asked, "--model", "m", "--endpoint", mind.url]
+        assert gamer(*away).returncode == 0 and not eyes.requests
+        done = gamer(*away, "--vision-model", "eyes", "--vision", eyes.url, "--vision-side", 64)
+        assert done.returncode == 0, done.stderr
+        seen = json.loads(done.stdout.splitlines()[0])["result"]["data"]
+        assert seen == "seen: \"The 'boat'.\"" and colours(eyes) == [GREY]
