@@ -3,12 +3,13 @@
 When a conversation has used two thirds of the context, what was said is replaced by two short memories. The
 session memory holds what stays true: the question, the subsets with their sizes, and the photos seen, a line
 each. The working memory holds what the mind was doing: its last thought, which is its plan, and the last
-result. Nothing here knows how a mind asks its model.
+result. Nothing here knows how a mind asks its model: `condensed` is for messages of an unknown tokenizer,
+`fitted` for a text whose tokens can be counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +21,7 @@ FULL = 2 / 3  # share of the context that may be used before the conversation is
 MAX_PHOTOS = 60  # of the session memory: those seen last
 MAX_THOUGHT = 800  # characters of the working memory's plan
 MAX_CONTEXT = 10_000_000  # tokens
+LEAST_MEMORY = 200  # characters of both memories; fewer hold neither goal nor plan
 LEAST_CONTEXT = 4_096  # tokens: less does not hold the tools and one result
 
 
@@ -99,3 +101,13 @@ def condensed(messages: Sequence[Message], session: Session, context: int, spent
     first = list(messages[:1])
     left = max(allowed - spent - tokens(first), 100)
     return [*first, {"role": "user", "content": session.memory(left * CHARACTERS * 3 // 4)}]
+
+
+def fitted(session: Session, room: int, count: Callable[[str], int]) -> str:
+    """Both memories in at most `room` tokens, as `count` counts them; "" if they need more."""
+    characters = room * CHARACTERS
+    while characters >= LEAST_MEMORY:
+        if count(text := session.memory(characters)) <= room:
+            return text
+        characters = characters * 3 // 4
+    return ""

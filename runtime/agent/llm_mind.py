@@ -12,6 +12,9 @@ A model of 135 M parameters cannot be trusted with JSON of nine tools. It writes
 
 and the grammar allows only words of the question and ids that a tool has shown. So a memory that says what to
 do can change which of these lines the model likes best, and nothing else.
+
+When what was said has used two thirds of the decoder's cache, the memories of context.py take its place, and
+that of the prompt's examples, which a model that has begun needs least.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from ..models.llm import Prefix, Request
 from ..models.models import Models
 from . import sentences
 from .calls import Call, Filter, Search
+from .context import FULL, Session, fitted
 from .loop import NOTHING, Act, Answer, End, Observation, Turns
 from .question import read_question
 from .results import Item, Result, one_line
@@ -36,6 +40,7 @@ MAX_MEMORY = 80  # characters of each
 MAX_NEW = 48  # tokens of an action
 _CLAUSE = re.compile(r"\W*[,;:.!?]\W*|^\W+|\W+$")  # an argument begins and ends with a word
 _MARKS = re.compile(r"[<>|]+")
+_TURN = re.compile(r"(?=<\|im_start\|>user)")
 WORDS, PHOTO, NOTHING_MORE = "words", "photo", ""
 # Action → what it takes.
 ACTIONS = {
@@ -81,21 +86,39 @@ answer<|im_end|>
 
 
 class _Dialogue:
-    """A text that the model and the tools write in turns; the decoder reads each token of it once."""
+    """A text that the model and the tools write in turns; the decoder reads each token of it once.
 
-    def __init__(self, models: Models, text: str) -> None:
-        self._models = models
+    `template`: the prompt, with {query} where the question goes.
+    """
+
+    def __init__(self, models: Models, template: str, question: str) -> None:
+        self._models, self._template = models, template
+        self._max = models.manifest.decoder().max_seq
         self._ids: list[int] = []
         self._prefix: Prefix | None = None
-        self.write(text)
+        self.write(template.replace("{query}", question))
 
     def write(self, text: str) -> None:
-        self._ids += self._models.llm_tokenizer.encode(text, add_special_tokens=False).ids
+        self._ids += self._encode(text)
+
+    def condense(self, session: Session) -> None:
+        """Replaces what was said by the session's memories, if it has used its share of the cache.
+
+        A question alone may use more, up to what leaves room for an action and its argument.
+        """
+        allowed = int(self._max * FULL)
+        if len(self._ids) <= (allowed if session.last else self._max - 2 * MAX_NEW):
+            return
+        template = _without_examples(self._template)
+        room = (allowed - len(self._encode(template))) * 3 // 4  # and the next turn needs some
+        notes = fitted(session, room, lambda text: len(self._encode(text)))
+        if notes:
+            self._ids, self._prefix = self._encode(template.replace("{query}", notes)), None
 
     def choose(self, grammar: Grammar) -> str | None:
         """The model's next text under the grammar, appended; None if the decoder's cache is full."""
         models, ids = self._models, tuple(self._ids)
-        if len(ids) + MAX_NEW > models.manifest.decoder().max_seq:
+        if len(ids) + MAX_NEW > self._max:
             return None
         constraint = Constraint(grammar, models.llm_vocabulary)
         request = Request(ids, MAX_NEW, constraint=constraint, prefix=self._prefix)
@@ -106,6 +129,15 @@ class _Dialogue:
         self._ids += generated.ids
         return b"".join(models.llm_vocabulary.bytes_of[i] for i in generated.ids).decode()
 
+    def _encode(self, text: str) -> list[int]:
+        return list(self._models.llm_tokenizer.encode(text, add_special_tokens=False).ids)
+
+
+def _without_examples(template: str) -> str:
+    """The prompt's beginning and its last turn; a prompt that is no ChatML stays as it is."""
+    first, *turns = _TURN.split(template)
+    return first + "".join(turns[-1:])
+
 
 @dataclass
 class _Task:
@@ -113,6 +145,7 @@ class _Task:
 
     dialogue: _Dialogue
     words: list[str]
+    session: Session
     shown: dict[str, Item] = field(default_factory=dict)
     found: Result = field(default_factory=Result)
 
@@ -131,14 +164,15 @@ class LlmMind:
             return NOTHING
         template = self.models.manifest.prompts.get("agent", PROMPT)
         done: set[tuple[str, str]] = set()
-        task = _Task(_Dialogue(self.models, template.replace("{query}", " ".join(words))), words)
+        asked = " ".join(words)
+        task = _Task(_Dialogue(self.models, template, asked), words, Session(_plain(asked)))
         for _ in range(MAX_TURNS):
             action, argument = chosen = _choose(task)
             if action == "answer" or chosen in done:  # a small model that repeats itself will not stop
                 break
             done.add(chosen)
             observation = yield Act(f"{action}: {argument}", _call(task, action, argument))
-            _take(task, observation)
+            _take(task, f"{action}: {argument}", observation)
         if not task.found.rows:
             return NOTHING
         if end == "sentence":
@@ -147,7 +181,8 @@ class LlmMind:
 
 
 def _choose(task: _Task) -> tuple[str, str]:
-    """The next action and its argument; "answer" once the dialogue has become too long."""
+    """The next action and its argument; "answer" where even the notes do not fit the decoder."""
+    task.dialogue.condense(task.session)
     actions = ["search", "look"]
     if task.found.rows:
         actions = ["among", "same day", "before", "after", "answer"]
@@ -180,14 +215,22 @@ def _call(task: _Task, action: str, argument: str) -> Call:
     return Filter(f"{day}not photo = {argument}", save_as="found")
 
 
-def _take(task: _Task, observation: Observation) -> None:
+def _take(task: _Task, said: str, observation: Observation) -> None:
     """Writes what was found under the action, quoted; what went wrong, too."""
-    if observation.error or not observation.result.rows:
+    rows = observation.result.rows
+    lines: dict[str, str] = {}
+    if observation.error or not rows:
         task.dialogue.write("> nothing\n")
+        task.session = task.session.with_result(said, "nothing", lines)
         return
     task.found = observation.result
     for item in observation.result.items[:SHOWN]:
         task.shown[item.id] = item
-        # Every turn marker of a dialogue contains one of these.
-        memory = _MARKS.sub(" ", one_line(item.memory or "", MAX_MEMORY))
-        task.dialogue.write(f'> {item.id} "{memory}"\n')
+        lines[item.id] = f'{item.id} "{_plain(one_line(item.memory or "", MAX_MEMORY))}"'
+        task.dialogue.write(f"> {lines[item.id]}\n")
+    task.session = task.session.with_result(said, f"{len(rows)} photos", lines, "found", len(rows))
+
+
+def _plain(text: str) -> str:
+    """Without what every turn marker of a dialogue contains."""
+    return _MARKS.sub(" ", text)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gamer.runtime.agent.context import FULL, MAX_PHOTOS, Message, Session, condensed, tokens
+from gamer.runtime.agent.context import FULL, MAX_PHOTOS, Message, Session, condensed, fitted, tokens
 
 SYSTEM: Message = {"role": "system", "content": "You find photos."}
 
@@ -89,3 +90,29 @@ def test_the_memories_always_fit(
 def test_tool_calls_count_too() -> None:
     calls: list[dict[str, Any]] = [{"id": "1", "function": {"name": "search", "arguments": "y" * 4_000}}]
     assert tokens([{"role": "assistant", "content": None, "tool_calls": calls}]) > 1_000
+
+
+@settings(max_examples=60, deadline=None)
+@given(goal=_TEXTS, thought=_TEXTS, last=_TEXTS, line=_TEXTS, room=st.integers(0, 2_000))
+def test_memories_fit_as_a_tokenizer_counts_them(
+    goal: str, thought: str, last: str, line: str, room: int
+) -> None:
+    """Even one that needs more tokens than a text has characters."""
+    session = Session(goal).with_result(thought, last, {"img_a": line}, "a", 1)
+    counts: tuple[Callable[[str], int], ...] = (
+        lambda text: 2 * len(text.encode()),
+        lambda text: len(text) // 4,
+    )
+    for count in counts:
+        assert count(fitted(session, room, count)) <= room
+    assert fitted(session, 10, len) == ""
+
+
+def test_the_memories_are_as_long_as_the_room_allows() -> None:
+    session = Session("find the red kite")
+    for number in range(MAX_PHOTOS):
+        session = session.with_result("look on", "", {f"img_{number:010x}": _line(number)})
+    texts = [fitted(session, room, len) for room in (300, 900, 2_700)]
+    assert [len(text.splitlines()) for text in texts] == sorted(len(text.splitlines()) for text in texts)
+    assert all("find the red kite" in text and "Plan: look on" in text for text in texts)
+    assert _line(MAX_PHOTOS - 1) in texts[0] and _line(0) not in texts[1] and len(texts[2]) > 1_800
