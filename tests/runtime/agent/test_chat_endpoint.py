@@ -16,6 +16,7 @@ from gamer.runtime.agent.openai_mind import OpenAiMind
 from gamer.runtime.agent.toolbox import Toolbox
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.search.engine import Engine
+from tests.paths import ROOT
 from tests.runtime.agent.fake_endpoint import (
     FINAL,
     SECRET,
@@ -29,6 +30,7 @@ from tests.runtime.agent.fake_endpoint import (
     solve,
 )
 from tests.runtime.agent.secrets_album import engine_in
+from tests.test_architecture import imports
 
 
 @pytest.fixture
@@ -173,3 +175,17 @@ def test_a_model_has_a_name(model: str) -> None:
 
 def test_an_error_of_the_endpoint_is_one_of_the_runtime() -> None:
     assert issubclass(EndpointError, RuntimeFailure)
+
+
+NETWORK = {"http", "urllib", "socket", "ssl", "ftplib", "smtplib", "asyncio", "httpx", "requests", "aiohttp"}
+
+
+def test_no_other_module_of_agents_or_of_indexing_can_reach_a_network() -> None:
+    """So `web_search`, which is a name and a refusal, has nothing that it could ask."""
+    reaching = {
+        f"{path.parent.name}/{path.name}"
+        for folder in ("agent", "indexing")
+        for path in (ROOT / "runtime" / folder).glob("*.py")
+        if any(level == 0 and name.split(".")[0] in NETWORK for name, level in imports(path))
+    }
+    assert reaching == {"agent/chat_endpoint.py"}
