@@ -16,7 +16,6 @@ from pathlib import Path
 import apsw
 
 from gamer.index import IngestError, Memory, Photo
-from gamer.index.album.sharing import leaving
 
 from ..agent.vision import SIDE, Copy, Unseen, Vision, copied, may_be_seen
 from ..errors import RuntimeFailure
@@ -83,7 +82,8 @@ def _prompt(before: Sequence[Photo]) -> str:
 
 def _captions(photo: Photo) -> list[Memory]:
     """At most one: a chat or a note is not told, which people wrote to others or for themselves."""
-    return [memory for memory in leaving(photo) if memory.source == "caption"][:1]
+    told = photo.memories if may_be_seen(photo) else ()
+    return [memory for memory in told if memory.source == "caption"][:1]
 
 
 def _open_cache(path: Path) -> apsw.Connection:

@@ -93,7 +93,7 @@ def test_nothing_but_the_copy_and_earlier_captions_is_sent(tmp_path: Path, fake:
 
 def test_the_three_captions_before_are_told_and_no_other_memory(tmp_path: Path, fake: Fake) -> None:
     photos = days(tmp_path, 6)
-    stays = (Memory("caption", 'the "secret" one', sensitivity="high"),)
+    stays = (Memory("caption", 'the "secret" one'), Memory("people", "Zebulon", sharing="low"))
     photos[4] = replace(photos[4], memories=(Memory("chat", "see you at nine"),))
     photos[3] = replace(photos[3], memories=stays)
     path = album(tmp_path, photos)
