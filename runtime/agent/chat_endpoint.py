@@ -31,7 +31,14 @@ _HINTS = {401: "check {key}", 403: "check {key}", 404: "check the endpoint's add
 
 
 class EndpointError(RuntimeFailure):
-    """The endpoint gave no usable answer; the message is one line that names its host and never its words."""
+    """The endpoint gave no usable answer; the message is one line that names its host and never its words.
+
+    `status`: of HTTP, where it refused; else 0.
+    """
+
+    def __init__(self, line: str, status: int = 0) -> None:
+        super().__init__(line)
+        self.status = status
 
 
 @dataclass(frozen=True)
@@ -89,7 +96,8 @@ class Endpoint:
         if status != 200:
             hint = _HINTS.get(status, "try again later" if status == 429 or status >= 500 else "")
             hint = hint.format(key=self.key)
-            raise EndpointError(f"{self.host}: refused with status {status}" + (f"; {hint}" if hint else ""))
+            line = f"{self.host}: refused with status {status}" + (f"; {hint}" if hint else "")
+            raise EndpointError(line, status)
         if len(data) > MAX_ANSWER:
             raise EndpointError(f"{self.host}: the answer is longer than {MAX_ANSWER} bytes")
         try:

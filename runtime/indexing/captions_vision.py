@@ -17,6 +17,7 @@ import apsw
 
 from gamer.index import IngestError, Memory, Photo
 
+from ..agent.chat_endpoint import EndpointError
 from ..agent.vision import SIDE, Copy, Unseen, Vision, copied, may_be_seen
 from ..errors import RuntimeFailure
 from .captions import MAX_CAPTION, MAX_FACT, one_line
@@ -28,6 +29,8 @@ SYSTEM = (
 )
 ASKED = "Write the sentence for this photo."
 BEFORE = "The diary before this photo:"
+REFUSALS = (400, 413, 415, 422)  # statuses of HTTP for a request that is wrong, maybe for its picture
+MAX_REFUSED = 3  # pictures in a row; then it is not the pictures that are wrong
 _QUOTES = ' "“”'
 
 
@@ -35,12 +38,13 @@ class VisionCaptioner:
     """Photo → one sentence by a model that sees, "" for a photo that it may not see.
 
     Raises RuntimeFailure for a cache that cannot be opened; when called, EndpointError, and IngestError for a
-    picture that cannot be read.
+    picture that cannot be read or that the endpoint refuses.
     """
 
     def __init__(self, vision: Vision, cache: Path) -> None:
         self._vision = vision
         self._cache = _open_cache(cache)
+        self._refused = 0
 
     @classmethod
     def open(cls, url: str | None, model: str, album: Path, side: int = SIDE) -> VisionCaptioner:
@@ -54,7 +58,14 @@ class VisionCaptioner:
             if photo.path is None or not may_be_seen(photo):
                 return ""
             raise IngestError(f"{photo.path}: {unseen}") from None
-        return self._answer(copy, _prompt(before))
+        try:
+            caption, self._refused = self._answer(copy, _prompt(before)), 0
+        except EndpointError as error:
+            self._refused += 1
+            if error.status not in REFUSALS or self._refused >= MAX_REFUSED:
+                raise
+            raise IngestError(f"{photo.path}: {error}") from None
+        return caption
 
     def _answer(self, copy: Copy, prompt: str) -> str:
         asked = f"{self._vision.endpoint.model}\n{SYSTEM}\n{prompt}\n".encode()

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,7 +22,7 @@ from gamer.runtime.agent.vision import KEY, Vision
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.indexing import captions
 from gamer.runtime.indexing.captions import MAX_CAPTION, Captioned, caption_album
-from gamer.runtime.indexing.captions_vision import VisionCaptioner
+from gamer.runtime.indexing.captions_vision import MAX_REFUSED, VisionCaptioner
 from gamer.runtime.models.models import Models
 from tests.fakes import fake_models
 from tests.runtime.agent.fake_endpoint import Fake, Reply, drips, raw, says, serving, silent
@@ -150,6 +155,56 @@ def test_a_failure_keeps_what_was_captioned_and_the_next_run_goes_on(
     done = run(path, fake, says("I saw three."), says("I saw four."))
     assert (done.captioned, done.written, len(fake.requests)) == (2, 2, 2)
     assert "I saw two." in fake.traffic and written(path)["p3"] == ["I saw four."]
+
+
+def test_a_picture_that_the_endpoint_refuses_is_skipped(tmp_path: Path, fake: Fake) -> None:
+    path = album(tmp_path, days(tmp_path, 4))
+    done = run(path, fake, raw(b"", 400), raw(b"", 422), says("I saw three."), raw(b"", 400))
+    assert written(path) == {"p2": ["I saw three."]} and len(fake.requests) == 4
+    assert [Path(skip.where).name for skip in done.skips] == ["0.jpg", "1.jpg", "3.jpg"]
+    assert "refused with status 400" in done.skips[0].reason
+
+
+def test_an_endpoint_that_refuses_every_picture_ends_the_run(tmp_path: Path, fake: Fake) -> None:
+    path = album(tmp_path, days(tmp_path, 5))
+    with pytest.raises(RuntimeFailure, match="refused with status 400; captions kept: 0"):
+        run(path, fake, raw(b"", 400))
+    assert len(fake.requests) == MAX_REFUSED
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_the_command_in_one_line(bundle: Path, tmp_path: Path, fake: Fake) -> None:
+    engine = engine_over(Models.open(bundle), tmp_path, days(tmp_path, 2))
+    engine.close()
+    fake.replies = [says("I saw one."), silent]
+    asked = [
+        "index",
+        "caption",
+        str(engine.album.path),
+        "-b",
+        str(bundle),
+        "--by",
+        "vision",
+        "--model",
+        "eyes",
+    ]
+    # A shell starts background processes with SIGINT ignored, and their children inherit that.
+    default_sigint = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    running = subprocess.Popen(
+        [sys.executable, "-m", "gamer", *asked, "--endpoint", fake.url],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=default_sigint,
+    )
+    deadline = time.monotonic() + 60
+    while len(fake.requests) < 2 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    running.send_signal(signal.SIGINT)
+    out, errors = running.communicate(timeout=60)
+    line = "gamer index caption: interrupted; run the same command again to go on\n"
+    assert (running.returncode, out, errors) == (130, "", line)
+    assert written(engine.album.path) == {"p0": ["I saw one."]}
 
 
 def test_ctrl_c_keeps_what_was_captioned(tmp_path: Path) -> None:
