@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from time import perf_counter_ns
@@ -14,12 +12,16 @@ from time import perf_counter_ns
 import numpy as np
 
 from gamer.index import RowArray
-from gamer.runtime.agent import calls, minds
-from gamer.runtime.agent.loop import End, Outcome, run
-from gamer.runtime.agent.toolbox import Toolbox
+from gamer.runtime.agent import calls
+from gamer.runtime.agent.loop import End, Mind, Outcome, run
+from gamer.runtime.agent.recording import Recorder, Trace
+from gamer.runtime.agent.replay import Replay
+from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.search.engine import Engine
 
 from ..retrieval.datasets import read_jsonl
+from .meter import Meter
+from .players import Player, label_of
 
 CANDIDATES = 40  # hits of a baseline's search that may belong to the set
 
@@ -41,7 +43,10 @@ class Task:
 
 @dataclass(frozen=True)
 class Done:
-    """What a mind made of a task. `ms`: of the whole task; `steps`: milliseconds of each call."""
+    """What a mind made of a task. `ms`: of the whole task; `steps`: milliseconds of each call.
+
+    `trace`: None for a method without calls of its own. `differences`: of a replay, from what was recorded.
+    """
 
     task: Task
     ids: tuple[str, ...]
@@ -51,6 +56,14 @@ class Done:
     tools: tuple[str, ...]
     steps: tuple[float, ...]
     ms: float
+    trace: Trace | None = None
+    replayed: bool = False
+    differences: tuple[str, ...] = ()
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The photos that are meant as the answer: none where the mind says that there is none."""
+        return self.ids if self.found else ()
 
 
 @dataclass(frozen=True)
@@ -84,20 +97,49 @@ def question_tasks(path: Path, group: str = "") -> list[Task]:
 
 
 def solve(
-    engine: Engine, name: str, tasks: Sequence[Task], end: End, now: datetime, tell: Callable[[str], None]
+    engine: Engine,
+    player: Player,
+    tasks: Sequence[Task],
+    end: End,
+    now: datetime,
+    album: str,
+    tell: Callable[[str], None],
+    run_number: int = 0,
 ) -> list[Done]:
-    """Every task by the mind called `name`, each with a toolbox of its own."""
+    """Every task by the player's minds, each with a toolbox of its own. `album`: its name in traces."""
     ids, out = engine.album.ids(), []
     for number, task in enumerate(tasks, 1):
-        toolbox = Toolbox(engine, now)
-        begin = perf_counter_ns()
-        outcome = run(minds.mind(name, toolbox, now), toolbox, task.text, end)
-        out.append(_done(task, outcome, ids, (perf_counter_ns() - begin) / 1e6))
-        tell(f"{name}: {number} of {len(tasks)}")
+        label = label_of(album, task.id, run_number)
+        done = _solved(engine, player, task, end, now, label, ids)
+        _check_going(done, first=number == 1)
+        out.append(done)
+        tell(f"{player.name}: {number} of {len(tasks)}")
     return out
 
 
-def _done(task: Task, outcome: Outcome, ids: list[str], ms: float) -> Done:
+def _solved(
+    engine: Engine, player: Player, task: Task, end: End, now: datetime, label: str, ids: list[str]
+) -> Done:
+    toolbox, meter, budget = player.opens(engine, now, player.leaving), Meter(), player.budget(label)
+    begin = perf_counter_ns()
+    mind = player.mind(toolbox, now, label, meter)
+    outcome = run(mind, toolbox, task.text, end, budget, on_step=meter.on_step)
+    ms = (perf_counter_ns() - begin) / 1e6
+    trace = Recorder(toolbox, budget).trace(outcome, label, meter.costs(), meter.how)
+    return _done(task, outcome, ids, ms, trace, mind)
+
+
+def _check_going(done: Done, first: bool) -> None:
+    """Ctrl-C ends the measurement, not one task; so does a mind that cannot even begin."""
+    if done.replayed:
+        return
+    if done.ended == "interrupted":
+        raise KeyboardInterrupt
+    if first and not done.steps and done.ended not in ("answer", "budget"):
+        raise RuntimeFailure(done.ended)
+
+
+def _done(task: Task, outcome: Outcome, ids: list[str], ms: float, trace: Trace, mind: Mind) -> Done:
     made = [step for step in outcome.steps if step.call is not None]
     return Done(
         task=task,
@@ -108,7 +150,16 @@ def _done(task: Task, outcome: Outcome, ids: list[str], ms: float) -> Done:
         tools=tuple(calls.name_of(step.call) for step in made if step.call is not None),
         steps=tuple(step.ms for step in made),
         ms=round(ms, 2),
+        trace=_as_recorded(trace, mind.trace) if isinstance(mind, Replay) else trace,
+        replayed=isinstance(mind, Replay),
+        differences=tuple(mind.differences) if isinstance(mind, Replay) else (),
     )
+
+
+def _as_recorded(live: Trace, recorded: Trace) -> Trace:
+    """The live trace with the recorded costs: a replay thinks nothing."""
+    turns = tuple(replace(turn, cost=old.cost) for turn, old in zip(live.turns, recorded.turns, strict=False))
+    return replace(live, turns=turns, cost=recorded.cost, tokens=recorded.tokens)
 
 
 def searched(engine: Engine, tasks: Sequence[Task], now: datetime) -> list[Scored]:
@@ -153,11 +204,3 @@ def best_cut(
 def counted(done: Sequence[Done]) -> dict[str, int]:
     """Calls by tool."""
     return dict(Counter(tool for one in done for tool in one.tools))
-
-
-def traces(done: Sequence[Done], path: Path) -> None:
-    """Writes what each task called and found, as gzipped JSON Lines."""
-    with gzip.open(path, "wt", encoding="utf-8") as stream:
-        for one in done:
-            record = {"id": one.task.id, "tools": one.tools, "ids": one.ids, "ended": one.ended, "ms": one.ms}
-            stream.write(json.dumps(record) + "\n")

@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING
 import click
 
 from gamer.runtime.cli.console import one_line
+from gamer.runtime.errors import RuntimeFailure
 
 from ..files import write_atomically
 from ..retrieval.datasets import DatasetError
-from ..tables import Sheet
+from .agent_tables import sheets
 from .options import PATH, bundle_option, spinner, threads_option
 from .quality import shown_command
 
 DATA = ("album", "album-pixels", "locomo", "lihua", "camroll-qa")  # as measure.DATA, which imports models
+MINDS = ("rules", "llm", "openai")
 
 if TYPE_CHECKING:
-    from ..agent.measure import AgentQuality
+    from ..agent.players import Remote
 
 
 @click.command()
@@ -28,13 +30,43 @@ if TYPE_CHECKING:
 @click.option(
     "--data", type=PATH, required=True, help="Folder of the data sets album, locomo, lihua, camroll-qa."
 )
-@click.option("--cache", type=PATH, required=True, help="Keep the albums and the traces here between runs.")
+@click.option("--cache", type=PATH, required=True, help="Keep the albums here between runs.")
 @click.option(
-    "--mind", "names", multiple=True, default=("rules",), show_default=True, help="A mind; repeat for more."
+    "--mind",
+    "names",
+    multiple=True,
+    type=click.Choice(MINDS),
+    default=("rules",),
+    show_default=True,
+    help="A mind; repeat for more. openai: the model of --model.",
+)
+@click.option("--model", default=None, help="A model of an OpenAI-compatible endpoint, for --mind openai.")
+@click.option(
+    "--endpoint",
+    default=None,
+    metavar="URL",
+    help="Where it answers; its key, if any, is $GAMER_API_KEY. [default: port 11434 of this machine]",
+)
+@click.option(
+    "--context",
+    type=click.IntRange(1, 10_000_000),
+    default=8_192,
+    show_default=True,
+    help="Tokens that --model takes at once.",
 )
 @click.option(
     "--only", multiple=True, type=click.Choice(DATA), help="A data set; repeat for more. [default: all]"
 )
+@click.option(
+    "--runs",
+    type=click.IntRange(1, 20),
+    default=1,
+    show_default=True,
+    help="Answer the albums' queries so often: the best answer, and the commonest.",
+)
+@click.option("--ablate", is_flag=True, help="Take away tools, events and captions in turn, on the albums.")
+@click.option("--record", type=PATH, default=None, help="Write every task's trace to this file.")
+@click.option("--replay", type=PATH, default=None, help="Play the traces of this file again, without minds.")
 @click.option("--output", type=PATH, default=None, help="Write the JSON to this file.")
 @click.option("--json", "as_json", is_flag=True, help="Print the JSON instead of the tables.")
 @threads_option
@@ -43,86 +75,83 @@ def agent(
     data: Path,
     cache: Path,
     names: tuple[str, ...],
+    model: str | None,
+    endpoint: str | None,
+    context: int,
     only: tuple[str, ...],
+    runs: int,
+    ablate: bool,
+    record: Path | None,
+    replay: Path | None,
     output: Path | None,
     as_json: bool,
     threads: int,
 ) -> None:
     """How well agents answer questions that take several steps, beside one search and BM25 with their best
-    thresholds, on the same albums.
+    thresholds, on the same albums; what they use, and what goes wrong.
+
+    A trace holds questions and answers about the albums: keep it where the data sets are.
     """
     from ..agent import measure as measuring
 
     with one_line("bench agent", DatasetError, extra="bench"), spinner() as progress:
         task = progress.add_task("opening", total=None)
-        result = measuring.measure(
+        _check(record, replay, ablate)
+        plan = measuring.Plan(
             bundle,
             data,
+            cache,
             names,
             only,
             threads,
-            cache,
-            lambda text: progress.update(task, description=text),
-            shown_command(
-                "agent", bundle, (*(f"--mind {name}" for name in names), *(f"--only {name}" for name in only))
-            ),
+            _remote(names, model, endpoint, context),
+            runs,
+            ablate,
+            record,
+            replay,
+            _shown(bundle, names, model, only, runs, ablate, replay),
         )
+        result = measuring.measure(plan, lambda text: progress.update(task, description=text))
         text = json.dumps(asdict(result), ensure_ascii=False)
         if output:
             write_atomically(output, text)
     click.echo(text if as_json else "\n\n".join(sheet.markdown() for sheet in sheets(result)))
 
 
-def sheets(result: AgentQuality) -> list[Sheet]:
-    out = [
-        Sheet(
-            f"{name}: exact sets, F1 of sets, refused",
-            (
-                "method",
-                *(f"{group} {figure}" for group in _GROUPS for figure in ("EM", "F1")),
-                "absent refused",
-                "ms",
-            ),
-            tuple(
-                (
-                    row.method,
-                    *(
-                        f"{value:.3f}"
-                        for group in _GROUPS
-                        for value in (row.groups[group].exact, row.groups[group].f1)
-                    ),
-                    f"{row.groups['absent'].refused:.0%}",
-                    "" if row.ms is None else f"{row.ms:.0f}",
-                )
-                for row in rows
-            ),
-        )
-        for name, rows in result.albums.items()
-    ]
-    if result.sentences:
-        out.append(
-            Sheet(
-                "short answers, macro over users",
-                ("data set", "method", "questions", "evidence in 10", "token F1", "right", "refused"),
-                tuple(
-                    (
-                        row.dataset,
-                        row.method,
-                        row.questions,
-                        f"{row.evidence:.3f}",
-                        "" if row.f1 is None else f"{row.f1:.3f}",
-                        "" if row.right is None else f"{row.right:.3f}",
-                        f"{row.refused:.0%}",
-                    )
-                    for row in result.sentences
-                ),
-            )
-        )
-    if steps := result.steps:
-        cells = (steps.photos, steps.calls, f"{steps.p50:.1f}", f"{steps.p95:.1f}")
-        out.append(Sheet("a step of `rules`", ("photos", "calls", "p50 ms", "p95 ms"), (cells,)))
-    return out
+def _check(record: Path | None, replay: Path | None, ablate: bool) -> None:
+    if replay is not None and (record is not None or ablate):
+        raise RuntimeFailure("--replay plays what was recorded: leave out --record and --ablate")
 
 
-_GROUPS = ("single", "set", "relation")
+def _remote(names: tuple[str, ...], model: str | None, endpoint: str | None, context: int) -> Remote | None:
+    from ..agent.players import Remote
+
+    if endpoint is not None and model is None:
+        raise RuntimeFailure("--endpoint needs the name of a model: give --model")
+    if (model is not None) != ("openai" in names):
+        raise RuntimeFailure("--mind openai and --model NAME belong together: give both or none")
+    return None if model is None else Remote(model, endpoint, context)
+
+
+def _shown(
+    bundle: Path,
+    names: tuple[str, ...],
+    model: str | None,
+    only: tuple[str, ...],
+    runs: int,
+    ablate: bool,
+    replay: Path | None,
+) -> str:
+    """The command, without folders and the endpoint's address."""
+    played = ["--replay FILE"] if replay is not None else [f"--mind {name}" for name in names]
+    options = (
+        *played,
+        *([f"--model {model}"] if model else []),
+        *(f"--only {name}" for name in only),
+        *([f"--runs {runs}"] if runs > 1 else []),
+        *(["--ablate"] if ablate else []),
+    )
+    return shown_command("agent", bundle, options)
+
+
 COMMANDS = (agent,)

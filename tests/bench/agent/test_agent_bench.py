@@ -12,11 +12,12 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamer.bench.agent import measure, scores, tasks
+from gamer.bench.agent import measure, scores, short_answers, tasks
 from gamer.bench.agent.scores import set_f1, token_f1
 from gamer.bench.agent.tasks import Scored, Task
 from gamer.bench.cli import agent as command
 from gamer.bench.retrieval.datasets import DatasetError
+from gamer.runtime.models.llm import LanguageModel
 
 CORPUS = [
     ("dog", "2025-06-01T10:00:00", "a brown dog running on the beach"),
@@ -100,7 +101,7 @@ def test_a_user_counts_once_however_many_questions_it_has() -> None:
     def done(right: bool) -> tasks.Done:
         return tasks.Done(task("x"), ("x",) if right else (), "", True, "answer", (), (), 0.0)
 
-    row = measure._sentences("made", "method", [[done(True)] * 3, [done(False)]])
+    row = short_answers._sentences("made", "method", [[done(True)] * 3, [done(False)]])
     assert (row.questions, row.evidence) == (4, 0.5)
 
 
@@ -117,12 +118,98 @@ def test_the_whole_measurement_of_small_data_sets(bundle: Path, data: Path, tmp_
     assert said["rules"]["right"] == 1.0 and said["rules"]["evidence"] == 1.0
     assert said["one search, first 10"]["f1"] is None
     assert str(tmp_path) not in figures["command"]
-    assert (tmp_path / "cache" / "trace-album.jsonl-rules.jsonl.gz").is_file()
+    assert rules["mistakes"]["relation"] == {"right": 1} and rules["differences"] is None
+    assert rules["usage"]["by_turn"][0]["search"] == 3 and rules["usage"]["tokens"] == "none"
 
 
 def test_a_folder_without_data_sets_is_named(bundle: Path, tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="none of album"):
-        measure.measure(bundle, tmp_path, ("rules",), (), 1, tmp_path / "cache", print, "")
+        measure.measure(measure.Plan(bundle, tmp_path, tmp_path / "cache"), print)
+
+
+def asked(bundle: Path, data: Path, cache: Path, *options: object) -> Any:
+    """What the command prints as JSON over the small album, or its error."""
+    fixed = ["--data", data, "--cache", cache, "-b", bundle, "--only", "album", "--json", *options]
+    result = CliRunner().invoke(command.agent, [str(option) for option in fixed])
+    return json.loads(result.stdout) if result.exit_code == 0 else result.stderr
+
+
+def test_what_is_recorded_is_played_again_without_a_mind(
+    bundle: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache, tape = tmp_path / "cache", tmp_path / "tape.jsonl"
+    live = asked(bundle, data, cache, "--mind", "llm", "--record", tape, "--runs", 2)
+    assert live["albums"]["album"][0]["usage"]["tokens"] == "counted"
+
+    def gone(*_: object) -> None:
+        raise AssertionError("a replay opens no language model")
+
+    monkeypatch.setattr(LanguageModel, "generate", gone)
+    played = asked(bundle, data, cache, "--replay", tape, "--runs", 2)
+    before, after = (figures["albums"]["album"][0] for figures in (live, played))
+    for name in ("method", "groups", "calls", "mistakes"):
+        assert before[name] == after[name]
+    assert after["usage"]["read"] == before["usage"]["read"] > 0
+    assert after["differences"] == 0 and played["differences"] == []
+    assert played["runs"] == live["runs"] and live["runs"]["album"][0]["identical"] == len(QUERIES)
+
+
+def test_a_result_that_is_not_as_recorded_is_told(bundle: Path, data: Path, tmp_path: Path) -> None:
+    cache, tape = tmp_path / "cache", tmp_path / "tape.jsonl"
+    asked(bundle, data, cache, "--record", tape)
+    lines = [json.loads(line) for line in tape.read_text(encoding="utf-8").splitlines()]
+    lines[1]["turns"][0] |= {"found": 0, "photos": []}
+    tape.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    played = asked(bundle, data, cache, "--replay", tape)
+    assert len(played["differences"]) == played["albums"]["album"][0]["differences"] == 1
+    assert played["differences"][0].startswith("album:1: turn 1, search: ")
+    tape.write_text("".join(json.dumps(line) + "\n" for line in lines[:2]), encoding="utf-8")
+    assert "no trace of album:2 by rules" in asked(bundle, data, cache, "--replay", tape)
+
+
+def test_a_trace_of_other_photos_is_refused(bundle: Path, data: Path, tmp_path: Path) -> None:
+    tape = tmp_path / "tape.jsonl"
+    asked(bundle, data, tmp_path / "cache", "--record", tape)
+    album = data / "album" / "album.jsonl"
+    album.write_text(album.read_text(encoding="utf-8").replace("2025-07-01", "2025-07-02"), encoding="utf-8")
+    assert "another album" in asked(bundle, data, tmp_path / "other", "--replay", tape)
+
+
+def test_ablations_take_away_what_a_mind_uses(bundle: Path, data: Path, tmp_path: Path) -> None:
+    figures = asked(bundle, data, tmp_path / "cache", "--ablate")
+    rows = {row["change"]: row for row in figures["ablations"]}
+    # Without searches nothing is found, without filters only the relation fails.
+    assert rows["no search"]["exact"] == pytest.approx(1 / 3, abs=1e-4) and rows["no search"]["changed"] == 2
+    assert rows["no filter"]["changed"] == 1 and rows["no filter"]["delta"] < 0
+    assert rows["with events"]["changed"] == 0 and rows["with events"]["interval"] == [0, 0]
+    assert rows["no captions"]["why_not"] == "the album has none"
+    assert rows["no condensing"]["exact"] is None
+
+
+def test_captions_are_taken_away_and_nothing_else(bundle: Path, data: Path, tmp_path: Path) -> None:
+    album = data / "album" / "album.jsonl"
+    text = album.read_text(encoding="utf-8").splitlines()
+    text[1] = text[1].replace('"note"', '"caption"')
+    album.write_text("\n".join(text), encoding="utf-8")
+    figures = asked(bundle, data, tmp_path / "cache", "--ablate")
+    (row,) = [row for row in figures["ablations"] if row["change"] == "no captions (1)"]
+    assert row["changed"] == 2 and row["delta"] < 0  # the kite is found by its caption alone
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--mind", "openai"], "belong together"),
+        (["--model", "m"], "belong together"),
+        (["--endpoint", "http://127.0.0.1:1/v1"], "give --model"),
+        (["--replay", "a", "--record", "b"], "leave out --record"),
+        (["--mind", "openai", "--model", "m", "--endpoint", "ftp://x"], "no address"),
+    ],
+)
+def test_options_that_do_not_go_together(
+    bundle: Path, data: Path, tmp_path: Path, options: list[str], says: str
+) -> None:
+    assert says in asked(bundle, data, tmp_path / "cache", *options)
 
 
 def test_the_command_offers_the_data_sets_that_are_measured() -> None:

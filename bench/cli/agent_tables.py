@@ -1,0 +1,162 @@
+"""The tables of `gamer bench agent`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..tables import Cell, Sheet
+
+if TYPE_CHECKING:
+    from ..agent.ablation import Ablation
+    from ..agent.measure import AgentQuality
+    from ..agent.runs import Quality, Runs
+    from ..agent.sets import AlbumRow
+
+_GROUPS = ("single", "set", "relation")
+_DIFFERENCES = 20  # lines
+
+
+def sheets(result: AgentQuality) -> list[Sheet]:
+    """Those that there are figures for."""
+    out = []
+    for name, rows in result.albums.items():
+        minds = [row for row in rows if row.usage is not None]
+        out += [_quality(name, rows), _mistakes(name, minds), _usage(name, minds), _turns(name, minds)]
+    out += [_runs(name, rows) for name, rows in result.runs.items()]
+    out += [_ablations(result.ablations), _unfit(result), _sentences(result), _steps(result)]
+    return [sheet for sheet in [*out, _differences(result.differences)] if sheet.rows]
+
+
+def _quality(name: str, rows: Sequence[AlbumRow]) -> Sheet:
+    figures = [f"{group} {figure}" for group in _GROUPS for figure in ("EM", "F1")]
+    return Sheet(
+        f"{name}: exact sets, F1 of sets, refused",
+        ("method", *figures, "absent refused", "ms"),
+        tuple((row.method, *_scores(row), "" if row.ms is None else f"{row.ms:.0f}") for row in rows),
+    )
+
+
+def _scores(row: AlbumRow) -> list[str]:
+    out = []
+    for group in _GROUPS:
+        known = row.groups.get(group)
+        out += ["", ""] if known is None else [f"{known.exact:.3f}", f"{known.f1:.3f}"]
+    absent = row.groups.get("absent")
+    return [*out, "" if absent is None else f"{absent.refused:.0%}"]
+
+
+def _mistakes(name: str, rows: Sequence[AlbumRow]) -> Sheet:
+    """Tasks by mind and group: the kinds that occur at all, the commonest first."""
+    counts = {(row.method, group): Counter(found) for row in rows for group, found in row.mistakes.items()}
+    kinds = [kind for kind, _ in sum(counts.values(), Counter[str]()).most_common()]
+    return Sheet(
+        f"{name}: what was wrong, in tasks",
+        ("what", *(f"{method} {group}" for method, group in counts)),
+        tuple((kind, *(found[kind] for found in counts.values())) for kind in kinds),
+    )
+
+
+def _usage(name: str, rows: Sequence[AlbumRow]) -> Sheet:
+    """Means of a task."""
+    lines = [
+        (
+            row.method,
+            f"{used.turns:.2f}",
+            used.refused,
+            f"{used.read:.0f}",
+            f"{used.written:.0f}",
+            used.tokens,
+            f"{used.call_ms:.1f}",
+            f"{used.think_ms:.1f}",
+        )
+        for row in rows
+        if (used := row.usage) is not None
+    ]
+    columns = (
+        "method",
+        "turns",
+        "refused calls",
+        "tokens read",
+        "written",
+        "known",
+        "ms calls",
+        "ms thinking",
+    )
+    return Sheet(f"{name}: what a task uses", columns, tuple(lines))
+
+
+def _turns(name: str, rows: Sequence[AlbumRow]) -> Sheet:
+    lines: list[tuple[Cell, ...]] = []
+    tools = [tool for tool, _ in sum((Counter(row.calls) for row in rows), Counter[str]()).most_common()]
+    for row in rows:
+        for turn, made in enumerate(row.usage.by_turn if row.usage else (), 1):
+            lines.append((row.method, turn, *(made.get(tool, 0) for tool in tools), made.get("none", 0)))
+    return Sheet(f"{name}: calls by turn", ("method", "turn", *tools, "no call"), tuple(lines))
+
+
+def _runs(name: str, rows: Sequence[Runs]) -> Sheet:
+    lines = []
+    for row in rows:
+        best, majority = ("equal", "equal") if row.equal else (_both(row.best), _both(row.majority))
+        same = f"{row.identical} of {row.tasks}"
+        lines.append((row.method, row.runs, same, _both(row.mean), best, majority))
+    columns = ("method", "runs", "same answer in all", "mean EM, F1", "best", "majority")
+    return Sheet(f"{name}: several runs", columns, tuple(lines))
+
+
+def _both(quality: Quality) -> str:
+    return f"{quality.exact:.3f}, {quality.f1:.3f}"
+
+
+def _ablations(rows: Sequence[Ablation]) -> Sheet:
+    columns = ("album", "method", "change", "EM", "F1", "F1 less or more", "95 %", "answers changed")
+    return Sheet("ablations, over all tasks of an album", columns, tuple(map(_ablation, rows)))
+
+
+def _ablation(row: Ablation) -> tuple[Cell, ...]:
+    if row.interval is None:
+        return (row.album, row.method, row.change, "", "", "", "", f"not run: {row.why_not}")
+    low, high = row.interval
+    figures = (f"{row.exact:.3f}", f"{row.f1:.3f}", f"{row.delta:+.3f}", f"{low:+.3f} to {high:+.3f}")
+    return (row.album, row.method, row.change, *figures, f"{row.changed} of {row.tasks}")
+
+
+def _unfit(result: AgentQuality) -> Sheet:
+    return Sheet(
+        "does not fit",
+        ("album", "method", "photos", "tokens needed", "context"),
+        tuple((row.album, row.method, row.photos, row.needed, row.context) for row in result.unfit),
+    )
+
+
+def _sentences(result: AgentQuality) -> Sheet:
+    return Sheet(
+        "short answers, macro over users",
+        ("data set", "method", "questions", "evidence in 10", "token F1", "right", "refused"),
+        tuple(
+            (
+                row.dataset,
+                row.method,
+                row.questions,
+                f"{row.evidence:.3f}",
+                "" if row.f1 is None else f"{row.f1:.3f}",
+                "" if row.right is None else f"{row.right:.3f}",
+                f"{row.refused:.0%}",
+            )
+            for row in result.sentences
+        ),
+    )
+
+
+def _steps(result: AgentQuality) -> Sheet:
+    steps = result.steps
+    cells = () if steps is None else ((steps.photos, steps.calls, f"{steps.p50:.1f}", f"{steps.p95:.1f}"),)
+    return Sheet("a step of `rules`", ("photos", "calls", "p50 ms", "p95 ms"), cells)
+
+
+def _differences(lines: Sequence[str]) -> Sheet:
+    more = [f"and {len(lines) - _DIFFERENCES} more"] if len(lines) > _DIFFERENCES else []
+    shown = [*lines[:_DIFFERENCES], *more]
+    return Sheet(f"{len(lines)} results are not as recorded", ("where",), tuple((line,) for line in shown))
