@@ -133,7 +133,7 @@ class _Measuring:
         """Whether a data set is wanted and there; of a replay, whether it holds traces of it."""
         data = self.plan.data
         there = (data / "album" / f"{name}.jsonl").is_file() if name in ALBUMS else (data / name).is_dir()
-        taped = self.tape is None or any(album.split(" ")[0] == name for album in self.tape.albums())
+        taped = self.tape is None or any(place.split(" ")[0] == name for place in self.tape.places())
         return name in (self.plan.only or DATA) and there and taped
 
     def questions(self, name: str) -> list[SentenceRow]:
@@ -180,7 +180,7 @@ class _Measuring:
         every = [first]
         for run in range(1, self.plan.runs):
             again = [one for one in self.players(user.name, run) if one.name == player.name]
-            if not again:  # of a replay: a baseline that was recorded once
+            if not again:  # of a replay: what was recorded once, a whole album in the prompt
                 break
             every.append(sets.by_player(user, again[0], [one.task for one in first], self.tell, run))
             self.done += every[-1]

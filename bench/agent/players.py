@@ -106,32 +106,22 @@ def reading_all(one: Player) -> Player:
     return replace(one, name=name, mind=mind, reader=None)
 
 
-def label_of(album: str, task: str, run: int) -> str:
-    """The name of a task in a trace."""
-    return f"{album}:{task}" + (f"#{run}" if run else "")
-
-
-def run_of(label: str) -> int:
-    number = label.rpartition("#")[2] if "#" in label else ""
-    return int(number) if number.isdecimal() and len(number) <= 3 else 0
+def place_of(album: str, run: int) -> str:
+    """Where a trace's task is from; a trace is labelled with it, a colon and the task's id."""
+    return f"{album} run {run + 1}" if run else album
 
 
 class Tape:
     """The traces of a file, by label and mind. Raises TraceError and OSError."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._traces = {(trace.task, trace.mind): trace for trace in read_traces(path)}
+        self._path, self._traces = path, dict[tuple[str, str], Trace]()
+        for trace in read_traces(path):
+            if (trace.task, trace.mind) in self._traces:
+                raise TraceError(f"{path}: two traces of {trace.task} by {trace.mind}; record them again")
+            self._traces[trace.task, trace.mind] = trace
 
-    def names(self, album: str, run: int) -> list[str]:
-        """The minds that were recorded over an album. Raises TraceError if there was no such run."""
-        known = [one for one in self._traces if one[0].startswith(f"{album}:")]
-        names = list(dict.fromkeys(mind for task, mind in known if run_of(task) == run))
-        if not names:
-            raise TraceError(f"{self._path}: no run {run + 1} of {album}; record it with --runs {run + 1}")
-        return names
-
-    def albums(self) -> set[str]:
+    def places(self) -> set[str]:
         return {task.partition(":")[0] for task, _ in self._traces}
 
     def trace(self, label: str, mind: str) -> Trace:
@@ -139,22 +129,24 @@ class Tape:
             raise TraceError(f"{self._path}: no trace of {label} by {mind}; record it again")
         return self._traces[label, mind]
 
-    def player(self, album: str, name: str) -> Player:
-        """Plays one mind's traces of an album again."""
-        one = next(
-            trace for (task, by), trace in self._traces.items() if by == name and task.startswith(f"{album}:")
-        )
+    def players(self, place: str) -> list[Player]:
+        """One for each mind that was recorded there. Raises TraceError if there is none."""
+        known = {mind: t for (task, mind), t in self._traces.items() if task.startswith(f"{place}:")}
+        if not known:
+            raise TraceError(f"{self._path}: no traces of {place}; record them first")
+        return [self._player(name, trace.leaving) for name, trace in known.items()]
 
+    def _player(self, name: str, leaving: bool) -> Player:
         def mind(toolbox: Toolbox, now: datetime, label: str, meter: Meter) -> Mind:
             return Replay(toolbox, self.trace(label, name))
 
-        return Player(name, mind, one.leaving, budget=lambda label: self.trace(label, name).budget)
+        return Player(name, mind, leaving, budget=lambda label: self.trace(label, name).budget)
 
 
 def players(
     names: Sequence[str], remote: Remote | None, tape: Tape | None, album: str, run: int
 ) -> list[Player]:
-    """Those to measure over an album: by name, or, with a tape, those that it holds."""
+    """Those to measure over an album: by name, or those that a tape holds. Raises RuntimeFailure."""
     if tape is None:
         return [player(name, remote, run) for name in names]
-    return [tape.player(album, name) for name in tape.names(album, run)]
+    return tape.players(place_of(album, run))

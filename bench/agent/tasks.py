@@ -21,7 +21,7 @@ from gamer.runtime.search.engine import Engine
 
 from ..retrieval.datasets import read_jsonl
 from .meter import Meter
-from .players import Player, label_of
+from .players import Player, place_of
 
 CANDIDATES = 40  # hits of a baseline's search that may belong to the set
 
@@ -109,7 +109,7 @@ def solve(
     """Every task by the player's minds, each with a toolbox of its own. `album`: its name in traces."""
     ids, out = engine.album.ids(), []
     for number, task in enumerate(tasks, 1):
-        label = label_of(album, task.id, run_number)
+        label = f"{place_of(album, run_number)}:{task.id}"
         done = _solved(engine, player, task, end, now, label, ids)
         _check_going(done, first=number == 1)
         out.append(done)

@@ -90,7 +90,16 @@ def test_its_trace_is_played_again_without_it(engine: Engine, fake: Fake, tmp_pa
     (again,) = solved(engine, replay)
     assert again.given == done.given and again.replayed and again.differences == () and not fake.requests
     assert again.trace is not None and again.trace.cost == done.trace.cost
-    with pytest.raises(TraceError, match="no run 2 of album"):
+    tape.write_text(dumps([done.trace] * 2), encoding="utf-8")
+    with pytest.raises(TraceError, match="two traces of album:1"):
+        players.Tape(tape)
+
+
+def test_a_run_that_was_not_recorded_is_named(engine: Engine, fake: Fake, tmp_path: Path) -> None:
+    (done,) = solved(engine, players.player("openai", remote(fake, says(FINAL))))
+    assert done.trace is not None
+    (tape := tmp_path / "tape.jsonl").write_text(dumps([done.trace]), encoding="utf-8")
+    with pytest.raises(TraceError, match="no traces of album run 2"):
         players.players((), None, players.Tape(tape), "album", run=1)
 
 
