@@ -127,13 +127,18 @@ class Cube:
 
 @dataclass(frozen=True)
 class EntityMatch:
-    """An entity node chosen in layer 2. `photos`: rows of the photos linked to it."""
+    """An entity node chosen in layer 2.
+
+    `photos`: rows of the photos whose own memories name it; `reached`: of those that hang on an entity above
+    it in the graph, because another photo's memory says that it describes that one. Both ascending.
+    """
 
     row: int
     name: str
     kind: str
     similarity: float
     photos: tuple[int, ...] = ()
+    reached: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

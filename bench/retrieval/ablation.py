@@ -58,6 +58,7 @@ VARIANTS: dict[str, Variant] = {
         "no cue is read: neither cubes nor evidence of time and place", skip=frozenset({"cube"})
     ),
     "no layer 2": Variant("no entity node: δ out of reach", delta=NO_NODE),
+    "no edges": Variant("no node that is reached over the graph's edges only", zero=("related",)),
     "no layer 3": Variant(
         "neither vectors nor words: cues and entity nodes alone", zero=("text", "image", *WORDS)
     ),

@@ -30,13 +30,13 @@ from .. import machine
 from . import datasets
 from .albums import album_of
 
-FITTED = ("text", "words", "coverage", "context_words", "context_coverage", "entity", "cue")
+FITTED = ("text", "words", "coverage", "context_words", "context_coverage", "entity", "related", "cue")
 HERE = ("here", "here_cosine", "here_coverage", "here_cue")
 KEPT = 120  # candidates a query, besides the relevant photos
 FOREIGN = 60  # queries of another user, put to each album
 ODDS = 4.0  # assumed number of queries whose answer is in the album, for each whose answer is not
 FOLDS = 4
-_RIDGE = np.array([1, 10, 1, 10, 1, 1, 1]) * 1e-3  # ridge penalty, by the size of each feature
+_RIDGE = np.array([1, 10, 1, 10, 1, 1, 1, 1]) * 1e-3  # ridge penalty, by the size of each feature
 
 
 @dataclass(frozen=True, eq=False)

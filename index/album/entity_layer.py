@@ -18,6 +18,9 @@ from . import loader, segments
 from .album_file import AlbumFile
 from .results import NamedEntity
 
+LIMIT = 32  # matches of a query
+DEPTH = 3  # edges between an entity that a photo is about and one that is similar to the query
+
 
 class EntityLayer:
     """Entities, their vectors, who mentions them, and the edges between them; loaded once, on first use."""
@@ -30,12 +33,19 @@ class EntityLayer:
         return self.entities_of.of(np.asarray(rows, np.int64))
 
     def match(
-        self, query: FloatArray, rows: RowArray | RowSet, delta: float, limit: int = 32
+        self,
+        query: FloatArray,
+        rows: RowArray | RowSet,
+        delta: float,
+        limit: int = LIMIT,
+        depth: int = DEPTH,
     ) -> list[EntityMatch]:
-        """The entities reached by a walk of the graph from the entities of `rows` over nodes with similarity
-        ≥ `delta`, best first, at most `limit`.
+        """The entities with similarity ≥ `delta` that a depth-first search reaches from the entities on which
+        the photos of `rows` hang, best first, at most `limit`.
 
-        A match names only photos among `rows`.
+        The search follows edges from parent to child, at most `depth`, through nodes of any similarity. A
+        match names only photos among `rows`: those that show the entity, and those that only hang on an
+        entity above it.
         """
         if self.nodes is None:
             return []
@@ -44,16 +54,15 @@ class EntityLayer:
         wanted = (
             rows if isinstance(rows, RowSet) else RowSet.of(np.asarray(rows, np.int64), self._file.photos)
         )
-        # Only similar nodes can match, so whether a photo among `rows` activates a node is computed for
-        # these only.
-        photos, which = self._photos_of.gather(similar)
-        activated = similar[np.bincount(which[wanted.mask[photos]], minlength=similar.size) > 0]
-        out = []
-        for row in graph.traverse(activated, similarity, self._edges, delta):
-            linked = wanted.keep(self._photos_of.gather(row[None])[0])
-            if linked.size:
-                name, kind = self._entity_name(int(row))
-                out.append(EntityMatch(int(row), name, kind, float(similarity[row]), tuple(linked.tolist())))
+        out: list[EntityMatch] = []
+        for row in similar[np.argsort(-similarity[similar], kind="stable")].tolist():
+            hanging = wanted.keep(self._hanging.of(graph.above(row, self._parents, depth)))
+            if hanging.size:
+                shown = self._photos_of.gather(np.array([row]))[0]
+                own, reached = hanging[np.isin(hanging, shown)], hanging[~np.isin(hanging, shown)]
+                name, kind = self._entity_name(row)
+                photos = tuple(own.tolist()), tuple(reached.tolist())
+                out.append(EntityMatch(row, name, kind, float(similarity[row]), *photos))
             if len(out) >= limit:
                 break
         return out
@@ -125,9 +134,25 @@ class EntityLayer:
         return graph.adjacency(self._mentions[0], self._mentions[1], self._entity_count, self._file.photos)
 
     @cached_property
-    def _edges(self) -> graph.Adjacency:
+    def _hanging(self) -> graph.Adjacency:
+        """Entity → the photos that hang on it."""
+        limits = (self._entity_count, self._file.photos)
+        entities, photos = self._file.load(lambda db: loader.pairs(db, "hanging", limits))
+        return graph.adjacency(entities, photos, *limits)
+
+    @cached_property
+    def _parents(self) -> graph.Adjacency:
+        parents, children = self._related
+        return graph.adjacency(children, parents, self._entity_count, self._entity_count)
+
+    @cached_property
+    def _related(self) -> RowArray:
         limits = (self._entity_count, self._entity_count)
-        parents, children = self._file.load(lambda db: loader.pairs(db, "edges", limits))
+        return self._file.load(lambda db: loader.pairs(db, "edges", limits))
+
+    @cached_property
+    def _edges(self) -> graph.Adjacency:
+        parents, children = self._related
         both = np.concatenate([parents, children]), np.concatenate([children, parents])
         return graph.adjacency(both[0], both[1], self._entity_count, self._entity_count)
 

@@ -181,12 +181,13 @@ def _fine(digits: list[Any], dim: int) -> FineArray | None:
 
 
 def pairs(db: apsw.Connection, table: str, limits: tuple[int, int]) -> RowArray:
-    """int64 [2, n]: the pairs of a link table, each once, with merged entities replaced by their root.
+    """int64 [2, n]: the pairs of links of one kind, each once, with merged entities replaced by their root.
 
     `limits`: the number of rows that each column may refer to; ValueError for a link beyond it.
     """
     sql = {
         "mentions": "SELECT entity, photo FROM mentions",
+        "hanging": "SELECT entity, photo FROM mentions WHERE leaf <> 2",  # without what describes another
         "edges": "SELECT DISTINCT parent, child FROM edges",  # two entities may be related in several ways
     }[table]
     links: NDArray[np.int64] = np.array(db.execute(sql).fetchall(), np.int64).reshape(-1, 2)

@@ -24,6 +24,31 @@ MAX_CHUNKS = (1 << 16) - 1  # the graph segment counts them in 16 bits
 # by memory id.
 _SPARSE = 4
 
+# How a photo shows an entity (`mentions.leaf`): it hangs on the first two; a CHILD describes another entity
+# that the photo shows, and the graph reaches it from there.
+PARENT, ALONE, CHILD = 0, 1, 2
+
+
+def leaves(alone: set[int], children: Mapping[int, set[int]]) -> dict[int, int]:
+    """Entity → PARENT, ALONE or CHILD, for one photo.
+
+    `alone`: entities that a memory names without saying what they describe; `children`: parent → entities
+    that describe it. Entities that describe one another in a circle are not reached from outside: the photo
+    hangs on all of them.
+    """
+    described = set[int]().union(*children.values())
+    roots = [entity for entity in (*alone, *children) if entity in alone or entity not in described]
+    reached, waiting = set(roots), list(roots)
+    while waiting:
+        new = children.get(waiting.pop(), set()) - reached
+        reached |= new
+        waiting += new
+    hanging = set(roots) | ((described | set(children)) - reached)
+    return {
+        entity: CHILD if entity not in hanging else PARENT if entity in children else ALONE
+        for entity in sorted(alone | described | set(children))
+    }
+
 
 class Rows:
     """`dims`: channel → dimensions; a channel's first vector adds its entry."""
@@ -159,20 +184,22 @@ class Rows:
         self._db.executemany("INSERT INTO vectors VALUES(?,?,?,?,?,?)", rows)
 
     def _mentions(self, row: int, mentions: Iterable[Mention]) -> None:
-        """Links a photo to the entities that its memories name (leaf 1), and to their parents (leaf 0).
-
-        A leaf-0 link ties the parent to the photo's time and place. Edges link parents to their children.
-        """
+        """Links a photo to the entities that its memories name, and adds the edges between these."""
+        alone: set[int] = set()
+        children: dict[int, set[int]] = {}  # parent → what describes it
         for mention in mentions:
             entity = entity_row(self._db, mention.name, mention.kind)
             if entity is None:
                 continue
-            self._db.execute("INSERT OR IGNORE INTO mentions VALUES(?,?,1)", (entity, row))
             parent = entity_row(self._db, mention.parent, "thing") if mention.parent else None
-            if parent is not None and parent != entity:
-                edge = (parent, entity, mention.relation)
-                self._db.execute("INSERT OR IGNORE INTO edges(parent, child, relation) VALUES(?,?,?)", edge)
-                self._db.execute("INSERT OR REPLACE INTO mentions VALUES(?,?,0)", (parent, row))
+            if parent is None or parent == entity:
+                alone.add(entity)
+                continue
+            edge = (parent, entity, mention.relation)
+            self._db.execute("INSERT OR IGNORE INTO edges(parent, child, relation) VALUES(?,?,?)", edge)
+            children.setdefault(parent, set()).add(entity)
+        links = ((entity, row, leaf) for entity, leaf in leaves(alone, children).items())
+        self._db.executemany("INSERT INTO mentions VALUES(?,?,?)", links)
 
     def _clear(self, row: int) -> None:
         """Deletes everything that belongs to a photo, except its own row and its preferences."""

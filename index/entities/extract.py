@@ -1,23 +1,22 @@
 """Deterministic entity extraction by rules: memory text in, mentions out.
 
 Entities are searched for in this order: quoted names, prices, dates, capitalised names (people, places,
-things), noun-like phrases (runs of words between stop words). A price becomes a child of the nearest thing,
-as in the paper's example Chair → 119.
+things), noun-like phrases (runs of words between stop words). relations.py says which of them describe
+others, as in the paper's example Chair → IKEA, 119.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from typing import Protocol
 
 from ..records import Mention
+from .relations import Span, related
 from .words import NOT_ENTITIES, STOP_WORDS, WORD, looks_verbal, singular
 
 MAX_MENTIONS = 12
 _MAX_TEXT = 20_000  # characters; a longer memory is a document, whose beginning gives its subject
-_PRICE_REACH = 48  # characters between a price and the thing it belongs to
 _MONTH = (
     "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?"
     "|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
@@ -40,17 +39,12 @@ _NAME = re.compile(rf"{_CAPITAL}(?:[ \t]+(?:(?:of|de|la|da|van|von|the|&)[ \t]+)
 _PLACE_BEFORE = re.compile(
     r"\b(?:in|at|from|near|to|around|toward|towards|outside|inside|visiting|visited)\s+(?:the\s+)?$", re.I
 )
-_SPEAKER_AFTER = re.compile(r"\s?:\s")
+# What follows a speaker is speech; "Chair: 119 at IKEA" is a note about a chair.
+_NOTED = r"\d[\d,]{0,20}(?:\.\d{1,20})?(?=\s*(?:$|[,;\n])|\s+(?:at|in|from)\b)"
+_SPEAKER_AFTER = re.compile(rf"\s?:\s(?!\s*{_NOTED})", re.I)
+_NOTED_PRICE = re.compile(rf"(?<=\w:\s){_NOTED}", re.I)
 _SENTENCE_START = re.compile(r"(?:^|[.!?:…\n\"“(]\s*|[^\w\s,;'’&/-]\s*)$")
 _BREAK = re.compile(r"[.!?;:,\n()…—–/]")
-
-
-@dataclass(frozen=True)
-class _Candidate:
-    start: int
-    end: int
-    name: str
-    kind: str
 
 
 class Extractor(Protocol):
@@ -74,11 +68,13 @@ def extract(text: str) -> tuple[Mention, ...]:
     """At most MAX_MENTIONS mentions, names before phrases, one per canonical name."""
     text = text[:_MAX_TEXT]
     taken = bytearray(len(text))
-    entities: list[_Candidate] = []
+    entities: list[Span] = []
     for match in _QUOTED.finditer(text):
         _take(entities, taken, match.start(), match.end(), (match[1] or match[2]).strip(" ,.!?"), "thing")
     for match in _PRICE.finditer(text):
         _take(entities, taken, match.start(), match.end(), re.sub(r"(?<=[$€£¥])\s+", "", match[0]), "price")
+    for match in _NOTED_PRICE.finditer(text):
+        _take(entities, taken, match.start(), match.end(), match[0], "price")
     for match in _DATE.finditer(text):
         if match[0] != "may":
             _take(entities, taken, match.start(), match.end(), " ".join(match[0].split()), "date")
@@ -87,17 +83,17 @@ def extract(text: str) -> tuple[Mention, ...]:
     return _linked(text, entities)
 
 
-def _take(entities: list[_Candidate], taken: bytearray, start: int, end: int, name: str, kind: str) -> None:
+def _take(entities: list[Span], taken: bytearray, start: int, end: int, name: str, kind: str) -> None:
     if len(name) > 1 and not any(taken[start:end]):
         taken[start:end] = b"\x01" * (end - start)
-        entities.append(_Candidate(start, end, name, kind))
+        entities.append(Span(start, end, name, kind))
 
 
-def _names(text: str, entities: list[_Candidate], taken: bytearray) -> None:
+def _names(text: str, entities: list[Span], taken: bytearray) -> None:
     """Takes runs of capitalised words as names.
 
-    A single word at a sentence's start is a name only if it is a speaker ("Anna: ...") or is capitalised
-    within a sentence elsewhere in the text.
+    A single word at a sentence's start is a name only if it is a speaker ("Anna: ...") or an owner ("Anna's
+    dog"), or is capitalised within a sentence elsewhere in the text.
     """
     candidates = [match for match in _NAME.finditer(text) if not taken[match.start()]]
     inner: set[str] = set()  # canonical names that are surely names
@@ -109,10 +105,12 @@ def _names(text: str, entities: list[_Candidate], taken: bytearray) -> None:
         while rest and _plain(head).casefold() in NOT_ENTITIES:  # "The Golden Gate" → "Golden Gate"
             start, name, at_start = match.start() + match[0].index(rest, len(head)), rest.lstrip(), False
             head, _, rest = name.partition(" ")
+        while " " in name and name.rpartition(" ")[2].casefold() in STOP_WORDS:  # "Tokyo I" → "Tokyo"
+            name = name.rpartition(" ")[0].rstrip()
         if " " not in name and _plain(name).casefold() in NOT_ENTITIES:
             continue
         is_speaker = bool(_SPEAKER_AFTER.match(text, match.end()))
-        if not at_start or " " in name or is_speaker:
+        if not at_start or " " in name or is_speaker or _plain(name) != name:
             inner.add(canonical(name))
         spans.append(
             (start, match.start() + len(match[0]), re.sub(r"['’]s$", "", " ".join(name.split())), is_speaker)
@@ -125,7 +123,7 @@ def _names(text: str, entities: list[_Candidate], taken: bytearray) -> None:
             )
 
 
-def _phrases(text: str, entities: list[_Candidate], taken: bytearray) -> None:
+def _phrases(text: str, entities: list[Span], taken: bytearray) -> None:
     """Takes runs of content words as things: at most the last two words, where English has its head noun.
 
     Frequent phrases come first, then early ones.
@@ -168,59 +166,46 @@ def _plain(word: str) -> str:
     return word.replace("’", "'").removesuffix("'s")
 
 
-def _linked(text: str, entities: list[_Candidate]) -> tuple[Mention, ...]:
-    """Limits the mentions to MAX_MENTIONS without repeats, and links each price to the thing it belongs to.
+def _linked(text: str, entities: list[Span]) -> tuple[Mention, ...]:
+    """Limits the mentions to MAX_MENTIONS without repeats, and says what each describes.
 
-    The nearest thing becomes the parent of the price and of a place near it. A parent is included even if the
-    limit would have dropped it.
+    A parent is included even if the limit would have dropped it.
     """
-    chosen: dict[str, _Candidate] = {}
+    ordered = sorted(entities, key=lambda item: item.start)
+    parents = _parents(text, ordered)
+    chosen: dict[str, Span] = {}
     for item in entities:
         key = canonical(item.name)
         if key and key not in STOP_WORDS and len(chosen) < MAX_MENTIONS:
             chosen.setdefault(key, item)
-    selected = list(chosen.values())
-    parents: dict[str, str] = {}
-    for item in selected:
-        if item.kind == "price" and (parent := _neighbour(text, item, entities)) is not None:
-            parents[item.name] = parent.name
-            if canonical(parent.name) not in chosen:
-                chosen[canonical(parent.name)] = parent
-            # A place near the price is the shop, and describes the thing too: Chair → 119, IKEA.
-            shops = [place for place in selected if place.kind == "place" and _is_near(text, item, place)]
-            parents |= {place.name: parent.name for place in shops if place.name not in parents}
-    extra = list(chosen.values())[len(selected) :]
-    selected = [*selected[: MAX_MENTIONS - len(extra)], *extra] if len(extra) < MAX_MENTIONS else selected
-    ordered = sorted(selected, key=lambda item: item.start)
-    names = {item.name for item in ordered}
+    selected = list(chosen.items())
+    for key, _ in selected:
+        if key in parents and (above := canonical(parents[key][0].name)) not in chosen and above:
+            chosen[above] = parents[key][0]
+    extra = list(chosen.items())[len(selected) :]
+    kept = dict([*selected[: MAX_MENTIONS - len(extra)], *extra] if len(extra) < MAX_MENTIONS else selected)
     return tuple(
-        Mention(i.name, i.kind, parents[i.name] if parents.get(i.name) in names else None) for i in ordered
+        _mention(item, kept, *parents.get(key, (None, "")))
+        for key, item in sorted(kept.items(), key=lambda entry: entry[1].start)
     )
 
 
-def _is_near(text: str, price: _Candidate, place: _Candidate) -> bool:
-    """Whether both are in one sentence, at most _PRICE_REACH characters apart."""
-    first, second = sorted((price, place), key=lambda item: item.start)
-    return second.start - first.end <= _PRICE_REACH and "." not in text[first.end : second.start]
+def _parents(text: str, ordered: list[Span]) -> dict[str, tuple[Span, str]]:
+    """Canonical name → the parent, and the relation. Of several the first counts that closes no circle."""
+    parents: dict[str, tuple[Span, str]] = {}
+    for at, link in sorted(related(text, ordered).items()):
+        name, above = canonical(ordered[at].name), canonical(ordered[link.parent].name)
+        upwards = {above}
+        while above in parents:
+            above = canonical(parents[above][0].name)
+            upwards.add(above)
+        if name not in upwards:
+            parents.setdefault(name, (ordered[link.parent], link.relation))
+    return parents
 
 
-def _neighbour(text: str, price: _Candidate, entities: list[_Candidate]) -> _Candidate | None:
-    """The nearest thing in the price's sentence; one before the price is preferred to one after it."""
-    things = [item for item in entities if item.kind == "thing"]
-    before = [
-        t
-        for t in things
-        if t.end <= price.start
-        and price.start - t.end <= _PRICE_REACH
-        and "." not in text[t.end : price.start]
-    ]
-    if before:
-        return max(before, key=lambda item: item.end)
-    after = [
-        t
-        for t in things
-        if t.start >= price.end
-        and t.start - price.end <= _PRICE_REACH
-        and "." not in text[price.end : t.start]
-    ]
-    return min(after, key=lambda item: item.start, default=None)
+def _mention(item: Span, kept: dict[str, Span], parent: Span | None, relation: str) -> Mention:
+    above = None if parent is None else kept.get(canonical(parent.name))
+    if above is None or canonical(above.name) == canonical(item.name):
+        return Mention(item.name, item.kind)
+    return Mention(item.name, item.kind, above.name, relation)

@@ -1,7 +1,9 @@
 """Layer 2: the entity graph as arrays of row numbers, and its traversal.
 
-Mentions link photos and entities; edges link entities with entities. The similarities that the traversal uses
-are computed by the caller.
+A photo hangs on the entities that its memories are about; edges lead from these to what describes them. The
+paper searches depth-first from the entities of the photos in the cube for nodes that are similar to the
+query. Here the similar nodes are known first, and are few: the walk goes from each of them against the edges,
+which finds the same pairs.
 """
 
 from __future__ import annotations
@@ -9,12 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..records import FloatArray, RowArray
+from ..records import RowArray
 from ..row_sets import distinct
 
-__all__ = ["Adjacency", "adjacency", "traverse"]
+__all__ = ["Adjacency", "above", "adjacency"]
 
 
 @dataclass(frozen=True)
@@ -46,17 +47,16 @@ def adjacency(sources: RowArray, targets: RowArray, n: int, n_targets: int) -> A
     return Adjacency(offsets, np.asarray(targets[order], np.int64), n_targets)
 
 
-def traverse(activated: RowArray, similarity: FloatArray, edges: Adjacency, delta: float) -> RowArray:
-    """The nodes with similarity ≥ delta that are reachable from the activated ones through such nodes.
+def above(node: int, parents: Adjacency, depth: int) -> RowArray:
+    """The nodes from which a depth-first search over edges from parent to child reaches `node`, and itself.
 
-    `similarity`: float32 [entities]. `edges` holds each relation in both directions. The result is sorted by
-    similarity, best first; equal similarities in order of row.
+    int64, ascending. `parents`: of each node. At most `depth` edges are followed; whatever the similarity of
+    the nodes on the way.
     """
-    reached: NDArray[np.bool_] = np.zeros(similarity.size, np.bool_)
-    frontier = activated[similarity[activated] >= delta]
-    while frontier.size:
-        reached[frontier] = True
-        near = edges.of(frontier)
-        frontier = near[(similarity[near] >= delta) & ~reached[near]]
-    rows = np.flatnonzero(reached)
-    return np.asarray(rows[np.argsort(-similarity[rows], kind="stable")], np.int64)
+    found = frontier = np.array([node], np.int64)
+    for _ in range(depth):
+        frontier = np.setdiff1d(parents.of(frontier), found, assume_unique=True)
+        if not frontier.size:
+            break
+        found = np.union1d(found, frontier)
+    return found

@@ -35,20 +35,29 @@ funny gave general get gets getting give given giving glad go goes going gone go
 guys haha happened happening happy hard hear heard hello help hey hi hope hoping huge image interesting keep
 kind kinda knew know known large last later least left less lets like liked likely little lol long look looked
 looking looks lot lots love loved lovely made make makes making many may maybe mean might mine moment moments
-must near need needs never new nice nicely none nothing often oh ok okay old one ones onto others part people
-perfect perfectly perhaps photo photos picture pictures place pretty probably put quick quite rather ready
-real really remember right said saw say says scene see seeing seem seemed seems seen sense set several shall
-shot shots show showed showing shows side simple simply since slightly small smile snapped someone something
-sometimes soon sorry sort sounds standing start started still stuff suggest suggesting suggests super sure
-take taken takes taking talk tell thank thanks thing things think thinking thought three time times today
-together told tomorrow tonight took top totally toward towards tried truly try trying turn turned two uh um
-use used using usually vibe view visible wait want wanted wanting wants warm was way ways well went whatever
-whether whole without wonderful wonder work worked working wow yeah year years yesterday yet young doing
-captures creating create feature featuring filled lively overlooking appear partially various within
+must near need needs never new next nice nicely none nothing often oh ok okay old one ones onto others part
+people perfect perfectly perhaps photo photos picture pictures place pretty probably put quick quite rather
+ready real really remember right said saw say says scene see seeing seem seemed seems seen sense set several
+shall shot shots show showed showing shows side simple simply since slightly small smile snapped someone
+something sometimes soon sorry sort sounds standing start started still stuff suggest suggesting suggests
+super sure take taken takes taking talk tell thank thanks thing things think thinking thought three time times
+today together told tomorrow tonight took top totally toward towards tried truly try trying turn turned two uh
+um use used using usually vibe view visible wait want wanted wanting wants warm was way ways well went
+whatever whether whole without wonderful wonder work worked working wow yeah year years yesterday yet young
+doing captures creating create feature featuring filled lively overlooking appear partially various within
 background foreground left-hand right-hand center middle also there here night morning afternoon evening week
 weekend month
 """
-NOT_ENTITIES = STOP_WORDS | frozenset(_VAGUE.split())
+
+# Verbs of memories that are no nouns too: they relate entities and name none.
+_VERBS = """
+ate bought brings bring broke built buy buys carried carries climbed cooked cost costs drank drove eat eats
+fed flew found gave gets gives grew held holds leads led lies lit lives loves made makes meets met ordered
+owns paid pays played plays ran rode sang sat sells sent serves shared showed sits sleeps slept sold spoke
+stands stood swam teaches taught threw visited wears went woke won wore writes wrote
+"""
+VERBS = frozenset(_VERBS.split())
+NOT_ENTITIES = STOP_WORDS | VERBS | frozenset(_VAGUE.split())
 
 # Nouns that look like verb forms; other words in -ing and -ed cannot be the last word of a phrase.
 _NOUNS = """

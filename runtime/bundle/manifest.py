@@ -165,7 +165,8 @@ class Ranking:
 
     `text`, `image`: per unit of cosine in the channel. `words`: per unit of BM25. `coverage`: for a photo
     that holds all words of the query. `context_words`, `context_coverage`: the same two for the messages
-    around a message. `entity`: for an entity of the greatest similarity above δ. `cue`: per nat of evidence.
+    around a message. `entity`: for an entity of the greatest similarity above δ that the photo's own memory
+    names; `related`: that the graph reaches from it. `cue`: per nat of evidence.
     `here`, `here_cosine`, `here_coverage`, `here_cue`: intercept and coefficients of the logistic regression
     that estimates whether the album holds what is meant. `fitted`: the data and the method of the fit.
     """
@@ -177,6 +178,7 @@ class Ranking:
     context_words: float = 0.063
     context_coverage: float = 4.58
     entity: float = 1.51
+    related: float = 0.5
     cue: float = 0.84
     here: float = -4.19
     here_cosine: float = 10.14
@@ -185,8 +187,8 @@ class Ranking:
     fitted: str = (
         "listwise softmax likelihood (`gamer bench fit`, bench/results/ranking-fit.json) on camroll-mpr, "
         "lihua and locomo, the three weighing the same and each user within one; image is text's weight "
-        "times 0.6, set by eye; here*: logistic, users' own queries against queries put to another user's "
-        "album, at odds of 4 to 1"
+        "times 0.6, related a third of entity's, both set by eye; here*: logistic, users' own queries "
+        "against queries put to another user's album, at odds of 4 to 1"
     )
 
 

@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from threading import Lock
 from time import perf_counter_ns
+from typing import Literal
 
 import numpy as np
 
@@ -132,15 +133,18 @@ class Engine:
         with clock("graph"):
             with observer.step("graph", "entity match"):
                 matches = self.album.match_entities(refined.plain, cube, delta)
-            linked = _linked(matches, len(self.album), delta)
-            reached = cube.keep(np.flatnonzero(linked > 0))
+            linked, related = (
+                _strengths(matches, kind, len(self.album), delta) for kind in ("photos", "reached")
+            )
+            reached = cube.keep(np.flatnonzero((linked > 0) | (related > 0)))
         with clock("vectors"):
             narrowed = mode == "paper" and reached.size > 0
             if mode == "paper":
                 rows = reached if narrowed else cube.rows
-                ranked = paper_mode.rank(self.album, refined.plain, rows, linked, options)
+                nodes = np.maximum(linked, related)
+                ranked = paper_mode.rank(self.album, refined.plain, rows, nodes, options)
             else:
-                scope = Scope(photos, cube, linked)
+                scope = Scope(photos, cube, linked, related)
                 ranked = self._fused.rank(refined.text, refined.phrased, cues, scope, weights, observer)
             with observer.step("vectors", "re-rank"):
                 positions = hits.order(self.album, ranked, k)
@@ -288,15 +292,16 @@ class _Clock:
         self.milliseconds[layer] = round((perf_counter_ns() - begin) / 1e6, 3)
 
 
-def _linked(matches: list[EntityMatch], photos: int, delta: float) -> FloatArray:
-    """float32 [photos] in 0..1: how similar each photo's best entity node is to the query.
+def _strengths(
+    matches: list[EntityMatch], kind: Literal["photos", "reached"], photos: int, delta: float
+) -> FloatArray:
+    """float32 [photos] in 0..1: how similar each photo's best entity node of that kind is to the query.
 
     Scaled so that δ is 0 and a similarity of 1 is 1, but at least 0.05 for a linked photo; 0 for all others.
     """
     shares = np.zeros(photos, np.float32)
     for match in matches:
-        if match.photos:
-            rows = np.asarray(match.photos)
-            share = np.float32(max(0.05, (match.similarity - delta) / max(1e-6, 1.0 - delta)))
-            shares[rows] = np.maximum(shares[rows], share)
+        rows = np.asarray(getattr(match, kind), np.int64)
+        share = np.float32(max(0.05, (match.similarity - delta) / max(1e-6, 1.0 - delta)))
+        shares[rows] = np.maximum(shares[rows], share)
     return shares

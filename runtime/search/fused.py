@@ -46,12 +46,14 @@ class Scope:
     """What the earlier layers leave of an album.
 
     `photos`: all photos that the query does not exclude; `cube`: those of them inside the cube; `linked`:
-    float32 [photos of the album] in 0..1, the strength of each photo's best entity node.
+    float32 [photos of the album] in 0..1, the strength of the best entity node that each photo's own memories
+    name; `related`: of the best that the graph reaches from what the photo hangs on.
     """
 
     photos: RowSet
     cube: RowSet
     linked: FloatArray
+    related: FloatArray
 
 
 def cosines(album: Album, vector: FloatArray, rows: RowArray) -> dict[str, FloatArray]:
@@ -82,7 +84,7 @@ class FusedRanker:
             rows, plan = self._candidates(words, vector, scope)
         clues = self._clues(cues)
         with observer.step("vectors", "features"):
-            features = self._features(words, vector, rows, scope.linked, clues, observer)
+            features = self._features(words, vector, rows, scope, clues, observer)
         observer.ranked(rows, features)
         with observer.step("vectors", "weights"):
             parts = ranking.weighted(features, weights)
@@ -127,7 +129,7 @@ class FusedRanker:
             proposed += [
                 self._album.search_vectors(name, vector, CANDIDATES, cube.rows).rows for name in channels
             ]
-        for scores in (words.bm25, scope.linked):
+        for scores in (words.bm25, scope.linked, scope.related):
             positive = np.flatnonzero(scores > 0)
             for rows in (photos.keep(positive), cube.keep(positive)):
                 proposed.append(rows[greatest(scores[rows], CANDIDATES)])
@@ -152,7 +154,7 @@ class FusedRanker:
         words: WordScores,
         vector: FloatArray,
         rows: RowArray,
-        linked: FloatArray,
+        scope: Scope,
         clues: list[ranking.Clue],
         observer: Observer,
     ) -> dict[str, FloatArray]:
@@ -165,6 +167,7 @@ class FusedRanker:
             "coverage": words.coverage[rows],
             "context_words": context_words,
             "context_coverage": context_coverage,
-            "entity": linked[rows],
+            "entity": scope.linked[rows],
+            "related": scope.related[rows],
             "cue": ranking.evidence(clues, rows),
         }

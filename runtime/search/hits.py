@@ -63,7 +63,7 @@ def hits(
                 probability=round(present * float(likelihoods[position]), 4),
                 parts=parts,
                 memory=shown_memory(photo),
-                matched=tuple(match.name for match in matches if row in match.photos)[:4],
+                matched=tuple(m.name for m in matches if row in m.photos or row in m.reached)[:4],
             )
         )
     return tuple(out)

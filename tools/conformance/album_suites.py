@@ -247,6 +247,7 @@ def _searched(n: int, name: str, album: Album) -> Iterator[Case]:
                 "kind": x.kind,
                 "similarity": x.similarity,
                 "photos": list(x.photos),
+                "reached": list(x.reached),
             }
             for x in matches
         ]

@@ -1,5 +1,5 @@
-"""Suites `graph` (layer 2's walk), `vectors` (int8 with a scale, residues, exact ranking) and `hnsw`
-(candidates by a segment's graph).
+"""Suites `graph` (what lies above an entity), `entities` (what memories mention and how it is related),
+`vectors` (int8 with a scale, residues, exact ranking) and `hnsw` (candidates by a segment's graph).
 
 The numbers are synthetic.
 """
@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from gamer.index import FloatArray, RowArray
-from gamer.index.entities.graph import adjacency, traverse
+from gamer.index import FloatArray, RowArray, extract
+from gamer.index.entities.graph import above, adjacency
 from gamer.index.errors import AlbumError
 from gamer.index.vectors import hnsw
 from gamer.index.vectors.nearest import nearest
@@ -24,27 +24,50 @@ _NO_ROWS: RowArray = np.empty(0, np.int64)
 
 def committed(folder: Path) -> list[Suite]:
     del folder
-    return [_graph(), _vectors(), _hnsw()]
+    return [_graph(), _entities(), _vectors(), _hnsw()]
 
 
 def _graph() -> Suite:
     rng = np.random.default_rng(5)
     cases = []
-    for n, (nodes, links) in enumerate([(0, 0), (1, 0), (3, 2), (8, 10), (20, 15), (60, 80), (60, 200)] * 3):
-        edges = rng.integers(0, nodes, (links, 2)) if nodes else np.empty((0, 2), np.int64)
-        similarity = rng.choice(np.linspace(0.1, 0.95, 18), nodes).astype(np.float32)
-        active = np.flatnonzero(rng.random(nodes) < 0.3)
-        delta = float(rng.choice([0.3, 0.5, 0.53, 0.8]))
-        both = np.concatenate([edges, edges[:, ::-1]]).astype(np.int64)
-        rows = traverse(active, similarity, adjacency(both[:, 0], both[:, 1], nodes, nodes), delta)
-        given = {
-            "edges": edges.tolist(),
-            "similarity": floats(similarity),
-            "activated": active.tolist(),
-            "delta": delta,
-        }
+    for n, (nodes, links) in enumerate([(1, 0), (2, 3), (3, 2), (8, 10), (20, 15), (60, 80), (60, 200)] * 3):
+        edges = rng.integers(0, nodes, (links, 2))
+        node, depth = int(rng.integers(0, nodes)), int(rng.integers(0, 5))
+        rows = above(node, adjacency(edges[:, 1], edges[:, 0], nodes, nodes), depth)
+        given = {"nodes": nodes, "edges": edges.tolist(), "node": node, "depth": depth}
         cases.append(Case(f"{n:02d}", given, {"rows": rows.tolist()}))
     return Suite("graph", tuple(cases))
+
+
+MEMORIES = (
+    "The chair at IKEA costs $119",
+    "Chair: 119 at IKEA",
+    "Anna: 5 minutes late, sorry",
+    "Caroline: Hey Mel! Good to see you in Denver, Colorado!",
+    "We bought a wooden chair for $119 at IKEA. Then we had lunch at IKEA.",
+    "Ramen at Ichiran in Shibuya with Anna and Tom; 1,200 yen.",
+    "Bella is Anna's dog. Bella's favourite toys are on the red sofa.",
+    "Anna’s garden in Graz, near the “Old Mill” and the river",
+    "In Tokyo I ate sushi. On May 3rd, 2019 we flew to Osaka with José Álvarez",
+    "a gift from Tom, a red kite on the table near the window, paid with 45 euros",
+    "Kuchen im Café Bräunerhof in Wien, 12.5.2019 für 4,50 €",
+    "京都の寺で Anna と一緒に",
+    "IKEA at chair at IKEA. Anna with Anna and anna",
+    "THE BIG SALE: lamps 20 € each\nlamp and chair, chair and lamp",
+    "",
+)
+
+
+def _entities() -> Suite:
+    cases = [
+        Case(
+            f"{n:02d}",
+            {"text": text},
+            {"mentions": [[m.name, m.kind, m.parent, m.relation] for m in extract(text)]},
+        )
+        for n, text in enumerate(MEMORIES)
+    ]
+    return Suite("entities", tuple(cases))
 
 
 def _unit(array: FloatArray) -> FloatArray:

@@ -1,7 +1,7 @@
 """Independent implementations: the expected output of a fixture by a plain loop or Python's standard library.
 
-They share no code with what wrote the fixtures. Covered are the K-D tree, the graph walk, vectors, HNSW,
-routing, and the album's rows.
+They share no code with what wrote the fixtures. Covered are the K-D tree, the depth-first search, vectors,
+HNSW, routing, and the album's rows.
 """
 
 from __future__ import annotations
@@ -104,19 +104,14 @@ def _in_cube(point: Point, cube: dict[str, Any], doubt: bool) -> bool:
 
 def _graph(suite: Suite, case: Case, folder: Path) -> Any:
     del suite, folder
-    similarity, delta = case.given["similarity"], case.given["delta"]
-    todo, reached = [row for row in case.given["activated"] if similarity[row] >= delta], set[int]()
-    while todo:
-        row = todo.pop()
-        if row in reached:
-            continue
-        reached.add(row)
-        todo += [
-            b if a == row else a
-            for a, b in case.given["edges"]
-            if row in (a, b) and similarity[b if a == row else a] >= delta
-        ]
-    return {"rows": sorted(reached, key=lambda row: (-similarity[row], row))}
+    edges, node = case.given["edges"], case.given["node"]
+
+    def reaches(start: int, depth: int) -> bool:
+        return start == node or (
+            depth > 0 and any(reaches(child, depth - 1) for parent, child in edges if parent == start)
+        )
+
+    return {"rows": [start for start in range(case.given["nodes"]) if reaches(start, case.given["depth"])]}
 
 
 def _vectors(suite: Suite, case: Case, folder: Path) -> Any:

@@ -24,7 +24,17 @@ from gamer.runtime.search.ranking import (
 )
 from tools.conformance.fixture import Case, Suite, floats
 
-FEATURES = ("text", "image", "words", "coverage", "context_words", "context_coverage", "entity", "cue")
+FEATURES = (
+    "text",
+    "image",
+    "words",
+    "coverage",
+    "context_words",
+    "context_coverage",
+    "entity",
+    "related",
+    "cue",
+)
 WEIGHTS = (*FEATURES, "here", "here_cosine", "here_coverage", "here_cue")
 UNKNOWN = np.iinfo(np.int64).min
 

@@ -69,6 +69,7 @@ export const PARTS = {
   context_words: "words around it",
   context_coverage: "the talk around it",
   entity: "linked entity",
+  related: "what is known of it",
   cue: "time and place fit",
   cosine: "cosine",
 };

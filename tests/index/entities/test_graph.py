@@ -7,20 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gamer.index import Mention, canonical, extract
+from gamer.index import canonical, extract
+from gamer.index.album.rows import ALONE, CHILD, PARENT, leaves
 from gamer.index.entities.extract import MAX_MENTIONS
-from gamer.index.entities.graph import adjacency, traverse
+from gamer.index.entities.graph import above, adjacency
 
 
 def names(text: str) -> dict[str, str]:
     return {mention.name: mention.kind for mention in extract(text)}
-
-
-def test_a_price_or_a_place_belongs_to_the_thing_in_its_sentence() -> None:
-    mentions = extract("We bought a wooden chair for $119 at IKEA.")
-    assert Mention("$119", "price", "wooden chair") in mentions
-    assert Mention("IKEA", "place", "wooden chair") in mentions  # the paper's Chair → 119, IKEA
-    assert Mention("IKEA", "place") in extract("We bought a chair for $119. Then we had lunch at IKEA.")
 
 
 @pytest.mark.parametrize(
@@ -63,13 +57,53 @@ def test_extraction_of_any_text_is_bounded_repeatable_and_without_duplicates(tex
     assert all(m.parent is None or m.parent in {other.name for other in mentions} for m in mentions)
 
 
-def test_the_walk_starts_at_activated_nodes_and_passes_only_similar_ones() -> None:
-    # 0 - 1 - 2 - 3 and 4 alone; 2 is below the threshold, so 3 is out of reach; 4 is similar but not
-    # activated.
-    pairs = np.array([(0, 1), (1, 2), (2, 3)], np.int64)
-    both = np.concatenate([pairs, pairs[:, ::-1]])
-    edges = adjacency(both[:, 0], both[:, 1], 5, 5)
-    similarity = np.array([0.7, 0.9, 0.1, 0.8, 0.95], np.float32)
-    assert traverse(np.array([0, 2]), similarity, edges, 0.5).tolist() == [1, 0]
-    assert traverse(np.array([2]), similarity, edges, 0.5).tolist() == []
-    assert traverse(np.array([3, 4]), similarity, edges, 0.5).tolist() == [4, 3]
+Edges = list[tuple[int, int]]
+
+
+def depth_first(start: int, edges: Edges, depth: int) -> set[int]:
+    """The paper's walk, from parent to child: what it reaches from `start` over at most `depth` edges."""
+    found = {start}
+    if depth:
+        for parent, child in edges:
+            if parent == start:
+                found |= depth_first(child, edges, depth - 1)
+    return found
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.integers(1, 9).flatmap(
+        lambda n: st.tuples(
+            st.just(n),
+            st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=14),
+            st.integers(0, n - 1),
+            st.integers(0, 4),
+        )
+    )
+)
+def test_what_lies_above_a_node_is_what_a_depth_first_search_reaches_it_from(
+    graph: tuple[int, Edges, int, int],
+) -> None:
+    n, edges, node, depth = graph
+    pairs = np.array(edges, np.int64).reshape(-1, 2)
+    parents = adjacency(pairs[:, 1], pairs[:, 0], n, n)
+    expected = [start for start in range(n) if node in depth_first(start, edges, depth)]
+    assert above(node, parents, depth).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("alone", "children", "expected"),
+    [
+        ({1, 2}, {}, {1: ALONE, 2: ALONE}),
+        ({1}, {1: {2, 3}}, {1: PARENT, 2: CHILD, 3: CHILD}),
+        ({1}, {1: {2}, 2: {3}}, {1: PARENT, 2: CHILD, 3: CHILD}),  # coffee → Blue Bottle → Kyoto
+        (set(), {1: {2}}, {1: PARENT, 2: CHILD}),  # the parent stands in another memory
+        ({1, 2}, {1: {2}}, {1: PARENT, 2: ALONE}),  # one memory is about 2 itself
+        (set(), {1: {2}, 2: {1}}, {1: PARENT, 2: PARENT}),  # a circle is reached from nowhere
+        ({1}, {1: {2}, 2: {1}}, {1: PARENT, 2: CHILD}),
+    ],
+)
+def test_a_photo_hangs_on_what_describes_nothing_else(
+    alone: set[int], children: dict[int, set[int]], expected: dict[int, int]
+) -> None:
+    assert leaves(alone, children) == expected
