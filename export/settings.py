@@ -113,7 +113,8 @@ class Settings:
 
         None if the recipe takes any model for `part`, or does not have the part.
         """
-        name = {"image": self.chosen.image, "text": self.chosen.text, "llm": self.chosen.llm}[part]
+        names = {"image": self.chosen.image, "text": self.chosen.text, "llm": self.chosen.llm}
+        name = names.get(part, "*")  # the experts have no model of their own
         return None if name in ("*", "") else name
 
     def quant_of(self, role: str, target: str) -> str:
@@ -148,12 +149,13 @@ class Settings:
     def random_parts(self) -> tuple[str, ...]:
         """The parts that the user requested with random weights.
 
-        The DPE is not listed: its weights are always random, because no trained ones are published.
+        The DPE is not listed: its weights are random unless a checkpoint is given, because no trained ones
+        are published.
         """
         return tuple(
             part
             for part, source in self.sources
-            if source.partition(":")[0] == "random" and part in self.chosen.parts()
+            if source.partition(":")[0] == "random" and part in self.chosen.parts() and part != "dpe"
         )
 
     def to_strings(self) -> dict[str, str]:

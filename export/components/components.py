@@ -12,12 +12,12 @@ from torch import Tensor, nn
 from gamer.runtime.bundle.manifest import Language, Preprocessing, TensorSpec
 
 from ..checkpoints import pocket
-from ..checkpoints.checkpoint import Checkpoint, open_checkpoint
+from ..checkpoints.checkpoint import Checkpoint, open_checkpoint, random_seed
 from ..errors import ExportError
-from ..networks.dpe import Expert, Router
 from ..networks.efficientnet_lite import FEATURES, ConseTower
 from ..recipe import ROLES
 from ..settings import Settings
+from . import experts
 from .export_module import ExportModule
 
 IMAGE_SIZE, RESIZE, MEAN, STD = 224, 256, 127.0, 128.0
@@ -28,13 +28,18 @@ CONSE = "efficientnet-lite0"
 
 @lru_cache(maxsize=4)
 def checkpoint(settings: Settings, part: str) -> Checkpoint:
-    """The opened checkpoint of "image", "text" or "llm". Raises ExportError."""
+    """The opened checkpoint of a part; of "dpe" only if a source was given. Raises ExportError."""
     return open_checkpoint(settings.model(part), settings.source(part), trust_pickle=settings.trust_pickle)
 
 
 def roles(settings: Settings) -> tuple[str, ...]:
-    """The roles of the components that these settings export, in canonical order."""
+    """The roles of the components that these settings export, in canonical order.
+
+    Raises ExportError for a source that cannot be opened.
+    """
     parts = settings.chosen.parts()
+    if "dpe" in parts and (settings.source("dpe") or "random").partition(":")[0] != "random":
+        checkpoint(settings, "dpe")  # refused before anything is exported
     have = {
         "image_tower": "image" in parts,
         "text_tower": "text" in parts,
@@ -172,7 +177,7 @@ def _image(settings: Settings) -> ExportModule:
         dynamic={0: {0: "batch"}},
         architecture="EfficientNet-Lite0 + ConSE",
         source=pocket.EFFICIENTNET.source,
-        trained=not settings.random_parts,
+        trained=not {"image", "text"} & set(settings.random_parts),
         macs_per="image",
     )
 
@@ -204,30 +209,14 @@ def _dpe(settings: Settings, role: str) -> ExportModule:
     shape, decoder = settings.chosen.dpe, language(settings)
     if shape is None or decoder is None:
         raise ExportError(f"recipe {settings.recipe} has no experts")
-    (patches, width), hidden = features(settings), decoder.hidden
-    expert = None if role == "dpe_router" else int(role.rsplit("_", 1)[1])
-    torch.manual_seed(shape.seed + (0 if expert is None else 1 + expert))
-    module: nn.Module
-    if expert is None:
-        module, out = (
-            Router(width, shape.width, shape.experts),
-            TensorSpec("weights", (1, shape.experts), "float32"),
-        )
+    patches, width = features(settings)
+    sizes = experts.Sizes(shape.experts, shape.blocks, shape.width, shape.heads, width, decoder.hidden)
+    source = settings.source("dpe")
+    if source is None or source.partition(":")[0] == "random":
+        origin: int | Checkpoint = shape.seed if source is None else random_seed(source)
     else:
-        module = Expert(width, shape.width, shape.heads, shape.blocks, hidden)
-        out = TensorSpec("prompts", (1, patches, hidden), "float32")
-    return ExportModule(
-        role=role,
-        module=module.eval(),
-        example=(torch.zeros(1, patches, width),),
-        inputs=(TensorSpec("patches", (1, patches, width), "float32"),),
-        outputs=(out,),
-        dynamic={},
-        architecture="MLP router" if expert is None else f"DPE expert, {shape.blocks} blocks × {shape.width}",
-        source=f"random:{shape.seed}",
-        trained=False,
-        macs_per="image",
-    )
+        origin = checkpoint(settings, "dpe")
+    return experts.component(role, patches, sizes, origin)
 
 
 def _llm(settings: Settings, role: str, quant: str) -> ExportModule:

@@ -1,0 +1,79 @@
+"""Trained experts: what a checkpoint must hold, and that its numbers are those that are exported."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from gamer.export.checkpoints.checkpoint import open_checkpoint
+from gamer.export.components import components, experts
+from gamer.export.errors import ExportError
+from gamer.export.settings import Settings
+
+SIZES = experts.Sizes(experts=3, blocks=2, width=8, heads=2, features=12, hidden=10)
+ROLES = ("dpe_router", "dpe_expert_0", "dpe_expert_1", "dpe_expert_2")
+
+
+def save(folder: Path, **changes: object) -> Path:
+    folder.mkdir(exist_ok=True)
+    torch.manual_seed(5)
+    tensors = {
+        f"{role}.{name}": torch.randn(parameter.shape)
+        for role in ROLES
+        for name, parameter in experts.module(role, SIZES).named_parameters()
+    }
+    save_file(tensors, folder / "model.safetensors")
+    config = {"model_type": experts.MODEL_TYPE, **asdict(SIZES), **changes}
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_checkpoints_numbers_are_exported_and_called_trained(tmp_path: Path, role: str) -> None:
+    opened = open_checkpoint(None, str(save(tmp_path / "dpe")))
+    item = experts.component(role, 5, SIZES, opened)
+    assert item.trained and item.source == "local:dpe"
+    for name, parameter in item.module.named_parameters():
+        assert torch.equal(parameter, opened.weights.get(f"{role}.{name}", *parameter.shape))
+    untrained = experts.component(role, 5, SIZES, 20)
+    assert (untrained.trained, untrained.source) == (False, "random:20")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"width": 16}, "trained with width = 16, this recipe needs 8"),
+        ({"hidden": None}, "trained with hidden = None, this recipe needs 10"),
+        ({"model_type": "clip"}, "a model of type 'clip'"),
+    ],
+)
+def test_a_checkpoint_of_something_else_is_refused(
+    tmp_path: Path, changes: dict[str, object], message: str
+) -> None:
+    opened = open_checkpoint(None, str(save(tmp_path / "dpe", **changes)))
+    with pytest.raises(ExportError, match=message):
+        experts.component("dpe_router", 5, SIZES, opened)
+
+
+def test_a_checkpoint_whose_training_failed_is_refused(tmp_path: Path) -> None:
+    opened = open_checkpoint(None, str(save(tmp_path / "dpe")))
+    nan = experts.module("dpe_router", SIZES)
+    tensors = {f"dpe_router.{n}": torch.full_like(p, torch.nan) for n, p in nan.named_parameters()}
+    save_file(tensors, tmp_path / "dpe" / "model.safetensors")
+    opened = open_checkpoint(None, str(tmp_path / "dpe"))
+    with pytest.raises(ExportError, match="is not finite"):
+        experts.component("dpe_router", 5, SIZES, opened)
+
+
+def test_a_source_of_experts_that_does_not_exist_is_refused_before_anything_is_exported(
+    tmp_path: Path,
+) -> None:
+    settings = Settings("pocket", sources=(("dpe", str(tmp_path / "nowhere")),))
+    with pytest.raises(ExportError, match="no such directory or file"):
+        components.roles(settings)
+    assert "dpe_router" in components.roles(replace(settings, sources=(("dpe", "random:3"),)))
