@@ -14,12 +14,14 @@ and the grammar allows only words of the question and ids that a tool has shown.
 do can change which of these lines the model likes best, and nothing else.
 
 When what was said has used two thirds of the decoder's cache, the memories of context.py take its place, and
-that of the prompt's examples, which a model that has begun needs least.
+that of the prompt's first examples. The last action stands after them, as in a dialogue that nothing
+replaced: a small model knows from examples what may follow a result, and from nothing what may follow notes.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ..cues.quoted import pieces
@@ -109,11 +111,12 @@ class _Dialogue:
         allowed = int(self._max * FULL)
         if len(self._ids) <= (allowed if session.last else self._max - 2 * MAX_NEW):
             return
-        template = _without_examples(self._template)
-        room = (allowed - len(self._encode(template))) * 3 // 4  # and the next turn needs some
+        template = _shortened(self._template, lambda text: len(self._encode(text)) <= allowed // 2)
+        room = (allowed - len(self._encode(template))) * 3 // 4  # the last action and the next need some
         notes = fitted(session, room, lambda text: len(self._encode(text)))
         if notes:
             self._ids, self._prefix = self._encode(template.replace("{query}", notes)), None
+            self.write(f"{session.thought}\n> {session.last}\n" if session.last else "")
 
     def choose(self, grammar: Grammar) -> str | None:
         """The model's next text under the grammar, appended; None if the decoder's cache is full."""
@@ -133,10 +136,12 @@ class _Dialogue:
         return list(self._models.llm_tokenizer.encode(text, add_special_tokens=False).ids)
 
 
-def _without_examples(template: str) -> str:
-    """The prompt's beginning and its last turn; a prompt that is no ChatML stays as it is."""
+def _shortened(template: str, fits: Callable[[str], bool]) -> str:
+    """The prompt without its first examples, so that it fits; one that is no ChatML stays as it is."""
     first, *turns = _TURN.split(template)
-    return first + "".join(turns[-1:])
+    while len(turns) > 1 and not fits(first + "".join(turns)):
+        turns.pop(0)
+    return first + "".join(turns)
 
 
 @dataclass
