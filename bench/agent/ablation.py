@@ -175,8 +175,10 @@ def _over(base: Base, change: str, album: Path) -> Ablation:
 def _condensing(base: Base, remote: Remote | None) -> Ablation:
     """The whole dialogue in every request, however long."""
     change = "no condensing"
+    if base.player.reader is None:
+        return base.not_run(change, "holds no dialogue")
     if remote is None or not base.player.name.startswith(OPENAI):
-        return base.not_run(change, "only a mind behind an endpoint condenses its dialogue")
+        return base.not_run(change, "a longer dialogue does not fit the decoder's cache")
     return base.solve(change, player(OPENAI, replace(remote, context=MAX_CONTEXT)))
 
 

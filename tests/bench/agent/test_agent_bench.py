@@ -183,7 +183,7 @@ def test_ablations_take_away_what_a_mind_uses(bundle: Path, data: Path, tmp_path
     assert rows["no filter"]["changed"] == 1 and rows["no filter"]["delta"] < 0
     assert rows["with events"]["changed"] == 0 and rows["with events"]["interval"] == [0, 0]
     assert rows["no captions"]["why_not"] == "the album has none"
-    assert rows["no condensing"]["exact"] is None
+    assert rows["no condensing"]["exact"] is None and rows["no condensing"]["why_not"] == "holds no dialogue"
 
 
 def test_captions_are_taken_away_and_nothing_else(bundle: Path, data: Path, tmp_path: Path) -> None:
