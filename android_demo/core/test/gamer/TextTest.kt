@@ -84,7 +84,7 @@ class TextTest {
         for (i in 0 until cases.length()) {
             val case = cases.getJSONObject(i)
             val found = JSONArray()
-            for (m in Entities.extract(case.getString("text"))) found.put(JSONArray(listOf(m.name, m.kind, m.parent)))
+            for (m in Entities.extract(case.getString("text"))) found.put(JSONArray(listOf(m.name, m.kind, m.parent, m.relation)))
             assertEquals(case.getJSONArray("mentions").toString(), found.toString(), case.getString("text"))
         }
         assertTrue(cases.length() > 50)

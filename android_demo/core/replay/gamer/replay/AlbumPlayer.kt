@@ -30,7 +30,10 @@ class AlbumPlayer(private val folder: File) : Player {
             "cubes" -> album.inCubes(g.objects("cubes").map { cube(it) }).let { json("rows" to list(it.rows), "inside" to list(it.inside)) }
             "near" -> json("rows" to list(album.near(g.getInt("k"), g.realOrNull("lat"), g.realOrNull("lon"), g.longOrNull("taken_at"), g.getDouble("metres_an_hour"))))
             "entities" -> json("matches" to list(album.matchEntities(g.floats("query"), g.ints("rows"), g.getDouble("delta")).map {
-                json("row" to it.row, "name" to it.name, "kind" to it.kind, "similarity" to real(it.similarity), "photos" to list(it.photos))
+                json(
+                    "row" to it.row, "name" to it.name, "kind" to it.kind, "similarity" to real(it.similarity), "photos" to list(it.photos),
+                    "reached" to list(it.reached),
+                )
             }))
             "scores" -> json("scores" to list(album.scores(g.getString("channel"), g.floats("query"), g.ints("rows"))))
             "search" -> search(album, g)

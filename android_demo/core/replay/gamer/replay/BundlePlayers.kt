@@ -72,8 +72,8 @@ class ManifestPlayer(private val folder: File) : Player {
             "thresholds" to list(listOf(m.thresholds.delta, m.thresholds.rho, m.thresholds.k)),
             "ranking" to json(
                 "text" to r.text, "image" to r.image, "words" to r.words, "coverage" to r.coverage, "context_words" to r.contextWords,
-                "context_coverage" to r.contextCoverage, "entity" to r.entity, "cue" to r.cue, "here" to r.here, "here_cosine" to r.hereCosine,
-                "here_coverage" to r.hereCoverage, "here_cue" to r.hereCue,
+                "context_coverage" to r.contextCoverage, "entity" to r.entity, "related" to r.related, "cue" to r.cue, "here" to r.here,
+                "here_cosine" to r.hereCosine, "here_coverage" to r.hereCoverage, "here_cue" to r.hereCue,
             ),
         )
     }

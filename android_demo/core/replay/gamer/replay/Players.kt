@@ -11,6 +11,7 @@ import gamer.album.VectorSearch
 import gamer.bundle.Preprocessing
 import gamer.image.Pixels
 import gamer.image.Prepare
+import gamer.indexing.Entities
 import gamer.models.Routing
 import gamer.tokens.Tokenizer
 import java.io.File
@@ -25,6 +26,7 @@ object Players {
         "routing" -> Player { routing(it.given) }
         "kdtree" -> kdtree(suite)
         "graph" -> Player { graph(it.given) }
+        "entities" -> Player { entities(it.given) }
         "vectors" -> vectors(suite)
         "hnsw" -> hnsw(suite)
         "album" -> AlbumPlayer(suite.folder)
@@ -81,12 +83,13 @@ object Players {
         box.getJSONArray(name).let { a -> LongArray(3) { if (a.isNull(it)) open else a.getLong(it) } }
 
     private fun graph(given: JSONObject): Any {
-        val similarity = given.floats("similarity")
-        val edges = given.getJSONArray("edges").arrays().map { it.getInt(0) to it.getInt(1) }
-        val both = edges + edges.map { it.second to it.first }
-        val links = Links.of(both.map { it.first }.toIntArray(), both.map { it.second }.toIntArray(), similarity.size)
-        return json("rows" to list(Links.traverse(given.ints("activated"), similarity, links, given.getDouble("delta"))))
+        val edges = given.getJSONArray("edges").arrays()
+        val parents = Links.of(edges.map { it.getInt(1) }.toIntArray(), edges.map { it.getInt(0) }.toIntArray(), given.getInt("nodes"))
+        return json("rows" to list(Links.above(given.getInt("node"), parents, given.getInt("depth"))))
     }
+
+    private fun entities(given: JSONObject): Any =
+        json("mentions" to list(Entities.extract(given.getString("text")).map { list(listOf(it.name, it.kind, it.parent, it.relation)) }))
 
     private fun vectors(suite: Suite): Player {
         val sets = suite.shared.getJSONObject("sets")

@@ -12,7 +12,7 @@ import org.json.JSONObject
 
 /** Suite `ranking`. */
 object RankingPlayer {
-    private val FEATURES = listOf("text", "image", "words", "coverage", "context_words", "context_coverage", "entity", "cue")
+    private val FEATURES = listOf("text", "image", "words", "coverage", "context_words", "context_coverage", "entity", "related", "cue")
 
     fun play(g: JSONObject): Any? = when (g.getString("op")) {
         "rank" -> rank(g)
@@ -27,8 +27,8 @@ object RankingPlayer {
         val w = g.getJSONObject("weights")
         fun of(name: String) = w.getDouble(name)
         return Ranking(
-            of("text"), of("image"), of("words"), of("coverage"), of("context_words"), of("context_coverage"), of("entity"), of("cue"), of("here"),
-            of("here_cosine"), of("here_coverage"), of("here_cue"),
+            of("text"), of("image"), of("words"), of("coverage"), of("context_words"), of("context_coverage"), of("entity"), of("related"), of("cue"),
+            of("here"), of("here_cosine"), of("here_coverage"), of("here_cue"),
         )
     }
 

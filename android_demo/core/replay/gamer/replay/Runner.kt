@@ -86,7 +86,7 @@ object Runner {
             }
             return json(
                 "id" to encoded.photo.id, "memories" to list(encoded.photo.memories.map { json("source" to it.source, "text" to it.text) }),
-                "mentions" to list(encoded.mentions.map { list(listOf(it.name, it.kind, it.parent)) }),
+                "mentions" to list(encoded.mentions.map { list(listOf(it.name, it.kind, it.parent, it.relation)) }),
                 "vectors" to JSONObject(encoded.vectors.mapValues { it.value.size }),
             )
         }
@@ -104,7 +104,12 @@ object Runner {
             "trace" to json(
                 "query" to t.query, "cues" to list(t.cues), "cube_lines" to list(t.cubeLines), "cubes" to list(t.cubes.map { json(it) }), "refined" to t.refined,
                 "refined_by" to t.refinedBy, "delta" to t.delta,
-                "entities" to list(t.entities.map { json("row" to it.row, "name" to it.name, "kind" to it.kind, "similarity" to it.similarity.toDouble(), "photos" to list(it.photos)) }),
+                "entities" to list(t.entities.map {
+                    json(
+                        "row" to it.row, "name" to it.name, "kind" to it.kind, "similarity" to it.similarity.toDouble(), "photos" to list(it.photos),
+                        "reached" to list(it.reached),
+                    )
+                }),
                 "left" to JSONObject(t.left), "linked" to t.linked, "widened" to t.widened, "load_ms" to t.loadMs, "milliseconds" to JSONObject(t.milliseconds),
                 "plan" to t.plan, "mode" to t.mode, "models" to t.models,
             ),

@@ -22,9 +22,11 @@ class Album private constructor(private val db: Database, val path: File) : Auto
     private val points: Array<LongArray> by lazy { space.points() }
     private val roots: IntArray by lazy { load { Loader.entityRoots(db) } }
     private val mentions: List<IntArray> by lazy { load { Loader.mentions(db, roots, size) } }
-    private val entitiesOf: Links by lazy { Links.of(mentions.map { it[1] }.toIntArray(), mentions.map { it[0] }.toIntArray(), size) }
-    private val photosOf: Links by lazy { Links.of(mentions.map { it[0] }.toIntArray(), mentions.map { it[1] }.toIntArray(), roots.size) }
-    private val edges: Links by lazy { load { openEdges() } }
+    private val entitiesOf: Links by lazy { links(mentions, 1, 0, size) }
+    private val photosOf: Links by lazy { links(mentions, 0, 1, roots.size) }
+    /** Entity → the photos that hang on it. */
+    private val hanging: Links by lazy { links(load { Loader.hanging(db, roots, size) }, 0, 1, roots.size) }
+    private val parents: Links by lazy { links(load { Loader.edges(db, roots) }, 1, 0, roots.size) }
     private val entityVectors: VectorSet? by lazy { load { Loader.entityVectors(db) } }
     private val memoryOwner: IntArray by lazy { load { Loader.memoryOwners(db, size) } }
     private val wordIndex: WordIndex by lazy { load { if (ownWords || !Fts5Index.isThere(db)) ownIndex() else Fts5Index(db) } }
@@ -89,26 +91,27 @@ class Album private constructor(private val db: Database, val path: File) : Auto
     fun activate(rows: IntArray): IntArray = entitiesOf.of(rows)
 
     /**
-     * The entities with similarity ≥ [delta] that a traversal reaches from the entities of [rows], best
-     * first. A match lists only photos in [rows].
+     * The entities with similarity ≥ [delta] that a depth-first search reaches from the entities on which the
+     * photos of [rows] hang, best first. The search follows edges from parent to child, at most [depth],
+     * through nodes of any similarity. A match names only photos among [rows]: those that show the entity,
+     * and those that only hang on an entity above it.
      */
-    fun matchEntities(query: FloatArray, rows: IntArray, delta: Double, limit: Int = 32): List<EntityMatch> {
+    fun matchEntities(query: FloatArray, rows: IntArray, delta: Double, limit: Int = LIMIT, depth: Int = DEPTH): List<EntityMatch> {
         val vectors = entityVectors ?: return emptyList()
         val ready = ready(query, vectors.dim, "entities")
         val similarity = FloatArray(roots.size) { vectors.best(ready, it) }
         val wanted = Rows.mask(rows, size)
         val least = delta.toFloat()
-        // Only similar entities can be part of the result, so only these are checked for a mention by a photo
-        // in `rows`.
-        val activated = similarity.indices.filter { entity -> similarity[entity] >= least && photosOf.of(entity).any { wanted[it] } }
         val out = ArrayList<EntityMatch>()
-        for (row in Links.traverse(activated.toIntArray(), similarity, edges, delta)) {
-            val linked = photosOf.of(row).filter { wanted[it] }
-            if (linked.isNotEmpty()) {
-                val (name, kind) = entity(row)
-                out.add(EntityMatch(row, name, kind, similarity[row], linked.toIntArray()))
-            }
+        val similar = similarity.indices.filter { similarity[it] >= least }
+        for (row in similar.sortedWith { a, b -> java.lang.Float.compare(similarity[b], similarity[a]) }) {
             if (out.size >= limit) break
+            val found = hanging.of(Links.above(row, parents, depth)).filter { wanted[it] }
+            if (found.isEmpty()) continue
+            val shown = photosOf.of(row)
+            val (own, reached) = found.partition { shown.binarySearch(it) >= 0 }
+            val (name, kind) = entity(row)
+            out.add(EntityMatch(row, name, kind, similarity[row], own.toIntArray(), reached.toIntArray()))
         }
         return out
     }
@@ -183,6 +186,10 @@ class Album private constructor(private val db: Database, val path: File) : Auto
 
     // Loading
 
+    /** The links from column [source] of [pairs] to column [target]; [n]: the number of source rows. */
+    private fun links(pairs: List<IntArray>, source: Int, target: Int, n: Int): Links =
+        Links.of(IntArray(pairs.size) { pairs[it][source] }, IntArray(pairs.size) { pairs[it][target] }, n)
+
     private fun openSpace(): Space {
         val found = Segments.load(db, Segments.KDTREE, KdTree.VERSION, size)
         if (found != null) {
@@ -194,11 +201,6 @@ class Album private constructor(private val db: Database, val path: File) : Auto
             if (tree != null && tree.size == found.rows) return Space(tree, size, found.behind, Loader.pointsOf(db, found.behind))
         }
         return Space(KdTree.build(Loader.points(db)), size, IntArray(0), emptyArray())
-    }
-
-    private fun openEdges(): Links {
-        val pairs = Loader.edges(db, roots)
-        return Links.of((pairs.map { it[0] } + pairs.map { it[1] }).toIntArray(), (pairs.map { it[1] } + pairs.map { it[0] }).toIntArray(), roots.size)
     }
 
     private fun openPreferences(): Preferences {
@@ -251,6 +253,9 @@ class Album private constructor(private val db: Database, val path: File) : Auto
     }
 
     companion object {
+        private const val LIMIT = 32 // matches of a query
+        private const val DEPTH = 3 // edges between an entity that a photo is about and one that is similar to the query
+
         fun open(path: File, opener: DatabaseOpener): Album {
             val db = Schema.openReader(path, opener)
             try {

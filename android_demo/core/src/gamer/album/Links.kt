@@ -24,20 +24,18 @@ class Links private constructor(private val offsets: IntArray, private val targe
         }
 
         /**
-         * The nodes with similarity ≥ [delta] that are reachable from the activated ones through such nodes.
-         * [edges] holds each relation in both directions. The result is sorted by similarity, best first;
-         * equal similarities in order of row.
+         * The nodes from which a depth-first search over edges from parent to child reaches [node], and
+         * itself, ascending. [parents]: of each node. At most [depth] edges are followed, whatever the
+         * similarity of the nodes on the way.
          */
-        fun traverse(activated: IntArray, similarity: FloatArray, edges: Links, delta: Double): IntArray {
-            val kept = BooleanArray(similarity.size)
-            val least = delta.toFloat()
-            var frontier = activated.filter { similarity[it] >= least }
-            while (frontier.isNotEmpty()) {
-                frontier.forEach { kept[it] = true }
-                frontier = edges.of(frontier.toIntArray()).filter { similarity[it] >= least && !kept[it] }
+        fun above(node: Int, parents: Links, depth: Int): IntArray {
+            val found = sortedSetOf(node)
+            var frontier = intArrayOf(node)
+            for (step in 0 until depth) {
+                frontier = parents.of(frontier).filter { found.add(it) }.toIntArray()
+                if (frontier.isEmpty()) break
             }
-            val rows = Rows.where(kept)
-            return rows.sortedWith { a, b -> java.lang.Float.compare(similarity[b], similarity[a]) }.toIntArray()
+            return found.toIntArray()
         }
     }
 }

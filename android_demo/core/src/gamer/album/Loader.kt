@@ -122,8 +122,14 @@ internal object Loader {
     }
 
     /** (entity, photo) of each mention, without repeats; merged entities are replaced by their root. */
-    fun mentions(db: Database, roots: IntArray, photos: Int): List<IntArray> =
-        db.query("SELECT entity, photo FROM mentions").map { row ->
+    fun mentions(db: Database, roots: IntArray, photos: Int): List<IntArray> = shown(db, "SELECT entity, photo FROM mentions", roots, photos)
+
+    /** As [mentions], without the entities that describe another one of the photo. */
+    fun hanging(db: Database, roots: IntArray, photos: Int): List<IntArray> =
+        shown(db, "SELECT entity, photo FROM mentions WHERE leaf <> ${Leaves.CHILD}", roots, photos)
+
+    private fun shown(db: Database, sql: String, roots: IntArray, photos: Int): List<IntArray> =
+        db.query(sql).map { row ->
             val (entity, photo) = row.map { it.asInt() }
             within(intArrayOf(entity), roots.size, "mentions links")
             within(intArrayOf(photo), photos, "mentions links")

@@ -50,8 +50,15 @@ data class Cube(
     val hasPlace: Boolean get() = south != null || north != null || west != null || east != null
 }
 
-/** An entity node chosen in layer 2. [photos]: rows of the photos linked to it. */
-class EntityMatch(val row: Int, val name: String, val kind: String, val similarity: Float, val photos: IntArray)
+/**
+ * An entity node chosen in layer 2. [photos]: rows of the photos whose own memories name it; [reached]: of
+ * those that hang on an entity above it in the graph, because another photo's memory says that it describes
+ * that one. Both ascending.
+ */
+class EntityMatch(val row: Int, val name: String, val kind: String, val similarity: Float, val photos: IntArray, val reached: IntArray) {
+    /** Whether a photo is among [photos] or [reached]. */
+    operator fun contains(photo: Int): Boolean = photos.binarySearch(photo) >= 0 || reached.binarySearch(photo) >= 0
+}
 
 /**
  * A photo with its vectors and mentions, as [AlbumWriter.add] takes it. [vectors]: channel → float32 [n][d]

@@ -32,7 +32,7 @@ internal class RowWriter(private val db: Database, private val path: File, priva
         }
         item.photo.memories.forEach { memory(row, it) }
         for ((channel, vectors) in item.vectors) vectors(row, item.photo.id, channel, vectors)
-        item.mentions.forEach { mention(row, it) }
+        mentions(row, item.mentions)
         seal(row)
     }
 
@@ -73,17 +73,21 @@ internal class RowWriter(private val db: Database, private val path: File, priva
         }
     }
 
-    /**
-     * Links a photo to the entities that its memories name (leaf 1), and to their parents (leaf 0). A leaf-0
-     * link ties the parent to the photo's time and place. Edges link parents to their children.
-     */
-    private fun mention(row: Long, mention: Mention) {
-        val entity = entity(mention.name, mention.kind) ?: return
-        db.execute("INSERT OR IGNORE INTO mentions VALUES(?,?,1)", entity, row)
-        val parent = mention.parent?.let { entity(it, "thing") } ?: return
-        if (parent == entity) return
-        db.execute("INSERT OR IGNORE INTO edges(parent, child, relation) VALUES(?,?,?)", parent, entity, mention.relation)
-        db.execute("INSERT OR REPLACE INTO mentions VALUES(?,?,0)", parent, row)
+    /** Links a photo to the entities that its memories name, and adds the edges between these. */
+    private fun mentions(row: Long, mentions: List<Mention>) {
+        val alone = HashSet<Long>()
+        val children = HashMap<Long, HashSet<Long>>() // parent → what describes it
+        for (mention in mentions) {
+            val entity = entity(mention.name, mention.kind) ?: continue
+            val parent = mention.parent?.let { entity(it, "thing") }
+            if (parent == null || parent == entity) {
+                alone.add(entity)
+                continue
+            }
+            db.execute("INSERT OR IGNORE INTO edges(parent, child, relation) VALUES(?,?,?)", parent, entity, mention.relation)
+            children.getOrPut(parent) { HashSet() }.add(entity)
+        }
+        for ((entity, leaf) in Leaves.of(alone, children)) db.execute("INSERT INTO mentions VALUES(?,?,?)", entity, row, leaf)
     }
 
     /**

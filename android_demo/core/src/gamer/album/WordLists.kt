@@ -30,7 +30,7 @@ internal object WordLists {
         get gets getting give given giving glad go goes going gone gonna good got great guess guy guys haha happened happening happy hard hear
         heard hello help hey hi hope hoping huge image interesting keep kind kinda knew know known large last later least left less lets like
         liked likely little lol long look looked looking looks lot lots love loved lovely made make makes making many may maybe mean might mine
-        moment moments must near need needs never new nice nicely none nothing often oh ok okay old one ones onto others part people perfect
+        moment moments must near need needs never new next nice nicely none nothing often oh ok okay old one ones onto others part people perfect
         perfectly perhaps photo photos picture pictures place pretty probably put quick quite rather ready real really remember right said saw say
         says scene see seeing seem seemed seems seen sense set several shall shot shots show showed showing shows side simple simply since
         slightly small smile snapped someone something sometimes soon sorry sort sounds standing start started still stuff suggest suggesting
@@ -41,7 +41,16 @@ internal object WordLists {
         within background foreground left-hand right-hand center middle also there here night morning afternoon evening week weekend month
         """,
     )
-    val NOT_ENTITIES: Set<String> = STOP + VAGUE
+
+    /** Verbs of memories that are no nouns too: they relate entities and name none. */
+    val VERBS: Set<String> = words(
+        """
+        ate bought brings bring broke built buy buys carried carries climbed cooked cost costs drank drove eat eats fed flew found gave gets gives
+        grew held holds leads led lies lit lives loves made makes meets met ordered owns paid pays played plays ran rode sang sat sells sent serves
+        shared showed sits sleeps slept sold spoke stands stood swam teaches taught threw visited wears went woke won wore writes wrote
+        """,
+    )
+    val NOT_ENTITIES: Set<String> = STOP + VERBS + VAGUE
 
     /** Nouns that look like verb forms; other words in -ing and -ed cannot be the last word of a phrase. */
     val NOUNS_IN_ING: Set<String> = words(

@@ -12,6 +12,7 @@ import gamer.common.replaced
 object Words {
     internal val WORD = Patterns.of("[^\\W_]+(?:['’\\-][^\\W_]+)*")
     internal val stopWords: Set<String> = WordLists.STOP
+    internal val verbs: Set<String> = WordLists.VERBS
     internal val notEntities: Set<String> = WordLists.NOT_ENTITIES
     private val POSSESSIVE = Patterns.of("['’]s$", ignoreCase = true)
 
@@ -52,7 +53,7 @@ object Words {
         return out.filterKeys { it !in WordLists.STOP }.values.toList().ifEmpty { out.values.toList() }
     }
 
-    private fun startsUpper(word: String): Boolean = word.isNotEmpty() && Character.isUpperCase(word.codePointAt(0))
+    internal fun startsUpper(word: String): Boolean = word.isNotEmpty() && Character.isUpperCase(word.codePointAt(0))
 
     /** The parts of a word in CamelCase; empty for other words. */
     private fun humps(word: String): List<String> {

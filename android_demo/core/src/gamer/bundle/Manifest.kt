@@ -91,6 +91,7 @@ data class Ranking(
     val contextWords: Double = 0.063,
     val contextCoverage: Double = 4.58,
     val entity: Double = 1.51,
+    val related: Double = 0.5,
     val cue: Double = 0.84,
     val here: Double = -4.19,
     val hereCosine: Double = 10.14,
@@ -105,6 +106,7 @@ data class Ranking(
         "context_words" -> contextWords
         "context_coverage" -> contextCoverage
         "entity" -> entity
+        "related" -> related
         "cue" -> cue
         else -> throw IllegalArgumentException(name)
     }

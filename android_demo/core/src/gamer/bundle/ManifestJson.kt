@@ -19,7 +19,8 @@ object ManifestJson {
     private val PROVEN = listOf("minimum", "mean", "top1", "top1_threshold", "inputs", "executed_by", "kernels")
     private val MORE = listOf("window", "rope_theta_local", "buckets", "distance", "start_id")
     private val WEIGHTS = listOf(
-        "text", "image", "words", "coverage", "context_words", "context_coverage", "entity", "cue", "here", "here_cosine", "here_coverage", "here_cue",
+        "text", "image", "words", "coverage", "context_words", "context_coverage", "entity", "related", "cue", "here", "here_cosine", "here_coverage",
+        "here_cue",
     )
 
     fun parse(text: String, where: String): Manifest {
@@ -132,8 +133,8 @@ object ManifestJson {
         fun w(name: String, default: Double) = if (f.has(name)) f.real(name) else default
         return Ranking(
             w("text", d.text), w("image", d.image), w("words", d.words), w("coverage", d.coverage), w("context_words", d.contextWords),
-            w("context_coverage", d.contextCoverage), w("entity", d.entity), w("cue", d.cue), w("here", d.here), w("here_cosine", d.hereCosine),
-            w("here_coverage", d.hereCoverage), w("here_cue", d.hereCue),
+            w("context_coverage", d.contextCoverage), w("entity", d.entity), w("related", d.related), w("cue", d.cue), w("here", d.here),
+            w("here_cosine", d.hereCosine), w("here_coverage", d.hereCoverage), w("here_cue", d.hereCue),
         )
     }
 

@@ -90,6 +90,14 @@ object PyText {
     fun head(text: String, count: Int): String =
         if (text.length <= count || text.codePointCount(0, text.length) <= count) text else text.substring(0, text.offsetByCodePoints(0, count))
 
+    /** The position [count] characters (code points) before [at], or the text's beginning. */
+    fun before(text: String, at: Int, count: Int): Int {
+        var i = at
+        var left = count
+        while (i > 0 && left-- > 0) i -= Character.charCount(text.codePointBefore(i))
+        return i
+    }
+
     /** The text in quotation marks with escapes, as Python's `repr` writes it. */
     fun repr(text: String): String {
         val mark = if ('\'' in text && '"' !in text) '"' else '\''

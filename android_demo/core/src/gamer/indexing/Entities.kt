@@ -13,13 +13,12 @@ import java.util.regex.Pattern
 /**
  * Deterministic entity extraction by rules: memory text in, mentions out. Entities are searched for in this
  * order: quoted names, prices, dates, capitalised names, noun-like phrases (runs of words between stop
- * words). A price becomes a child of the nearest thing, as in the paper's example Chair → 119.
+ * words). [Relations] says which of them describe others, as in the paper's example Chair → IKEA, 119.
  */
 object Entities {
     private const val MAX_MENTIONS = 12
     // Characters; a longer memory is a document, and its beginning says what it is about.
     private const val MAX_TEXT = 20_000
-    private const val PRICE_REACH = 48 // characters between a price and the thing it belongs to
     private const val MONTH =
         "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
     private const val CAPITAL = "[^\\W\\d_a-zß-öø-ÿ][\\w’'\\-]*"
@@ -39,15 +38,16 @@ object Entities {
     private val NAME = Patterns.of("$CAPITAL(?:[ \\t]+(?:(?:of|de|la|da|van|von|the|&)[ \\t]+)?$CAPITAL)*")
     private val PLACE_BEFORE =
         Patterns.of("\\b(?:in|at|from|near|to|around|toward|towards|outside|inside|visiting|visited)\\s+(?:the\\s+)?$", ignoreCase = true)
-    private val SPEAKER_AFTER = Patterns.of("\\s?:\\s")
+    // What follows a speaker is speech; "Chair: 119 at IKEA" is a note about a chair.
+    private const val NOTED = "\\d[\\d,]{0,20}(?:\\.\\d{1,20})?(?=\\s*(?:$|[,;\\n])|\\s+(?:at|in|from)\\b)"
+    private val SPEAKER_AFTER = Patterns.of("\\s?:\\s(?!\\s*$NOTED)", ignoreCase = true)
+    private val NOTED_PRICE = Patterns.of("(?<=\\w:\\s)$NOTED", ignoreCase = true)
     private val SENTENCE_START = Patterns.of("(?:^|[.!?:…\\n\"“(]\\s*|[^\\w\\s,;'’&/-]\\s*)$")
     private val BREAK = Patterns.of("[.!?;:,\\n()…—–/]")
 
-    private class Found(val start: Int, val end: Int, val name: String, val kind: String)
-
     private class Name(val start: Int, val end: Int, val text: String, val speaks: Boolean)
 
-    private class Span(val start: Int, val end: Int, val text: String)
+    private class Piece(val start: Int, val end: Int, val text: String)
 
     /** The key of an entity's spellings: lower case, single spaces, no possessive, last word singular. */
     fun canonical(name: String): String {
@@ -71,11 +71,12 @@ object Entities {
     /** One text, and which of its characters are part of an entity already. */
     private class Reading(private val text: String) {
         private val taken = BooleanArray(text.length)
-        private val found = ArrayList<Found>()
+        private val found = ArrayList<Span>()
 
         fun mentions(): List<Mention> {
             each(QUOTED) { take(it.start(), it.end(), (it.group(1) ?: it.group(2)).trim { c -> c in " ,.!?" }, "thing") }
             each(PRICE) { take(it.start(), it.end(), PRICE_SPACE.replaced(it.group(), ""), "price") }
+            each(NOTED_PRICE) { take(it.start(), it.end(), it.group(), "price") }
             each(DATE) { if (it.group() != "may") take(it.start(), it.end(), PyText.joined(it.group()), "date") }
             names()
             phrases()
@@ -90,22 +91,23 @@ object Entities {
         private fun take(start: Int, end: Int, name: String, kind: String) {
             if (name.codePointCount(0, name.length) <= 1 || (start until end).any { taken[it] }) return
             for (i in start until end) taken[i] = true
-            found.add(Found(start, end, name, kind))
+            found.add(Span(start, end, name, kind))
         }
 
         /**
          * Takes runs of capitalised words as names. A single word at a sentence's start is a name only if it
-         * is a speaker ("Anna: ...") or is capitalised within a sentence elsewhere in the text.
+         * is a speaker ("Anna: ...") or an owner ("Anna's dog"), or is capitalised within a sentence
+         * elsewhere in the text.
          */
         private fun names() {
             val inner = HashSet<String>()
             val kept = ArrayList<Name>()
-            val candidates = ArrayList<Span>()
-            each(NAME) { if (!taken[it.start()]) candidates.add(Span(it.start(), it.end(), it.group())) }
+            val candidates = ArrayList<Piece>()
+            each(NAME) { if (!taken[it.start()]) candidates.add(Piece(it.start(), it.end(), it.group())) }
             for (match in candidates) {
                 var start = match.start
                 var name = match.text.trimEnd { it in "’'-" }
-                var atStart = SENTENCE_START.found(text.substring(maxOf(0, start - 8), start)) != null
+                var atStart = SENTENCE_START.found(text.substring(PyText.before(text, start, 8), start)) != null
                 // "The Golden Gate" → "Golden Gate".
                 while (' ' in name && isStop(name.substringBefore(' ')) && name.substringAfter(' ').isNotEmpty()) {
                     val rest = name.substringAfter(' ')
@@ -113,14 +115,18 @@ object Entities {
                     name = rest.trimStart { PyText.isSpace(it) }
                     atStart = false
                 }
+                // "Tokyo I" → "Tokyo".
+                while (' ' in name && PyText.casefold(name.substringAfterLast(' ')) in Words.stopWords) {
+                    name = name.substringBeforeLast(' ').trimEnd { PyText.isSpace(it) }
+                }
                 if (' ' !in name && isStop(name)) continue
                 val speaks = SPEAKER_AFTER.matchAt(text, match.end) != null
-                if (!atStart || ' ' in name || speaks) inner.add(canonical(name))
+                if (!atStart || ' ' in name || speaks || plain(name) != name) inner.add(canonical(name))
                 kept.add(Name(start, match.end, POSSESSIVE_END.replaced(PyText.joined(name), ""), speaks))
             }
             for (name in kept) {
                 if (canonical(name.text) !in inner) continue
-                val isPlace = PLACE_BEFORE.found(text.substring(maxOf(0, name.start - 24), name.start)) != null
+                val isPlace = PLACE_BEFORE.found(text.substring(PyText.before(text, name.start, 24), name.start)) != null
                 take(name.start, name.end, name.text, if (name.speaks) "person" else if (isPlace) "place" else "thing")
             }
         }
@@ -141,14 +147,14 @@ object Entities {
             for (i in ranked) take(spans[i].first().start, spans[i].last().end, names[i], "thing")
         }
 
-        private fun runs(): List<List<Span>> {
-            val runs = arrayListOf(ArrayList<Span>())
+        private fun runs(): List<List<Piece>> {
+            val runs = arrayListOf(ArrayList<Piece>())
             var last = 0
             each(Words.WORD) { m ->
                 if (runs.last().isNotEmpty() && (BREAK.found(text.substring(last, m.start())) != null || taken[m.start()])) runs.add(ArrayList())
                 last = m.end()
                 if (!taken[m.start()]) {
-                    if (isContent(m.group())) runs.last().add(Span(m.start(), m.end(), m.group()))
+                    if (isContent(m.group())) runs.last().add(Piece(m.start(), m.end(), m.group()))
                     else if (runs.last().isNotEmpty()) runs.add(ArrayList())
                 }
             }
@@ -156,47 +162,43 @@ object Entities {
         }
 
         /**
-         * Limits the mentions to MAX_MENTIONS without repeats, and links each price to the thing it belongs
-         * to. The nearest thing becomes the parent of the price and of a place near it; a parent is included
-         * even if the cap would have dropped it.
+         * Limits the mentions to MAX_MENTIONS without repeats, and says what each describes. A parent is
+         * included even if the limit would have dropped it.
          */
         private fun linked(): List<Mention> {
-            val chosen = LinkedHashMap<String, Found>()
+            val parents = parents(found.sortedBy { it.start })
+            val chosen = LinkedHashMap<String, Span>()
             for (item in found) {
                 val key = canonical(item.name)
                 if (key.isNotEmpty() && key !in Words.stopWords && chosen.size < MAX_MENTIONS && key !in chosen) chosen[key] = item
             }
-            val kept = chosen.values.toList()
-            val parents = HashMap<String, String>()
-            for (item in kept) {
-                if (item.kind != "price") continue
-                val parent = neighbour(item) ?: continue
-                parents[item.name] = parent.name
-                if (canonical(parent.name) !in chosen) chosen[canonical(parent.name)] = parent
-                // The shop describes the thing too: Chair → 119, IKEA.
-                for (place in kept) if (place.kind == "place" && isNear(item, place) && place.name !in parents) parents[place.name] = parent.name
+            val selected = chosen.keys.toList()
+            for (key in selected) {
+                val parent = parents[key]?.first ?: continue
+                val above = canonical(parent.name)
+                if (above.isNotEmpty() && above !in chosen) chosen[above] = parent
             }
-            val extra = chosen.values.drop(kept.size)
-            val all = if (extra.size < MAX_MENTIONS) kept.take(MAX_MENTIONS - extra.size) + extra else kept
-            val ordered = all.sortedBy { it.start }
-            val names = ordered.map { it.name }.toSet()
-            return ordered.map { Mention(it.name, it.kind, parents[it.name].takeIf { parent -> parent in names }) }
+            val extra = chosen.keys.drop(selected.size)
+            val kept = if (extra.size < MAX_MENTIONS) selected.take(MAX_MENTIONS - extra.size) + extra else selected
+            val items = kept.associateWith { chosen.getValue(it) }
+            return items.entries.sortedBy { it.value.start }.map { (key, item) -> mention(item, items, parents[key]) }
         }
 
-        /** Whether both are in one sentence, at most PRICE_REACH characters apart. */
-        private fun isNear(one: Found, other: Found): Boolean {
-            val (first, second) = listOf(one, other).sortedBy { it.start }
-            return second.start - first.end <= PRICE_REACH && '.' !in between(first.end, second.start)
+        /** Canonical name → the parent, and the relation. Of several the first counts that closes no circle. */
+        private fun parents(ordered: List<Span>): Map<String, Pair<Span, String>> {
+            val parents = HashMap<String, Pair<Span, String>>()
+            for ((at, link) in Relations.related(text, ordered).toSortedMap()) {
+                val name = canonical(ordered[at].name)
+                val upwards = generateSequence(canonical(ordered[link.parent].name)) { above -> parents[above]?.let { canonical(it.first.name) } }
+                if (name !in upwards && name !in parents) parents[name] = ordered[link.parent] to link.relation
+            }
+            return parents
         }
 
-        private fun between(from: Int, to: Int): String = if (from < to) text.substring(from, to) else ""
-
-        /** The nearest thing in the price's sentence; one before the price is preferred to one after it. */
-        private fun neighbour(price: Found): Found? {
-            val things = found.filter { it.kind == "thing" }
-            val before = things.filter { it.end <= price.start && price.start - it.end <= PRICE_REACH && '.' !in between(it.end, price.start) }
-            if (before.isNotEmpty()) return before.maxByOrNull { it.end }
-            return things.filter { it.start >= price.end && it.start - price.end <= PRICE_REACH && '.' !in between(price.end, it.start) }.minByOrNull { it.start }
+        private fun mention(item: Span, kept: Map<String, Span>, parent: Pair<Span, String>?): Mention {
+            val above = parent?.let { kept[canonical(it.first.name)] }
+            if (parent == null || above == null || canonical(above.name) == canonical(item.name)) return Mention(item.name, item.kind)
+            return Mention(item.name, item.kind, above.name, parent.second)
         }
     }
 }

@@ -85,9 +85,9 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
             var (rows, allRows, widened) = timed("kdtree") { inside(cues) }
             val (refined, vectors) = timed("refine") { refine(cues).let { it to encoded(it.first) } }
             val delta = album.meta.delta
-            val (matches, linked) = timed("graph") { album.matchEntities(vectors.first, rows, delta).let { it to linked(it, delta) } }
-            val found = rows.count { linked[it] > 0 }
-            if (mode == "paper" && found > 0) rows = rows.filter { linked[it] > 0 }.toIntArray()
+            val (matches, nodes) = timed("graph") { album.matchEntities(vectors.first, rows, delta).let { it to Nodes(it, delta) } }
+            val reached = rows.filter { nodes.linked[it] > 0 || nodes.related[it] > 0 }
+            if (mode == "paper" && reached.isNotEmpty()) rows = reached.toIntArray()
             left["graph"] = rows.size
             var plan = "exact scan of ${rows.size} photos"
             val (features, parts, order) = timed("vectors") {
@@ -98,11 +98,11 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
                     parts = mapOf("cosine" to FloatArray(rows.size) { i -> maxOf(0f, features.values.maxOfOrNull { it[i] } ?: 0f) })
                 } else {
                     val words = album.words(refined.first)
-                    val chosen = candidates(words, vectors.second, rows, allRows, linked)
+                    val chosen = candidates(words, vectors.second, rows, allRows, nodes)
                     rows = chosen.first
                     plan = chosen.second
                     val clues = clues(cues)
-                    features = features(words, vectors.second, rows, linked, clues)
+                    features = features(words, vectors.second, rows, nodes, clues)
                     val whole = Ranker.weighted(features, ranking)
                     parts = if (clues.isNotEmpty() && Refine.saysNothing(refined.first)) Ranker.byCues(whole) else whole
                 }
@@ -112,7 +112,7 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
             val here = presence(features, order)
             val load = milliseconds.remove("load")!!
             val trace = Trace(
-                query, Explain.cueLines(cues), Explain.cubeLines(cues), cues.cubes, refined.first, refined.second, delta, matches.take(8), left, found,
+                query, Explain.cueLines(cues), Explain.cubeLines(cues), cues.cubes, refined.first, refined.second, delta, matches.take(8), left, reached.size,
                 widened, load, milliseconds, plan, mode, models.describe(),
             )
             return Answer(hits(rows, order, parts, matches, here), trace, PyText.round(here, 4))
@@ -193,16 +193,25 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
     }
 
     /**
-     * By row, in 0..1: how similar the photo's best entity node is to the query. Scaled so that δ is 0 and a
-     * similarity of 1 is 1, but at least 0.05 for a linked photo; 0 for all others.
+     * By row, the strength of the best entity node: [linked], that the photo's own memories name; [related],
+     * that the graph reaches from what the photo hangs on.
      */
-    private fun linked(matches: List<EntityMatch>, delta: Double): FloatArray {
-        val out = FloatArray(album.size)
-        for (match in matches) {
-            val share = maxOf(0.05, (match.similarity - delta) / maxOf(1e-6, 1.0 - delta)).toFloat()
-            for (row in match.photos) out[row] = maxOf(out[row], share)
+    private inner class Nodes(private val matches: List<EntityMatch>, private val delta: Double) {
+        val linked = strengths { it.photos }
+        val related = strengths { it.reached }
+
+        /**
+         * In 0..1: how similar the best node is to the query. Scaled so that δ is 0 and a similarity of 1 is
+         * 1, but at least 0.05 for a linked photo; 0 for all others.
+         */
+        private fun strengths(photos: (EntityMatch) -> IntArray): FloatArray {
+            val out = FloatArray(album.size)
+            for (match in matches) {
+                val share = maxOf(0.05, (match.similarity - delta) / maxOf(1e-6, 1.0 - delta)).toFloat()
+                for (row in photos(match)) out[row] = maxOf(out[row], share)
+            }
+            return out
         }
-        return out
     }
 
     /**
@@ -214,7 +223,7 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
             album.scores(channel, vector, rows).also { s -> for (i in s.indices) if (s[i] == Float.NEGATIVE_INFINITY) s[i] = 0f }
         }
 
-    private fun features(words: WordScores, vector: FloatArray, rows: IntArray, linked: FloatArray, clues: List<Clue>): Map<String, FloatArray> {
+    private fun features(words: WordScores, vector: FloatArray, rows: IntArray, nodes: Nodes, clues: List<Clue>): Map<String, FloatArray> {
         val (around, held) = Ranker.context(words, conversations, rows)
         val bm25 = words.bm25()
         val coverage = words.coverage()
@@ -223,7 +232,8 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
         out["coverage"] = FloatArray(rows.size) { coverage[rows[it]] }
         out["context_words"] = around
         out["context_coverage"] = held
-        out["entity"] = FloatArray(rows.size) { linked[rows[it]] }
+        out["entity"] = FloatArray(rows.size) { nodes.linked[rows[it]] }
+        out["related"] = FloatArray(rows.size) { nodes.related[rows[it]] }
         out["cue"] = Ranker.evidence(clues, rows)
         return out
     }
@@ -252,18 +262,14 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
      * The rows to score, and how they were chosen, in one line. Up to EXACT_ROWS photos: all of them. Beyond:
      * the best that each layer proposes, inside the cube and in all of [rows].
      */
-    private fun candidates(words: WordScores, vector: FloatArray, cube: IntArray, rows: IntArray, linked: FloatArray): Pair<IntArray, String> {
+    private fun candidates(words: WordScores, vector: FloatArray, cube: IntArray, rows: IntArray, nodes: Nodes): Pair<IntArray, String> {
         val channels = CHANNELS.filter { it in album.channels() }
         if (rows.size <= EXACT_ROWS) return rows to "exact scan of ${rows.size} photos, channels ${channels.joinToString(" + ").ifEmpty { "none" }}"
         val whole = if (rows.size == album.size) null else rows
         val found = channels.associateWith { album.searchVectors(it, vector, CANDIDATES, whole) }
         val named = ArrayList(found.values.map { it.rows })
         if (cube.size < rows.size) channels.mapTo(named) { album.searchVectors(it, vector, CANDIDATES, cube).rows }
-        val bm25 = words.bm25()
-        for (among in listOf(rows, cube)) {
-            named.add(greatest(bm25, among))
-            named.add(greatest(linked, among))
-        }
+        for (scores in listOf(words.bm25(), nodes.linked, nodes.related)) for (among in listOf(rows, cube)) named.add(greatest(scores, among))
         val first = named.flatMap { it.asIterable() }.toSortedSet()
         val beside = first.flatMap { row -> Conversations.NEAR.map { conversations.neighbour(row, it) }.filter { it >= 0 } }
         val left = Rows.mask(rows, album.size)
@@ -301,7 +307,7 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
             val said = photo.memories.filter { it.source != "label" && it.source != "place" }.ifEmpty { photo.memories }
             Hit(
                 rows[at], photo.id, photo.path, photo.wall, photo.lat, photo.lon, PyText.round(own.values.sum(), 4),
-                PyText.round(here * likely[at], 4), own, said.firstOrNull()?.text, matches.filter { rows[at] in it.photos }.map { it.name }.take(4),
+                PyText.round(here * likely[at], 4), own, said.firstOrNull()?.text, matches.filter { rows[at] in it }.map { it.name }.take(4),
             )
         }
     }
