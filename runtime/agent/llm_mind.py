@@ -40,6 +40,9 @@ MAX_TURNS = 8  # actions of one task; a small model does not get better by going
 SHOWN = 4  # photos of a result that the model reads
 MAX_MEMORY = 80  # characters of each
 MAX_NEW = 48  # tokens of an action
+# Slots of a decoder's cache from which on a full dialogue is replaced by notes. In a smaller cache, notes
+# displace the examples that a model works by: with 512, SmolLM2's F1 falls from 0.22 to 0.07 on 36 questions.
+LEAST_CACHE = 1_024
 _CLAUSE = re.compile(r"\W*[,;:.!?]\W*|^\W+|\W+$")  # an argument begins and ends with a word
 _MARKS = re.compile(r"[<>|]+")
 _TURN = re.compile(r"(?=<\|im_start\|>user)")
@@ -108,6 +111,8 @@ class _Dialogue:
 
         A question alone may use more, up to what leaves room for an action and its argument.
         """
+        if self._max < LEAST_CACHE:
+            return
         allowed = int(self._max * FULL)
         if len(self._ids) <= (allowed if session.last else self._max - 2 * MAX_NEW):
             return

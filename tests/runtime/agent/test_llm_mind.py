@@ -149,6 +149,16 @@ def test_a_question_alone_may_use_more_than_its_share(engine: Engine) -> None:
     assert "Goal:" in model.prompts[-1]
 
 
+def test_a_small_cache_ends_the_task_with_what_was_found(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(llm_mind, "LEAST_CACHE", SMALL + 1)
+    model = scripted()
+    outcome = solve(engine, model)
+    assert outcome.ended == "answer" and outcome.answer.found and model.wishes
+    assert not any("Goal:" in prompt for prompt in model.prompts)
+
+
 def test_a_cache_that_holds_no_notes_ends_the_task(engine: Engine) -> None:
     model = Scripted(300, [])
     outcome = solve(engine, model)
@@ -169,6 +179,7 @@ def test_the_bundles_model_goes_on_from_notes_under_its_grammar(
         return generate(request)
 
     monkeypatch.setattr(models.language_model, "generate", watched)
+    monkeypatch.setattr(llm_mind, "LEAST_CACHE", 0)
     toolbox = Toolbox(engine)
     outcome = loop.run(LlmMind(toolbox, models), toolbox, QUESTION)
     assert outcome.ended == "answer" and outcome.answer.found
