@@ -223,7 +223,7 @@ RECIPES: dict[str, Recipe] = {
             thresholds={"int4": {"llm_decoder": Threshold(0.99, 0.90)}},
         ),
         _pocket("pocket-gemma3-270m", "gemma3-270m", instead=_POCKET, keep=_GEMMA3_270M),
-        _pocket("pocket-qwen2.5-0.5b", "qwen2.5-coder-0.5b", instead=_POCKET),
+        _pocket("pocket-qwen2.5-0.5b", "qwen2.5-coder-0.5b", instead=_POCKET, max_seq=2048),
         _gamer("gamer-qwen2-1.5b", "qwen2-1.5b"),
         _gamer("gamer-qwen2.5-0.5b", "qwen2.5-0.5b"),
         _gamer("gamer-gemma3-1b", "gemma3-1b"),
