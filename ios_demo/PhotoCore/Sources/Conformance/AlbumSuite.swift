@@ -40,7 +40,7 @@ enum AlbumSuite {
                     found.map {
                         .object([
                             "row": .int($0.row), "name": .string($0.name), "kind": .string($0.kind), "similarity": .number(Double($0.similarity)),
-                            "photos": .ints($0.photos),
+                            "photos": .ints($0.photos), "reached": .ints($0.reached),
                         ])
                     })
             ])

@@ -1,20 +1,21 @@
 import Foundation
 import PhotoCore
 
-/// Suites `graph` (the traversal of layer 2), `vectors` (int8 codes with scale and residues) and `hnsw`
-/// (candidates from a segment's graph).
+/// Suites `graph` (what lies above an entity), `entities` (what memories mention and how it is related),
+/// `vectors` (int8 codes with scale and residues) and `hnsw` (candidates from a segment's graph).
 enum GraphSuites {
     static func graph(_ suite: Suite) throws -> Replayed {
         { one in
-            let similarity = try one.given.floats("similarity")
-            let edges = try one.given.list("edges").flatMap { edge -> [(source: Int, target: Int)] in
-                let (a, b) = (edge[0]?.int ?? 0, edge[1]?.int ?? 0)
-                return [(a, b), (b, a)]
-            }
-            let walked = Graph.traverse(
-                try one.given.integers("activated"), similarity: similarity, edges: Adjacency(edges, count: similarity.count),
-                delta: try one.given.need("delta").double ?? 0)
-            return .object(["rows": .ints(walked)])
+            let edges = try one.given.list("edges").map { edge in (source: edge[1]?.int ?? 0, target: edge[0]?.int ?? 0) }
+            let parents = Adjacency(edges, count: try one.given.whole("nodes"))
+            return .object(["rows": .ints(Graph.above(try one.given.whole("node"), parents: parents, depth: try one.given.whole("depth")))])
+        }
+    }
+
+    static func entities(_ suite: Suite) throws -> Replayed {
+        { one in
+            let found = Entities.extract(try one.given.text("text").scalars)
+            return .object(["mentions": .array(found.map { .array([.string($0.name), .string($0.kind), .optional($0.parent), .string($0.relation)]) })])
         }
     }
 

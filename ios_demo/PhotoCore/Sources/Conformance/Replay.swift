@@ -16,6 +16,7 @@ public enum Replay {
         case "routing": return try PixelSuites.routing(suite)
         case "kdtree": return try TreeSuite.ready(suite)
         case "graph": return try GraphSuites.graph(suite)
+        case "entities": return try GraphSuites.entities(suite)
         case "vectors": return try GraphSuites.vectors(suite)
         case "hnsw": return try GraphSuites.hnsw(suite)
         case "album": return try AlbumSuite.ready(suite)

@@ -87,18 +87,4 @@ final class AlbumTests: XCTestCase {
         try Database(path, .readWrite).run("UPDATE photos SET taken_at = 5")
         XCTAssertThrowsError(try Album(path).photo(0)) { XCTAssertTrue("\($0)".contains("is damaged"), "\($0)") }
     }
-
-    func testMentionsOfAPriceBelongToTheThing() {
-        let found = Entities.extract("Anna: the wooden chair at IKEA was 119 euros on 2011-04-25".scalars)
-        XCTAssertEqual(found.first { $0.kind == "price" }?.parent, "wooden chair")
-        XCTAssertEqual(found.first { $0.name == "IKEA" }, Mention("IKEA", "place", parent: "wooden chair"))
-        XCTAssertEqual(found.first { $0.name == "Anna" }?.kind, "person")
-        XCTAssertEqual(found.first { $0.kind == "date" }?.name, "2011-04-25")
-    }
-
-    func testGraphKeepsOnlyWhatIsSimilarAndReached() {
-        let edges = Adjacency([(0, 1), (1, 0), (1, 2), (2, 1), (3, 4), (4, 3)].map { (source: $0.0, target: $0.1) }, count: 5)
-        XCTAssertEqual(Graph.traverse([0], similarity: [0.6, 0.9, 0.7, 0.9, 0.9], edges: edges, delta: 0.55), [1, 2, 0])
-        XCTAssertEqual(Graph.traverse([0], similarity: [0.6, 0.5, 0.7, 0.9, 0.9], edges: edges, delta: 0.55), [0])
-    }
 }

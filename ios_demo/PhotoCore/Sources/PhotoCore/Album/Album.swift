@@ -11,6 +11,11 @@ public final class Album: @unchecked Sendable {
     public let generation: Int
     public let count: Int
 
+    // Matches of a query.
+    public static let limit = 32
+    // Edges between an entity that a photo is about and one that is similar to the query.
+    public static let depth = 3
+
     private let db: Database
     private let lock = NSRecursiveLock()
     private var vectorSets: [String: VectorSet] = [:]
@@ -66,24 +71,31 @@ public final class Album: @unchecked Sendable {
 
     // Layer 2: entities
 
-    /// The entities with similarity ≥ `delta` that a traversal reaches from the entities of `rows`, best
-    /// first. A match lists only photos in `rows`.
-    public func matchEntities(_ query: [Float], _ rows: [Int], delta: Double, limit: Int = 32) throws -> [EntityMatch] {
+    /// The entities with similarity ≥ `delta` that a depth-first search reaches from the entities on which the
+    /// photos of `rows` hang, best first. The search follows edges from parent to child, at most `depth`,
+    /// through nodes of any similarity. A match names only photos among `rows`: those that show the entity,
+    /// and those that only hang on an entity above it.
+    public func matchEntities(
+        _ query: [Float], _ rows: [Int], delta: Double, limit: Int = Album.limit, depth: Int = Album.depth
+    ) throws -> [EntityMatch] {
         guard let vectors = try entityVectors() else { return [] }
         try check(query, vectors.dim, "entities")
-        let entities = try entityCount(), photosOf = try self.photosOf()
-        let similarity = vectors.bestPerRow(VectorQuery(query), entities)
+        let photosOf = try self.photosOf(), hanging = try self.hanging(), parents = try self.parents()
+        let similarity = vectors.bestPerRow(VectorQuery(query), try entityCount())
         var wanted = [Bool](repeating: false, count: count)
         for row in rows { wanted[row] = true }
-        let activated = similarity.indices.filter { similarity[$0] >= Float(delta) && photosOf.of($0).contains { wanted[$0] } }
+        let similar = similarity.indices.filter { similarity[$0] >= Float(delta) }
         var out: [EntityMatch] = []
-        for row in Graph.traverse(activated, similarity: similarity, edges: try edges(), delta: delta) {
-            let linked = photosOf.of(row).filter { wanted[$0] }
-            if !linked.isEmpty {
-                let found = try load { try $0.first("SELECT name, kind FROM entities WHERE row=?", [.integer(row)]) ?? [.null, .null] }
-                out.append(EntityMatch(row: row, name: found[0].text ?? "", kind: found[1].text ?? "", similarity: similarity[row], photos: linked))
-            }
+        for row in similar.sorted(by: { (-similarity[$0], $0) < (-similarity[$1], $1) }) {
             if out.count >= limit { break }
+            let found = Set(Graph.above(row, parents: parents, depth: depth).flatMap { hanging.of($0) }).filter { wanted[$0] }
+            if found.isEmpty { continue }
+            let named = try load { try $0.first("SELECT name, kind FROM entities WHERE row=?", [.integer(row)]) ?? [.null, .null] }
+            let shown = Set(photosOf.of(row))
+            out.append(
+                EntityMatch(
+                    row: row, name: named[0].text ?? "", kind: named[1].text ?? "", similarity: similarity[row],
+                    photos: found.intersection(shown).sorted(), reached: found.subtracting(shown).sorted()))
         }
         return out
     }
@@ -235,10 +247,18 @@ public final class Album: @unchecked Sendable {
         try once("entitiesOf") { Adjacency(try mentions().map { (source: $0.1, target: $0.0) }, count: count) }
     }
 
-    private func edges() throws -> Adjacency {
-        try once("edges") {
+    /// Entity → the photos that hang on it.
+    private func hanging() throws -> Adjacency {
+        try once("hanging") {
+            let found = try load { try Loader.pairs($0, "hanging", photos: count) }
+            return Adjacency(found.map { (source: $0.0, target: $0.1) }, count: try entityCount())
+        }
+    }
+
+    private func parents() throws -> Adjacency {
+        try once("parents") {
             let found = try load { try Loader.pairs($0, "edges", photos: count) }
-            return Adjacency(found.flatMap { [(source: $0.0, target: $0.1), (source: $0.1, target: $0.0)] }, count: try entityCount())
+            return Adjacency(found.map { (source: $0.1, target: $0.0) }, count: try entityCount())
         }
     }
 

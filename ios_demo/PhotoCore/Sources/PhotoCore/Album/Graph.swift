@@ -15,20 +15,18 @@ public struct Adjacency: Sendable {
     public func of(_ row: Int) -> ArraySlice<Int> { targets[offsets[row]..<offsets[row + 1]] }
 }
 
-/// The traversal of the entity graph in layer 2.
+/// The entity graph of layer 2. A photo hangs on the entities that its memories are about; edges lead from
+/// these to what describes them.
 public enum Graph {
-    /// The nodes with similarity ≥ `delta` that are reachable from the activated ones through such nodes.
-    /// `edges` holds each relation in both directions. The result is sorted by similarity, best first; equal
-    /// similarities in order of row.
-    public static func traverse(_ activated: [Int], similarity: [Float], edges: Adjacency, delta: Double) -> [Int] {
-        var kept = [Bool](repeating: false, count: similarity.count)
-        let least = Float(delta)
-        var frontier = activated.filter { similarity[$0] >= least }
-        while let row = frontier.popLast() {
-            if kept[row] { continue }
-            kept[row] = true
-            frontier += edges.of(row).filter { !kept[$0] && similarity[$0] >= least }
+    /// The nodes from which a depth-first search over edges from parent to child reaches `node`, and itself,
+    /// ascending. `parents`: of each node. At most `depth` edges are followed, whatever the similarity of the
+    /// nodes on the way.
+    public static func above(_ node: Int, parents: Adjacency, depth: Int) -> [Int] {
+        var found: Set<Int> = [node], frontier = [node]
+        for _ in 0..<depth {
+            frontier = frontier.flatMap { parents.of($0) }.filter { found.insert($0).inserted }
+            if frontier.isEmpty { break }
         }
-        return similarity.indices.filter { kept[$0] }.sorted { similarity[$0] != similarity[$1] ? similarity[$0] > similarity[$1] : $0 < $1 }
+        return found.sorted()
     }
 }

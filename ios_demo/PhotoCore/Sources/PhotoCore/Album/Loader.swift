@@ -105,10 +105,17 @@ enum Loader {
         return try vectorSet(owned.map { [.integer($0.root), $0.row[1], $0.row[2]] }, "entities")
     }
 
-    /// The two columns of a link table as pairs, without repeats; merged entities are replaced by their root.
+    private static let links = [
+        "mentions": "SELECT entity, photo FROM mentions",
+        // Without what describes another.
+        "hanging": "SELECT entity, photo FROM mentions WHERE leaf <> \(Leaf.child.rawValue)",
+        "edges": "SELECT parent, child FROM edges",
+    ]
+
+    /// The links of one kind as pairs, without repeats; merged entities are replaced by their root.
     static func pairs(_ db: Database, _ table: String, photos: Int) throws -> [(Int, Int)] {
         let edges = table == "edges"
-        let rows = try db.rows(edges ? "SELECT parent, child FROM edges" : "SELECT entity, photo FROM mentions")
+        let rows = try db.rows(links[table]!)
         let roots = try entityRoots(db)
         try within(rows.map { $0[0].integer ?? -1 }, roots.count, "\(table) links")
         try within(rows.map { $0[1].integer ?? -1 }, edges ? roots.count : photos, "\(table) links")

@@ -36,7 +36,7 @@ public struct Photo: Sendable, Equatable {
 }
 
 /// An entity found in a memory. `kind`: person, place, thing, price or date. `parent`: what it describes (119
-/// → chair).
+/// → chair). `relation`: how it is related to its parent ("costs", "at"); empty where nothing says.
 public struct Mention: Sendable, Equatable {
     public let name: String
     public let kind: String
@@ -60,11 +60,16 @@ public struct Encoded: Sendable {
     }
 }
 
-/// An entity node chosen in layer 2. `photos`: rows of the photos linked to it.
+/// An entity node chosen in layer 2. `photos`: rows of the photos whose own memories name it; `reached`: of
+/// those that hang on an entity above it in the graph, because another photo's memory says that it describes
+/// that one. Both ascending.
 public struct EntityMatch: Sendable {
     public let row: Int
     public let name: String
     public let kind: String
     public let similarity: Float
     public let photos: [Int]
+    public let reached: [Int]
+
+    func contains(_ photo: Int) -> Bool { photos.contains(photo) || reached.contains(photo) }
 }

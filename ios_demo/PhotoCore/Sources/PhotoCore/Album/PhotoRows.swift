@@ -25,7 +25,7 @@ struct PhotoRows {
             try db.rows("INSERT INTO memories_fts(rowid, text) VALUES(?,?)", [.integer(db.lastRow), .text(memory.text)])
         }
         for (channel, chunks) in item.vectors { try vectors(row, item.photo.id, channel, chunks) }
-        for mention in item.mentions { try link(row, mention) }
+        try link(row, item.mentions)
         try seal(row)
     }
 
@@ -62,15 +62,22 @@ struct PhotoRows {
         }
     }
 
-    /// Links a photo to the entities that its memories name (leaf 1), and to their parents (leaf 0). A leaf-0
-    /// link ties the parent to the photo's time and place. Edges link parents to their children.
-    private func link(_ row: Int, _ mention: Mention) throws {
-        guard let entity = try entityRow(mention.name, mention.kind) else { return }
-        try db.rows("INSERT OR IGNORE INTO mentions VALUES(?,?,1)", [.integer(entity), .integer(row)])
-        guard let name = mention.parent, let parent = try entityRow(name, "thing"), parent != entity else { return }
-        try db.rows(
-            "INSERT OR IGNORE INTO edges(parent, child, relation) VALUES(?,?,?)", [.integer(parent), .integer(entity), .text(mention.relation)])
-        try db.rows("INSERT OR REPLACE INTO mentions VALUES(?,?,0)", [.integer(parent), .integer(row)])
+    /// Links a photo to the entities that its memories name, and adds the edges between these.
+    private func link(_ row: Int, _ mentions: [Mention]) throws {
+        var alone = Set<Int>(), children: [Int: Set<Int>] = [:]  // parent → what describes it
+        for mention in mentions {
+            guard let entity = try entityRow(mention.name, mention.kind) else { continue }
+            guard let name = mention.parent, let parent = try entityRow(name, "thing"), parent != entity else {
+                alone.insert(entity)
+                continue
+            }
+            try db.rows(
+                "INSERT OR IGNORE INTO edges(parent, child, relation) VALUES(?,?,?)", [.integer(parent), .integer(entity), .text(mention.relation)])
+            children[parent, default: []].insert(entity)
+        }
+        for (entity, leaf) in Leaf.leaves(alone, children).sorted(by: { $0.key < $1.key }) {
+            try db.rows("INSERT INTO mentions VALUES(?,?,?)", [.integer(entity), .integer(row), .integer(leaf.rawValue)])
+        }
     }
 
     /// The entity row of a name, inserted if it is new; nil if the name has no canonical form. A new spelling

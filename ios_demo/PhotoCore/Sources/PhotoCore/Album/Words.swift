@@ -3,7 +3,7 @@
 public enum Words {
     static let word = Pattern(#"[^\W_]+(?:['’\-][^\W_]+)*"#)
 
-    private static func list(_ text: String) -> Set<Text> { Set(text.scalars.words()) }
+    static func list(_ text: String) -> Set<Text> { Set(text.scalars.words()) }
 
     static let stop = list(
         """
@@ -17,7 +17,7 @@ public enum Words {
         """)
 
     /// Frequent words that name no entity: common verbs, adverbs, adjectives of praise, words about pictures.
-    static let notEntities = stop.union(list(
+    static let notEntities = stop.union(verbs).union(list(
         """
         able absolutely across actually add added almost along already although always amazing another anyone anything anyway appear appears
         around ask asked away awesome back bad beautiful became become began behind best better big bit bright bring brought call called came
@@ -27,7 +27,7 @@ public enum Words {
         get gets getting give given giving glad go goes going gone gonna good got great guess guy guys haha happened happening happy hard hear
         heard hello help hey hi hope hoping huge image interesting keep kind kinda knew know known large last later least left less lets like
         liked likely little lol long look looked looking looks lot lots love loved lovely made make makes making many may maybe mean might mine
-        moment moments must near need needs never new nice nicely none nothing often oh ok okay old one ones onto others part people perfect
+        moment moments must near need needs never new next nice nicely none nothing often oh ok okay old one ones onto others part people perfect
         perfectly perhaps photo photos picture pictures place pretty probably put quick quite rather ready real really remember right said saw say
         says scene see seeing seem seemed seems seen sense set several shall shot shots show showed showing shows side simple simply since
         slightly small smile snapped someone something sometimes soon sorry sort sounds standing start started still stuff suggest suggesting
@@ -37,6 +37,14 @@ public enum Words {
         yeah year years yesterday yet young doing captures creating create feature featuring filled lively overlooking appear partially various
         within background foreground left-hand right-hand center middle also there here night morning afternoon evening week weekend month
         """))
+
+    /// Verbs of memories that are no nouns too: they relate entities and name none.
+    static let verbs = list(
+        """
+        ate bought brings bring broke built buy buys carried carries climbed cooked cost costs drank drove eat eats fed flew found gave gets gives
+        grew held holds leads led lies lit lives loves made makes meets met ordered owns paid pays played plays ran rode sang sat sells sent serves
+        shared showed sits sleeps slept sold spoke stands stood swam teaches taught threw visited wears went woke won wore writes wrote
+        """)
 
     /// Nouns that look like verb forms; other words in -ing and -ed cannot be the last word of a phrase.
     private static let nounsInIng = list(

@@ -1,12 +1,11 @@
 /// Deterministic entity extraction by rules: memory text in, mentions out (index/entities/extract.py).
 ///
 /// Entities are searched for in this order: quoted names, prices, dates, capitalised names (people, places,
-/// things), noun-like phrases (runs of words between stop words). A price becomes a child of the nearest
-/// thing, as in the paper's example Chair → 119.
+/// things), noun-like phrases (runs of words between stop words). `Relations` says which of them describe
+/// others, as in the paper's example Chair → IKEA, 119.
 public enum Entities {
     private static let maxMentions = 12
     private static let maxText = 20_000
-    private static let priceReach = 48
 
     private static let month =
         "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
@@ -21,19 +20,15 @@ public enum Entities {
     private static let name = Pattern(capital + #"(?:[ \t]+(?:(?:of|de|la|da|van|von|the|&)[ \t]+)?"# + capital + ")*")
     private static let placeBefore = Pattern(
         #"\b(?:in|at|from|near|to|around|toward|towards|outside|inside|visiting|visited)\s+(?:the\s+)?$"#, ignoringCase: true)
-    private static let speakerAfter = Pattern(#"\s?:\s"#)
+    // What follows a speaker is speech; "Chair: 119 at IKEA" is a note about a chair.
+    private static let noted = #"\d[\d,]{0,20}(?:\.\d{1,20})?(?=\s*(?:$|[,;\n])|\s+(?:at|in|from)\b)"#
+    private static let speakerAfter = Pattern(#"\s?:\s(?!\s*"# + noted + ")", ignoringCase: true)
+    private static let notedPrice = Pattern(#"(?<=\w:\s)"# + noted, ignoringCase: true)
     private static let sentenceStart = Pattern(#"(?:^|[.!?:…\n"“(]\s*|[^\w\s,;'’&/-]\s*)$"#)
     private static let breaks = Pattern(#"[.!?;:,\n()…—–/]"#)
     private static let possessive = Pattern(#"['’]s\b"#)
     private static let possessiveEnd = Pattern("['’]s$")
     private static let priceSpace = Pattern(#"(?<=[$€£¥])\s+"#)
-
-    private struct Found {
-        let start: Int
-        let end: Int
-        let name: Text
-        let kind: String
-    }
 
     /// The key of an entity's spellings: lower case, single spaces, no possessive, last word singular.
     public static func canonical(_ name: Text) -> Text {
@@ -51,6 +46,7 @@ public enum Entities {
             search.take(match.start, match.end, inner, "thing")
         }
         for match in price.all(text) { search.take(match.start, match.end, priceSpace.replacing(match.whole, with: ""), "price") }
+        for match in notedPrice.all(text) { search.take(match.start, match.end, match.whole, "price") }
         for match in date.all(text) where match.whole != "may".scalars { search.take(match.start, match.end, match.whole.tidied(), "date") }
         search.names()
         search.phrases()
@@ -59,7 +55,7 @@ public enum Entities {
 
     private struct Search {
         let text: Text
-        var found: [Found] = []
+        var found: [Span] = []
         var taken: [Bool]
 
         init(text: Text) {
@@ -70,11 +66,12 @@ public enum Entities {
         mutating func take(_ start: Int, _ end: Int, _ name: Text, _ kind: String) {
             guard name.count > 1, !taken[start..<end].contains(true) else { return }
             for at in start..<end { taken[at] = true }
-            found.append(Found(start: start, end: end, name: name, kind: kind))
+            found.append(Span(start: start, end: end, name: name, kind: kind))
         }
 
         /// Takes runs of capitalised words as names. A single word at a sentence's start is a name only if it
-        /// is a speaker ("Anna: ...") or is capitalised within a sentence elsewhere in the text.
+        /// is a speaker ("Anna: ...") or an owner ("Anna's dog"), or is capitalised within a sentence
+        /// elsewhere in the text.
         mutating func names() {
             var inner = Set<Text>()
             var kept: [(start: Int, end: Int, name: Text, speaks: Bool)] = []
@@ -88,10 +85,14 @@ public enum Entities {
                     (name, atStart) = (rest.strippedStart(), false)
                     (head, rest) = Entities.partition(name)
                 }
+                // "Tokyo I" → "Tokyo".
+                while let space = name.lastIndex(of: " "), Words.stop.contains(name.slice(space + 1, name.count).casefolded()) {
+                    name = name.slice(0, space).strippedEnd()
+                }
                 let single = !name.contains(" ")
                 if single && Words.notEntities.contains(Entities.plain(name).casefolded()) { continue }
                 let speaks = Entities.speakerAfter.match(text, at: match.end) != nil
-                if !atStart || !single || speaks { inner.insert(Entities.canonical(name)) }
+                if !atStart || !single || speaks || Entities.plain(name) != name { inner.insert(Entities.canonical(name)) }
                 kept.append((start, match.end, Entities.possessiveEnd.replacing(name.tidied(), with: ""), speaks))
             }
             for (start, end, name, speaks) in kept where inner.contains(Entities.canonical(name)) {
@@ -147,12 +148,12 @@ public enum Entities {
         return straight.has(suffix: "'s") ? Array(straight.dropLast(2)) : straight
     }
 
-    /// Limits the mentions to 12 without repeats, and links each price to the thing it belongs to. The
-    /// nearest thing becomes the parent of the price and of a place near it; a parent is included even if the
-    /// cap would have dropped it.
-    private static func linked(_ text: Text, _ found: [Found]) -> [Mention] {
-        var keys: [Text] = [], chosen: [Text: Found] = [:]
-        func choose(_ key: Text, _ item: Found) {
+    /// Limits the mentions to 12 without repeats, and says what each describes. A parent is included even if
+    /// the limit would have dropped it.
+    private static func linked(_ text: Text, _ found: [Span]) -> [Mention] {
+        let parents = parents(text, found.sorted { $0.start < $1.start })
+        var keys: [Text] = [], chosen: [Text: Span] = [:]
+        func choose(_ key: Text, _ item: Span) {
             if chosen[key] == nil {
                 chosen[key] = item
                 keys.append(key)
@@ -162,39 +163,37 @@ public enum Entities {
             let key = canonical(item.name)
             if !key.isEmpty && !Words.stop.contains(key) && chosen.count < maxMentions { choose(key, item) }
         }
-        var kept = keys.map { chosen[$0]! }
-        var parents: [Text: Text] = [:]
-        for item in kept where item.kind == "price" {
-            guard let parent = neighbour(text, item, found) else { continue }
-            parents[item.name] = parent.name
-            choose(canonical(parent.name), parent)
-            // The shop describes the thing too: Chair → 119, IKEA.
-            for place in kept where place.kind == "place" && isNear(text, item, place) && parents[place.name] == nil { parents[place.name] = parent.name }
+        let selected = keys
+        for key in selected {
+            guard let parent = parents[key]?.span else { continue }
+            let above = canonical(parent.name)
+            if !above.isEmpty { choose(above, parent) }
         }
-        let extra = keys[kept.count...].map { chosen[$0]! }
-        if extra.count < maxMentions { kept = kept.prefix(maxMentions - extra.count) + extra }
-        let ordered = kept.enumerated().sorted { ($0.element.start, $0.offset) < ($1.element.start, $1.offset) }.map(\.element)
-        let names = Set(ordered.map(\.name))
-        return ordered.map { item in
-            let parent = parents[item.name].flatMap { names.contains($0) ? $0 : nil }
-            return Mention(item.name.string, item.kind, parent: parent?.string)
-        }
+        let extra = keys[selected.count...]
+        let kept = extra.count < maxMentions ? selected.prefix(maxMentions - extra.count) + extra : selected[...]
+        let items = Dictionary(uniqueKeysWithValues: kept.map { ($0, chosen[$0]!) })
+        return items.sorted { $0.value.start < $1.value.start }.map { mention($0.value, items, parents[$0.key]) }
     }
 
-    /// Whether both are in one sentence and not far apart.
-    private static func isNear(_ text: Text, _ one: Found, _ other: Found) -> Bool {
-        let (first, second) = one.start <= other.start ? (one, other) : (other, one)
-        return second.start - first.end <= priceReach && !text.slice(first.end, second.start).contains(".")
+    /// Canonical name → the parent, and the relation. Of several the first counts that closes no circle.
+    private static func parents(_ text: Text, _ ordered: [Span]) -> [Text: (span: Span, relation: Text)] {
+        var parents: [Text: (span: Span, relation: Text)] = [:]
+        for (at, link) in Relations.related(text, ordered).sorted(by: { $0.key < $1.key }) {
+            let name = canonical(ordered[at].name)
+            var above = canonical(ordered[link.parent].name), closes = above == name
+            while let parent = parents[above] {
+                above = canonical(parent.span.name)
+                closes = closes || above == name
+            }
+            if !closes && parents[name] == nil { parents[name] = (ordered[link.parent], link.relation) }
+        }
+        return parents
     }
 
-    /// The nearest thing in the price's sentence; one before the price is preferred to one after it.
-    private static func neighbour(_ text: Text, _ price: Found, _ found: [Found]) -> Found? {
-        let things = found.filter { $0.kind == "thing" }
-        func close(_ from: Int, _ to: Int) -> Bool { from <= to && to - from <= priceReach && !text.slice(from, to).contains(".") }
-        var best: Found?
-        for thing in things where close(thing.end, price.start) && (best == nil || thing.end > best!.end) { best = thing }
-        if best != nil { return best }
-        for thing in things where close(price.end, thing.start) && (best == nil || thing.start < best!.start) { best = thing }
-        return best
+    private static func mention(_ item: Span, _ kept: [Text: Span], _ parent: (span: Span, relation: Text)?) -> Mention {
+        guard let parent, let above = kept[canonical(parent.span.name)], canonical(above.name) != canonical(item.name) else {
+            return Mention(item.name.string, item.kind)
+        }
+        return Mention(item.name.string, item.kind, parent: above.name.string, relation: parent.relation.string)
     }
 }

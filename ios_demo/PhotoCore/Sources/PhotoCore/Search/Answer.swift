@@ -58,7 +58,7 @@ extension Answer {
         let entities = t.entities.map { match -> JSON in
             .object([
                 "row": .int(match.row), "name": .string(match.name), "kind": .string(match.kind), "similarity": .number(Double(match.similarity)),
-                "photos": .array(match.photos.map(JSON.int)),
+                "photos": .array(match.photos.map(JSON.int)), "reached": .array(match.reached.map(JSON.int)),
             ])
         }
         let told: [JSON.Member] = [

@@ -90,11 +90,11 @@ public final class Engine {
         }
         let delta = album.meta.delta
         var ranked = rows
-        let (matches, linked, found) = try clock("graph") { () throws -> ([EntityMatch], [Float], Int) in
-            let matches = try album.matchEntities(plain, rows, delta: delta), linked = Engine.linked(matches, album.count, delta)
-            let hit = rows.filter { linked[$0] > 0 }
-            if request.mode == "paper" && !hit.isEmpty { ranked = hit }
-            return (matches, linked, hit.count)
+        let (matches, nodes, reached) = try clock("graph") { () throws -> ([EntityMatch], Nodes, Int) in
+            let matches = try album.matchEntities(plain, rows, delta: delta), nodes = Nodes(matches, album.count, delta)
+            let reached = rows.filter { nodes.linked[$0] > 0 || nodes.related[$0] > 0 }
+            if request.mode == "paper" && !reached.isEmpty { ranked = reached }
+            return (matches, nodes, reached.count)
         }
         left.append(("graph", ranked.count))
         var plan = "", features: Ranking.Parts = [], parts: Ranking.Parts = []
@@ -106,9 +106,9 @@ public final class Engine {
                 parts = [("cosine", best)]
             } else {
                 let words = try album.words(refined)
-                (ranked, plan) = try candidates(words, phrased, rows, all, linked)
+                (ranked, plan) = try candidates(words, phrased, rows, all, nodes)
                 let clues = try clues(cues)
-                features = try self.features(words, phrased, ranked, linked, clues)
+                features = try self.features(words, phrased, ranked, nodes, clues)
                 parts = Ranking.weighted(features, weights)
                 if !clues.isEmpty && Refine.saysNothing(refined) { parts = Ranking.byCues(parts) }
             }
@@ -119,7 +119,7 @@ public final class Engine {
         let hits = try self.hits(ranked, order, parts, matches, here)
         let trace = Trace(
             query: request.query, cues: Explain.cueLines(cues), cubeLines: Explain.cubeLines(cues), cubes: cues.cubes, refined: refined.string, refinedBy: how,
-            delta: delta, entities: Array(matches.prefix(8)), left: left.map { (layer: $0.0, photos: $0.1) }, linked: found, widened: widened,
+            delta: delta, entities: Array(matches.prefix(8)), left: left.map { (layer: $0.0, photos: $0.1) }, linked: reached, widened: widened,
             loadMs: clock.spent["load"] ?? 0, milliseconds: Trace.layers.map { ($0, clock.spent[$0] ?? 0) }, plan: plan, mode: request.mode,
             models: models.described())
         return Answer(hits: hits, trace: trace, presence: rounded(here, 4))
@@ -185,17 +185,6 @@ public final class Engine {
         return (plain, zip(plain, sentence).map { rest * $0 + share * $1 })
     }
 
-    /// By row, in 0..1: how similar the photo's best entity node is to the query. Scaled so that δ is 0 and a
-    /// similarity of 1 is 1, but at least 0.05 for a linked photo; 0 for all others.
-    private static func linked(_ matches: [EntityMatch], _ photos: Int, _ delta: Double) -> [Float] {
-        var out = [Float](repeating: 0, count: photos)
-        for match in matches {
-            let share = Float(max(0.05, (Double(match.similarity) - delta) / max(1e-6, 1 - delta)))
-            for row in match.photos { out[row] = max(out[row], share) }
-        }
-        return out
-    }
-
     // Layer 3
 
     /// The query's times and places as separate clues. Looked up one by one, so that an unknown or mistaken
@@ -224,7 +213,7 @@ public final class Engine {
 
     /// The rows to score, and how they were chosen, in one line. In a small album all rows; in a large one
     /// the best that each layer proposes, inside the cube and in all of the rows.
-    private func candidates(_ words: WordScores, _ vector: [Float], _ cube: [Int], _ rows: [Int], _ linked: [Float]) throws -> ([Int], String) {
+    private func candidates(_ words: WordScores, _ vector: [Float], _ cube: [Int], _ rows: [Int], _ nodes: Nodes) throws -> ([Int], String) {
         let have = try album.channels(), channels = Engine.channels.filter(have.contains)
         if rows.count <= Engine.exactRows {
             return (rows, "exact scan of \(rows.count) photos, channels \(channels.isEmpty ? "none" : channels.joined(separator: " + "))")
@@ -236,8 +225,9 @@ public final class Engine {
             named += found.rows
             if cube.count < rows.count { named += try album.searchVectors(channel, vector, k: Engine.candidates, rows: cube).rows }
         }
-        let scores = words.bm25()
-        for among in [rows, cube] { named += Engine.greatest(scores, among) + Engine.greatest(linked, among) }
+        for scores in [words.bm25(), nodes.linked, nodes.related] {
+            for among in [rows, cube] { named += Engine.greatest(scores, among) }
+        }
         named += Set(named).flatMap { row in Conversations.near.compactMap { talk.neighbour(row, $0) } }
         let kept = Set(named).intersection(rows).sorted()
         return (kept, "\(kept.count) candidates of \(rows.count) photos (\(plans.joined(separator: ", "))), re-ranked exactly")
@@ -256,11 +246,12 @@ public final class Engine {
     }
 
     /// The features of each of `rows`, unweighted, by the names of the weights.
-    private func features(_ words: WordScores, _ vector: [Float], _ rows: [Int], _ linked: [Float], _ clues: [Clue]) throws -> Ranking.Parts {
+    private func features(_ words: WordScores, _ vector: [Float], _ rows: [Int], _ nodes: Nodes, _ clues: [Clue]) throws -> Ranking.Parts {
         let around = talk.context(words, rows), bm25 = words.bm25(), coverage = words.coverage()
         return try cosines(vector, rows) + [
             ("words", rows.map { bm25[$0] }), ("coverage", rows.map { coverage[$0] }), ("context_words", around.words),
-            ("context_coverage", around.coverage), ("entity", rows.map { linked[$0] }), ("cue", Clue.evidence(clues, rows)),
+            ("context_coverage", around.coverage), ("entity", rows.map { nodes.linked[$0] }), ("related", rows.map { nodes.related[$0] }),
+            ("cue", Clue.evidence(clues, rows)),
         ]
     }
 
@@ -287,8 +278,31 @@ public final class Engine {
             let said = photo.memories.first { !$0.isDerived } ?? photo.memories.first
             return Hit(
                 row: row, photo: photo, score: rounded(own.reduce(0) { $0 + $1.value }, 4), probability: rounded(here * Double(likely[at]), 4), parts: own,
-                memory: said?.text, matched: Array(matches.filter { $0.photos.contains(row) }.map(\.name).prefix(4)))
+                memory: said?.text, matched: Array(matches.filter { $0.contains(row) }.map(\.name).prefix(4)))
         }
+    }
+}
+
+/// By row, the strength of the best entity node: `linked`, that the photo's own memories name; `related`, that
+/// the graph reaches from what the photo hangs on.
+private struct Nodes {
+    let linked: [Float]
+    let related: [Float]
+
+    init(_ matches: [EntityMatch], _ photos: Int, _ delta: Double) {
+        linked = Nodes.strengths(matches, \.photos, photos, delta)
+        related = Nodes.strengths(matches, \.reached, photos, delta)
+    }
+
+    /// In 0..1: how similar the best node is to the query. Scaled so that δ is 0 and a similarity of 1 is 1,
+    /// but at least 0.05 for a linked photo; 0 for all others.
+    private static func strengths(_ matches: [EntityMatch], _ kind: KeyPath<EntityMatch, [Int]>, _ photos: Int, _ delta: Double) -> [Float] {
+        var out = [Float](repeating: 0, count: photos)
+        for match in matches {
+            let share = Float(max(0.05, (Double(match.similarity) - delta) / max(1e-6, 1 - delta)))
+            for row in match[keyPath: kind] { out[row] = max(out[row], share) }
+        }
+        return out
     }
 }
 
