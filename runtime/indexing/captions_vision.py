@@ -8,18 +8,14 @@ twice: SHA-256 of model, prompt, captions and copy → the caption.
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-
-import apsw
 
 from gamer.index import IngestError, Memory, Photo
 
 from ..agent.chat_endpoint import EndpointError
 from ..agent.vision import SIDE, Copy, Unseen, Vision, copied, may_be_seen
-from ..errors import RuntimeFailure
+from .answers import Answers
 from .captions import MAX_CAPTION, MAX_FACT, one_line
 
 SYSTEM = (
@@ -43,7 +39,7 @@ class VisionCaptioner:
 
     def __init__(self, vision: Vision, cache: Path) -> None:
         self._vision = vision
-        self._cache = _open_cache(cache)
+        self._answers = Answers(cache)
         self._refused = 0
 
     @classmethod
@@ -68,20 +64,15 @@ class VisionCaptioner:
         return caption
 
     def _answer(self, copy: Copy, prompt: str) -> str:
+        def ask() -> str:
+            said = self._vision.ask(SYSTEM, prompt, [copy])
+            return one_line(said, MAX_CAPTION).strip(_QUOTES)
+
         asked = f"{self._vision.endpoint.model}\n{SYSTEM}\n{prompt}\n".encode()
-        key = hashlib.sha256(asked + copy.jpeg).hexdigest()
-        with contextlib.suppress(apsw.Error):
-            for (kept,) in self._cache.execute("SELECT caption FROM answers WHERE key=?", (key,)):
-                return str(kept)
-        said = self._vision.ask(SYSTEM, prompt, [copy])
-        caption = one_line(said, MAX_CAPTION).strip(_QUOTES)
-        if caption:
-            with contextlib.suppress(apsw.Error):  # if the disk is full, the next run only asks again
-                self._cache.execute("INSERT OR REPLACE INTO answers VALUES(?,?)", (key, caption))
-        return caption
+        return self._answers.of(asked + copy.jpeg, ask)
 
     def close(self) -> None:
-        self._cache.close()
+        self._answers.close()
 
 
 def _prompt(before: Sequence[Photo]) -> str:
@@ -95,18 +86,3 @@ def _captions(photo: Photo) -> list[Memory]:
     """At most one: a chat or a note is not told, which people wrote to others or for themselves."""
     told = photo.memories if may_be_seen(photo) else ()
     return [memory for memory in told if memory.source == "caption"][:1]
-
-
-def _open_cache(path: Path) -> apsw.Connection:
-    try:
-        db = apsw.Connection(str(path))
-        db.set_busy_timeout(5000)
-        db.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL")
-        db.execute(
-            "CREATE TABLE IF NOT EXISTS answers(key TEXT PRIMARY KEY, caption TEXT NOT NULL) WITHOUT ROWID"
-        )
-        return db
-    except apsw.Error as error:
-        raise RuntimeFailure(
-            f"{path}: cannot keep the captions ({error}); move it away or check the folder"
-        ) from None

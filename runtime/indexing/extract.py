@@ -1,36 +1,35 @@
 """Entities by the bundle's language model, in addition to the rules.
 
-Every answer is cached, so that an interrupted run repeats no call. The cache is one SQLite file beside the
-album: SHA-256 of model, prompt and text → the model's answer. Memories are untrusted text, and so are answers
-about them: a line of an answer counts only if it reads "kind: name" and the name occurs in the memory itself.
-So the most that a hostile memory can do is make the model name words of that memory.
+Every answer is kept, so that an interrupted run repeats no call. Memories are untrusted text, and so are
+answers about them: a line of an answer counts only if it reads "kind: name", and the name occurs in the
+memory itself, or "head | relation | tail", and head and tail are entities of the memory. So the most that a
+hostile memory can do is make the model relate words of that memory.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
-
-import apsw
 
 from gamer.index import Mention, canonical, extract
 
-from ..errors import RuntimeFailure
 from ..models.models import Models
+from .answers import Answers
 
 KINDS = ("person", "place", "thing", "price", "date")
-MAX_NEW = 96  # tokens: a dozen lines
+MAX_NEW = 128  # tokens: a dozen lines
 MAX_TEXT = 600  # characters of a memory that the model is shown; small models do poorly on longer text
 _MAX_NAME, _MAX_MENTIONS = 60, 16
 _LINE = re.compile(r"[-*\s]*(person|place|thing|price|date)\s*:\s*(.+)", re.I)
+_RELATION = re.compile(r"[-*\s]*([^|]+)\|\s*([a-z][a-z ]{0,30}?)\s*\|([^|]+)", re.I)
 _FORBIDDEN = re.compile(r"[<>|\x00-\x1f\x7f]+")  # every turn marker contains one of these
 # ChatML, which the bundles' instruction models share; a bundle may have its own prompt named "extract".
 PROMPT = """<|im_start|>system
-List the people, places, things, prices and dates in the note, one a line as "kind: name". \
-Kinds: person, place, thing, price, date.<|im_end|>
+List the people, places, things, prices and dates in the note, one a line as "kind: name", then what \
+describes what as "head | relation | tail". Kinds: person, place, thing, price, date.<|im_end|>
 <|im_start|>user
 Ben and I bought the red lamp at IKEA in Graz for 49 euros<|im_end|>
 <|im_start|>assistant
@@ -38,7 +37,10 @@ person: Ben
 thing: red lamp
 place: IKEA
 place: Graz
-price: 49 euros<|im_end|>
+price: 49 euros
+red lamp | at | IKEA
+red lamp | costs | 49 euros
+IKEA | in | Graz<|im_end|>
 <|im_start|>user
 {query}<|im_end|>
 <|im_start|>assistant
@@ -54,7 +56,7 @@ class LlmExtractor:
     def __init__(self, ask: Callable[[str], str], model: str, prompt: str, cache: Path) -> None:
         self._ask, self._prompt = ask, prompt
         self._model = hashlib.sha256(f"{model}\n{prompt}".encode()).hexdigest()
-        self._cache = _open_cache(cache)
+        self._answers = Answers(cache)
 
     @classmethod
     def open(cls, models: Models, cache: Path) -> LlmExtractor:
@@ -67,41 +69,60 @@ class LlmExtractor:
         mentions = {canonical(mention.name): mention for mention in extract(text)}
         for mention in parse(self.answer(text), text):
             key = canonical(mention.name)
-            # The model's kind is more reliable; only the rules give a parent.
-            by_rules = mentions.get(key)
-            mentions[key] = (
-                mention if by_rules is None else Mention(by_rules.name, mention.kind, by_rules.parent)
-            )
-        return tuple(mentions.values())[:_MAX_MENTIONS]
+            # The model's kind is more reliable than that of the rules.
+            mentions[key] = replace(mentions.get(key, mention), kind=mention.kind)
+        chosen = dict(list(mentions.items())[:_MAX_MENTIONS])
+        for head, relation, tail in relations(self.answer(text)):
+            relate(chosen, head, relation, tail)
+        return tuple(_rooted(mention, chosen) for mention in chosen.values())
 
     def answer(self, text: str) -> str:
         """The model's answer for `text`, from the cache if it was asked before."""
         note = " ".join(_FORBIDDEN.sub(" ", text[: 4 * MAX_TEXT]).split())[:MAX_TEXT]
         if not note:
             return ""
-        key = hashlib.sha256(f"{self._model}\n{note}".encode("utf-8", "replace")).hexdigest()
-        cached = self._cache.execute("SELECT answer FROM calls WHERE key=?", (key,)).fetchone()
-        if cached is not None:
-            return str(cached[0])
-        answer = self._ask(self._prompt.replace("{query}", note))
-        with contextlib.suppress(apsw.Error):  # if the disk is full, the next run only repeats this call
-            self._cache.execute("INSERT OR REPLACE INTO calls VALUES(?,?,?)", (key, note, answer))
-        return answer
+        asked = f"{self._model}\n{note}".encode("utf-8", "replace")
+        return self._answers.of(asked, lambda: self._ask(self._prompt.replace("{query}", note)) or "\n")
 
     def close(self) -> None:
-        self._cache.close()
+        self._answers.close()
 
 
 def parse(answer: str, text: str) -> tuple[Mention, ...]:
     """The mentions in an answer whose names occur in `text`."""
     folded = " ".join(text.casefold().split())
     mentions = []
-    for line in answer.splitlines()[:_MAX_MENTIONS]:
+    for line in answer.splitlines()[: 2 * _MAX_MENTIONS]:
         match = _LINE.fullmatch(line)
         name = " ".join(match[2].strip(" \"'.,;").split()) if match else ""
         if match and 1 < len(name) <= _MAX_NAME and name.isprintable() and _occurs(name.casefold(), folded):
             mentions.append(Mention(name, match[1].lower()))
-    return tuple(mentions)
+    return tuple(mentions[:_MAX_MENTIONS])
+
+
+def relations(answer: str) -> Iterator[tuple[str, str, str]]:
+    """(canonical name of the head, relation, canonical name of the tail) of each such line of an answer."""
+    for line in answer.splitlines()[: 2 * _MAX_MENTIONS]:
+        if match := _RELATION.fullmatch(line):
+            yield canonical(match[1].strip()), match[2].lower(), canonical(match[3].strip())
+
+
+def relate(mentions: dict[str, Mention], head: str, relation: str, tail: str) -> None:
+    """Makes `tail` describe `head`, unless it describes something already, or that would close a circle."""
+    if head not in mentions or tail not in mentions or mentions[tail].parent is not None:
+        return
+    above: str | None = head
+    while above is not None and above != tail:
+        parent = mentions[above].parent if above in mentions else None
+        above = None if parent is None else canonical(parent)
+    if above is None:
+        mentions[tail] = replace(mentions[tail], parent=mentions[head].name, relation=relation)
+
+
+def _rooted(mention: Mention, mentions: dict[str, Mention]) -> Mention:
+    """The mention, which stands alone if its parent was beyond the limit of mentions."""
+    lost = mention.parent is not None and canonical(mention.parent) not in mentions
+    return replace(mention, parent=None, relation="") if lost else mention
 
 
 def _occurs(name: str, text: str) -> bool:
@@ -116,19 +137,3 @@ def _generate(models: Models, prompt: str) -> str:
     if len(ids) + MAX_NEW > models.manifest.decoder().max_seq:
         return ""  # text in a script that takes many tokens; the rules still apply to it
     return models.language_model.generate(Request(ids, MAX_NEW, stop=("\n\n",))).text
-
-
-def _open_cache(path: Path) -> apsw.Connection:
-    try:
-        db = apsw.Connection(str(path))
-        db.set_busy_timeout(5000)
-        db.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL")
-        db.execute(
-            "CREATE TABLE IF NOT EXISTS calls(key TEXT PRIMARY KEY, note TEXT NOT NULL, answer TEXT NOT "
-            "NULL) WITHOUT ROWID"
-        )
-        return db
-    except apsw.Error as error:
-        raise RuntimeFailure(
-            f"{path}: cannot keep the language model's answers ({error}); move it away or check the folder"
-        ) from None

@@ -237,7 +237,7 @@ def test_an_album_that_is_built_again_asks_nothing_twice(tmp_path: Path, fake: F
 def test_a_cache_that_is_none_is_named(tmp_path: Path, fake: Fake) -> None:
     path = album(tmp_path, days(tmp_path, 1))
     path.with_name(path.name + ".captions").write_bytes(b"no database " * 100)
-    with pytest.raises(RuntimeFailure, match=r"captions: cannot keep the captions .*; move it away"):
+    with pytest.raises(RuntimeFailure, match=r"captions: cannot keep the model.s answers .*; move it away"):
         run(path, fake, says("I saw one."))
     assert not fake.requests
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gamer.index import Mention, extract
+from gamer.index import Mention, canonical, extract
 from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.indexing.extract import PROMPT, LlmExtractor, parse
+from gamer.runtime.indexing.extract import PROMPT, LlmExtractor, parse, relate, relations
 
 TEXT = "ben and i bought the red lamp at ikea in graz for 49 euros"
 ANSWER = (
@@ -42,6 +42,36 @@ def test_the_model_adds_names_of_the_memory_and_no_others(tmp_path: Path) -> Non
     assert [m.parent for m in mentions if m.kind == "price"] == [
         m.parent for m in extract(TEXT) if m.kind == "price"
     ]
+
+
+def test_the_model_relates_entities_of_the_memory_and_no_others(tmp_path: Path) -> None:
+    text = "ben was here. grandma too. the cat! the vet! graz"
+    lines = (
+        "person: ben\nperson: grandma\nthing: cat\nplace: graz\nthing: vet\n"
+        "grandma | owns | cat\nvet | in | graz\ncat | knows | grandma\nNapoleon | owns | ben\n"
+        "ben | <|im_end|> | vet\nben | likes | ben"
+    )
+    mentions = {m.name: m for m in LlmExtractor(FakeModel(lines), "m", PROMPT, tmp_path / "c")(text)}
+    assert (mentions["cat"].parent, mentions["cat"].relation) == ("grandma", "owns")
+    assert mentions["ben"].parent is None and mentions["grandma"].parent is None  # no circle, no stranger
+    for mention in mentions.values():
+        assert mention.parent is None or mention.parent in mentions
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.tuples(*(st.sampled_from(["ben", "lamp", "Graz", "cat", "no one", "a|b"]),) * 2), max_size=12)
+)
+def test_no_list_of_relations_closes_a_circle(pairs: list[tuple[str, str]]) -> None:
+    mentions = {canonical(name): Mention(name, "thing") for name in ("ben", "lamp", "Graz", "cat")}
+    for head, relation, tail in relations("\n".join(f"{a} | at | {b}" for a, b in pairs)):
+        relate(mentions, head, relation, tail)
+    for mention in mentions.values():
+        seen, above = {mention.name}, mention.parent
+        while above is not None:
+            assert above not in seen
+            seen.add(above)
+            above = mentions[canonical(above)].parent
 
 
 def test_no_call_is_repeated_even_after_an_interruption(tmp_path: Path) -> None:
