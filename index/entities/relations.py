@@ -87,7 +87,9 @@ def _relate(text: str, spans: Sequence[Span], sentence: list[int], links: dict[i
             link = _link(text, spans, sentence[:nth], at, words, links)
         if link is not None:
             links[at] = link
-        elif _is_head(spans[at]) and not _owns(text, spans[at]):
+        elif _owns(text, spans[at]):
+            continue  # an owner describes what is owned, which comes next
+        elif _is_head(spans[at]):
             links.update({place: Link(at, relation) for place, relation in waiting})
             waiting = []
         elif spans[at].kind in ("place", "date") and (relation := _relation(words)):

@@ -48,6 +48,7 @@ MEMORIES = (
     "Ramen at Ichiran in Shibuya with Anna and Tom; 1,200 yen.",
     "Bella is Anna's dog. Bella's favourite toys are on the red sofa.",
     "Anna’s garden in Graz, near the “Old Mill” and the river",
+    "In Anna's garden we ate. Visited Li Hua's house in Graz",
     "In Tokyo I ate sushi. On May 3rd, 2019 we flew to Osaka with José Álvarez",
     "a gift from Tom, a red kite on the table near the window, paid with 45 euros",
     "Kuchen im Café Bräunerhof in Wien, 12.5.2019 für 4,50 €",

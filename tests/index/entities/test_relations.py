@@ -43,6 +43,7 @@ def triplets(text: str) -> set[tuple[str, str, str]]:
             "We met Tom at the station in Graz",
             {("Tom", "", ""), ("Tom", "at", "station"), ("station", "in", "Graz")},
         ),
+        ("In Anna's garden we ate", {("garden", "", ""), ("garden", "of", "Anna")}),
         ("In Tokyo I ate sushi", {("sushi", "", ""), ("sushi", "in", "Tokyo")}),
         ("On May 3 we had lunch", {("lunch", "", ""), ("lunch", "on", "May 3")}),
         ("lunch in Kyoto, Japan", {("lunch", "", ""), ("lunch", "in", "Kyoto"), ("Kyoto", "in", "Japan")}),

@@ -80,7 +80,9 @@ internal object Relations {
                 val link = if (spans[at].kind == "price") price(sentence, at, nth) else if (nth > 0) link(sentence.subList(0, nth), at, words) else null
                 if (link != null) {
                     links[at] = link
-                } else if (spans[at].isHead && !owns(spans[at])) {
+                } else if (owns(spans[at])) {
+                    continue // an owner describes what is owned, which comes next
+                } else if (spans[at].isHead) {
                     for ((place, how) in waiting) links[place] = Link(at, how)
                     waiting.clear()
                 } else if (spans[at].kind == "place" || spans[at].kind == "date") {

@@ -95,7 +95,9 @@ enum Relations {
                 }
                 if let link {
                     links[at] = link
-                } else if span.isHead && !owns(span) {
+                } else if owns(span) {
+                    continue  // an owner describes what is owned, which comes next
+                } else if span.isHead {
                     for place in waiting { links[place.at] = Link(parent: at, relation: place.relation) }
                     waiting = []
                 } else if span.kind == "place" || span.kind == "date" {
