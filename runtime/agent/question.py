@@ -14,6 +14,7 @@ from typing import Literal
 from .question_words import (
     ABOUT_PHOTOS,
     AROUND,
+    AROUND_UNIT,
     ASKS,
     BETWEEN,
     COUNT,
@@ -21,6 +22,7 @@ from .question_words import (
     DID,
     EARLIER,
     EDGE,
+    FIRST_DID,
     INDEFINITE,
     LAST_CLAUSE,
     LEADING,
@@ -54,7 +56,7 @@ class Question:
     """What a question asks for.
 
     `target`: what the photos show, "" for any photo. `relation`: of the target to the `anchor`: in the `same`
-    `unit` of time, before or after it, or between it and `other`. `order`: 1 for the first (or next), 2 for
+    `unit` of time, before or after it (or its whole `unit`), or between it and `other`. `order`: 1 for the first (or next), 2 for
     the second, -1 for the last (or previous), 0 for no order. `anchor_order`: the same for the anchor ("the
     first snow"). `count`: how many photos, 0 for all that fit. `occasion`: all photos of the one occasion
     that `order` names ("the next time I saw …"). `with_anchor`: whether the anchor belongs to the answer.
@@ -86,9 +88,12 @@ def read_question(text: str, names_a_time: Callable[[str], bool] = lambda _: Fal
     asking = flat if clause is None else flat[clause.start("asks") :]
     asks: Asks = next((asks for asks, pattern in ASKS.items() if pattern.search(asking)), "photos")
     question = Question(text, asks, target=flat)
-    for read in (_earlier, _shifted, _same, _leading, _between, _around):
+    for read in (_earlier, _shifted, _around_unit, _same, _leading, _between, _around):
         if (found := read(question, flat)) is not None and not _is_time(found, names_a_time):
             return _finished(found)
+    if question.asks in ("when", "where") and (did := FIRST_DID.search(flat)) is not None:
+        order = ORDERS[did["order"].lower()]
+        return replace(question, order=order, count=1, target=stripped(flat[did.end() :]))
     wanted = _without(question, flat)
     return _finished(_headed(wanted, wanted.target))
 
@@ -124,6 +129,14 @@ def _shifted(question: Question, flat: str) -> Question | None:
     found = _headed(replace(question, relation="same", unit=match["unit"].lower()), head)
     shift = -count if match["way"].lower() == "before" else count
     return _anchored(replace(found, with_anchor=True, shift=shift), match["anchor"])
+
+
+def _around_unit(question: Question, flat: str) -> Question | None:
+    match = AROUND_UNIT.match(flat)
+    if match is None or not (ABOUT_PHOTOS.search(match["head"]) or ORDER.search(match["head"])):
+        return None
+    found = _around_of(question, match["head"], match["way"], match["anchor"])
+    return replace(found, unit=match["unit"].lower())
 
 
 def _same(question: Question, flat: str) -> Question | None:

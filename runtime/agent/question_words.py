@@ -13,7 +13,7 @@ UNITS = (
 PERSON = r"(?:i|we)(?:'d|'ve| had| have)?"
 VERB = (
     r"(?:photographed|photograph|took|take|taken|shot|shoot|saw|see|seen|visited|visit|captured|went to|"
-    r"was at|were at|was in|were in|stood|met|ate|had|made|snapped|got|found)"
+    r"was at|were at|was in|were in|stood|met|meet|ate|eat|had|made|snapped|got|found)"
 )
 ADVERB = r"(?:\s+(?:also|ever|then|just|\w+ly))*"  # no word in two ways, or repeated ones take for ever
 SAID = rf"{PERSON}{ADVERB}\s+{VERB}(?:\s+(?:a|the|some)?\s*(?:photos?|pictures?|shots?|pics?)\s+of)?"
@@ -40,6 +40,17 @@ SHIFTED = re.compile(
     r"(?:\b(?P<n>one|two|three|four|five|six|seven|[1-9])\s+)?\b(?P<unit>day|night|morning|evening|week)s?\s+"
     rf"(?P<way>before|after)\s+(?!(?:last|tomorrow|yesterday)\b){ANCHOR_AND_TAIL}",
     re.IGNORECASE,
+)
+# "The next photo after the day I saw the whale": after all of that day.
+AROUND_UNIT = re.compile(
+    r"(?P<head>.*?)\b(?P<way>before|after)\s+(?:the|that)\s+"
+    r"(?P<unit>day|night|morning|afternoon|evening|weekend|week|month)\s+"
+    rf"(?:(?:of|when|where|that)\s+(?:{SAID}\s+)?|{SAID}\s+)(?P<anchor>\S.*)$",
+    re.IGNORECASE,
+)
+# "When did I first see a whale?"
+FIRST_DID = re.compile(
+    rf"\b(?:did|have|had)\s+{PERSON}\s+(?:ever\s+)?(?P<order>first|last)\s+(?={VERB}\b)", re.IGNORECASE
 )
 EXHAUSTIVE = re.compile(r"\b(?:all|every|everything)\b", re.IGNORECASE)
 SIDE = re.compile(r"\b(?P<side>earlier|later)\b", re.IGNORECASE)

@@ -49,7 +49,7 @@ class RulesMind:
         led = Result()
         if read.other and not read.relation:
             return (yield from self._earlier(read))
-        if read.relation:
+        if read.relation or read.order:
             led = yield from self._found(read)
         nearest = yield from _do(
             "Read the memories nearest to the question.", Search(read.text[:MAX_READ], k=sentences.EVIDENCE)
@@ -145,6 +145,8 @@ class RulesMind:
         sign = "<" if read.relation == "before" else ">"
         side: Literal["oldest", "newest"] = "newest" if read.relation == "before" else "oldest"
         where = f"time {sign} {anchor.items[0].id}"
+        if read.unit:
+            where += f" and not ({self._unit(read.unit, anchor)})"
         if read.target:
             return (yield from self._matching(read, where))
         limit = max(read.count, 1) if read.count or read.order else 0
