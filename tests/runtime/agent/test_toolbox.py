@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gamer.index import event_id
+from gamer.index import Album, AlbumWriter, event_id
 from gamer.runtime.agent.calls import (
     SHOWN,
     VIEWED,
@@ -309,3 +309,18 @@ def test_a_search_doubts_what_the_album_does_not_hold(real: Toolbox) -> None:
     assert "probably not in the album" in doubtful.note and doubtful.rows
     sure = real.call(Search("a sailing boat in the harbour"))
     assert sure.note == "" and names(real.engine, sure.rows)[0] == "boat"
+
+
+def test_an_album_that_changes_in_the_middle_of_a_task_stays_as_it_was(tmp_path: Path) -> None:
+    toolbox = Toolbox(engine_over(fake_models(), tmp_path, PHOTOS, [event("The sea", "boat", "ship")]))
+    boats = toolbox.call(Search("a boat at sea", every=True, save_as="boats"))
+    with AlbumWriter.extend(tmp_path / "a.gamer") as writer:
+        writer.remove(["cat", "ship", "boat"])
+    assert toolbox.call(Search("a boat at sea", within="boats", every=True)).rows == boats.rows
+    assert "cat" in found(toolbox, Grep("cat"))
+    assert {"boat", "ship"} <= set(found(toolbox, Filter("time > 2025-05-02")))
+    assert "a large ship at sea" in toolbox.call(Get(short("ship"))).preview()
+    assert "The sea" in toolbox.call(List("event")).preview()
+    toolbox.engine.close()
+    with Album.open(tmp_path / "a.gamer") as album:  # the change itself is there
+        assert len(album) == len(PHOTOS) - 3
