@@ -44,7 +44,8 @@ class Plan:
     """What to measure. `data`: the folder of data sets; those that are not there are left out.
 
     `names`: of minds. `only`: some of DATA, none for all. `remote`: of the mind "openai". `runs`: of each
-    mind on the albums. `record`: a file for the traces; `replay`: one whose traces take the minds' place.
+    mind on the albums. `queries`: the most of each group of the albums' queries, evenly spread, 0 for all.
+    `record`: a file for the traces; `replay`: one whose traces take the minds' place.
     """
 
     bundle: Path
@@ -55,6 +56,7 @@ class Plan:
     threads: int = 1
     remote: Remote | None = None
     runs: int = 1
+    queries: int = 0
     ablate: bool = False
     record: Path | None = None
     replay: Path | None = None
@@ -150,7 +152,7 @@ class _Measuring:
         if not path.exists():
             self.tell(f"{name}: building")
             build(source, self.models, path)
-        questions = running.album_tasks(source.parent / "album.queries.jsonl.gz")
+        questions = running.album_tasks(source.parent / "album.queries.jsonl.gz", self.plan.queries)
         user = User(name, path, self.models)
         try:
             return tuple(self._rows(user, source, questions))

@@ -75,10 +75,13 @@ class Scored:
     scores: tuple[float, ...]
 
 
-def album_tasks(path: Path) -> list[Task]:
-    """The queries of ../shared/data/album. Raises DatasetError."""
+def album_tasks(path: Path, most: int = 0) -> list[Task]:
+    """The queries of ../shared/data/album; of each group at most `most`, 0 for all. Raises DatasetError."""
     rows = read_jsonl(path, "query_id", "query", "relevant", "group")
-    return [Task(r["query_id"], r["query"], frozenset(r["relevant"]), r["group"]) for r in rows]
+    every = [Task(r["query_id"], r["query"], frozenset(r["relevant"]), r["group"]) for r in rows]
+    groups = [[one for one in every if one.group == group] for group in {task.group for task in every}]
+    chosen = {one.id for group in groups for one in group[:: -(-len(group) // (most or len(group)))]}
+    return [one for one in every if one.id in chosen]
 
 
 def question_tasks(path: Path, group: str = "") -> list[Task]:

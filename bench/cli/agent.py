@@ -64,6 +64,12 @@ if TYPE_CHECKING:
     show_default=True,
     help="Answer the albums' queries so often: the best answer, and the commonest.",
 )
+@click.option(
+    "--queries",
+    type=click.IntRange(1),
+    default=None,
+    help="The most queries of each group of the albums, evenly spread, for a slow model. [default: all]",
+)
 @click.option("--ablate", is_flag=True, help="Take away tools, events and captions in turn, on the albums.")
 @click.option("--record", type=PATH, default=None, help="Write every task's trace to this file.")
 @click.option("--replay", type=PATH, default=None, help="Play the traces of this file again, without minds.")
@@ -80,6 +86,7 @@ def agent(
     context: int,
     only: tuple[str, ...],
     runs: int,
+    queries: int | None,
     ablate: bool,
     record: Path | None,
     replay: Path | None,
@@ -106,10 +113,11 @@ def agent(
             threads,
             _remote(names, model, endpoint, context),
             runs,
+            queries or 0,
             ablate,
             record,
             replay,
-            _shown(bundle, names, model, only, runs, ablate, replay),
+            _shown(bundle, names, model, only, runs, queries, ablate, replay),
         )
         result = measuring.measure(plan, lambda text: progress.update(task, description=text))
         text = json.dumps(asdict(result), ensure_ascii=False)
@@ -139,6 +147,7 @@ def _shown(
     model: str | None,
     only: tuple[str, ...],
     runs: int,
+    queries: int | None,
     ablate: bool,
     replay: Path | None,
 ) -> str:
@@ -149,6 +158,7 @@ def _shown(
         *([f"--model {model}"] if model else []),
         *(f"--only {name}" for name in only),
         *([f"--runs {runs}"] if runs > 1 else []),
+        *([f"--queries {queries}"] if queries else []),
         *(["--ablate"] if ablate else []),
     )
     return shown_command("agent", bundle, options)

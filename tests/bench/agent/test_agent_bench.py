@@ -81,6 +81,13 @@ def test_token_f1_ignores_case_articles_and_punctuation() -> None:
     assert token_f1("", "kite") == 0.0
 
 
+def test_the_queries_of_a_group_are_evenly_spread_and_in_order(tmp_path: Path) -> None:
+    asked = [{"query_id": str(n), "query": "?", "relevant": [], "group": "ab"[n % 3 == 0]} for n in range(12)]
+    write_gz(tmp_path / "q.gz", asked)
+    assert [one.id for one in tasks.album_tasks(tmp_path / "q.gz")] == [str(n) for n in range(12)]
+    assert [one.id for one in tasks.album_tasks(tmp_path / "q.gz", 2)] == ["0", "1", "6", "7"]
+
+
 def test_an_answer_is_right_when_it_holds_all_expected_words() -> None:
     assert scores.contains("It was on 13 May 2025.", "13 May 2025")
     assert not scores.contains("It was in May 2025.", "13 May 2025")
