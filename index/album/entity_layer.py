@@ -20,6 +20,8 @@ from .results import NamedEntity
 
 LIMIT = 32  # matches of a query
 DEPTH = 3  # edges between an entity that a photo is about and one that is similar to the query
+MOST_REACHED = 1_000  # photos; what leads to more says nothing about any of them
+FEW = 2_000  # photos, of which it is worth computing first what can be reached from them
 
 
 class EntityLayer:
@@ -45,7 +47,7 @@ class EntityLayer:
 
         The search follows edges from parent to child, at most `depth`, through nodes of any similarity. A
         match names only photos among `rows`: those that show the entity, and those that only hang on an
-        entity above it.
+        entity above it, unless more than MOST_REACHED photos do.
         """
         if self.nodes is None:
             return []
@@ -54,18 +56,29 @@ class EntityLayer:
         wanted = (
             rows if isinstance(rows, RowSet) else RowSet.of(np.asarray(rows, np.int64), self._file.photos)
         )
+        if len(wanted) <= FEW:
+            heads = self._heads_of.of(wanted.rows)
+            similar = np.intersect1d(similar, graph.reach(heads, self._children, depth), assume_unique=True)
         out: list[EntityMatch] = []
         for row in similar[np.argsort(-similarity[similar], kind="stable")].tolist():
-            hanging = wanted.keep(self._hanging.of(graph.above(row, self._parents, depth)))
-            if hanging.size:
-                shown = self._photos_of.gather(np.array([row]))[0]
-                own, reached = hanging[np.isin(hanging, shown)], hanging[~np.isin(hanging, shown)]
+            own, reached = (wanted.keep(photos).tolist() for photos in self._photos_at(row, depth))
+            if own or reached:
                 name, kind = self._entity_name(row)
-                photos = tuple(own.tolist()), tuple(reached.tolist())
-                out.append(EntityMatch(row, name, kind, float(similarity[row]), *photos))
+                match = EntityMatch(row, name, kind, float(similarity[row]), tuple(own), tuple(reached))
+                out.append(match)
             if len(out) >= limit:
                 break
         return out
+
+    def _photos_at(self, row: int, depth: int) -> tuple[RowArray, RowArray]:
+        """The photos from which an entity is reached: those that show it themselves, and the others."""
+        above = graph.above(row, self._parents, depth)
+        shown = self._photos_of.of(np.array([row]))
+        entities, which = self._heads_of.gather(shown)
+        own = shown[np.bincount(which[np.isin(entities, above)], minlength=shown.size) > 0]
+        if int(np.sum(self._hanging.offsets[above + 1] - self._hanging.offsets[above])) > MOST_REACHED:
+            return own, own[:0]
+        return own, np.setdiff1d(self._hanging.of(above), own, assume_unique=True)
 
     def names(self, limit: int) -> list[str]:
         """At most `limit` names of entities, those linked to the most photos first; no aliases."""
@@ -137,13 +150,28 @@ class EntityLayer:
     def _hanging(self) -> graph.Adjacency:
         """Entity → the photos that hang on it."""
         limits = (self._entity_count, self._file.photos)
-        entities, photos = self._file.load(lambda db: loader.pairs(db, "hanging", limits))
-        return graph.adjacency(entities, photos, *limits)
+        return graph.adjacency(*self._heads, *limits)
+
+    @cached_property
+    def _heads_of(self) -> graph.Adjacency:
+        """Photo → the entities on which it hangs."""
+        entities, photos = self._heads
+        return graph.adjacency(photos, entities, self._file.photos, self._entity_count)
+
+    @cached_property
+    def _heads(self) -> RowArray:
+        limits = (self._entity_count, self._file.photos)
+        return self._file.load(lambda db: loader.pairs(db, "hanging", limits))
 
     @cached_property
     def _parents(self) -> graph.Adjacency:
         parents, children = self._related
         return graph.adjacency(children, parents, self._entity_count, self._entity_count)
+
+    @cached_property
+    def _children(self) -> graph.Adjacency:
+        parents, children = self._related
+        return graph.adjacency(parents, children, self._entity_count, self._entity_count)
 
     @cached_property
     def _related(self) -> RowArray:

@@ -15,7 +15,7 @@ import numpy as np
 from ..records import RowArray
 from ..row_sets import distinct
 
-__all__ = ["Adjacency", "above", "adjacency"]
+__all__ = ["Adjacency", "above", "adjacency", "reach"]
 
 
 @dataclass(frozen=True)
@@ -47,16 +47,25 @@ def adjacency(sources: RowArray, targets: RowArray, n: int, n_targets: int) -> A
     return Adjacency(offsets, np.asarray(targets[order], np.int64), n_targets)
 
 
+def reach(nodes: RowArray, edges: Adjacency, depth: int) -> RowArray:
+    """int64, ascending: the nodes that at most `depth` edges lead to from `nodes`, and these.
+
+    The similarity of the nodes on the way does not matter.
+    """
+    found = np.zeros(edges.n_targets, np.bool_)
+    frontier = np.asarray(nodes, np.int64)
+    for _ in range(depth + 1):
+        frontier = frontier[~found[frontier]]
+        if not frontier.size:
+            break
+        found[frontier] = True
+        frontier = edges.of(frontier)
+    return np.asarray(np.flatnonzero(found), np.int64)
+
+
 def above(node: int, parents: Adjacency, depth: int) -> RowArray:
     """The nodes from which a depth-first search over edges from parent to child reaches `node`, and itself.
 
-    int64, ascending. `parents`: of each node. At most `depth` edges are followed; whatever the similarity of
-    the nodes on the way.
+    `parents`: of each node.
     """
-    found = frontier = np.array([node], np.int64)
-    for _ in range(depth):
-        frontier = np.setdiff1d(parents.of(frontier), found, assume_unique=True)
-        if not frontier.size:
-            break
-        found = np.union1d(found, frontier)
-    return found
+    return reach(np.array([node], np.int64), parents, depth)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from gamer.index import Album, Encoded, EntityMatch, Memory, Photo, extract
+from gamer.index.album import entity_layer
 from tests.index.conftest import BuildAlbum, name_vectors
 
 TEXTS = {
@@ -97,3 +98,21 @@ def test_merged_names_share_their_edges(path: Path, build_album: BuildAlbum) -> 
     )
     (graz,) = matched(merged, "Graz")
     assert photos(merged, graz) == ({"2.jpg"}, {"1.jpg"})
+
+
+def test_what_too_many_photos_lead_to_counts_for_those_that_show_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entity_layer, "MOST_REACHED", 1)
+    (anna,) = matched(path, "Anna")
+    assert photos(path, anna) == ({"dog.jpg"}, set())
+
+
+def test_few_and_many_photos_are_searched_alike(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def everything() -> list[list[EntityMatch]]:
+        rows = [None, [0, 1], [2, 4], [3]]
+        return [matched(path, name, some) for name in ("Anna", "Shibuya", "IKEA") for some in rows]
+
+    expected = everything()
+    monkeypatch.setattr(entity_layer, "FEW", 0)
+    assert everything() == expected and any(expected)

@@ -94,7 +94,7 @@ class Album private constructor(private val db: Database, val path: File) : Auto
      * The entities with similarity ≥ [delta] that a depth-first search reaches from the entities on which the
      * photos of [rows] hang, best first. The search follows edges from parent to child, at most [depth],
      * through nodes of any similarity. A match names only photos among [rows]: those that show the entity,
-     * and those that only hang on an entity above it.
+     * and those that only hang on an entity above it, unless more than MOST_REACHED photos do.
      */
     fun matchEntities(query: FloatArray, rows: IntArray, delta: Double, limit: Int = LIMIT, depth: Int = DEPTH): List<EntityMatch> {
         val vectors = entityVectors ?: return emptyList()
@@ -106,10 +106,11 @@ class Album private constructor(private val db: Database, val path: File) : Auto
         val similar = similarity.indices.filter { similarity[it] >= least }
         for (row in similar.sortedWith { a, b -> java.lang.Float.compare(similarity[b], similarity[a]) }) {
             if (out.size >= limit) break
-            val found = hanging.of(Links.above(row, parents, depth)).filter { wanted[it] }
-            if (found.isEmpty()) continue
+            val above = Links.above(row, parents, depth)
             val shown = photosOf.of(row)
-            val (own, reached) = found.partition { shown.binarySearch(it) >= 0 }
+            val (own, others) = hanging.of(above).filter { wanted[it] }.partition { shown.binarySearch(it) >= 0 }
+            val reached = if (above.sumOf { hanging.count(it) } > MOST_REACHED) emptyList() else others
+            if (own.isEmpty() && reached.isEmpty()) continue
             val (name, kind) = entity(row)
             out.add(EntityMatch(row, name, kind, similarity[row], own.toIntArray(), reached.toIntArray()))
         }
@@ -255,6 +256,7 @@ class Album private constructor(private val db: Database, val path: File) : Auto
     companion object {
         private const val LIMIT = 32 // matches of a query
         private const val DEPTH = 3 // edges between an entity that a photo is about and one that is similar to the query
+        private const val MOST_REACHED = 1000 // photos; what leads to more says nothing about any of them
 
         fun open(path: File, opener: DatabaseOpener): Album {
             val db = Schema.openReader(path, opener)

@@ -6,6 +6,8 @@ package gamer.album
 class Links private constructor(private val offsets: IntArray, private val targets: IntArray) {
     fun of(row: Int): IntArray = targets.copyOfRange(offsets[row], offsets[row + 1])
 
+    fun count(row: Int): Int = offsets[row + 1] - offsets[row]
+
     /** The neighbours of all the rows, ascending without repeats. */
     fun of(rows: IntArray): IntArray {
         val seen = java.util.TreeSet<Int>()

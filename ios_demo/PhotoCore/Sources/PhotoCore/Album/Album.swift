@@ -15,6 +15,8 @@ public final class Album: @unchecked Sendable {
     public static let limit = 32
     // Edges between an entity that a photo is about and one that is similar to the query.
     public static let depth = 3
+    /// Photos; what leads to more says nothing about any of them.
+    public static let mostReached = 1000
 
     private let db: Database
     private let lock = NSRecursiveLock()
@@ -74,7 +76,7 @@ public final class Album: @unchecked Sendable {
     /// The entities with similarity ≥ `delta` that a depth-first search reaches from the entities on which the
     /// photos of `rows` hang, best first. The search follows edges from parent to child, at most `depth`,
     /// through nodes of any similarity. A match names only photos among `rows`: those that show the entity,
-    /// and those that only hang on an entity above it.
+    /// and those that only hang on an entity above it, unless more than `mostReached` photos do.
     public func matchEntities(
         _ query: [Float], _ rows: [Int], delta: Double, limit: Int = Album.limit, depth: Int = Album.depth
     ) throws -> [EntityMatch] {
@@ -88,14 +90,15 @@ public final class Album: @unchecked Sendable {
         var out: [EntityMatch] = []
         for row in similar.sorted(by: { (-similarity[$0], $0) < (-similarity[$1], $1) }) {
             if out.count >= limit { break }
-            let found = Set(Graph.above(row, parents: parents, depth: depth).flatMap { hanging.of($0) }).filter { wanted[$0] }
-            if found.isEmpty { continue }
+            let links = Graph.above(row, parents: parents, depth: depth).flatMap { hanging.of($0) }
+            let found = Set(links).filter { wanted[$0] }, shown = Set(photosOf.of(row))
+            let own = found.intersection(shown), reached = links.count > Album.mostReached ? [] : found.subtracting(shown)
+            if own.isEmpty && reached.isEmpty { continue }
             let named = try load { try $0.first("SELECT name, kind FROM entities WHERE row=?", [.integer(row)]) ?? [.null, .null] }
-            let shown = Set(photosOf.of(row))
             out.append(
                 EntityMatch(
                     row: row, name: named[0].text ?? "", kind: named[1].text ?? "", similarity: similarity[row],
-                    photos: found.intersection(shown).sorted(), reached: found.subtracting(shown).sorted()))
+                    photos: own.sorted(), reached: reached.sorted()))
         }
         return out
     }
