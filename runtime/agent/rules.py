@@ -49,7 +49,7 @@ class RulesMind:
         led = Result()
         if read.other and not read.relation:
             return (yield from self._earlier(read))
-        if read.relation or read.order:
+        if read.relation or (read.order and not read.occasion):
             led = yield from self._found(read)
         nearest = yield from _do(
             "Read the memories nearest to the question.", Search(read.text[:MAX_READ], k=sentences.EVIDENCE)
