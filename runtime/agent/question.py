@@ -198,8 +198,8 @@ def _around_of(question: Question, head: str, way: str, anchor: str) -> Question
 
 def _between(question: Question, flat: str) -> Question | None:
     match = BETWEEN.match(flat)
-    if match is None:
-        return None
+    if match is None or (question.asks == "fact" and flat.lower().startswith("how many")):
+        return None  # "how many weeks passed between …" asks for a length of time
     head = match["head"]
     found = _headed(replace(question, relation="between"), head)
     photo = ABOUT_PHOTOS.search(head) is not None and not found.target

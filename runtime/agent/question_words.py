@@ -146,7 +146,10 @@ ASKS: dict[Asks, re.Pattern[str]] = {
         r"^(?:where|(?:in|at|to|from)?\s*(?:what|which)\s+(?:place|city|country|town))\b", re.IGNORECASE
     ),
     "who": re.compile(r"^(?:who|with\s+whom|whom|whose)\b", re.IGNORECASE),
-    "count": re.compile(r"^how\s+(?:many|often)\b", re.IGNORECASE),
+    # "How many weeks passed" counts no photos.
+    "count": re.compile(
+        r"^how\s+(?:many|often)\b(?!\s+(?:seconds|minutes|hours|days|weeks|months|years)\b)", re.IGNORECASE
+    ),
     "fact": re.compile(
         r"^(?:how|why|what|which|did|do|does|is|are|was|were|has|have|had|would|could|can)\b", re.IGNORECASE
     ),
