@@ -149,8 +149,8 @@ class EntityLayer:
     @cached_property
     def _hanging(self) -> graph.Adjacency:
         """Entity → the photos that hang on it."""
-        limits = (self._entity_count, self._file.photos)
-        return graph.adjacency(*self._heads, *limits)
+        entities, photos = self._heads
+        return graph.adjacency(entities, photos, self._entity_count, self._file.photos)
 
     @cached_property
     def _heads_of(self) -> graph.Adjacency:
