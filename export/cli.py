@@ -154,8 +154,8 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
     "--weights",
     multiple=True,
     metavar="[PART=]SOURCE",
-    help="The same for a part (image, text, "
-    "llm), or for all; repeat for more. random:7 fills the true architecture with numbers.",
+    help="The same for a part (image, text, dpe, llm), or for all but dpe; repeat for more. random:7 fills "
+    "the true architecture with numbers.",
 )
 @click.option(
     "--targets",
