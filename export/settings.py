@@ -155,7 +155,7 @@ class Settings:
         return tuple(
             part
             for part, source in self.sources
-            if source.partition(":")[0] == "random" and part in self.chosen.parts() and part != "dpe"
+            if catalogue.is_random(source) and part in self.chosen.parts() and part != "dpe"
         )
 
     def to_strings(self) -> dict[str, str]:

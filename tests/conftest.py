@@ -6,12 +6,17 @@ Where the bundle or the data are missing, the tests are skipped and the reason i
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from gamer.runtime.telemetry import opt_out
 from tests.paths import ROOT
+
+if TYPE_CHECKING:
+    from tests.runtime.agent.fake_endpoint import Fake
 
 opt_out()  # before a test loads a library; processes that tests start inherit the setting
 
@@ -23,6 +28,15 @@ def bundle() -> Path:
     if not (path / "manifest.json").is_file():
         pytest.skip(f"no bundle at {path}: run `make export`, or set GAMER_BUNDLE")
     return path
+
+
+@pytest.fixture
+def fake() -> Iterator[Fake]:
+    """A made-up chat endpoint on the loopback interface, which answers as a test tells it to."""
+    from tests.runtime.agent.fake_endpoint import serving
+
+    with serving() as endpoint:
+        yield endpoint
 
 
 @pytest.fixture(scope="session")

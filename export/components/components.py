@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from gamer.runtime.bundle.manifest import Language, Preprocessing, TensorSpec
 
-from ..checkpoints import pocket
+from ..checkpoints import catalogue, pocket
 from ..checkpoints.checkpoint import Checkpoint, open_checkpoint, random_seed
 from ..errors import ExportError
 from ..networks.efficientnet_lite import FEATURES, ConseTower
@@ -38,8 +38,8 @@ def roles(settings: Settings) -> tuple[str, ...]:
     Raises ExportError for a source that cannot be opened.
     """
     parts = settings.chosen.parts()
-    if "dpe" in parts and (settings.source("dpe") or "random").partition(":")[0] != "random":
-        checkpoint(settings, "dpe")  # refused before anything is exported
+    if "dpe" in parts:
+        _experts(settings)  # a source that cannot be used is refused before anything is exported
     have = {
         "image_tower": "image" in parts,
         "text_tower": "text" in parts,
@@ -211,12 +211,16 @@ def _dpe(settings: Settings, role: str) -> ExportModule:
         raise ExportError(f"recipe {settings.recipe} has no experts")
     patches, width = features(settings)
     sizes = experts.Sizes(shape.experts, shape.blocks, shape.width, shape.heads, width, decoder.hidden)
+    origin = _experts(settings)
+    return experts.component(role, patches, sizes, shape.seed if origin is None else origin)
+
+
+def _experts(settings: Settings) -> int | Checkpoint | None:
+    """The seed or the checkpoint of the experts; None if no source was given. Raises ExportError."""
     source = settings.source("dpe")
-    if source is None or source.partition(":")[0] == "random":
-        origin: int | Checkpoint = shape.seed if source is None else random_seed(source)
-    else:
-        origin = checkpoint(settings, "dpe")
-    return experts.component(role, patches, sizes, origin)
+    if source is None:
+        return None
+    return random_seed(source) if catalogue.is_random(source) else checkpoint(settings, "dpe")
 
 
 def _llm(settings: Settings, role: str, quant: str) -> ExportModule:

@@ -12,6 +12,7 @@ from pathlib import Path
 from gamer.runtime.backends import processor
 from gamer.runtime.bundle import manifest as mf
 
+from ..checkpoints import catalogue
 from ..components import components
 from ..errors import ExportError
 from ..settings import Settings, from_strings
@@ -55,7 +56,7 @@ def trusted_settings(manifest: mf.Manifest, sources: tuple[tuple[str, str], ...]
     settings = from_strings({**(manifest.settings or {}), "trust_pickle": "False"}, sources)
     given = dict(sources)
     for part, source in settings.sources:
-        if part not in given and source.partition(":")[0] != "random":
+        if part not in given and not catalogue.is_random(source):
             raise ExportError(
                 f"the weights of {part} came from {source}: say where they are, as in --weights "
                 f"{part}={source}"

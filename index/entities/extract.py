@@ -12,7 +12,7 @@ from collections import Counter
 from typing import Protocol
 
 from ..records import Mention
-from .relations import Span, related
+from .relations import Span, related, upwards
 from .words import NOT_ENTITIES, STOP_WORDS, WORD, looks_verbal, singular
 
 MAX_MENTIONS = 12
@@ -193,19 +193,19 @@ def _linked(text: str, entities: list[Span]) -> tuple[Mention, ...]:
 def _parents(text: str, ordered: list[Span]) -> dict[str, tuple[Span, str]]:
     """Canonical name → the parent, and the relation. Of several the first counts that closes no circle."""
     parents: dict[str, tuple[Span, str]] = {}
+
+    def parent_of(name: str) -> str | None:
+        return canonical(parents[name][0].name) if name in parents else None
+
     for at, link in sorted(related(text, ordered).items()):
         name, above = canonical(ordered[at].name), canonical(ordered[link.parent].name)
-        upwards = {above}
-        while above in parents:
-            above = canonical(parents[above][0].name)
-            upwards.add(above)
-        if name not in upwards:
+        if name not in upwards(above, parent_of):
             parents.setdefault(name, (ordered[link.parent], link.relation))
     return parents
 
 
 def _mention(item: Span, kept: dict[str, Span], parent: Span | None, relation: str) -> Mention:
     above = None if parent is None else kept.get(canonical(parent.name))
-    if above is None or canonical(above.name) == canonical(item.name):
+    if above is None:
         return Mention(item.name, item.kind)
     return Mention(item.name, item.kind, above.name, relation)

@@ -18,7 +18,7 @@ description is reached through the graph.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from .words import STOP_WORDS, VERBS, WORD, looks_verbal
@@ -57,6 +57,18 @@ class Link:
 
     parent: int
     relation: str
+
+
+def upwards(name: str, parent_of: Callable[[str], str | None]) -> set[str]:
+    """`name` and all that it describes, directly or not: where `tail` is among them, it may not get `name` as
+    its parent.
+    """
+    found = set[str]()
+    above: str | None = name
+    while above is not None and above not in found:
+        found.add(above)
+        above = parent_of(above)
+    return found
 
 
 def related(text: str, spans: Sequence[Span]) -> dict[int, Link]:

@@ -102,7 +102,7 @@ class Recorder:
             budget=self._budget,
             tokens=tokens,
             turns=tuple(map(self._turn, outcome.steps, known[:-1])),
-            photos=self._named(outcome.answer.rows),
+            photos=named(self._ids, outcome.answer.rows),
             sentence=_text(outcome.answer.sentence),
             found=outcome.answer.found,
             ended=_text(outcome.ended),
@@ -113,12 +113,13 @@ class Recorder:
         seen = step.observation
         rows = () if seen is None else seen.result.rows
         error = "" if seen is None else _text(seen.error)
-        return Turn(
-            _text(step.thought), step.call, error, len(rows), self._named(rows[:MAX_FOUND]), step.ms, cost
-        )
+        photos = named(self._ids, rows[:MAX_FOUND])
+        return Turn(_text(step.thought), step.call, error, len(rows), photos, step.ms, cost)
 
-    def _named(self, rows: Sequence[int]) -> tuple[str, ...]:
-        return tuple(image_id(self._ids[row]) for row in rows)
+
+def named(ids: Sequence[str], rows: Sequence[int]) -> tuple[str, ...]:
+    """The short ids of photos. `ids`: of all the album's photos, by row."""
+    return tuple(image_id(ids[row]) for row in rows)
 
 
 def fingerprint(album: Album) -> str:

@@ -6,12 +6,10 @@ recorded is told and does not stop the task, since the acts are known.
 
 from __future__ import annotations
 
-from gamer.index import image_id
-
 from ..errors import RuntimeFailure
 from .calls import ToolError, name_of
 from .loop import Act, Answer, End, Observation, Turns
-from .recording import MAX_FOUND, Trace, Turn, fingerprint
+from .recording import MAX_FOUND, Trace, Turn, fingerprint, named
 from .results import one_line
 from .toolbox import Toolbox
 from .trace_fields import TraceError
@@ -61,12 +59,9 @@ class Replay:
             self.differences.append(f"{where}: {seen.error or 'no error'}; recorded: {turn.error or 'none'}")
         elif len(rows) != turn.found:
             self.differences.append(f"{where}: {len(rows)} photos; recorded: {turn.found}")
-        elif (other := self._named(rows[:MAX_FOUND])) != turn.photos:
+        elif (other := named(self._ids, rows[:MAX_FOUND])) != turn.photos:
             same = "the same photos in another order" if set(other) == set(turn.photos) else "other photos"
             self.differences.append(f"{where}: {same}")
-
-    def _named(self, rows: tuple[int, ...]) -> tuple[str, ...]:
-        return tuple(image_id(self._ids[row]) for row in rows)
 
     def _row(self, photo: str) -> int:
         try:

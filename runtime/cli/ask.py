@@ -21,6 +21,7 @@ from .options import (
     PATH,
     album_bundle_option,
     backend_option,
+    context_option,
     json_option,
     memory_option,
     now_option,
@@ -61,13 +62,7 @@ MINDS = ("rules", "llm")
     help="Where it answers; the key, if it wants one, is $GAMER_API_KEY. What is marked sharing=low or "
     "sensitivity=high is never told. [default: port 11434 of this machine]",
 )
-@click.option(
-    "--context",
-    type=click.IntRange(1, 10_000_000),
-    default=8_192,
-    show_default=True,
-    help="Tokens that --model takes at once.",
-)
+@context_option
 @click.option(
     "--vision-model",
     default=None,

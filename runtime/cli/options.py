@@ -46,6 +46,13 @@ memory_option = click.option(
     metavar="MB",
     help="Models held at once. [default: no bound]",
 )
+context_option = click.option(
+    "--context",
+    type=click.IntRange(1, 10_000_000),
+    default=8_192,
+    show_default=True,
+    help="Tokens that --model takes at once.",
+)
 
 
 def side_option(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gamer.index import Mention, canonical, extract
+from gamer.index.entities.relations import upwards
 
 from ..models.models import Models
 from .answers import Answers
@@ -109,13 +110,14 @@ def relations(answer: str) -> Iterator[tuple[str, str, str]]:
 
 def relate(mentions: dict[str, Mention], head: str, relation: str, tail: str) -> None:
     """Makes `tail` describe `head`, unless it describes something already, or that would close a circle."""
+
+    def parent_of(name: str) -> str | None:
+        parent = mentions[name].parent if name in mentions else None
+        return None if parent is None else canonical(parent)
+
     if head not in mentions or tail not in mentions or mentions[tail].parent is not None:
         return
-    above: str | None = head
-    while above is not None and above != tail:
-        parent = mentions[above].parent if above in mentions else None
-        above = None if parent is None else canonical(parent)
-    if above is None:
+    if tail not in upwards(head, parent_of):
         mentions[tail] = replace(mentions[tail], parent=mentions[head].name, relation=relation)
 
 

@@ -21,17 +21,11 @@ from gamer.runtime.agent.recording import dumps
 from gamer.runtime.agent.trace_fields import TraceError
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.search.engine import Engine
-from tests.runtime.agent.fake_endpoint import FINAL, Fake, Reply, says, serving
+from tests.runtime.agent.fake_endpoint import FINAL, Fake, Reply, says
 from tests.runtime.agent.secrets_album import engine_in, leaks
 
 NOW = datetime(2026, 6, 1)
 TASK = Task("1", "where are the boats?", frozenset({"harbour", "boat"}), "set")
-
-
-@pytest.fixture
-def fake() -> Iterator[Fake]:
-    with serving() as endpoint:
-        yield endpoint
 
 
 @pytest.fixture(scope="module")

@@ -25,18 +25,11 @@ from tests.runtime.agent.fake_endpoint import (
     drips,
     raw,
     says,
-    serving,
     silent,
     solve,
 )
 from tests.runtime.agent.secrets_album import engine_in
 from tests.test_architecture import imports
-
-
-@pytest.fixture
-def fake() -> Iterator[Fake]:
-    with serving() as endpoint:
-        yield endpoint
 
 
 @pytest.fixture(scope="module")

@@ -18,14 +18,8 @@ from gamer.runtime.agent.openai_mind import MAX_CALLS, OFFERED, OpenAiMind
 from gamer.runtime.agent.toolbox import Toolbox
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.search.engine import Engine
-from tests.runtime.agent.fake_endpoint import FINAL, SECRET, Fake, raw, says, serving, solve
+from tests.runtime.agent.fake_endpoint import FINAL, SECRET, Fake, raw, says, solve
 from tests.runtime.agent.secrets_album import SHOWN, engine_in, leaks
-
-
-@pytest.fixture
-def fake() -> Iterator[Fake]:
-    with serving() as endpoint:
-        yield endpoint
 
 
 @pytest.fixture(scope="module")

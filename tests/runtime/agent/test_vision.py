@@ -31,10 +31,9 @@ from tests.runtime.agent.small_album import engine_over
 
 
 @pytest.fixture
-def fake() -> Iterator[Fake]:
-    with serving() as endpoint:
-        endpoint.replies = [says("A blue one.")]
-        yield endpoint
+def fake(fake: Fake) -> Fake:
+    fake.replies = [says("A blue one.")]
+    return fake
 
 
 @pytest.fixture(scope="module")

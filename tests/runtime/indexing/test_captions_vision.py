@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,15 +25,9 @@ from gamer.runtime.indexing.captions import MAX_CAPTION, Captioned, caption_albu
 from gamer.runtime.indexing.captions_vision import MAX_REFUSED, VisionCaptioner
 from gamer.runtime.models.models import Models
 from tests.fakes import fake_models
-from tests.runtime.agent.fake_endpoint import Fake, Reply, drips, raw, says, serving, silent
+from tests.runtime.agent.fake_endpoint import Fake, Reply, drips, raw, says, silent
 from tests.runtime.agent.pictures import BLUE, GREY, SERIAL, album_of_pictures, camera_picture, colours, sent
 from tests.runtime.agent.small_album import engine_over, photo
-
-
-@pytest.fixture
-def fake() -> Iterator[Fake]:
-    with serving() as endpoint:
-        yield endpoint
 
 
 def album(folder: Path, photos: list[Photo]) -> Path:
