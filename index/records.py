@@ -6,6 +6,7 @@ as if it were UTC where a field says so. Positions are degrees, WGS 84.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -139,6 +140,11 @@ class EntityMatch:
     similarity: float
     photos: tuple[int, ...] = ()
     reached: tuple[int, ...] = ()
+
+    def leads_to(self, row: int) -> bool:
+        """Whether a photo's row is among `photos` or `reached`, of which each may hold thousands."""
+        places = ((rows, bisect_left(rows, row)) for rows in (self.photos, self.reached))
+        return any(at < len(rows) and rows[at] == row for rows, at in places)
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ def hits(
                 probability=round(present * float(likelihoods[position]), 4),
                 parts=parts,
                 memory=shown_memory(photo),
-                matched=tuple(m.name for m in matches if row in m.photos or row in m.reached)[:4],
+                matched=tuple(match.name for match in matches if match.leads_to(row))[:4],
             )
         )
     return tuple(out)

@@ -74,6 +74,7 @@ def test_only_photos_of_the_cube_are_named(path: Path) -> None:
         beach = next(row for row in range(len(album)) if album.photo(row).id == "beach.jpg")
     (anna,) = matched(path, "Anna", [beach])
     assert (anna.photos, anna.reached) == ((), (beach,))
+    assert [anna.leads_to(row) for row in range(len(TEXTS))] == [row == beach for row in range(len(TEXTS))]
     assert matched(path, "IKEA", [beach]) == []
 
 
