@@ -23,6 +23,7 @@ from gamer.runtime.models.router import choose
 from gamer.runtime.search.engine import PHRASING
 
 from .. import machine
+from ..published import PAPER
 from . import counting, formulas, graph
 from .component_runs import TEXT_TOKENS, prompt_of
 from .counting import Work
@@ -164,7 +165,7 @@ def measure(
         routing=_sweep(costs, weights),
         routed_photos=len(weights),
         router_trained=trained,
-        paper=formulas.PAPER_GFLOPS,
+        paper=PAPER.gamer_g,
         candidates=formulas.candidates(),
         fits=formulas.fits(),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from ..tables import Record, Sheet, si
+from . import reconcile
 from .flops import Cost, Flops
 
 
@@ -12,7 +13,7 @@ def sheets(flops: Flops, operators: bool) -> list[Sheet]:
     out = [_components(flops), _sums(flops)]
     if flops.routing:
         out.append(_routing(flops))
-    out.append(_paper(flops))
+    out += [_paper(flops), reconciled()]
     return out + ([_operators(cost) for cost in flops.components] if operators else [])
 
 
@@ -78,6 +79,23 @@ def _paper(flops: Flops) -> Sheet:
     return Sheet(f"The paper's Table 1: {flops.paper} G for GAMER with Qwen2-1.5B", columns, rows)
 
 
+def reconciled() -> Sheet:
+    """The parts of the paper's Table 1, each beside what can be counted for it."""
+    rows = tuple(
+        (
+            line.part,
+            f"{line.paper_g:.1f}",
+            line.candidate.what,
+            f"{line.candidate.giga_macs:.2f}",
+            f"{line.candidate.giga_flops:.2f}",
+            f"{line.candidate.off:.1%}",
+        )
+        for line in reconcile.lines()
+    )
+    columns = ("GAMER", "the paper, G", "counted", "multiply-adds, G", "FLOPs, G", "nearer one off by")
+    return Sheet("The parts of the paper's Table 1", columns, rows)
+
+
 def notes(flops: Flops) -> list[str]:
     fits = "; ".join(f"{f.giga} G in {f.counted} at {f.tokens} tokens" for f in flops.fits)
     parts = (
@@ -89,7 +107,7 @@ def notes(flops: Flops) -> list[str]:
         f"no convention, and {parts}: "
     )
     paper += f"no counting of all that its system runs gives {flops.paper} G."
-    return [flops.definition.split("\n\n", 1)[-1].strip(), paper]
+    return [flops.definition.split("\n\n", 1)[-1].strip(), paper, reconcile.notes()]
 
 
 def _operators(cost: Cost) -> Sheet:

@@ -6,7 +6,10 @@ figure is compared with theirs.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from ..published import PAPER
 
 
 @dataclass(frozen=True)
@@ -114,9 +117,7 @@ QWEN2_1B5 = Llm(hidden=1536, layers=28, heads=12, kv_heads=2, head_dim=128, inte
 # The paper gives the number of an expert's blocks (8) but no width. 1024, the width of CLIP-ViT-L/14, is the
 # natural reading and our assumption.
 PAPER_EXPERT = Expert(1024, Encoder(1024, 8, 4096), 1536)
-PAPER_GFLOPS = 32.1  # the paper's Table 1, GAMER with Qwen2-1.5B and CLIP-ViT-L/14
-PAPER_EXPERTS = 2.2  # experts run on average
-PAPER_PATCHES = 256
+PAPER_PATCHES = 256  # of CLIP-ViT-L/14 at 224 pixels
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ class Candidate:
 
 
 def candidates(query_tokens: int = 12) -> tuple[Candidate, ...]:
-    """What the paper's 32.1 G may have counted, nearest first.
+    """What the paper's figure for GAMER with Qwen2-1.5B (Table 1) may have counted, nearest first.
 
     `query_tokens`: the length of a query, which the paper does not give.
     """
@@ -151,25 +152,24 @@ def candidates(query_tokens: int = 12) -> tuple[Candidate, ...]:
         "CLIP-ViT-L/14's text tower on 77 tokens": words,
         f"text tower and a query of {query_tokens} tokens": words + query,
         "one DPE expert on 256 patches (assumed width 1024)": expert,
-        "2.2 DPE experts on 256 patches (assumed width 1024)": round(PAPER_EXPERTS * expert),
-        "image, and 2.2 experts": image + round(PAPER_EXPERTS * expert),
+        "2.2 DPE experts on 256 patches (assumed width 1024)": round(PAPER.experts * expert),
+        "image, and 2.2 experts": image + round(PAPER.experts * expert),
         "image, 2.2 experts, and Qwen2 on 256 soft prompts and the query": image
-        + round(PAPER_EXPERTS * expert)
+        + round(PAPER.experts * expert)
         + llm.prompt(PAPER_PATCHES + query_tokens),
     }
-    return tuple(
-        sorted((_candidate(description, macs) for description, macs in ways.items()), key=lambda c: c.off)
-    )
+    return nearest(ways, PAPER.gamer_g)
 
 
-def _candidate(description: str, macs: int) -> Candidate:
-    giga = macs / 1e9
-    return Candidate(
-        description,
-        round(giga, 2),
-        round(2 * giga, 2),
-        round(min(abs(giga - PAPER_GFLOPS), abs(2 * giga - PAPER_GFLOPS)) / PAPER_GFLOPS, 3),
-    )
+def nearest(ways: Mapping[str, int], target: float) -> tuple[Candidate, ...]:
+    """The counts `ways`, description → multiply-adds, by their distance to `target` (10⁹)."""
+    found = [_candidate(description, macs / 1e9, target) for description, macs in ways.items()]
+    return tuple(sorted(found, key=lambda c: c.off))
+
+
+def _candidate(description: str, giga: float, target: float) -> Candidate:
+    off = min(abs(giga - target), abs(2 * giga - target)) / target
+    return Candidate(description, round(giga, 2), round(2 * giga, 2), round(off, 3))
 
 
 @dataclass(frozen=True)
@@ -184,8 +184,8 @@ class Fit:
     giga: float
 
 
-def fits() -> tuple[Fit, ...]:
-    """The fit in each convention.
+def fits(target: float = PAPER.gamer_g) -> tuple[Fit, ...]:
+    """The fit to `target`, in 10⁹, in each convention.
 
     One more token adds 1.3 G (multiply-adds) or 2.6 G (FLOPs): some length always comes near, so a fit proves
     nothing.
@@ -193,6 +193,6 @@ def fits() -> tuple[Fit, ...]:
     out = []
     for counted, factor in (("multiply-adds", 1), ("FLOPs", 2)):
         size = {n: factor * QWEN2_1B5.prompt(n) / 1e9 for n in range(1, 65)}
-        best = min(size, key=lambda n, size=size: abs(size[n] - PAPER_GFLOPS))  # type: ignore[misc]
+        best = min(size, key=lambda n, size=size: abs(size[n] - target))  # type: ignore[misc]
         out.append(Fit(counted, best, round(size[best], 2)))
     return tuple(out)

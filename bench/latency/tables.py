@@ -5,8 +5,9 @@ The rows have llama-bench's field names where it has the field.
 
 from __future__ import annotations
 
+from ..published import LATENCY_NOTE, beside
 from ..tables import Record, Sheet
-from .measure import PAPER_MS, Latency
+from .measure import Latency
 from .samples import Row
 
 
@@ -22,7 +23,8 @@ def sheets(latency: Latency) -> list[Sheet]:
     out = []
     if searches:
         rows = tuple(
-            (_layer(r), *_numbers(r), PAPER_MS.get(r.layer) if not r.step else None) for r in searches
+            (_layer(r), *_numbers(r), beside(r.layer, latency.refined_by) if not r.step else None)
+            for r in searches
         )
         out.append(Sheet(title, ("layer, step", *columns, "paper ms"), rows))
     parity = {m.role: f"{m.parity}, {m.arithmetic or m.quantization}" for m in latency.models}
@@ -72,11 +74,7 @@ def notes(latency: Latency) -> list[str]:
         )
     if not latency.album:
         return out
-    return [
-        *out,
-        "The paper's column is its Table 3 (Flickr), on its authors' machine: the layers correspond, "
-        "hardware, models and albums do not.",
-    ]
+    return [*out, LATENCY_NOTE]
 
 
 def records(latency: Latency) -> list[Record]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.search.answer import LAYERS
 
-from ..latency.measure import PAPER_MS
+from ..published import LATENCY_NOTE, beside
 from ..tables import Sheet, si
 from .result_plots import Document
 
@@ -142,7 +142,7 @@ def _layer(name: str, searches: Sequence[Search]) -> tuple[str | int | None, ...
     return (
         name,
         *(f"{s.layers[name]:.2f}" if name in s.layers else None for s in searches),
-        PAPER_MS.get(name),
+        next((ms for s in searches if (ms := beside(name, s.refined_by)) is not None), None),
     )
 
 
@@ -157,10 +157,5 @@ def notes(tables: Tables) -> list[str]:
         "this machine's own measured ceilings."
     ]
     if tables.searches:
-        device = tables.searches[0].device
-        out.append(
-            "The paper's 2.717 s were measured by its authors on their machine with GTE-large and "
-            f"Qwen2-1.5B; ours on {device} with the bundle named: layers correspond, hardware, models and "
-            "albums do not."
-        )
+        out.append(f"Ours on {tables.searches[0].device}. {LATENCY_NOTE}")
     return out

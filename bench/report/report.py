@@ -20,7 +20,7 @@ from gamer.runtime.search.answer import LAYERS, Answer
 from gamer.runtime.search.explain import day
 
 from ..files import write_atomically
-from ..latency.measure import PAPER_MS
+from ..published import LATENCY_NOTE, beside
 from .result_plots import Document, draw
 
 THUMB = 240
@@ -113,7 +113,8 @@ def write(
             plots=draw(by_kind),
             searches=[shown(a) for a in answers],
             layers=LAYERS,
-            paper=PAPER_MS,
+            beside=beside,
+            latency_note=LATENCY_NOTE,
         )
     except (
         KeyError,

@@ -24,12 +24,13 @@ from gamer.runtime.models.models import Models
 
 from .. import machine
 from ..files import write_atomically
+from ..published import PAPER
 from . import datasets, quality, synthetic
 from .methods import METHODS
 from .quality import AskedUser, MethodScores
 from .user import User
 
-PAPER_USERS = 58_522
+PAPER_USERS: int = PAPER.settings["users"]
 CORES = (2, 16, 128)
 
 

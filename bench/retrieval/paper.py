@@ -11,17 +11,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..cost import reconcile
+from ..cost.flops_tables import reconciled
+from ..published import LATENCY_NOTE, PAPER, PAPER_MS, beside
 from .datasets import DatasetError
 
 NOT_QUOTED = "not quoted"
-PAPER_GMACS = 32.1
-PAPER_DELTA, PAPER_RHO, PAPER_EXPERTS = 0.8, 0.7, 2.2
-PAPER_SECONDS = {"cube": 0.744, "kdtree": 0.002, "refine": 1.149, "graph": 0.470, "vectors": 0.352}
-PAPER_ALL = 2.717
 _LAYERS = {
     "cube": "cube",
     "kdtree": "K-D tree",
-    "refine": "reformulation",
+    "refine": "text tower, refined by rules",
     "graph": "graph",
     "vectors": "vectors",
 }
@@ -69,16 +68,22 @@ def table(head: Row, rows: Iterable[Row]) -> str:
 
 def _head(results: Sequence[Any]) -> str:
     measured_on = results[0]["machine"]
+    sheet = reconciled()
     sets = ", ".join(dict.fromkeys(str(result["dataset"]) for result in results))
     return (
         f"# The paper's tables, from our system\n\nData: {sets}; bundle: {results[0]['bundle']}; "
         f"{measured_on['cpu_info']}, {measured_on['cores']} cores. "
-        "The paper measured other data (Flickr), other encoders (GTE-large, CLIP-ViT-L/14), a language "
-        "model of 1.5 B parameters, and another machine: rows correspond, figures do not. Cells say "
+        "The paper measured other data (Flickr), other encoders (GTE-large, CLIP-ViT-L/14) and a language "
+        "model of 1.5 B parameters, and names no hardware: rows correspond, figures do not. Cells say "
         f'"{NOT_QUOTED}" where our documents do not hold the paper\'s figure.\n\n'
-        f"Table 1, multiply-adds of GAMER with Qwen2: the paper gives {PAPER_GMACS} G; "
-        "`gamer bench flops` counts ours."
+        f"## Table 1: FLOPs\n\nGAMER with Qwen2: the paper gives {PAPER.gamer_g} G; "
+        f"`gamer bench flops` counts ours.\n\n{table(sheet.columns, _strings(sheet.rows))}\n\n"
+        f"What differs: {reconcile.notes()}"
     )
+
+
+def _strings(rows: Iterable[Sequence[object]]) -> list[list[str]]:
+    return [[str(cell) for cell in row] for row in rows]
 
 
 def _quality_table(qualities: Sequence[Any]) -> list[str]:
@@ -130,18 +135,19 @@ def _ablation_tables(ablation: Any) -> list[str]:
 def _table3(ablation: Any) -> str:
     paper_mode, default = ablation["paper"][0]["layer_ms"], ablation["fused"][0]["layer_ms"]
     rows = [
-        [title, f"{paper_mode[name]:.2f}", f"{default[name]:.2f}", f"{PAPER_SECONDS[name] * 1000:.0f}"]
+        [title, f"{paper_mode[name]:.2f}", f"{default[name]:.2f}", str(beside(name, "fast") or "")]
         for name, title in _LAYERS.items()
     ]
-    rows.append(
-        ["all", f"{sum(paper_mode.values()):.2f}", f"{sum(default.values()):.2f}", f"{PAPER_ALL * 1000:.0f}"]
-    )
+    rows.append(["all", f"{sum(paper_mode.values()):.2f}", f"{sum(default.values()):.2f}", ""])
+    if refined := ablation["refined"]:
+        rows.append(
+            ["reformulation, generated", "", f"{refined['llm_ms']:.2f}", str(beside("refine", "llm"))]
+        )
     return (
         "## Table 3: latency by layer, ms (median)\n\n"
         + table(["layer", "ours, mode paper", "ours, default", "the paper"], rows)
-        + "\n\nWhat differs: our cues are read and "
-        "our query refined by rules, where the paper asks a language model; `gamer bench latency` measures "
-        "with more care."
+        + f"\n\nWhat differs: {LATENCY_NOTE} The paper's total is {PAPER_MS['all']} ms. `gamer bench "
+        "latency` measures with more care."
     )
 
 
@@ -192,14 +198,14 @@ def _table6(ablation: Any) -> str:
             _with_interval(row["scores"]["recall5"]),
             _with_interval(row["scores"]["map5"]),
             f"{row['left']['graph']:.0f}",
-            "chosen" if row["delta"] == PAPER_DELTA else NOT_QUOTED,
+            "chosen" if row["delta"] == PAPER.settings["delta"] else NOT_QUOTED,
         ]
         for row in ablation["delta"]
     ]
     return (
         "## Table 6: δ, mode paper\n\n"
         + table(["δ", "Recall@5", "MAP@5", "photos after the graph", "the paper"], rows)
-        + f"\n\nWhat differs: the paper's {PAPER_DELTA} is a "
+        + f"\n\nWhat differs: the paper's {PAPER.settings['delta']} is a "
         "cosine of GTE-large; this encoder's cosines are smaller, and δ is calibrated for it. When no node "
         "reaches δ, nothing is dropped."
     )
@@ -213,7 +219,7 @@ def _table7(ablation: Any) -> list[str]:
             str(row["rho"]),
             f"{row['experts']:.2f} of {row['of']}",
             f"{row['macs_share']:.0%}",
-            f"{PAPER_EXPERTS} of 3" if row["rho"] == PAPER_RHO else NOT_QUOTED,
+            f"{PAPER.experts} of {PAPER.experts_of}" if row["rho"] == PAPER.settings["rho"] else NOT_QUOTED,
         ]
         for row in ablation["rho"]
     ]

@@ -191,7 +191,7 @@ def full_size() -> str:
 
 
 def layers() -> str:
-    from gamer.bench.latency.measure import PAPER_MS
+    from gamer.bench.published import LATENCY_NOTE, beside
 
     name = "latency-pocket.json"
     d = load(name)
@@ -201,14 +201,18 @@ def layers() -> str:
         r = known[layer]
         spread = f"{milliseconds(r['p50_low_ns'])} … {milliseconds(r['p50_high_ns'])}"
         rows.append(
-            (layer, milliseconds(r["p50_ns"]), spread, milliseconds(r["p95_ns"]), PAPER_MS.get(layer))
+            (
+                layer,
+                milliseconds(r["p50_ns"]),
+                spread,
+                milliseconds(r["p95_ns"]),
+                beside(layer, d["refined_by"]),
+            )
         )
     heads = ("layer", "p50 ms", "another run, 95 %", "p95 ms", "the paper, ms")
     text = (
         f"{d['photos']} photos, {d['rounds']} rounds in {d['launches']} processes, {d['n_threads']} "
-        "threads. The paper's Table 3 was measured by its authors on their machine, album and models: the "
-        f"layers correspond, the rest does not. A cold start takes {d['cold']['all_ms']:.0f} ms to the "
-        "first answer."
+        f"threads. {LATENCY_NOTE} A cold start takes {d['cold']['all_ms']:.0f} ms to the first answer."
     )
     command = f"gamer bench latency out/album.gamer -b out/pocket -r {d['rounds']}"
     return section("A search by layer", command, [name], text, table(heads, rows))

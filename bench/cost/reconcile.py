@@ -1,0 +1,85 @@
+"""What the paper's FLOPs (its Table 1) can be made of, by closed formulas; nothing is measured here.
+
+The paper states neither a convention (one multiply-add as one or as two) nor the lengths of its inputs. GAMER
+less its language model costs the same for most of its models, so that part can be looked at alone. A count
+that comes near is an explanation that fits, not a proof.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+from ..published import PAPER
+from . import formulas
+from .formulas import Candidate, Encoder, Vit
+
+# CLIP-ViT-B/32: an image tower of 12 layers of 768, a text tower of 12 layers of 512.
+CLIP_B32_IMAGE = Vit(Encoder(768, 12, 3072), 224, 32, 512)
+CLIP_B32_TEXT = Encoder(512, 12, 2048)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One count beside a figure of the paper. `paper_g`: in 10⁹, or derived from two such figures."""
+
+    part: str
+    candidate: Candidate
+    paper_g: float
+
+
+def expert_width(parameters: int, blocks: int) -> float:
+    """The width d of `blocks` transformer blocks of 12·d² matrix weights (4 for attention, 8 for the MLP)."""
+    return sqrt(parameters / (12 * blocks))
+
+
+def lines() -> tuple[Line, ...]:
+    """GAMER less its language model, then the model that remains; the nearest count of each first."""
+    left = round(PAPER.gamer_g - PAPER.less_llm_g, 1)
+    parts = (
+        (f"less its LLM, {PAPER.llms_equal} of {PAPER.llms}", _without_llm(), PAPER.less_llm_g),
+        ("Qwen2-1.5B, if it is one of these", _language_model(left), left),
+    )
+    return tuple(
+        Line(part, candidate, target)
+        for part, ways, target in parts
+        for candidate in formulas.nearest(ways, target)
+    )
+
+
+def _without_llm() -> dict[str, int]:
+    width = round(expert_width(PAPER.expert_parameters, PAPER.settings["expert_blocks"]))
+    expert = Encoder(width, PAPER.settings["expert_blocks"], 4 * width)
+    words = formulas.CLIP_L_WORDS
+    run = f"{PAPER.experts} experts of width {width}"
+    return {
+        "CLIP-ViT-B/32, one image and one text": CLIP_B32_IMAGE.macs() + CLIP_B32_TEXT.macs(words),
+        "CLIP-ViT-L/14's text tower": formulas.CLIP_L_TEXT.macs(words),
+        "CLIP-ViT-L/14, one image": formulas.CLIP_L_IMAGE.macs(),
+        f"{run} on {formulas.PAPER_PATCHES} patches": round(
+            PAPER.experts * expert.macs(formulas.PAPER_PATCHES)
+        ),
+        f"{run} on one feature": round(PAPER.experts * expert.macs(1)),
+    }
+
+
+def _language_model(giga: float) -> dict[str, int]:
+    """The query lengths at which Qwen2-1.5B comes nearest to `giga`, counted in one way and in the other."""
+    return {
+        f"a query of {fit.tokens} tokens": formulas.QWEN2_1B5.prompt(fit.tokens)
+        for fit in formulas.fits(giga)
+    }
+
+
+def notes() -> str:
+    """What the table says, in one paragraph."""
+    parameters, blocks = PAPER.expert_parameters, PAPER.settings["expert_blocks"]
+    width = expert_width(parameters, blocks)
+    ours = formulas.PAPER_EXPERT.body
+    return (
+        f"Less its language model GAMER costs {PAPER.less_llm_g} G for {PAPER.llms_equal} of {PAPER.llms} "
+        "models, which is about a CLIP's; one image through CLIP-ViT-L/14 alone is several times that, and "
+        f"so are the experts on {formulas.PAPER_PATCHES} patches: these cannot be in it. An expert of "
+        f"{blocks} blocks has {12 * blocks}·d² weights: {parameters / 1e6:.0f} M give d ≈ {width:.0f}, ours "
+        f"of width {ours.width} has {12 * blocks * ours.width**2 / 1e6:.0f} M."
+    )
