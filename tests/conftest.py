@@ -5,7 +5,9 @@ Where the bundle or the data are missing, the tests are skipped and the reason i
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +30,23 @@ def bundle() -> Path:
     if not (path / "manifest.json").is_file():
         pytest.skip(f"no bundle at {path}: run `make export`, or set GAMER_BUNDLE")
     return path
+
+
+@pytest.fixture(scope="session")
+def chat_bundle(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pocket bundle with the turns of a dialogue, which one of an earlier export lacks."""
+    manifest = json.loads((bundle / "manifest.json").read_text(encoding="utf-8"))
+    if "chat_user" in manifest["prompts"]:
+        return bundle
+    turns = {
+        f"chat_{role}": f"<|im_start|>{role}\n{{query}}<|im_end|>\n"
+        for role in ("system", "user", "assistant")
+    }
+    folder = tmp_path_factory.mktemp("chat") / "bundle"
+    shutil.copytree(bundle, folder)
+    manifest["prompts"] |= turns
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    return folder
 
 
 @pytest.fixture

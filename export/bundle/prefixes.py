@@ -1,6 +1,7 @@
 """Computes the decoder's cache of each prompt's fixed beginning and writes it into the bundle.
 
-It is computed with the artifacts that later continue from it.
+The turns of a dialogue have none: their beginnings are a few tokens. A cache is computed with the artifacts
+that later continue from it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 from gamer.runtime.backends import BACKENDS, runs_here
 from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.models import prefix
+from gamer.runtime.models.chat import TURNS
 from gamer.runtime.models.models import Models
 
 FOLDER = "prefixes"
@@ -29,9 +31,8 @@ def write(stage: Path, manifest: mf.Manifest) -> tuple[mf.PrefixFile, ...]:
     targets = {a.target for a in manifest.artifacts} - not_loadable
     (stage / FOLDER).mkdir(exist_ok=True)
     runnable = [target for target in BACKENDS if target in targets and runs_here(target)]
-    written = (
-        _write(Models(stage, manifest, target, 2), name) for target in runnable for name in manifest.prompts
-    )
+    names = [name for name in manifest.prompts if name not in TURNS.values()]
+    written = (_write(Models(stage, manifest, target, 2), name) for target in runnable for name in names)
     return tuple(entry for entry in written if entry is not None)
 
 

@@ -1,4 +1,5 @@
-"""The prompts for refinement and for cues, in the dialogue format of each family of models.
+"""The prompts for refinement and for cues, in the dialogue format of each family of models, and that format
+itself: what a turn of each role looks like (runtime/models/chat.py).
 
 The decoder's cache for the text before the first placeholder is computed at export (prefixes.py), so that the
 examples in a prompt cost a query no time.
@@ -8,6 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+
+from gamer.runtime.models import chat
+from gamer.runtime.models.chat import Role
 
 Turns = tuple[tuple[str, str], ...]
 
@@ -82,11 +86,36 @@ def _plain(task: _Task) -> str:
     return f"{task.system}\n\n{examples}Search: {task.last}\nAnswer:"
 
 
+@dataclass(frozen=True)
+class _Family:
+    """`mark`: a token that its tokenizers have. `render`: writes a task. `turns`: each role's turn."""
+
+    mark: str
+    render: Callable[[_Task], str]
+    turns: dict[Role, str]
+
+
+_FAMILIES = (
+    _Family(
+        "<|im_start|>",
+        _chatml,
+        {role: f"<|im_start|>{role}\n{{query}}<|im_end|>\n" for role in chat.TURNS},
+    ),
+    _Family(
+        "<start_of_turn>",
+        _gemma,
+        {
+            "user": "<start_of_turn>user\n{query}<end_of_turn>\n",
+            "assistant": "<start_of_turn>model\n{query}<end_of_turn>\n",
+        },
+    ),
+)
+
+
 def prompts(tokenizer: str) -> dict[str, str]:
     """Prompt name → template, in the format that this tokenizer.json has tokens for."""
-    marks: tuple[tuple[str, Callable[[_Task], str]], ...] = (
-        ("<|im_start|>", _chatml),
-        ("<start_of_turn>", _gemma),
-    )
-    render = next((render for mark, render in marks if f'"{mark}"' in tokenizer), _plain)
-    return {"refine": render(_REFINE), "cues": render(_CUES)}
+    family = next((family for family in _FAMILIES if f'"{family.mark}"' in tokenizer), None)
+    if family is None:
+        return {"refine": _plain(_REFINE), "cues": _plain(_CUES)}
+    turns = {chat.TURNS[role]: turn for role, turn in family.turns.items()}
+    return {"refine": family.render(_REFINE), "cues": family.render(_CUES), **turns}

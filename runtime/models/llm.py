@@ -1,16 +1,17 @@
 """The small language model: token ids and soft prompts in, text out, token by token.
 
 `stream` yields each piece as soon as it is generated, and may be closed at any time or cancelled from another
-thread; `generate` runs to the end. A prefix is the stored KV cache of a prompt's fixed beginning (prefix.py);
-with it, the prefill computes only the tokens after it. An encoder-decoder reads the complete prompt, soft
-prompts included, with its encoder and generates from its start token; it does not use prefixes.
+thread; `generate` runs to the end, and may tell each piece meanwhile. A prefix is the stored KV cache of a
+prompt's fixed beginning (prefix.py); with it, the prefill computes only the tokens after it. An
+encoder-decoder reads the complete prompt, soft prompts included, with its encoder and generates from its
+start token; it does not use prefixes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
-from threading import Event
+from threading import Event, Lock
 from time import perf_counter_ns
 
 import numpy as np
@@ -27,6 +28,8 @@ from .sampling import GREEDY, Sampling, pick
 # Why a generation ended: an end token, a stop string, `max_new` tokens, no cache slot left, cancellation, or
 # a grammar that allows no further token.
 ENDS = ("end", "stop", "length", "full", "cancelled", "grammar")
+
+WAIT_SECONDS = 0.1  # between two looks at whether a request that waits for its turn is cancelled
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +107,11 @@ class _Run:
 
 
 class LanguageModel:
-    """A token table and a decoder. Not thread-safe: it has one cache, so only one stream may run at a time.
+    """A token table and a decoder with one cache.
 
-    `decode`: from token ids to text. Without it, `text` stays empty and stop strings are refused.
+    Calls of `generate` from several threads wait for one another. `stream` waits for nobody: while one runs,
+    nothing else may. `decode`: from token ids to text. Without it, `text` stays empty and stop strings are
+    refused.
     """
 
     def __init__(
@@ -117,6 +122,7 @@ class LanguageModel:
         decode: Callable[[Sequence[int]], str] | None = None,
     ) -> None:
         self._embed, self.decoder, self.language, self._decode = embed, decoder, language, decode
+        self._turn = Lock()
 
     def embed(self, ids: Sequence[int]) -> FloatArray:
         """The embeddings [S, H] of `ids`. The table takes one id a call (targets of fixed shape) or many."""
@@ -125,11 +131,21 @@ class LanguageModel:
             return np.concatenate([self.embed([i]) for i in ids])
         return np.asarray(self._embed.run({"ids": np.array(ids, np.int64)})["embeds"], np.float32)
 
-    def generate(self, request: Request) -> Generation:
-        """Runs a request to its end. Raises RuntimeFailure if the prompt does not fit the cache."""
+    def generate(self, request: Request, tell: Callable[[Piece], None] | None = None) -> Generation:
+        """Runs a request to its end; `tell` hears each piece as soon as it is generated.
+
+        Raises RuntimeFailure if the prompt does not fit the cache.
+        """
         run = _Run(request)
-        for _ in self._pieces(run):
-            pass
+        if self._take_turn(request.cancel):
+            try:
+                for piece in self._pieces(run):
+                    if tell is not None:
+                        tell(piece)
+            finally:
+                self._turn.release()
+        else:
+            run.ended = "cancelled"
         done = perf_counter_ns()
         first = run.first or done
         return Generation(
@@ -141,6 +157,15 @@ class LanguageModel:
             first_ns=first - run.begin,
             decode_ns=done - first,
         )
+
+    def _take_turn(self, cancel: Event | None) -> bool:
+        """Waits for its turn; False if the request is cancelled meanwhile."""
+        if cancel is None:
+            return self._turn.acquire()
+        while not self._turn.acquire(timeout=WAIT_SECONDS):
+            if cancel.is_set():
+                return False
+        return True
 
     def stream(self, request: Request) -> Generator[Piece, None, None]:
         """Runs a request piece by piece; closing the iterator ends the generation.

@@ -4,7 +4,7 @@ distribution, a prefix does not change the answer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from threading import Event, Thread
 from typing import Any
@@ -125,6 +125,37 @@ def test_a_stream_gives_the_text_of_a_generation() -> None:
     pieces = list(model().stream(request))
     assert "".join(p.text for p in pieces) == generation.text == decode(generation.ids)
     assert generation.prompt_tokens == generation.computed == 3 and generation.first_ns > 0
+
+
+def test_a_generation_tells_its_pieces_as_they_come() -> None:
+    request, told = Request(PROMPT, 20, sampling=LIVELY), list[Piece]()
+    model().generate(request, told.append)
+    assert told == list(model().stream(request))
+
+
+def test_generations_of_several_threads_wait_for_one_another() -> None:
+    lm, started, go_on, texts = model(), Event(), Event(), list[str]()
+    alone = model().generate(Request(PROMPT, 20, sampling=LIVELY)).text
+
+    def slowly(_: Piece) -> None:
+        started.set()
+        assert go_on.wait(20)
+
+    def run(tell: Callable[[Piece], None] | None) -> None:
+        texts.append(lm.generate(Request(PROMPT, 20, sampling=LIVELY), tell).text)
+
+    first, second = Thread(target=run, args=(slowly,)), Thread(target=run, args=(None,))
+    first.start()
+    assert started.wait(20)
+    second.start()
+    cancelled = Event()
+    cancelled.set()
+    waiting = lm.generate(Request(PROMPT, 20, cancel=cancelled))
+    assert (waiting.ended, waiting.ids, waiting.text) == ("cancelled", (), "") and texts == []
+    go_on.set()
+    first.join(20)
+    second.join(20)
+    assert texts == [alone, alone]
 
 
 def test_greedy_takes_the_likeliest_token_after_all_tokens_so_far() -> None:

@@ -1,0 +1,163 @@
+"""Text from a bundle's language model: a dialogue or a bare text in, the answer out, piece by piece.
+
+A dialogue is written in the model's own format, which the manifest has as prompts, one for each role, with
+{query} where the words of a message go. A model without a turn for the system, such as Gemma, reads what it
+would say at the beginning of the first user's turn. The words are tokenized apart from the marks around
+them, so that no message can end its turn: a "<|im_end|>" in it is text.
+
+    chat = Chat(Models.open(Path("out/pocket")))
+    ids = chat.ids([Message("user", "Name three colours.")])
+    chat.generate(ids, Wish(max_new=64), tell=lambda piece: print(piece.text, end="", flush=True))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from threading import Event
+from typing import Any, Literal
+
+from ..errors import BundleError, RuntimeFailure
+from .llm import Generation, Piece, Request
+from .models import Models
+from .sampling import GREEDY, Sampling
+
+Role = Literal["system", "user", "assistant"]
+# Role → the manifest's prompt that is its turn.
+TURNS: dict[Role, str] = {"system": "chat_system", "user": "chat_user", "assistant": "chat_assistant"}
+MAX_NEW = 256
+MAX_TEXT = 1_000_000  # characters of a prompt; more than any decoder's cache holds
+_PLACE = "{query}"
+
+
+@dataclass(frozen=True)
+class Message:
+    """What one side of a dialogue says."""
+
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True)
+class Wish:
+    """How to answer.
+
+    `max_new`: the greatest number of new tokens. `stop`: strings that end the answer and are cut off.
+    """
+
+    max_new: int = MAX_NEW
+    sampling: Sampling = GREEDY
+    stop: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.max_new < 1 or "" in self.stop:
+            raise RuntimeFailure(
+                f"max_new {self.max_new}, stop {list(self.stop)}: one token or more, no empty stop string"
+            )
+
+
+class Chat:
+    """Threads may share it: `generate` runs one call at a time."""
+
+    def __init__(self, models: Models) -> None:
+        """Raises BundleError for a bundle without a language model."""
+        if models.manifest.language is None:
+            raise BundleError(
+                f"bundle {models.manifest.recipe} has no language model: export a recipe that has one"
+            )
+        self._models = models
+
+    @property
+    def name(self) -> str:
+        """The source of the model's weights, without its revision."""
+        return self._models.manifest.component("llm_decoder").source
+
+    def ids(self, messages: Sequence[Message]) -> tuple[int, ...]:
+        """The token ids of a dialogue, up to where the model's answer begins.
+
+        Raises BundleError for a bundle whose model has no format for dialogues, and RuntimeFailure for a
+        dialogue that the user does not end, that says nothing, or that is too long.
+        """
+        prompts = self._models.manifest.prompts
+        if TURNS["user"] not in prompts or TURNS["assistant"] not in prompts:
+            raise BundleError(
+                f"{self._models.bundle}: no chat template: give --raw, or export a model for dialogues again"
+            )
+        if not messages or messages[-1].role != "user" or not messages[-1].content.strip():
+            raise RuntimeFailure("the prompt is empty: a dialogue ends with words of the user's")
+        _bound(sum(len(message.content) for message in messages))
+        ids = [*self._models.llm_tokenizer.encode("").ids]  # the marks that begin every text, if any
+        for message in _said(messages, TURNS["system"] in prompts):
+            before, _, after = self._turn(message.role)
+            ids += [*self._marks(before), *self._words(message.content), *self._marks(after)]
+        return (*ids, *self._marks(self._turn("assistant")[0]))
+
+    def raw(self, text: str) -> tuple[int, ...]:
+        """The token ids of a bare text. Raises RuntimeFailure for one that is empty or too long."""
+        _bound(len(text))
+        ids = tuple(self._models.llm_tokenizer.encode(_encodable(text)).ids)
+        if not ids:
+            raise RuntimeFailure("the prompt is empty")
+        return ids
+
+    def generate(
+        self,
+        ids: Sequence[int],
+        wish: Wish,
+        tell: Callable[[Piece], None] | None = None,
+        cancel: Event | None = None,
+    ) -> Generation:
+        """The answer to `ids`; `tell` hears each piece as it comes, `cancel` ends the answer when set.
+
+        Raises RuntimeFailure for a prompt that does not fit the decoder's cache.
+        """
+        request = Request(tuple(ids), wish.max_new, None, wish.sampling, wish.stop, cancel=cancel)
+        return self._models.language_model.generate(request, tell)
+
+    def _turn(self, role: Role) -> tuple[str, str, str]:
+        name = TURNS[role]
+        before, place, after = self._models.manifest.prompt(name).partition(_PLACE)
+        if not place:
+            raise BundleError(
+                f"{self._models.bundle}: the prompt {name!r} has no {_PLACE}: export the bundle again"
+            )
+        return before, place, after
+
+    def _marks(self, text: str) -> list[int]:
+        return list(self._models.llm_tokenizer.encode(text, add_special_tokens=False).ids)
+
+    def _words(self, text: str) -> list[int]:
+        return list(self._plain_tokenizer.encode(_encodable(text), add_special_tokens=False).ids)
+
+    @cached_property
+    def _plain_tokenizer(self) -> Any:
+        """The tokenizer again, to which the names of special tokens are text."""
+        from tokenizers import Tokenizer
+
+        tokenizer = Tokenizer.from_file(str(self._models.data("llm_tokenizer.json")))
+        tokenizer.encode_special_tokens = True
+        return tokenizer
+
+
+def _said(messages: Sequence[Message], has_system: bool) -> Iterator[Message]:
+    """The messages; without a turn for the system, its message begins the user's turn after it."""
+    waiting = ""
+    for message in messages:
+        if message.role == "system" and not has_system:
+            waiting += message.content + "\n\n"
+        elif message.role == "user":
+            yield Message("user", waiting + message.content)
+            waiting = ""
+        else:
+            yield message
+
+
+def _bound(characters: int) -> None:
+    if characters > MAX_TEXT:
+        raise RuntimeFailure(f"the prompt has {characters} characters, at most {MAX_TEXT} are read")
+
+
+def _encodable(text: str) -> str:
+    """Half characters, which a shell passes on where bytes are no UTF-8, become question marks."""
+    return text.encode("utf-8", "replace").decode("utf-8")
