@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,7 +11,12 @@ from gamer.index.console import fail, plain
 
 from ..errors import RuntimeFailure
 
-__all__ = ["fail", "one_line", "plain"]
+__all__ = ["fail", "one_line", "passage", "plain"]
+
+
+def passage(text: str) -> str:
+    """`text` with its lines and tabs, but without other control characters: a model may write any."""
+    return "".join(c if c in "\n\t" or unicodedata.category(c) != "Cc" else "\ufffd" for c in text)
 
 
 @contextmanager

@@ -28,6 +28,11 @@ COMMANDS = {
         "ask",
         "Answer a question that takes several steps: the day of, before, the first, how many.",
     ),
+    "generate": (
+        "gamer.runtime.cli.generate",
+        "generate",
+        "Let a bundle's language model answer a prompt.",
+    ),
     "bench": ("gamer.bench.cli.bench", "bench", "Measure latency per layer, quality, and draw the report."),
     "doctor": (
         "gamer.runtime.cli.doctor",

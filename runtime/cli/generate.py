@@ -1,0 +1,189 @@
+"""`gamer generate`: the bundle's language model answers a prompt, printed as it comes."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .console import one_line, passage
+from .options import PATH, backend_option, memory_option, random_option, threads_option
+
+if TYPE_CHECKING:
+    from ..models.chat import Chat, Wish
+    from ..models.llm import Generation
+
+
+@click.command()
+@click.argument("bundle", type=PATH)
+@click.argument("prompt")
+@click.option("--system", default=None, metavar="TEXT", help="What the model is told before the prompt.")
+@click.option("--raw", is_flag=True, help="Go on from the bare prompt, without the model's chat template.")
+@click.option(
+    "--max-new", type=click.IntRange(1, 1 << 17), default=256, show_default=True, help="New tokens at most."
+)
+@click.option(
+    "--temperature",
+    type=click.FloatRange(0, 100),
+    default=0.0,
+    show_default=True,
+    help="0: always the likeliest token.",
+)
+@click.option(
+    "--top-k", type=click.IntRange(0), default=0, show_default=True, help="Of the likeliest; 0: of all."
+)
+@click.option(
+    "--top-p",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="Of the likeliest that have this share together.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, (1 << 63) - 1),
+    default=0,
+    show_default=True,
+    help="The same seed gives the same text.",
+)
+@click.option("--stop", multiple=True, metavar="TEXT", help="End before this text; may be given repeatedly.")
+@backend_option
+@threads_option
+@memory_option
+@random_option
+@click.option("-v", "--verbose", is_flag=True, help="Print tokens and times, on standard error.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end instead of the text.")
+def generate(
+    bundle: Path,
+    prompt: str,
+    system: str | None,
+    raw: bool,
+    max_new: int,
+    temperature: float,
+    top_k: int,
+    top_p: float,
+    seed: int,
+    stop: tuple[str, ...],
+    backend: str,
+    threads: int,
+    max_memory: int | None,
+    allow_random: bool,
+    verbose: bool,
+    as_json: bool,
+) -> None:
+    """Let the language model of BUNDLE answer PROMPT; "-" reads the prompt from standard input.
+
+    \b
+    gamer generate out/pocket "Name three colours." --max-new 64
+    gamer generate out/pocket - --system "Answer in one sentence." < question.txt
+    gamer generate out/pocket "Once upon a time" --raw --temperature 0.8 --seed 7
+
+    Ctrl-C ends the answer and keeps what was said.
+    """
+    with one_line("generate"):
+        from ..models.chat import Chat, Wish
+        from ..models.models import Models
+        from ..models.sampling import Sampling
+
+        wish = Wish(max_new, Sampling(temperature, top_k, top_p, seed), stop)
+        memory = max_memory and max_memory * 1_000_000
+        chat = Chat(Models.open(bundle, backend, threads, memory, allow_random))
+        ids = _ids(chat, _read(prompt), system, raw)
+        done = _answer(chat, ids, wish, aloud=not as_json)
+    if as_json:
+        click.echo(json.dumps(generation_json(done), ensure_ascii=False))
+    if verbose:
+        click.echo(_figures(done), err=True)
+    if done.ended == "cancelled":
+        raise SystemExit(130)
+
+
+def generation_json(done: Generation) -> dict[str, Any]:
+    """A generation as JSON: the text, why it ended, tokens, and their speed."""
+    return {
+        "text": done.text,
+        "ended": done.ended,
+        "prompt_tokens": done.prompt_tokens,
+        "new_tokens": len(done.ids),
+        "first_token_ms": round(done.first_ns / 1e6, 3),
+        "tokens_per_second": _speed(done),
+    }
+
+
+def _read(prompt: str) -> str:
+    """The prompt; from standard input without its last line break, as a shell's $(…) gives it."""
+    from ..models.chat import MAX_TEXT
+
+    if prompt != "-":
+        return prompt
+    given = sys.stdin.buffer.read(4 * MAX_TEXT + 8).decode("utf-8", "replace")
+    return given.removesuffix("\n").removesuffix("\r")
+
+
+def _ids(chat: Chat, prompt: str, system: str | None, raw: bool) -> tuple[int, ...]:
+    from ..errors import RuntimeFailure
+    from ..models.chat import Message
+
+    if not raw:
+        told = [] if system is None else [Message("system", system)]
+        return chat.ids([*told, Message("user", prompt)])
+    if system is not None:
+        raise RuntimeFailure("--system needs the chat template: leave --raw out, or write it into the prompt")
+    return chat.raw(prompt)
+
+
+def _answer(chat: Chat, ids: Sequence[int], wish: Wish, aloud: bool) -> Generation:
+    with _cancelled_by_ctrl_c() as cancel:
+        try:
+            done = chat.generate(
+                ids,
+                wish,
+                (lambda piece: click.echo(passage(piece.text), nl=False)) if aloud else None,
+                cancel,
+            )
+            if aloud:
+                click.echo()
+        except BrokenPipeError:  # `gamer generate … | head`: main.py ends quietly, one_line would not
+            raise click.exceptions.Exit(0) from None
+    return done
+
+
+@contextmanager
+def _cancelled_by_ctrl_c() -> Iterator[Event]:
+    """An event that Ctrl-C sets, so that the answer so far is not lost; a second Ctrl-C ends at once."""
+    cancel = Event()
+
+    def handler(signum: int, frame: FrameType | None) -> None:
+        cancel.set()
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        yield cancel
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _figures(done: Generation) -> str:
+    speed = _speed(done)
+    return (
+        f"gamer generate: {done.prompt_tokens} tokens of prompt, the first answered after "
+        f"{done.first_ns / 1e6:.0f} ms; {len(done.ids)} new"
+        + ("" if speed is None else f", {speed} a second")
+        + f"; ended by {done.ended}"
+    )
+
+
+def _speed(done: Generation) -> float | None:
+    """Tokens a second after the first; None for an answer without a second one."""
+    if len(done.ids) < 2 or not done.decode_ns:
+        return None
+    return round((len(done.ids) - 1) * 1e9 / done.decode_ns, 2)
