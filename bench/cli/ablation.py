@@ -1,4 +1,4 @@
-"""The commands `gamer bench ablation` and `gamer bench paper`, registered in bench/cli/bench.py."""
+"""The commands `gamer bench ablation`, `delta`, `replay` and `paper`, registered in bench/cli/bench.py."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from gamer.runtime.cli.console import one_line
 from ..files import write_atomically
 from ..retrieval.datasets import DatasetError
 from ..sample import SampleError
-from .options import PATH, spinner, threads_option
+from .options import PATH, bundle_option, spinner, threads_option
 
 if TYPE_CHECKING:
     from ..retrieval.ablation import Outcome
+    from ..retrieval.delta import SetDeltas
 
 
 @click.command()
@@ -63,8 +64,8 @@ def ablation(
     output: Path | None,
     threads: int,
 ) -> None:
-    """What each layer, threshold, and the language model are worth on DATASET: the paper's Tables 4, 6, 7, 10
-    and its Figure 3 with our system.
+    """What each layer, ρ, and the language model are worth on DATASET: the paper's Tables 4, 7, 10 and its
+    Figure 3 with our system.
     """
     from ..retrieval import ablations as measuring
 
@@ -85,7 +86,7 @@ def ablation(
         )
         if output:
             write_atomically(output, json.dumps(asdict(result), ensure_ascii=False))
-    for group in (result.fused, result.paper, result.delta):
+    for group in (result.fused, result.paper):
         print_outcomes(f"{result.dataset}: {result.queries} queries", group)
     console = Console()
     console.print("K:", ", ".join(f"recall@{k} {value:.3f}" for k, value in result.fused[0].recall.items()))
@@ -102,11 +103,61 @@ def ablation(
 
 
 @click.command()
+@click.argument("datasets", type=PATH, nargs=-1, required=True)
+@bundle_option
+@click.option("--cache", type=PATH, required=True, help="Keep the albums here between runs.")
+@click.option(
+    "--queries", type=click.IntRange(1), default=100, show_default=True, help="Queries a user, evenly spread."
+)
+@click.option("--output", type=PATH, default=None, help="Write the figures as JSON.")
+@threads_option
+def delta(
+    datasets: tuple[Path, ...], bundle: Path, cache: Path, queries: int, output: Path | None, threads: int
+) -> None:
+    """Mode paper at each δ on DATASETS (the paper's Table 6), and with the δ that the other users choose."""
+    from ..retrieval import delta as measuring
+
+    with one_line("bench delta", DatasetError, SampleError, extra="bench"), spinner() as progress:
+        task = progress.add_task("opening", total=None)
+        cache.mkdir(parents=True, exist_ok=True)
+        result = measuring.measure(
+            datasets,
+            bundle,
+            cache,
+            queries,
+            threads,
+            lambda text: progress.update(task, description=text),
+        )
+        if output:
+            write_atomically(output, json.dumps(asdict(result), ensure_ascii=False))
+    for one in result.sets:
+        print_deltas(one)
+    Console().print(f"the bundle's δ: {result.own_delta}; for a new user: {result.for_new_user}")
+
+
+@click.command()
+@bundle_option
+@click.option("--output", type=PATH, default=None, help="Write what each layer did as JSON.")
+@threads_option
+def replay(bundle: Path, output: Path | None, threads: int) -> None:
+    """Replay the paper's example queries (its Table 9) in a small album that was invented for them."""
+    from ..retrieval import replay as measuring
+
+    with one_line("bench replay", DatasetError, SampleError, extra="bench"), spinner() as progress:
+        progress.add_task("replaying", total=None)
+        result = measuring.measure(bundle, threads)
+        if output:
+            write_atomically(output, json.dumps(asdict(result), ensure_ascii=False))
+    for one in result.replayed:
+        click.echo(f"{one.query}: {'; '.join(one.cues) or 'no cue'} → {one.refined} → {', '.join(one.hits)}")
+
+
+@click.command()
 @click.option(
     "--results",
     type=PATH,
     required=True,
-    help="Folder with the JSON of `bench ablation` and `bench quality` (bench/results).",
+    help="Folder with the JSON of `bench ablation`, `delta`, `quality` and `replay` (bench/results).",
 )
 @click.option(
     "--output", type=PATH, default=None, help="Write the Markdown to this file instead of the terminal."
@@ -124,6 +175,24 @@ def paper(results: Path, output: Path | None) -> None:
             click.echo(f"{output}: written")
             return
     click.echo(text)
+
+
+def print_deltas(one: SetDeltas) -> None:
+    table = Table(title=f"{one.dataset}: {one.queries} queries", box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("δ", "R@5", "95 %", "MAP@5", "nodes", "photos left", "graph ms"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in one.rows:
+        recall5 = row.scores["recall5"]
+        figures = (f"{row.nodes:.1f}", f"{row.left:.0f}", f"{row.graph_ms:.2f}")
+        bounds = f"{recall5.low:.3f}–{recall5.high:.3f}"
+        table.add_row(
+            f"{row.delta}", f"{recall5.mean:.3f}", bounds, f"{row.scores['map5'].mean:.3f}", *figures
+        )
+    Console().print(table)
+    Console().print(
+        f"δ chosen by the other users: recall@5 {one.nested_recall5:.3f}, the bundle's δ "
+        f"{one.own_recall5:.3f}; chosen: {', '.join(map(str, sorted(set(one.chosen.values()))))}"
+    )
 
 
 def print_outcomes(title: str, outcomes: tuple[Outcome, ...]) -> None:
@@ -144,4 +213,4 @@ def print_outcomes(title: str, outcomes: tuple[Outcome, ...]) -> None:
     Console().print(table)
 
 
-COMMANDS = (ablation, paper)
+COMMANDS = (ablation, delta, replay, paper)

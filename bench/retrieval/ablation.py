@@ -1,8 +1,8 @@
 """What each layer contributes: the same queries with a layer left out, or with other thresholds.
 
-These are the paper's Tables 4, 6 and 10, measured on the shipped engine with SearchOptions. Intervals and
+These are the paper's Tables 4 and 10, measured on the shipped engine with SearchOptions. Intervals and
 p-values come from quality.py; ablations that need other albums, other bundles or the language model alone are
-in sweeps.py.
+in sweeps.py, and δ in delta.py.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from .user import User
 WORDS = ("words", "coverage", "context_words", "context_coverage")
 NO_NODE = 2.0  # as δ: above every cosine, so that no entity node is chosen
 K = (1, 2, 3, 5, 10)
-DELTAS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,6 @@ class Outcome:
 
     name: str
     what: str
-    delta: float | None
     scores: dict[str, Interval]
     recall: dict[str, float]
     left: dict[str, float]
@@ -132,16 +130,8 @@ def evenly_spread(queries: Sequence[datasets.Query], most: int) -> list[datasets
 def measure(
     folder: Path, models: Models, home: Path, most: int, progress: Callable[[str], None]
 ) -> dict[str, tuple[Outcome, ...]]:
-    """The outcomes of the groups "fused", "paper" and "delta", on at most `most` queries a user.
-
-    "delta" is mode paper at each of DELTAS and at the bundle's δ.
-    """
-    bundle_delta = models.manifest.thresholds.delta
-    deltas = {
-        f"δ = {delta}": Variant("mode paper", "paper", delta=delta)
-        for delta in sorted({*DELTAS, bundle_delta})
-    }
-    groups = {"fused": VARIANTS, "paper": PAPER_VARIANTS, "delta": deltas}
+    """The outcomes of the groups "fused" and "paper", on at most `most` queries a user."""
+    groups = {"fused": VARIANTS, "paper": PAPER_VARIANTS}
     trials = {name: Trial(variant) for group in groups.values() for name, variant in group.items()}
     methods = {name: Baseline(trial.rank, trial.variant.what) for name, trial in trials.items()}
     asked = []
@@ -150,7 +140,7 @@ def measure(
         progress(f"{folder.name} {name}: {len(trials)} variants")
         asked.append(quality.ask(user, evenly_spread(datasets.queries(folder, name), most), methods))
         user.close()
-    references = {"fused": "full", "paper": "paper", "delta": f"δ = {bundle_delta}"}
+    references = {"fused": "full", "paper": "paper"}
     return {
         group: _outcomes(asked, {name: trials[name] for name in groups[group]}, references[group])
         for group in groups
@@ -163,7 +153,6 @@ def _outcomes(asked: Sequence[AskedUser], trials: dict[str, Trial], reference: s
         Outcome(
             name=row.method,
             what=trials[row.method].variant.what,
-            delta=trials[row.method].variant.delta,
             scores=row.scores,
             recall=recall_by_k(asked, row.method),
             left={

@@ -27,11 +27,9 @@ class Ablation:
     bundle: str
     users: int
     queries: int
-    own_delta: float
     own_rho: float
     fused: tuple[ablation.Outcome, ...]
     paper: tuple[ablation.Outcome, ...]
-    delta: tuple[ablation.Outcome, ...]
     rho: tuple[sweeps.Routed, ...]
     refined: sweeps.Refined | None
     prefix: sweeps.PrefixEffect | None
@@ -84,14 +82,12 @@ def measure(
         recipe,
         len(users),
         len(asked),
-        thresholds.delta,
         thresholds.rho,
     )
     return Ablation(
         *head,
         groups["fused"],
         groups["paper"],
-        groups["delta"],
         routed,
         by_llm,
         prefixed,

@@ -1,7 +1,8 @@
 """Draws the paper's tables with our results, beside the paper's figures.
 
-The results are read from the JSON of `bench ablation` and `bench quality`; nothing is measured. A figure of
-the paper that this project's documents do not quote is shown as "not quoted" and is never estimated.
+The results are read from the JSON of `bench ablation`, `delta`, `quality` and `replay`; nothing is measured.
+The paper's figures are in published.json. One that is not there is shown as "not quoted" and never estimated;
+tables that cannot be drawn yet are named with the reason.
 """
 
 from __future__ import annotations
@@ -13,18 +14,21 @@ from typing import Any
 
 from ..cost import reconcile
 from ..cost.flops_tables import reconciled
-from ..published import LATENCY_NOTE, PAPER, PAPER_MS, beside
+from ..published import PAPER
+from . import paper_ablation
 from .datasets import DatasetError
+from .paper_ablation import NOT_QUOTED, table, with_interval
 
-NOT_QUOTED = "not quoted"
-_LAYERS = {
-    "cube": "cube",
-    "kdtree": "K-D tree",
-    "refine": "text tower, refined by rules",
-    "graph": "graph",
-    "vectors": "vectors",
-}
-Row = Sequence[str]
+_TRAIN = "not drawn yet: needs `gamer train`"
+NOT_DRAWN: tuple[tuple[str, str], ...] = (
+    ("Table 4, the three rows of losses", _TRAIN),
+    (
+        "Table 8, α from 0.3 to 0.7",
+        f"{_TRAIN} (the paper chooses α {PAPER.settings['alpha']} and τ {PAPER.settings['tau']})",
+    ),
+    ("Table 11", _TRAIN),
+    ("Tables 2 and 5, Figures 4 to 6", "not drawn: what they show is not in our documents"),
+)
 
 
 def draw(folder: Path) -> str:
@@ -32,17 +36,20 @@ def draw(folder: Path) -> str:
 
     Raises DatasetError if there are none, or if a file is of another version.
     """
-    ablations, qualities = _read(folder, "ablation-*.json"), _read(folder, "quality-baselines-*.json")
+    ablations, qualities = _read(folder, "ablation-*.json"), _read(folder, "quality-*.json")
     if not ablations and not qualities:
         raise DatasetError(
-            f"{folder}: no ablation-*.json or quality-baselines-*.json: write them with `gamer bench "
+            f"{folder}: no ablation-*.json or quality-*.json: write them with `gamer bench "
             "ablation` and `gamer bench quality`"
         )
     try:
         parts = [
             _head(ablations + qualities),
             *_quality_table(qualities),
-            *(part for ablation in ablations for part in _ablation_tables(ablation)),
+            *(part for ablation in ablations for part in paper_ablation.tables(ablation)),
+            *(_table6(deltas) for deltas in _read(folder, "delta.json")),
+            *(_table9(replay) for replay in _read(folder, "replay.json")),
+            _not_drawn(),
         ]
     except (KeyError, TypeError, IndexError) as error:
         raise DatasetError(
@@ -59,11 +66,6 @@ def _read(folder: Path, pattern: str) -> list[Any]:
         except (OSError, ValueError) as error:
             raise DatasetError(f"{path}: cannot be read ({error})") from None
     return out
-
-
-def table(head: Row, rows: Iterable[Row]) -> str:
-    lines = [head, ["---", *("---:" for _ in head[1:])], *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def _head(results: Sequence[Any]) -> str:
@@ -89,17 +91,15 @@ def _strings(rows: Iterable[Sequence[object]]) -> list[list[str]]:
 def _quality_table(qualities: Sequence[Any]) -> list[str]:
     if not qualities:
         return []
+    sets = list(dict.fromkeys(str(quality["dataset"]) for quality in qualities))
     names = list(dict.fromkeys(row["method"] for quality in qualities for row in quality["methods"]))
     cells = {
         (quality["dataset"], row["method"]): row["scores"]
         for quality in qualities
         for row in quality["methods"]
     }
-    rows = [
-        [name, *(_cell(cells.get((quality["dataset"], name))) for quality in qualities), NOT_QUOTED]
-        for name in names
-    ]
-    head = ["Recall@5 / MAP@5 (Appendix D)", *(str(quality["dataset"]) for quality in qualities), "the paper"]
+    rows = [[name, *(_cell(cells.get((dataset, name))) for dataset in sets), NOT_QUOTED] for name in names]
+    head = ["Recall@5 / MAP@5 (Appendix D)", *sets, "the paper"]
     return [
         "## Retrieval quality\n\n"
         + table(head, rows)
@@ -119,189 +119,59 @@ def _cell(scores: Any) -> str:
     )
 
 
-def _ablation_tables(ablation: Any) -> list[str]:
-    return [
-        f"# {ablation['dataset']}",
-        _table3(ablation),
-        _table4(ablation),
-        _table6(ablation),
-        *_table7(ablation),
-        _table10(ablation),
-        *_figure3(ablation),
-        *_bundles(ablation),
-    ]
-
-
-def _table3(ablation: Any) -> str:
-    paper_mode, default = ablation["paper"][0]["layer_ms"], ablation["fused"][0]["layer_ms"]
-    rows = [
-        [title, f"{paper_mode[name]:.2f}", f"{default[name]:.2f}", str(beside(name, "fast") or "")]
-        for name, title in _LAYERS.items()
-    ]
-    rows.append(["all", f"{sum(paper_mode.values()):.2f}", f"{sum(default.values()):.2f}", ""])
-    if refined := ablation["refined"]:
-        rows.append(
-            ["reformulation, generated", "", f"{refined['llm_ms']:.2f}", str(beside("refine", "llm"))]
-        )
+def _table6(deltas: Any) -> str:
+    parts = [_deltas_of(one, deltas["own_delta"]) for one in deltas["sets"]]
+    chosen = PAPER.settings
     return (
-        "## Table 3: latency by layer, ms (median)\n\n"
-        + table(["layer", "ours, mode paper", "ours, default", "the paper"], rows)
-        + f"\n\nWhat differs: {LATENCY_NOTE} The paper's total is {PAPER_MS['all']} ms. `gamer bench "
-        "latency` measures with more care."
+        "# Table 6: δ, mode paper\n\n"
+        + "\n\n".join(parts)
+        + f"\n\nWhat differs: the paper's {chosen['delta']} is a cosine of {chosen['text_encoder']}, whose "
+        'cosines are greater than this encoder\'s, so its δ cannot be ours; "nested" is the δ with which all '
+        "*other* users have the best recall@5, a user's own queries having no say. When no node reaches δ, "
+        f"nothing is dropped. For a new user all of them choose {deltas['for_new_user']}."
     )
 
 
-def _table4(ablation: Any) -> str:
+def _deltas_of(one: Any, own: float) -> str:
     rows = [
         [
-            row["name"],
-            *(_with_interval(row["scores"][m]) for m in ("recall5", "map5")),
-            _p(row["scores"]["recall5"]["p_holm"]),
-            NOT_QUOTED,
-        ]
-        for row in (*ablation["fused"], *ablation["paper"])
-    ]
-    refined, prefix, routed = (
-        ablation["refined"],
-        ablation["prefix"],
-        next((r for r in ablation["rho"] if r["rho"] == ablation["own_rho"]), None),
-    )
-    notes = []
-    if refined:
-        notes.append(
-            f"Refinement by the language model, on {refined['queries']} queries: recall@5 "
-            f"{refined['llm_recall5']:.3f}, by rules {refined['fast_recall5']:.3f}, none "
-            f"{refined['off_recall5']:.3f}; {refined['taken']:.0%} of its refinements were taken, "
-            f"{refined['llm_ms']:.0f} ms each."
-        )
-    if prefix:
-        notes.append(
-            f"Without the prefix cache: first token after {prefix['without_ms']:.0f} ms instead of "
-            f"{prefix['with_ms']:.0f} ms; {prefix['same_text']:.0%} of {prefix['queries']} refinements read "
-            "the same."
-        )
-    if routed:
-        notes.append(
-            f"Without the router every one of {routed['of']} experts runs instead of "
-            f"{routed['experts']:.1f}. The DPE of this bundle is "
-            f"{'trained' if routed['trained'] else 'untrained and kept out of the search'}: the router "
-            "changes cost, and no figure of quality."
-        )
-    head = ["variant", "Recall@5 (95 %)", "MAP@5 (95 %)", "p", "the paper"]
-    return "## Table 4: without a layer\n\n" + table(head, rows) + "\n\n" + " ".join(notes)
-
-
-def _table6(ablation: Any) -> str:
-    rows = [
-        [
-            f"{row['delta']}{' (calibrated)' if row['delta'] == ablation['own_delta'] else ''}",
-            _with_interval(row["scores"]["recall5"]),
-            _with_interval(row["scores"]["map5"]),
-            f"{row['left']['graph']:.0f}",
+            f"{row['delta']}{' (the bundle)' if row['delta'] == own else ''}",
+            with_interval(row["scores"]["recall5"]),
+            f"{row['scores']['map5']['mean']:.3f}",
+            f"{row['nodes']:.1f}",
+            f"{row['left']:.0f}",
+            f"{row['graph_ms']:.2f}",
             "chosen" if row["delta"] == PAPER.settings["delta"] else NOT_QUOTED,
         ]
-        for row in ablation["delta"]
+        for row in one["rows"]
     ]
+    rows.append(["nested", f"{one['nested_recall5']:.3f}", f"{one['nested_map5']:.3f}", "", "", "", ""])
+    head = ["δ", "Recall@5 (95 %)", "MAP@5", "#nodes", "photos after the graph", "graph, ms", "the paper"]
+    return f"{one['dataset']}, {one['users']} users, {one['queries']} queries:\n\n{table(head, rows)}"
+
+
+def _table9(replay: Any) -> str:
+    rows = [
+        [
+            row["query"],
+            "; ".join((*row["cues"], *row["cubes"])) or "N/A",
+            f"{row['refined']} ({row['refined_by']})",
+            ", ".join(f"{name} {similarity:.2f}" for name, similarity in row["entities"]) or "none",
+            " → ".join(str(row["left"][layer]) for layer in ("album", "cube", "graph", "vectors")),
+            ", ".join(row["hits"]),
+        ]
+        for row in replay["replayed"]
+    ]
+    head = ["Q", "cube", "Q̂", f"nodes over δ {replay['delta']}", "photos left", "hits"]
     return (
-        "## Table 6: δ, mode paper\n\n"
-        + table(["δ", "Recall@5", "MAP@5", "photos after the graph", "the paper"], rows)
-        + f"\n\nWhat differs: the paper's {PAPER.settings['delta']} is a "
-        "cosine of GTE-large; this encoder's cosines are smaller, and δ is calibrated for it. When no node "
-        "reaches δ, nothing is dropped."
-    )
-
-
-def _table7(ablation: Any) -> list[str]:
-    if not ablation["rho"]:
-        return []
-    rows = [
-        [
-            str(row["rho"]),
-            f"{row['experts']:.2f} of {row['of']}",
-            f"{row['macs_share']:.0%}",
-            f"{PAPER.experts} of {PAPER.experts_of}" if row["rho"] == PAPER.settings["rho"] else NOT_QUOTED,
-        ]
-        for row in ablation["rho"]
-    ]
-    trained = (
-        ""
-        if all(row["trained"] for row in ablation["rho"])
-        else " Ours is untrained: an indifferent router needs more experts for the same ρ."
-    )
-    return [
-        "## Table 7: ρ\n\n"
-        + table(["ρ", "experts run", "of their multiply-adds", "the paper"], rows)
-        + "\n\nWhat differs: "
-        f"{ablation['rho'][0]['photos']} packaged photographs, and no quality, for the DPE is not in the "
-        f"search.{trained}"
-    ]
-
-
-def _table10(ablation: Any) -> str:
-    rows = [
-        [
-            row["name"],
-            *(f"{row['left'][layer]:.1f}" for layer in ("album", "cube", "graph", "vectors")),
-            NOT_QUOTED,
-        ]
-        for row in (ablation["fused"][0], ablation["paper"][0])
-    ]
-    k = ", ".join(f"recall@{k} {value:.3f}" for k, value in ablation["fused"][0]["recall"].items())
-    return (
-        "## Table 10: photos left after each layer (mean), and K\n\n"
-        + table(["search", "album", "cube", "graph", "vectors", "the paper"], rows)
-        + f"\n\nBy K, default search: {k}. What differs: by default a cue is evidence, "
-        "the cube column says how many photos fit, and only a negated cue drops any; "
-        "mode paper narrows the album as the paper does."
-    )
-
-
-def _figure3(ablation: Any) -> list[str]:
-    if not ablation["sizes"]:
-        return []
-    rows = [
-        [
-            str(row["photos"]),
-            f"{row['recall5']:.3f}",
-            f"{row['paper_recall5']:.3f}",
-            f"{row['map5']:.3f}",
-            f"{row['p50_ms']:.1f}",
-            NOT_QUOTED,
-        ]
-        for row in ablation["sizes"]
-    ]
-    head = ["photos", "Recall@5", "Recall@5, mode paper", "MAP@5", "ms (p50)", "the paper"]
-    return [
-        "## Figure 3: album size\n\n"
+        "# Table 9: examples, replayed\n\n"
         + table(head, rows)
-        + f"\n\nThe same {ablation['sizes'][0]['queries']} queries; the albums are nested and mix the users, "
-        "so that what is added is other people's photos. What differs: the paper's sizes and curve are not "
-        "quoted in our documents."
-    ]
+        + "\n\nWhat differs: the first query is the paper's example and the second asks for its example of a "
+        "memory (a chair, IKEA, 119), the album was invented for them, and what the paper's own system made "
+        "of them is not quoted in our documents."
+    )
 
 
-def _bundles(ablation: Any) -> list[str]:
-    if not ablation["bundles"]:
-        return []
-    names = list(ablation["bundles"][0]["recall5"])
-    rows = [
-        [
-            f"{row['bundle']} ({row['quant']})",
-            f"{row['megabytes']:.1f}",
-            f"{row['text_tower_mb']:.1f}",
-            *(f"{row['recall5'][n]:.3f}" for n in names),
-        ]
-        for row in ablation["bundles"]
-    ]
-    return [
-        "## Quantization\n\n"
-        + table(["bundle", "MB (ONNX)", "text tower, MB", *(f"Recall@5, {n}" for n in names)], rows)
-    ]
-
-
-def _with_interval(interval: Any) -> str:
-    return f"{interval['mean']:.3f} ({interval['low']:.3f}–{interval['high']:.3f})"
-
-
-def _p(p: float | None) -> str:
-    return "" if p is None else f"{p:.4f}"
+def _not_drawn() -> str:
+    rows = "\n".join(f"- {what}: {why}." for what, why in NOT_DRAWN)
+    return f"# What is not drawn\n\n{rows}"

@@ -1,0 +1,201 @@
+"""δ of mode paper by what it finds: the paper's Table 6, and δ calibrated on retrieval, nested by user.
+
+The bundle's δ was calibrated on pairs of unrelated texts, without retrieval. Here the δ for each user is the
+one with which the *other* users, of all data sets given, have the greatest macro recall@5: a user's own
+queries have no say in the δ that they are answered with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+
+from gamer.runtime.models.models import Models
+
+from .. import machine
+from . import ablation, datasets, quality
+from .albums import album_of
+from .baselines import Baseline
+from .quality import AskedUser, Interval
+from .user import User
+
+DELTAS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+
+
+@dataclass(frozen=True)
+class AtDelta:
+    """Mode paper at one δ on one data set.
+
+    `nodes`: entity nodes over δ, the mean over queries. `left`: photos after the graph, the mean. `graph_ms`:
+    the median time of the graph layer.
+    """
+
+    delta: float
+    scores: dict[str, Interval]
+    nodes: float
+    left: float
+    graph_ms: float
+
+
+@dataclass(frozen=True)
+class SetDeltas:
+    """One data set. `chosen`: by user, the δ that the other users chose.
+
+    Macro means over users: `nested_recall5` and `nested_map5` with the chosen δ, `own_…` with the bundle's.
+    """
+
+    dataset: str
+    users: int
+    queries: int
+    rows: tuple[AtDelta, ...]
+    chosen: dict[str, float]
+    nested_recall5: float
+    nested_map5: float
+    own_recall5: float
+    own_map5: float
+
+
+@dataclass(frozen=True)
+class Deltas:
+    """The result of all data sets. `for_new_user`: the δ that all users together choose."""
+
+    machine: machine.Machine
+    command: str
+    bundle: str
+    text_encoder: str
+    own_delta: float
+    for_new_user: float
+    sets: tuple[SetDeltas, ...]
+    when: str
+
+
+@dataclass
+class CountedTrial(ablation.Trial):
+    """A trial that also counts the entity nodes over δ, which a trace does not."""
+
+    nodes: list[int] = field(default_factory=list)
+
+    def rank(self, user: User, query: str) -> list[str]:
+        answer = ablation.search(user.engine, self.variant, query, 10, user.now)
+        self._note(answer.trace)
+        trace = answer.trace
+        inside = user.album.in_cubes([] if trace.widened else trace.cubes).found
+        matches = user.album.match_entities(user.vector(trace.refined), inside, trace.delta)
+        self.nodes.append(len(matches))
+        return [hit.id for hit in answer.hits]
+
+
+def chosen(scores: Mapping[str, Mapping[float, float]], without: str = "") -> float:
+    """The δ with the greatest mean score over all users but `without`; of equal ones the smallest.
+
+    `scores`: user → δ → score. A user who is alone chooses for himself, since nobody else can.
+    """
+    others = [by_delta for user, by_delta in scores.items() if user != without] or list(scores.values())
+    means = {delta: float(np.mean([by_delta[delta] for by_delta in others])) for delta in others[0]}
+    return min(means, key=lambda delta: (-round(means[delta], 9), delta))
+
+
+def measure(
+    folders: Sequence[Path],
+    bundle: Path,
+    home: Path,
+    most: int,
+    threads: int,
+    progress: Callable[[str], None],
+) -> Deltas:
+    """Asks at most `most` queries a user at each of DELTAS and at the bundle's δ. Raises DatasetError."""
+    models = Models.open(bundle, "onnx", threads)
+    own = models.manifest.thresholds.delta
+    deltas = sorted({*DELTAS, own})
+    asked = {folder.name: _ask(folder, models, home, most, deltas, progress) for folder in folders}
+    by_user = {
+        f"{name} {user.user}": {delta: _mean(user, delta, "recall5") for delta in deltas}
+        for name, (users, _) in asked.items()
+        for user in users
+    }
+    sets = tuple(_set(name, users, trials, by_user, own) for name, (users, trials) in asked.items())
+    command = f"gamer bench delta {' '.join(f.name for f in folders)} -b {bundle.name} --queries {most}"
+    when = datetime.now().astimezone().isoformat(timespec="seconds")
+    recipe = f"{models.manifest.recipe} {models.manifest.quant}"
+    head = (machine.read(), command, recipe, models.manifest.text_encoder, own)
+    return Deltas(*head, chosen(by_user), sets, when)
+
+
+Asked = tuple[list[AskedUser], dict[str, CountedTrial]]
+
+
+def _ask(
+    folder: Path,
+    models: Models,
+    home: Path,
+    most: int,
+    deltas: Sequence[float],
+    progress: Callable[[str], None],
+) -> Asked:
+    trials = {
+        name_of(delta): CountedTrial(ablation.Variant("mode paper", "paper", delta=delta)) for delta in deltas
+    }
+    methods = {name: Baseline(trial.rank, trial.variant.what) for name, trial in trials.items()}
+    asked = []
+    for name in datasets.users(folder):
+        progress(f"{folder.name} {name}: {len(deltas)} δ")
+        user = User(name, album_of(folder, name, models, home, progress), models, home)
+        asked.append(quality.ask(user, ablation.evenly_spread(datasets.queries(folder, name), most), methods))
+        user.close()
+    return asked, trials
+
+
+def name_of(delta: float) -> str:
+    return f"δ = {delta}"
+
+
+def _mean(user: AskedUser, delta: float, metric: str) -> float:
+    from .metrics import from_places
+
+    rows = [from_places(q.places[name_of(delta)], q.relevant) for q in user.queries]
+    return float(np.mean([getattr(row, metric) for row in rows]))
+
+
+def _set(
+    name: str,
+    users: Sequence[AskedUser],
+    trials: Mapping[str, CountedTrial],
+    by_user: Mapping[str, Mapping[float, float]],
+    own: float,
+) -> SetDeltas:
+    choice = {user.user: chosen(by_user, f"{name} {user.user}") for user in users}
+
+    def macro(metric: str, delta_of: Callable[[AskedUser], float]) -> float:
+        return float(np.mean([_mean(user, delta_of(user), metric) for user in users]))
+
+    return SetDeltas(
+        dataset=name,
+        users=len(users),
+        queries=sum(len(user.queries) for user in users),
+        rows=_rows(users, trials, own),
+        chosen=choice,
+        nested_recall5=macro("recall5", lambda user: choice[user.user]),
+        nested_map5=macro("map5", lambda user: choice[user.user]),
+        own_recall5=macro("recall5", lambda _: own),
+        own_map5=macro("map5", lambda _: own),
+    )
+
+
+def _rows(users: Sequence[AskedUser], trials: Mapping[str, CountedTrial], own: float) -> tuple[AtDelta, ...]:
+    out = []
+    for row in quality.judge(users, list(trials), name_of(own)):
+        trial = trials[row.method]
+        out.append(
+            AtDelta(
+                delta=float(trial.variant.delta or 0.0),
+                scores=row.scores,
+                nodes=round(float(np.mean(trial.nodes)), 2),
+                left=round(float(np.mean([left["graph"] for left in trial.left])), 2),
+                graph_ms=round(float(np.median([spent["graph"] for spent in trial.spent])), 3),
+            )
+        )
+    return tuple(out)

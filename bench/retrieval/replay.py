@@ -1,0 +1,123 @@
+"""Replays the paper's example queries (its Table 9) layer by layer in a small album, and keeps what each did.
+
+The album's memories were invented for it, so that the examples have something to find: a son at an airport
+more than once, and a chair at IKEA that cost $119. It shows how a query goes through the layers; it measures
+no quality.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from gamer.runtime.indexing.build import build
+from gamer.runtime.models.models import Models
+from gamer.runtime.search.engine import Engine
+
+from .. import machine
+
+QUERIES = ("the photo of my son at the airport last time", "the chair at IKEA")
+NOW = datetime(2024, 9, 1, 12, 0)
+MODE, K = "paper", 3
+# (id, taken, what the person wrote)
+MEMORIES: tuple[tuple[str, str, str], ...] = (
+    (
+        "airport-2022",
+        "2022-07-03T09:10:00",
+        "My son waves at the gate of the airport before his first flight",
+    ),
+    (
+        "airport-2024",
+        "2024-06-21T16:40:00",
+        "My son with his new suitcase at the airport, on the way to camp",
+    ),
+    ("airport-taxi", "2023-02-11T05:30:00", "A taxi in the rain on the way to the airport"),
+    ("birthday", "2023-05-14T15:00:00", "My son blows out the candles on his cake"),
+    ("chair", "2024-03-09T11:25:00", "The chair at IKEA costs $119"),
+    ("desk", "2024-03-09T11:31:00", "A white desk with two drawers at IKEA"),
+    ("kitchen", "2024-03-16T18:05:00", "Our old chair in the kitchen has a broken leg"),
+    ("harbour", "2024-08-02T20:15:00", "Fishing boats in the harbour at sunset"),
+)
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """One query. `entities`: names of nodes over δ with their similarity; `left`: photos after each layer.
+
+    `hits`: ids, best first.
+    """
+
+    query: str
+    refined_by: str
+    cues: tuple[str, ...]
+    cubes: tuple[str, ...]
+    refined: str
+    entities: tuple[tuple[str, float], ...]
+    left: dict[str, int]
+    hits: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Replay:
+    machine: machine.Machine
+    command: str
+    bundle: str
+    delta: float
+    replayed: tuple[Replayed, ...]
+    when: str
+
+
+def measure(bundle: Path, threads: int) -> Replay:
+    """Replays QUERIES in mode paper, refined by rules and by the language model if the bundle has one."""
+    models = Models.open(bundle, "onnx", threads)
+    language = any((a.role, a.target) == ("llm_decoder", "onnx") for a in models.manifest.artifacts)
+    with tempfile.TemporaryDirectory() as aside:
+        engine = Engine.over(models, _album(Path(aside), models))
+        try:
+            replayed = _replayed(engine, ("fast", "llm") if language else ("fast",))
+        finally:
+            engine.close()
+    return Replay(
+        machine.read(),
+        f"gamer bench replay -b {bundle.name}",
+        f"{models.manifest.recipe} {models.manifest.quant}",
+        models.manifest.thresholds.delta,
+        replayed,
+        datetime.now().astimezone().isoformat(timespec="seconds"),
+    )
+
+
+def _album(folder: Path, models: Models) -> Path:
+    rows = [
+        {"id": name, "taken_at": taken, "memories": [{"source": "note", "text": text}]}
+        for name, taken, text in MEMORIES
+    ]
+    lines = folder / "replay.jsonl"
+    lines.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    build(lines, models, folder / "replay.gamer")
+    return folder / "replay.gamer"
+
+
+def _replayed(engine: Engine, refinements: Sequence[str]) -> tuple[Replayed, ...]:
+    out = []
+    for query in QUERIES:
+        for refined_by in refinements:
+            answer = engine.search(query, K, mode=MODE, refined_by=refined_by, now=NOW)
+            trace = answer.trace
+            out.append(
+                Replayed(
+                    query=query,
+                    refined_by=trace.refined_by,
+                    cues=trace.cues,
+                    cubes=trace.cube_lines,
+                    refined=trace.refined,
+                    entities=tuple((m.name, round(float(m.similarity), 3)) for m in trace.entities),
+                    left=trace.left,
+                    hits=tuple(hit.id for hit in answer.hits),
+                )
+            )
+    return tuple(out)
