@@ -73,22 +73,27 @@ class Chat:
         """The source of the model's weights, without its revision."""
         return self._models.manifest.component("llm_decoder").source
 
+    @property
+    def has_template(self) -> bool:
+        """Whether the bundle says how the model reads dialogues."""
+        return {TURNS["user"], TURNS["assistant"]} <= self._models.manifest.prompts.keys()
+
     def ids(self, messages: Sequence[Message]) -> tuple[int, ...]:
         """The token ids of a dialogue, up to where the model's answer begins.
 
         Raises BundleError for a bundle whose model has no format for dialogues, and RuntimeFailure for a
         dialogue that the user does not end, that says nothing, or that is too long.
         """
-        prompts = self._models.manifest.prompts
-        if TURNS["user"] not in prompts or TURNS["assistant"] not in prompts:
+        if not self.has_template:
             raise BundleError(
-                f"{self._models.bundle}: no chat template: give --raw, or export a model for dialogues again"
+                f"bundle {self._models.manifest.recipe} has no chat template: give --raw, or export a model "
+                "for dialogues again"
             )
         if not messages or messages[-1].role != "user" or not messages[-1].content.strip():
             raise RuntimeFailure("the prompt is empty: a dialogue ends with words of the user's")
         _bound(sum(len(message.content) for message in messages))
         ids = [*self._models.llm_tokenizer.encode("").ids]  # the marks that begin every text, if any
-        for message in _said(messages, TURNS["system"] in prompts):
+        for message in _said(messages, TURNS["system"] in self._models.manifest.prompts):
             before, _, after = self._turn(message.role)
             ids += [*self._marks(before), *self._words(message.content), *self._marks(after)]
         return (*ids, *self._marks(self._turn("assistant")[0]))
@@ -120,7 +125,7 @@ class Chat:
         before, place, after = self._models.manifest.prompt(name).partition(_PLACE)
         if not place:
             raise BundleError(
-                f"{self._models.bundle}: the prompt {name!r} has no {_PLACE}: export the bundle again"
+                f"bundle {self._models.manifest.recipe}: the prompt {name!r} has no {_PLACE}: export it again"
             )
         return before, place, after
 

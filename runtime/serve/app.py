@@ -28,9 +28,10 @@ from ..errors import BundleError, RuntimeFailure
 from ..search.engine import Engine
 from . import overview as glance
 from .ask import add_ask
+from .completions import add_chat
 from .guard import COOKIE, HEALTH, SEARCH, SESSION, Guard
 from .pictures import SHOWN_BY_BROWSERS, PictureGone, Pictures
-from .problem import Problem, problem
+from .problem import Problem, Refusal
 from .settings import ServerSettings
 from .views import Health, MemoryView, Overview, PhotoView, SearchRequest, SearchResult, Stats
 
@@ -101,6 +102,7 @@ def create_app(engine: Engine, settings: ServerSettings) -> Guard:
     _errors(api)
     _search(api, engine)
     add_ask(api, engine, _problems(408, 413, 503))
+    add_chat(api, engine.models)
     _photos(api, engine)
     _session(api, guard)
     _page(api)
@@ -108,31 +110,31 @@ def create_app(engine: Engine, settings: ServerSettings) -> Guard:
 
 
 def _errors(api: FastAPI) -> None:
-    def http(_: Request, error: Exception) -> Response:
+    def http(request: Request, error: Exception) -> Response:
         assert isinstance(error, StarletteHTTPException)
         # The router's own errors only repeat the name of their status.
         text = {"Not Found": "no such address", "Method Not Allowed": "no such method at this address"}.get(
             error.detail
         )
-        return problem(
-            error.status_code, f"{text}: see {SCHEMA}" if text else str(error.detail), error.headers
-        )
+        said = f"{text}: see {SCHEMA}" if text else str(error.detail)
+        return Refusal(error.status_code, said, error.headers).response(request.url.path)
 
-    def invalid(_: Request, error: Exception) -> Response:
+    def invalid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        return problem(422, f"{where}: {first['msg']}")
+        return Refusal(422, f"{where}: {first['msg']}").response(request.url.path)
+
+    def told(status: int, text: str | None = None) -> Callable[[Request, Exception], Response]:
+        return lambda request, error: Refusal(status, text or str(error)).response(request.url.path)
 
     api.add_exception_handler(StarletteHTTPException, http)
     api.add_exception_handler(RequestValidationError, invalid)
-    api.add_exception_handler(BundleError, lambda _, error: problem(503, str(error)))
-    api.add_exception_handler(RuntimeFailure, lambda _, error: problem(422, str(error)))
-    api.add_exception_handler(PictureGone, lambda _, error: problem(404, str(error)))
-    api.add_exception_handler(AlbumError, lambda _, error: problem(503, str(error)))
-    api.add_exception_handler(
-        Exception, lambda _, error: problem(500, "the server failed; its terminal says why")
-    )
+    api.add_exception_handler(BundleError, told(503))
+    api.add_exception_handler(RuntimeFailure, told(422))
+    api.add_exception_handler(PictureGone, told(404))
+    api.add_exception_handler(AlbumError, told(503))
+    api.add_exception_handler(Exception, told(500, "the server failed; its terminal says why"))
 
 
 def _search(api: FastAPI, engine: Engine) -> None:

@@ -5,25 +5,17 @@ The agent's loop runs in a thread of its own small pool. It ends at its next tur
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from math import inf
 from typing import Annotated, Any, Literal
 
-import anyio
-import anyio.to_thread
 from anyio import CapacityLimiter
-from anyio.streams.memory import MemoryObjectReceiveStream
 from fastapi import FastAPI
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
-from starlette.responses import JSONResponse
-from starlette.types import Message, Receive, Scope, Send
 
 from gamer.index import Album, AlbumError
 
@@ -36,7 +28,9 @@ from ..agent.spans import SpanReader
 from ..agent.toolbox import Toolbox
 from ..errors import RuntimeFailure
 from ..search.engine import Engine
+from . import stream
 from .guard import ASK
+from .stream import WorkStream
 from .views import LAST_DAY, MAX_PHOTOS, number
 
 ASKS_AT_ONCE = 2  # a question takes as long as several searches, which have their own threads
@@ -226,78 +220,13 @@ def _clipped(text: str | None) -> str | None:
     return text if text is None or len(text) <= MAX_MEMORY else text[: MAX_MEMORY - 1] + "…"
 
 
-class AnswerStream(JSONResponse):
-    """Sends the lines that `work` tells from a thread, as they come.
-
-    The status is sent with the first line, so that an error before it has a status of its own. Being a
-    JSONResponse, it has its lines' model in the OpenAPI schema. Starlette's StreamingResponse is not used,
-    since it does not notice that the client has gone while a step takes long.
-    """
+class AnswerStream(WorkStream):
+    """Sends the lines that `work` tells from a thread, as they come."""
 
     media_type = NDJSON
 
-    def __init__(self, work: Work, threads: CapacityLimiter, status_code: int = 200) -> None:
-        super().__init__(None, status_code)
-        del self.headers["content-length"]
-        self._work, self._threads = work, threads
+    def __init__(self, work: Work, threads: CapacityLimiter) -> None:
+        def lines(tell: stream.Tell, gone: threading.Event) -> None:
+            work(lambda line: tell(_LINE.dump_json(line) + b"\n"), gone.is_set)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        gone, failures = threading.Event(), list[Exception]()
-        sender, lines = anyio.create_memory_object_stream[AskLine](inf)
-        events = asyncio.get_running_loop()
-
-        def put(line: AskLine) -> None:
-            if not gone.is_set():
-                sender.send_nowait(line)
-
-        def tell(line: AskLine) -> None:
-            # Does not wait for the event loop, which may have ended with the server.
-            with suppress(RuntimeError):
-                events.call_soon_threadsafe(put, line)
-
-        async def work() -> None:
-            with sender:
-                try:
-                    await anyio.to_thread.run_sync(self._work, tell, gone.is_set, limiter=self._threads)
-                except Exception as error:
-                    failures.append(error)  # raised below: a task group would wrap it
-
-        async def watch() -> None:
-            while (await receive())["type"] != "http.disconnect":
-                pass
-            gone.set()
-            group.cancel_scope.cancel()
-
-        try:
-            async with anyio.create_task_group() as group:
-                group.start_soon(work)
-                group.start_soon(watch)
-                try:
-                    await self._send(lines, send)
-                finally:
-                    gone.set()
-                    group.cancel_scope.cancel()
-        finally:
-            lines.close()
-        if failures:
-            raise failures[0]
-
-    async def _send(self, lines: MemoryObjectReceiveStream[AskLine], send: Send) -> None:
-        started = False
-        async for line in lines:
-            if not started:
-                await send(
-                    {
-                        "type": "http.response.start",
-                        "status": self.status_code,
-                        "headers": self.raw_headers,
-                    }
-                )
-                started = True
-            await send(_body(_LINE.dump_json(line) + b"\n", more=True))
-        if started:
-            await send(_body(b"", more=False))
-
-
-def _body(data: bytes, more: bool) -> Message:
-    return {"type": "http.response.body", "body": data, "more_body": more}
+        super().__init__(lines, threads)

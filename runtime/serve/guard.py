@@ -20,17 +20,17 @@ from math import ceil
 import anyio
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
-from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .problem import problem
+from .problem import OPENAI, Refusal
 from .settings import MAX_BODY, MAX_QUERY_STRING, Rate, ServerSettings
 
-API = "/api/"
+API = ("/api/", OPENAI)
 HEALTH = "/api/v1/health"
 SESSION = "/api/v1/session"
 SEARCH = "/api/v1/search"
 ASK = "/api/v1/ask"
+CHAT = "/v1/chat/completions"
 COOKIE = "gamer_session"
 BODY_SECONDS = 10.0
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
@@ -71,14 +71,14 @@ class Guard:
         refusal = self._refusal(scope, headers)
         if refusal is None:
             body = await _body(receive)
-            if isinstance(body, Response):
+            if isinstance(body, Refusal):
                 refusal = body
             else:
                 await self.app(scope, _replay(body, receive), secured)
                 return
-        await refusal(scope, receive, secured)
+        await refusal.response(scope["path"])(scope, receive, secured)
 
-    def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
+    def _refusal(self, scope: Scope, headers: Headers) -> Refusal | None:
         return (
             self._wrong_host(headers)
             or _too_large(scope, headers)
@@ -87,7 +87,7 @@ class Guard:
             or self._stranger(scope["path"], headers)
         )
 
-    def _wrong_host(self, headers: Headers) -> Response | None:
+    def _wrong_host(self, headers: Headers) -> Refusal | None:
         given = headers.getlist("host")
         match = _HOST.fullmatch(given[0]) if len(given) == 1 else None
         if match is not None and self.settings.allows_host(match["name"]):
@@ -95,16 +95,16 @@ class Guard:
         wanted = (
             "localhost or 127.0.0.1" if self.settings.loopback else f"its IP address or {self.settings.host}"
         )
-        return problem(421, f"this server does not answer to that Host: open it by {wanted}")
+        return Refusal(421, f"this server does not answer to that Host: open it by {wanted}")
 
-    def _too_often(self, scope: Scope) -> Response | None:
+    def _too_often(self, scope: Scope) -> Refusal | None:
         client = scope["client"][0] if scope.get("client") else ""
         rate = self.settings.rate
-        cost = {SEARCH: rate.search, ASK: rate.ask}.get(scope["path"], 1.0)
+        cost = {SEARCH: rate.search, ASK: rate.ask, CHAT: rate.ask}.get(scope["path"], 1.0)
         wait = self._buckets.take(client, cost)
-        return problem(429, f"too many requests: wait {wait} s", {"retry-after": str(wait)}) if wait else None
+        return Refusal(429, f"too many requests: wait {wait} s", {"retry-after": str(wait)}) if wait else None
 
-    def _stranger(self, path: str, headers: Headers) -> Response | None:
+    def _stranger(self, path: str, headers: Headers) -> Refusal | None:
         token = self.settings.token
         if token is None or not path.startswith(API) or path == HEALTH:
             return None
@@ -113,7 +113,7 @@ class Guard:
         cookie = cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
         if bearer or (path != SESSION and _equal(cookie, self.session)):
             return None
-        return problem(
+        return Refusal(
             401, "this server wants its token: Authorization: Bearer TOKEN", {"www-authenticate": "Bearer"}
         )
 
@@ -122,37 +122,37 @@ def _equal(value: str, secret: str) -> bool:
     return hmac.compare_digest(value.encode("utf-8", "replace"), secret.encode())
 
 
-def _too_large(scope: Scope, headers: Headers) -> Response | None:
+def _too_large(scope: Scope, headers: Headers) -> Refusal | None:
     if len(scope["query_string"]) > MAX_QUERY_STRING:
-        return problem(414, f"the address is too long: at most {MAX_QUERY_STRING} bytes after the ?")
+        return Refusal(414, f"the address is too long: at most {MAX_QUERY_STRING} bytes after the ?")
     declared = headers.get("content-length", "0")
     if not declared.isascii() or not declared.isdigit():
-        return problem(400, "Content-Length is not a number")
+        return Refusal(400, "Content-Length is not a number")
     return _body_too_large() if len(declared) > 15 or int(declared) > MAX_BODY else None
 
 
-def _body_too_large() -> Response:
-    return problem(413, f"the body is too large: at most {MAX_BODY} bytes", {"connection": "close"})
+def _body_too_large() -> Refusal:
+    return Refusal(413, f"the body is too large: at most {MAX_BODY} bytes", {"connection": "close"})
 
 
-def _cross_origin(scope: Scope, headers: Headers) -> Response | None:
+def _cross_origin(scope: Scope, headers: Headers) -> Refusal | None:
     """A 403 for a request from a page of another site or port, which must neither read nor write.
 
     Programs that are not browsers send neither header and are let through.
     """
     if scope["path"].startswith(API) and headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
-        return problem(403, "a page of another site may not use this server")
+        return Refusal(403, "a page of another site may not use this server")
     origin = headers.get("origin")
     if (
         scope["method"] not in SAFE_METHODS
         and origin is not None
         and origin != f"{scope['scheme']}://{headers['host']}"
     ):
-        return problem(403, "a page of another origin may not use this server")
+        return Refusal(403, "a page of another origin may not use this server")
     return None
 
 
-async def _body(receive: Receive) -> bytes | Response:
+async def _body(receive: Receive) -> bytes | Refusal:
     """The whole body, read before any route runs: at most MAX_BODY bytes, within BODY_SECONDS."""
     parts, size = [], 0
     try:
@@ -167,7 +167,7 @@ async def _body(receive: Receive) -> bytes | Response:
                 if message["type"] == "http.disconnect" or not message.get("more_body", False):
                     return b"".join(parts)
     except TimeoutError:
-        return problem(408, "the body did not come in time", {"connection": "close"})
+        return Refusal(408, "the body did not come in time", {"connection": "close"})
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -1,4 +1,8 @@
-"""Error responses as RFC 9457 problems: one JSON object, with one line that tells the user what to do."""
+"""Error responses: one JSON object, with one line that tells the user what to do.
+
+They are RFC 9457 problems, but under /v1/, where clients of OpenAI's API ask, they have the shape that those
+read.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,8 @@ from http import HTTPStatus
 from starlette.responses import Response
 
 MEDIA_TYPE = "application/problem+json"
+OPENAI = "/v1/"
+_KINDS = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
 
 @dataclass(frozen=True)
@@ -26,7 +32,50 @@ class Problem:
     detail: str
 
 
+@dataclass(frozen=True)
+class OpenAIError:
+    """`type`: the kind of error. `param`, `code`: always null, since the message says it all."""
+
+    message: str
+    type: str
+    param: str | None = None
+    code: str | None = None
+
+
+@dataclass(frozen=True)
+class OpenAIProblem:
+    """The body of an error response under /v1/."""
+
+    error: OpenAIError
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """An error response before it is known which shape its client reads."""
+
+    status: int
+    detail: str
+    headers: Mapping[str, str] | None = None
+
+    def response(self, path: str) -> Response:
+        """The response to a request of `path`. OpenAI's API has 400 for what is 422 elsewhere."""
+        if not path.startswith(OPENAI):
+            return problem(self.status, self.detail, self.headers)
+        status = 400 if self.status == 422 else self.status
+        body = json.dumps(asdict(openai_problem(status, self.detail)))
+        return Response(body, status, dict(self.headers or {}), "application/json")
+
+
+def openai_problem(status: int, detail: str) -> OpenAIProblem:
+    kind = _KINDS.get(status, "server_error" if status >= 500 else "invalid_request_error")
+    return OpenAIProblem(OpenAIError(one_line(detail), kind))
+
+
 def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
-    text = " ".join("".join(c if c.isprintable() else " " for c in detail).split())[:500]
-    body = json.dumps(asdict(Problem("about:blank", HTTPStatus(status).phrase, status, text)))
+    body = json.dumps(asdict(Problem("about:blank", HTTPStatus(status).phrase, status, one_line(detail))))
     return Response(body, status, dict(headers or {}), MEDIA_TYPE)
+
+
+def one_line(detail: str) -> str:
+    """At most 500 characters, without control characters."""
+    return " ".join("".join(c if c.isprintable() else " " for c in detail).split())[:500]
