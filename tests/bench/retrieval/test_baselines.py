@@ -23,6 +23,7 @@ from gamer.bench.retrieval.baselines import (
     gar,
     graphrag,
     minirag,
+    pa_cqr,
     reminisce,
     rrf,
     st,
@@ -30,6 +31,7 @@ from gamer.bench.retrieval.baselines import (
 from gamer.bench.retrieval.methods import METHODS
 from gamer.bench.retrieval.user import NotApplicable, User
 from gamer.index import Memory, Photo
+from gamer.runtime.search import refine
 from tests.bench.retrieval.data_sets import QUERIES, write
 
 
@@ -143,7 +145,7 @@ def user(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Use
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in METHODS if name not in ("image", "st")])
+@pytest.mark.parametrize("name", [name for name in METHODS if name not in ("image", "st", "st-dense")])
 def test_every_text_method_ranks_six_of_eight_plain_things_in_its_top_3(user: User, name: str) -> None:
     wanted = [f"ann{n}" for n in range(len(QUERIES))]
     rankings = [METHODS[name].rank(user, query) for query in QUERIES]
@@ -157,6 +159,31 @@ def test_time_as_text_finds_a_named_month_and_image_search_needs_image_vectors(u
     assert st.rank(user, "anything from August 2020")[0] == "ann6" and st.rank(user, "a cat") == []
     with pytest.raises(NotApplicable, match="image"):
         METHODS["image"].rank(user, "cat")
+
+
+@pytest.mark.slow
+def test_the_vector_of_a_time_is_nearest_to_a_query_that_names_it(user: User) -> None:
+    assert st.rank_dense(user, "Friday 7 August 2020, summer morning")[0] == "ann6"
+    assert set(st.rank_dense(user, "a cat")) == set(user.ids)  # every photo here has a time
+
+
+@pytest.mark.slow
+def test_a_query_is_rewritten_once_with_the_nearest_memories(
+    user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[tuple[str, ...]] = []
+
+    def by_llm(models: object, query: str, plain: str, context: refine.Context) -> tuple[str, str]:
+        shown.append(context.memories)
+        return (plain, "llm (rejected: too long)") if query == "cat" else ("a red bicycle", "llm")
+
+    monkeypatch.setattr(refine, "by_llm", by_llm)
+    user._kept.pop(pa_cqr.Rewriter, None)
+    assert pa_cqr.rank(user, "cat") == METHODS["dense"].rank(user, "cat")
+    assert len(shown[0]) == pa_cqr.NEAREST and "sleeping cat" in shown[0][0]
+    assert pa_cqr.rank(user, "two wheels") == pa_cqr.rank(user, "two wheels") and len(shown) == 2
+    assert pa_cqr.rank(user, "two wheels")[0] == "ann0"
+    user._kept.pop(pa_cqr.Rewriter, None)
 
 
 @pytest.mark.slow

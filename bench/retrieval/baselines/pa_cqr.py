@@ -1,0 +1,43 @@
+"""PA-CQR-like retrieval: the language model rewrites the query in the light of the person's own memories.
+
+The paper's baseline is known to us by its name and its idea alone: a query is rewritten with what is known of
+the person, and the rewritten query is searched densely. Here, what is known of the person are the NEAREST
+memories by cosine, which the bundle's model is shown with its own prompt for refinement and the same checks
+of its answer (gamer.runtime.search.refine); a rejected answer leaves the query as it was typed. The lists of
+the query and of its rewriting are fused by reciprocal rank.
+
+What differs: no profile is learned, no model is trained for it, and there is no conversation before a query.
+"""
+
+from __future__ import annotations
+
+from gamer.runtime.search import refine
+
+from ..user import NotApplicable, User
+from . import dense, rrf
+
+NEAREST = 3
+
+
+class Rewriter:
+    """Rewrites queries for one user, each query once."""
+
+    def __init__(self, user: User) -> None:
+        models = user.models
+        if not any((a.role, a.target) == ("llm_decoder", models.backend) for a in models.manifest.artifacts):
+            raise NotApplicable("the bundle has no language model")
+        self._texts = dict(zip(user.ids, user.texts, strict=True))
+        self._known: dict[str, str] = {}
+
+    def __call__(self, user: User, query: str, nearest: list[str]) -> str:
+        """The rewritten query, or `query` if the model's answer fails the checks."""
+        if query not in self._known:
+            context = refine.Context(memories=tuple(self._texts[name] for name in nearest))
+            self._known[query] = refine.by_llm(user.models, query, query, context)[0]
+        return self._known[query]
+
+
+def rank(user: User, query: str) -> list[str]:
+    first = dense.rank(user, query)
+    rewritten = user.computed_once(Rewriter)(user, query, first[:NEAREST])
+    return rrf.fused([first, dense.rank(user, rewritten)])
