@@ -189,7 +189,7 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
     "--keep",
     default="",
     metavar="NAMES=QUANT",
-    help="Tensors that get another quantization, e.g. embed,head=int8.",
+    help="Tensors that get another quantization, e.g. qkv,head=int8.",
 )
 @click.option(
     "--max-seq-len",

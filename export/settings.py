@@ -222,14 +222,12 @@ def parse_parts(text: str) -> tuple[str, ...]:
 
 
 def parse_keep(text: str) -> tuple[tuple[str, str], ...]:
-    """ "embed,head=int8" → (("embed", "int8"), ("head", "int8")). Raises ExportError."""
+    """ "qkv,head=int8" → (("qkv", "int8"), ("head", "int8")). Raises ExportError."""
     if not text:
         return ()
     names, equals, quant = text.rpartition("=")
     if not equals or quant not in QUANTS or not all(n.isidentifier() for n in names.split(",")):
-        raise ExportError(
-            f"{text!r}: say which tensors keep which quantization, as in --keep embed,head=int8"
-        )
+        raise ExportError(f"{text!r}: say which tensors keep which quantization, as in --keep qkv,head=int8")
     return tuple((name, quant) for name in names.split(","))
 
 

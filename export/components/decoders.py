@@ -99,17 +99,22 @@ def embed(config: Config, weights: Weights, quant: str) -> ExportModule:
 
 def shapes(config: Config, max_seq: int) -> tuple[Size, ...]:
     """The sizes of token table, encoder (if any) and decoder, without reading weights; for a dry run."""
-    text = text_config(config)
     with torch.device("meta"):
         modules: list[tuple[str, nn.Module, Specs, str]] = []
-        if text["model_type"] in ENCODER_DECODERS:
-            reader = T5Encoder(t5_shape(config), max_seq)
+        if (reader := _empty_encoder(config, max_seq)) is not None:
             reader.to("meta").compute_bias()
             modules.append(("llm_encoder", reader, encoder_specs(reader), f"text of {max_seq} tokens"))
         step = _empty_decoder(config, max_seq)
         modules.append(("llm_decoder", step, step_specs(step, max_seq), f"token at {max_seq} cache slots"))
     table = step.shape.vocab * step.shape.hidden
     return (Size("llm_embed", table, table, 0, "token"), *(_size(*entry) for entry in modules))
+
+
+def networks(config: Config, max_seq: int) -> dict[str, nn.Module]:
+    """The decoder, and the encoder if there is one, on the meta device: names and shapes, no weights."""
+    reader = _empty_encoder(config, max_seq)
+    readers = {} if reader is None else {"llm_encoder": reader}
+    return {"llm_decoder": _empty_decoder(config, max_seq), **readers}
 
 
 def _size(role: str, module: nn.Module, specs: Specs, macs_per: str) -> Size:
@@ -180,6 +185,13 @@ def _export_module(
     return ExportModule(
         role, module, tuple(example), *specs, {}, architecture, weights.source, weights.trained, macs_per
     )
+
+
+def _empty_encoder(config: Config, max_seq: int) -> T5Encoder | None:
+    if text_config(config)["model_type"] not in ENCODER_DECODERS:
+        return None
+    with torch.device("meta"):
+        return T5Encoder(t5_shape(config), max_seq)
 
 
 def _empty_decoder(config: Config, max_seq: int) -> DecoderStep | T5Step:

@@ -12,13 +12,17 @@ from ..onnx.graph import OPSET
 from ..quantize import calibration
 from ..recipe import LLM_ROLES
 from ..settings import Settings
+from . import kept
 
 # Core ML has blocks, and a palette for each group of channels, since iOS 18.
 IOS18_QUANTS = ("int4", "pal6", "pal4")
 
 
 def check(settings: Settings, targets: tuple[str, ...]) -> None:
-    """Raises ExportError for a combination of settings that a target does not support."""
+    """Raises ExportError for a combination of settings that a target does not support, and for a --keep that
+    no matrix follows.
+    """
+    kept.check(settings)
     if "onnx" in targets and settings.opset != OPSET and not OPSET < settings.opset <= greatest_opset():
         raise ExportError(
             f"opset {settings.opset}: the graphs need {OPSET}, ONNX Runtime here opens no more than "

@@ -90,9 +90,9 @@ def test_a_manifest_stores_only_the_last_part_of_a_local_path(tmp_path: Path) ->
 
 
 def test_keep_rules_are_parsed_and_malformed_ones_are_refused() -> None:
-    assert parse_keep("embed,head=int8") == (("embed", "int8"), ("head", "int8")) and parse_keep("") == ()
+    assert parse_keep("qkv,head=int8") == (("qkv", "int8"), ("head", "int8")) and parse_keep("") == ()
     for wrong in ("embed", "embed=int5", "=int8", "a b=int8"):
-        with pytest.raises(ExportError, match="--keep embed,head=int8"):
+        with pytest.raises(ExportError, match="--keep qkv,head=int8"):
             parse_keep(wrong)
 
 
