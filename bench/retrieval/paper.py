@@ -95,7 +95,7 @@ def _quality_table(qualities: Sequence[Any]) -> list[str]:
     names = list(dict.fromkeys(row["method"] for quality in qualities for row in quality["methods"]))
     cells = {
         (quality["dataset"], row["method"]): row["scores"]
-        for quality in qualities
+        for quality in reversed(qualities)  # of several files with a method, the first one counts
         for row in quality["methods"]
     }
     rows = [[name, *(_cell(cells.get((dataset, name))) for dataset in sets), NOT_QUOTED] for name in names]
@@ -104,8 +104,8 @@ def _quality_table(qualities: Sequence[Any]) -> list[str]:
         "## Retrieval quality\n\n"
         + table(head, rows)
         + "\n\n* p < 0.05 against ours (paired permutation test, Holm-corrected). "
-        "The baselines run on our album and encoder; the graph and coarse-to-fine ones are adaptations "
-        "(their docstrings say what differs), and no data set here has pixels."
+        "A dash: not measured. The baselines run on our album and encoder; the graph and coarse-to-fine ones "
+        "are adaptations (their docstrings say what differs), and no data set here has pixels."
     ]
 
 
