@@ -14,6 +14,7 @@ from gamer.runtime.bundle import manifest as mf
 
 from ..checkpoints import catalogue
 from ..components import components
+from ..components.export_module import ExportModule
 from ..errors import ExportError
 from ..settings import Settings, from_strings
 from . import measure
@@ -27,12 +28,14 @@ def verify(
 ) -> mf.Manifest:
     """The manifest with newly measured parity. `report` is called with a line after each artifact.
 
-    Raises ExportError for the first artifact below its threshold.
+    Raises ExportError for weights of another size than the bundle's, and for the first artifact below its
+    threshold.
     """
     settings = trusted_settings(manifest, sources)
     artifacts = []
     for artifact in manifest.artifacts:
         item = components.build(settings, artifact.role, "fp32")
+        _check_size(item, manifest.component(artifact.role))
         threshold = settings.threshold(artifact.quant, artifact.role)
         try:
             parity = measure.measure(settings, item, artifact, mf.inside(bundle, artifact.path), threshold)
@@ -45,6 +48,16 @@ def verify(
         artifacts.append(replace(artifact, parity=parity))
         report(f"{artifact.role} for {artifact.target}")
     return replace(manifest, artifacts=tuple(artifacts))
+
+
+def _check_size(item: ExportModule, made_from: mf.Component) -> None:
+    """Outputs of another size cannot be compared, so weights of another model are refused by their number."""
+    parameters = item.describe().parameters
+    if parameters != made_from.parameters:
+        raise ExportError(
+            f"{item.role}: {item.source} has {parameters:,} parameters, the bundle was made from "
+            f"{made_from.source} with {made_from.parameters:,}: name its own weights with --weights"
+        )
 
 
 def trusted_settings(manifest: mf.Manifest, sources: tuple[tuple[str, str], ...]) -> Settings:
