@@ -18,6 +18,7 @@ ROLES = (
     "dpe_expert_0",
     "dpe_expert_1",
     "dpe_expert_2",
+    "dpe_query",
     "llm_embed",
     "llm_encoder",
     "llm_decoder",
@@ -55,7 +56,8 @@ def _thresholds(
     tower: float, text: float, embed: float, decoder: Threshold, dpe: float
 ) -> dict[str, Threshold]:
     experts = {f"dpe_expert_{n}": Threshold(dpe) for n in range(3)} | {
-        "dpe_router": Threshold(max(dpe, 0.999))
+        "dpe_router": Threshold(max(dpe, 0.999)),
+        "dpe_query": Threshold(dpe),
     }
     states = {"llm_embed": Threshold(embed), "llm_encoder": Threshold(decoder.cosine), "llm_decoder": decoder}
     return {"image_tower": Threshold(tower), "text_tower": Threshold(text)} | experts | states
@@ -73,7 +75,7 @@ THRESHOLDS: dict[str, dict[str, Threshold]] = {
     "pal4": _thresholds(0.90, 0.90, 0.97, Threshold(0.85, 0.60), 0.90),
 }
 LLM_ROLES = ("llm_decoder", "llm_encoder")
-_DPE = ("dpe_router", "dpe_expert_0", "dpe_expert_1", "dpe_expert_2")
+_DPE = ("dpe_router", "dpe_expert_0", "dpe_expert_1", "dpe_expert_2", "dpe_query")
 _IN_INT8 = {"llm_embed": "int8", "text_tower": "int8"}
 # Replacements: target or ExecuTorch backend → requested quantization → role ("*": every other) → quantization
 # used. The manifest names the quantization of each artifact.
@@ -193,8 +195,8 @@ _CONVOLVED = {
     target: {quant: {"image_tower": "int8"} for quant in ("int4", "pal6", "pal4")}
     for target in ("onnx", "coreml")
 }
-# The experts (half a million untrained parameters each) stay in fp32 on XNNPACK: int8 saves 1.4 MB and
-# triples the time to lower them.
+# The experts (half a million parameters each) stay in fp32 on XNNPACK: int8 saves 1.4 MB and triples the time
+# to lower them.
 _POCKET = {
     "onnx": {key: {"llm_decoder": "int4", "*": "int8"} for key in ("int4", "pal4")},
     "executorch": {

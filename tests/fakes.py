@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from gamer.index import FloatArray
+from gamer.runtime.bundle.manifest import Channel
 from gamer.runtime.models.models import ImageCode, Models
 
 DIM = 8
@@ -37,18 +38,28 @@ class FakeText:
         return [text]
 
 
-def fake_models(name: str = "made-up") -> Models:
-    """The parts of a bundle that indexing and a search use. A picture's vector depends on its mean colour."""
+CHANNEL = Channel("dpe:text:0123abcd", "text", DIM)
+
+
+def fake_models(name: str = "made-up", *, experts: bool = False) -> Models:
+    """The parts of a bundle that indexing and a search use. A picture's vector depends on its mean colour.
+
+    `experts`: with trained experts, which see the colour's opposite, as does their query head.
+    """
     thresholds = SimpleNamespace(delta=0.6, k=5)
 
     def encode_image(pixels: Any) -> ImageCode:
         colour = bytes(int(c) for c in pixels.mean((0, 1)))
-        return ImageCode(
-            unit(colour), np.zeros((1, 1), np.float32), (("thing of colour " + colour.hex(), 0.9),)
-        )
+        return ImageCode(unit(colour), unit(colour)[None], (("thing of colour " + colour.hex(), 0.9),))
 
     manifest = SimpleNamespace(
-        text_encoder=name, image_encoder="colours", dim=DIM, thresholds=thresholds, ranking=None, prompts={}
+        text_encoder=name,
+        image_encoder="colours",
+        dim=DIM,
+        thresholds=thresholds,
+        ranking=None,
+        prompts={},
+        channels=(CHANNEL,) if experts else (),
     )
     gazetteer = SimpleNamespace(nearest=lambda lat, lon: None, lookup=lambda name: [])
     return cast(
@@ -60,5 +71,7 @@ def fake_models(name: str = "made-up") -> Models:
             encode_image=encode_image,
             gazetteer=gazetteer,
             describe=lambda: "fakes",
+            photo_vector=lambda patches: -patches[0],
+            query_vector=lambda channel, text, vector: -vector,
         ),
     )

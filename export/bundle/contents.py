@@ -121,6 +121,7 @@ def finish(
         ranking=mf.Ranking(),
         settings=settings.to_strings(),
         random_parts=settings.random_parts,
+        channels=() if (channel := components.channel(settings)) is None else (channel,),
     )
     return (
         replace(manifest, prefixes=prefixes.write(stage, manifest))

@@ -43,6 +43,7 @@ ORDER = (
     "dpe_expert_1",
     "dpe_expert_2",
     "llm_embed",
+    "dpe_query",
     "dpe_router",
 )
 Report = Callable[[str, mf.Artifact | None], None]

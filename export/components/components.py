@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from gamer.runtime.bundle.manifest import Language, Preprocessing, TensorSpec
+from gamer.runtime.bundle.manifest import Channel, Language, Preprocessing, TensorSpec
 
 from ..checkpoints import catalogue, pocket
 from ..checkpoints.checkpoint import Checkpoint, open_checkpoint, random_seed
@@ -45,6 +45,7 @@ def roles(settings: Settings) -> tuple[str, ...]:
         "text_tower": "text" in parts,
         "llm_embed": "llm" in parts,
         "llm_decoder": "llm" in parts,
+        experts.HEAD: "dpe" in parts and query_side(settings).width > 0,
     }
     have["llm_encoder"] = "llm" in parts and checkpoint(settings, "llm").config.get("model_type") == "t5"
     return tuple(role for role in ROLES if have.get(role, "dpe" in parts))
@@ -206,13 +207,39 @@ def _text(settings: Settings) -> ExportModule:
 
 
 def _dpe(settings: Settings, role: str) -> ExportModule:
+    sizes, origin = dpe_sizes(settings), _experts(settings)
+    if role == experts.HEAD and isinstance(origin, Checkpoint):
+        return experts.query_head(experts.query_side(origin), sizes.hidden, origin)
+    patches, shape = features(settings)[0], settings.chosen.dpe
+    seed = 0 if shape is None else shape.seed
+    return experts.component(role, patches, sizes, seed if origin is None else origin)
+
+
+def dpe_sizes(settings: Settings) -> experts.Sizes:
+    """The sizes that the recipe's experts have beside its image tower and language model.
+
+    Raises ExportError for a recipe without experts.
+    """
     shape, decoder = settings.chosen.dpe, language(settings)
     if shape is None or decoder is None:
         raise ExportError(f"recipe {settings.recipe} has no experts")
-    patches, width = features(settings)
-    sizes = experts.Sizes(shape.experts, shape.blocks, shape.width, shape.heads, width, decoder.hidden)
+    return experts.Sizes(
+        shape.experts, shape.blocks, shape.width, shape.heads, features(settings)[1], decoder.hidden
+    )
+
+
+def query_side(settings: Settings) -> experts.QuerySide:
+    """How the experts' checkpoint was trained to make v_Q; without a checkpoint, as in the paper."""
     origin = _experts(settings)
-    return experts.component(role, patches, sizes, shape.seed if origin is None else origin)
+    return experts.query_side(origin) if isinstance(origin, Checkpoint) else experts.QuerySide()
+
+
+def channel(settings: Settings) -> Channel | None:
+    """The channel of v_I that an album gets from trained experts; None for untrained ones."""
+    if "dpe" not in settings.chosen.parts() or not isinstance(origin := _experts(settings), Checkpoint):
+        return None
+    sizes, query = dpe_sizes(settings), query_side(settings).query
+    return Channel(f"dpe:{query}:{experts.identity(sizes, origin)}", query, sizes.hidden)
 
 
 def _experts(settings: Settings) -> int | Checkpoint | None:

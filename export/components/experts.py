@@ -1,11 +1,13 @@
 """The Dynamic Projection Experts as export modules: seeded random numbers, or a trained checkpoint.
 
 A checkpoint is a directory with `config.json` (`model_type` "gamer-dpe", and the sizes below) and safetensors
-files whose tensors are named by role and parameter, as in `dpe_expert_0.project_in.weight`.
+files whose tensors are named by role and parameter, as in `dpe_expert_0.project_in.weight`. `gamer train`
+writes such a directory. If its config.json has `head`, a query head belongs to it (QuerySide).
 """
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import asdict, dataclass
 
 import torch
@@ -16,10 +18,13 @@ from gamer.runtime.bundle.manifest import TensorSpec
 from ..checkpoints.checkpoint import Checkpoint
 from ..checkpoints.weights import Weights
 from ..errors import ExportError
-from ..networks.dpe import Expert, Router
+from ..networks.dpe import Expert, QueryHead, Router
 from .export_module import ExportModule
 
 MODEL_TYPE = "gamer-dpe"
+HEAD = "dpe_query"
+QUERY_ENCODERS = ("text", "llm")
+MAX_SLOTS, MAX_WIDTH = 1 << 16, 1 << 16
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,63 @@ class Sizes:
     heads: int
     features: int
     hidden: int
+
+
+@dataclass(frozen=True)
+class QuerySide:
+    """What makes v_Q, from a checkpoint's config.json.
+
+    `query`: whose state is taken, "llm" (the decoder's at [EOS]) or "text" (the text tower's vector).
+    `width`: of the state, and `slots` of the query head; a width of 0 means that there is no head, and that
+    the state itself is v_Q, as in the paper.
+    """
+
+    query: str = "llm"
+    width: int = 0
+    slots: int = 0
+
+
+def query_side(opened: Checkpoint) -> QuerySide:
+    """The query side that a checkpoint was trained with. Raises ExportError for one that cannot be."""
+    query, head = opened.config.get("query", "llm"), opened.config.get("head", {})
+    width, slots = (head.get(key, 0) if isinstance(head, dict) else -1 for key in ("width", "slots"))
+    bounded = all(
+        isinstance(n, int) and 0 <= n <= most for n, most in ((width, MAX_WIDTH), (slots, MAX_SLOTS))
+    )
+    if query not in QUERY_ENCODERS or not bounded or (query == "text" and not width):
+        raise ExportError(
+            f"{opened.weights.source}: config.json has query {str(query)[:20]!r} and head {str(head)[:60]}: "
+            f"it says {' or '.join(QUERY_ENCODERS)}, and for text a head's width and slots"
+        )
+    return QuerySide(query, width, slots)
+
+
+def query_head(side: QuerySide, hidden: int, origin: Checkpoint) -> ExportModule:
+    """The query head as a component. Raises ExportError for a checkpoint that is not whole."""
+    network = QueryHead(side.width, side.slots, hidden)
+    _fill(network, HEAD, origin.weights)
+    return ExportModule(
+        role=HEAD,
+        module=network.eval(),
+        example=(torch.zeros(1, side.width),),
+        inputs=(TensorSpec("state", (1, side.width), "float32"),),
+        outputs=(TensorSpec("vector", (1, hidden), "float32"),),
+        dynamic={},
+        architecture=f"linear, and attention over {side.slots} keys" if side.slots else "linear",
+        source=origin.weights.source,
+        trained=True,
+        macs_per="query",
+    )
+
+
+def identity(sizes: Sizes, opened: Checkpoint) -> str:
+    """Eight hex digits over all tensors: vectors of one checkpoint are not compared with another's."""
+    sha = hashlib.sha256(repr((sizes, query_side(opened))).encode())
+    for role in ("dpe_router", *(f"dpe_expert_{n}" for n in range(sizes.experts))):
+        for name, parameter in module(role, sizes).named_parameters():
+            tensor = opened.weights.get(f"{role}.{name}", *parameter.shape)
+            sha.update(tensor.detach().contiguous().float().numpy().tobytes())
+    return sha.hexdigest()[:8]
 
 
 def module(role: str, sizes: Sizes) -> nn.Module:

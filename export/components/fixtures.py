@@ -147,7 +147,17 @@ def samples(settings: Settings, item: ExportModule, fixed: bool) -> list[tuple[N
             return [(np.array([i], np.int64),) for i in prose_ids(settings)]
         case "llm_encoder" | "llm_decoder":
             return []
+        case "dpe_query":
+            return query_states(settings)
     return patches(settings)
+
+
+def query_states(settings: Settings) -> list[tuple[NDArray[Any], ...]]:
+    """The states of TEXTS, float32 [1, W] each, that the query head gets."""
+    from . import states
+
+    rows = states.of_queries(settings, components.query_side(settings).query, TEXTS)
+    return [(row[None],) for row in rows]
 
 
 def write_texts(settings: Settings, folder: Path) -> None:

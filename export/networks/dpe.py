@@ -1,7 +1,9 @@
 """Dynamic Projection Experts (paper section 3.3.1): transformer experts and an MLP router.
 
-The experts project patch features to soft prompts for the language model.
-Router and experts are separate modules, so that the runtime computes only the experts that Eq. 1 chooses.
+The experts project patch features to soft prompts for the language model; their mean over the patches is the
+photo's vector v_I (the paper does not say how it pools). The query head makes v_Q of a query encoder's state;
+the paper trains the language model instead and needs none. All are separate modules, so that the runtime
+computes only the experts that Eq. 1 chooses, and for a query none of them.
 """
 
 from __future__ import annotations
@@ -61,3 +63,23 @@ class Router(nn.Module):
 
     def forward(self, patches: Tensor) -> Tensor:
         return torch.softmax(self.out(F.gelu(self.hidden(patches.mean(1)))), dim=-1)
+
+
+class QueryHead(nn.Module):
+    """A query encoder's state float32 [1, W] → v_Q float32 [1, H], not normalised.
+
+    A linear map, and beside it attention over `slots` learned keys, each with a value in the space of v_I
+    (Sukhbaatar et al. 2019, arXiv 1907.01470): the keys are names of things, the values how these look.
+    """
+
+    def __init__(self, inputs: int, slots: int, hidden: int) -> None:
+        super().__init__()
+        self.direct = nn.Linear(inputs, hidden)
+        self.keys = nn.Linear(inputs, slots) if slots else None
+        self.values = nn.Linear(slots, hidden, bias=False) if slots else None
+
+    def forward(self, state: Tensor) -> Tensor:
+        vector = self.direct(state)
+        if self.keys is None or self.values is None:
+            return torch.as_tensor(vector)
+        return torch.as_tensor(vector + self.values(torch.softmax(self.keys(state), dim=-1)))

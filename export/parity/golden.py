@@ -62,6 +62,8 @@ def inputs(settings: Settings, item: ExportModule) -> Arrays:
                 "ids": np.stack([ids for ids, _ in padded]),
                 "mask": np.stack([mask for _, mask in padded]),
             }
+        case "dpe_query":
+            return {"states": np.concatenate([row for (row,) in fixtures.query_states(settings)])}
         case "llm_embed":
             return {"ids": np.array(fixtures.prose_ids(settings)[:TOKENS], np.int64)}
         case "llm_encoder":

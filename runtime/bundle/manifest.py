@@ -12,6 +12,7 @@ import dataclasses
 import hashlib
 import json
 import math
+import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -23,6 +24,7 @@ SCHEMA_VERSION = 2
 READABLE = (1, 2)  # in 1 not every component has fixtures, and parity does not name the kernels
 MANIFEST_NAME = "manifest.json"
 MAX_ELEMENTS = 1 << 31  # of a tensor; an 8-bit table of 256,000 words of width 2,048 has a quarter of that
+CHANNEL_NAME = re.compile(r"dpe:[a-z]{1,16}:[0-9a-f]{8}")
 NOT_RUN = "not run on this platform"
 
 
@@ -163,16 +165,17 @@ class Thresholds:
 class Ranking:
     """The weights of the fused score, and of the estimate of presence, in log-odds (search/ranking.py).
 
-    `text`, `image`: per unit of cosine in the channel. `words`: per unit of BM25. `coverage`: for a photo
-    that holds all words of the query. `context_words`, `context_coverage`: the same two for the messages
-    around a message. `entity`: for an entity of the greatest similarity above δ that the photo's own memory
-    names; `related`: that the graph reaches from it. `cue`: per nat of evidence.
+    `text`, `image`, `dpe`: per unit of cosine in the channel. `words`: per unit of BM25. `coverage`: for a
+    photo that holds all words of the query. `context_words`, `context_coverage`: the same two for the
+    messages around a message. `entity`: for an entity of the greatest similarity above δ that the photo's
+    own memory names; `related`: that the graph reaches from it. `cue`: per nat of evidence.
     `here`, `here_cosine`, `here_coverage`, `here_cue`: intercept and coefficients of the logistic regression
     that estimates whether the album holds what is meant. `fitted`: the data and the method of the fit.
     """
 
     text: float = 7.6
     image: float = 4.6
+    dpe: float = 12.0
     words: float = 0.16
     coverage: float = 1.34
     context_words: float = 0.063
@@ -190,6 +193,21 @@ class Ranking:
         "times 0.6, related a third of entity's, both set by eye; here*: logistic, users' own queries "
         "against queries put to another user's album, at odds of 4 to 1"
     )
+
+
+@dataclass(frozen=True)
+class Channel:
+    """Vectors of photos from trained experts (paper section 3.3), for layer 3.
+
+    `name`: in the album; the part before the first ":" names its weight in Ranking. It holds a digest of the
+    experts, so that an album may keep several bundles' vectors and none is compared with another's. `query`:
+    whose state becomes v_Q, "text" (the text tower's vector) or "llm" (the decoder's state at [EOS]). `dim`:
+    of the vectors.
+    """
+
+    name: str
+    query: str
+    dim: int
 
 
 @dataclass(frozen=True)
@@ -224,7 +242,8 @@ class Manifest:
 
     `preprocessing`: None without an image tower. `language`: None without a language model. `settings`: the
     settings of the export, as text. `random_parts`: the parts that were given random weights on request; such
-    a bundle finds nothing, and searches refuse it unless random weights are allowed.
+    a bundle finds nothing, and searches refuse it unless random weights are allowed. `channels`: those that
+    trained experts add to "text" and "image".
     """
 
     schema_version: int
@@ -246,6 +265,7 @@ class Manifest:
     ranking: Ranking | None = None
     settings: dict[str, str] | None = None
     random_parts: tuple[str, ...] = ()
+    channels: tuple[Channel, ...] = ()
 
     def component(self, role: str) -> Component:
         component: Component = _only([c for c in self.components if c.role == role], f"component {role!r}")
@@ -315,9 +335,11 @@ def _only(entries: list[Any], what: str) -> Any:
 def to_json(manifest: Manifest) -> str:
     """The manifest as stable JSON text: 2-space indent, fields in order, newline at the end."""
     raw = dataclasses.asdict(manifest)
-    for name in ("prefixes", "ranking", "settings", "random_parts"):
+    for name in ("prefixes", "ranking", "settings", "random_parts", "channels"):
         if not raw[name]:
             del raw[name]  # so that a bundle of an older version is written as it was read
+    if manifest.ranking is not None and not manifest.channels:
+        del raw["ranking"]["dpe"]
     for part, kind in (("language", Language), ("preprocessing", Preprocessing)):
         for field in dataclasses.fields(kind) if raw[part] else ():
             if field.default is not dataclasses.MISSING and raw[part][field.name] == field.default:
@@ -365,7 +387,8 @@ def artifact_from(raw: Any) -> Artifact:
 def _check_bounds(manifest: Manifest) -> None:
     """Checks the sizes by which a reader allocates memory. Raises ValueError with the field."""
     p, s = manifest.preprocessing, manifest.language
-    bounds: dict[str, tuple[int, int, int]] = {
+    dims = {f"channels.{n}.dim": (channel.dim, 1, 65_536) for n, channel in enumerate(manifest.channels)}
+    bounds: dict[str, tuple[int, int, int]] = dims | {
         "thresholds.k": (manifest.thresholds.k, 1, 1000),
         "dim": (manifest.dim, 1, 65_536),
     }
@@ -394,6 +417,9 @@ def _check_bounds(manifest: Manifest) -> None:
         )
     if s is not None and "refine" not in manifest.prompts:
         raise ValueError("prompts: refine missing")
+    for channel in manifest.channels:
+        if not CHANNEL_NAME.fullmatch(channel.name) or channel.query not in ("text", "llm"):
+            raise ValueError(f"channels: {channel.name[:60]!r} of queries by {channel.query[:20]!r}")
     for artifact in manifest.artifacts:
         if not artifact.inputs or not artifact.outputs:
             raise ValueError(f"artifacts: {artifact.role} has no inputs or no outputs")

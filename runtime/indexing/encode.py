@@ -34,8 +34,11 @@ MAX_CHUNKS = 1024
 
 @dataclass(frozen=True, eq=False)
 class _Seen:
+    """A photo, its image code, and the vectors of the experts' channels; empty without pixels."""
+
     photo: Photo
     code: ImageCode | None
+    projected: dict[str, FloatArray]
 
 
 class Encoder:
@@ -73,7 +76,7 @@ class Encoder:
         return self.models.text.encode(names)
 
     def _encoded(self, item: _Seen, text: FloatArray) -> Encoded:
-        channels = {} if item.code is None else {"image": item.code.embedding[None]}
+        channels = {} if item.code is None else {"image": item.code.embedding[None]} | item.projected
         if len(text):
             channels["text"] = text
         return Encoded(item.photo, channels, self.mentions(item.photo))
@@ -93,7 +96,14 @@ class Encoder:
                 skips.append(Skip(photo.path, str(error).removeprefix(f"{photo.path}: ")))
                 if code is None and not photo.memories and not keep:
                     return None
-        return _Seen(self._completed(photo, code, words), code)
+        return _Seen(self._completed(photo, code, words), code, self._projected(code))
+
+    def _projected(self, code: ImageCode | None) -> dict[str, FloatArray]:
+        """v_I by channel, float32 [1, H], where the bundle's experts are trained."""
+        if code is None:
+            return {}
+        names = [channel.name for channel in self.models.manifest.channels]
+        return {name: self.models.photo_vector(code.patches)[None] for name in names}
 
     def _completed(self, photo: Photo, code: ImageCode | None, words: str) -> Photo:
         """Adds memories derived on the device: OCR text and labels from pixels, place from the position.

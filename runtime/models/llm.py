@@ -131,6 +131,21 @@ class LanguageModel:
             return np.concatenate([self.embed([i]) for i in ids])
         return np.asarray(self._embed.run({"ids": np.array(ids, np.int64)})["embeds"], np.float32)
 
+    def state(self, ids: Sequence[int]) -> FloatArray:
+        """The hidden state float32 [H] at the last of `ids`, after an empty cache.
+
+        An encoder-decoder reads `ids` and is asked for its first state. Raises RuntimeFailure if they do not
+        fit the cache.
+        """
+        with self._turn:
+            embeds = self.embed(ids)
+            if isinstance(self.decoder, EncoderDecoder) and self.language.start_id is not None:
+                self.decoder.read(embeds)
+                embeds = self.embed([self.language.start_id])
+            else:
+                self.decoder.reset()
+            return np.array(self.decoder.forward(embeds)[1][-1], np.float32)
+
     def generate(self, request: Request, tell: Callable[[Piece], None] | None = None) -> Generation:
         """Runs a request to its end; `tell` hears each piece as soon as it is generated.
 

@@ -293,6 +293,37 @@ class Models:
         )
         return SoftPrompts(np.asarray(prompts, np.float32), experts, tuple(float(w) for w in shares), saved)
 
+    def photo_vector(self, patches: FloatArray) -> FloatArray:
+        """v_I, float32 [H] of unit length: the mean of a photo's soft prompts over its patches [P, F].
+
+        The paper (section 3.3) does not say how it pools.
+        """
+        return _unit(self.project(patches).prompts.mean(axis=0))
+
+    def query_vector(self, channel: mf.Channel, text: str, vector: FloatArray) -> FloatArray:
+        """v_Q, float32 [H] of unit length, for a channel of the bundle.
+
+        `text`: the refined query; `vector`: its vector by the text tower, float32 [D].
+        """
+        state = vector if channel.query == "text" else self.end_state(text)
+        if any(component.role == "dpe_query" for component in self.manifest.components):
+            state = self.session("dpe_query").run({"state": state[None]})["vector"][0]
+        return _unit(state)
+
+    def end_state(self, text: str) -> FloatArray:
+        """The decoder's hidden state at [EOS] after a text, float32 [H] (paper section 3.3.2).
+
+        [EOS] is the last of the tokens that end an answer; of a text too long for the cache, the beginning
+        is read.
+        """
+        model = self.language_model
+        ids = self.llm_tokenizer.encode(text).ids[: model.language.max_seq - 1]
+        return model.state((*ids, model.language.eos_ids[-1]))
+
+
+def _unit(vector: FloatArray) -> FloatArray:
+    return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-12), np.float32)
+
 
 def check_encoders(models: Models, meta: AlbumMeta, album: Path) -> None:
     """Raises RuntimeFailure, naming the command to run, if the album's vectors are from other encoders."""

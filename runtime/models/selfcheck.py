@@ -165,9 +165,9 @@ def replay(
     elif role == "llm_decoder" and language is not None:
         yield from _decoded(session, golden, language)
     else:
-        out = session.artifact.outputs[0].name
-        for patches in golden["patches"]:
-            yield np.asarray(session.run({session.artifact.inputs[0].name: patches[None]})[out], np.float32)
+        name, out = session.artifact.inputs[0].name, session.artifact.outputs[0].name
+        for rows in golden["states" if role == "dpe_query" else "patches"]:
+            yield np.asarray(session.run({name: rows[None]})[out], np.float32)
 
 
 def _decoded(session: Session, golden: dict[str, Array], language: Language) -> Iterator[FloatArray]:

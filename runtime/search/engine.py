@@ -28,7 +28,7 @@ from . import hits, paper_mode, refine
 from .album_facts import AlbumFacts
 from .answer import LAYERS, MODES, REFINEMENTS, Answer, Trace
 from .explain import cube_lines, cue_lines
-from .fused import FusedRanker, Ranked, Scope
+from .fused import SHARED, FusedRanker, Ranked, Scope, searched
 from .options import SILENT, Observer, SearchOptions
 from .query_reader import QueryReader
 
@@ -45,13 +45,18 @@ class _Refined:
     """The refined query Q̂ and its vectors, float32 [D].
 
     `how`: see Trace.refined_by. `plain`: the vector of `text`. `phrased`: `plain` blended with the vector of
-    a sentence that contains `text`.
+    a sentence that contains `text`. `projected`: v_Q of the channels of trained experts, by channel.
     """
 
     text: str
     how: str
     plain: FloatArray
     phrased: FloatArray
+    projected: dict[str, FloatArray]
+
+    def vectors(self, shared: FloatArray) -> dict[str, FloatArray]:
+        """The vector of each channel; `shared`: the one of the text tower's channels."""
+        return dict.fromkeys(SHARED, shared) | self.projected
 
 
 class Engine:
@@ -142,10 +147,12 @@ class Engine:
             if mode == "paper":
                 rows = reached if narrowed else cube.rows
                 nodes = np.maximum(linked, related)
-                ranked = paper_mode.rank(self.album, refined.plain, rows, nodes, options)
+                vectors = refined.vectors(refined.plain)
+                ranked = paper_mode.rank(self.album, vectors, rows, nodes, options)
             else:
                 scope = Scope(photos, cube, linked, related)
-                ranked = self._fused.rank(refined.text, refined.phrased, cues, scope, weights, observer)
+                vectors = refined.vectors(refined.phrased)
+                ranked = self._fused.rank(refined.text, vectors, cues, scope, weights, observer)
             with observer.step("vectors", "re-rank"):
                 positions = hits.order(self.album, ranked, k)
         trace = Trace(
@@ -197,7 +204,7 @@ class Engine:
         with observer.step("refine", "rewrite"):
             text, how = self._rewritten(query, cues, refined_by, options, observer)
         if options.vector is not None:
-            return _Refined(text, how, options.vector, options.vector)
+            return _Refined(text, how, options.vector, options.vector, {})
         vectors = []
         for wording in (text, PHRASING.format(text.rstrip(" .?!"))):
             with observer.step("refine", "tokenise"):
@@ -205,7 +212,18 @@ class Engine:
             with observer.step("refine", "text tower"):
                 vectors.append(self.models.text.embed(ids))
         plain, sentence = vectors
-        return _Refined(text, how, plain, np.asarray((1 - PHRASED) * plain + PHRASED * sentence, np.float32))
+        phrased = np.asarray((1 - PHRASED) * plain + PHRASED * sentence, np.float32)
+        with observer.step("refine", "query head"):
+            projected = self._projected(text, plain)
+        return _Refined(text, how, plain, phrased, projected)
+
+    def _projected(self, text: str, vector: FloatArray) -> dict[str, FloatArray]:
+        """v_Q for those channels of the bundle's trained experts that the album has."""
+        out = {}
+        for channel in self.models.manifest.channels:
+            if channel.name in self.album.channels():
+                out[channel.name] = self.models.query_vector(channel, text, vector)
+        return out
 
     def _rewritten(
         self, query: str, cues: Cues, refined_by: str, options: SearchOptions, observer: Observer
@@ -251,14 +269,15 @@ class Engine:
 
     def _open_all(self) -> None:
         zero = np.zeros(self.album.meta.dim, np.float32)
+        queries = dict.fromkeys(SHARED, zero) | self._projected("", zero)
         self.models.gazetteer.lookup("")
         self.models.text.encode([""])
         self.album.in_cubes([Cube(start=0, south=0.0, west=0.0)])
         self.album.match_entities(zero, np.zeros(1, np.int64), 2.0)
         self.album.words("photo")
         _ = self._facts.conversations
-        for channel in self.album.channels():
-            self.album.scores(channel, zero)
+        for channel in searched(self.album, queries):
+            self.album.scores(channel, queries[channel])
 
 
 def check(query: str, k: int, refined_by: str, mode: str) -> None:

@@ -6,6 +6,7 @@ excludes ("not in Paris").
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +21,9 @@ from . import ranking, refine
 from .album_facts import AlbumFacts
 from .options import Observer
 
-CHANNELS = ("text", "image")
+SHARED = ("text", "image")  # the channels whose queries are the text tower's vector
+# Channel → the vector of a query in it, float32 [dim].
+Vectors = Mapping[str, FloatArray]
 EXACT_ROWS = 20_000  # up to this many photos, scanning all costs less than choosing candidates
 # How many photos each layer proposes when there are more than EXACT_ROWS. On the development users, 60, 100
 # and 200 give the same recall@5 as ranking all photos does, to within 0.0002.
@@ -56,16 +59,25 @@ class Scope:
     related: FloatArray
 
 
-def cosines(album: Album, vector: FloatArray, rows: RowArray) -> dict[str, FloatArray]:
-    """Channel → float32 [rows]: the cosine of `vector` with each row's best vector of the channel.
+def cosines(album: Album, vectors: Vectors, rows: RowArray) -> dict[str, FloatArray]:
+    """Feature → float32 [rows]: the cosine of a channel's query with each row's best vector in it.
 
-    0 where a row has no vector, which is neutral: neither similar nor dissimilar.
+    A feature is called as its channel, up to the first ":". 0 where a row has no vector, which is neutral:
+    neither similar nor dissimilar.
     """
-    scores = {name: album.scores(name, vector, rows) for name in CHANNELS if name in album.channels()}
+    scores = {
+        name.partition(":")[0]: album.scores(name, vectors[name], rows) for name in searched(album, vectors)
+    }
     return {
         name: np.where(np.isfinite(values), values, np.float32(0.0)).astype(np.float32)
         for name, values in scores.items()
     }
+
+
+def searched(album: Album, vectors: Vectors) -> list[str]:
+    """The channels that both the album and the query have, in the query's order."""
+    have = album.channels()
+    return [name for name in vectors if name in have]
 
 
 class FusedRanker:
@@ -75,16 +87,16 @@ class FusedRanker:
         self._album, self._facts = album, facts
 
     def rank(
-        self, text: str, vector: FloatArray, cues: Cues, scope: Scope, weights: Ranking, observer: Observer
+        self, text: str, vectors: Vectors, cues: Cues, scope: Scope, weights: Ranking, observer: Observer
     ) -> Ranked:
-        """`text`: the refined query; `vector`: its embedding, float32 [D]."""
+        """`text`: the refined query; `vectors`: its embeddings."""
         with observer.step("vectors", "words (BM25)"):
             words = self._album.words(text)
         with observer.step("vectors", "candidates"):
-            rows, plan = self._candidates(words, vector, scope)
+            rows, plan = self._candidates(words, vectors, scope)
         clues = self._clues(cues)
         with observer.step("vectors", "features"):
-            features = self._features(words, vector, rows, scope, clues, observer)
+            features = self._features(words, vectors, rows, scope, clues, observer)
         observer.ranked(rows, features)
         with observer.step("vectors", "weights"):
             parts = ranking.weighted(features, weights)
@@ -110,7 +122,7 @@ class FusedRanker:
         # A cue that fits no photo is misread or wrong: it would only favour the photos without a date.
         return [clue for clue in clues if clue.inside.any()]
 
-    def _candidates(self, words: WordScores, vector: FloatArray, scope: Scope) -> tuple[RowArray, str]:
+    def _candidates(self, words: WordScores, vectors: Vectors, scope: Scope) -> tuple[RowArray, str]:
         """The rows to score, and how they were chosen, in one line.
 
         Up to EXACT_ROWS photos: all of them. Beyond: the best that each layer proposes, inside the cube and
@@ -118,17 +130,16 @@ class FusedRanker:
         channel.
         """
         photos, cube = scope.photos, scope.cube
-        channels = [name for name in CHANNELS if name in self._album.channels()]
+        channels = searched(self._album, vectors)
         if len(photos) <= EXACT_ROWS:
-            searched = " + ".join(channels) or "none"
-            return photos.rows, f"exact scan of {len(photos)} photos, channels {searched}"
+            named = " + ".join(channels) or "none"
+            return photos.rows, f"exact scan of {len(photos)} photos, channels {named}"
         among = None if photos.is_full else photos.rows
-        results = {name: self._album.search_vectors(name, vector, CANDIDATES, among) for name in channels}
+        search = self._album.search_vectors
+        results = {name: search(name, vectors[name], CANDIDATES, among) for name in channels}
         proposed = [result.rows for result in results.values()]
         if len(cube) < len(photos):
-            proposed += [
-                self._album.search_vectors(name, vector, CANDIDATES, cube.rows).rows for name in channels
-            ]
+            proposed += [search(name, vectors[name], CANDIDATES, cube.rows).rows for name in channels]
         for scores in (words.bm25, scope.linked, scope.related):
             positive = np.flatnonzero(scores > 0)
             for rows in (photos.keep(positive), cube.keep(positive)):
@@ -152,7 +163,7 @@ class FusedRanker:
     def _features(
         self,
         words: WordScores,
-        vector: FloatArray,
+        vectors: Vectors,
         rows: RowArray,
         scope: Scope,
         clues: list[ranking.Clue],
@@ -161,7 +172,7 @@ class FusedRanker:
         """Each layer's features of `rows`, unweighted: name of a field of Ranking → float32 [rows]."""
         context_words, context_coverage = ranking.context(words, self._facts.conversations, rows)
         with observer.step("vectors", "cosines, in features"):
-            by_channel = cosines(self._album, vector, rows)
+            by_channel = cosines(self._album, vectors, rows)
         return by_channel | {
             "words": words.bm25[rows],
             "coverage": words.coverage[rows],

@@ -12,7 +12,7 @@ from gamer.index import Album, EntityMatch, Photo, top
 from ..bundle.manifest import Ranking
 from . import ranking
 from .answer import Hit
-from .fused import CHANNELS, Ranked
+from .fused import SHARED, Ranked
 
 Positions = NDArray[np.int64]  # indices into Ranked.rows
 PREFERRED = 50  # the user's preferences may reorder this many of the best, or k if that is more
@@ -33,7 +33,7 @@ def presence(ranked: Ranked, positions: Positions, weights: Ranking) -> float:
     if not len(positions):
         return 0.0
     first = {name: float(values[positions[0]]) for name, values in ranked.features.items()}
-    cosine = max(first.get(name, 0.0) for name in CHANNELS)
+    cosine = max(first.get(name, 0.0) for name in SHARED)
     coverage = max(first.get("coverage", 0.0), first.get("context_coverage", 0.0))
     return ranking.presence(weights, cosine, coverage, first.get("cue", 0.0))
 
