@@ -21,6 +21,11 @@ COMMANDS = {
         "verify",
         "Check a bundle: hashes, sizes, and what runs here against torch again.",
     ),
+    "train": (
+        "gamer.export.training.cli",
+        "train",
+        "Train a recipe's projection experts on your own album.",
+    ),
     "index": ("gamer.main", "index", "Build an album index from photos or a JSONL; change it, look into it."),
     "search": ("gamer.runtime.cli.search", "search", "Find the photos that a sentence means."),
     "ask": (
@@ -46,7 +51,7 @@ COMMANDS = {
     ),
     "mcp": ("gamer.runtime.cli.mcp", "mcp", "Serve an album's tools to an assistant, by MCP."),
 }
-EXTRAS = {"export": "export", "verify": "export", "serve": "serve", "bench": "bench"}
+EXTRAS = {"export": "export", "verify": "export", "train": "export", "serve": "serve", "bench": "bench"}
 
 
 # `gamer index` has commands from two packages: those that need models, and those that only need the album.

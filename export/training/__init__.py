@@ -1,0 +1,7 @@
+"""Training of the projection experts on a person's own album (paper section 3.3): `gamer train`.
+
+`pairs` reads ⟨photo, memory⟩ from an album, `features` runs the frozen image tower over the photos once,
+`projection` is what is trained, `start` its closed-form beginning, `sft` the loop over the `losses`, and
+`run_folder` keeps its state, so that a killed training goes on. What comes out is the directory that
+`gamer export --weights dpe=DIR` takes.
+"""

@@ -1,0 +1,115 @@
+"""Patch features of photos by the frozen image tower, computed once and kept beside the training."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from gamer.index import IngestError, load_pixels
+from gamer.runtime.errors import RuntimeFailure
+from gamer.runtime.models.image import prepare
+
+from ..components import components, fixtures
+from ..errors import ExportError
+from ..settings import Settings
+
+Progress = Callable[[int, int], None]  # done, total
+_BATCH = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """`patches`: float16 [N, P, F]. `labels`: float32 [N, C] probabilities; None if the tower has no labels.
+
+    `readable`: bool [N]; the rows of a picture that could not be read are zeros.
+    """
+
+    patches: NDArray[np.float16]
+    labels: NDArray[np.float32] | None
+    readable: NDArray[np.bool_]
+
+
+def encode(
+    settings: Settings, paths: Sequence[Path], folder: Path, key: str, progress: Progress | None = None
+) -> Features:
+    """The features of `paths`, read from `folder` as far as they are there for `key`.
+
+    `key`: a digest of the pictures. An interrupted call is continued. Raises ExportError on a full disk.
+    """
+    tower = components.build(settings, "image_tower", "fp32").module
+    patches, width = components.features(settings)
+    classes = 1000 if settings.model("image") == components.CONSE else 0
+    store = _Store(folder, key, (len(paths), patches, width), classes)
+    spec = fixtures.image_spec(settings)
+    for start in range(store.done, len(paths), _BATCH):
+        batch = range(start, min(start + _BATCH, len(paths)))
+        images = [_prepared(paths[n], spec) for n in batch]
+        good = [n for n, image in zip(batch, images, strict=True) if image is not None]
+        if good:
+            stacked = np.concatenate([image for image in images if image is not None])
+            with torch.no_grad():
+                out = tower(torch.from_numpy(stacked))
+            store.patches[good] = out[1].numpy()
+            if store.labels is not None:
+                store.labels[good] = out[2].numpy()
+            store.readable[good] = True
+        store.commit(batch.stop)
+        if progress:
+            progress(batch.stop, len(paths))
+    return Features(store.patches, store.labels, np.asarray(store.readable, np.bool_))
+
+
+def _prepared(path: Path, spec: object) -> NDArray[np.float32] | None:
+    try:
+        return prepare(load_pixels(path), spec)  # type: ignore[arg-type]
+    except (IngestError, RuntimeFailure):
+        return None
+
+
+class _Store:
+    """Arrays in files, filled from the front; `done` rows are certain."""
+
+    def __init__(self, folder: Path, key: str, shape: tuple[int, int, int], classes: int) -> None:
+        self._told = folder / "features.json"
+        self._wanted = {"key": key, "shape": list(shape), "classes": classes}
+        told = _read(self._told)
+        fresh = {name: told.get(name) for name in self._wanted} != self._wanted
+        self.done = 0 if fresh else told["done"]
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            mode = "w+" if fresh else "r+"
+            self.patches = _array(folder / "patches.npy", mode, np.float16, shape)
+            self.labels = (
+                _array(folder / "labels.npy", mode, np.float32, (shape[0], classes)) if classes else None
+            )
+            self.readable = _array(folder / "readable.npy", mode, np.bool_, shape[:1])
+        except (OSError, ValueError) as error:
+            raise ExportError(f"{folder}: features cannot be kept there ({error})") from None
+
+    def commit(self, done: int) -> None:
+        for array in (self.patches, self.labels, self.readable):
+            if array is not None:
+                array.flush()
+        aside = self._told.with_suffix(".aside")
+        aside.write_text(json.dumps({**self._wanted, "done": done}), encoding="utf-8")
+        aside.replace(self._told)
+        self.done = done
+
+
+def _array(path: Path, mode: str, dtype: type, shape: tuple[int, ...]) -> Any:
+    return np.lib.format.open_memmap(path, mode=mode, dtype=dtype, shape=shape if mode == "w+" else None)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, dict) and isinstance(told.get("done"), int) else {}

@@ -1,0 +1,77 @@
+"""⟨photo, memory⟩ pairs of an album: what the experts are trained on."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from gamer.index import Album, Photo
+
+from ..errors import ExportError
+
+# Memories that the device derived from the pixels or the position: they are not a person's words.
+DERIVED = ("label", "place", "ocr", "people")
+_BATCH = 512
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Photos with pixels, and what their owner said of them.
+
+    `paths`: [N], in the album's order. `memories`: [N], the texts of each photo; none for a photo that
+    is used by its pixels alone. `missing`: photos of the album whose file is not there, or that have none.
+    """
+
+    paths: tuple[Path, ...]
+    memories: tuple[tuple[str, ...], ...]
+    missing: int
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All memories, photo by photo."""
+        return tuple(text for texts in self.memories for text in texts)
+
+    @property
+    def owners(self) -> tuple[int, ...]:
+        """The photo of each of `texts`."""
+        return tuple(n for n, texts in enumerate(self.memories) for _ in texts)
+
+    def digest(self) -> str:
+        """SHA-256 in hex over the paths, the files' sizes and times, and the memories."""
+        sha = hashlib.sha256()
+        for path, texts in zip(self.paths, self.memories, strict=True):
+            found = path.stat()
+            sha.update(repr((str(path), found.st_size, found.st_mtime_ns, texts)).encode())
+        return sha.hexdigest()
+
+
+def read(album: Path, until: int | None = None) -> Pairs:
+    """The pairs of an album; memories of photos taken at or after `until` (ms, wall time) are left out.
+
+    A photo without a time keeps its memories. Raises AlbumError, and ExportError if no photo with a memory
+    has its pixels here.
+    """
+    paths, memories, missing = list[Path](), list[tuple[str, ...]](), 0
+    with Album.open(album) as opened:
+        for start in range(0, len(opened), _BATCH):
+            for photo in opened.photos(range(start, min(start + _BATCH, len(opened)))):
+                path = None if photo.path is None else Path(photo.path)
+                if path is None or not path.is_file():
+                    missing += 1
+                    continue
+                paths.append(path)
+                memories.append(_told(photo, until))
+    if not any(memories):
+        raise ExportError(
+            f"{album}: no photo with a memory has its pixels here ({len(paths)} photos with pixels, "
+            f"{missing} without): index a folder or a JSONL whose photos have both"
+        )
+    return Pairs(tuple(paths), tuple(memories), missing)
+
+
+def _told(photo: Photo, until: int | None) -> tuple[str, ...]:
+    if until is not None and photo.wall is not None and photo.wall >= until:
+        return ()
+    texts = (m.text.strip() for m in photo.memories if m.source not in DERIVED)
+    return tuple(dict.fromkeys(text for text in texts if text))

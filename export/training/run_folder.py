@@ -1,0 +1,135 @@
+"""The folder of a training: its state after each epoch, its log, and the checkpoint that comes out.
+
+`DIR/config.json` and `DIR/model.safetensors` are the checkpoint (components/experts.py). `DIR/training/`
+holds what a killed training goes on from: `told.json` (the settings and data that it is of),
+`state.safetensors` (epochs done, parameters and Adam's moments), the photos' features, and `log.csv`. Files
+are written aside and renamed. One training at a time has the folder.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..components.experts import MODEL_TYPE
+from ..errors import ExportError
+from .projection import Projection
+
+Told = dict[str, Any]
+
+
+class RunFolder:
+    """`told`: what the training is of, as JSON values; a state of something else is not continued."""
+
+    def __init__(self, out: Path, told: Told) -> None:
+        self.out, self.inner, self.told = out, out / "training", told
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Holds the folder. Raises ExportError if another training has it, or if it cannot be written."""
+        from filelock import FileLock, Timeout
+
+        try:
+            self.inner.mkdir(parents=True, exist_ok=True)
+            with FileLock(self.inner / "lock", timeout=0):
+                yield
+        except Timeout:
+            raise ExportError(
+                f"{self.out}: another training writes here: wait for it, or give another -o"
+            ) from None
+        except OSError as error:
+            raise ExportError(
+                f"{self.out}: cannot be written ({error.strerror}): free space, or give another -o"
+            ) from None
+
+    def resume(self, model: Projection, optimiser: torch.optim.Optimizer) -> int:
+        """The epochs that an interrupted training of the same finished, after loading it; 0 for none.
+
+        Raises ExportError if the folder holds a training of something else.
+        """
+        path = self.inner / "told.json"
+        if not path.exists():
+            _write(path, self.told)
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+            other = [name for name, value in self.told.items() if found.get(name) != value]
+        except (OSError, ValueError, AttributeError, RecursionError) as error:
+            raise ExportError(f"{path}: cannot be read ({error}): delete {self.inner}") from None
+        if other:
+            names = ", ".join(other)
+            raise ExportError(
+                f"{self.out}: a training with another {names} is there: give another -o, or delete it"
+            )
+        state = self.inner / "state.safetensors"
+        return self._load(state, model, optimiser) if state.exists() else 0
+
+    def _load(self, path: Path, model: Projection, optimiser: torch.optim.Optimizer) -> int:
+        from safetensors import SafetensorError
+        from safetensors.torch import load_file
+
+        try:
+            tensors = load_file(path)
+            for name, parameter in model.named_parameters():
+                with torch.no_grad():
+                    parameter.copy_(tensors[f"model.{name}"])
+                optimiser.state[parameter] = {
+                    key: tensors[f"{key}.{name}"] for key in ("step", "exp_avg", "exp_avg_sq")
+                }
+            return int(tensors["epochs"])
+        except (OSError, KeyError, RuntimeError, SafetensorError) as error:
+            raise ExportError(f"{path}: not a whole state ({str(error)[:80]}): delete {self.inner}") from None
+
+    def keep(self, model: Projection, optimiser: torch.optim.Optimizer, epochs: int) -> None:
+        """Stores the state after `epochs`."""
+        tensors = {"epochs": torch.tensor(epochs)}
+        tensors |= {f"model.{name}": p.detach().contiguous() for name, p in model.named_parameters()}
+        for name, parameter in model.named_parameters():
+            for key, value in optimiser.state.get(parameter, {}).items():
+                tensors[f"{key}.{name}"] = value.contiguous()
+        _save(self.inner / "state.safetensors", tensors)
+
+    def log(self, row: dict[str, float]) -> None:
+        """Appends a row to log.csv, with a heading if the file is new."""
+        path = self.inner / "log.csv"
+        fresh = not path.exists()
+        with path.open("a", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, list(row))
+            if fresh:
+                writer.writeheader()
+            writer.writerow(row)
+
+    def publish(self, model: Projection) -> None:
+        """Writes the checkpoint: tensors first, so that a config.json means a whole one."""
+        sizes, side = model.sizes, model.side
+        tensors = {name: p.detach().contiguous() for name, p in model.named_parameters()}
+        _save(self.out / "model.safetensors", tensors)
+        config: Told = {"model_type": MODEL_TYPE, **dataclasses.asdict(sizes), "query": side.query}
+        if side.width:
+            config["head"] = {"width": side.width, "slots": side.slots}
+        _write(self.out / "config.json", config | {"training": self.told})
+
+
+def _save(path: Path, tensors: dict[str, Tensor]) -> None:
+    from safetensors.torch import save_file
+
+    aside = path.with_suffix(".aside")
+    try:
+        save_file(tensors, aside)
+        aside.replace(path)
+    except Exception as error:  # safetensors raises its own class for a full disk
+        aside.unlink(missing_ok=True)
+        raise ExportError(f"{path}: cannot be written ({str(error)[:80]}): the last state is kept") from None
+
+
+def _write(path: Path, value: Told) -> None:
+    aside = path.with_suffix(".aside")
+    aside.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    aside.replace(path)
