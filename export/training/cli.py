@@ -118,7 +118,7 @@ def train(
                 status.update(f"{what} {done} of {total}")
 
             def report(epoch: sft.Epoch) -> None:
-                console.print(epoch_text(epoch), highlight=False)
+                console.print(epoch_text(epoch), highlight=False, soft_wrap=True)
 
             trained = sft.train(settings, album, out, options, stage, report)
     except (ExportError, AlbumError) as error:

@@ -50,11 +50,8 @@ class RunFolder:
                 f"{self.out}: cannot be written ({error.strerror}): free space, or give another -o"
             ) from None
 
-    def resume(self, model: Projection, optimiser: torch.optim.Optimizer) -> int:
-        """The epochs that an interrupted training of the same finished, after loading it; 0 for none.
-
-        Raises ExportError if the folder holds a training of something else.
-        """
+    def check(self) -> None:
+        """Raises ExportError if the folder holds a training of something else; else it now holds this one."""
         path = self.inner / "told.json"
         if not path.exists():
             _write(path, self.told)
@@ -64,10 +61,13 @@ class RunFolder:
         except (OSError, ValueError, AttributeError, RecursionError) as error:
             raise ExportError(f"{path}: cannot be read ({error}): delete {self.inner}") from None
         if other:
-            names = ", ".join(other)
             raise ExportError(
-                f"{self.out}: a training with another {names} is there: give another -o, or delete it"
+                f"{self.out}: a training with another {', '.join(other)} is there: give another -o, or "
+                "delete it"
             )
+
+    def resume(self, model: Projection, optimiser: torch.optim.Optimizer) -> int:
+        """The epochs that an interrupted training finished, after loading its state; 0 for none."""
         state = self.inner / "state.safetensors"
         return self._load(state, model, optimiser) if state.exists() else 0
 

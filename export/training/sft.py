@@ -100,28 +100,45 @@ def train(
     told = {"recipe": settings.recipe, "sources": dict(settings.sources), "data": key, **asdict(options)}
     run = RunFolder(out, told)
     with run.held():
+        run.check()
         seen = features.encode(settings, data.paths, run.inner, key, lambda a, b: stage("photos", a, b))
         known = _known(settings, data, options, seen, stage)
         slots = 0 if known.names is None else len(known.names)
         side = QuerySide(options.query, known.states.shape[1], slots)
         torch.manual_seed(options.seed)
         model = Projection(sizes, side, settings.chosen.rho)
-        optimiser = torch.optim.AdamW(
-            model.parameters(), lr=options.rate, weight_decay=options.decay, foreach=False
-        )
-        done = run.resume(model, optimiser)
-        if not done and options.start == "closed":
-            start.initialise(model, seen, known)
-        loop = _Loop(model, optimiser, seen, known, options)
-        epochs = []
-        for epoch in range(done, options.epochs):
-            epochs.append(loop.epoch(epoch, done))
-            run.keep(model, optimiser, epoch + 1)
-            run.log({name: value for name, value in asdict(epochs[-1]).items() if name != "of"})
-            report(epochs[-1])
-        run.publish(model)
+        done, epochs = fit(model, seen, known, options, run, report)
     count = sum(p.numel() for p in model.parameters())
-    return Trained(out, len(data.paths), len(data.texts), data.missing, count, done, tuple(epochs))
+    return Trained(out, len(data.paths), len(data.texts), data.missing, count, done, epochs)
+
+
+def fit(
+    model: Projection,
+    seen: features.Features,
+    known: start.Known,
+    options: Options,
+    run: RunFolder,
+    report: Report,
+) -> tuple[int, tuple[Epoch, ...]]:
+    """Trains `model` in place and publishes it; the caller holds the folder.
+
+    Returns how many epochs an earlier run had finished, and what those of this one were. Raises ExportError.
+    """
+    optimiser = torch.optim.AdamW(
+        model.to(device()).parameters(), lr=options.rate, weight_decay=options.decay, foreach=False
+    )
+    done = run.resume(model, optimiser)
+    if not done and options.start == "closed":
+        start.initialise(model.cpu(), seen, known)
+        model.to(device())
+    loop, epochs = _Loop(model, optimiser, seen, known, options), list[Epoch]()
+    for epoch in range(done, options.epochs):
+        epochs.append(loop.epoch(epoch, done))
+        run.keep(model, optimiser, epoch + 1)
+        run.log({name: value for name, value in asdict(epochs[-1]).items() if name != "of"})
+        report(epochs[-1])
+    run.publish(model)
+    return done, tuple(epochs)
 
 
 def _known(
@@ -154,7 +171,6 @@ class _Loop:
     ) -> None:
         self.model, self.optimiser, self.options = model, optimiser, options
         self.device = device()
-        self.model.to(self.device)
         self._patches, self._states = seen.patches, known.states
         self._owners = np.asarray(known.owners)
         self._begun = time.monotonic()

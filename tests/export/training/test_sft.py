@@ -1,0 +1,167 @@
+"""The loop without models: it learns, it goes on where it was killed, and what is wrong loses nothing."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the export extra")
+from safetensors.torch import load_file
+
+from gamer.export.checkpoints.checkpoint import open_checkpoint
+from gamer.export.components import experts
+from gamer.export.components.experts import QuerySide
+from gamer.export.errors import ExportError
+from gamer.export.training import sft, start
+from gamer.export.training.projection import Projection
+from gamer.export.training.run_folder import RunFolder
+from tests.export.training.test_projection import CLASSES, SIZES, WIDTH, found, made_up
+
+OPTIONS = sft.Options(epochs=4, batch=16, rate=1e-3, seed=7)
+
+
+def run(
+    folder: Path, options: sft.Options = OPTIONS, report: sft.Report = lambda epoch: None
+) -> tuple[Projection, int, tuple[sft.Epoch, ...]]:
+    features, states, names, _ = made_up()
+    known = start.Known(states[:30], list(range(30)), names)
+    torch.manual_seed(options.seed)
+    model = Projection(SIZES, QuerySide("text", WIDTH, CLASSES), rho=0.7)
+    kept = RunFolder(folder, {"recipe": "made up", "rate": options.rate})
+    with kept.held():
+        kept.check()
+        return model, *sft.fit(model, features, known, options, kept, report)
+
+
+def test_training_from_random_numbers_finds_photos_of_the_kind_that_is_meant(tmp_path: Path) -> None:
+    options = replace(OPTIONS, start="random", epochs=30, rate=3e-3)
+    model, _, epochs = run(tmp_path / "dpe", options)
+    features, states, _, kinds = made_up()
+    assert epochs[-1].contrastive < 0.7 * epochs[0].contrastive
+    assert found(model.cpu(), features, states, kinds) > 0.6
+
+
+def test_a_weight_on_the_entropy_makes_the_router_choose_fewer(tmp_path: Path) -> None:
+    few = run(tmp_path / "few", replace(OPTIONS, epochs=20, rate=1e-2, entropy=5.0))[2]
+    assert few[-1].entropy < few[0].entropy and few[-1].experts < 3.0
+
+
+def test_a_killed_training_ends_where_a_whole_one_does(tmp_path: Path) -> None:
+    class Killed(Exception):
+        pass
+
+    def kill(epoch: sft.Epoch) -> None:
+        if epoch.epoch == 2:
+            raise Killed
+
+    with pytest.raises(Killed):
+        run(tmp_path / "killed", report=kill)
+    assert not (tmp_path / "killed" / "config.json").exists()
+    _, resumed, epochs = run(tmp_path / "killed")
+    assert resumed == 2 and [epoch.epoch for epoch in epochs] == [3, 4]
+    run(tmp_path / "whole")
+    whole, killed = (load_file(tmp_path / name / "model.safetensors") for name in ("whole", "killed"))
+    assert whole.keys() == killed.keys()
+    for name, tensor in whole.items():
+        torch.testing.assert_close(killed[name], tensor, rtol=1e-4, atol=1e-5)
+    assert len((tmp_path / "killed" / "training" / "log.csv").read_text().splitlines()) == 5
+
+
+def test_the_checkpoint_is_what_an_export_takes(tmp_path: Path) -> None:
+    model, _, _ = run(tmp_path / "dpe")
+    opened = open_checkpoint(None, str(tmp_path / "dpe"))
+    side = experts.query_side(opened)
+    assert side == QuerySide("text", WIDTH, CLASSES)
+    head = experts.query_head(side, SIZES.hidden, opened)
+    state = torch.randn(1, WIDTH)
+    with torch.no_grad():
+        torch.testing.assert_close(head.module(state), model.query(state))
+    patches = torch.randn(1, 5, SIZES.features)
+    router = experts.component("dpe_router", 5, SIZES, opened)
+    with torch.no_grad():
+        torch.testing.assert_close(router.module(patches), model(patches)[1])
+    assert len(experts.identity(SIZES, opened)) == 8
+
+
+def test_another_training_in_the_folder_is_refused_and_kept(tmp_path: Path) -> None:
+    run(tmp_path / "dpe")
+    before = (tmp_path / "dpe" / "model.safetensors").read_bytes()
+    with pytest.raises(ExportError, match="a training with another rate is there"):
+        run(tmp_path / "dpe", replace(OPTIONS, rate=0.5))
+    assert (tmp_path / "dpe" / "model.safetensors").read_bytes() == before
+
+
+def _hold(folder: Path, ready: multiprocessing.synchronize.Event) -> None:
+    with RunFolder(folder, {}).held():
+        ready.set()
+        multiprocessing.Event().wait(60)
+
+
+def test_two_trainings_do_not_share_a_folder(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    ready = context.Event()
+    other = context.Process(target=_hold, args=(tmp_path / "dpe", ready))
+    other.start()
+    try:
+        assert ready.wait(60)
+        with pytest.raises(ExportError, match="another training writes here"):
+            run(tmp_path / "dpe")
+    finally:
+        other.kill()
+        other.join()
+    run(tmp_path / "dpe", replace(OPTIONS, epochs=1))  # a killed one leaves no lock
+
+
+def test_a_loss_that_is_not_a_number_keeps_the_last_state(tmp_path: Path) -> None:
+    def spoil(epoch: sft.Epoch) -> None:
+        if epoch.epoch == 2:
+            with torch.no_grad():
+                for parameter in models[0].parameters():
+                    parameter.fill_(torch.nan)
+
+    models: list[Projection] = []
+    features, states, names, _ = made_up()
+    known = start.Known(states[:30], list(range(30)), names)
+    model = Projection(SIZES, QuerySide("text", WIDTH, CLASSES), rho=0.7)
+    models.append(model)
+    kept = RunFolder(tmp_path / "dpe", {})
+    with kept.held(), pytest.raises(ExportError, match="the loss is not a number: the last state is kept"):
+        sft.fit(model, features, known, OPTIONS, kept, spoil)
+    state = load_file(tmp_path / "dpe" / "training" / "state.safetensors")
+    assert int(state["epochs"]) == 2
+    assert all(bool(torch.isfinite(tensor).all()) for tensor in state.values())
+    assert not (tmp_path / "dpe" / "config.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "message"),
+    [
+        ("told.json", "cannot be read"),
+        ("state.safetensors", "not a whole state"),
+    ],
+)
+def test_a_damaged_state_is_named(tmp_path: Path, spoilt: str, message: str) -> None:
+    run(tmp_path / "dpe", replace(OPTIONS, epochs=1))
+    path = tmp_path / "dpe" / "training" / spoilt
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises(ExportError, match=message):
+        run(tmp_path / "dpe")
+
+
+def test_a_query_side_that_cannot_be_is_refused(tmp_path: Path) -> None:
+    run(tmp_path / "dpe", replace(OPTIONS, epochs=0))
+    config = json.loads((tmp_path / "dpe" / "config.json").read_text())
+    for changes in (
+        {"query": "image"},
+        {"head": {"width": 1 << 40, "slots": 0}},
+        {"head": {"width": "16"}},
+        {"head": 7},
+        {"query": "text", "head": {}},
+    ):
+        (tmp_path / "dpe" / "config.json").write_text(json.dumps(config | changes))
+        with pytest.raises(ExportError, match=r"config.json has query"):
+            experts.query_side(open_checkpoint(None, str(tmp_path / "dpe")))

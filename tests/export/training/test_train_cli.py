@@ -1,0 +1,111 @@
+"""`gamer train` as a process, on packaged photographs with the packaged models, and its errors."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the export extra")
+from gamer.export.components import components, fixtures, states
+from gamer.export.settings import Settings
+from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, Memory, Photo
+
+TRAIN = [sys.executable, "-m", "gamer.main", "train"]
+WORDS = {"chelsea.png": "my cat looks at me", "coffee.png": "a cup of coffee", "china.jpg": "the old temple"}
+
+
+def album(folder: Path, words: dict[str, str] = WORDS) -> Path:
+    """An album of the packaged photographs; those in `words` have a memory. It has no vectors."""
+    path = folder / "a.gamer"
+    with AlbumWriter.create(path, AlbumMeta("text", "image", 4, 0.5)) as writer:
+        rows = []
+        for file in fixtures.paths()[:8] + fixtures.paths()[-2:]:
+            told = (Memory("note", words[file.name]),) if file.name in words else ()
+            rows.append(Encoded(Photo(file.name, str(file), memories=told), {}, ()))
+        writer.add(rows)
+        writer.finish(lambda names: np.zeros((len(names), 4), np.float32))
+    return path
+
+
+def train(*args: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*TRAIN, *map(str, args)], capture_output=True, text=True, timeout=600)
+
+
+@pytest.mark.slow
+def test_a_checkpoint_is_trained_and_exported_as_a_channel(tmp_path: Path) -> None:
+    out = tmp_path / "dpe"
+    done = train("pocket", "-a", album(tmp_path), "-o", out, "--epochs", 2, "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["photos"], told["memories"], told["missing"], len(told["epochs"])) == (10, 3, 0, 2)
+    assert "epoch 2 of 2" in done.stderr
+    settings = Settings("pocket", sources=(("dpe", str(out)),))
+    assert components.roles(settings).count("dpe_query") == 1
+    channel = components.channel(settings)
+    assert channel is not None and (channel.query, channel.dim) == ("text", 576)
+    head = components.build(settings, "dpe_query", "fp32")
+    vectors = states.of_queries(settings, "text", list(WORDS.values()))
+    with torch.no_grad():
+        asked = torch.cat([head.module(torch.from_numpy(row[None])) for row in vectors])
+        shown = []
+        for (patches,) in fixtures.patches(settings, tuple(WORDS)):
+            experts = [components.build(settings, f"dpe_expert_{n}", "fp32").module for n in range(3)]
+            shares = components.build(settings, "dpe_router", "fp32").module(torch.from_numpy(patches))[0]
+            prompts = [expert(torch.from_numpy(patches)).mean(1)[0] for expert in experts]
+            shown.append(sum(share * prompt for share, prompt in zip(shares, prompts, strict=True)))
+    scores = asked @ torch.nn.functional.normalize(torch.stack(shown), dim=-1).T  # type: ignore[arg-type]
+    assert scores.argmax(dim=1).tolist() == [0, 1, 2]
+    again = train("pocket", "-a", album(tmp_path), "-o", out, "--epochs", 3)
+    assert again.returncode == 1 and "a training with another epochs is there" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("recipe", "words", "message"),
+    [
+        ("clip-vit-b32", WORDS, "has no part 'dpe'|has no experts"),
+        ("nonsense", WORDS, "unknown recipe 'nonsense'"),
+        ("pocket", {}, "no photo with a memory has its pixels here"),
+    ],
+)
+def test_what_cannot_be_trained_on_is_said_in_one_line(
+    tmp_path: Path, recipe: str, words: dict[str, str], message: str
+) -> None:
+    done = train(recipe, "-a", album(tmp_path, words), "-o", tmp_path / "dpe")
+    assert done.returncode == 1 and not done.stdout
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    assert any(part in done.stderr for part in message.split("|"))
+    assert not (tmp_path / "dpe").exists()
+
+
+def test_an_album_that_is_not_there_is_named(tmp_path: Path) -> None:
+    done = train("pocket", "-a", tmp_path / "none.gamer", "-o", tmp_path / "dpe")
+    assert done.returncode == 1 and "no such album" in done.stderr
+
+
+def test_photos_without_pixels_are_counted_and_later_memories_withheld(tmp_path: Path) -> None:
+    from gamer.export.training import pairs
+
+    path = album(tmp_path)
+    with AlbumWriter.extend(path) as writer:
+        gone = Photo("gone", str(tmp_path / "gone.jpg"), memories=(Memory("note", "it was here"),))
+        file = fixtures.paths()[0]
+        late = Photo(
+            "late",
+            str(file),
+            taken_at=2000,
+            memories=(Memory("note", "日の出, спасибо"), Memory("label", "x")),
+        )
+        writer.add([Encoded(gone, {}, ()), Encoded(late, {}, ())])
+        writer.finish(lambda names: np.zeros((len(names), 4), np.float32))
+    whole, until = pairs.read(path), pairs.read(path, until=1000)
+    assert (whole.missing, len(whole.paths), len(whole.texts)) == (1, 11, 4)
+    assert "日の出, спасибо" in whole.texts and "x" not in whole.texts
+    assert len(until.texts) == 3 and len(until.paths) == 11
+    assert whole.digest() != until.digest()
+    with Album.open(path) as opened:
+        assert len(opened) == 12
