@@ -58,7 +58,7 @@ def test_a_checkpoint_is_trained_and_exported_as_a_channel(tmp_path: Path) -> No
             shares = components.build(settings, "dpe_router", "fp32").module(torch.from_numpy(patches))[0]
             prompts = [expert(torch.from_numpy(patches)).mean(1)[0] for expert in experts]
             shown.append(sum(share * prompt for share, prompt in zip(shares, prompts, strict=True)))
-    scores = asked @ torch.nn.functional.normalize(torch.stack(shown), dim=-1).T  # type: ignore[arg-type]
+    scores = asked @ torch.nn.functional.normalize(torch.stack(shown), dim=-1).T
     assert scores.argmax(dim=1).tolist() == [0, 1, 2]
     again = train("pocket", "-a", album(tmp_path), "-o", out, "--epochs", 3)
     assert again.returncode == 1 and "a training with another epochs is there" in again.stderr
