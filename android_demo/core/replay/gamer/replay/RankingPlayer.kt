@@ -12,7 +12,7 @@ import org.json.JSONObject
 
 /** Suite `ranking`. */
 object RankingPlayer {
-    private val FEATURES = listOf("text", "image", "words", "coverage", "context_words", "context_coverage", "entity", "related", "cue")
+    private val FEATURES = listOf("text", "image", "dpe", "words", "coverage", "context_words", "context_coverage", "entity", "related", "cue")
 
     fun play(g: JSONObject): Any? = when (g.getString("op")) {
         "rank" -> rank(g)
@@ -26,8 +26,10 @@ object RankingPlayer {
     fun weights(g: JSONObject): Ranking {
         val w = g.getJSONObject("weights")
         fun of(name: String) = w.getDouble(name)
+        // Fixtures of rankings without experts do not name their weight.
+        val dpe = if (w.has("dpe")) of("dpe") else Ranking().dpe
         return Ranking(
-            of("text"), of("image"), of("words"), of("coverage"), of("context_words"), of("context_coverage"), of("entity"), of("related"), of("cue"),
+            of("text"), of("image"), dpe, of("words"), of("coverage"), of("context_words"), of("context_coverage"), of("entity"), of("related"), of("cue"),
             of("here"), of("here_cosine"), of("here_coverage"), of("here_cue"),
         )
     }

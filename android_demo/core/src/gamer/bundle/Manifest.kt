@@ -86,6 +86,7 @@ data class Thresholds(val delta: Double, val rho: Double, val k: Int, val deltaF
 data class Ranking(
     val text: Double = 7.6,
     val image: Double = 4.6,
+    val dpe: Double = 12.0,
     val words: Double = 0.16,
     val coverage: Double = 1.34,
     val contextWords: Double = 0.063,
@@ -101,6 +102,7 @@ data class Ranking(
     fun weight(name: String): Double = when (name) {
         "text" -> text
         "image" -> image
+        "dpe" -> dpe
         "words" -> words
         "coverage" -> coverage
         "context_words" -> contextWords
@@ -111,6 +113,14 @@ data class Ranking(
         else -> throw IllegalArgumentException(name)
     }
 }
+
+/**
+ * Vectors of photos from trained experts (paper section 3.3), for layer 3. [name]: in the album; the part
+ * before the first ":" names its weight in [Ranking], the last is a digest of the experts, so that no vector
+ * is compared with another bundle's. [query]: whose state becomes v_Q, "text" (the text tower's vector) or
+ * "llm" (the decoder's state). [dim]: of the vectors.
+ */
+data class Channel(val name: String, val query: String, val dim: Int)
 
 /** A file of the bundle that is not an artifact: tokenizer, labels, gazetteer, fixture, notice. */
 data class DataFile(val name: String, override val path: String, override val bytes: Long, override val sha256: String) : Promised
@@ -130,6 +140,7 @@ data class PrefixFile(
  * The content of `manifest.json`, typed. Fields that only reports use (tools, most of parity) are checked but
  * not stored. [preprocessing]: null without an image tower; [language]: null without a language model.
  * [randomParts]: the parts that were filled with random numbers on request; searches refuse such a bundle.
+ * [channels]: those that trained experts add to "text" and "image".
  */
 data class Manifest(
     val schemaVersion: Int,
@@ -149,6 +160,7 @@ data class Manifest(
     val prefixes: List<PrefixFile>,
     val ranking: Ranking?,
     val randomParts: List<String>,
+    val channels: List<Channel>,
 ) {
     /** The decoder's parameters. Raises [BundleError] for a bundle without a language model. */
     fun decoder(): Language = language

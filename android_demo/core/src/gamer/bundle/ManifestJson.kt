@@ -19,9 +19,11 @@ object ManifestJson {
     private val PROVEN = listOf("minimum", "mean", "top1", "top1_threshold", "inputs", "executed_by", "kernels")
     private val MORE = listOf("window", "rope_theta_local", "buckets", "distance", "start_id")
     private val WEIGHTS = listOf(
-        "text", "image", "words", "coverage", "context_words", "context_coverage", "entity", "related", "cue", "here", "here_cosine", "here_coverage",
-        "here_cue",
+        "text", "image", "dpe", "words", "coverage", "context_words", "context_coverage", "entity", "related", "cue", "here", "here_cosine",
+        "here_coverage", "here_cue",
     )
+    private val CHANNEL = Regex("dpe:[a-z]{1,16}:[0-9a-f]{8}")
+    private val ASKED = setOf("text", "llm")
 
     fun parse(text: String, where: String): Manifest {
         val raw = try {
@@ -44,7 +46,7 @@ object ManifestJson {
     }
 
     private fun read(raw: Any?): Manifest {
-        val f = Fields(raw, "manifest", TOP, listOf("prefixes", "ranking", "settings", "random_parts"))
+        val f = Fields(raw, "manifest", TOP, listOf("prefixes", "ranking", "settings", "random_parts", "channels"))
         if (f.has("settings") && f.any("settings") != null) f.texts("settings")
         f.texts("tools")
         return Manifest(
@@ -54,6 +56,7 @@ object ManifestJson {
             if (f.has("prefixes")) f.list("prefixes", ::prefixFile) else emptyList(),
             if (f.has("ranking") && f.any("ranking") != null) ranking(f.any("ranking")) else null,
             if (f.has("random_parts")) f.list("random_parts") { value, at -> Fields.textOf(value, at) } else emptyList(),
+            if (f.has("channels")) f.list("channels", ::channel) else emptyList(),
         )
     }
 
@@ -126,13 +129,18 @@ object ManifestJson {
         return PrefixFile(f.text("prompt"), f.text("target"), f.int("tokens"), f.text("made_from"), f.text("path"), f.long("bytes"), f.text("sha256"))
     }
 
+    private fun channel(raw: Any?, at: String): Channel {
+        val f = Fields(raw, at, listOf("name", "query", "dim"))
+        return Channel(f.text("name"), f.text("query"), f.int("dim"))
+    }
+
     private fun ranking(raw: Any?): Ranking {
         val f = Fields(raw, "manifest.ranking", emptyList(), WEIGHTS + "fitted")
         if (f.has("fitted")) f.text("fitted")
         val d = Ranking()
         fun w(name: String, default: Double) = if (f.has(name)) f.real(name) else default
         return Ranking(
-            w("text", d.text), w("image", d.image), w("words", d.words), w("coverage", d.coverage), w("context_words", d.contextWords),
+            w("text", d.text), w("image", d.image), w("dpe", d.dpe), w("words", d.words), w("coverage", d.coverage), w("context_words", d.contextWords),
             w("context_coverage", d.contextCoverage), w("entity", d.entity), w("related", d.related), w("cue", d.cue), w("here", d.here),
             w("here_cosine", d.hereCosine), w("here_coverage", d.hereCoverage), w("here_cue", d.hereCue),
         )
@@ -153,9 +161,11 @@ object ManifestJson {
             bound("language.hidden", s.hidden, 1, 65_536)
             bound("language.max_seq", s.maxSeq, 1, 1 shl 17)
         }
+        m.channels.forEachIndexed { n, channel -> bound("channels.$n.dim", channel.dim, 1, 65_536) }
         bound("thresholds.k", m.thresholds.k, 1, 1000)
         bound("dim", m.dim, 1, 65_536)
         if (s != null && "refine" !in m.prompts) throw Misfit("prompts: refine missing")
+        for (c in m.channels) if (!CHANNEL.matches(c.name) || c.query !in ASKED) throw Misfit("channels: '${c.name.take(60)}' of queries by '${c.query.take(20)}'")
         if (m.artifacts.any { a -> (a.inputs + a.outputs).any { it.shape.isEmpty() } }) throw Misfit("artifacts: a tensor without a shape")
     }
 

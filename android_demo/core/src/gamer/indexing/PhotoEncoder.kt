@@ -7,6 +7,7 @@ import gamer.album.Photo
 import gamer.image.Pixels
 import gamer.models.ImageCode
 import gamer.models.Models
+import gamer.models.photoVector
 
 /** Encodes photos: image and text vectors, labels, place names and mentions. */
 class PhotoEncoder(private val models: Models) {
@@ -20,9 +21,20 @@ class PhotoEncoder(private val models: Models) {
         val photo = completed(known, code)
         val chunks = photo.memories.filter { it.source !in DERIVED }.flatMap { models.text.chunks(it.text) }.take(MAX_CHUNKS)
         val vectors = LinkedHashMap<String, Array<FloatArray>>()
-        if (code != null) vectors["image"] = arrayOf(code.embedding)
+        if (code != null) {
+            vectors["image"] = arrayOf(code.embedding)
+            vectors.putAll(projected(code))
+        }
         if (chunks.isNotEmpty()) vectors["text"] = chunks.map { models.text.encode(it) }.toTypedArray()
         return Encoded(photo, vectors, mentions(photo))
+    }
+
+    /** v_I by channel, where the bundle's experts are trained. */
+    private fun projected(code: ImageCode): Map<String, Array<FloatArray>> {
+        val channels = models.manifest.channels
+        if (channels.isEmpty()) return emptyMap()
+        val vector = models.photoVector(code)
+        return channels.associate { it.name to arrayOf(vector) }
     }
 
     /** The vectors of entity names, for the writer. */

@@ -53,7 +53,8 @@ internal class Golden(private val role: String, private val arrays: Map<String, 
             "text_tower" -> texts(session, told)
             "llm_embed" -> array("ids").longs().all { told(LanguageModel.rows(session, longArrayOf(it))) }
             "llm_decoder" -> decoded(session, told)
-            else -> patches(session, told)
+            "dpe_query" -> first(session, "states", told)
+            else -> first(session, "patches", told)
         }
     }
 
@@ -90,13 +91,15 @@ internal class Golden(private val role: String, private val arrays: Map<String, 
         }
     }
 
-    private fun patches(session: Session, told: (FloatArray) -> Boolean) {
-        val (count, rows, side) = array("patches").shape.toList()
-        val values = array("patches").floats()
-        val size = rows * side
+    /** The first output for each row of the array [name] as the first input. */
+    private fun first(session: Session, name: String, told: (FloatArray) -> Boolean) {
+        val shape = array(name).shape.toList()
+        val values = array(name).floats()
+        val sides = shape.drop(1)
+        val size = sides.fold(1) { a, b -> a * b }
         val artifact = session.artifact
-        (0 until count).all { n ->
-            val input = Tensor.floats(values.copyOfRange(n * size, (n + 1) * size), 1, rows.toLong(), side.toLong())
+        (0 until shape[0]).all { n ->
+            val input = Tensor.floats(values.copyOfRange(n * size, (n + 1) * size), 1, *LongArray(sides.size) { sides[it].toLong() })
             told(session.run(mapOf(artifact.inputs[0].name to input)).getValue(artifact.outputs[0].name).toFloats())
         }
     }

@@ -23,6 +23,8 @@ import gamer.models.Backend
 import gamer.models.CueQuotes
 import gamer.models.Generate
 import gamer.models.Models
+import gamer.models.askedChannels
+import gamer.models.queryVector
 import java.io.File
 import java.time.LocalDateTime
 
@@ -85,7 +87,7 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
             var (rows, allRows, widened) = timed("kdtree") { inside(cues) }
             val (refined, vectors) = timed("refine") { refine(cues).let { it to encoded(it.first) } }
             val delta = album.meta.delta
-            val (matches, nodes) = timed("graph") { album.matchEntities(vectors.first, rows, delta).let { it to Nodes(it, delta) } }
+            val (matches, nodes) = timed("graph") { album.matchEntities(vectors.plain, rows, delta).let { it to Nodes(it, delta) } }
             val reached = rows.filter { nodes.linked[it] > 0 || nodes.related[it] > 0 }
             if (mode == "paper" && reached.isNotEmpty()) rows = reached.toIntArray()
             left["graph"] = rows.size
@@ -94,15 +96,16 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
                 val features: Map<String, FloatArray>
                 val parts: Map<String, FloatArray>
                 if (mode == "paper") {
-                    features = cosines(vectors.first, rows)
+                    features = Channels.cosines(album, vectors.by(vectors.plain), rows)
                     parts = mapOf("cosine" to FloatArray(rows.size) { i -> maxOf(0f, features.values.maxOfOrNull { it[i] } ?: 0f) })
                 } else {
                     val words = album.words(refined.first)
-                    val chosen = candidates(words, vectors.second, rows, allRows, nodes)
+                    val asked = vectors.by(vectors.phrased)
+                    val chosen = candidates(words, asked, rows, allRows, nodes)
                     rows = chosen.first
                     plan = chosen.second
                     val clues = clues(cues)
-                    features = features(words, vectors.second, rows, nodes, clues)
+                    features = features(words, asked, rows, nodes, clues)
                     val whole = Ranker.weighted(features, ranking)
                     parts = if (clues.isNotEmpty() && Refine.saysNothing(refined.first)) Ranker.byCues(whole) else whole
                 }
@@ -159,7 +162,8 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
         album.matchEntities(zero, IntArray(0), 2.0)
         album.words("photo")
         conversations
-        for (channel in album.channels()) album.scores(channel, zero, every.copyOf(minOf(1, every.size)))
+        val queries = QueryVectors(zero, zero, projected(zero)).by(zero)
+        for (channel in Channels.searched(album, queries)) album.scores(channel, queries.getValue(channel), every.copyOf(minOf(1, every.size)))
         isWarm = true
     }
 
@@ -185,12 +189,16 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
         }
     }
 
-    /** The vector of the query, and its blend with the vector of a sentence that contains it. */
-    private fun encoded(text: String): Pair<FloatArray, FloatArray> {
+    private fun encoded(text: String): QueryVectors {
         val plain = models.text.encode(text)
         val sentence = models.text.encode("This photo shows ${text.trimEnd { it in " .?!" }}.")
-        return plain to FloatArray(plain.size) { (1 - PHRASED).toFloat() * plain[it] + PHRASED.toFloat() * sentence[it] }
+        val phrased = FloatArray(plain.size) { (1 - PHRASED).toFloat() * plain[it] + PHRASED.toFloat() * sentence[it] }
+        return QueryVectors(plain, phrased, projected(plain))
     }
+
+    /** v_Q for those channels of the bundle's trained experts that the album has. */
+    private fun projected(vector: FloatArray): Map<String, FloatArray> =
+        models.askedChannels.filter { it.name in album.channels() }.associate { it.name to models.queryVector(vector) }
 
     /**
      * By row, the strength of the best entity node: [linked], that the photo's own memories name; [related],
@@ -214,20 +222,11 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
         }
     }
 
-    /**
-     * By channel: the cosine of [vector] with each row's best vector. 0 where a row has no vector, which is
-     * neutral: neither similar nor dissimilar.
-     */
-    private fun cosines(vector: FloatArray, rows: IntArray): Map<String, FloatArray> =
-        CHANNELS.filter { it in album.channels() }.associateWith { channel ->
-            album.scores(channel, vector, rows).also { s -> for (i in s.indices) if (s[i] == Float.NEGATIVE_INFINITY) s[i] = 0f }
-        }
-
-    private fun features(words: WordScores, vector: FloatArray, rows: IntArray, nodes: Nodes, clues: List<Clue>): Map<String, FloatArray> {
+    private fun features(words: WordScores, vectors: Map<String, FloatArray>, rows: IntArray, nodes: Nodes, clues: List<Clue>): Map<String, FloatArray> {
         val (around, held) = Ranker.context(words, conversations, rows)
         val bm25 = words.bm25()
         val coverage = words.coverage()
-        val out = LinkedHashMap(cosines(vector, rows))
+        val out = LinkedHashMap(Channels.cosines(album, vectors, rows))
         out["words"] = FloatArray(rows.size) { bm25[rows[it]] }
         out["coverage"] = FloatArray(rows.size) { coverage[rows[it]] }
         out["context_words"] = around
@@ -262,13 +261,13 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
      * The rows to score, and how they were chosen, in one line. Up to EXACT_ROWS photos: all of them. Beyond:
      * the best that each layer proposes, inside the cube and in all of [rows].
      */
-    private fun candidates(words: WordScores, vector: FloatArray, cube: IntArray, rows: IntArray, nodes: Nodes): Pair<IntArray, String> {
-        val channels = CHANNELS.filter { it in album.channels() }
+    private fun candidates(words: WordScores, vectors: Map<String, FloatArray>, cube: IntArray, rows: IntArray, nodes: Nodes): Pair<IntArray, String> {
+        val channels = Channels.searched(album, vectors)
         if (rows.size <= EXACT_ROWS) return rows to "exact scan of ${rows.size} photos, channels ${channels.joinToString(" + ").ifEmpty { "none" }}"
         val whole = if (rows.size == album.size) null else rows
-        val found = channels.associateWith { album.searchVectors(it, vector, CANDIDATES, whole) }
+        val found = channels.associateWith { album.searchVectors(it, vectors.getValue(it), CANDIDATES, whole) }
         val named = ArrayList(found.values.map { it.rows })
-        if (cube.size < rows.size) channels.mapTo(named) { album.searchVectors(it, vector, CANDIDATES, cube).rows }
+        if (cube.size < rows.size) channels.mapTo(named) { album.searchVectors(it, vectors.getValue(it), CANDIDATES, cube).rows }
         for (scores in listOf(words.bm25(), nodes.linked, nodes.related)) for (among in listOf(rows, cube)) named.add(greatest(scores, among))
         val first = named.flatMap { it.asIterable() }.toSortedSet()
         val beside = first.flatMap { row -> Conversations.NEAR.map { conversations.neighbour(row, it) }.filter { it >= 0 } }
@@ -296,7 +295,7 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
     private fun presence(features: Map<String, FloatArray>, order: IntArray): Double {
         if (order.isEmpty()) return 0.0
         fun own(name: String) = features[name]?.get(order[0])?.toDouble() ?: 0.0
-        return Ranker.presence(ranking, CHANNELS.maxOf { own(it) }, maxOf(own("coverage"), own("context_coverage")), own("cue"))
+        return Ranker.presence(ranking, Channels.SHARED.maxOf { own(it) }, maxOf(own("coverage"), own("context_coverage")), own("cue"))
     }
 
     private fun hits(rows: IntArray, order: IntArray, parts: Map<String, FloatArray>, matches: List<EntityMatch>, here: Double): List<Hit> {
@@ -313,7 +312,6 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
     }
 
     companion object {
-        private val CHANNELS = listOf("text", "image")
         // Up to this many photos, scanning all costs less than choosing candidates.
         private const val EXACT_ROWS = 20_000
         private const val CANDIDATES = 100

@@ -88,6 +88,25 @@ public struct Thresholds: Sendable {
     public let deltaFrom: String
 }
 
+/// Vectors of photos from trained experts (paper section 3.3), for layer 3.
+///
+/// `name`: in the album; the part before the first ":" names its weight in RankingWeights, the last is a
+/// digest of the experts, so that no vector is compared with another bundle's. `query`: whose state becomes
+/// v_Q, "text" (the text tower's vector) or "llm" (the decoder's state). `dim`: of the vectors.
+public struct Channel: Sendable, Equatable {
+    public let name: String
+    public let query: String
+    public let dim: Int
+
+    /// Whether this is a channel that a manifest may name.
+    var isKnown: Bool {
+        let parts = name.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0].elementsEqual("dpe".utf8), (1...16).contains(parts[1].count), parts[2].count == 8 else { return false }
+        let letters = UInt8(ascii: "a")...UInt8(ascii: "z"), digits = Set("0123456789abcdef".utf8)
+        return parts[1].allSatisfy(letters.contains) && parts[2].allSatisfy(digits.contains) && ["text", "llm"].contains(query)
+    }
+}
+
 /// The decoder's cache of a prompt's fixed beginning (.npy). `madeFrom`: see Prefix.
 public struct PrefixFile: Sendable {
     public let prompt: String
@@ -126,6 +145,8 @@ public struct Manifest: Sendable {
     public let licences: [String: String]
     /// The parts that were filled with random numbers on request; searches refuse such a bundle.
     public let randomParts: [String]
+    /// Those that trained experts add to "text" and "image".
+    public let channels: [Channel]
 
     /// The decoder's parameters. Raises Failure.bundle for a bundle without a language model.
     public func decoder() throws -> LanguageSpec {

@@ -109,6 +109,7 @@ public enum ManifestReader {
     /// Bounds on the sizes by which a reader allocates memory. Raises Failure.value naming the field.
     private static func within(_ m: Manifest, _ raw: JSON) throws {
         var bounds: [(String, Int, Int, Int)] = [("thresholds.k", m.thresholds.k, 1, 1000), ("dim", m.dim, 1, 65_536)]
+        bounds += m.channels.enumerated().map { ("channels.\($0).dim", $1.dim, 1, 65_536) }
         if let p = m.preprocessing { bounds += [("preprocessing.crop", p.crop, 1, 2048), ("preprocessing.resize", p.resize, p.crop, 4096)] }
         if let s = m.language {
             func extra(_ name: String) -> Int { raw["language"]?[name]?.int ?? 0 }
@@ -126,6 +127,9 @@ public enum ManifestReader {
             throw Failure.value("preprocessing.channel_mean, channel_std: three numbers each are wanted, deviations above zero")
         }
         if m.language != nil && m.prompts["refine"] == nil { throw Failure.value("prompts: refine missing") }
+        if let bad = m.channels.first(where: { !$0.isKnown }) {
+            throw Failure.value("channels: \(Array(bad.name.scalars.prefix(60)).quoted) of queries by \(Array(bad.query.scalars.prefix(20)).quoted)")
+        }
         if m.artifacts.contains(where: { ($0.inputs + $0.outputs).contains { $0.shape.isEmpty } }) {
             throw Failure.value("artifacts: a tensor without a shape")
         }
@@ -144,7 +148,8 @@ extension ManifestReader {
             artifacts: list(raw, "artifacts").map(artifact), preprocessing: raw["preprocessing"].flatMap(preprocessing), language: raw["language"].flatMap(language),
             thresholds: thresholds(raw["thresholds"]!), prompts: texts(raw, "prompts"), files: list(raw, "files").map { DataFile(name: text($0, "name"), file: entry($0)) },
             prefixes: list(raw, "prefixes").map(prefix), ranking: ranking(raw["ranking"]), licences: texts(raw, "licences"),
-            randomParts: list(raw, "random_parts").compactMap(\.string))
+            randomParts: list(raw, "random_parts").compactMap(\.string),
+            channels: list(raw, "channels").map { Channel(name: text($0, "name"), query: text($0, "query"), dim: number($0, "dim")) })
     }
 
     private static func text(_ raw: JSON, _ name: String) -> String { raw[name]?.string ?? "" }

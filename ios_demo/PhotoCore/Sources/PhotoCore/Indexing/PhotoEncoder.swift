@@ -18,12 +18,20 @@ public final class PhotoEncoder {
         let whole = try completed(photo, code)
         let texts = whole.memories.filter { !$0.isDerived }.flatMap { TextEncoder.chunks($0.text.scalars) }.prefix(PhotoEncoder.maxChunks)
         var vectors: [(channel: String, chunks: [[Float]])] = []
-        if let code { vectors.append(("image", [code.embedding])) }
+        if let code { vectors += [("image", [code.embedding])] + (try projected(code)) }
         if !texts.isEmpty {
             let encoder = try models.text()
             vectors.append(("text", try texts.map { try encoder.encode($0.string) }))
         }
         return Encoded(whole, vectors: vectors, mentions: PhotoEncoder.mentions(whole))
+    }
+
+    /// v_I by channel, where the bundle's experts are trained.
+    private func projected(_ code: ImageCode) throws -> [(channel: String, chunks: [[Float]])] {
+        let channels = models.manifest.channels
+        if channels.isEmpty { return [] }
+        let vector = try models.photoVector(code)
+        return channels.map { ($0.name, [vector]) }
     }
 
     /// The vectors of entity names, for the writer.

@@ -168,11 +168,9 @@ extension SelfCheck {
                 let part = (at * SelfCheck.piece)..<min((at + 1) * SelfCheck.piece, rows)
                 return try decoder.forward(part.flatMap { embeds.row($0, of: embeds.values) }, count: part.count).hidden
             })
-        default:
-            let patches = try need(golden, "patches", sides: 3)
-            return (patches.shape[0], { at in
-                try first(session, .float(patches.row(at, of: patches.values), shape: [1] + patches.shape.dropFirst()))
-            })
+        case let role:
+            let rows = try role == "dpe_query" ? need(golden, "states", sides: 2) : need(golden, "patches", sides: 3)
+            return (rows.shape[0], { at in try first(session, .float(rows.row(at, of: rows.values), shape: [1] + rows.shape.dropFirst())) })
         }
     }
 

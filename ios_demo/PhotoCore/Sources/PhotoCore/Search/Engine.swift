@@ -41,7 +41,6 @@ public final class Engine {
     private var isWarm = false
     private lazy var home = Home.learn(positions, times)
 
-    static let channels = ["text", "image"]
     // Up to this many photos, scanning all costs less than choosing candidates.
     private static let exactRows = 20_000
     private static let candidates = 100
@@ -84,14 +83,14 @@ public final class Engine {
             return ((widened ? every : cube.rows).filter { !gone.contains($0) }, every.filter { !gone.contains($0) }, widened)
         }
         var left = [("album", album.count), ("cube", rows.count)]
-        let (refined, how, plain, phrased) = try clock("refine") { () throws -> (Text, String, [Float], [Float]) in
-            let (text, how) = try refine(query, cues, request.refinedBy), vectors = try encode(text)
-            return (text, how, vectors.plain, vectors.phrased)
+        let (refined, how, vectors) = try clock("refine") { () throws -> (Text, String, QueryVectors) in
+            let (text, how) = try refine(query, cues, request.refinedBy)
+            return (text, how, try encode(text))
         }
         let delta = album.meta.delta
         var ranked = rows
         let (matches, nodes, reached) = try clock("graph") { () throws -> ([EntityMatch], Nodes, Int) in
-            let matches = try album.matchEntities(plain, rows, delta: delta), nodes = Nodes(matches, album.count, delta)
+            let matches = try album.matchEntities(vectors.plain, rows, delta: delta), nodes = Nodes(matches, album.count, delta)
             let reached = rows.filter { nodes.linked[$0] > 0 || nodes.related[$0] > 0 }
             if request.mode == "paper" && !reached.isEmpty { ranked = reached }
             return (matches, nodes, reached.count)
@@ -101,14 +100,14 @@ public final class Engine {
         let order = try clock("vectors") { () throws -> [Int] in
             if request.mode == "paper" {
                 plan = "exact scan of \(ranked.count) photos"
-                features = try cosines(plain, ranked)
+                features = try Channels.cosines(album, vectors.by(vectors.plain), ranked)
                 let best = ranked.indices.map { at in features.reduce(Float(0)) { max($0, $1.values[at]) } }
                 parts = [("cosine", best)]
             } else {
-                let words = try album.words(refined)
-                (ranked, plan) = try candidates(words, phrased, rows, all, nodes)
+                let words = try album.words(refined), asked = vectors.by(vectors.phrased)
+                (ranked, plan) = try candidates(words, asked, rows, all, nodes)
                 let clues = try clues(cues)
-                features = try self.features(words, phrased, ranked, nodes, clues)
+                features = try self.features(words, asked, ranked, nodes, clues)
                 parts = Ranking.weighted(features, weights)
                 if !clues.isEmpty && Refine.saysNothing(refined) { parts = Ranking.byCues(parts) }
             }
@@ -135,7 +134,8 @@ public final class Engine {
         let zero = [Float](repeating: 0, count: album.meta.dim)
         _ = try album.matchEntities(zero, [], delta: 2)
         _ = try album.words("photo".scalars)
-        for channel in try album.channels() { _ = try album.scores(channel, zero) }
+        let queries = QueryVectors(plain: zero, phrased: zero, projected: try projected(zero)).by(zero)
+        for (channel, query) in try Channels.searched(album, queries) { _ = try album.scores(channel, query) }
         isWarm = true
     }
 
@@ -176,13 +176,19 @@ public final class Engine {
         return try Refine.byModel(models, query, plain, context)
     }
 
-    /// The vector of the query, and its blend with the vector of a sentence that contains it: memories are
-    /// sentences, so a sentence embeds nearer to them than a bare title does.
-    private func encode(_ text: Text) throws -> (plain: [Float], phrased: [Float]) {
+    /// The query's vectors. A sentence that contains the query has a share in them: memories are sentences, so
+    /// a sentence embeds nearer to them than a bare title does.
+    private func encode(_ text: Text) throws -> QueryVectors {
         let encoder = try models.text(), plain = try encoder.encode(text.string)
         let sentence = try encoder.encode("This photo shows \(text.strippedEnd { " .?!".unicodeScalars.contains($0) }.string).")
         let share = Float(1.0 / 3.0), rest = Float(1 - 1.0 / 3.0)
-        return (plain, zip(plain, sentence).map { rest * $0 + share * $1 })
+        return QueryVectors(plain: plain, phrased: zip(plain, sentence).map { rest * $0 + share * $1 }, projected: try projected(plain))
+    }
+
+    /// v_Q for those channels of the bundle's trained experts that the album has.
+    private func projected(_ vector: [Float]) throws -> [Channels.Vector] {
+        let have = try album.channels()
+        return try models.askedChannels.filter { have.contains($0.name) }.map { ($0.name, try models.queryVector(vector)) }
     }
 
     // Layer 3
@@ -213,17 +219,17 @@ public final class Engine {
 
     /// The rows to score, and how they were chosen, in one line. In a small album all rows; in a large one
     /// the best that each layer proposes, inside the cube and in all of the rows.
-    private func candidates(_ words: WordScores, _ vector: [Float], _ cube: [Int], _ rows: [Int], _ nodes: Nodes) throws -> ([Int], String) {
-        let have = try album.channels(), channels = Engine.channels.filter(have.contains)
+    private func candidates(_ words: WordScores, _ vectors: [Channels.Vector], _ cube: [Int], _ rows: [Int], _ nodes: Nodes) throws -> ([Int], String) {
+        let searched = try Channels.searched(album, vectors), channels = searched.map(\.channel)
         if rows.count <= Engine.exactRows {
             return (rows, "exact scan of \(rows.count) photos, channels \(channels.isEmpty ? "none" : channels.joined(separator: " + "))")
         }
         var named: [Int] = [], plans: [String] = []
-        for channel in channels {
-            let found = try album.searchVectors(channel, vector, k: Engine.candidates, rows: rows.count == album.count ? nil : rows)
+        for (channel, query) in searched {
+            let found = try album.searchVectors(channel, query, k: Engine.candidates, rows: rows.count == album.count ? nil : rows)
             plans.append("\(channel) by \(found.plan.rawValue)")
             named += found.rows
-            if cube.count < rows.count { named += try album.searchVectors(channel, vector, k: Engine.candidates, rows: cube).rows }
+            if cube.count < rows.count { named += try album.searchVectors(channel, query, k: Engine.candidates, rows: cube).rows }
         }
         for scores in [words.bm25(), nodes.linked, nodes.related] {
             for among in [rows, cube] { named += Engine.greatest(scores, among) }
@@ -238,17 +244,10 @@ public final class Engine {
         return descending(positive.map { scores[$0] }).prefix(candidates).map { positive[$0] }
     }
 
-    /// By channel: the cosine with each row's best vector. 0 where a row has no vector, which is neutral:
-    /// neither similar nor dissimilar.
-    private func cosines(_ vector: [Float], _ rows: [Int]) throws -> Ranking.Parts {
-        let have = try album.channels()
-        return try Engine.channels.filter(have.contains).map { ($0, try album.scores($0, vector, rows).map { $0.isFinite ? $0 : 0 }) }
-    }
-
     /// The features of each of `rows`, unweighted, by the names of the weights.
-    private func features(_ words: WordScores, _ vector: [Float], _ rows: [Int], _ nodes: Nodes, _ clues: [Clue]) throws -> Ranking.Parts {
+    private func features(_ words: WordScores, _ vectors: [Channels.Vector], _ rows: [Int], _ nodes: Nodes, _ clues: [Clue]) throws -> Ranking.Parts {
         let around = talk.context(words, rows), bm25 = words.bm25(), coverage = words.coverage()
-        return try cosines(vector, rows) + [
+        return try Channels.cosines(album, vectors, rows) + [
             ("words", rows.map { bm25[$0] }), ("coverage", rows.map { coverage[$0] }), ("context_words", around.words),
             ("context_coverage", around.coverage), ("entity", rows.map { nodes.linked[$0] }), ("related", rows.map { nodes.related[$0] }),
             ("cue", Clue.evidence(clues, rows)),
@@ -267,7 +266,7 @@ public final class Engine {
         guard let first = order.first else { return 0 }
         func own(_ name: String) -> Double { features.first { $0.name == name }.map { Double($0.values[first]) } ?? 0 }
         return Ranking.presence(
-            weights, cosine: Engine.channels.map(own).max()!, coverage: max(own("coverage"), own("context_coverage")), cue: own("cue"))
+            weights, cosine: Channels.shared.map(own).max()!, coverage: max(own("coverage"), own("context_coverage")), cue: own("cue"))
     }
 
     private func hits(_ rows: [Int], _ order: [Int], _ parts: Ranking.Parts, _ matches: [EntityMatch], _ here: Double) throws -> [Hit] {

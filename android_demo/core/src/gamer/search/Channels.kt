@@ -1,0 +1,32 @@
+package gamer.search
+
+import gamer.album.Album
+
+/**
+ * A query's vectors, float32: [plain], the text tower's of the refined query; [phrased], its blend with that
+ * of a sentence that contains it; [projected], v_Q by channel of the bundle's trained experts.
+ */
+class QueryVectors(val plain: FloatArray, val phrased: FloatArray, private val projected: Map<String, FloatArray>) {
+    /** The vector of each channel; [shared]: the one of the text tower's channels. */
+    fun by(shared: FloatArray): Map<String, FloatArray> = Channels.SHARED.associateWith { shared } + projected
+}
+
+/** Layer 3's channels of an album. [vectors] are the query's, by channel. */
+object Channels {
+    /** The channels whose queries are the text tower's vector. */
+    val SHARED = listOf("text", "image")
+
+    /** The channels that both the album and the query have, in the query's order. */
+    fun searched(album: Album, vectors: Map<String, FloatArray>): List<String> = album.channels().let { have -> vectors.keys.filter { it in have } }
+
+    /**
+     * By feature, which is called as its channel up to the first ":": the cosine with each row's best vector.
+     * 0 where a row has no vector, which is neutral: neither similar nor dissimilar.
+     */
+    fun cosines(album: Album, vectors: Map<String, FloatArray>, rows: IntArray): Map<String, FloatArray> =
+        searched(album, vectors).associate { channel ->
+            val scores = album.scores(channel, vectors.getValue(channel), rows)
+            for (i in scores.indices) if (scores[i] == Float.NEGATIVE_INFINITY) scores[i] = 0f
+            channel.substringBefore(':') to scores
+        }
+}

@@ -1,0 +1,37 @@
+/// A query's vectors. `plain`: the text tower's of the refined query. `phrased`: its blend with that of a
+/// sentence that contains it. `projected`: v_Q by channel of the bundle's trained experts.
+struct QueryVectors {
+    let plain: [Float]
+    let phrased: [Float]
+    let projected: [Channels.Vector]
+
+    /// The vector of each channel. `shared`: the one of the text tower's channels.
+    func by(_ shared: [Float]) -> [Channels.Vector] { Channels.shared.map { ($0, shared) } + projected }
+}
+
+/// Layer 3's channels of an album.
+enum Channels {
+    /// A channel's name and the query's vector in it.
+    typealias Vector = (channel: String, query: [Float])
+
+    /// The channels whose queries are the text tower's vector.
+    static let shared = ["text", "image"]
+
+    /// The channels that both the album and the query have, in the query's order.
+    static func searched(_ album: Album, _ vectors: [Vector]) throws -> [Vector] {
+        let have = try album.channels()
+        return vectors.filter { have.contains($0.channel) }
+    }
+
+    /// By feature, which is called as its channel up to the first ":": the cosine with each row's best
+    /// vector. 0 where a row has no vector, which is neutral: neither similar nor dissimilar.
+    static func cosines(_ album: Album, _ vectors: [Vector], _ rows: [Int]) throws -> Ranking.Parts {
+        var out: Ranking.Parts = []
+        for (channel, query) in try searched(album, vectors) {
+            let name = String(channel.prefix { $0 != ":" }), values = try album.scores(channel, query, rows).map { $0.isFinite ? $0 : 0 }
+            // Of several channels of one feature the last counts, as in the Python reference.
+            if let at = out.firstIndex(where: { $0.name == name }) { out[at].values = values } else { out.append((name, values)) }
+        }
+        return out
+    }
+}
