@@ -19,6 +19,7 @@ STEPS: tuple[Step, ...] = (
     ("refine", "rewrite"),
     ("refine", "tokenise"),
     ("refine", "text tower"),
+    ("refine", "query head"),
     ("graph", "entity match"),
     ("vectors", "words (BM25)"),
     ("vectors", "candidates"),

@@ -213,16 +213,15 @@ class Engine:
                 vectors.append(self.models.text.embed(ids))
         plain, sentence = vectors
         phrased = np.asarray((1 - PHRASED) * plain + PHRASED * sentence, np.float32)
-        with observer.step("refine", "query head"):
-            projected = self._projected(text, plain)
-        return _Refined(text, how, plain, phrased, projected)
+        return _Refined(text, how, plain, phrased, self._projected(text, plain, observer))
 
-    def _projected(self, text: str, vector: FloatArray) -> dict[str, FloatArray]:
+    def _projected(self, text: str, vector: FloatArray, observer: Observer) -> dict[str, FloatArray]:
         """v_Q for those channels of the bundle's trained experts that the album has."""
         out = {}
         for channel in self.models.manifest.channels:
             if channel.name in self.album.channels():
-                out[channel.name] = self.models.query_vector(channel, text, vector)
+                with observer.step("refine", "query head"):
+                    out[channel.name] = self.models.query_vector(channel, text, vector)
         return out
 
     def _rewritten(
@@ -269,7 +268,7 @@ class Engine:
 
     def _open_all(self) -> None:
         zero = np.zeros(self.album.meta.dim, np.float32)
-        queries = dict.fromkeys(SHARED, zero) | self._projected("", zero)
+        queries = dict.fromkeys(SHARED, zero) | self._projected("", zero, SILENT)
         self.models.gazetteer.lookup("")
         self.models.text.encode([""])
         self.album.in_cubes([Cube(start=0, south=0.0, west=0.0)])
