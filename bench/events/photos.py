@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from gamer.index import FloatArray
-from gamer.runtime.events.segment import Moment, in_order, unit
+from gamer.runtime.events.segment import Moment, in_order
 from gamer.runtime.models.models import Models
+from gamer.runtime.vectors import unit
 
 from ..retrieval import datasets
 

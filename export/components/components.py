@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -61,12 +62,7 @@ def label_vectors(settings: Settings, template: str = "a photo of a {}") -> Tens
 
     These are the label vectors of ConSE. Other image models use the first lemma of a class only.
     """
-    from tokenizers import Tokenizer
-
-    item = build(settings, "text_tower", "fp32")
-    encoder, width = item.module, item.inputs[0].shape[1]
-    tokenizer = Tokenizer.from_str(text_tokenizer(settings))
-    tokenizer.enable_padding(length=width if isinstance(width, int) else None)
+    encode = text_encoder(settings)
     names = [[template.format(lemma.strip()) for lemma in name.split(",")] for name in pocket.class_names()]
     if settings.model("image") != CONSE:
         names = [lemmas[:1] for lemmas in names]
@@ -74,15 +70,30 @@ def label_vectors(settings: Settings, template: str = "a photo of a {}") -> Tens
     rows: list[Tensor] = []
     with torch.no_grad():
         for start in range(0, len(texts), 128):
-            batch = tokenizer.encode_batch(texts[start : start + 128])
-            ids = torch.tensor([e.ids for e in batch])
-            output = encoder(ids, torch.tensor([e.attention_mask for e in batch]))
-            rows.append(output[0] if isinstance(output, tuple) else output)
+            rows.append(encode(texts[start : start + 128]))
     vectors, begin, out = torch.cat(rows), 0, []
     for lemmas in names:
         out.append(vectors[begin : begin + len(lemmas)].mean(0))
         begin += len(lemmas)
     return nn.functional.normalize(torch.stack(out), dim=-1)
+
+
+def text_encoder(settings: Settings) -> Callable[[list[str]], Tensor]:
+    """The fp32 text tower with its tokenizer: texts, encoded as one batch → float32 [n, D]."""
+    from tokenizers import Tokenizer
+
+    item = build(settings, "text_tower", "fp32")
+    width = item.inputs[0].shape[1]
+    tokenizer = Tokenizer.from_str(text_tokenizer(settings))
+    tokenizer.enable_padding(length=width if isinstance(width, int) else None)
+
+    def encode(texts: list[str]) -> Tensor:
+        batch = tokenizer.encode_batch(texts)
+        ids = torch.tensor([e.ids for e in batch])
+        output = item.module(ids, torch.tensor([e.attention_mask for e in batch]))
+        return torch.as_tensor(output[0] if isinstance(output, tuple) else output)
+
+    return encode
 
 
 def text_tokenizer(settings: Settings) -> str:

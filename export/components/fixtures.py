@@ -21,7 +21,7 @@ from gamer.runtime.models.image import prepare
 
 from ..errors import ExportError
 from ..settings import Settings
-from . import components
+from . import components, states
 from .components import reference
 from .export_module import ExportModule
 
@@ -154,8 +154,6 @@ def samples(settings: Settings, item: ExportModule, fixed: bool) -> list[tuple[N
 
 def query_states(settings: Settings) -> list[tuple[NDArray[Any], ...]]:
     """The states of TEXTS, float32 [1, W] each, that the query head gets."""
-    from . import states
-
     rows = states.of_queries(settings, components.query_side(settings).query, TEXTS)
     return [(row[None],) for row in rows]
 

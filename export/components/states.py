@@ -41,21 +41,8 @@ def of_queries(
 
 
 def _of_tower(settings: Settings) -> Callable[[list[str]], NDArray[np.float32]]:
-    from tokenizers import Tokenizer
-
-    item = components.build(settings, "text_tower", "fp32")
-    width = item.inputs[0].shape[1]
-    tokenizer = Tokenizer.from_str(components.text_tokenizer(settings))
-    tokenizer.enable_padding(length=width if isinstance(width, int) else None)
-
-    def of_batch(texts: list[str]) -> NDArray[np.float32]:
-        encoded = tokenizer.encode_batch(texts)
-        ids = torch.tensor([e.ids for e in encoded])
-        out = item.module(ids, torch.tensor([e.attention_mask for e in encoded]))
-        vectors = out[0] if isinstance(out, tuple) else out
-        return np.asarray(nn.functional.normalize(vectors, dim=-1).numpy(), np.float32)
-
-    return of_batch
+    encode = components.text_encoder(settings)
+    return lambda texts: np.asarray(nn.functional.normalize(encode(texts), dim=-1).numpy(), np.float32)
 
 
 def _of_decoder(settings: Settings) -> Callable[[list[str]], NDArray[np.float32]]:

@@ -159,11 +159,12 @@ class DecoderLayer(nn.Module):
                 [self.q_norm(queries_keys[: s.heads]), self.k_norm(queries_keys[s.heads :])]
             )
         if cos is not None and sin is not None:
-            queries_keys = _rotate(queries_keys, cos, sin, s.head_dim // 2)
+            queries_keys = rotate(queries_keys, cos, sin, s.head_dim // 2)
         return queries_keys[: s.heads], queries_keys[s.heads :], v
 
 
-def _rotate(x: Tensor, cos: Tensor, sin: Tensor, half: int) -> Tensor:
+def rotate(x: Tensor, cos: Tensor, sin: Tensor, half: int) -> Tensor:
+    """Rotates the pairs (x[n], x[n + half]) of the last axis, as in Su et al. 2021, arXiv 2104.09864."""
     a, b = x[..., :half], x[..., half:]
     return torch.cat([a * cos - b * sin, b * cos + a * sin], dim=-1)
 

@@ -1,7 +1,7 @@
 """A decoder-only language model over whole, batched sequences, differentiable: for training.
 
 `hidden_states` runs the layers of a DecoderStep, which computes one token at a time for the phones, on all
-positions at once. Both give the same states; tests/export/test_sequence.py compares them.
+positions at once. Both give the same states; tests/export/networks/test_sequence.py compares them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from .decoder import DecoderLayer, DecoderShape, DecoderStep, LearnedStep, feed_forward
+from .decoder import DecoderLayer, DecoderShape, DecoderStep, LearnedStep, feed_forward, rotate
 
 _FAR = -1e4  # added to the score of a position that must not be attended to, as the step's mask does
 
@@ -43,7 +43,7 @@ def _layer(layer: DecoderLayer, x: Tensor, angles: tuple[Tensor, Tensor] | None,
     if s.head_norm:
         q, k = layer.q_norm(q), layer.k_norm(k)
     if angles is not None:
-        q, k = _rotate(q, *angles), _rotate(k, *angles)
+        q, k = (rotate(each, *angles, s.head_dim // 2) for each in (q, k))
     shared = s.heads // s.kv_heads
     k, v = k.repeat_interleave(shared, dim=1), v.repeat_interleave(shared, dim=1)
     attended = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=s.attention_scale)
@@ -51,11 +51,6 @@ def _layer(layer: DecoderLayer, x: Tensor, angles: tuple[Tensor, Tensor] | None,
     x = x + (layer.attention_post_norm(attended) if s.post_norms else attended)
     output = feed_forward(layer.norm(x), layer.gate_up, layer.down, s.activation, s.gated)
     return x + (layer.post_norm(output) if s.post_norms else output)
-
-
-def _rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    a, b = x.chunk(2, dim=-1)
-    return torch.cat([a * cos - b * sin, b * cos + a * sin], dim=-1)
 
 
 def _angles(shape: DecoderShape, count: int, theta: float, like: Tensor) -> tuple[Tensor, Tensor] | None:

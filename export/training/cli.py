@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
 
-from gamer.index import AlbumError
+from gamer.runtime.cli.console import one_line
+from gamer.runtime.cli.options import PATH, json_option
 
+from ..cli import bar
 from ..errors import ExportError
 from ..settings import Settings, parse_sources
-from . import sft
+from .options import STARTS, Options
+
+if TYPE_CHECKING:
+    from . import sft
 
 
 @click.command()
@@ -23,7 +27,7 @@ from . import sft
 @click.option(
     "-a",
     "--album",
-    type=click.Path(path_type=Path),
+    type=PATH,
     required=True,
     help="The album whose photos and memories are learned from.",
 )
@@ -31,7 +35,7 @@ from . import sft
     "-o",
     "--output-dir",
     "out",
-    type=click.Path(path_type=Path),
+    type=PATH,
     required=True,
     help="Directory of the checkpoint; a killed training in it goes on.",
 )
@@ -44,28 +48,38 @@ from . import sft
 @click.option(
     "--epochs",
     type=click.IntRange(0, 10_000),
-    default=20,
+    default=Options.epochs,
     show_default=True,
     help="Passes over the memories.",
 )
 @click.option(
     "--batch",
     type=click.IntRange(2, 65_536),
-    default=128,
+    default=Options.batch,
     show_default=True,
     help="Pairs that are contrasted.",
 )
 @click.option(
-    "--accumulate", type=click.IntRange(1, 4096), default=1, show_default=True, help="Batches a step."
+    "--accumulate",
+    type=click.IntRange(1, 4096),
+    default=Options.accumulate,
+    show_default=True,
+    help="Batches a step.",
 )
 @click.option(
-    "--rate", type=click.FloatRange(0, 1), default=2e-5, show_default=True, help="Greatest learning rate."
+    "--rate",
+    type=click.FloatRange(0, 1),
+    default=Options.rate,
+    show_default=True,
+    help="Greatest learning rate.",
 )
-@click.option("--tau", type=click.FloatRange(0.001, 10), default=0.07, show_default=True, help="τ of Eq. 3.")
+@click.option(
+    "--tau", type=click.FloatRange(0.001, 10), default=Options.tau, show_default=True, help="τ of Eq. 3."
+)
 @click.option(
     "--entropy",
     type=click.FloatRange(0, 100),
-    default=0.01,
+    default=Options.entropy,
     show_default=True,
     help="Weight of the router's entropy (Eq. 2).",
 )
@@ -75,14 +89,14 @@ from . import sft
 @click.option(
     "--query",
     type=click.Choice(("text", "llm")),
-    default="text",
+    default=Options.query,
     show_default=True,
     help="Whose state becomes v_Q: the text tower's vector, or the language model's at [EOS].",
 )
 @click.option(
     "--start",
-    type=click.Choice(sft.STARTS),
-    default="closed",
+    type=click.Choice(STARTS),
+    default=Options.start,
     show_default=True,
     help="closed: from a regression; random: as a new network.",
 )
@@ -92,8 +106,10 @@ from . import sft
     default=None,
     help="Withhold the memories of photos taken from this day on.",
 )
-@click.option("--seed", type=int, default=20, show_default=True, help="Of the order and the random start.")
-@click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
+@click.option(
+    "--seed", type=int, default=Options.seed, show_default=True, help="Of the order and the random start."
+)
+@json_option
 def train(
     recipe: str,
     album: Path,
@@ -107,23 +123,24 @@ def train(
 
     Everything stays on this machine: the checkpoint is made of the album's photos and memories.
     """
-    console = Console(stderr=True)
     last = None if until is None else int(until.replace(tzinfo=UTC).timestamp() * 1000)
-    try:
+    on_interrupt = "interrupted; finished epochs are kept, run the same command to go on"
+    with one_line("train", ExportError, extra="export", interrupted=on_interrupt):
+        from . import sft
+
         settings = Settings(recipe, sources=parse_sources(recipe, None, weights))
-        options = sft.Options(until=last, **chosen)  # type: ignore[arg-type]
-        with console.status("photos") as status:
+        options = Options(until=last, **chosen)  # type: ignore[arg-type]
+        with bar() as progress:
+            task = progress.add_task("opening", total=None)
 
             def stage(what: str, done: int, total: int) -> None:
-                status.update(f"{what} {done} of {total}")
+                progress.update(task, description=what, completed=done, total=total)
 
             def report(epoch: sft.Epoch) -> None:
-                console.print(epoch_text(epoch), highlight=False, soft_wrap=True)
+                progress.update(task, description="epochs", completed=epoch.epoch, total=epoch.of)
+                progress.console.print(epoch_text(epoch), highlight=False, soft_wrap=True)
 
             trained = sft.train(settings, album, out, options, stage, report)
-    except (ExportError, AlbumError) as error:
-        console.print(f"gamer train: {error}", markup=False, highlight=False, soft_wrap=True)
-        sys.exit(1)
     if as_json:
         print(json.dumps(asdict(trained), default=str, indent=1))
         return

@@ -13,12 +13,14 @@ import torch
 from numpy.typing import NDArray
 
 from gamer.index import IngestError, load_pixels
+from gamer.runtime.bundle.manifest import Preprocessing
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.models.image import prepare
 
 from ..components import components, fixtures
 from ..errors import ExportError
 from ..settings import Settings
+from .run_folder import write_json
 
 Progress = Callable[[int, int], None]  # done, total
 _BATCH = 16
@@ -66,9 +68,9 @@ def encode(
     return Features(store.patches, store.labels, np.asarray(store.readable, np.bool_))
 
 
-def _prepared(path: Path, spec: object) -> NDArray[np.float32] | None:
+def _prepared(path: Path, spec: Preprocessing) -> NDArray[np.float32] | None:
     try:
-        return prepare(load_pixels(path), spec)  # type: ignore[arg-type]
+        return prepare(load_pixels(path), spec)
     except (IngestError, RuntimeFailure):
         return None
 
@@ -97,9 +99,7 @@ class _Store:
         for array in (self.patches, self.labels, self.readable):
             if array is not None:
                 array.flush()
-        aside = self._told.with_suffix(".aside")
-        aside.write_text(json.dumps({**self._wanted, "done": done}), encoding="utf-8")
-        aside.replace(self._told)
+        write_json(self._told, {**self._wanted, "done": done})
         self.done = done
 
 

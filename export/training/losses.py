@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-TAU = 0.07  # the paper's τ
+from .options import TAU
 
 
 def entropy(weights: Tensor) -> Tensor:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gamer.index import Album, Photo
+from gamer.runtime.indexing import encode
 
 from ..errors import ExportError
 
 # Memories that the device derived from the pixels or the position: they are not a person's words.
-DERIVED = ("label", "place", "ocr", "people")
+DERIVED = (*encode.DERIVED, "ocr", "people")
 _BATCH = 512
 
 

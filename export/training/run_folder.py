@@ -54,7 +54,7 @@ class RunFolder:
         """Raises ExportError if the folder holds a training of something else; else it now holds this one."""
         path = self.inner / "told.json"
         if not path.exists():
-            _write(path, self.told)
+            write_json(path, self.told)
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
             other = [name for name, value in self.told.items() if found.get(name) != value]
@@ -114,7 +114,7 @@ class RunFolder:
         config: Told = {"model_type": MODEL_TYPE, **dataclasses.asdict(sizes), "query": side.query}
         if side.width:
             config["head"] = {"width": side.width, "slots": side.slots}
-        _write(self.out / "config.json", config | {"training": self.told})
+        write_json(self.out / "config.json", config | {"training": self.told})
 
 
 def _save(path: Path, tensors: dict[str, Tensor]) -> None:
@@ -129,7 +129,8 @@ def _save(path: Path, tensors: dict[str, Tensor]) -> None:
         raise ExportError(f"{path}: cannot be written ({str(error)[:80]}): the last state is kept") from None
 
 
-def _write(path: Path, value: Told) -> None:
+def write_json(path: Path, value: Told) -> None:
+    """Writes JSON aside, then renames it."""
     aside = path.with_suffix(".aside")
     aside.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     aside.replace(path)

@@ -23,37 +23,12 @@ from ..components.experts import QuerySide
 from ..errors import ExportError
 from ..settings import Settings
 from . import features, losses, pairs, start
+from .options import Options
 from .pairs import Pairs
 from .projection import Projection, gate
 from .run_folder import RunFolder
 
-STARTS = ("closed", "random")
 LABELS = "a photo of a {}"
-
-
-@dataclass(frozen=True)
-class Options:
-    """Defaults are the paper's (Appendix E).
-
-    `accumulate`: batches whose gradients are summed before a step; negatives are those of one batch.
-    `warmup`: the share of the steps in which the rate rises; then it falls linearly. `entropy`: weight of
-    the router's entropy. `start`: "closed" (start.py) or "random". `query`: whose state becomes v_Q, "text"
-    or "llm". `until`: memories of photos taken from this time on (ms, wall time) are withheld.
-    """
-
-    epochs: int = 20
-    batch: int = 128
-    accumulate: int = 1
-    rate: float = 2e-5
-    decay: float = 0.01
-    warmup: float = 0.1
-    tau: float = losses.TAU
-    entropy: float = 0.01
-    leave_out_positive: bool = False
-    query: str = "text"
-    start: str = "closed"
-    until: int | None = None
-    seed: int = 20
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ nothing yet, and a ridge regression of what they see onto two things side by sid
   labels' names (QueryHead), so that "my cat" asks for what a photo of a cat looks like.
 
 On 546 photographs with half of the memories withheld, the first alone finds fewer photos than the labels do
-from short queries, and both together 1.6 times as many (docs/findings.md).
+from short queries, and both together 1.6 times as many (docs/train.md has figures).
 """
 
 from __future__ import annotations

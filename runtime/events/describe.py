@@ -19,7 +19,8 @@ import numpy as np
 from gamer.index import Mention, canonical, extract
 
 from ..search.refine import clean
-from .segment import Moment, unit
+from ..vectors import unit
+from .segment import Moment
 
 MAX_NAME, MAX_SUMMARY = 80, 400
 _MAX_WORDS = 48  # characters of a name before its date

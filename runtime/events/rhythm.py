@@ -15,7 +15,8 @@ import numpy as np
 
 from gamer.index import FloatArray
 
-from .segment import CHANNELS, RECENT, Draft, Moment, unit
+from ..vectors import unit
+from .segment import CHANNELS, RECENT, Draft, Moment
 
 LOCAL = 10  # gaps that make the rhythm of the hour
 LIKENESSES = 200  # cosines of neighbours that a cosine is compared with

@@ -11,11 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-import numpy as np
-
 from gamer.index import FloatArray
 
 from ..errors import RuntimeFailure
+from ..vectors import unit
 
 # ADD: the photo starts an event. UPDATE: it joins the current one, whose summary changes. NO_OP: it joins,
 # and the summary stays.
@@ -170,9 +169,3 @@ def in_order(moments: Sequence[Moment]) -> Iterator[Moment]:
     """The dated photos by time; those of the same millisecond by id."""
     dated = [(m.wall, m.id, m) for m in moments if m.wall is not None]
     return (moment for *_, moment in sorted(dated, key=lambda item: item[:2]))
-
-
-def unit(vector: FloatArray) -> FloatArray:
-    """`vector` with length 1; zeros stay zeros."""
-    scaled: FloatArray = np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-12), np.float32)
-    return scaled

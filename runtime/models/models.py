@@ -22,6 +22,7 @@ from gamer.index.records import FloatArray
 from ..backends import Session, processor, split
 from ..bundle import manifest as mf
 from ..errors import RuntimeFailure
+from ..vectors import unit
 from .selfcheck import LOG, Verdict, open_checked
 from .text import TextEncoder
 
@@ -265,7 +266,7 @@ class Models:
         embedding = out["embedding"][0].astype(np.float32)
         labels = self._best(out["label_probs"][0].astype(np.float32)) if "label_probs" in out else ()
         return ImageCode(
-            embedding / max(float(np.linalg.norm(embedding)), 1e-12),
+            unit(embedding),
             out["patches"][0].astype(np.float32),
             labels,
         )
@@ -298,7 +299,7 @@ class Models:
 
         The paper (section 3.3) does not say how it pools.
         """
-        return _unit(self.project(patches).prompts.mean(axis=0))
+        return unit(self.project(patches).prompts.mean(axis=0))
 
     def query_vector(self, channel: mf.Channel, text: str, vector: FloatArray) -> FloatArray:
         """v_Q, float32 [H] of unit length, for a channel of the bundle.
@@ -308,7 +309,7 @@ class Models:
         state = vector if channel.query == "text" else self.end_state(text)
         if any(component.role == "dpe_query" for component in self.manifest.components):
             state = self.session("dpe_query").run({"state": state[None]})["vector"][0]
-        return _unit(state)
+        return unit(state)
 
     def end_state(self, text: str) -> FloatArray:
         """The decoder's hidden state at [EOS] after a text, float32 [H] (paper section 3.3.2).
@@ -319,10 +320,6 @@ class Models:
         model = self.language_model
         ids = self.llm_tokenizer.encode(text).ids[: model.language.max_seq - 1]
         return model.state((*ids, model.language.eos_ids[-1]))
-
-
-def _unit(vector: FloatArray) -> FloatArray:
-    return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-12), np.float32)
 
 
 def check_encoders(models: Models, meta: AlbumMeta, album: Path) -> None:

@@ -17,15 +17,16 @@ from gamer.export.components import experts
 from gamer.export.components.experts import QuerySide
 from gamer.export.errors import ExportError
 from gamer.export.training import sft, start
+from gamer.export.training.options import Options
 from gamer.export.training.projection import Projection
 from gamer.export.training.run_folder import RunFolder
 from tests.export.training.test_projection import CLASSES, SIZES, WIDTH, found, made_up
 
-OPTIONS = sft.Options(epochs=4, batch=16, rate=1e-3, seed=7)
+OPTIONS = Options(epochs=4, batch=16, rate=1e-3, seed=7)
 
 
 def run(
-    folder: Path, options: sft.Options = OPTIONS, report: sft.Report = lambda epoch: None
+    folder: Path, options: Options = OPTIONS, report: sft.Report = lambda epoch: None
 ) -> tuple[Projection, int, tuple[sft.Epoch, ...]]:
     features, states, names, _ = made_up()
     known = start.Known(states[:30], list(range(30)), names)
