@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .entities.extract import Extractor, canonical, extract
     from .errors import AlbumError, IngestError
     from .ingest import load_pixels, scan
+    from .opened import Opened, OpenedLog
     from .records import (
         MEMORY_SOURCES,
         Cube,
@@ -63,6 +64,8 @@ __all__ = [
     "Level",
     "Memory",
     "Mention",
+    "Opened",
+    "OpenedLog",
     "Photo",
     "Preferences",
     "RowArray",
@@ -109,6 +112,8 @@ _HOME = {
     "MEMORY_SOURCES": "records",
     "Memory": "records",
     "Mention": "records",
+    "Opened": "opened",
+    "OpenedLog": "opened",
     "Photo": "records",
     "Preferences": "album.preferences",
     "RowArray": "records",

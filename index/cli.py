@@ -102,9 +102,12 @@ def verify(album: Path, repair: bool, as_json: bool) -> None:
 @click.argument("ids", nargs=-1, required=True)
 @json_option
 def remove(album: Path, ids: tuple[str, ...], as_json: bool) -> None:
-    """Remove the photos with these IDS from ALBUM. The picture files themselves are not touched."""
+    """Remove the photos with these IDS from ALBUM. The picture files themselves are not touched.
+
+    They stay out when their folder is added again; `gamer index add --again` takes them back.
+    """
     with _one_line("remove"), AlbumWriter.extend(album) as writer:
-        writer.remove(dict.fromkeys(ids))
+        writer.remove(dict.fromkeys(ids), for_good=True)
     _say(as_json, {"removed": list(dict.fromkeys(ids))}, f"{album}: {len(set(ids))} removed")
 
 
@@ -222,3 +225,32 @@ def export(album: Path, output: Path, everything: bool, as_json: bool) -> None:
     if done.kept_photos or done.kept_memories:
         words += f"; kept at home: {done.kept_photos} photos, {done.kept_memories} memories"
     _say(as_json, asdict(done), words)
+
+
+@click.command()
+@click.argument("album", type=PATH)
+@click.option("--keep", is_flag=True, help="From now on, keep what is searched and opened.")
+@click.option("--delete", is_flag=True, help="Delete what was kept, and keep no more.")
+@json_option
+def opened(album: Path, keep: bool, delete: bool, as_json: bool) -> None:
+    """What was searched and then opened in an ALBUM: kept only if you say so, in ALBUM.opened.
+
+    `gamer serve` adds to it, `gamer train --update` learns from it.
+    """
+    from .opened import OpenedLog
+
+    with _one_line("opened"):
+        if keep and delete:
+            raise AlbumError("say --keep or --delete, not both")
+        if not album.is_file():
+            raise AlbumError(f"{album}: no such album")
+        log = OpenedLog(album)
+        deleted = log.delete() if delete else 0
+        if keep:
+            log.keep()
+        entries = log.read()
+    state = "kept" if log.kept else "not kept"
+    words = f"{len(entries)} opened photos in {log.path}; what is opened is {state}"
+    if deleted:
+        words = f"{deleted} entries deleted; what is opened is {state}"
+    _say(as_json, {"kept": log.kept, "entries": len(entries), "deleted": deleted}, words)

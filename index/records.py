@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float32]
 RowArray = NDArray[np.int64]
+# The channel by which copies of a picture are recognised. No query is asked of it, so that it gets no graph.
+COPIES = "copies"
 # Stands for an unknown time in columns of times.
 UNKNOWN_TIME = int(np.iinfo(np.int64).min)
 
 MEMORY_SOURCES = ("chat", "social", "ocr", "caption", "note", "people", "label", "place")
 Level = Literal["low", "high"]
-TzSource = Literal["offset", "position", "local", "name"]
+TzSource = Literal["offset", "position", "local", "name", "chat"]
 
 
 @dataclass(frozen=True)
@@ -38,16 +40,21 @@ class Memory:
     sensitivity: Level | None = None
 
 
+# How a person's mark is kept: a word that any reader of albums finds, and that says nothing of the picture.
+FAVOURITE = Memory("social", "favourite")
+
+
 @dataclass(frozen=True)
 class Photo:
     """One photo as ingested, before any model has seen it.
 
     `taken_at`: milliseconds UTC or None when unknown. `tz_source` says how local time became UTC: "offset"
     (OffsetTime or ISO offset), "position" (the time zone of the position), "local" (no zone known: wall
-    time stored as if UTC; most albums are of this kind and are compared with wall-time cues), or "name" (as
-    "local", read from the file's name because no metadata held a time). `utc_offset`: whole minutes (rounded
-    down) by which the clock on the wall was ahead of UTC, east positive; None when "local" or "name", or when
-    the zone of a true UTC time is not known. `lat`, `lon`: degrees or None, both or neither.
+    time stored as if UTC; most albums are of this kind and are compared with wall-time cues), "name" (as
+    "local", read from the file's name because no metadata held a time), or "chat" (as "local", when a chat's
+    message sent the picture, because nothing else held a time). `utc_offset`: whole minutes (rounded
+    down) by which the clock on the wall was ahead of UTC, east positive; None when "local", "name" or "chat",
+    or when the zone of a true UTC time is not known. `lat`, `lon`: degrees or None, both or neither.
     `path`: absolute path of the pixels or None (a memory without a file).
     """
 
@@ -152,7 +159,7 @@ class Encoded:
     """A photo with its vectors and mentions, as `AlbumWriter.add` takes it.
 
     `vectors`: channel name → float32 [n, d] (n ≥ 1: a long memory has several chunks), L2-normalised.
-    Channels: "image", "text".
+    Channels: "image", "text", COPIES, and those of a bundle's trained experts.
     """
 
     photo: Photo

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..errors import AlbumError
 from ..records import Photo, RowArray
-from . import checksums, loader
+from . import checksums, loader, notes
 from .album_file import AlbumFile
 from .check import find_problems, measure, words_problems
 from .entity_layer import EntityLayer
@@ -115,6 +115,12 @@ class Album:
         """The photos' ids, by row."""
         return self._file.load(loader.photo_ids)
 
+    @property
+    def bundle(self) -> Path | None:
+        """The bundle whose models last wrote the album, if it noted one; it may be gone."""
+        folder = self._file.load(lambda db: notes.read(db, notes.BUNDLE))
+        return Path(folder) if folder else None
+
     def row_of(self, photo_id: str) -> int:
         matches = self._file.sql("SELECT row FROM photos WHERE id=?", (photo_id,))
         if not matches:
@@ -142,6 +148,14 @@ class Album:
         for row, photo_id in enumerate(self.ids()):
             rows.setdefault(image_id(photo_id), []).append(row)
         return rows
+
+    def pictured(self) -> NDArray[np.bool_]:
+        """bool [photos]: whether a photo has a file, and is not only something that was said."""
+        rows = np.array(self._file.sql("SELECT row FROM photos WHERE path IS NOT NULL"), np.int64).reshape(-1)
+        self._file.load(lambda db: loader.within(rows, self._file.photos, "photos"))
+        has_file = np.zeros(self._file.photos, np.bool_)
+        has_file[rows] = True
+        return has_file
 
     @cached_property
     def conversations(self) -> NDArray[np.bool_]:

@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 
 from ..errors import AlbumError
-from . import checksums, loader, segments
+from . import checksums, loader, person_tables, segments, words
 from .results import AlbumStats, ChannelStats, SegmentStats
 from .schema import lacks_shared_memory, one_line
 from .tables import APPLICATION_ID, USER_VERSION, version_of
@@ -174,8 +174,11 @@ def _find(db: apsw.Connection, path: Path) -> list[str]:
         for kind in ("photo", "entity")
         if _has_circle(db, kind)
     ]
+    if not words.is_full_text(db):
+        out += words.problems(db, loader.photo_count(db))
     if version_of(db) > 1:
         out += _checksums(db, sorted(channels))
+    out += person_tables.problems(db, path)
     return out + segments.problems(db, loader.read_generation(db))
 
 
@@ -191,7 +194,8 @@ def words_problems(path: Path) -> list[str]:
     db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
         db.set_busy_timeout(2000)
-        check_words(db)
+        if words.is_full_text(db):
+            check_words(db)
     except apsw.Error as error:
         if isinstance(error, apsw.BusyError | apsw.LockedError) or lacks_shared_memory(error):
             return []

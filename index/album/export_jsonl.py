@@ -88,7 +88,7 @@ def _line(photo: Photo, memories: list[Memory]) -> dict[str, Any]:
     if photo.wall is not None:
         zone = (
             None
-            if photo.tz_source in ("local", "name")
+            if photo.tz_source in ("local", "name", "chat")
             else timezone(timedelta(minutes=photo.utc_offset or 0))
         )
         line["taken_at"] = (_EPOCH + timedelta(milliseconds=photo.wall)).replace(tzinfo=zone).isoformat()

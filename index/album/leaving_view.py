@@ -18,7 +18,7 @@ import apsw
 import numpy as np
 
 from ..records import RowArray
-from . import checksums
+from . import checksums, person_tables
 from .album import Album
 from .ids import event_id
 from .schema import UNREADABLE, damaged, open_reader
@@ -70,6 +70,7 @@ DROP TABLE temp.word_places;
 DROP VIEW IF EXISTS temp.memories;
 ALTER TABLE told RENAME TO memories;
 CREATE INDEX temp.told_photo ON memories(photo);
+DROP TABLE IF EXISTS temp.memories_fts;
 CREATE VIRTUAL TABLE temp.memories_fts USING
     fts5(text, content='memories', content_rowid='id', tokenize='porter unicode61');
 INSERT INTO temp.memories_fts(rowid, text) SELECT id, text FROM temp.memories;
@@ -114,9 +115,10 @@ def open_leaving(album: Album) -> tuple[Album, RowArray]:
 
 
 def _hide(db: apsw.Connection) -> RowArray:
-    """Hides what must stay; the rows of photos that must. Nothing is hidden where nothing must."""
+    """Hides what must stay; the rows of photos that must. What the person said is told to nobody."""
     db.execute("PRAGMA query_only=0")
     db.execute(_MARKS)
+    person_tables.hide(db)
     if db.execute("SELECT 1 FROM closed").fetchone() is not None:
         db.execute(_MEMORIES)
         _hide_in_events(db)

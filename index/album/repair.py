@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import apsw
 
-from . import loader, segments
+from . import loader, segments, words
 from .check import check_words
 
 
@@ -19,7 +19,8 @@ def repair(db: apsw.Connection, build_segments: Callable[[apsw.Connection], None
     if db.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
         db.execute("REINDEX")
         done.append("indexes built again")
-    if _words_are_wrong(db):
+    if not words.is_full_text(db) or _words_are_wrong(db):
+        words.restore(db)
         db.execute("INSERT INTO memories_fts(memories_fts) VALUES('rebuild')")
         done.append("index of words built again")
     photos, generation = loader.photo_count(db), loader.read_generation(db)

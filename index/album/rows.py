@@ -16,7 +16,7 @@ from ..errors import AlbumError
 from ..records import Encoded, FloatArray, Memory, Mention, Photo
 from ..space import cubes
 from ..vectors.quantize import quantize, residue
-from . import checksums, event_rows
+from . import checksums, event_rows, words
 from .loader import PHOTO_COLUMNS
 
 MAX_CHUNKS = (1 << 16) - 1  # the graph segment counts them in 16 bits
@@ -56,6 +56,7 @@ class Rows:
     def __init__(self, db: apsw.Connection, where: str, dims: Mapping[str, int]) -> None:
         self._db, self._where = db, where
         self.dims = dict(dims)
+        self._full_text = words.is_full_text(db)  # if not, `finish` builds it
         self._stale: set[int] = set()  # events of which a photo was replaced or removed
 
     def count(self) -> int:
@@ -159,10 +160,11 @@ class Rows:
             self._db.execute(
                 "INSERT INTO memories(photo, source, text, sharing, sensitivity) VALUES(?,?,?,?,?)", values
             )
-            self._db.execute(
-                "INSERT INTO memories_fts(rowid, text) VALUES(?,?)",
-                (self._db.last_insert_rowid(), memory.text),
-            )
+            if self._full_text:
+                self._db.execute(
+                    "INSERT INTO memories_fts(rowid, text) VALUES(?,?)",
+                    (self._db.last_insert_rowid(), memory.text),
+                )
 
     def _vectors(self, row: int, photo_id: str, channel: str, vectors: FloatArray) -> None:
         array = np.asarray(vectors, np.float32)
@@ -203,9 +205,8 @@ class Rows:
 
     def _clear(self, row: int) -> None:
         """Deletes everything that belongs to a photo, except its own row and its preferences."""
-        for memory, text in self._db.execute(
-            "SELECT id, text FROM memories WHERE photo=?", (row,)
-        ).fetchall():
+        texts = self._db.execute("SELECT id, text FROM memories WHERE photo=?", (row,)).fetchall()
+        for memory, text in texts if self._full_text else ():
             self._db.execute(
                 "INSERT INTO memories_fts(memories_fts, rowid, text) VALUES('delete',?,?)", (memory, text)
             )
@@ -267,4 +268,5 @@ def renumber_memories(db: apsw.Connection) -> None:
     for new, (old,) in enumerate(db.execute("SELECT id FROM memories ORDER BY id").fetchall(), 1):
         if new != old:
             db.execute("UPDATE memories SET id=? WHERE id=?", (new, old))
-    db.execute("INSERT INTO memories_fts(memories_fts) VALUES('rebuild')")
+    if words.is_full_text(db):
+        db.execute("INSERT INTO memories_fts(memories_fts) VALUES('rebuild')")

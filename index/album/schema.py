@@ -13,7 +13,8 @@ from pathlib import Path
 import apsw
 
 from ..errors import AlbumError
-from .tables import APPLICATION_ID, USER_VERSION, VIEWS, WORDS, check_tables, version_of
+from . import words
+from .tables import APPLICATION_ID, USER_VERSION, VIEWS, check_tables, version_of
 
 _SQLITE_MAGIC = b"SQLite format 3\x00"
 _NO_SHARED_MEMORY = (apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_SHMMAP, apsw.SQLITE_IOERR_SHMOPEN)
@@ -100,7 +101,7 @@ def _pin(connection: apsw.Connection, path: Path) -> None:
             )
         check_tables(connection, path, version)
         connection.execute(VIEWS.get(version, ""))
-        connection.execute(WORDS)
+        words.prepare(connection)
         connection.execute("PRAGMA query_only=1")
     except BaseException:
         connection.close()

@@ -13,6 +13,7 @@ from pathlib import Path
 import apsw
 
 from ..errors import AlbumError
+from . import person_tables
 
 APPLICATION_ID = 0x47414D52  # "GAMR"
 USER_VERSION = 3
@@ -50,6 +51,9 @@ CREATE TABLE event_photos(
     photo INTEGER PRIMARY KEY REFERENCES photos(row), event INTEGER NOT NULL REFERENCES events(row));
 CREATE INDEX event_photos_event ON event_photos(event);
 """
+# An album that a program without FTS5 wrote may lack this table, or have one that is out of date: words.py.
+FULL_TEXT = """CREATE VIRTUAL TABLE memories_fts USING
+    fts5(text, content='memories', content_rowid='id', tokenize='porter unicode61')"""
 _DDL = f"""
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE photos(
@@ -58,8 +62,7 @@ CREATE TABLE photos(
     crc INTEGER);
 CREATE TABLE memories{_MEMORIES};
 CREATE INDEX memories_photo ON memories(photo);
-CREATE VIRTUAL TABLE memories_fts USING
-    fts5(text, content='memories', content_rowid='id', tokenize='porter unicode61');
+{FULL_TEXT};
 CREATE TABLE entities{_ENTITIES};
 CREATE TABLE mentions{_MENTIONS};
 CREATE TABLE edges{_EDGES};
@@ -208,7 +211,10 @@ def check_tables(db: apsw.Connection, path: Path, version: int) -> None:
     wanted, names = COLUMNS[version], set()
     for kind, name, sql in db.execute("SELECT type, name, sql FROM main.sqlite_schema").fetchall():
         names.add(name)
-        if kind == "index":
+        if name in person_tables.NAMES:
+            if version < USER_VERSION or not person_tables.fits(str(kind), str(name), sql):
+                raise _not_an_album(path, f"the {kind} {name} is declared differently")
+        elif kind == "index":
             if name not in _INDEXES[version] and not str(name).startswith("sqlite_autoindex_"):
                 raise _not_an_album(path, f"there is an index {str(name)[:60]!r}")
         elif kind != "table" or name not in wanted.keys() | _SHADOWS | {_TEXTS}:
@@ -223,8 +229,12 @@ def check_tables(db: apsw.Connection, path: Path, version: int) -> None:
             declared = sorted(f"{column} {kind}" for column, kind, _ in columns)
             if declared != sorted(wanted[name].split(", ")) or any(hidden for _, _, hidden in columns):
                 raise _not_an_album(path, f"the table {name} has other columns")
-    if missing := (wanted.keys() | _SHADOWS | {_TEXTS}) - names:
+    full_text = _SHADOWS | {_TEXTS}
+    needed = wanted.keys() | (full_text if names & full_text else frozenset[str]())
+    if missing := needed - names:
         raise _not_an_album(path, f"there is no table {min(missing)!r}")
+    if person_tables.NAMES & names and (lacking := person_tables.NAMES - names):
+        raise _not_an_album(path, f"there is no {min(lacking)!r} beside the person's other tables")
 
 
 def _plain(sql: str) -> str:

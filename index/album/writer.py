@@ -9,6 +9,7 @@ opened.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -18,10 +19,21 @@ import apsw
 
 from ..entities import entity_vectors
 from ..errors import AlbumError
-from ..records import Encoded, Event, FloatArray, Known
+from ..records import COPIES, Encoded, Event, FloatArray, Known
 from ..space import kdtree
 from ..vectors import engines, hnsw
-from . import checksums, embedding, event_rows, loader, merging, preferences, segments, storage
+from . import (
+    checksums,
+    embedding,
+    event_rows,
+    loader,
+    merging,
+    notes,
+    preferences,
+    segments,
+    storage,
+    words,
+)
 from .results import AlbumMeta
 from .rows import Rows
 from .schema import UNREADABLE, check_replaceable, connect, damaged, means_damage, one_line
@@ -139,14 +151,34 @@ class AlbumWriter:
 
         self._commit(change)
 
-    def remove(self, photo_ids: Iterable[str]) -> None:
+    def remove(self, photo_ids: Iterable[str], *, for_good: bool = False) -> None:
+        """`for_good`: `removed` names them from now on, so that no scan takes them in again."""
+        gone = list(photo_ids)
+
         def change(generation: int) -> None:
-            for photo_id in photo_ids:
+            if for_good:
+                keys = notes.keys_of(self._open(), gone)
+                notes.write(self._open(), notes.REMOVED, json.dumps(sorted(self.removed() | keys)))
+            for photo_id in gone:
                 self._rows.remove(photo_id, generation)
             self._rows.refresh_events()
             self._rows.close_gaps()
 
         self._commit(change)
+
+    def removed(self) -> frozenset[str]:
+        """What was removed for good: the pictures' SHA-256, and ids of photos without one."""
+        return notes.removed(self._open())
+
+    def readmit(self) -> None:
+        """Forgets what was removed for good."""
+        self._commit(lambda _: notes.write(self._open(), notes.REMOVED, "[]"))
+
+    def remember_bundle(self, bundle: Path) -> None:
+        """Notes the bundle whose models wrote the album, so that it need not be named again."""
+        folder = str(bundle.resolve())
+        if notes.read(self._open(), notes.BUNDLE) != folder:
+            self._commit(lambda _: notes.write(self._open(), notes.BUNDLE, folder), counts=False)
 
     def move(self, photo_id: str, path: str | None) -> None:
         """Records that the photo's file now has another path."""
@@ -360,12 +392,13 @@ def build_segments(
     Runs inside the caller's transaction.
     """
     generation, photos = loader.read_generation(db), loader.photo_count(db)
+    words.restore(db)
     if everything:
         db.execute("DELETE FROM segments")
     if segments.is_due(db, segments.KDTREE, photos):
         tree = kdtree.build(loader.points(db))
         segments.store(db, segments.KDTREE, kdtree.VERSION, generation, photos, tree.to_bytes())
-    for channel in loader.channel_dims(db):
+    for channel in (name for name in loader.channel_dims(db) if name != COPIES):
         name = segments.hnsw_name(channel)
         vectors = loader.vectors(db, channel, photos) if segments.is_due(db, name, photos) else None
         if vectors is not None and len(vectors) >= hnsw_from:

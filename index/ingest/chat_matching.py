@@ -1,8 +1,8 @@
 """Assigns chat messages to photos, by the file names they mention or by time.
 
 A photo whose file a message names gets the messages within WINDOW of that message; another photo gets those
-within WINDOW of its own wall time. Messages assigned to no photo become Photos without a file, one for each
-conversation without a long pause.
+within WINDOW of its own wall time. A photo without a time gets that of the message that sent it. Messages
+assigned to no photo become Photos without a file, one for each conversation without a long pause.
 """
 
 from __future__ import annotations
@@ -47,6 +47,11 @@ class Talk:
             for at in around:
                 self._assigned[at] = 1
         return tuple(dict.fromkeys(memories))
+
+    def sent(self, file_name: str) -> int | None:
+        """When a message first sent the picture of that name, wall time in ms; None if none did."""
+        named = self._named.get(file_name.casefold())
+        return min(self._times[at] for at in named) if named else None
 
     def rest(self) -> Iterator[Photo]:
         seen: dict[str, int] = {}

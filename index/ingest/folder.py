@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..errors import IngestError
@@ -119,7 +119,11 @@ def _read_chat_logs(root: Path, talks: list[Talk]) -> Iterator[Skip]:
 def _with_messages(photo: Photo, talks: list[Talk]) -> Photo:
     if not talks or photo.path is None:
         return photo
-    name, wall = Path(photo.path).name, photo.wall
+    name = Path(photo.path).name
+    sent = [wall for talk in talks if (wall := talk.sent(name)) is not None]
+    if photo.taken_at is None and sent:
+        photo = replace(photo, taken_at=min(sent), tz_source="chat")
+    wall = photo.wall
     return picture.with_memories(photo, tuple(memory for talk in talks for memory in talk.of(name, wall)))
 
 

@@ -1,8 +1,8 @@
 """JSON beside a picture: Google Takeout's, and the exiftool-style JSON of osxphotos and exiftool itself.
 
-Takeout: photoTakenTime (true UTC), geoData, else geoDataExif (zeros mean unknown), description, people. Its
-"title" is the file's name and no memory. Exiftool-style: one object in a list, keys with or without their
-group ("XMP:Title", "Title").
+Takeout: photoTakenTime (true UTC), geoData, else geoDataExif (zeros mean unknown), description, people,
+favorited. Its "title" is the file's name and no memory. Exiftool-style: one object in a list, keys with or
+without their group ("XMP:Title", "Title").
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..errors import IngestError
+from ..records import FAVOURITE
 from . import exif
 from .moment import Moment, Position, instant, moment_of
 from .photo_metadata import PhotoMetadata, memories_of
@@ -57,7 +58,8 @@ def _takeout(fields: Mapping[str, Any]) -> PhotoMetadata:
     return PhotoMetadata(
         _instant(fields.get("photoTakenTime"), position),
         position,
-        memories_of("", _text(fields.get("description")), (), _texts(names)),
+        memories_of("", _text(fields.get("description")), (), _texts(names))
+        + ((FAVOURITE,) if fields.get("favorited") is True else ()),
     )
 
 

@@ -154,3 +154,18 @@ def test_the_name_of_a_picture_is_what_the_plain_pattern_finds(body: str) -> Non
 
 def test_a_long_name_is_cut_where_the_plain_pattern_would_cut_it() -> None:
     assert chat._picture("x" * 300 + ".jpg") == "x" * 200 + ".jpg" and chat._picture("x" * 20_000) is None
+
+
+def test_a_picture_without_a_time_gets_that_of_the_message_that_sent_it(tmp_path: Path) -> None:
+    Image.new("RGB", (8, 8)).save(tmp_path / "grandpa.jpg")
+    Image.new("RGB", (8, 8)).save(tmp_path / "IMG-20231225-WA0007.jpg")
+    (tmp_path / "chat.txt").write_text(
+        "25/12/2023, 18:00 - Ben: grandpa.jpg (file attached)\n"
+        "26/12/2023, 19:00 - Ben: grandpa.jpg (file attached)\n"
+        "27/12/2023, 19:00 - Ben: IMG-20231225-WA0007.jpg (file attached)\n",
+        encoding="utf-8",
+    )
+    photos = {item.id: item for item in scan(tmp_path) if isinstance(item, Photo)}
+    sent, named = photos["grandpa.jpg"], photos["IMG-20231225-WA0007.jpg"]
+    assert (sent.taken_at, sent.tz_source) == (ms("2023-12-25T18:00"), "chat")
+    assert named.tz_source == "name"  # what its name says counts more

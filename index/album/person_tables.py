@@ -1,0 +1,136 @@
+"""The optional tables of what an album knows about its owner: their declarations, and the checks of a file.
+
+The first memory creates them; an album without memories does not have them. FORMAT.md describes them for
+authors of other readers; change both together. They have a version of their own, in `person_meta`, so that
+the format of the album stays what it is. `gamer.index.memory` reads and writes them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from ..errors import AlbumError
+from . import checksums
+
+PERSON_VERSION = 1
+_DDL = """
+CREATE TABLE person_meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE person_turns(
+    id INTEGER PRIMARY KEY, uid TEXT NOT NULL UNIQUE, chat TEXT NOT NULL, speaker TEXT NOT NULL,
+    at INTEGER NOT NULL, text TEXT NOT NULL, pictures TEXT NOT NULL, sharing TEXT, session INTEGER,
+    traits INTEGER, scale REAL, data BLOB, crc INTEGER NOT NULL);
+CREATE INDEX person_turns_chat ON person_turns(chat, id);
+CREATE INDEX person_turns_open ON person_turns(id) WHERE traits IS NULL;
+CREATE INDEX person_turns_loose ON person_turns(chat, at) WHERE session IS NULL;
+CREATE TABLE person_items(
+    id INTEGER PRIMARY KEY, kind TEXT NOT NULL, key TEXT NOT NULL, text TEXT NOT NULL, keywords TEXT NOT NULL,
+    at INTEGER NOT NULL, ends INTEGER, past INTEGER NOT NULL, origin TEXT NOT NULL, sharing TEXT,
+    crc INTEGER NOT NULL);
+CREATE INDEX person_items_key ON person_items(kind, key, past);
+CREATE TABLE person_sources(
+    child TEXT NOT NULL, id INTEGER NOT NULL, turn INTEGER NOT NULL, PRIMARY KEY(child, id, turn))
+    WITHOUT ROWID;
+CREATE INDEX person_sources_turn ON person_sources(turn);
+CREATE TABLE person_forgotten(uid TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
+CREATE VIRTUAL TABLE person_words USING
+    fts5(text, content='person_turns', content_rowid='id', tokenize='porter unicode61');
+"""
+# FTS5 erases a deleted row's words from its index only if it is told to.
+_ERASE = "INSERT INTO person_words(person_words, rank) VALUES('secure-delete', 1)"
+_STATEMENTS = {sql.strip() for sql in _DDL.split(";")}
+_DECLARED = {
+    sql.split("(")[0].split()[3 if "VIRTUAL" in sql else 2]: sql for sql in _STATEMENTS if sql
+}  # name → its statement
+_SHADOWS = {f"person_words_{part}" for part in ("data", "idx", "docsize", "config")}
+NAMES = frozenset(_DECLARED) | _SHADOWS
+TURN_COLUMNS = "uid, chat, speaker, at, text, pictures, sharing"
+ITEM_COLUMNS = "kind, key, text, keywords, at, ends, past, origin, sharing"
+_LABELS = "NOT coalesce(sharing, 'low') IN ('low', 'high')"
+_INVARIANTS = (
+    ("turns or memories of the person with an unknown sharing label", f"""SELECT
+        (SELECT count(*) FROM person_turns WHERE {_LABELS})
+        + (SELECT count(*) FROM person_items WHERE {_LABELS})"""),
+    ("memories of the person of an unknown kind", """SELECT count(*) FROM person_items
+        WHERE kind NOT IN ('core', 'semantic', 'episodic', 'procedural') OR past NOT IN (0, 1)"""),
+    ("keys of the person with two current values", """SELECT count(*) FROM (SELECT 1 FROM person_items
+        WHERE past = 0 AND kind IN ('core', 'procedural') GROUP BY kind, key HAVING count(*) > 1)"""),
+    ("links to a turn, or from a memory, that does not exist", """SELECT count(*) FROM person_sources
+        WHERE turn NOT IN (SELECT id FROM person_turns)
+        OR child = 'item' AND id NOT IN (SELECT id FROM person_items)
+        OR child = 'turn' AND id NOT IN (SELECT id FROM person_turns)
+        OR child NOT IN ('item', 'turn')"""),
+    ("turns missing from their index of words",
+        "SELECT (SELECT count(*) FROM person_turns) <> (SELECT count(*) FROM person_words_docsize)"),
+)  # fmt: skip
+
+
+def create(db: apsw.Connection) -> None:
+    """Makes the tables, in the caller's transaction."""
+    db.execute(_DDL)
+    db.execute(_ERASE)
+    db.execute("INSERT INTO person_meta VALUES('version', ?)", (str(PERSON_VERSION),))
+
+
+def fits(kind: str, name: str, sql: Any) -> bool:
+    """Whether an entry of the schema is one of these tables and indexes, declared as they are here."""
+    if name in _SHADOWS:
+        return kind == "table"
+    return kind in ("table", "index") and sql == _DECLARED.get(name)
+
+
+def exist(db: apsw.Connection) -> bool:
+    return bool(
+        db.execute("SELECT 1 FROM main.sqlite_schema WHERE type='table' AND name='person_meta'").fetchone()
+    )
+
+
+def hide(db: apsw.Connection) -> None:
+    """Hides all of these tables behind empty temporary views."""
+    if exist(db):
+        for name in _DECLARED:
+            if name.startswith("person_") and "INDEX" not in _DECLARED[name]:
+                db.execute(f"CREATE TEMP VIEW {name} AS SELECT * FROM main.{name} WHERE 0")
+
+
+def check_version(db: apsw.Connection, path: Path) -> None:
+    """Raises AlbumError unless this program can read the tables, which must exist."""
+    found = db.execute("SELECT value FROM person_meta WHERE key='version'").fetchone()
+    if found != (str(PERSON_VERSION),):
+        shown = str(found[0])[:20] if found else "none"
+        raise AlbumError(
+            f"{path}: memories of the person in version {shown}, this program reads {PERSON_VERSION}; "
+            "update the program"
+        )
+
+
+def crc_of(values: tuple[Any, ...]) -> int:
+    """Of a turn (TURN_COLUMNS) or an item (ITEM_COLUMNS and then its sources' turns, ascending)."""
+    return checksums.of_values(values)
+
+
+def problems(db: apsw.Connection, path: Path) -> list[str]:
+    """What is wrong in these tables, one line each; empty if they are not there."""
+    if not exist(db):
+        return []
+    check_version(db, path)
+    out = []
+    for description, sql in _INVARIANTS:
+        (count,) = db.execute(sql).fetchone() or (0,)
+        if count:
+            out.append(f"{description}: {count}")
+    for row, crc, *values in db.execute(f"SELECT id, crc, {TURN_COLUMNS} FROM person_turns"):
+        if crc_of(tuple(values)) != crc:
+            out.append(f"turn t{row}: its row does not match its checksum")
+    for row, crc, *values in db.execute(f"SELECT id, crc, {ITEM_COLUMNS} FROM person_items"):
+        if crc_of((*values, *sources(db, "item", row))) != crc:
+            out.append(f"memory m{row}: its row does not match its checksum")
+    return out
+
+
+def sources(db: apsw.Connection, child: str, row: int) -> tuple[int, ...]:
+    """The turns that an item, or an assistant's turn, was drawn from, ascending."""
+    found = db.execute("SELECT turn FROM person_sources WHERE child=? AND id=? ORDER BY turn", (child, row))
+    return tuple(int(turn) for (turn,) in found)

@@ -1,0 +1,190 @@
+"""Reads of the person's tables: rows checked against their checksums, columns of all turns, and words."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import apsw
+import numpy as np
+
+from ..album import person_tables
+from ..album.person_tables import ITEM_COLUMNS, TURN_COLUMNS
+from ..errors import AlbumError
+from .records import Heads, Item, Kind, NewItem, StoredTurn, Turn
+
+_AMONG = "IN (SELECT value FROM json_each(?))"
+_TURN = f"SELECT id, crc, session, traits IS NOT NULL, {TURN_COLUMNS} FROM person_turns"
+_ITEM = f"SELECT id, crc, {ITEM_COLUMNS} FROM person_items"
+# A query reads at most this many places of its words; the rarest come first.
+_POSTINGS = 6_000
+_MAX_WORDS = 32
+_WORD = re.compile(r"\w+")
+_VOCABULARY = (
+    "CREATE VIRTUAL TABLE IF NOT EXISTS temp.person_vocabulary USING fts5vocab(main, person_words, row)"
+)
+_EMPTY = np.zeros(0, np.int64)
+NO_HEADS = Heads(
+    _EMPTY, _EMPTY, _EMPTY, _EMPTY, _EMPTY, _EMPTY, np.zeros((0, 0), np.int8), np.zeros(0, np.float32), ()
+)
+
+
+def turns(db: apsw.Connection, path: Path, ids: Sequence[int]) -> list[StoredTurn]:
+    records: list[Any] = db.execute(f"{_TURN} WHERE id {_AMONG}", (json.dumps([*map(int, ids)]),)).fetchall()
+    found = {record[0]: record for record in records}
+    return [_turn(db, path, found[row]) for row in ids if row in found]
+
+
+def undigested(db: apsw.Connection, path: Path, limit: int) -> list[StoredTurn]:
+    records = db.execute(f"{_TURN} WHERE traits IS NULL ORDER BY id LIMIT ?", (limit,)).fetchall()
+    return [_turn(db, path, record) for record in records]
+
+
+def after(db: apsw.Connection, path: Path, row: int, limit: int) -> list[StoredTurn]:
+    records = db.execute(
+        f"{_TURN} WHERE id > ? AND traits IS NOT NULL ORDER BY id LIMIT ?", (row, limit)
+    ).fetchall()
+    return [_turn(db, path, record) for record in records]
+
+
+def every(db: apsw.Connection, path: Path) -> list[StoredTurn]:
+    return [_turn(db, path, record) for record in db.execute(f"{_TURN} ORDER BY at, id").fetchall()]
+
+
+def loose(db: apsw.Connection) -> list[tuple[int, str, int]]:
+    rows = db.execute(
+        "SELECT id, chat, at FROM person_turns WHERE session IS NULL AND traits IS NOT NULL "
+        "ORDER BY chat, at, id"
+    )
+    return [(int(row), str(chat), int(at)) for row, chat, at in rows]
+
+
+def items(db: apsw.Connection, path: Path, kind: Kind | None, past: bool) -> list[Item]:
+    where = ("" if kind is None else " AND kind = :kind") + ("" if past else " AND past = 0")
+    records = db.execute(f"{_ITEM} WHERE 1{where} ORDER BY at, id", {"kind": kind}).fetchall()
+    return [_item(db, path, record) for record in records]
+
+
+def by_id(db: apsw.Connection, path: Path, ids: Sequence[int]) -> list[Item]:
+    records = db.execute(f"{_ITEM} WHERE id {_AMONG} ORDER BY id", (json.dumps([*map(int, ids)]),)).fetchall()
+    return [_item(db, path, record) for record in records]
+
+
+def items_of(db: apsw.Connection, path: Path, of: Sequence[int], kind: Kind) -> list[Item]:
+    rows: list[Any] = db.execute(
+        f"SELECT DISTINCT id FROM person_sources WHERE child='item' AND turn {_AMONG}",
+        (json.dumps([*map(int, of)]),),
+    ).fetchall()
+    return [item for item in by_id(db, path, [row for (row,) in rows]) if item.value.kind == kind]
+
+
+def _turn(db: apsw.Connection, path: Path, record: Any) -> StoredTurn:
+    row, crc, session, digested, *values = record
+    if person_tables.crc_of(tuple(values)) != crc:
+        raise AlbumError(
+            f"{path}: turn t{row} is damaged (its checksum differs); forget it, or restore a copy"
+        )
+    uid, chat, speaker, at, text, pictures, sharing = values
+    drawn = person_tables.sources(db, "turn", row)
+    shown = tuple(pictures.split("\n")) if pictures else ()
+    return StoredTurn(row, Turn(uid, chat, speaker, at, text, shown, sharing, drawn), session, bool(digested))
+
+
+def _item(db: apsw.Connection, path: Path, record: Any) -> Item:
+    row, crc, *values = record
+    sources = person_tables.sources(db, "item", row)
+    if person_tables.crc_of((*values, *sources)) != crc:
+        raise AlbumError(
+            f"{path}: memory m{row} is damaged (its checksum differs); forget it, or restore a copy"
+        )
+    kind, key, text, keywords, at, ends, past, origin, sharing = values
+    words = tuple(keywords.split())
+    return Item(row, NewItem(kind, key, text, at, words, ends, origin, sharing, sources), bool(past))
+
+
+def heads(db: apsw.Connection, first: int) -> Heads:
+    names = tuple(
+        str(name) for (name,) in db.execute("SELECT DISTINCT speaker FROM person_turns ORDER BY speaker")
+    ) if first < 1 << 62 else ()  # fmt: skip
+    rows: list[Any] = db.execute(
+        "SELECT id, at, chat, speaker, coalesce(session, -1), coalesce(traits, -1), scale, data "
+        "FROM person_turns WHERE id >= ? ORDER BY id",
+        (first,),
+    ).fetchall()
+    chats: dict[str, int] = {}
+    speakers = {name: number for number, name in enumerate(names)}
+    ids, at, chat, speaker, session, traits, scales, data = zip(*rows, strict=True) if rows else [()] * 8
+    dim = max((len(code) for code in data if code is not None), default=0)
+    codes = np.zeros((len(rows), dim), np.int8)
+    for place, code in enumerate(data):
+        if code is not None and len(code) == dim:
+            codes[place] = np.frombuffer(code, np.int8)
+    return Heads(
+        np.array(ids, np.int64),
+        np.array(at, np.int64),
+        np.array([_hash(name, chats) for name in chat], np.int64),
+        np.array([speakers[name] for name in speaker], np.int64),
+        np.array(session, np.int64),
+        np.array(traits, np.int64),
+        codes,
+        np.array([scale or 0.0 for scale in scales], np.float32),
+        names,
+    )
+
+
+def _hash(name: str, known: dict[str, int]) -> int:
+    """A number of a chat that is the same in every call."""
+    if name not in known:
+        known[name] = hash(name) & 0x7FFF_FFFF_FFFF_FFFF
+    return known[name]
+
+
+def search(
+    db: apsw.Connection, words: Sequence[str], limit: int, first: int, last: int | None
+) -> list[tuple[int, float]]:
+    db.execute(_VOCABULARY)
+    spelt = _stems(db, words)
+    counts: dict[str, int] = {}
+    for stem in [*spelt][:_MAX_WORDS]:
+        found: Any = db.execute("SELECT doc FROM temp.person_vocabulary WHERE term=?", (stem,)).fetchone()
+        if found:
+            counts[spelt[stem]] = int(found[0])
+    kept: list[str] = []
+    total = 0
+    for word, count in sorted(counts.items(), key=lambda pair: pair[1]):
+        total += count
+        if kept and total > _POSTINGS:
+            break
+        kept.append(word)
+    return _ranked(db, kept, limit, first, last)
+
+
+def _stems(db: apsw.Connection, words: Sequence[str]) -> dict[str, str]:
+    """By stem, the first of its spellings."""
+    tokens: Any = db.fts5_tokenizer("porter", ["unicode61"])
+    out: dict[str, str] = {}
+    for word in words:
+        for part in _WORD.findall(word[:200]):
+            stems = tokens(
+                part.encode(), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False, include_colocated=False
+            )
+            if len(stems) == 1:
+                out.setdefault(str(stems[0]), part)
+    return out
+
+
+def _ranked(
+    db: apsw.Connection, words: Sequence[str], limit: int, first: int, last: int | None
+) -> list[tuple[int, float]]:
+    if not words:
+        return []
+    match = " OR ".join(f'"{word}"' for word in words)  # quoted, so that no word is read as FTS5 syntax
+    rows = db.execute(
+        "SELECT rowid, -bm25(person_words) FROM person_words WHERE person_words MATCH ? "
+        "AND rowid BETWEEN ? AND ? ORDER BY bm25(person_words), rowid LIMIT ?",
+        (match, first, (1 << 62) if last is None else last, limit),
+    )
+    return [(int(row), float(score)) for row, score in rows]

@@ -1,0 +1,320 @@
+"""MemoryStore: the person's turns and memories in an album file, read and changed while others use the album.
+
+Every change is one transaction that has reached the disk when the call returns. It holds the album's writer
+lock only for that long, so that two conversations may go on at once, and waits for up to ten seconds while
+another program writes. Texts are data: nothing in them is ever carried out.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from threading import RLock
+from types import TracebackType
+from typing import Any, TypeVar
+
+import apsw
+
+from ..album import person_tables, storage
+from ..album.schema import UNREADABLE, connect, damaged, means_damage, one_line, open_reader
+from ..album.tables import USER_VERSION, check_tables, version_of
+from ..album.writer import AlbumWriter
+from ..errors import AlbumError
+from ..records import FloatArray
+from ..vectors.quantize import quantize
+from . import reading, writing
+from .erasing import erase
+from .records import Forgotten, Heads, Item, Kind, NewItem, StoredTurn, Turn
+
+_T = TypeVar("_T")
+_WAIT_S = 10.0
+
+
+class MemoryStore:
+    """Opened by `open`. All methods raise AlbumError, and may be called from any thread."""
+
+    def __init__(self, db: apsw.Connection, path: Path, writable: bool) -> None:
+        self._db, self.path, self._writable, self._lock = db, path, writable, RLock()
+        self._touched: int | None = None  # the lowest turn that was changed here since `heads` was last asked
+        self._seen_version = -1
+        self._has = person_tables.exist(db)
+        if self._has:
+            person_tables.check_version(db, path)
+
+    @classmethod
+    def open(cls, path: Path, write: bool = True) -> MemoryStore:
+        """`write`: False for a snapshot that cannot be changed, also of an album that cannot be written."""
+        path = Path(path).resolve()
+        if not write:
+            return cls._opened(open_reader(path), path, False)
+        connect(path).close()
+        _modernise(path)
+        try:
+            db = storage.open_for_writing(path)
+        except apsw.Error as error:
+            raise AlbumError(
+                f"{path}: cannot be written ({one_line(error)}); check its permissions"
+            ) from None
+        return cls._opened(db, path, True)
+
+    @classmethod
+    def _opened(cls, db: apsw.Connection, path: Path, writable: bool) -> MemoryStore:
+        try:
+            if writable:
+                check_tables(db, path, version_of(db))
+                db.execute("PRAGMA secure_delete=ON; PRAGMA temp_store=MEMORY").fetchall()
+            return cls(db, path, writable)
+        except UNREADABLE as error:
+            db.close()
+            raise damaged(path, error) from None
+        except BaseException:
+            db.close()
+            raise
+
+    def close(self) -> None:
+        with self._lock:
+            self._db.close()
+
+    def __enter__(self) -> MemoryStore:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # Reading. Every row is checked against its checksum.
+
+    def turns(self, ids: Sequence[int]) -> list[StoredTurn]:
+        """The turns with these ids, in that order; those that do not exist are left out."""
+        return self._read(lambda db: reading.turns(db, self.path, ids), [])
+
+    def undigested(self, limit: int) -> list[StoredTurn]:
+        """The first `limit` turns, by id, whose facts have not been drawn."""
+        return self._read(lambda db: reading.undigested(db, self.path, limit), [])
+
+    def digested_after(self, row: int, limit: int) -> list[StoredTurn]:
+        """The first `limit` turns, by id, with greater ids than `row` whose facts were drawn."""
+        return self._read(lambda db: reading.after(db, self.path, row, limit), [])
+
+    def all_turns(self) -> list[StoredTurn]:
+        """What was said, by time."""
+        return self._read(lambda db: reading.every(db, self.path), [])
+
+    def loose(self) -> list[tuple[int, str, int]]:
+        """(id, chat, at) of the digested turns that are in no session, by chat and time."""
+        return self._read(reading.loose, [])
+
+    def items(self, kind: Kind | None = None, past: bool = True) -> list[Item]:
+        """The memories, of one kind or all, by time; with `past` also values that were replaced."""
+        return self._read(lambda db: reading.items(db, self.path, kind, past), [])
+
+    def item(self, row: int) -> Item | None:
+        found: list[Item] = self._read(lambda db: reading.by_id(db, self.path, [row]), [])
+        return found[0] if found else None
+
+    def items_of(self, turns: Sequence[int], kind: Kind) -> list[Item]:
+        """The memories of a kind that were drawn from any of these turns, by id."""
+        return self._read(lambda db: reading.items_of(db, self.path, turns, kind), [])
+
+    def search(
+        self, words: Sequence[str], limit: int, first: int = 1, last: int | None = None
+    ) -> list[tuple[int, float]]:
+        """(id, BM25 score) of the turns with ids first..last that hold any of the words, best first.
+
+        Common words are left out, so that the time does not grow with the album.
+        """
+        return self._read(lambda db: reading.search(db, words, limit, first, last), [])
+
+    def heads(self) -> tuple[int, Heads]:
+        """The columns of the turns that may have changed since the last call, and the first id that may.
+
+        The caller drops what it knows of turns from that id on. The first call gives all turns.
+        """
+
+        def read(db: apsw.Connection) -> tuple[int, Heads]:
+            (version,) = db.execute("PRAGMA data_version").fetchone() or (0,)
+            first = self._touched if version == self._seen_version else 1
+            self._seen_version, self._touched = version, None
+            first = (1 << 62) if first is None else first
+            return first, reading.heads(db, first)
+
+        return self._read(read, (1, reading.NO_HEADS))
+
+    def setting(self, key: str) -> str | None:
+        """A value that `set` stored under the key."""
+        found = self._read(
+            lambda db: db.execute("SELECT value FROM person_meta WHERE key=?", (key,)).get, None
+        )
+        return None if found is None else str(found)
+
+    # Changes.
+
+    def add_turns(self, turns: Sequence[Turn]) -> list[int | None]:
+        """Stores turns; returns their ids. A turn stored before keeps its id; a forgotten one gives None."""
+        rows = self._write(lambda db: [writing.add_turn(db, turn) for turn in turns])
+        self._touch(row for row in rows if row is not None)
+        return rows
+
+    def digest(
+        self, turn: int, traits: int, items: Sequence[NewItem], vector: FloatArray | None = None
+    ) -> bool:
+        """Stores what was drawn from one turn; False, and nothing, if that was done before or it is gone."""
+
+        def change(db: apsw.Connection) -> bool:
+            scale, data = None, None
+            if vector is not None:
+                codes, scales = quantize(vector.reshape(1, -1))
+                scale, data = float(scales[0]), codes.tobytes()
+            db.execute(
+                "UPDATE person_turns SET traits=?, scale=?, data=? WHERE id=? AND traits IS NULL",
+                (traits, scale, data, turn),
+            )
+            if not db.changes():
+                return False
+            for item in items:
+                writing.put(db, item)
+            return True
+
+        done = self._write(change)
+        self._touch([turn])
+        return done
+
+    def close_session(self, turns: Sequence[int], items: Sequence[NewItem]) -> bool:
+        """Makes a session of turns and stores its memories; False, and nothing, if one of them is in one."""
+
+        def change(db: apsw.Connection) -> bool:
+            (last,) = db.execute("SELECT coalesce(max(session), 0) FROM person_turns").fetchone() or (0,)
+            for turn in turns:
+                db.execute(
+                    "UPDATE person_turns SET session=? WHERE id=? AND session IS NULL", (last + 1, turn)
+                )
+                if not db.changes():
+                    raise _Undone
+            for item in items:
+                writing.put(db, item)
+            return True
+
+        try:
+            done = self._write(change)
+        except _Undone:
+            return False
+        self._touch(turns)
+        return done
+
+    def add_item(self, item: NewItem) -> int:
+        """Stores a memory; one with the key of a current one takes its place. Returns its id."""
+        return self._write(lambda db: writing.put(db, item))
+
+    def replace_item(self, row: int, item: NewItem) -> int:
+        """Stores a corrected value of a memory, which becomes past. Returns the new one's id."""
+        return self._write(lambda db: writing.correct(db, row, item))
+
+    def set(self, key: str, value: str) -> None:
+        """Stores a value of the runtime's own under a key such as "personality"."""
+        self._write(lambda db: db.execute("INSERT OR REPLACE INTO person_meta VALUES(?,?)", (key, value)))
+
+    def forget(self, turns: Sequence[int], items: Sequence[int], at: int) -> Forgotten:
+        """Deletes turns and memories, what was drawn from them, and their bytes. Raises for an unknown id.
+
+        `at`: ms, kept with the names of the forgotten turns, so that these are not stored again.
+        """
+
+        def change(db: apsw.Connection) -> tuple[tuple[int, ...], tuple[int, ...], list[str]]:
+            _check_ids(db, self.path, "t", "person_turns", turns)
+            _check_ids(db, self.path, "m", "person_items", items)
+            return writing.remove(db, turns, items, at)
+
+        if not self._has and (turns or items):
+            raise AlbumError(f"{self.path}: no memories of the person are in it; nothing is there to forget")
+        gone, lost, texts = self._write(change)
+        self._touch([1])
+        with self._lock:
+            return Forgotten(gone, lost, erase(self._db, texts))
+
+    def sweep(self) -> bool:
+        """Writes the file anew, so that nothing deleted is left; False while another program forbids."""
+        if not self._writable:
+            raise AlbumError(f"{self.path}: it was opened to be read; open it for writing")
+        with self._lock:
+            return erase(self._db, None)
+
+    def forget_all(self, at: int) -> Forgotten:
+        """Forgets everything; the names of the turns stay, so that these are not stored again."""
+
+        def ids(db: apsw.Connection, table: str) -> list[int]:
+            return [row for (row,) in db.execute(f"SELECT id FROM {table}")]
+
+        turns: list[int] = self._read(lambda db: ids(db, "person_turns"), [])
+        items: list[int] = self._read(lambda db: ids(db, "person_items"), [])
+        return self.forget(turns, items, at)
+
+    def _touch(self, rows: Any) -> None:
+        low = min(rows, default=None)
+        if low is not None:
+            self._touched = low if self._touched is None else min(low, self._touched)
+
+    def _read(self, read: Callable[[apsw.Connection], _T], none: _T) -> _T:
+        with self._lock:
+            try:
+                self._has = self._has or person_tables.exist(self._db)
+                return read(self._db) if self._has else none
+            except UNREADABLE as error:
+                raise damaged(self.path, error) from None
+
+    def _write(self, change: Callable[[apsw.Connection], _T]) -> _T:
+        if not self._writable:
+            raise AlbumError(f"{self.path}: it was opened to be read; open it for writing")
+        with self._lock:
+            lock = _wait_for_lock(self.path)
+            try:
+                with storage.transaction(self._db):
+                    if not person_tables.exist(self._db):
+                        person_tables.create(self._db)
+                    done = change(self._db)
+                self._has = True
+                return done
+            except UNREADABLE as error:
+                if means_damage(error):
+                    raise damaged(self.path, error) from None
+                raise AlbumError(
+                    f"{self.path}: cannot be written ({one_line(error)}); check permissions and free space"
+                ) from None
+            finally:
+                lock.release()
+
+
+class _Undone(Exception):
+    """Rolls a transaction back because another program was faster."""
+
+
+def _modernise(path: Path) -> None:
+    """Converts an album of an older format, as any writer does."""
+    db = connect(path)
+    try:
+        version = version_of(db)
+    except UNREADABLE as error:
+        raise damaged(path, error) from None
+    finally:
+        db.close()
+    if version < USER_VERSION:
+        with AlbumWriter.extend(path):
+            pass
+
+
+def _wait_for_lock(path: Path) -> storage.WriterLock:
+    until = time.monotonic() + _WAIT_S
+    while True:
+        try:
+            return storage.WriterLock(path)
+        except AlbumError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.02)
+
+
+def _check_ids(db: apsw.Connection, path: Path, letter: str, table: str, ids: Sequence[int]) -> None:
+    for row in ids:
+        if db.execute(f"SELECT 1 FROM {table} WHERE id=?", (row,)).fetchone() is None:
+            raise AlbumError(f"{path}: there is no {letter}{row}; `gamer memory list` shows what there is")

@@ -1,0 +1,241 @@
+"""The person's memories in the album's file: what is current, what is forgotten, and what stays whole."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gamer.index import Album, AlbumError, AlbumWriter
+from gamer.index.album.export_jsonl import export_jsonl
+from gamer.index.album.leaving_view import open_leaving
+from gamer.index.memory import writing
+from gamer.index.memory.records import MAX_TURN, NewItem, Turn
+from gamer.index.memory.store import MemoryStore
+
+SECRET = "Zanzibar-Quokka-4711"
+
+
+@pytest.fixture
+def store(album_path: Path) -> Iterator[MemoryStore]:
+    with MemoryStore.open(album_path) as opened:
+        yield opened
+
+
+def turn(number: int, text: str = "I like tea", **changes: object) -> Turn:
+    return replace(Turn(f"u{number}", "kitchen", "me", number * 1_000, text), **changes)  # type: ignore[arg-type]
+
+
+def core(key: str, text: str, at: int, *sources: int) -> NewItem:
+    return NewItem("core", key, text, at, sources=sources)
+
+
+def values(store: MemoryStore) -> list[tuple[str, int, int | None, bool]]:
+    return [(i.value.text, i.value.at, i.value.ends, i.past) for i in store.items()]
+
+
+def test_an_album_without_memories_has_no_tables_of_them(store: MemoryStore) -> None:
+    assert store.items() == [] and store.turns([1]) == [] and store.search(["tea"], 5) == []
+    with Album.open(store.path) as album:
+        names = {name for (name,) in album._file.sql("SELECT name FROM sqlite_schema")}
+    assert not {name for name in names if name.startswith("person")}
+
+
+def test_the_latest_value_is_current_in_whatever_order_they_arrive(store: MemoryStore) -> None:
+    for text, at in (("Lisbon", 9), ("Porto", 5), ("Oslo", 7), ("Lisbon", 9)):
+        store.add_item(core("home", text, at))
+    assert values(store) == [("Porto", 5, 7, True), ("Oslo", 7, 9, True), ("Lisbon", 9, None, False)]
+
+
+def test_a_turn_is_stored_once_and_digested_once(store: MemoryStore) -> None:
+    assert store.add_turns([turn(1), turn(1), turn(2)]) == [1, 1, 2]
+    fact = NewItem("semantic", "turn 1", "I like tea", 1_000, ("tea",), sources=(1,))
+    assert store.digest(1, 1, [fact]) and not store.digest(1, 1, [replace(fact, text="again")])
+    assert [item.value for item in store.items()] == [fact]
+    assert store.close_session([1], []) and not store.close_session([1, 2], [core("home", "Rome", 1)])
+    assert store.turns([2])[0].session is None and len(store.items()) == 1
+
+
+def test_six_goals_leave_the_five_latest(store: MemoryStore) -> None:
+    for number in range(6):
+        store.add_item(NewItem("procedural", f"goal {number}", f"run {number} km", number + 1))
+    assert [item.value.key for item in store.items("procedural", past=False)] == [
+        f"goal {n}" for n in range(1, 6)
+    ]
+
+
+def test_forgetting_takes_what_was_drawn_and_the_bytes(store: MemoryStore) -> None:
+    store.add_turns([turn(n, f"I keep bicycle {n} in the shed") for n in range(1, 200)])
+    (told,) = store.add_turns([turn(500, f"My gate code is {SECRET} since today")])
+    assert told is not None
+    (reply,) = store.add_turns([turn(501, f"Noted: {SECRET}.", speaker="assistant", drawn=(told,))])
+    fact = store.add_item(core("gate code", SECRET, 500_000, told))
+    store.close_session(
+        [1, 2, told], [NewItem("episodic", "turn 1", f"bicycles, {SECRET}", 1, sources=(1, 2, told))]
+    )
+    assert SECRET.encode() in store.path.read_bytes() + beside(store.path)
+    gone = store.forget([], [fact], 1)
+    assert gone.turns == (told, reply) and len(gone.items) == 2 and gone.erased
+    for word in (SECRET, "quokka", "zanzibar"):
+        assert word.encode() not in store.path.read_bytes() + beside(store.path)
+    assert store.turns([1])[0].session is None, "the rest of the session is open again"
+    assert store.add_turns([turn(500, "My gate code again")]) == [None]
+    assert store.search(["zanzibar"], 3) == [] and store.add_turns([turn(502)]) == [reply + 1 if reply else 0]
+    assert_clean(store.path)
+
+
+def beside(path: Path) -> bytes:
+    log = path.with_name(path.name + "-wal")
+    return log.read_bytes() if log.exists() else b""
+
+
+def assert_clean(path: Path) -> None:
+    with Album.open(path) as album:
+        assert album.verify() == []
+
+
+def test_a_reader_that_holds_the_log_is_reported(store: MemoryStore) -> None:
+    store.add_turns([turn(1, SECRET)])
+    with MemoryStore.open(store.path, write=False) as reader:
+        assert reader.turns([1])
+        store._db.set_busy_timeout(0)
+        assert not store.forget([1], [], 1).erased
+
+
+def test_a_killed_change_leaves_nothing(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.add_turns([turn(1)])
+    monkeypatch.setattr(writing, "put", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        store.digest(1, 1, [core("home", "Rome", 1, 1)])
+    monkeypatch.undo()
+    assert store.items() == [] and store.digest(1, 1, [core("home", "Rome", 1, 1)])
+
+
+def test_two_conversations_at_once(album_path: Path) -> None:
+    def talk(name: str) -> None:
+        with MemoryStore.open(album_path) as own:
+            for number in range(15):
+                own.add_turns([Turn(f"{name}{number}", name, "me", number, "hello there")])
+
+    both = [threading.Thread(target=talk, args=(name,)) for name in "ab"]
+    [thread.start() for thread in both], [thread.join() for thread in both]  # type: ignore[func-returns-value]
+    with MemoryStore.open(album_path) as store:
+        assert sorted(t.turn.uid for t in store.undigested(99)) == sorted(
+            f"{a}{n}" for a in "ab" for n in range(15)
+        )
+
+
+def test_memories_are_in_no_export_and_no_leaving_view(store: MemoryStore, tmp_path: Path) -> None:
+    store.add_turns([turn(1, SECRET)])
+    store.add_item(core("code", SECRET, 1, 1))
+    with Album.open(store.path) as album:
+        export_jsonl(album, tmp_path / "out.jsonl", everything=True)
+        told, _ = open_leaving(album)
+    assert SECRET not in (tmp_path / "out.jsonl").read_text()
+    with told:
+        assert (
+            told._file.sql("SELECT * FROM person_turns") == told._file.sql("SELECT * FROM person_items") == []
+        )
+
+
+def test_a_compacted_album_keeps_them(store: MemoryStore) -> None:
+    store.add_turns([turn(1)])
+    store.close()
+    with AlbumWriter.extend(store.path) as writer:
+        writer.compact()
+    with MemoryStore.open(store.path) as again:
+        assert again.turns([1])[0].turn == turn(1)
+
+
+def test_an_old_album_takes_memories(tmp_path: Path) -> None:
+    path = tmp_path / "old.gamer"
+    shutil.copy(Path(__file__).parents[2] / "golden" / "album_v1.gamer", path)
+    with MemoryStore.open(path) as store:
+        assert store.add_turns([turn(1)]) == [1]
+    assert_clean(path)
+
+
+def test_a_flipped_bit_is_found(store: MemoryStore) -> None:
+    store.add_turns([turn(1)])
+    store._db.execute("UPDATE person_turns SET text = 'I like pea'")
+    with pytest.raises(AlbumError, match="t1 is damaged"):
+        store.turns([1])
+    with Album.open(store.path) as album:
+        assert any("turn t1" in line for line in album.verify())
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DROP TABLE person_sources",
+        "CREATE TRIGGER person_turns_x AFTER INSERT ON person_turns BEGIN DELETE FROM photos; END",
+        "CREATE TABLE person_other(x)",
+        "ALTER TABLE person_items ADD COLUMN more TEXT",
+        "UPDATE person_meta SET value = '9' WHERE key = 'version'",
+    ],
+)
+def test_crafted_tables_are_refused(store: MemoryStore, sql: str) -> None:
+    store.add_turns([turn(1)])
+    store.close()
+    apsw.Connection(str(store.path)).execute(sql)
+    with pytest.raises(AlbumError):
+        MemoryStore.open(store.path)
+
+
+@pytest.mark.parametrize("text", ["", " \n", "x" * (MAX_TURN + 1), "\ud800"])
+def test_a_turn_that_cannot_be_stored_is_refused(text: str) -> None:
+    with pytest.raises(AlbumError):
+        turn(1, text)
+
+
+def test_a_turn_of_a_megabyte_is_stored_and_found(store: MemoryStore) -> None:
+    store.add_turns([turn(1, ("tea " * 300_000)[: MAX_TURN - 7] + " walrus")])
+    assert store.search(["walrus"], 3)[0][0] == 1
+    assert store.forget([1], [], 1).erased
+
+
+WORDS = st.lists(st.sampled_from(["tea", "rome", "école", "猫", 'a"b', "OR", "*"]), min_size=1).map(" ".join)
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("add"), st.integers(1, 9), WORDS),
+        st.tuples(st.just("draw"), st.integers(1, 9), WORDS),
+        st.tuples(st.just("forget"), st.integers(1, 9), WORDS),
+    ),
+    max_size=14,
+)
+
+
+@settings(max_examples=12, deadline=None)
+@given(STEPS)
+def test_any_order_of_changes_leaves_a_sound_album(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[Any]
+) -> None:
+    path = tmp_path_factory.mktemp("store") / "a.gamer"
+    shutil.copy(Path(__file__).parents[2] / "golden" / "album_v3.gamer", path)
+    forgotten: set[str] = set()
+    with MemoryStore.open(path) as store:
+        for what, number, words in steps:
+            known = [stored.id for stored in store.turns(range(1, 30))]
+            if what == "add":
+                (row,) = store.add_turns([turn(number, words)])
+                assert (row is None) == (f"u{number}" in forgotten)
+            elif what == "draw" and known:
+                store.add_item(core(words[:20], words, number, *known[:number]))
+            elif what == "forget" and known:
+                gone = store.forget([known[number % len(known)]], [], 1)
+                forgotten |= {f"u{n}" for n in range(1, 10)} & {
+                    uid for (uid,) in store._db.execute("SELECT uid FROM person_forgotten")
+                }
+                assert gone.erased
+            store.search([words], 5)
+        for item in store.items():
+            assert len(store.turns(item.value.sources)) == len(item.value.sources)
+    assert_clean(path)
