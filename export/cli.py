@@ -36,6 +36,7 @@ from .settings import (
     EXECUTORCH_BACKENDS,
     ONNX_FORMATS,
     Settings,
+    parse_bars,
     parse_keep,
     parse_parts,
     parse_sources,
@@ -192,6 +193,13 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
     help="Tensors that get another quantization, e.g. qkv,head=int8.",
 )
 @click.option(
+    "--threshold",
+    "bars",
+    multiple=True,
+    metavar="ROLE=COSINE[/TOP1]",
+    help="The least parity of a component, instead of the one for its quantization; repeat for more.",
+)
+@click.option(
     "--max-seq-len",
     "max_seq",
     type=click.IntRange(0, 1 << 17),
@@ -289,6 +297,7 @@ def export(
     dtype: str,
     group_size: int,
     keep: str,
+    bars: tuple[str, ...],
     max_seq: int,
     image_input: str,
     coreml_cache: str,
@@ -347,6 +356,7 @@ def export(
             calibrate=calibrate,
             executorch_backend=executorch_backend,
             parts=parse_parts(parts),
+            bars=parse_bars(bars),
         )
         phone = None if device_profile is None else devices.choose(devices.load(), [device_profile])[0]
         if dry_run:
@@ -356,6 +366,9 @@ def export(
             task = progress.add_task("loading weights", total=len(write.tasks(settings, chosen_targets, "")))
 
             def report(text: str, artifact: mf.Artifact | None) -> None:
+                if text.startswith(write.NOTE):
+                    progress.console.print(text, highlight=False, soft_wrap=True)
+                    return
                 progress.update(task, advance=1 if artifact else 0, description=text)
                 if artifact:
                     progress.console.print(
@@ -446,6 +459,8 @@ def _print_artifacts(settings: Settings, plan: ExportPlan) -> None:
         f"{len(plan.artifacts)} artifacts, about {plan.bytes / 1e6:,.0f} MB; peak of one worker about "
         f"{plan.peak / 1e9:.1f} GB"
     )
+    for note in plan.notes:
+        click.echo(f"note: {note}")
 
 
 @click.command()

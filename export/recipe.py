@@ -6,7 +6,6 @@ An unknown recipe name raises ExportError with the choices.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from .errors import ExportError
 
@@ -105,6 +104,23 @@ _INSTEAD: dict[str, dict[str, dict[str, str]]] = {
 
 
 @dataclass(frozen=True)
+class WeightsRules:
+    """Rules for particular weights of a model, which others of the same architecture do not follow.
+
+    `thresholds`, `instead`: as in Recipe, over which they take precedence. `keep`: requested quantization →
+    (part of a tensor's name, quantization) pairs, as --keep gives them. `why`: the reason for `instead`.
+    """
+
+    thresholds: dict[str, dict[str, Threshold]] = field(default_factory=dict)
+    instead: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)
+    keep: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    why: str = ""
+
+
+NO_RULES = WeightsRules()
+
+
+@dataclass(frozen=True)
 class Recipe:
     """A named set of models.
 
@@ -112,8 +128,7 @@ class Recipe:
     with `-m`. `max_text`: greatest number of tokens of a text, 0 for the text tower's limit. `max_seq`: cache
     slots of the decoder. `rho`, `k`: the router's ρ and the number of hits, for the manifest.
     `thresholds[quant][role]`: overrides of THRESHOLDS. `instead`: entries as in _INSTEAD, which take
-    precedence over it. `keep`: requested quantization → (part of a tensor's name, quantization) pairs, as
-    --keep gives them.
+    precedence over it. Neither is about a model's weights: see PACKAGED.
     """
 
     name: str
@@ -127,7 +142,6 @@ class Recipe:
     k: int = 5
     thresholds: dict[str, dict[str, Threshold]] = field(default_factory=dict)
     instead: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)
-    keep: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
 
     def parts(self) -> tuple[str, ...]:
         """The parts that this recipe has."""
@@ -159,34 +173,33 @@ class Recipe:
         )
         return replace(self, image=image, text=text, llm=llm, dpe=self.dpe if "dpe" in parts else None)
 
-    def quant_of(self, role: str, target: str, quant: str) -> str:
-        """The quantization of `role` on `target` (or an ExecuTorch backend) when `quant` is requested."""
-        for table in (self.instead, _INSTEAD):
+    def quant_of(self, role: str, target: str, quant: str, weights: WeightsRules = NO_RULES) -> str:
+        """The quantization of `role` on `target` (or an ExecuTorch backend) when `quant` is requested.
+
+        `weights`: the rules of the language model's weights.
+        """
+        for table in (weights.instead, self.instead, _INSTEAD):
             rules = table.get(target, {}).get(quant, {})
             if role in rules or "*" in rules:
                 return rules.get(role, rules.get("*", quant))
         return quant
 
-    def threshold(self, quant: str, role: str) -> Threshold:
+    def threshold(self, quant: str, role: str, weights: WeightsRules = NO_RULES) -> Threshold:
         """The parity that `role` must reach in `quant`."""
-        return self.thresholds.get(quant, {}).get(role, THRESHOLDS[quant][role])
+        for table in (weights.thresholds, self.thresholds):
+            if role in table.get(quant, {}):
+                return table[quant][role]
+        return THRESHOLDS[quant][role]
 
 
-_PAPER_DPE = DpeShape(experts=3, blocks=8, width=1024, heads=16, seed=20)
+# The width of CLIP-ViT-L/14's own blocks; and the paper's 88 M parameters an expert, 8 · 12 · 960².
+_WIDE_DPE = DpeShape(experts=3, blocks=8, width=1024, heads=16, seed=20)
+_PAPER_DPE = DpeShape(experts=3, blocks=8, width=960, heads=15, seed=20)
 
 
-def _gamer(name: str, llm: str) -> Recipe:
+def _gamer(name: str, llm: str, dpe: DpeShape = _WIDE_DPE) -> Recipe:
     """The paper's system: CLIP-ViT-L/14, three experts of eight blocks, and a small LLM."""
-    return Recipe(name, image="clip-vit-l14", text="clip-vit-l14", llm=llm, dpe=_PAPER_DPE)
-
-
-def _pocket(name: str, llm: str, **more: Any) -> Recipe:
-    """Models that pip packages contain: an ImageNet network with ConSE, a sentence encoder, a very small LLM.
-
-    The experts are small.
-    """
-    dpe = DpeShape(experts=3, blocks=8, width=64, heads=4, seed=20)
-    return Recipe(name, image="efficientnet-lite0", text="minilm-l6", llm=llm, dpe=dpe, max_text=128, **more)
+    return Recipe(name, image="clip-vit-l14", text="clip-vit-l14", llm=llm, dpe=dpe)
 
 
 # Convolutions lose too much below 8 bits (worst cosine of pocket's image tower on Core ML: 0.78 in 4-bit
@@ -205,29 +218,50 @@ _POCKET = {
     },
     "coreml": _CONVOLVED["coreml"],
 }
-# SmolLM2's checkpoint holds 4-bit blocks, which ONNX Runtime can use unchanged: 8 bits would add bytes and no
-# accuracy.
-_SMOLLM2 = _POCKET | {
-    "onnx": {key: {"llm_decoder": "int4", "*": "int8"} for key in ("int8", "int4", "pal6", "pal4")}
+
+
+def _pocket(name: str, llm: str, max_seq: int = 512) -> Recipe:
+    """Models that pip packages contain: an ImageNet network with ConSE, a sentence encoder, a very small LLM.
+
+    The experts are small.
+    """
+    dpe = DpeShape(experts=3, blocks=8, width=64, heads=4, seed=20)
+    return Recipe(
+        name,
+        image="efficientnet-lite0",
+        text="minilm-l6",
+        llm=llm,
+        dpe=dpe,
+        max_text=128,
+        max_seq=max_seq,
+        instead=_POCKET,
+    )
+
+
+# Rules for the weights that a package carries, by the model's name in checkpoints/catalogue.py. Weights that
+# the user brings for the same part follow none of them.
+PACKAGED = {
+    # This checkpoint holds 4-bit blocks (Q4_1), which ONNX Runtime can use unchanged: 8 bits would add bytes
+    # and no accuracy. Its own codes are found again, so that more is asked of them than of codes found anew.
+    "smollm2-135m": WeightsRules(
+        thresholds={"int4": {"llm_decoder": Threshold(0.99, 0.90)}},
+        instead={"onnx": {key: {"llm_decoder": "int4"} for key in ("int8", "int4", "pal6", "pal4")}},
+        why="its checkpoint holds 4-bit blocks, which are used unchanged",
+    ),
+    # In this checkpoint, matrices with 640 columns have 5 bits. In 4 bits they change the likeliest token at
+    # a quarter of the positions and save only 27 of 303 MB: most of the file is the table of 262,144 tokens.
+    "gemma3-270m": WeightsRules(keep={"int4": (("qkv", "int8"), ("gate_up", "int8"))}),
 }
-# In Gemma 3 270M's checkpoint, matrices with 640 columns have 5 bits. In 4 bits they change the likeliest
-# token at a quarter of the positions and save only 27 of 303 MB: most of the file is the table of 262,144
-# tokens.
-_GEMMA3_270M = {"int4": (("qkv", "int8"), ("gate_up", "int8"))}
 
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
-        _pocket(
-            "pocket",
-            "smollm2-135m",
-            instead=_SMOLLM2,
-            thresholds={"int4": {"llm_decoder": Threshold(0.99, 0.90)}},
-        ),
-        _pocket("pocket-gemma3-270m", "gemma3-270m", instead=_POCKET, keep=_GEMMA3_270M),
-        _pocket("pocket-qwen2.5-0.5b", "qwen2.5-coder-0.5b", instead=_POCKET, max_seq=2048),
+        _pocket("pocket", "smollm2-135m"),
+        _pocket("pocket-gemma3-270m", "gemma3-270m"),
+        _pocket("pocket-qwen2.5-0.5b", "qwen2.5-coder-0.5b", max_seq=2048),
         _gamer("gamer-qwen2-1.5b", "qwen2-1.5b"),
         _gamer("gamer-qwen2.5-0.5b", "qwen2.5-0.5b"),
+        _gamer("gamer-qwen2.5-0.5b-88m", "qwen2.5-0.5b", _PAPER_DPE),
         _gamer("gamer-gemma3-1b", "gemma3-1b"),
         _gamer("gamer-gpt2-xl", "gpt2-xl"),
         _gamer("gamer-flan-t5-xl", "flan-t5-xl"),

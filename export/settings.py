@@ -11,7 +11,18 @@ from pathlib import Path
 
 from .checkpoints import catalogue
 from .errors import ExportError
-from .recipe import LLM_ROLES, PARTS, QUANTS, Recipe, Threshold, recipe
+from .recipe import (
+    LLM_ROLES,
+    NO_RULES,
+    PACKAGED,
+    PARTS,
+    QUANTS,
+    ROLES,
+    Recipe,
+    Threshold,
+    WeightsRules,
+    recipe,
+)
 
 GROUP_SIZES = (16, 32, 64, 128, 256)
 ONNX_FORMATS = ("onnx", "ort")
@@ -33,7 +44,8 @@ class Settings:
     the target "onnx"; "ort" is ONNX Runtime's flatbuffer. `opset`: the ONNX operator set.
     `deployment_target`: the oldest system that Core ML programs run on. `calibrate`: a folder of photographs
     for static int8, "" for those that packages contain. `executorch_backend`: the backend that ExecuTorch
-    lowers to. `parts`: the requested parts of the recipe; empty for all.
+    lowers to. `parts`: the requested parts of the recipe; empty for all. `bars`: (role, its least parity)
+    pairs that override the thresholds of recipe and quantization.
     """
 
     recipe: str
@@ -51,6 +63,7 @@ class Settings:
     calibrate: str = ""
     executorch_backend: str = "xnnpack"
     parts: tuple[str, ...] = ()
+    bars: tuple[tuple[str, Threshold], ...] = ()
 
     def __post_init__(self) -> None:
         """Raises ExportError for an unsupported value, and for a recipe without a source of weights."""
@@ -124,20 +137,28 @@ class Settings:
             if target == "executorch" and self.executorch_backend != "xnnpack"
             else target
         )
-        return self.chosen.quant_of(role, rules, self.quant)
+        return self.chosen.quant_of(role, rules, self.quant, self.weights_rules)
+
+    @property
+    def weights_rules(self) -> WeightsRules:
+        """The rules of the language model's packaged weights; none for weights that the user brings."""
+        packaged = None if self.source("llm") else self.model("llm")
+        return PACKAGED.get(packaged or "", NO_RULES)
 
     @property
     def overrides(self) -> tuple[tuple[str, str], ...]:
         """(part of a tensor's name, quantization) pairs: the command's first, then the recipe's."""
-        return *self.keep, *self.chosen.keep.get(self.quant, ())
+        return *self.keep, *self.weights_rules.keep.get(self.quant, ())
 
     def threshold(self, quant: str, role: str) -> Threshold:
-        """The parity that `role` must reach in `quant`.
+        """The parity that `role` must reach in `quant`: the user's, else that of weights, recipe or `quant`.
 
         A quantized language model with random weights has no top-1 threshold: its likeliest token is a matter
         of chance.
         """
-        required = self.chosen.threshold(quant, role)
+        if role in dict(self.bars):
+            return dict(self.bars)[role]
+        required = self.chosen.threshold(quant, role, self.weights_rules)
         quantized = quant not in ("fp32", "fp16")
         return (
             Threshold(required.cosine)
@@ -171,6 +192,10 @@ class Settings:
         raw["calibrate"] = self.calibrate and Path(self.calibrate).resolve().name
         raw["parts"] = ",".join(self.parts)
         raw["keep"] = ",".join(f"{name}={quant}" for name, quant in self.keep)
+        raw["bars"] = ",".join(
+            f"{role}={bar.cosine:g}" + ("" if bar.top1 is None else f"/{bar.top1:g}")
+            for role, bar in self.bars
+        )
         return {name: str(value) for name, value in raw.items()}
 
 
@@ -179,7 +204,7 @@ def from_strings(raw: dict[str, str], sources: tuple[tuple[str, str], ...] = ())
     try:
         values = (
             {f.name: str(f.default) for f in dataclasses.fields(Settings)}
-            | {"sources": "", "keep": "", "parts": ""}
+            | {"sources": "", "keep": "", "parts": "", "bars": ""}
             | raw
         )
         named_sources = dict(_pairs(values["sources"])) | dict(sources)
@@ -199,6 +224,7 @@ def from_strings(raw: dict[str, str], sources: tuple[tuple[str, str], ...] = ())
             calibrate=values["calibrate"],
             executorch_backend=values["executorch_backend"],
             parts=parse_parts(values["parts"]),
+            bars=parse_bars(tuple(filter(None, values["bars"].split(",")))),
         )
     except (KeyError, ValueError) as error:
         raise ExportError(
@@ -229,6 +255,26 @@ def parse_keep(text: str) -> tuple[tuple[str, str], ...]:
     if not equals or quant not in QUANTS or not all(n.isidentifier() for n in names.split(",")):
         raise ExportError(f"{text!r}: say which tensors keep which quantization, as in --keep qkv,head=int8")
     return tuple((name, quant) for name in names.split(","))
+
+
+def parse_bars(items: tuple[str, ...]) -> tuple[tuple[str, Threshold], ...]:
+    """ "llm_decoder=0.9/0.8" → (("llm_decoder", Threshold(0.9, 0.8)),). Raises ExportError."""
+    bars: dict[str, Threshold] = {}
+    for item in items:
+        role, _, text = item.partition("=")
+        if role not in ROLES:
+            raise ExportError(f"--threshold {item}: no component {role!r}; choose from: {', '.join(ROLES)}")
+        try:
+            numbers = [float(part) for part in text.split("/")]
+        except ValueError:
+            numbers = []
+        if not 1 <= len(numbers) <= 2 or not all(0 < x <= 1 for x in numbers):
+            raise ExportError(
+                f"--threshold {item}: a cosine above 0 and at most 1 is wanted, for a decoder also a share "
+                "of likeliest tokens, as in llm_decoder=0.9/0.8"
+            )
+        bars[role] = Threshold(*numbers)
+    return tuple(bars.items())
 
 
 def parse_sources(name: str, model: str | None, weights: tuple[str, ...]) -> tuple[tuple[str, str], ...]:

@@ -17,7 +17,7 @@ from ..checkpoints import catalogue, pocket
 from ..components import components, fixtures
 from ..onnx import to_ort
 from ..settings import Settings
-from . import gazetteer, prefixes
+from . import contracts, gazetteer, prefixes
 from .prompts import prompts
 
 PAPER_DELTA = 0.8  # GTE-large's (paper section 4.1)
@@ -123,6 +123,7 @@ def finish(
         random_parts=settings.random_parts,
         channels=() if (channel := components.channel(settings)) is None else (channel,),
     )
+    manifest = contracts.add(manifest, stage)
     return (
         replace(manifest, prefixes=prefixes.write(stage, manifest))
         if language is not None and language.start_id is None

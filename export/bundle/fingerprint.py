@@ -37,6 +37,7 @@ TOOLS = (
 # one is an error.
 CODE = (
     "gamer.export.bundle.contents",
+    "gamer.export.bundle.contracts",
     "gamer.export.bundle.gazetteer",
     "gamer.export.bundle.prefixes",
     "gamer.export.bundle.prompts",
@@ -52,6 +53,7 @@ CODE = (
     "gamer.export.recipe",
     "gamer.export.settings",
     "gamer.export.target_options",
+    "gamer.runtime.bundle.contract",
     "gamer.runtime.bundle.manifest",
     "gamer.runtime.models.decoder",
     "gamer.runtime.models.image",
@@ -63,10 +65,11 @@ CODE = (
 def fingerprint(settings: Settings) -> str:
     """SHA-256 over settings, recipe, sources, photographs, tool versions, FORMAT and the code named in CODE.
 
-    It does not depend on the requested parts and targets: they are added to a bundle that lacks them. Raises
+    It does not depend on the requested parts and targets, which are added to a bundle that lacks them, nor on
+    the user's bars, which a finished artifact passes or does not. Raises
     ExportError if the folder for calibration has too few photographs.
     """
-    values = {f.name: getattr(settings, f.name) for f in fields(settings) if f.name != "parts"}
+    values = {f.name: getattr(settings, f.name) for f in fields(settings) if f.name not in ("parts", "bars")}
     versions = [(tool, version(tool)) for tool in TOOLS]
     sha = hashlib.sha256(repr((FORMAT, values, recipe(settings.recipe), versions)).encode())
     for _, source in settings.sources:

@@ -20,6 +20,7 @@ from pathlib import Path
 from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.errors import BundleError
 
+from .. import sources
 from ..errors import ExportError
 from ..recipe import PARTS, ROLES, TARGETS
 from ..settings import Settings, parse_parts
@@ -46,6 +47,7 @@ ORDER = (
     "dpe_query",
     "dpe_router",
 )
+NOTE = "note: "  # begins a line of `report` that the user should read
 Report = Callable[[str, mf.Artifact | None], None]
 
 
@@ -87,10 +89,12 @@ def export(settings: Settings, targets: tuple[str, ...], out: Path, jobs: int, r
     """
     from ..planning import limits
 
-    limits.check(settings, targets)
+    for line in limits.check(settings, targets):
+        report(f"{NOTE}{line}", None)
     out = out.resolve()
     digest, stage = fingerprint(settings), out.with_name(out.name + ".partial")
-    existing = _up_to_date(out, digest) if out.exists() else None
+    existing = _up_to_date(out, digest, settings) if out.exists() else None
+    sources.remember(digest, settings)
     settings, needed = _with_existing(settings, targets, existing, str(stage))
     if existing is not None and {(t.role, t.target) for t in needed} <= {
         (a.role, a.target) for a in existing.artifacts
@@ -205,10 +209,10 @@ def _swap(stage: Path, out: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _up_to_date(out: Path, digest: str) -> mf.Manifest | None:
-    """The manifest of the bundle at `out` if it is intact and has this fingerprint, else None.
+def _up_to_date(out: Path, digest: str, settings: Settings) -> mf.Manifest | None:
+    """The manifest of the bundle at `out` if it is intact, has this fingerprint and passes all bars.
 
-    It may lack parts and targets. Raises ExportError if `out` holds anything but a bundle.
+    Else None. It may lack parts and targets. Raises ExportError if `out` holds anything but a bundle.
     """
     if not _written_by_export(out):
         raise ExportError(
@@ -219,7 +223,15 @@ def _up_to_date(out: Path, digest: str) -> mf.Manifest | None:
         mf.check(out, manifest)
     except BundleError:
         return None  # damaged or of another version: exported again
-    return manifest if manifest.tools.get("fingerprint") == digest else None
+    same = manifest.tools.get("fingerprint") == digest
+    return manifest if same and all(_passes(settings, a) for a in manifest.artifacts) else None
+
+
+def _passes(settings: Settings, artifact: mf.Artifact) -> bool:
+    """Whether the parity that was measured earlier passes the bars of this export."""
+    bar, parity = settings.threshold(artifact.quant, artifact.role), artifact.parity
+    enough = parity.minimum is None or parity.minimum >= bar.cosine
+    return enough and (parity.top1 is None or bar.top1 is None or parity.top1 >= bar.top1)
 
 
 def _written_by_export(out: Path) -> bool:
@@ -288,7 +300,7 @@ def _finished(task: Task) -> ExportedArtifact | None:
             exported.artifact.bytes,
             exported.artifact.sha256,
         )
-        return exported if unchanged else None
+        return exported if unchanged and _passes(task.settings, exported.artifact) else None
     except (OSError, ValueError, TypeError, KeyError):
         return None
 

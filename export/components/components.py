@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -270,7 +271,12 @@ def _llm(settings: Settings, role: str, quant: str) -> ExportModule:
             return decoders.embed(opened.config, opened.weights, quant)
         case "llm_encoder":
             return decoders.encoder(opened.config, opened.weights, settings.slots)
-    return decoders.decoder(opened.config, opened.weights, settings.slots)
+    item = decoders.decoder(opened.config, opened.weights, settings.slots)
+    origin = _experts(settings) if "dpe" in settings.chosen.parts() else None
+    if not isinstance(origin, Checkpoint) or not experts.rank(origin):
+        return item
+    experts.adapt(item.module, origin)
+    return replace(item, source=f"{item.source} + {origin.weights.source}")
 
 
 def build(settings: Settings, role: str, quant: str) -> ExportModule:

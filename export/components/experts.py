@@ -2,7 +2,8 @@
 
 A checkpoint is a directory with `config.json` (`model_type` "gamer-dpe", and the sizes below) and safetensors
 files whose tensors are named by role and parameter, as in `dpe_expert_0.project_in.weight`. `gamer train`
-writes such a directory. If its config.json has `head`, a query head belongs to it (QuerySide).
+writes such a directory. If its config.json has `head`, a query head belongs to it (QuerySide); if it has
+`lora`, the rank of changes of the language model (networks/lora.py), named as in `llm_decoder.0.qkv.a`.
 """
 
 from __future__ import annotations
@@ -18,13 +19,16 @@ from gamer.runtime.bundle.manifest import TensorSpec
 from ..checkpoints.checkpoint import Checkpoint
 from ..checkpoints.weights import Weights
 from ..errors import ExportError
+from ..networks import lora
+from ..networks.decoder import DecoderStep
 from ..networks.dpe import Expert, QueryHead, Router
 from .export_module import ExportModule
 
 MODEL_TYPE = "gamer-dpe"
 HEAD = "dpe_query"
 QUERY_ENCODERS = ("text", "llm")
-MAX_SLOTS, MAX_WIDTH = 1 << 16, 1 << 16
+MAX_SLOTS, MAX_WIDTH, MAX_RANK = 1 << 16, 1 << 16, 1 << 10
+DECODER = "llm_decoder"
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,23 @@ def query_head(side: QuerySide, hidden: int, origin: Checkpoint) -> ExportModule
     )
 
 
+def rank(opened: Checkpoint) -> int:
+    """The rank of the checkpoint's changes of the language model; 0 if there are none. Raises ExportError."""
+    found = opened.config.get("lora", 0)
+    if not isinstance(found, int) or not 0 <= found <= MAX_RANK:
+        raise ExportError(f"{opened.weights.source}: config.json has lora {str(found)[:20]}: it says a rank")
+    return found
+
+
+def adapt(step: nn.Module, opened: Checkpoint) -> None:
+    """Adds the checkpoint's changes to the decoder `step`. Raises ExportError if they are of another one."""
+    if not isinstance(step, DecoderStep):
+        raise ExportError(f"{opened.weights.source}: its changes belong to a decoder without encoder")
+    changes = lora.adapter(step, rank(opened))
+    _fill(changes, DECODER, opened.weights)
+    lora.merge(step, changes)
+
+
 def identity(sizes: Sizes, opened: Checkpoint) -> str:
     """Eight hex digits over all tensors: vectors of one checkpoint are not compared with another's."""
     sha = hashlib.sha256(repr((sizes, query_side(opened))).encode())
@@ -115,7 +136,7 @@ def component(role: str, patches: int, sizes: Sizes, origin: int | Checkpoint) -
     torch.manual_seed((origin if isinstance(origin, int) else 0) + 1 + expert)
     network = module(role, sizes)
     if isinstance(origin, Checkpoint):
-        _check(origin, sizes)
+        check(origin, sizes)
         _fill(network, role, origin.weights)
     return ExportModule(
         role=role,
@@ -135,7 +156,8 @@ def component(role: str, patches: int, sizes: Sizes, origin: int | Checkpoint) -
     )
 
 
-def _check(opened: Checkpoint, sizes: Sizes) -> None:
+def check(opened: Checkpoint, sizes: Sizes) -> None:
+    """Raises ExportError for a checkpoint of something else, or of other sizes."""
     source, kind = opened.weights.source, opened.config.get("model_type")
     if kind != MODEL_TYPE:
         raise ExportError(f"{source}: a model of type {kind!r}, where {MODEL_TYPE!r} is needed for part dpe")

@@ -31,6 +31,7 @@ from ..onnx import to_ort
 from ..recipe import Threshold
 from ..settings import Settings
 from ..target_options import target_options
+from . import advice
 
 PROSE_TOKENS = 110
 EXECUTED_BY = {"onnx": "onnxruntime", "executorch": "executorch", "coreml": "Core ML"}
@@ -203,12 +204,13 @@ def _measure(
     where = f"{artifact.role} for {artifact.target} ({artifact.quant})"
     if not parity.minimum >= threshold.cosine:
         raise ExportError(
-            f"{where}: worst cosine {parity.minimum:.5f} with torch is below {threshold.cosine}: not written"
+            f"{where}: worst cosine {parity.minimum:.5f} with torch is below {threshold.cosine}: not "
+            f"written; try {advice.below(settings, item, artifact, parity, threshold)}"
         )
     if parity.top1 is not None and threshold.top1 is not None and not parity.top1 >= threshold.top1:
         raise ExportError(
             f"{where}: likeliest token agrees at {parity.top1:.3f} of positions, below {threshold.top1}: "
-            "not written"
+            f"not written; try {advice.below(settings, item, artifact, parity, threshold)}"
         )
     return replace(parity, executed_by=by)
 

@@ -11,12 +11,14 @@ from pathlib import Path
 
 from gamer.runtime.backends import processor
 from gamer.runtime.bundle import manifest as mf
+from gamer.runtime.errors import BundleError, RuntimeFailure
 
 from ..checkpoints import catalogue
 from ..components import components
 from ..components.export_module import ExportModule
 from ..errors import ExportError
 from ..settings import Settings, from_strings
+from ..sources import recall
 from . import measure
 
 
@@ -34,20 +36,34 @@ def verify(
     settings = trusted_settings(manifest, sources)
     artifacts = []
     for artifact in manifest.artifacts:
-        item = components.build(settings, artifact.role, "fp32")
-        _check_size(item, manifest.component(artifact.role))
-        threshold = settings.threshold(artifact.quant, artifact.role)
+        made_from = manifest.component(artifact.role)
         try:
-            parity = measure.measure(settings, item, artifact, mf.inside(bundle, artifact.path), threshold)
-        except ExportError:
-            if not (artifact.parity.kernels.endswith(measure.SOURCE_GRAPH) and processor.read().saturates):
-                raise
-            # The source graph that parity was measured on is not in the bundle, and all of this processor's
-            # kernels for the ORT file saturate: the parity of the export stands.
-            parity = artifact.parity
+            parity = _measured(bundle, settings, artifact, made_from)
+        except (ExportError, BundleError, RuntimeFailure):
+            raise
+        except Exception as error:  # torch and the engines raise many classes for what does not fit
+            line = str(error).splitlines()[0][:100] if str(error) else type(error).__name__
+            raise ExportError(
+                f"{artifact.role} for {artifact.target}: cannot be compared with these weights ({line}): the "
+                f"bundle was made from {made_from.source}: name its own weights with --weights"
+            ) from None
         artifacts.append(replace(artifact, parity=parity))
         report(f"{artifact.role} for {artifact.target}")
     return replace(manifest, artifacts=tuple(artifacts))
+
+
+def _measured(bundle: Path, settings: Settings, artifact: mf.Artifact, made_from: mf.Component) -> mf.Parity:
+    item = components.build(settings, artifact.role, "fp32")
+    _check_size(item, made_from)
+    threshold = settings.threshold(artifact.quant, artifact.role)
+    try:
+        return measure.measure(settings, item, artifact, mf.inside(bundle, artifact.path), threshold)
+    except ExportError:
+        if not (artifact.parity.kernels.endswith(measure.SOURCE_GRAPH) and processor.read().saturates):
+            raise
+        # The source graph that parity was measured on is not in the bundle, and all of this processor's
+        # kernels for the ORT file saturate: the parity of the export stands.
+        return artifact.parity
 
 
 def _check_size(item: ExportModule, made_from: mf.Component) -> None:
@@ -63,15 +79,22 @@ def _check_size(item: ExportModule, made_from: mf.Component) -> None:
 def trusted_settings(manifest: mf.Manifest, sources: tuple[tuple[str, str], ...]) -> Settings:
     """The manifest's settings, restricted for a bundle from an untrusted source.
 
-    Pickles are never trusted, and a checkpoint is opened only if the caller names it in `sources`. Raises
-    ExportError if a part has no such source.
+    Pickles are never trusted, and a checkpoint is opened only if the caller names it in `sources`, or if this
+    machine exported the bundle from it. Raises ExportError if a part has no such source.
     """
-    settings = from_strings({**(manifest.settings or {}), "trust_pickle": "False"}, sources)
-    given = dict(sources)
-    for part, source in settings.sources:
-        if part not in given and not catalogue.is_random(source):
+    known = recall(manifest.tools.get("fingerprint", "")) | dict(sources)
+    named = from_strings({**(manifest.settings or {}), "trust_pickle": "False"})
+    for part, source in named.sources:
+        if part in known and not Path(known[part]).exists() and part not in dict(sources):
             raise ExportError(
-                f"the weights of {part} came from {source}: say where they are, as in --weights "
-                f"{part}={source}"
+                f"the weights of {part} were at {known[part]}, which is gone: say where they are now, as in "
+                f"--weights {part}=PATH"
             )
-    return settings
+        if part not in known and not catalogue.is_random(source):
+            where = f"{part}={source}" if "/" in source else f"{part}=PATH"
+            raise ExportError(
+                f"the weights of {part} came from {source}: say where they are, as in --weights {where}"
+            )
+    parts = [part for part, _ in named.sources]
+    used = {part: source for part, source in known.items() if part in parts or part in dict(sources)}
+    return from_strings({**(manifest.settings or {}), "trust_pickle": "False"}, tuple(used.items()))

@@ -1,7 +1,7 @@
-"""Checks, before weights are read, that every name of --keep is part of the name of some matrix.
+"""Checks, before weights are read, that every name of --keep is part of the name of a matrix that follows it.
 
 The networks are built on the meta device, which holds names and shapes and takes no memory; only what is
-small is built as it is. The cheapest are asked first, and no more of them than are needed.
+small is built as it is.
 """
 
 from __future__ import annotations
@@ -16,24 +16,64 @@ from ..checkpoints.filling import NoWeights
 from ..components import components, decoders, towers
 from ..errors import ExportError
 from ..networks.efficientnet_lite import ConseTower, EfficientNetLite0
+from ..quantize.calibration import TARGETS as CALIBRATED
+from ..quantize.calibration import convolves
+from ..recipe import TARGETS
 from ..settings import Settings
 
 SHOWN = 4  # names of a component in the message
+_TABLE = ("embed", "embeds", "embedding", "embed_tokens", "llm_embed", "rows", "table", "tokens")
 _ROUTER, _EXPERT = "dpe_router", "dpe_expert_0"  # all experts have the same names
 
 
-def check(settings: Settings) -> None:
-    """Raises ExportError for a name of `settings.keep` that occurs in no matrix of the chosen components."""
-    missing = [name for name, _ in settings.keep]
-    seen: dict[str, tuple[str, ...]] = {}
-    for role, build in _networks(settings) if missing else ():
-        seen[role] = matrices(build())
-        missing = [name for name in missing if not any(name in matrix for matrix in seen[role])]
-        if not missing:
-            return
-    if missing:
-        have = "; ".join(f"{role} has {', '.join(_examples(names))}" for role, names in seen.items())
-        raise ExportError(f"--keep {missing[0]}: no matrix has this in its name: {have}")
+def check(settings: Settings, targets: tuple[str, ...] = TARGETS) -> tuple[str, ...]:
+    """Lines about names of `settings.keep` that some component with such a matrix does not follow.
+
+    Raises ExportError for a name that no matrix of the chosen components has, and for one that none follows.
+    """
+    have: dict[str, tuple[str, ...]] = {}
+    deaf: dict[str, dict[str, str]] = {}  # role → target → why it does not follow --keep
+    for role, build in _networks(settings) if settings.keep else ():
+        network = build()
+        have[role], deaf[role] = matrices(network), _deaf(settings, role, convolves(network), targets)
+    lines = []
+    for name, _ in settings.keep:
+        found = [role for role, names in have.items() if any(name in matrix for matrix in names)]
+        if not found:
+            raise ExportError(f"--keep {name}: {_missing(name, settings, have)}")
+        without = [f"{role} for {target} ({why})" for role in found for target, why in deaf[role].items()]
+        if without and all(len(deaf[role]) == len(targets) for role in found):
+            raise ExportError(f"--keep {name}: nothing follows it, not {', '.join(without)}: leave it out")
+        lines += [f"--keep {name} has no effect on {', '.join(without)}"] if without else []
+    return tuple(lines)
+
+
+def _missing(name: str, settings: Settings, have: dict[str, tuple[str, ...]]) -> str:
+    if "llm" in settings.chosen.parts() and name in _TABLE:
+        return (
+            "the token table (llm_embed) has a quantization of its own, which --quant chooses: leave it out"
+        )
+    lists = "; ".join(f"{role} has {', '.join(examples(names))}" for role, names in have.items())
+    return f"no matrix has this in its name: {lists}"
+
+
+def _deaf(settings: Settings, role: str, convolved: bool, targets: tuple[str, ...]) -> dict[str, str]:
+    """Target → why a component does not follow --keep there; the targets where it does are left out."""
+    why = {}
+    for target in targets:
+        quant = settings.quant_of(role, target)
+        weights_alone = target == "executorch" and settings.executorch_backend == "coreml"
+        if (
+            role == "image_tower"
+            and convolved
+            and quant == "int8"
+            and target in CALIBRATED
+            and not weights_alone
+        ):
+            why[target] = "convolutions calibrated as a whole"
+        elif target == "executorch" and quant in ("fp32", "fp16") and not weights_alone:
+            why[target] = f"{quant} as a whole"
+    return why
 
 
 def matrices(network: nn.Module) -> tuple[str, ...]:
@@ -79,7 +119,7 @@ def _text(settings: Settings) -> nn.Module:
     return towers.text_tower(config, NoWeights()).module
 
 
-def _examples(names: tuple[str, ...]) -> list[str]:
+def examples(names: tuple[str, ...]) -> list[str]:
     """A few names, one for each kind of matrix: "layers.0.qkv" stands for every layer's."""
     kinds: dict[str, str] = {}
     for name in (name.removesuffix(".weight") for name in names):

@@ -12,17 +12,24 @@ from ..onnx.graph import OPSET
 from ..quantize import calibration
 from ..recipe import LLM_ROLES
 from ..settings import Settings
-from . import kept
+from . import kept, replaced
 
 # Core ML has blocks, and a palette for each group of channels, since iOS 18.
 IOS18_QUANTS = ("int4", "pal6", "pal4")
 
 
-def check(settings: Settings, targets: tuple[str, ...]) -> None:
-    """Raises ExportError for a combination of settings that a target does not support, and for a --keep that
-    no matrix follows.
+def check(settings: Settings, targets: tuple[str, ...]) -> tuple[str, ...]:
+    """Lines about what the settings ask for and do not get (replaced.py, kept.py).
+
+    Raises ExportError for a combination of settings that a target does not support, for a --keep that no
+    matrix follows, and for a bar of a component that is not exported.
     """
-    kept.check(settings)
+    lines = (*replaced.lines(settings, targets), *kept.check(settings, targets))
+    if absent := [role for role, _ in settings.bars if role not in components.roles(settings)]:
+        raise ExportError(
+            f"--threshold {absent[0]}: this export has no such component; it has "
+            f"{', '.join(components.roles(settings))}"
+        )
     if "onnx" in targets and settings.opset != OPSET and not OPSET < settings.opset <= greatest_opset():
         raise ExportError(
             f"opset {settings.opset}: the graphs need {OPSET}, ONNX Runtime here opens no more than "
@@ -39,6 +46,7 @@ def check(settings: Settings, targets: tuple[str, ...]) -> None:
         )
     if "coreml" in targets and settings.deployment_target != "iOS18":
         _before_ios18(settings)
+    return lines
 
 
 @lru_cache(maxsize=1)

@@ -33,9 +33,12 @@ class Planned:
 
 @dataclass(frozen=True)
 class ExportPlan:
+    """`notes`: what the settings ask for and do not get."""
+
     artifacts: tuple[Planned, ...]
     bytes: int
     peak: int
+    notes: tuple[str, ...] = ()
 
 
 def parameters(settings: Settings) -> dict[str, int]:
@@ -66,7 +69,7 @@ def parameters(settings: Settings) -> dict[str, int]:
 
 def predict(settings: Settings, targets: tuple[str, ...] = TARGETS) -> ExportPlan:
     """The plan of an export. Raises ExportError for unsupported settings or configurations."""
-    limits.check(settings, targets)
+    notes = limits.check(settings, targets)
     sizes = parameters(settings)
     artifacts = []
     for role in components.roles(settings):
@@ -85,4 +88,6 @@ def predict(settings: Settings, targets: tuple[str, ...] = TARGETS) -> ExportPla
                     int(_BASE + 4 * sizes[role] * _COPIES[target] + size),
                 )
             )
-    return ExportPlan(tuple(artifacts), sum(p.bytes for p in artifacts), max(p.peak for p in artifacts))
+    return ExportPlan(
+        tuple(artifacts), sum(p.bytes for p in artifacts), max(p.peak for p in artifacts), notes
+    )

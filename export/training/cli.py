@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,10 +16,13 @@ from gamer.runtime.cli.options import PATH, json_option
 from ..cli import bar
 from ..errors import ExportError
 from ..settings import Settings, parse_sources
-from .options import STARTS, Options
+from .options import ALPHA, BETA, PRECISIONS, STARTS, Options
 
 if TYPE_CHECKING:
-    from . import sft
+    from rich.progress import Progress
+
+    from . import rlhf, sft, update
+    from .loop import Epoch
 
 
 @click.command()
@@ -84,6 +87,34 @@ if TYPE_CHECKING:
     help="Weight of the router's entropy (Eq. 2).",
 )
 @click.option(
+    "--likelihood",
+    type=click.FloatRange(0, 100),
+    default=Options.likelihood,
+    show_default=True,
+    help="Weight of the memory's likelihood after the soft prompts (Eq. 2).",
+)
+@click.option(
+    "--lora",
+    type=click.IntRange(0, 1024),
+    default=Options.lora,
+    show_default=True,
+    help="Rank of what is changed in the language model; 0: nothing.",
+)
+@click.option(
+    "--precision",
+    type=click.Choice(PRECISIONS),
+    default=Options.precision,
+    show_default=True,
+    help="Of the arithmetic.",
+)
+@click.option(
+    "--steps",
+    type=click.IntRange(0),
+    default=Options.steps,
+    show_default=True,
+    help="End after so many optimiser steps; 0: after all epochs.",
+)
+@click.option(
     "--leave-out-positive", is_flag=True, help="The denominator of Eq. 3 as printed: negatives only."
 )
 @click.option(
@@ -101,6 +132,47 @@ if TYPE_CHECKING:
     help="closed: from a regression; random: as a new network.",
 )
 @click.option(
+    "--update",
+    "base",
+    type=PATH,
+    default=None,
+    help="A checkpoint that goes on from what was searched and opened, if it gets no worse.",
+)
+@click.option(
+    "--reinforce",
+    "policy",
+    type=PATH,
+    default=None,
+    help="A checkpoint whose refinement of queries goes on by PPO (Eq. 5-6), if it earns no less.",
+)
+@click.option(
+    "-b",
+    "--bundle",
+    type=PATH,
+    default=None,
+    help="For --reinforce: the bundle whose search is asked.",
+)
+@click.option(
+    "--queries",
+    type=PATH,
+    default=None,
+    help='For --reinforce: a JSONL of {"query", "photos"}, instead of what was opened.',
+)
+@click.option(
+    "--alpha",
+    type=click.FloatRange(0, 1),
+    default=ALPHA,
+    show_default=True,
+    help="For --reinforce: share of r1, the fit of text and photo; the rest is recall.",
+)
+@click.option(
+    "--beta",
+    type=click.FloatRange(0, 100),
+    default=BETA,
+    show_default=True,
+    help="For --reinforce: weight of the divergence from the checkpoint.",
+)
+@click.option(
     "--until",
     type=click.DateTime(("%Y-%m-%d",)),
     default=None,
@@ -115,6 +187,12 @@ def train(
     album: Path,
     out: Path,
     weights: tuple[str, ...],
+    base: Path | None,
+    policy: Path | None,
+    bundle: Path | None,
+    queries: Path | None,
+    alpha: float,
+    beta: float,
     until: datetime | None,
     as_json: bool,
     **chosen: object,
@@ -126,34 +204,86 @@ def train(
     last = None if until is None else int(until.replace(tzinfo=UTC).timestamp() * 1000)
     on_interrupt = "interrupted; finished epochs are kept, run the same command to go on"
     with one_line("train", ExportError, extra="export", interrupted=on_interrupt):
-        from . import sft
-
         settings = Settings(recipe, sources=parse_sources(recipe, None, weights))
         options = Options(until=last, **chosen)  # type: ignore[arg-type]
         with bar() as progress:
-            task = progress.add_task("opening", total=None)
+            result: sft.Trained | update.Updated | rlhf.Reinforced
+            if policy is not None:
+                asked = _Asked(policy, bundle, queries, alpha, beta)
+                result = _reinforce(settings, album, out, options, asked, progress)
+            elif base is not None:
+                result = _update(settings, album, base, out, options, progress)
+            else:
+                result = _train(settings, album, out, options, progress)
+        if as_json:
+            print(json.dumps(asdict(result), default=str, indent=1))
+        else:
+            print(result.text(recipe))
+        if not getattr(result, "installed", True):
+            raise ExportError(
+                f"{policy or base} stays as it is: what came out finds less, and was not written"
+            )
 
-            def stage(what: str, done: int, total: int) -> None:
-                progress.update(task, description=what, completed=done, total=total)
 
-            def report(epoch: sft.Epoch) -> None:
-                progress.update(task, description="epochs", completed=epoch.epoch, total=epoch.of)
-                progress.console.print(epoch_text(epoch), highlight=False, soft_wrap=True)
+def _train(settings: Settings, album: Path, out: Path, options: Options, progress: Progress) -> sft.Trained:
+    from . import sft
 
-            trained = sft.train(settings, album, out, options, stage, report)
-    if as_json:
-        print(json.dumps(asdict(trained), default=str, indent=1))
-        return
-    print(
-        f"{out}: {trained.parameters / 1e6:.2f} M parameters from {trained.memories} memories of "
-        f"{trained.photos} photos ({trained.missing} without pixels); next: gamer export {recipe} "
-        f"--weights dpe={out}"
+    return sft.train(settings, album, out, options, *_talk(progress))
+
+
+def _update(
+    settings: Settings, album: Path, base: Path, out: Path, options: Options, progress: Progress
+) -> update.Updated:
+    from . import update
+
+    return update.update(settings, album, base, out, options.epochs, options.rate, *_talk(progress))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    policy: Path
+    bundle: Path | None
+    queries: Path | None
+    alpha: float
+    beta: float
+
+
+def _reinforce(
+    settings: Settings, album: Path, out: Path, options: Options, asked: _Asked, progress: Progress
+) -> rlhf.Reinforced:
+    from . import rlhf
+    from .ppo import Rules
+
+    if asked.bundle is None:
+        raise ExportError("--reinforce searches with a bundle: give -b DIR")
+    say = _talk(progress)[1]
+    rules = Rules(beta=asked.beta)
+    return rlhf.reinforce(
+        settings, album, asked.bundle, asked.policy, out, options, asked.alpha, rules, asked.queries, say
     )
 
 
-def epoch_text(epoch: sft.Epoch) -> str:
+def _talk(progress: Progress) -> tuple[sft.Stage, sft.Say, sft.Report]:
+    """How a training tells what it does: a stage's progress, a line, an epoch."""
+    task = progress.add_task("opening", total=None)
+
+    def stage(what: str, done: int, total: int) -> None:
+        progress.update(task, description=what, completed=done, total=total)
+
+    def say(text: str) -> None:
+        progress.console.print(text, highlight=False, soft_wrap=True)
+
+    def report(epoch: Epoch) -> None:
+        progress.update(task, description="epochs", completed=epoch.epoch, total=epoch.of)
+        say(epoch_text(epoch))
+
+    return stage, say, report
+
+
+def epoch_text(epoch: Epoch) -> str:
     """A line of progress: losses, experts used, time left."""
+    told = f", likelihood {epoch.likelihood:.3f}" if epoch.likelihood else ""
     return (
         f"epoch {epoch.epoch} of {epoch.of}: loss {epoch.loss:.4f} (Eq. 3-4 {epoch.contrastive:.4f}, entropy "
-        f"{epoch.entropy:.3f}), {epoch.experts:.2f} experts used, {epoch.seconds_left:.0f} s left"
+        f"{epoch.entropy:.3f}{told}), {epoch.experts:.2f} experts used, {epoch.seconds_left:.0f} s left"
     )

@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 STARTS = ("closed", "random")
+PRECISIONS = ("fp32", "bf16")
 TAU = 0.07  # the paper's τ
+
+
+ALPHA, BETA = 0.5, 0.1  # the paper's α; β of the divergence from the policy before
 
 
 @dataclass(frozen=True)
@@ -14,8 +18,12 @@ class Options:
 
     `accumulate`: batches whose gradients are summed before a step; negatives are those of one batch.
     `warmup`: the share of the steps in which the rate rises; then it falls linearly. `entropy`: weight of
-    the router's entropy. `start`: "closed" (start.py) or "random". `query`: whose state becomes v_Q, "text"
-    or "llm". `until`: memories of photos taken from this time on (ms, wall time) are withheld.
+    the router's entropy. `likelihood`: weight of the first term of Eq. 2, the language model's likelihood of
+    the memory after the soft prompts; 0 leaves it out. `lora`: rank of the language model's changes; 0 leaves
+    the model as it is. `precision`: of the arithmetic, "fp32" or "bf16"; parameters stay in fp32. `steps`: of
+    the optimiser, after which the training ends; 0 for all epochs. `start`: "closed" (start.py) or "random".
+    `query`: whose state becomes v_Q, "text" or "llm". `until`: memories of photos taken from this time on
+    (ms, wall time) are withheld.
     """
 
     epochs: int = 20
@@ -26,6 +34,10 @@ class Options:
     warmup: float = 0.1
     tau: float = TAU
     entropy: float = 0.01
+    likelihood: float = 0.0
+    lora: int = 0
+    precision: str = "fp32"
+    steps: int = 0
     leave_out_positive: bool = False
     query: str = "text"
     start: str = "closed"

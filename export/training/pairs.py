@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,22 +22,24 @@ class Pairs:
     """Photos with pixels, and what their owner said of them.
 
     `paths`: [N], in the album's order. `memories`: [N], the texts of each photo; none for a photo that
-    is used by its pixels alone. `missing`: photos of the album whose file is not there, or that have none.
+    is used by its pixels alone. `withheld`: [N], the texts of photos taken too late, to measure with.
+    `missing`: photos of the album whose file is not there, or that have none.
     """
 
     paths: tuple[Path, ...]
     memories: tuple[tuple[str, ...], ...]
+    withheld: tuple[tuple[str, ...], ...]
     missing: int
 
     @property
     def texts(self) -> tuple[str, ...]:
         """All memories, photo by photo."""
-        return tuple(text for texts in self.memories for text in texts)
+        return tuple(text for text, _ in told(self.memories))
 
     @property
     def owners(self) -> tuple[int, ...]:
         """The photo of each of `texts`."""
-        return tuple(n for n, texts in enumerate(self.memories) for _ in texts)
+        return tuple(photo for _, photo in told(self.memories))
 
     def digest(self) -> str:
         """SHA-256 in hex over the paths, the files' sizes and times, and the memories."""
@@ -47,13 +50,18 @@ class Pairs:
         return sha.hexdigest()
 
 
+def told(by_photo: Sequence[Sequence[str]]) -> list[tuple[str, int]]:
+    """Each text with its photo's row."""
+    return [(text, photo) for photo, texts in enumerate(by_photo) for text in texts]
+
+
 def read(album: Path, until: int | None = None) -> Pairs:
     """The pairs of an album; memories of photos taken at or after `until` (ms, wall time) are left out.
 
     A photo without a time keeps its memories. Raises AlbumError, and ExportError if no photo with a memory
     has its pixels here.
     """
-    paths, memories, missing = list[Path](), list[tuple[str, ...]](), 0
+    paths, memories, withheld, missing = list[Path](), list[tuple[str, ...]](), list[tuple[str, ...]](), 0
     with Album.open(album) as opened:
         for start in range(0, len(opened), _BATCH):
             for photo in opened.photos(range(start, min(start + _BATCH, len(opened)))):
@@ -62,17 +70,17 @@ def read(album: Path, until: int | None = None) -> Pairs:
                     missing += 1
                     continue
                 paths.append(path)
-                memories.append(_told(photo, until))
+                late = until is not None and photo.wall is not None and photo.wall >= until
+                memories.append(() if late else _told(photo))
+                withheld.append(_told(photo) if late else ())
     if not any(memories):
         raise ExportError(
             f"{album}: no photo with a memory has its pixels here ({len(paths)} photos with pixels, "
             f"{missing} without): index a folder or a JSONL whose photos have both"
         )
-    return Pairs(tuple(paths), tuple(memories), missing)
+    return Pairs(tuple(paths), tuple(memories), tuple(withheld), missing)
 
 
-def _told(photo: Photo, until: int | None) -> tuple[str, ...]:
-    if until is not None and photo.wall is not None and photo.wall >= until:
-        return ()
+def _told(photo: Photo) -> tuple[str, ...]:
     texts = (m.text.strip() for m in photo.memories if m.source not in DERIVED)
     return tuple(dict.fromkeys(text for text in texts if text))

@@ -1,4 +1,4 @@
-"""What is trained: router, experts and query head, as one module that gives v_I and v_Q."""
+"""What is trained: router, experts, query head and the language model's changes, as one module."""
 
 from __future__ import annotations
 
@@ -11,15 +11,21 @@ from ..networks.dpe import Expert, QueryHead, Router
 
 
 class Projection(nn.Module):
-    """Router, experts and query head; parameters are named as in a checkpoint."""
+    """Gives v_I and v_Q; parameters are named as in a checkpoint.
 
-    def __init__(self, sizes: Sizes, side: QuerySide, rho: float) -> None:
+    `changes`: of the language model (networks/lora.py), trained with it; None if it stays as it is.
+    """
+
+    def __init__(
+        self, sizes: Sizes, side: QuerySide, rho: float, changes: nn.ModuleList | None = None
+    ) -> None:
         super().__init__()
         self.sizes, self.side, self.rho = sizes, side, rho
         self.dpe_router = Router(sizes.features, sizes.width, sizes.experts)
         for n in range(sizes.experts):
             self.add_module(f"dpe_expert_{n}", experts.module(f"dpe_expert_{n}", sizes))
         self.dpe_query = QueryHead(side.width, side.slots, sizes.hidden) if side.width else None
+        self.llm_decoder = changes
 
     @property
     def experts(self) -> tuple[Expert, ...]:
@@ -27,10 +33,18 @@ class Projection(nn.Module):
 
     def forward(self, patches: Tensor) -> tuple[Tensor, Tensor]:
         """patches float32 [B, P, F] → (v_I float32 [B, H] before normalisation, router weights [B, E])."""
+        prompts, weights = self.prompts(patches)
+        return prompts.mean(1), weights
+
+    def prompts(self, patches: Tensor) -> tuple[Tensor, Tensor]:
+        """patches float32 [B, P, F] → (soft prompts float32 [B, P, H] by Eq. 1, router weights [B, E])."""
         weights = self.dpe_router(patches)
         shares = gate(weights, self.rho)
-        pooled = torch.stack([expert(patches).mean(1) for expert in self.experts], dim=1)
-        return (shares[:, :, None] * pooled).sum(1), weights
+        each = (
+            share[:, None, None] * expert(patches)
+            for share, expert in zip(shares.T, self.experts, strict=True)
+        )
+        return torch.as_tensor(sum(each)), weights
 
     def query(self, states: Tensor) -> Tensor:
         """A query encoder's states float32 [B, W] → v_Q float32 [B, H] before normalisation."""

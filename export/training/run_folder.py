@@ -114,6 +114,8 @@ class RunFolder:
         config: Told = {"model_type": MODEL_TYPE, **dataclasses.asdict(sizes), "query": side.query}
         if side.width:
             config["head"] = {"width": side.width, "slots": side.slots}
+        if model.llm_decoder is not None:
+            config["lora"] = len(model.llm_decoder[0]["qkv"].a)
         write_json(self.out / "config.json", config | {"training": self.told})
 
 

@@ -1,52 +1,43 @@
 """Supervised fine-tuning of the experts on an album's ⟨photo, memory⟩ pairs (paper section 3.3).
 
-The image tower and the query encoder stay as they are. The loss is Eq. 3-4 over v_I and v_Q, plus the entropy
-of the router's distribution (the second term of Eq. 2), so that few experts are used. Its first term, the
-likelihood of the memory after the soft prompts, needs the language model's gradients and is not computed.
+The loss is Eq. 3-4 over v_I and v_Q, plus Eq. 2: the entropy of the router's distribution, so that few
+experts are used, and where it is asked for the likelihood of the memory after the soft prompts. The image
+tower stays as it is; the language model takes low-rank changes (`lora`) or none.
 """
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from ..checkpoints import pocket
 from ..components import components, states
 from ..components.experts import QuerySide
+from ..components.language import Language
 from ..errors import ExportError
 from ..settings import Settings
-from . import features, losses, pairs, start
+from . import features, need, pairs, start
+from .loop import Epoch, Loop
+from .measure import Recall, recall
 from .options import Options
 from .pairs import Pairs
-from .projection import Projection, gate
+from .projection import Projection
 from .run_folder import RunFolder
 
 LABELS = "a photo of a {}"
 
 
 @dataclass(frozen=True)
-class Epoch:
-    """Means over an epoch. `experts`: how many Eq. 1 chose; `seconds_left`: for the epochs to come."""
-
-    epoch: int
-    of: int
-    loss: float
-    contrastive: float
-    entropy: float
-    experts: float
-    seconds_left: float
-
-
-@dataclass(frozen=True)
 class Trained:
-    """What a training did. `resumed`: epochs that an earlier run had finished."""
+    """What a training did. `resumed`: epochs that an earlier run had finished.
+
+    `withheld`: how the memories that `until` withheld are found, among the photos from that time on; None if
+    nothing was withheld.
+    """
 
     path: Path
     photos: int
@@ -55,20 +46,34 @@ class Trained:
     parameters: int
     resumed: int
     epochs: tuple[Epoch, ...]
+    withheld: Recall | None = None
+
+    def text(self, recipe: str) -> str:
+        """For people: what came out, and what to do next."""
+        found, measured = self.withheld, ""
+        if found is not None:
+            asked = f"{found.queries} withheld memories among {found.photos} photos"
+            measured = f"recall@5 of {asked}: {found.at_5:.3f}\n"
+        return (
+            f"{measured}{self.path}: {self.parameters / 1e6:.2f} M parameters from {self.memories} "
+            f"memories of {self.photos} photos ({self.missing} without pixels); next: gamer export {recipe} "
+            f"--weights dpe={self.path}"
+        )
 
 
 Stage = Callable[[str, int, int], None]  # what is done, done, total
 Report = Callable[[Epoch], None]
+Say = Callable[[str], None]
 
 
 def train(
-    settings: Settings, album: Path, out: Path, options: Options, stage: Stage, report: Report
+    settings: Settings, album: Path, out: Path, options: Options, stage: Stage, say: Say, report: Report
 ) -> Trained:
     """Trains the experts of a recipe on an album; the checkpoint is the directory `out`.
 
-    A killed training goes on after its last epoch. Raises AlbumError for the album, ExportError for a recipe
-    without experts, an album without pairs, a folder in use or with another training, a full disk, and a loss
-    that is not a number, after which the last state is kept.
+    What it needs is said before it starts. A killed training goes on after its last epoch. Raises AlbumError
+    for the album, ExportError for a recipe without experts, an album without pairs, a folder in use or with
+    another training, a full disk, and a loss that is not a number, after which the last state is kept.
     """
     sizes, data = components.dpe_sizes(settings), pairs.read(album, options.until)
     key = data.digest()
@@ -81,10 +86,22 @@ def train(
         slots = 0 if known.names is None else len(known.names)
         side = QuerySide(options.query, known.states.shape[1], slots)
         torch.manual_seed(options.seed)
-        model = Projection(sizes, side, settings.chosen.rho)
-        done, epochs = fit(model, seen, known, options, run, report)
+        language = language_of(settings, options)
+        model = Projection(sizes, side, settings.chosen.rho, None if language is None else language.adapter)
+        ids = language.ids(known.texts) if language is not None else []
+        tokens = float(np.mean([len(row) for row in ids])) if ids else 0.0
+        model.to(device())
+        say(need.of(model, language, seen.patches.shape[1], tokens, len(known.owners), options).text())
+        done, epochs = fit(model, seen, known, options, run, report, language)
+        run.publish(model)
+        found = _withheld(settings, data, options, model, seen, language, stage)
     count = sum(p.numel() for p in model.parameters())
-    return Trained(out, len(data.paths), len(data.texts), data.missing, count, done, epochs)
+    return Trained(out, len(data.paths), len(data.texts), data.missing, count, done, epochs, found)
+
+
+def language_of(settings: Settings, options: Options) -> Language | None:
+    """The language model, where it or the experts are trained through it."""
+    return Language.of(settings, options.lora) if options.lora or options.likelihood > 0 else None
 
 
 def fit(
@@ -94,11 +111,14 @@ def fit(
     options: Options,
     run: RunFolder,
     report: Report,
+    language: Language | None = None,
 ) -> tuple[int, tuple[Epoch, ...]]:
-    """Trains `model` in place and publishes it; the caller holds the folder.
+    """Trains `model` in place, and keeps each epoch; the caller holds the folder, and publishes.
 
     Returns how many epochs an earlier run had finished, and what those of this one were. Raises ExportError.
     """
+    if language is not None:
+        language.to(device())
     optimiser = torch.optim.AdamW(
         model.to(device()).parameters(), lr=options.rate, weight_decay=options.decay, foreach=False
     )
@@ -106,13 +126,13 @@ def fit(
     if not done and options.start == "closed":
         start.initialise(model.cpu(), seen, known)
         model.to(device())
-    loop, epochs = _Loop(model, optimiser, seen, known, options), list[Epoch]()
-    for epoch in range(done, options.epochs):
+    loop, epochs = Loop(model, optimiser, seen, known, options, language), list[Epoch]()
+    last = -(-options.steps // loop.steps) if options.steps else options.epochs
+    for epoch in range(done, min(options.epochs, last)):
         epochs.append(loop.epoch(epoch, done))
         run.keep(model, optimiser, epoch + 1)
         run.log({name: value for name, value in asdict(epochs[-1]).items() if name != "of"})
         report(epochs[-1])
-    run.publish(model)
     return done, tuple(epochs)
 
 
@@ -132,76 +152,32 @@ def _known(
     if seen.labels is not None:
         named = [LABELS.format(name.split(",")[0].strip()) for name in pocket.class_names()]
         names = states.of_queries(settings, options.query, named, lambda a, b: stage("labels", a, b))
-    return start.Known(told, [data.owners[n] for n in kept], names)
+    return start.Known(told, [data.owners[n] for n in kept], names, tuple(texts))
 
 
-class _Loop:
-    def __init__(
-        self,
-        model: Projection,
-        optimiser: torch.optim.Optimizer,
-        seen: features.Features,
-        known: start.Known,
-        options: Options,
-    ) -> None:
-        self.model, self.optimiser, self.options = model, optimiser, options
-        self.device = device()
-        self._patches, self._states = seen.patches, known.states
-        self._owners = np.asarray(known.owners)
-        self._begun = time.monotonic()
-
-    def epoch(self, epoch: int, first: int) -> Epoch:
-        """One pass over all memories in a new order, which depends on the seed and the epoch alone."""
-        options = self.options
-        order = np.random.default_rng((options.seed, epoch)).permutation(len(self._owners))
-        batches = list(_batches(order, options.batch))
-        sums, weight = np.zeros(4), 0
-        for n, batch in enumerate(batches):
-            self._set_rate((epoch + n / len(batches)) / options.epochs)
-            figures = self._step(batch)
-            sums, weight = sums + len(batch) * figures, weight + len(batch)
-            if (n + 1) % options.accumulate == 0 or n + 1 == len(batches):
-                self.optimiser.step()
-                self.optimiser.zero_grad()
-        loss, near, spread, used = (float(x) for x in sums / weight)
-        each = (time.monotonic() - self._begun) / (epoch + 1 - first)
-        left = each * (options.epochs - epoch - 1)
-        return Epoch(epoch + 1, options.epochs, loss, near, spread, used, round(left, 1))
-
-    def _set_rate(self, share: float) -> None:
-        warmup = max(self.options.warmup, 1e-9)
-        factor = min((share + 1e-3) / warmup, (1 - share) / max(1 - warmup, 1e-9), 1.0)
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.options.rate * factor
-
-    def _step(self, batch: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Adds a batch's gradients. Returns loss, contrastive loss, entropy and experts used."""
-        options, owners = self.options, self._owners[batch]
-        patches = torch.from_numpy(self._patches[owners].astype(np.float32)).to(self.device)
-        states_ = torch.from_numpy(self._states[batch]).to(self.device)
-        photos, weights = self.model(patches)
-        near = losses.contrastive(
-            photos,
-            self.model.query(states_),
-            torch.from_numpy(owners).to(self.device),
-            options.tau,
-            options.leave_out_positive,
-        )
-        spread = losses.entropy(weights)
-        loss = near + options.entropy * spread
-        if not math.isfinite(loss.item()):
-            raise ExportError(
-                "the loss is not a number: the last state is kept; go on with a smaller --rate and another -o"
-            )
-        (loss / options.accumulate).backward()
-        used = (gate(weights.detach(), self.model.rho) > 0).sum(-1).float().mean()
-        return np.array([loss.item(), near.item(), spread.item(), used.item()])
+def _withheld(
+    settings: Settings,
+    data: Pairs,
+    options: Options,
+    model: Projection,
+    seen: features.Features,
+    language: Language | None,
+    stage: Stage,
+) -> Recall | None:
+    asked = [(text, photo) for text, photo in pairs.told(data.withheld) if seen.readable[photo]]
+    if not asked:
+        return None
+    texts, owners = zip(*asked, strict=True)
+    encode = query_encoder(settings, options, language)
+    found = states.in_batches(encode, texts, lambda a, b: stage("withheld memories", a, b))
+    return recall(model, seen, found, owners, np.unique(owners))
 
 
-def _batches(order: NDArray[np.intp], size: int) -> Iterator[NDArray[np.intp]]:
-    """Batches of nearly equal length, so that none has too few negatives."""
-    count = max(1, math.ceil(len(order) / size))
-    yield from np.array_split(order, count)
+def query_encoder(settings: Settings, options: Options, language: Language | None) -> states.Encode:
+    """What v_Q is made of, by models that are built once; a language model as it is trained by then."""
+    if options.query == "llm" and language is not None and language.adapter is not None:
+        return states.of_language(language)
+    return states.encoder(settings, options.query)
 
 
 def device() -> torch.device:

@@ -40,12 +40,14 @@ class Known:
     """What the start is made of.
 
     `states`: float32 [M, W], the query encoder's states of the memories; `owners`: [M], their photos' rows.
-    `names`: float32 [C, W], the states of the labels' names, or None without labels.
+    `names`: float32 [C, W], the states of the labels' names, or None without labels. `texts`: [M], the
+    memories; a language model that is trained reads them.
     """
 
     states: Matrix
     owners: Sequence[int]
     names: Matrix | None
+    texts: tuple[str, ...] = ()
 
 
 def initialise(model: Projection, features: Features, known: Known) -> None:

@@ -18,10 +18,12 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ..errors import BundleError
+from .contract import Contract
 from .json_decode import read_as, without_duplicates
 
-SCHEMA_VERSION = 2
-READABLE = (1, 2)  # in 1 not every component has fixtures, and parity does not name the kernels
+SCHEMA_VERSION = 3
+# In 1 not every component has fixtures, and parity does not name the kernels; in 2 artifacts lack contracts.
+READABLE = (1, 2, 3)
 MANIFEST_NAME = "manifest.json"
 MAX_ELEMENTS = 1 << 31  # of a tensor; an 8-bit table of 256,000 words of width 2,048 has a quarter of that
 CHANNEL_NAME = re.compile(r"dpe:[a-z]{1,16}:[0-9a-f]{8}")
@@ -70,7 +72,7 @@ class Artifact:
     """One component exported for one target: a file, or a directory (.mlpackage, ONNX with external weights).
 
     `export_seconds`, `export_peak_bytes`: time and peak memory of exporting it and measuring its parity; 0
-    bytes if the memory was not measured.
+    bytes if the memory was not measured. `contract`: what a caller must do; None in older bundles.
     """
 
     role: str
@@ -84,6 +86,7 @@ class Artifact:
     parity: Parity
     export_seconds: float
     export_peak_bytes: int = 0
+    contract: Contract | None = None
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,8 @@ class Preprocessing:
     """How pixels become the image tower's input.
 
     The shorter side is resized to `resize` (antialiased), then the centre of `crop` × `crop` is taken; the
-    graph itself computes (x - mean) / std of pixels in 0..255. `channel_mean`, `channel_std`: the values per
+    graph itself computes (x - mean) / std of pixels in 0..255: the caller does not. `normalised_by`: says so
+    ("graph"); "" in older bundles, whose graphs do the same. `channel_mean`, `channel_std`: the values per
     channel, if they differ (then `mean` and `std` are their means). `fit`: "cut" cuts a centre of integer
     pixels from the picture and resizes it; "crop" takes the exact centre of the resized picture, as Hugging
     Face's processors do; "squash" makes both sides `crop`, whatever the picture's shape.
@@ -122,6 +126,7 @@ class Preprocessing:
     channel_mean: tuple[float, ...] = ()
     channel_std: tuple[float, ...] = ()
     fit: str = "cut"
+    normalised_by: str = ""
 
 
 @dataclass(frozen=True)
@@ -350,7 +355,19 @@ def to_json(manifest: Manifest) -> str:
                 del artifact["parity"][name]
         if not artifact["export_peak_bytes"]:
             del artifact["export_peak_bytes"]
+        _without_defaults(artifact)
     return json.dumps(raw, indent=2, ensure_ascii=False) + "\n"
+
+
+def _without_defaults(artifact: dict[str, Any]) -> None:
+    """Removes the contract of an artifact that has none, and of its inputs what does not concern them."""
+    if artifact["contract"] is None:
+        del artifact["contract"]
+        return
+    for entry in artifact["contract"]["inputs"]:
+        for name in ("range", "normalised_by", "file", "max_length", "pad_to"):
+            if not entry[name]:
+                del entry[name]
 
 
 def from_json(text: str, where: str) -> Manifest:
@@ -365,10 +382,9 @@ def from_json(text: str, where: str) -> Manifest:
     if not isinstance(raw, dict) or not isinstance(raw.get("schema_version"), int):
         raise BundleError(f"{where}: no schema_version: this is not a bundle manifest")
     if raw["schema_version"] not in READABLE:
-        known = " and ".join(map(str, READABLE))
         raise BundleError(
-            f"{where}: schema version {raw['schema_version']}, this program reads {known}: update it, or "
-            "export again"
+            f"{where}: schema version {raw['schema_version']}, this program reads {READABLE[0]} to "
+            f"{READABLE[-1]}: update it, or export again"
         )
     try:
         manifest: Manifest = read_as(Manifest, raw, "manifest")
@@ -421,6 +437,10 @@ def _check_bounds(manifest: Manifest) -> None:
         if not CHANNEL_NAME.fullmatch(channel.name) or channel.query not in ("text", "llm"):
             raise ValueError(f"channels: {channel.name[:60]!r} of queries by {channel.query[:20]!r}")
     for artifact in manifest.artifacts:
+        golden = artifact.contract.golden if artifact.contract else None
+        for name in (*golden.inputs.values(), golden.want, golden.texts) if golden else ():
+            if name and not manifest.has_file(name):
+                raise ValueError(f"artifacts: {artifact.role}'s golden file {name[:60]!r} is not in files")
         if not artifact.inputs or not artifact.outputs:
             raise ValueError(f"artifacts: {artifact.role} has no inputs or no outputs")
         for tensor in (*artifact.inputs, *artifact.outputs):

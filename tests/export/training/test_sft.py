@@ -17,6 +17,7 @@ from gamer.export.components import experts
 from gamer.export.components.experts import QuerySide
 from gamer.export.errors import ExportError
 from gamer.export.training import sft, start
+from gamer.export.training.loop import Epoch
 from gamer.export.training.options import Options
 from gamer.export.training.projection import Projection
 from gamer.export.training.run_folder import RunFolder
@@ -27,7 +28,7 @@ OPTIONS = Options(epochs=4, batch=16, rate=1e-3, seed=7)
 
 def run(
     folder: Path, options: Options = OPTIONS, report: sft.Report = lambda epoch: None
-) -> tuple[Projection, int, tuple[sft.Epoch, ...]]:
+) -> tuple[Projection, int, tuple[Epoch, ...]]:
     features, states, names, _ = made_up()
     known = start.Known(states[:30], list(range(30)), names)
     torch.manual_seed(options.seed)
@@ -35,7 +36,9 @@ def run(
     kept = RunFolder(folder, {"recipe": "made up", "rate": options.rate})
     with kept.held():
         kept.check()
-        return model, *sft.fit(model, features, known, options, kept, report)
+        done = sft.fit(model, features, known, options, kept, report)
+        kept.publish(model)
+        return model, *done
 
 
 def test_training_from_random_numbers_finds_photos_of_the_kind_that_is_meant(tmp_path: Path) -> None:
@@ -55,7 +58,7 @@ def test_a_killed_training_ends_where_a_whole_one_does(tmp_path: Path) -> None:
     class Killed(Exception):
         pass
 
-    def kill(epoch: sft.Epoch) -> None:
+    def kill(epoch: Epoch) -> None:
         if epoch.epoch == 2:
             raise Killed
 
@@ -118,7 +121,7 @@ def test_two_trainings_do_not_share_a_folder(tmp_path: Path) -> None:
 
 
 def test_a_loss_that_is_not_a_number_keeps_the_last_state(tmp_path: Path) -> None:
-    def spoil(epoch: sft.Epoch) -> None:
+    def spoil(epoch: Epoch) -> None:
         if epoch.epoch == 2:
             with torch.no_grad():
                 for parameter in models[0].parameters():

@@ -13,7 +13,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the export extra")
 from gamer.export.components import components, fixtures, states
 from gamer.export.settings import Settings
-from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, Memory, Photo
+from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, Memory, OpenedLog, Photo
 
 TRAIN = [sys.executable, "-m", "gamer.main", "train"]
 WORDS = {"chelsea.png": "my cat looks at me", "coffee.png": "a cup of coffee", "china.jpg": "the old temple"}
@@ -60,7 +60,20 @@ def test_a_checkpoint_is_trained_and_exported_as_a_channel(tmp_path: Path) -> No
             shown.append(sum(share * prompt for share, prompt in zip(shares, prompts, strict=True)))
     scores = asked @ torch.nn.functional.normalize(torch.stack(shown), dim=-1).T
     assert scores.argmax(dim=1).tolist() == [0, 1, 2]
-    again = train("pocket", "-a", album(tmp_path), "-o", out, "--epochs", 3)
+    path = tmp_path / "a.gamer"
+    few = train("pocket", "-a", path, "-o", tmp_path / "new", "--update", out)
+    assert few.returncode == 1 and "0 searches with a photo that was opened, 8 are needed" in few.stderr
+    log = OpenedLog(path)
+    log.keep()
+    for n in range(4):
+        for file, words in WORDS.items():
+            log.add(f"{words}, please", file, at=n)
+    updated = train("pocket", "-a", path, "-o", tmp_path / "new", "--update", out, "--epochs", 1, "--json")
+    assert updated.returncode == 0, updated.stderr
+    told = json.loads(updated.stdout)
+    assert told["installed"] and told["learned"] == 9 and told["after"]["opened"]["queries"] == 3
+    assert told["before"]["known"]["queries"] == 3 and (tmp_path / "new" / "config.json").exists()
+    again = train("pocket", "-a", path, "-o", out, "--epochs", 3)
     assert again.returncode == 1 and "a training with another epochs is there" in again.stderr
 
 

@@ -1,4 +1,4 @@
-"""The bundle's manifest: round trip, the golden files of versions 1 and 2, and what a hostile or damaged
+"""The bundle's manifest: round trip, the golden files of versions 1 to 3, and what a hostile or damaged
 bundle may contain.
 """
 
@@ -51,6 +51,17 @@ def test_golden_version_2_names_the_kernels_of_its_parity_and_writes_back_the_sa
         "onnxruntime 1.32.0, x86_64"
     )
     assert mf.to_json(manifest) == text
+
+
+def test_golden_version_3_says_what_a_caller_must_do_and_writes_back_the_same() -> None:
+    text = (GOLDEN / "manifest_v3.json").read_text(encoding="utf-8")
+    manifest = mf.from_json(text, "golden")
+    contract = manifest.artifact("text_tower", "onnx").contract
+    assert contract is not None and contract.golden is not None
+    assert contract.golden.want == "fixtures/text_tower.want.npy" and contract.outputs[0].unit_length
+    assert manifest.pixels().normalised_by == "graph" and mf.to_json(manifest) == text
+    with pytest.raises(BundleError, match=r"golden file 'gone\.npy' is not in files"):
+        mf.from_json(text.replace('"want": "fixtures/text_tower.want.npy"', '"want": "gone.npy"'), "golden")
 
 
 def test_golden_arrays_belong_to_a_component_or_to_its_family() -> None:

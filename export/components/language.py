@@ -1,0 +1,139 @@
+"""A recipe's decoder in fp32 torch over whole sentences: their states at [EOS], and their likelihood.
+
+It computes what the runtime computes token by token on a phone, in batches and with gradients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.nn.utils.rnn import pad_sequence
+
+from ..errors import ExportError
+from ..networks import lora
+from ..networks.decoder import DecoderStep
+from ..networks.sequence import Cache, hidden_states
+from ..settings import Settings
+from . import components
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+# Stands between the soft prompts and a memory. The paper has a query there; an album has none to learn from.
+ASKED = "This photo shows:"
+Ids = Sequence[Sequence[int]]
+
+
+class Language:
+    """`step`: the decoder; `table`: its token table; `adapter`: its low-rank changes if they are trained."""
+
+    def __init__(self, step: DecoderStep, table: nn.Module, tokenizer: Tokenizer, end: int, rank: int = 0):
+        """`end`: the token [EOS]; `rank`: of the changes, 0 for none."""
+        self.step, self.table, self._tokenizer, self._end = step.requires_grad_(False), table, tokenizer, end
+        self.adapter = lora.adapter(step, rank) if rank else None
+        if self.adapter is not None:
+            lora.attach(step, self.adapter)
+
+    @classmethod
+    def of(cls, settings: Settings, rank: int = 0) -> Language:
+        """The recipe's. Raises ExportError for an encoder-decoder, which has no state at [EOS]."""
+        from tokenizers import Tokenizer
+
+        text, ends = components.llm_tokenizer(settings)
+        step = components.build(settings, "llm_decoder", "fp32").module
+        if not isinstance(step, DecoderStep):
+            raise ExportError(
+                f"recipe {settings.recipe}: no state at [EOS] of an encoder-decoder can be trained on"
+            )
+        table = components.build(settings, "llm_embed", "fp32").module
+        return cls(step, table, Tokenizer.from_str(text), ends[-1], rank)
+
+    def to(self, device: torch.device) -> Language:
+        """Moves the decoder, its table and its adapter."""
+        self.step.to(device)
+        self.table.to(device)
+        return self
+
+    def ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """The tokens of each text, then [EOS]; without the start that some tokenizers put before a text."""
+        return [[*self._tokenizer.encode(text).ids, self._end] for text in texts]
+
+    def states(self, ids: Ids) -> Tensor:
+        """float32 [B, H]: the normalised hidden state at [EOS] of each text (paper section 3.3.2)."""
+        embeds, lengths = self._embedded(ids)
+        hidden = hidden_states(self.step, embeds, lengths, recompute=True)
+        return hidden[torch.arange(len(ids)), lengths - 1]
+
+    def sample(
+        self, prompt: Sequence[int], count: int, most: int, temperature: float, generator: torch.Generator
+    ) -> list[list[int]]:
+        """`count` answers to a prompt, each of at most `most` tokens, up to [EOS] or the end of a line.
+
+        A `temperature` of 0 takes the likeliest token. The last token of an answer is what ended it.
+        """
+        where = next(self.step.parameters()).device
+        answers: list[list[int]] = [[] for _ in range(count)]
+        cache, embeds = Cache(), self._embedded([prompt])[0].expand(count, -1, -1)
+        with torch.no_grad():
+            for _ in range(most):
+                lengths = torch.full((count,), embeds.shape[1], device=where)
+                hidden = hidden_states(self.step, embeds, lengths, cache=cache)[:, -1]
+                tokens = _drawn(self.step.head(hidden).float().cpu(), temperature, generator)
+                for answer, token in zip(answers, tokens, strict=True):
+                    if not answer or not self._ends(answer[-1]):
+                        answer.append(token)
+                if all(self._ends(answer[-1]) for answer in answers):
+                    break
+                embeds = self._embedded([[token] for token in tokens])[0]
+        return answers
+
+    def text(self, answer: Sequence[int]) -> str:
+        """An answer's words, without what ended it."""
+        kept = answer[:-1] if answer and self._ends(answer[-1]) else answer
+        return self._tokenizer.decode(list(kept)).split("\n")[0].strip()
+
+    def _ends(self, token: int) -> bool:
+        return token == self._end or "\n" in self._tokenizer.decode([token])
+
+    def likelihood(self, prompt: Sequence[int], answers: Ids) -> Tensor:
+        """float32 [B, S]: log-likelihood in nats of each token of `answers` after `prompt`; padding is 0."""
+        return self._likelihood(self._embedded([prompt])[0].expand(len(answers), -1, -1), answers)
+
+    def nll(self, prompts: Tensor, ids: Ids) -> Tensor:
+        """Nats a token: the mean negative log-likelihood of `ids` after soft prompts [B, P, H] (Eq. 2).
+
+        A sequence is the soft prompts, the tokens of ASKED, then the text with its [EOS].
+        """
+        asked = self._embedded([self._tokenizer.encode(ASKED).ids])[0].expand(len(ids), -1, -1)
+        return -self._likelihood(torch.cat([prompts, asked], dim=1), ids).sum() / sum(map(len, ids))
+
+    def _likelihood(self, before: Tensor, ids: Ids) -> Tensor:
+        """float32 [B, S]: that of each token of `ids` after the embeddings `before` [B, P, H]."""
+        embeds, lengths = self._embedded(ids)
+        count = before.shape[1]
+        whole = torch.cat([before, embeds], dim=1)
+        hidden = hidden_states(self.step, whole, lengths + count, recompute=True)
+        # The state before a token foretells it.
+        logits = self.step.head(hidden[:, count - 1 : -1])
+        wanted = pad_sequence([torch.tensor(row) for row in ids], batch_first=True, padding_value=-100)
+        return -F.cross_entropy(
+            logits.transpose(1, 2), wanted.to(logits.device), ignore_index=-100, reduction="none"
+        )
+
+    def _embedded(self, ids: Ids) -> tuple[Tensor, Tensor]:
+        """The tokens' rows float32 [B, S, H], padded at the right with zeros, and the lengths int64 [B]."""
+        where = next(self.step.parameters()).device
+        rows = [self.table(torch.tensor(row, device=where)) for row in ids]
+        lengths = torch.tensor([len(row) for row in ids], device=where)
+        return pad_sequence(rows, batch_first=True), lengths
+
+
+def _drawn(logits: Tensor, temperature: float, generator: torch.Generator) -> list[int]:
+    if temperature <= 0:
+        return [int(n) for n in logits.argmax(dim=-1)]
+    shares = torch.softmax(logits / temperature, dim=-1)
+    return [int(n) for n in torch.multinomial(shares, 1, generator=generator)[:, 0]]

@@ -1,0 +1,49 @@
+"""What a user may do about an artifact whose parity is below its threshold, by the names of the options."""
+
+from __future__ import annotations
+
+import math
+
+from gamer.runtime.bundle.manifest import Artifact, Parity
+
+from ..components.export_module import ExportModule
+from ..planning import kept
+from ..quantize.calibration import TARGETS as CALIBRATED
+from ..quantize.calibration import convolves
+from ..recipe import Threshold
+from ..settings import GROUP_SIZES, Settings
+
+# The next finer quantization of single matrices, and of the whole export.
+_FINER = {"int4": "int8", "8da4w": "int8", "pal4": "int8", "pal6": "int8", "int8": "fp32"}
+
+
+def below(
+    settings: Settings, item: ExportModule, artifact: Artifact, parity: Parity, threshold: Threshold
+) -> str:
+    """The options that may help, as the end of a message's line; the last accepts the parity as it is."""
+    ways = []
+    smaller = [size for size in GROUP_SIZES if size < settings.group_size]
+    if artifact.quant in ("int4", "8da4w") and smaller:
+        ways.append(f"--group-size {smaller[-1]}")
+    if convolves(item.module) and artifact.quant == "int8" and artifact.target in CALIBRATED:
+        ways.append("--calibrate with photographs of yours")
+    elif artifact.quant in _FINER and artifact.role != "llm_embed":
+        names = ", ".join(kept.examples(kept.matrices(item.module)))
+        ways.append(f"--keep NAME={_FINER[artifact.quant]} (matrices are {names})")
+    if artifact.quant in _FINER:
+        finer = _FINER[artifact.quant]
+        ways.append("--quant none" if finer == "fp32" else f"--quant {finer}")
+    return ", ".join([*ways, f"or a lower bar, --threshold {artifact.role}={bar(parity, threshold)}"])
+
+
+def bar(parity: Parity, threshold: Threshold) -> str:
+    """The value of --threshold that the parity just passes, as far as it is below `threshold`."""
+    cosine = min(threshold.cosine, _down(parity.minimum or 0.0))
+    if threshold.top1 is None or parity.top1 is None:
+        return f"{cosine:g}"
+    return f"{cosine:g}/{min(threshold.top1, _down(parity.top1)):g}"
+
+
+def _down(value: float) -> float:
+    """Rounded down to three digits, so that another run passes as well."""
+    return math.floor(value * 1000) / 1000

@@ -1,0 +1,48 @@
+"""Remembers on this machine where the weights of a bundle lie, so that `gamer verify` finds them again.
+
+A manifest names a local source by its last component only, because a bundle reveals nothing about the machine
+that made it. The full paths go into the user's cache, under the bundle's fingerprint.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+from gamer.runtime.models.selfcheck import cache_folder
+
+from .settings import Settings
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+def remember(digest: str, settings: Settings) -> None:
+    """Stores the paths of the local sources, if there are any; nothing if the cache is not writable."""
+    paths = {part: str(Path(source).resolve()) for part, source in settings.sources if Path(source).exists()}
+    if not paths:
+        return
+    path = _file(digest)
+    aside = path.with_suffix(f".{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside.write_text(json.dumps(paths), encoding="utf-8")
+        aside.replace(path)
+    except OSError:
+        pass
+
+
+def recall(digest: str) -> dict[str, str]:
+    """Part → path of the sources of a bundle with this fingerprint; {} if it was made elsewhere."""
+    if not _DIGEST.fullmatch(digest):
+        return {}
+    try:
+        raw = json.loads(_file(digest).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return {str(part): str(path) for part, path in raw.items()} if isinstance(raw, dict) else {}
+
+
+def _file(digest: str) -> Path:
+    return cache_folder() / "sources" / f"{digest}.json"

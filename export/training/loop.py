@@ -1,0 +1,156 @@
+"""The loop of supervised fine-tuning: batches, losses, gradients. Knows no files and no models' sources."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..components.language import Language
+from ..errors import ExportError
+from . import losses
+from .features import Features
+from .options import Options
+from .projection import Projection, gate
+from .start import Known
+
+CHUNK = 16  # memories whose likelihood is computed at once; their gradients are summed
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """Means over an epoch. `likelihood`: nats a token (0 where it is not trained).
+
+    `experts`: how many Eq. 1 chose; `seconds_left`: for the epochs to come.
+    """
+
+    epoch: int
+    of: int
+    loss: float
+    contrastive: float
+    entropy: float
+    likelihood: float
+    experts: float
+    seconds_left: float
+
+
+class Loop:
+    """Trains `model`, and through it `language` where one is given.
+
+    `texts`: the memories, one for each row of `known.states`. The states of a language model that is trained
+    are computed anew for each batch.
+    """
+
+    def __init__(
+        self,
+        model: Projection,
+        optimiser: torch.optim.Optimizer,
+        seen: Features,
+        known: Known,
+        options: Options,
+        language: Language | None = None,
+    ) -> None:
+        self.model, self.optimiser, self.options, self.language = model, optimiser, options, language
+        self.device = next(model.parameters()).device
+        self._patches, self._states = seen.patches, known.states
+        self._owners = np.asarray(known.owners)
+        self._ids = [] if language is None else language.ids(known.texts)
+        self._begun = time.monotonic()
+
+    @property
+    def steps(self) -> int:
+        """Optimiser steps of an epoch."""
+        return math.ceil(self._count(len(self._owners)) / self.options.accumulate)
+
+    def epoch(self, epoch: int, first: int) -> Epoch:
+        """One pass over all memories in a new order, which depends on the seed and the epoch alone.
+
+        It ends early at `options.steps`. Raises ExportError for a loss that is not a number.
+        """
+        options = self.options
+        order = np.random.default_rng((options.seed, epoch)).permutation(len(self._owners))
+        batches = np.array_split(order, self._count(len(order)))
+        limit = options.steps - epoch * self.steps if options.steps else self.steps
+        batches = batches[: limit * options.accumulate]
+        sums, weight = np.zeros(5), 0
+        for n, batch in enumerate(batches):
+            self._set_rate((epoch + n / len(batches)) / options.epochs)
+            figures = self._batch(batch)
+            sums, weight = sums + len(batch) * figures, weight + len(batch)
+            if (n + 1) % options.accumulate == 0 or n + 1 == len(batches):
+                self.optimiser.step()
+                self.optimiser.zero_grad()
+        loss, near, spread, told, used = (float(x) for x in sums / weight)
+        each = (time.monotonic() - self._begun) / (epoch + 1 - first)
+        left = each * (options.epochs - epoch - 1)
+        return Epoch(epoch + 1, options.epochs, loss, near, spread, told, used, round(left, 1))
+
+    def _count(self, pairs: int) -> int:
+        """Batches of an epoch, of nearly equal length, so that none has too few negatives."""
+        return max(1, math.ceil(pairs / self.options.batch))
+
+    def _set_rate(self, share: float) -> None:
+        warmup = max(self.options.warmup, 1e-9)
+        factor = min((share + 1e-3) / warmup, (1 - share) / max(1 - warmup, 1e-9), 1.0)
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.options.rate * factor
+
+    def _batch(self, batch: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Adds a batch's gradients. Returns loss, contrastive loss, entropy, likelihood and experts used."""
+        options, owners = self.options, self._owners[batch]
+        with self._precision():
+            photos, weights = self.model(self._seen(batch))
+            near = losses.contrastive(
+                photos,
+                self.model.query(self._asked(batch)),
+                torch.from_numpy(owners).to(self.device),
+                options.tau,
+                options.leave_out_positive,
+            )
+        spread = losses.entropy(weights.float())
+        loss = near + options.entropy * spread
+        self._add(loss)
+        told = sum(self._told(part, share) for part, share in self._chunks(batch))
+        used = (gate(weights.detach(), self.model.rho) > 0).sum(-1).float().mean()
+        whole = loss.item() + options.likelihood * told
+        return np.array([whole, near.item(), spread.item(), told, used.item()])
+
+    def _told(self, part: NDArray[np.intp], share: float) -> float:
+        """Adds the gradients of the likelihood of some memories (Eq. 2), `share` of the batch's tokens."""
+        assert self.language is not None
+        with self._precision():
+            prompts, _ = self.model.prompts(self._seen(part))
+            told = self.language.nll(prompts, [self._ids[n] for n in part]) * share
+        self._add(self.options.likelihood * told)
+        return float(told.item())
+
+    def _chunks(self, batch: NDArray[np.intp]) -> Iterator[tuple[NDArray[np.intp], float]]:
+        if self.options.likelihood <= 0 or self.language is None:
+            return
+        tokens = sum(len(self._ids[n]) for n in batch)
+        for part in np.array_split(batch, max(1, math.ceil(len(batch) / CHUNK))):
+            yield part, sum(len(self._ids[n]) for n in part) / tokens
+
+    def _add(self, loss: Tensor) -> None:
+        if not math.isfinite(loss.item()):
+            raise ExportError(
+                "the loss is not a number: the last state is kept; go on with a smaller --rate and another -o"
+            )
+        (loss / self.options.accumulate).backward()
+
+    def _seen(self, pairs: NDArray[np.intp]) -> Tensor:
+        return torch.from_numpy(self._patches[self._owners[pairs]].astype(np.float32)).to(self.device)
+
+    def _asked(self, pairs: NDArray[np.intp]) -> Tensor:
+        if self.language is not None and self.options.query == "llm" and self.language.adapter is not None:
+            return self.language.states([self._ids[n] for n in pairs])
+        return torch.from_numpy(self._states[pairs]).to(self.device)
+
+    def _precision(self) -> torch.autocast:
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.options.precision == "bf16")

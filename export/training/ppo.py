@@ -1,0 +1,118 @@
+"""Proximal policy optimisation of a language model that answers once (paper Eq. 5-6), a bandit.
+
+For each prompt several answers are drawn, and a token's advantage is its answer's reward above the mean of
+the prompt's answers. The clipped objective of Schulman et al. 2017 (arXiv 1707.06347) is raised, and the
+divergence from the policy of supervised fine-tuning is penalised by β. Knows no photos and no search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..components.language import Language
+from ..errors import ExportError
+
+Rewards = Callable[[int, Sequence[str]], Sequence[float]]  # prompt's number, its answers → their rewards
+
+
+@dataclass(frozen=True)
+class Rules:
+    """`answers`: drawn for each prompt. `most`: tokens of an answer. `passes`: over the answers drawn.
+
+    `clip`: ε of the clipped ratio. `beta`: weight of the divergence from the policy before, in nats a token.
+    """
+
+    answers: int = 4
+    most: int = 24
+    temperature: float = 1.0
+    passes: int = 2
+    clip: float = 0.2
+    beta: float = 0.1
+
+
+@dataclass(frozen=True)
+class Round:
+    """Means over all prompts: reward, divergence in nats a token, distinct answers of a prompt."""
+
+    reward: float
+    divergence: float
+    distinct: float
+
+
+class Ppo:
+    """Trains `language`'s adapter; what it was when this was made is the policy that it must stay near."""
+
+    def __init__(self, language: Language, rate: float, rules: Rules, seed: int) -> None:
+        if language.adapter is None:
+            raise ExportError("a policy without low-rank changes cannot be trained: give --lora")
+        self.language, self.rules = language, rules
+        self._parameters = list(language.adapter.parameters())
+        self._before = [p.detach().clone() for p in self._parameters]
+        self._optimiser = torch.optim.AdamW(self._parameters, lr=rate, weight_decay=0.0)
+        self._generator = torch.Generator().manual_seed(seed)
+
+    def round(self, prompts: Sequence[Sequence[int]], rewards: Rewards) -> Round:
+        """One pass over all prompts. Raises ExportError for a loss that is not a number."""
+        figures = [self._step(prompt, partial(rewards, n)) for n, prompt in enumerate(prompts)]
+        return Round(*(float(x) for x in np.mean(figures, axis=0)))
+
+    def _step(
+        self, prompt: Sequence[int], reward: Callable[[Sequence[str]], Sequence[float]]
+    ) -> tuple[float, float, float]:
+        rules = self.rules
+        answers = self.language.sample(prompt, rules.answers, rules.most, rules.temperature, self._generator)
+        texts = [self.language.text(answer) for answer in answers]
+        given = torch.tensor(reward(texts), dtype=torch.float32)
+        with torch.no_grad():
+            drawn, first = self.language.likelihood(prompt, answers), self._first(prompt, answers)
+        lengths = torch.tensor([len(answer) for answer in answers], device=drawn.device)
+        inside = (torch.arange(drawn.shape[1], device=drawn.device)[None] < lengths[:, None]).float()
+        for _ in range(rules.passes):
+            now = self.language.likelihood(prompt, answers)
+            loss = objective(now, drawn, first, given, inside, rules)
+            if not bool(torch.isfinite(loss)):
+                raise ExportError("the loss is not a number: nothing was written; give a smaller --rate")
+            self._optimiser.zero_grad()
+            loss.backward()
+            self._optimiser.step()
+        apart = float((divergence(drawn, first) * inside).sum() / inside.sum().clamp_min(1))
+        return float(given.mean()), apart, float(len(set(texts)))
+
+    def _first(self, prompt: Sequence[int], answers: Sequence[Sequence[int]]) -> Tensor:
+        """The likelihood by the policy before."""
+        kept = [p.detach().clone() for p in self._parameters]
+        self._set(self._before)
+        found = self.language.likelihood(prompt, answers)
+        self._set(kept)
+        return found
+
+    def _set(self, values: Sequence[Tensor]) -> None:
+        with torch.no_grad():
+            for parameter, value in zip(self._parameters, values, strict=True):
+                parameter.copy_(value)
+
+
+def objective(
+    now: Tensor, drawn: Tensor, first: Tensor, given: Tensor, inside: Tensor, rules: Rules
+) -> Tensor:
+    """The loss of one prompt's answers: log-likelihoods [B, S] now, when drawn and by the policy before.
+
+    `given`: rewards [B]. `inside`: 1 where an answer has a token.
+    """
+    advantage = ((given - given.mean()) / (given.std(unbiased=False) + 1e-6))[:, None]
+    ratio = torch.exp(now - drawn)
+    gain = torch.minimum(ratio * advantage, ratio.clamp(1 - rules.clip, 1 + rules.clip) * advantage)
+    loss = (rules.beta * divergence(now, first) - gain) * inside
+    return loss.sum() / inside.sum().clamp_min(1)
+
+
+def divergence(now: Tensor, first: Tensor) -> Tensor:
+    """An estimate of KL(now ‖ first) a token that is never negative (Schulman 2020)."""
+    apart = first - now
+    return torch.exp(apart) - apart - 1

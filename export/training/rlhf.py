@@ -1,0 +1,194 @@
+"""Reinforcement learning of the query's refinement (paper Eq. 5-6) from searches whose photo is known.
+
+The policy is the language model that writes Q̂ for Q, with the prompt of the runtime. Its reward is
+α · r1 + (1 - α) · r2: r1 says how well Q̂ fits the photo, by the experts that were fine-tuned on the person's
+own photos and memories (where the paper has a fine-tuned BLIP-2), r2 is the recall of a real search for Q̂
+through the engine. A refinement that the runtime would reject earns nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch.nn import functional as F
+
+from gamer.index import OpenedLog, load_pixels
+from gamer.runtime.models.image import prepare
+from gamer.runtime.search import refine
+from gamer.runtime.search.engine import Engine
+
+from ..components import components, fixtures, states
+from ..errors import ExportError
+from ..settings import Settings
+from . import sft
+from .loading import Loaded, load
+from .options import Options
+from .ppo import Ppo, Round, Rules
+from .run_folder import RunFolder
+
+K = 5
+_MAX_LINE = 10_000
+
+
+@dataclass(frozen=True)
+class Search:
+    """A query, and the ids of the photos that it meant."""
+
+    query: str
+    photos: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Reinforced:
+    """`before`, `after`: mean reward of the likeliest refinement of the last quarter of the searches."""
+
+    path: Path
+    learned: int
+    before: float
+    after: float
+    installed: bool
+    rounds: tuple[Round, ...]
+
+    def text(self, recipe: str) -> str:
+        """For people: the reward before and after, and what to do next."""
+        line = f"reward of later searches: before {self.before:.3f}, after {self.after:.3f}"
+        if not self.installed:
+            return line
+        return f"{line}\n{self.path}: next: gamer export {recipe} --weights dpe={self.path}"
+
+
+class Reward:
+    """α · r1 + (1 - α) · r2 of refinements. Raises ExportError for an album without the photos' pixels."""
+
+    def __init__(
+        self, settings: Settings, engine: Engine, loaded: Loaded, encode: states.Encode, alpha: float
+    ) -> None:
+        """`encode`: the query encoder as the checkpoint has it; the policy goes on from there."""
+        self._settings, self._engine, self._loaded, self._alpha = settings, engine, loaded, alpha
+        self._encode = encode
+        self._rows: dict[str, int] = {
+            photo.id: row for row, photo in enumerate(engine.album.photos(range(len(engine.album))))
+        }
+        self._seen: dict[int, torch.Tensor] = {}
+        self._tower = components.build(settings, "image_tower", "fp32").module
+
+    def knows(self, photo: str) -> bool:
+        """Whether the photo is in the album, with its pixels here."""
+        row = self._rows.get(photo)
+        path = None if row is None else self._engine.album.photo(row).path
+        return path is not None and Path(path).is_file()
+
+    def of(self, asked: Search, refined: Sequence[str]) -> list[float]:
+        """The reward of each refinement of a search."""
+        plain = refine.fast(asked.query)
+        sound = [not refine.objection(text, asked.query, plain, refine.NOTHING) for text in refined]
+        judged = [text if ok else asked.query for text, ok in zip(refined, sound, strict=True)]
+        fits = self._fits(asked, judged)
+        return [
+            self._alpha * fit + (1 - self._alpha) * self.recall(asked, text) if ok else 0.0
+            for text, fit, ok in zip(refined, fits, sound, strict=True)
+        ]
+
+    def recall(self, asked: Search, text: str) -> float:
+        """r2: the share of the photos meant that a search for `text` finds among the first K."""
+        hits = self._engine.search(text, K, refined_by="off").hits
+        return len({hit.id for hit in hits} & set(asked.photos)) / min(K, len(asked.photos))
+
+    def _fits(self, asked: Search, texts: Sequence[str]) -> list[float]:
+        """r1 in 0..1: (1 + the cosine of v_I and v_Q) / 2, of the photo that fits best."""
+        with torch.no_grad():
+            told = torch.from_numpy(self._encode(list(texts)))
+            queries = F.normalize(self._loaded.model.query(told), dim=-1)
+            photos = torch.stack([self._photo(self._rows[photo]) for photo in asked.photos])
+        return [(1 + float(x)) / 2 for x in (queries @ photos.T).amax(dim=1)]
+
+    def _photo(self, row: int) -> torch.Tensor:
+        if row not in self._seen:
+            pixels = load_pixels(Path(str(self._engine.album.photo(row).path)))
+            image = torch.from_numpy(prepare(pixels, fixtures.image_spec(self._settings)))
+            self._seen[row] = F.normalize(self._loaded.model(self._tower(image)[1])[0], dim=-1)[0]
+        return self._seen[row]
+
+
+def reinforce(
+    settings: Settings,
+    album: Path,
+    bundle: Path,
+    base: Path,
+    out: Path,
+    options: Options,
+    alpha: float,
+    rules: Rules,
+    queries: Path | None,
+    say: sft.Say,
+) -> Reinforced:
+    """Trains the refinement of the checkpoint `base` into `out`; one that earns less is not written.
+
+    Of `options`, `epochs` passes at `rate` are used, and `lora` where the checkpoint has no changes.
+    `queries`: a JSONL of {"query", "photos"}; None for what was searched and opened. Raises ExportError.
+    """
+    loaded, rounds = load(settings, base, options.lora), options.epochs
+    with closing(Engine.open(bundle, album)) as engine:
+        trained = replace(settings, sources=(*settings.sources, ("dpe", str(base))))
+        reward = Reward(settings, engine, loaded, states.encoder(trained, loaded.options.query), alpha)
+        searches = [s for s in _searches(album, queries) if all(reward.knows(p) for p in s.photos)]
+        first = int(len(searches) * 0.75)
+        if first < 1 or first == len(searches):
+            raise ExportError(f"{queries or album}: {len(searches)} searches with photos here: 4 are needed")
+        if loaded.language is None:
+            raise ExportError(f"{base}: no language model is trained in it: give --lora")
+        prompts = [engine.models.prompt("refine", refine.clean(s.query, 300))[0] for s in searches]
+        run = RunFolder(out, {"base": str(base.resolve()), "alpha": alpha, "rounds": rounds, **asdict(rules)})
+        with run.held():
+            run.check()
+            policy, done = Ppo(loaded.language, options.rate, rules, loaded.options.seed), list[Round]()
+            later = range(first, len(searches))
+            before = _likeliest(policy, prompts, searches, reward, later)
+            say(f"{first} searches to learn from, {len(later)} to measure with; reward before: {before:.3f}")
+            for n in range(rounds):
+                done.append(policy.round(prompts[:first], lambda i, texts: reward.of(searches[i], texts)))
+                run.log({"round": n + 1, **asdict(done[-1])})
+                say(
+                    f"round {n + 1} of {rounds}: reward {done[-1].reward:.3f}, divergence "
+                    f"{done[-1].divergence:.3f} nats a token, {done[-1].distinct:.1f} distinct refinements"
+                )
+            after = _likeliest(policy, prompts, searches, reward, later)
+            if after >= before:
+                run.publish(loaded.model)
+    return Reinforced(out, first, before, after, after >= before, tuple(done))
+
+
+def _likeliest(
+    policy: Ppo, prompts: Sequence[Sequence[int]], searches: Sequence[Search], reward: Reward, rows: range
+) -> float:
+    language, found = policy.language, []
+    for n in rows:
+        answer = language.sample(prompts[n], 1, policy.rules.most, 0.0, torch.Generator())[0]
+        found.append(reward.of(searches[n], [language.text(answer)])[0])
+    return float(np.mean(found))
+
+
+def _searches(album: Path, queries: Path | None) -> list[Search]:
+    if queries is None:
+        return [Search(entry.query, (entry.photo,)) for entry in OpenedLog(album).read()]
+    try:
+        with queries.open(encoding="utf-8") as file:
+            return [_search(line) for line in iter(lambda: file.readline(_MAX_LINE), "")]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ExportError(
+            f'{queries}: not lines of {{"query": …, "photos": [id, …]}} ({str(error)[:60]})'
+        ) from None
+
+
+def _search(line: str) -> Search:
+    told = json.loads(line)
+    query, photos = told["query"], told["photos"]
+    if not isinstance(query, str) or not isinstance(photos, list) or not photos:
+        raise ValueError(f"{line[:40]!r} has no query or no photos")
+    return Search(query, tuple(map(str, photos)))

@@ -1,0 +1,58 @@
+"""A memory's likelihood after soft prompts, against transformers' own loss, one text at a time."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the export extra")
+pytest.importorskip("transformers", reason="needs the export extra")
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+from gamer.export.components import decoders
+from gamer.export.components.language import ASKED, Language
+from gamer.export.networks.decoder import DecoderStep
+from tests.export.tiny_llms import SLOTS, tiny
+
+TEXTS = ["a cat on the sofa", "rain"]
+
+
+def words() -> Tokenizer:
+    known = {word: n for n, word in enumerate(["?", *sorted({*" ".join([ASKED, *TEXTS]).split()})])}
+    tokenizer = Tokenizer(models.WordLevel(known, unk_token="?"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    return tokenizer
+
+
+@pytest.mark.parametrize("family", ["llama", "gemma3", "gpt2"])
+def test_the_likelihood_is_that_of_transformers(family: str) -> None:
+    model, config, weights = tiny(family)
+    step = decoders.decoder(config, weights, SLOTS).module
+    assert isinstance(step, DecoderStep)
+    table = decoders.embed(config, weights, "fp32").module
+    language = Language(step, table, words(), end=2)
+    ids = language.ids(TEXTS)
+    assert [len(row) for row in ids] == [6, 2] and ids[0][-1] == 2
+    torch.manual_seed(5)
+    prompts = torch.randn(2, 4, step.shape.hidden)
+    with torch.no_grad():
+        got = language.nll(prompts, ids)
+        rows, sums, count = table.get_buffer("rows"), 0.0, 0
+        for prompt, row in zip(prompts, ids, strict=True):
+            before = torch.cat([prompt, rows[words().encode(ASKED).ids]])
+            logits = model(inputs_embeds=torch.cat([before, rows[row]])[None]).logits[0]
+            likely = torch.log_softmax(logits[len(before) - 1 : -1], dim=-1)
+            sums -= float(likely[torch.arange(len(row)), torch.tensor(row)].sum())
+            count += len(row)
+    assert float(got) == pytest.approx(sums / count, abs=2e-4)
+
+
+def test_soft_prompts_take_gradients_of_the_likelihood() -> None:
+    _, config, weights = tiny("llama")
+    step = decoders.decoder(config, weights, SLOTS).module
+    assert isinstance(step, DecoderStep)
+    language = Language(step, decoders.embed(config, weights, "fp32").module, words(), 2, rank=2)
+    prompts = torch.zeros(2, 3, step.shape.hidden, requires_grad=True)
+    language.nll(prompts, language.ids(TEXTS)).backward()
+    assert prompts.grad is not None and float(prompts.grad.abs().sum()) > 0
+    assert language.adapter is not None
+    assert all(p.grad is not None for p in language.adapter.parameters())

@@ -1,0 +1,79 @@
+"""PPO: a policy learns what earns, stays near where it was, and its objective is that of the publication."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the export extra")
+pytest.importorskip("transformers", reason="needs the export extra")
+from gamer.export.errors import ExportError
+from gamer.export.training.ppo import Ppo, Rules, divergence, objective
+from tests.export.training.test_eq2 import made
+
+RULES = Rules(answers=16, most=4, beta=0.0)
+PROMPTS = ([3, 4, 5], [6, 7])
+
+
+def cats(prompt: int, answers: Sequence[str]) -> list[float]:
+    return [answer.split().count("cat") / 4 for answer in answers]
+
+
+def policy(rules: Rules) -> Ppo:
+    language = made()[1]
+    return Ppo(language, 5e-3, rules, seed=1)
+
+
+def test_answers_that_earn_become_more_frequent() -> None:
+    learner = policy(RULES)
+    rounds = [learner.round(PROMPTS, cats) for _ in range(14)]
+    first, last = (sum(r.reward for r in part) / 5 for part in (rounds[:5], rounds[-5:]))
+    assert last > 2 * first and last > 0.3, (first, last)
+
+
+def test_a_penalty_on_the_divergence_keeps_the_policy_near() -> None:
+    free, held = policy(RULES), policy(replace(RULES, beta=20.0))
+    for _ in range(10):
+        loose, near = free.round(PROMPTS, cats), held.round(PROMPTS, cats)
+    assert near.divergence < 0.2 * loose.divergence
+
+
+def test_the_objective_clips_and_pads_as_the_publication_says() -> None:
+    drawn = torch.log(torch.tensor([[0.5, 0.5], [0.5, 0.5]]))
+    now = torch.log(torch.tensor([[0.9, 0.5], [0.1, 0.7]]))
+    inside = torch.tensor([[1.0, 1.0], [1.0, 0.0]])
+    given = torch.tensor([1.0, 0.0])  # advantages 1 and -1
+    # ratios 1.8 → clipped to 1.2, 1.0; and 0.2, whose clipped loss 0.8 is the greater one.
+    wanted = -(1.2 + 1.0 - 0.8) / 3
+    assert float(objective(now, drawn, drawn, given, inside, RULES)) == pytest.approx(wanted, abs=1e-4)
+    assert float(divergence(now, now).abs().max()) == 0 and float(divergence(now, drawn).min()) >= 0
+
+
+def test_equal_rewards_teach_nothing() -> None:
+    learner = policy(RULES)
+    before = [p.detach().clone() for p in learner._parameters]
+    learner.round(PROMPTS, lambda n, answers: [0.5] * len(answers))
+    for parameter, value in zip(learner._parameters, before, strict=True):
+        torch.testing.assert_close(parameter.detach(), value, rtol=0, atol=1e-4)
+
+
+def test_drawn_answers_have_the_likelihood_that_they_were_drawn_with() -> None:
+    language = made()[1]
+    answer = language.sample([3, 4, 5], 1, 4, 0.0, torch.Generator())[0]
+    with torch.no_grad():
+        likely = language.likelihood([3, 4, 5], [answer, answer[:1]])
+    assert float(likely[1, 1:].abs().sum()) == 0 and float(likely[0].max()) < 0
+    again = language.sample([3, 4, 5], 3, 4, 0.0, torch.Generator())
+    assert again == [answer] * 3
+    for n, token in enumerate(answer):
+        others = [[*answer[:n], other] for other in range(12)]
+        with torch.no_grad():
+            scores = language.likelihood([3, 4, 5], others)[:, n]
+        assert float(scores.max()) <= float(likely[0, n]) + 1e-5, token
+
+
+def test_a_policy_without_changes_is_refused() -> None:
+    with pytest.raises(ExportError, match="give --lora"):
+        Ppo(made(rank=0)[1], 1e-3, RULES, seed=1)
